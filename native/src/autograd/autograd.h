@@ -1,0 +1,117 @@
+#pragma once
+// Reverse-mode autograd on the calling thread. The graph is made of Nodes; an edge names a node and one of its inputs.
+// Nothing here includes Python.h: nodes that call Python live in src/python.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace shim {
+
+class Node;
+using Grads = std::vector<Tensor>;              // a null Tensor is "no gradient" (zeros, if materialised)
+
+struct Edge {
+  Ref<Node> node;
+  uint32_t input_nr = 0;
+  explicit operator bool() const { return bool(node); }
+};
+
+// What a node knows about the output whose gradient arrives at input i: gradients are checked, cast and summed to it.
+struct InputMeta {
+  Dims sizes;
+  DType dtype = DType::f32;
+  Device device;
+};
+
+class Hook : public RefCounted {                // a tensor or node hook; the Python one lives in src/python
+ public:
+  virtual void pre(Grads& inputs) {}                                   // gradients as they arrive at the node
+  virtual void post(Grads& outputs, const Grads& inputs) {}
+};
+
+class Node : public RefCounted {
+ public:
+  std::vector<Edge> next_edges;                 // one for each input of the forward operator
+  std::vector<InputMeta> inputs;                // one for each output of the forward operator
+  uint64_t sequence = 0;
+  uint64_t topological = 0;                     // 1 + the largest of the next nodes
+  std::vector<Ref<Hook>> pre_hooks, tensor_pre_hooks, post_hooks;
+  void* pyobj = nullptr;                        // the Python view of this node, borrowed
+  virtual Grads apply(Grads&& grads) = 0;       // as many results as next_edges
+  virtual void release_saved() {}               // after backward without retain_graph
+  virtual std::string name() const = 0;         // "AddBackward0"
+  virtual void mark_used() {}
+  uint32_t add_input(const TensorImpl& output); // records its InputMeta, returns its number
+  void set_next_edges(std::vector<Edge>);       // also sets topological; takes a new sequence number
+  bool needs(size_t i) const { return i < next_edges.size() && bool(next_edges[i].node); }
+};
+
+struct AutogradMeta {
+  bool requires_grad = false;                   // of a leaf
+  bool retains_grad = false;
+  Tensor grad;
+  Ref<Node> grad_fn;                            // null for a leaf
+  uint32_t output_nr = 0;
+  Node* accumulator = nullptr;                  // the leaf's AccumulateGrad while something holds it (weak)
+  std::vector<Ref<Hook>> hooks;                 // tensor hooks of a leaf or of this output
+  std::vector<Ref<Hook>> post_accumulate;
+  // Differentiable views: in-place writes through one are recorded on the base.
+  Tensor base;                                  // null for a tensor that is not a view
+  uint32_t view_version = 0;                    // base's version when grad_fn was last made
+  bool view_inplace_forbidden = false;          // made in no_grad, or one of several outputs (split, unbind)
+  std::string forbidden_why;
+};
+
+// A tensor kept for backward: holds it without a reference cycle when it is the node's own output, and finds out
+// at backward whether it was written to since (PyTorch's error text).
+class SavedTensor {
+ public:
+  SavedTensor() = default;
+  SavedTensor(const Tensor& t, bool is_output, const Node* owner = nullptr);
+  Tensor unpack(const Ref<Node>& owner) const;
+  bool defined() const { return bool(data_) || was_default_; }
+  void reset();
+  bool released = false;
+
+ private:
+  Tensor data_;                                 // for an output: a detached alias
+  Ref<Node> grad_fn_;
+  uint32_t output_nr_ = 0, version_ = 0;
+  bool is_output_ = false, was_default_ = false, is_leaf_ = false, requires_grad_ = false;
+};
+
+// Thread-local modes.
+struct GradMode { static bool enabled(); static void set(bool); };
+struct InferenceMode { static bool enabled(); static void set(bool); };
+struct NoGrad { bool old = GradMode::enabled(); NoGrad() { GradMode::set(false); } ~NoGrad() { GradMode::set(old); } };
+
+Edge gradient_edge(const Tensor&);              // grad_fn, or the leaf's AccumulateGrad, or nothing
+void set_history(const Tensor& output, const Ref<Node>&);             // output gets grad_fn = node (adds an input to it)
+void rebase_history(const Tensor& self, const Ref<Node>&);            // after an in-place write (CopySlices for views)
+void check_inplace(const Tensor& self);         // leaf, view-of-leaf and no_grad-view errors, PyTorch's texts; before writing
+void mark_view(const Tensor& view, const Tensor& base_or_view);       // records view-of, when gradients may flow
+void refresh_view(TensorImpl&);                 // regenerates grad_fn of a view whose base was written in place
+
+struct BackwardOptions {
+  bool retain_graph = false, create_graph = false, allow_unused = false, accumulate = true;
+};
+// roots/gradients pair up; with `targets` the gradients of those tensors are returned (accumulate=false), else leaves accumulate.
+Grads run_backward(const std::vector<Tensor>& roots, const Grads& gradients, const std::vector<Tensor>& targets, const BackwardOptions&);
+
+// The few operators the engine itself needs; set by src/ops at start-up (they record history when GradMode is on).
+struct EngineOps {
+  Tensor (*add)(const Tensor&, const Tensor&) = nullptr;
+  void (*add_)(const Tensor&, const Tensor&) = nullptr;
+  Tensor (*sum_to)(const Tensor&, DimSpan) = nullptr;
+  Tensor (*cast)(const Tensor&, DType) = nullptr;
+  Tensor (*clone)(const Tensor&) = nullptr;
+  Tensor (*zeros)(DimSpan, DType, Device) = nullptr;
+  void (*copy_)(const Tensor& self, const Tensor& src) = nullptr;
+};
+EngineOps& engine_ops();
+
+}  // namespace shim

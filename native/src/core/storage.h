@@ -1,0 +1,49 @@
+#pragma once
+// A block of bytes on one device, shared by tensors. Freed by `deleter(context, data)` when the last tensor goes,
+// on whatever thread that happens; a deleter that needs Python takes the GIL itself.
+#include <atomic>
+#include <cstddef>
+
+#include "core/device.h"
+#include "core/refcount.h"
+
+namespace shim {
+
+using Deleter = void (*)(void* context, void* data);
+
+class Storage final : public RefCounted {
+ public:
+  Storage(void* data, size_t nbytes, Device device, Deleter deleter, void* context)
+      : data_(data), nbytes_(nbytes), device_(device), deleter_(deleter), context_(context) {}
+  ~Storage() override { if (deleter_) deleter_(context_, data_); }
+  void* data() const noexcept { return data_; }
+  size_t nbytes() const noexcept { return nbytes_; }
+  Device device() const noexcept { return device_; }
+  bool resizable() const noexcept { return resizable_; }     // false: memory of somebody else
+  void set_resizable(bool v) noexcept { resizable_ = v; }
+  bool pinned = false;
+  void resize(size_t nbytes);                                // keeps the bytes; throws if not resizable
+  void swap_data(Storage& other) noexcept;
+  std::atomic<uint32_t> version{0};                          // counts in-place writes (tensors may carry their own counter)
+  void* pyobj = nullptr;                                     // the UntypedStorage object, borrowed
+
+ private:
+  void* data_;
+  size_t nbytes_;
+  Device device_;
+  Deleter deleter_;
+  void* context_;
+  bool resizable_ = true;
+};
+
+// Allocates on cpu (64-byte aligned), cuda (stream-ordered pool of the driver) or meta (no memory: data() is null).
+Ref<Storage> allocate(size_t nbytes, Device device, bool pinned = false);
+
+// How cuda memory and pinned memory is got; installed by src/cuda when a driver is there.
+struct DeviceAllocator {
+  Ref<Storage> (*allocate)(size_t nbytes, Device) = nullptr;
+  Ref<Storage> (*allocate_pinned)(size_t nbytes) = nullptr;
+};
+DeviceAllocator& cuda_allocator();
+
+}  // namespace shim

@@ -1,0 +1,121 @@
+#pragma once
+// The tensor: shared storage seen through sizes, strides and an offset. No Python in here.
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/device.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/refcount.h"
+#include "core/storage.h"
+
+namespace shim {
+
+using Dims = std::vector<int64_t>;
+using DimSpan = std::span<const int64_t>;
+constexpr int kInlineDims = 5;
+constexpr int kMaxDims = 64;
+
+struct AutogradMeta;                            // autograd/autograd.h
+class TensorImpl;
+using Tensor = Ref<TensorImpl>;
+
+enum class MemoryFormat : int8_t { contiguous = 0, preserve = 1, channels_last = 2, channels_last_3d = 3 };
+
+class TensorImpl final : public RefCounted {
+ public:
+  TensorImpl(Ref<Storage> storage, DType dtype, DimSpan sizes, DimSpan strides, int64_t offset);
+  ~TensorImpl() override;
+
+  // Geometry. Sizes and strides lie in C++ memory that stays valid while the tensor's geometry is unchanged.
+  int dim() const noexcept { return ndim_; }
+  const int64_t* sizes_data() const noexcept { return ndim_ <= kInlineDims ? inline_ : heap_.get(); }
+  const int64_t* strides_data() const noexcept { return sizes_data() + ndim_; }
+  DimSpan sizes() const noexcept { return {sizes_data(), size_t(ndim_)}; }
+  DimSpan strides() const noexcept { return {strides_data(), size_t(ndim_)}; }
+  int64_t size(int64_t d) const;                // negative d wraps; IndexError text as PyTorch's
+  int64_t stride(int64_t d) const;
+  int64_t numel() const noexcept { return numel_; }
+  int64_t storage_offset() const noexcept { return offset_; }
+  bool is_contiguous() const noexcept { return contiguous_; }
+  bool is_contiguous(MemoryFormat) const;
+  void set_geometry(DimSpan sizes, DimSpan strides, int64_t offset);   // what set_() and resize_() do
+
+  DType dtype() const noexcept { return dtype_; }
+  Device device() const noexcept { return device_; }
+  size_t itemsize() const noexcept { return shim::itemsize(dtype_); }
+  const Ref<Storage>& storage() const noexcept { return storage_; }
+  void set_storage(Ref<Storage> s) { storage_ = std::move(s); device_ = storage_->device(); }
+  void set_dtype(DType t) noexcept { dtype_ = t; }                     // only for view(dtype) and .data
+  void* data() const noexcept {                                        // null for meta and for empty storage
+    char* p = static_cast<char*>(storage_->data());
+    return p ? p + offset_ * int64_t(itemsize()) : nullptr;
+  }
+  template <class T> T* data_as() const noexcept { return static_cast<T*>(data()); }
+
+  // In-place writes. Views and detach() share the counter of their base; `.data` gets one of its own.
+  uint32_t version() const noexcept { return own_version_ ? own_version_->load() : storage_->version.load(); }
+  void bump_version() noexcept { own_version_ ? ++*own_version_ : ++storage_->version; }
+  std::shared_ptr<std::atomic<uint32_t>>& own_version() noexcept { return own_version_; }
+
+  // Autograd. Null until something about gradients is set.
+  AutogradMeta* autograd() const noexcept { return autograd_; }
+  AutogradMeta& ensure_autograd();                                     // defined in autograd/
+  bool requires_grad() const noexcept;                                 // a leaf that wants a gradient, or has a grad_fn
+
+  // The Python object, if one exists; borrowed unless `owns_pyobj` (then the tensor keeps its object's state alive).
+  void* pyobj = nullptr;
+  bool owns_pyobj = false;
+  bool is_inference = false;
+  bool is_conj = false, is_neg = false;         // reserved: conj() materialises for now
+  bool wrapped_number = false;                  // a Python number seen as a 0-d tensor, for promotion
+
+ private:
+  friend struct TensorPool;
+  void destroy() override;
+  Ref<Storage> storage_;
+  int64_t numel_ = 0, offset_ = 0;
+  DType dtype_;
+  Device device_;
+  uint8_t ndim_ = 0;
+  bool contiguous_ = true;
+  int64_t inline_[2 * kInlineDims];             // sizes, then strides
+  std::unique_ptr<int64_t[]> heap_;
+  std::shared_ptr<std::atomic<uint32_t>> own_version_;
+  AutogradMeta* autograd_ = nullptr;
+};
+
+// --- creation (core/tensor.cpp) -------------------------------------------------------------------------------------
+Tensor empty(DimSpan sizes, DType, Device, bool pinned = false, MemoryFormat = MemoryFormat::contiguous);
+Tensor empty_strided(DimSpan sizes, DimSpan strides, DType, Device, bool pinned = false);
+Dims contiguous_strides(DimSpan sizes);
+Dims channels_last_strides(DimSpan sizes);
+int64_t product(DimSpan);
+size_t storage_bytes(DimSpan sizes, DimSpan strides, size_t itemsize);   // smallest storage that holds the geometry
+int64_t wrap_dim(int64_t dim, int64_t ndim);    // "Dimension out of range (expected to be in range of [-2, 1], but got 2)"
+Dims broadcast_shapes(DimSpan a, DimSpan b);    // "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"
+Dims infer_size(DimSpan shape, int64_t numel);  // resolves -1: "shape '[2, -1]' is invalid for input of size 5"
+
+// --- views (core/views.cpp): share storage, no autograd; the caller records history ---------------------------------
+Tensor alias(const TensorImpl&);                // same storage and geometry, fresh autograd state
+Tensor as_strided(const TensorImpl&, DimSpan sizes, DimSpan strides, int64_t offset);
+Tensor view(const TensorImpl&, DimSpan shape);                 // RuntimeError text of PyTorch where strides forbid it
+bool try_view_strides(DimSpan sizes, DimSpan strides, DimSpan new_sizes, Dims& out);
+Tensor view_dtype(const TensorImpl&, DType);
+Tensor transpose(const TensorImpl&, int64_t d0, int64_t d1);
+Tensor permute(const TensorImpl&, DimSpan dims);
+Tensor expand(const TensorImpl&, DimSpan sizes);
+Tensor squeeze(const TensorImpl&);
+Tensor squeeze(const TensorImpl&, DimSpan dims);
+Tensor unsqueeze(const TensorImpl&, int64_t dim);
+Tensor select(const TensorImpl&, int64_t dim, int64_t index);
+Tensor slice(const TensorImpl&, int64_t dim, int64_t start, int64_t end, int64_t step);   // ends already defaulted by the caller
+Tensor narrow(const TensorImpl&, int64_t dim, int64_t start, int64_t length);
+Tensor unfold(const TensorImpl&, int64_t dim, int64_t size, int64_t step);
+Tensor diagonal(const TensorImpl&, int64_t offset, int64_t d1, int64_t d2);
+Tensor view_as_real(const TensorImpl&);
+Tensor view_as_complex(const TensorImpl&);
+
+}  // namespace shim

@@ -1,0 +1,50 @@
+#pragma once
+// Native kernels. They are pure: inputs are checked and of equal device; no autograd, no Python.
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace shim {
+
+// A number argument: alpha, the Python number in `x + 2`.
+struct Number {
+  enum Type : uint8_t { Bool, Int, Float, Complex } type = Int;
+  int64_t i = 0; double f = 0, imag = 0;
+  double to_double() const { return type == Float || type == Complex ? f : double(i); }
+};
+
+// Type promotion over tensors and numbers, PyTorch's three categories (dimensioned tensors, 0-d tensors, numbers).
+struct Promotion { void add(const TensorImpl&); void add(Number); void add(DType, int ndim, bool wrapped); DType result() const; 
+  DType dim_ = DType::undefined, zero_ = DType::undefined, number_ = DType::undefined; };
+DType result_type(const Tensor&, const Tensor&);
+
+// --- pointwise (cpu/pointwise*.cpp). Broadcasts, promotes, iterates any strides; out is allocated by the kernel if null.
+// Returns null when this device or dtype has no native kernel: the caller then runs the record's body.
+Tensor unary(const std::string& name, const Tensor& self, Tensor out = {});
+using UnaryFn = Tensor (*)(const Tensor& self, Tensor out);
+using BinaryFn = Tensor (*)(const Tensor& a, const Tensor& b, Tensor out);
+UnaryFn find_unary(const std::string& name);    // neg abs exp log sqrt rsqrt sin cos tanh sigmoid relu silu ... ; null if none
+BinaryFn find_binary(const std::string& name);  // sub mul div true_divide maximum minimum pow eq ne lt le gt ge logical_and bitwise_and ...
+Tensor add(const Tensor& a, const Tensor& b, Number alpha, Tensor out = {});
+Tensor where(const Tensor& cond, const Tensor& a, const Tensor& b, Tensor out = {});
+Tensor scalar_tensor(Number, DType, Device);    // wrapped_number is set
+
+// --- memory (cpu/copy.cpp; cuda/copy.cpp) -------------------------------------------------------------------------------
+void copy_(const Tensor& self, const Tensor& src, bool non_blocking = false);  // broadcasts, casts, crosses devices
+void fill_(const Tensor& self, Number value);
+Tensor to_dtype(const Tensor&, DType);          // always a copy
+Tensor contiguous(const Tensor&);
+Tensor clone(const Tensor&, MemoryFormat = MemoryFormat::preserve);
+Number item(const Tensor&);                     // synchronises
+Tensor sum_to_size(const Tensor&, DimSpan);
+using ReduceFn = Tensor (*)(const Tensor& self, DimSpan dims, bool keepdim, DType out_dtype);   // undefined: the default dtype
+ReduceFn find_reduction(const std::string& name);   // sum mean prod amax amin any all ; null if none
+Tensor cat(const std::vector<Tensor>&, int64_t dim);
+Tensor arange(double start, double end, double step, DType, Device);
+
+// --- dtype conversion of single elements (cpu/convert.h holds the inline forms) --------------------------------------
+double load_as_double(const void* p, DType);
+void store_number(void* p, DType, Number);
+
+}  // namespace shim

@@ -1,0 +1,68 @@
+#pragma once
+// Python objects of the core types, and the way between them and C++. Everything here needs the GIL.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "core/tensor.h"
+#include "autograd/autograd.h"
+
+namespace shim {
+
+struct PyTensor {                               // torch.Tensor and its subclasses
+  PyObject_HEAD
+  TensorImpl* impl;                             // owned
+  PyObject* dict;                               // lazily made
+  PyObject* weakrefs;
+};
+
+extern PyTypeObject* TensorType;                // torch.Tensor: hand-written, subclassable, gets operator methods at import
+extern PyTypeObject* TensorBaseType;            // torch._C.TensorBase
+extern PyObject* ParameterType;                 // torch.nn.Parameter, set from Python
+
+inline bool is_tensor_exact(PyObject* o) { return Py_TYPE(o) == TensorType; }
+bool is_tensor(PyObject*);                      // subclasses too
+inline TensorImpl* unwrap(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->impl; }   // borrowed
+PyObject* wrap(const Tensor&);                  // new reference; the existing object if there is one; None for null
+PyObject* wrap_as(const Tensor&, PyTypeObject*);// as an instance of a subclass
+
+PyObject* dtype_object(DType);                  // new reference to the singleton
+bool is_dtype(PyObject*);
+DType dtype_of(PyObject*);                      // of a torch.dtype; also Python's float, int, bool, complex types
+PyObject* device_object(Device);
+bool is_device(PyObject*);
+Device device_of(PyObject*);                    // torch.device, str, int
+PyObject* size_object(DimSpan);                 // torch.Size
+PyObject* layout_object(int);                   // torch.strided is 0
+PyObject* memory_format_object(MemoryFormat);
+bool memory_format_of(PyObject*, MemoryFormat*);
+
+void raise(const Error&);                       // sets the Python exception of the error's kind
+// Runs f and turns C++ exceptions into a Python one: return guarded([&]() -> PyObject* {...});
+template <class F> auto guarded(F&& f) -> decltype(f()) {
+  try { return f(); }
+  catch (const Error& e) { raise(e); }
+  catch (const std::bad_alloc&) { PyErr_NoMemory(); }
+  catch (const std::exception& e) { if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, e.what()); }
+  return decltype(f()){};
+}
+struct PythonError : std::exception {};         // thrown by C++ code after a Python error was set; guarded() keeps that error
+struct GilAcquire { PyGILState_STATE s = PyGILState_Ensure(); ~GilAcquire() { PyGILState_Release(s); } };
+struct GilRelease { PyThreadState* s = PyEval_SaveThread(); ~GilRelease() { PyEval_RestoreThread(s); } };
+
+// Each bind_*.cpp adds its types and functions to the module `native._core`.
+int bind_dtype(PyObject* module);               // core: dtype device Size layout memory_format finfo/iinfo data
+int bind_tensor(PyObject* module);              // core
+int bind_storage(PyObject* module);             // core
+int bind_exchange(PyObject* module);            // core: numpy, DLPack, __cuda_array_interface__, exchange API
+int bind_operators(PyObject* module);           // dispatch
+int bind_autograd(PyObject* module);            // autograd
+int bind_kernels(PyObject* module);             // kernels
+int bind_cuda(PyObject* module);                // cuda
+
+// Called by dispatch after a differentiable operator ran (python/record_node.cpp, autograd). `args` are the bound arguments
+// of the overload in schema order, `results` the tensors it returned. Does nothing when no input requires grad.
+struct Operator;                                // ops/operator.h
+bool any_requires_grad(PyObject* const* args, size_t n);              // looks into tuples and lists of tensors too
+void record_history(Operator&, PyObject* const* args, size_t n, PyObject* result, bool inplace);
+
+}  // namespace shim

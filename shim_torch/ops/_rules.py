@@ -1,0 +1,97 @@
+"""Named shape and dtype rules of operator records.
+
+A dtype rule returns the result dtype, or ``(compute dtype, result dtype)``; a shape rule returns the sizes (a list of
+them for several results). Rules marked ``takes_all`` get every bound argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from native import _core
+
+Rule = Callable[..., Any]
+
+
+def _takes_all(rule: Rule) -> Rule:
+    rule.takes_all = True  # type: ignore[attr-defined]
+    return rule
+
+
+def same(self: Any) -> Any:
+    """Shape (or, as a dtype rule ``same_dtype``) of ``self``."""
+    return self.shape
+
+
+def same_dtype(self: Any) -> Any:
+    return self.dtype
+
+
+@_takes_all
+def broadcast(*arguments: Any) -> tuple[int, ...]:
+    """The broadcast shape of all tensor arguments."""
+    return _core.broadcast_shapes([a.shape for a in arguments if isinstance(a, _core.TensorBase)])
+
+
+@_takes_all
+def promote(*arguments: Any) -> Any:
+    """PyTorch's promotion over all tensors and numbers in tensor places."""
+    return _core.result_type(*arguments)
+
+
+@_takes_all
+def int_to_float(*arguments: Any) -> Any:
+    """Promotion, with integers and bool becoming the default dtype (sin, true division)."""
+    dtype = _core.result_type(*arguments)
+    return dtype if dtype.is_floating_point or dtype.is_complex else _core.get_default_dtype()
+
+
+@_takes_all
+def comparison(*arguments: Any) -> tuple[Any, Any]:
+    """Computed in the promoted dtype, answers bool."""
+    return _core.result_type(*arguments), _core.bool
+
+
+def fixed(dtype_name: str) -> Rule:
+    """Always this dtype, computed in the inputs' own."""
+
+    @_takes_all
+    def rule(*_: Any) -> tuple[None, Any]:
+        return None, getattr(_core, dtype_name)
+
+    return rule
+
+
+def sum_dtype(self: Any, dtype: Any) -> Any:
+    """Integers and bool sum in int64; ``dtype=`` decides otherwise."""
+    if dtype is not None:
+        return dtype
+    return self.dtype if self.dtype.is_floating_point or self.dtype.is_complex else _core.int64
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """Negative dims counted from the end; IndexError as PyTorch's."""
+    span = max(ndim, 1)
+    if not -span <= dim < span:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+    return dim % span
+
+
+def wrap_dims(dim: Any, ndim: int) -> tuple[int, ...]:
+    """A dim argument (None, int or list; empty and None mean all) as sorted non-negative dims, duplicates refused."""
+    if dim is None or (isinstance(dim, Sequence) and not dim):
+        return tuple(range(ndim))
+    dims = [wrap_dim(d, ndim) for d in (dim if isinstance(dim, Sequence) else (dim,))]
+    if len(set(dims)) != len(dims):
+        twice = next(d for d in dims if dims.count(d) > 1)
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    return tuple(sorted(dims)) if ndim else ()
+
+
+def reduced(self: Any, dim: Any, keepdim: bool) -> tuple[int, ...]:
+    """Shape after reducing ``dim``."""
+    dims = set(wrap_dims(dim, len(self.shape)))
+    if keepdim:
+        return tuple(1 if i in dims else n for i, n in enumerate(self.shape))
+    return tuple(n for i, n in enumerate(self.shape) if i not in dims)
