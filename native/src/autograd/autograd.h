@@ -29,8 +29,8 @@ struct InputMeta {
 
 class Hook : public RefCounted {                // a tensor or node hook; the Python one lives in src/python
  public:
-  virtual void pre(Grads& inputs) {}                                   // gradients as they arrive at the node
-  virtual void post(Grads& outputs, const Grads& inputs) {}
+  virtual void pre(Grads&) {}                                   // gradients as they arrive at the node
+  virtual void post(Grads&, const Grads&) {}
 };
 
 class Node : public RefCounted {

@@ -26,6 +26,7 @@ class Storage final : public RefCounted {
   void swap_data(Storage& other) noexcept;
   std::atomic<uint32_t> version{0};                          // counts in-place writes (tensors may carry their own counter)
   void* pyobj = nullptr;                                     // the UntypedStorage object, borrowed
+  static void (*copy_device)(void* to, const void* from, size_t bytes, Device);   // set by src/cuda
 
  private:
   void* data_;

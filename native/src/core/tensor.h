@@ -28,6 +28,8 @@ class TensorImpl final : public RefCounted {
  public:
   TensorImpl(Ref<Storage> storage, DType dtype, DimSpan sizes, DimSpan strides, int64_t offset);
   ~TensorImpl() override;
+  static void* operator new(size_t bytes);      // recycled
+  static void operator delete(void* p);
 
   // Geometry. Sizes and strides lie in C++ memory that stays valid while the tensor's geometry is unchanged.
   int dim() const noexcept { return ndim_; }
@@ -68,6 +70,7 @@ class TensorImpl final : public RefCounted {
   // The Python object, if one exists; borrowed unless `owns_pyobj` (then the tensor keeps its object's state alive).
   void* pyobj = nullptr;
   bool owns_pyobj = false;
+  static void (*drop_pyobj)(TensorImpl*);       // called when a tensor that owns its object is destroyed
   bool is_inference = false;
   bool is_conj = false, is_neg = false;         // reserved: conj() materialises for now
   bool wrapped_number = false;                  // a Python number seen as a 0-d tensor, for promotion

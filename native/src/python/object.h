@@ -37,21 +37,23 @@ PyObject* memory_format_object(MemoryFormat);
 bool memory_format_of(PyObject*, MemoryFormat*);
 
 void raise(const Error&);                       // sets the Python exception of the error's kind
+struct PythonError : std::exception {};         // thrown by C++ code after a Python error was set; guarded() keeps that error
 // Runs f and turns C++ exceptions into a Python one: return guarded([&]() -> PyObject* {...});
 template <class F> auto guarded(F&& f) -> decltype(f()) {
   try { return f(); }
   catch (const Error& e) { raise(e); }
+  catch (const PythonError&) {}
   catch (const std::bad_alloc&) { PyErr_NoMemory(); }
   catch (const std::exception& e) { if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, e.what()); }
   return decltype(f()){};
 }
-struct PythonError : std::exception {};         // thrown by C++ code after a Python error was set; guarded() keeps that error
 struct GilAcquire { PyGILState_STATE s = PyGILState_Ensure(); ~GilAcquire() { PyGILState_Release(s); } };
 struct GilRelease { PyThreadState* s = PyEval_SaveThread(); ~GilRelease() { PyEval_RestoreThread(s); } };
 
 // Each bind_*.cpp adds its types and functions to the module `native._core`.
 int bind_dtype(PyObject* module);               // core: dtype device Size layout memory_format finfo/iinfo data
 int bind_tensor(PyObject* module);              // core
+int bind_views(PyObject* module);              // core: views and empty tensors as functions
 int bind_storage(PyObject* module);             // core
 int bind_exchange(PyObject* module);            // core: numpy, DLPack, __cuda_array_interface__, exchange API
 int bind_operators(PyObject* module);           // dispatch

@@ -1,0 +1,110 @@
+#include "core/storage.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+
+namespace shim {
+namespace {
+
+constexpr size_t kAlignment = 64;               // a cache line, and enough for every vector unit
+constexpr size_t kSmallest = 64, kLargestCached = 8192;
+constexpr size_t kClasses = 8;                  // 64, 128, ..., 8192 bytes
+constexpr size_t kPerClass = 64;
+
+// Freed small blocks of this thread, kept for the next tensor of about that size.
+struct Cache {
+  std::vector<void*> blocks[kClasses];
+  ~Cache() {
+    for (auto& list : blocks)
+      for (void* p : list) std::free(p);
+    alive = false;
+  }
+  static thread_local bool alive;
+};
+thread_local bool Cache::alive = true;
+thread_local Cache cache;
+
+size_t class_of(size_t bytes) {
+  size_t c = 0;
+  for (size_t size = kSmallest; size < bytes; size *= 2) ++c;
+  return c;
+}
+
+void free_large(void*, void* data) { std::free(data); }
+
+void free_small(void* context, void* data) {
+  size_t c = reinterpret_cast<size_t>(context);
+  if (Cache::alive && cache.blocks[c].size() < kPerClass) cache.blocks[c].push_back(data);
+  else std::free(data);
+}
+
+void* aligned(size_t bytes) {
+  void* p = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  CHECK(Kind::OutOfMemory, p, "[enforce fail at alloc_cpu] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
+        " bytes. Error code 12 (Cannot allocate memory)");
+  return p;
+}
+
+Ref<Storage> allocate_cpu(size_t bytes) {
+  if (bytes == 0) return Ref<Storage>(new Storage(nullptr, 0, Device{}, nullptr, nullptr));
+  if (bytes > kLargestCached) return Ref<Storage>(new Storage(aligned(bytes), bytes, Device{}, free_large, nullptr));
+  size_t c = class_of(bytes);
+  void* p;
+  if (Cache::alive && !cache.blocks[c].empty()) {
+    p = cache.blocks[c].back();
+    cache.blocks[c].pop_back();
+  } else {
+    p = aligned(kSmallest << c);
+  }
+  return Ref<Storage>(new Storage(p, bytes, Device{}, free_small, reinterpret_cast<void*>(c)));
+}
+
+}  // namespace
+
+DeviceAllocator& cuda_allocator() {
+  static DeviceAllocator a;
+  return a;
+}
+
+Ref<Storage> allocate(size_t bytes, Device device, bool pinned) {
+  switch (device.type) {
+    case DeviceType::cpu:
+      if (!pinned) return allocate_cpu(bytes);
+      CHECK(Kind::Runtime, cuda_allocator().allocate_pinned, "Cannot access accelerator device when none is available.");
+      return cuda_allocator().allocate_pinned(bytes);
+    case DeviceType::meta:
+      return Ref<Storage>(new Storage(nullptr, bytes, Device{DeviceType::meta, -1}, nullptr, nullptr));
+    case DeviceType::cuda:
+      CHECK(Kind::Runtime, cuda_allocator().allocate, "Found no NVIDIA driver on your system: device 'cuda' cannot be used.");
+      return cuda_allocator().allocate(bytes, device);
+    default:
+      fail(Kind::NotImplemented, "shim-torch has no tensors on device '", device_type_name(device.type), "': use cpu, cuda or meta");
+  }
+}
+
+void Storage::swap_data(Storage& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(nbytes_, other.nbytes_);
+  std::swap(deleter_, other.deleter_);
+  std::swap(context_, other.context_);
+  std::swap(resizable_, other.resizable_);
+}
+
+void Storage::resize(size_t bytes) {
+  CHECK(Kind::Runtime, resizable_, "Trying to resize storage that is not resizable");
+  Ref<Storage> fresh = allocate(bytes, device_, pinned);
+  size_t keep = std::min(bytes, nbytes_);
+  if (device_.is_cpu() && keep) std::memcpy(fresh->data(), data_, keep);
+  CHECK(Kind::NotImplemented, !device_.is_cuda() || !keep || copy_device, "resizing CUDA storage needs a driver");
+  if (device_.is_cuda() && keep) copy_device(fresh->data(), data_, keep, device_);
+  swap_data(*fresh);
+}
+
+void (*Storage::copy_device)(void*, const void*, size_t, Device) = nullptr;
+
+}  // namespace shim

@@ -1,0 +1,232 @@
+#include "core/tensor.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shim {
+namespace {
+
+std::string list(DimSpan d) {
+  std::string s = "[";
+  for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
+  return s + "]";
+}
+
+bool row_major(DimSpan sizes, DimSpan strides) {
+  int64_t expected = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 0) return true;
+    if (sizes[i] == 1) continue;
+    if (strides[i] != expected) return false;
+    expected *= sizes[i];
+  }
+  return true;
+}
+
+bool channels_last(DimSpan sizes, DimSpan strides) {
+  if (sizes.size() < 4) return false;
+  int64_t expected = 1;
+  auto follows = [&](size_t d) {
+    if (sizes[d] != 1) {
+      if (strides[d] != expected) return false;
+      expected *= sizes[d];
+    }
+    return true;
+  };
+  if (!follows(1)) return false;
+  for (size_t d = sizes.size() - 1; d >= 2; --d)
+    if (!follows(d)) return false;
+  return follows(0);
+}
+
+}  // namespace
+
+// Small tensors come and go all the time: their memory is recycled, thread by thread.
+struct TensorPool {
+  static constexpr size_t kMost = 512;
+  std::vector<void*> free;
+  static thread_local bool alive;
+  ~TensorPool() {
+    for (void* p : free) ::operator delete(p);
+    alive = false;
+  }
+};
+thread_local bool TensorPool::alive = true;
+static thread_local TensorPool pool;
+
+void* TensorImpl::operator new(size_t bytes) {
+  if (TensorPool::alive && !pool.free.empty()) {
+    void* p = pool.free.back();
+    pool.free.pop_back();
+    return p;
+  }
+  return ::operator new(bytes);
+}
+
+void TensorImpl::operator delete(void* p) {
+  if (TensorPool::alive && pool.free.size() < TensorPool::kMost) pool.free.push_back(p);
+  else ::operator delete(p);
+}
+
+TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, DimSpan sizes, DimSpan strides, int64_t offset)
+    : storage_(std::move(storage)), dtype_(dtype), device_(storage_->device()) {
+  set_geometry(sizes, strides, offset);
+}
+
+void (*TensorImpl::drop_pyobj)(TensorImpl*) = nullptr;
+
+void TensorImpl::destroy() {
+  if (owns_pyobj && drop_pyobj) drop_pyobj(this);
+  delete this;
+}
+
+void TensorImpl::set_geometry(DimSpan sizes, DimSpan strides, int64_t offset) {
+  size_t n = sizes.size();
+  CHECK(Kind::Runtime, n <= size_t(kMaxDims), "tensors of more than ", kMaxDims, " dimensions are not supported, got ", n);
+  std::unique_ptr<int64_t[]> heap;
+  int64_t local[2 * kInlineDims];
+  int64_t* to = local;
+  if (n > size_t(kInlineDims)) {
+    heap = std::make_unique<int64_t[]>(2 * n);
+    to = heap.get();
+  }
+  int64_t numel = 1;
+  for (size_t i = 0; i < n; ++i) {            // the spans may point into this very tensor
+    to[i] = sizes[i];
+    to[n + i] = strides[i];
+    numel *= sizes[i];
+  }
+  contiguous_ = row_major({to, n}, {to + n, n});
+  if (to == local) std::memcpy(inline_, local, 2 * n * sizeof(int64_t));
+  heap_ = std::move(heap);
+  ndim_ = uint8_t(n);
+  numel_ = numel;
+  offset_ = offset;
+}
+
+int64_t TensorImpl::size(int64_t d) const { return sizes_data()[wrap_dim(d, ndim_)]; }
+int64_t TensorImpl::stride(int64_t d) const { return strides_data()[wrap_dim(d, ndim_)]; }
+
+bool TensorImpl::is_contiguous(MemoryFormat f) const {
+  switch (f) {
+    case MemoryFormat::channels_last: return ndim_ == 4 && channels_last(sizes(), strides());
+    case MemoryFormat::channels_last_3d: return ndim_ == 5 && channels_last(sizes(), strides());
+    case MemoryFormat::preserve: fail(Kind::Runtime, "preserve memory format is unsupported by the contiguous operator");
+    default: return contiguous_;
+  }
+}
+
+int64_t product(DimSpan d) {
+  int64_t p = 1;
+  for (int64_t n : d) p *= n;
+  return p;
+}
+
+Dims contiguous_strides(DimSpan sizes) {
+  Dims strides(sizes.size());
+  int64_t step = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = step;
+    step *= std::max<int64_t>(sizes[i], 1);
+  }
+  return strides;
+}
+
+Dims channels_last_strides(DimSpan sizes) {
+  CHECK(Kind::Runtime, sizes.size() == 4 || sizes.size() == 5, "required rank 4 tensor to use channels_last format");
+  Dims strides(sizes.size());
+  int64_t step = 1;
+  auto put = [&](size_t d) {
+    strides[d] = step;
+    step *= std::max<int64_t>(sizes[d], 1);
+  };
+  put(1);
+  for (size_t d = sizes.size() - 1; d >= 2; --d) put(d);
+  put(0);
+  return strides;
+}
+
+size_t storage_bytes(DimSpan sizes, DimSpan strides, size_t itemsize) {
+  int64_t last = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0;
+    last += (sizes[i] - 1) * strides[i];
+  }
+  return size_t(last + 1) * itemsize;
+}
+
+int64_t wrap_dim(int64_t dim, int64_t ndim) {
+  int64_t span = std::max<int64_t>(ndim, 1);
+  CHECK(Kind::Index, dim >= -span && dim < span, "Dimension out of range (expected to be in range of [", -span, ", ", span - 1, "], but got ", dim, ")");
+  return dim < 0 ? dim + span : dim;
+}
+
+Dims broadcast_shapes(DimSpan a, DimSpan b) {
+  size_t n = std::max(a.size(), b.size());
+  Dims out(n);
+  for (size_t i = 0; i < n; ++i) {
+    int64_t x = i < n - a.size() ? 1 : a[i - (n - a.size())], y = i < n - b.size() ? 1 : b[i - (n - b.size())];
+    CHECK(Kind::Runtime, x == y || x == 1 || y == 1, "The size of tensor a (", x, ") must match the size of tensor b (", y,
+          ") at non-singleton dimension ", i);
+    out[i] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+Dims infer_size(DimSpan shape, int64_t numel) {
+  Dims out(shape.begin(), shape.end());
+  int64_t known = 1, unknown = -1;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i] == -1) {
+      CHECK(Kind::Runtime, unknown < 0, "only one dimension can be inferred");
+      unknown = int64_t(i);
+    } else {
+      CHECK(Kind::Runtime, out[i] >= 0, "invalid shape dimension ", out[i]);
+      known *= out[i];
+    }
+  }
+  if (unknown < 0) {
+    CHECK(Kind::Runtime, known == numel, "shape '", list(shape), "' is invalid for input of size ", numel);
+    return out;
+  }
+  CHECK(Kind::Runtime, known != 0 || numel != 0, "cannot reshape tensor of 0 elements into shape ", list(shape),
+        " because the unspecified dimension size -1 can be any value and is ambiguous");
+  CHECK(Kind::Runtime, known != 0 && numel % known == 0, "shape '", list(shape), "' is invalid for input of size ", numel);
+  out[size_t(unknown)] = numel / known;
+  return out;
+}
+
+Tensor empty(DimSpan sizes, DType dtype, Device device, bool pinned, MemoryFormat format) {
+  int64_t stack[8], step = 1;
+  Dims heap;
+  int64_t* strides = stack;
+  for (int64_t n : sizes)
+    CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n, ": ", list(sizes));
+  if (format == MemoryFormat::channels_last || format == MemoryFormat::channels_last_3d) {
+    heap = channels_last_strides(sizes);
+    strides = heap.data();
+  } else {
+    if (sizes.size() > 8) {
+      heap.resize(sizes.size());
+      strides = heap.data();
+    }
+    for (size_t i = sizes.size(); i-- > 0;) {
+      strides[i] = step;
+      step *= std::max<int64_t>(sizes[i], 1);
+    }
+  }
+  size_t bytes = 0;
+  int64_t numel = 1;
+  for (int64_t n : sizes) CHECK(Kind::Runtime, !__builtin_mul_overflow(numel, n, &numel), "Storage size calculation overflowed with sizes=", list(sizes));
+  CHECK(Kind::Runtime, !__builtin_mul_overflow(size_t(numel), itemsize(dtype), &bytes), "Storage size calculation overflowed with sizes=", list(sizes));
+  return Tensor(new TensorImpl(allocate(bytes, device, pinned), dtype, sizes, {strides, sizes.size()}, 0));
+}
+
+Tensor empty_strided(DimSpan sizes, DimSpan strides, DType dtype, Device device, bool pinned) {
+  CHECK(Kind::Runtime, sizes.size() == strides.size(), "mismatch in length of strides and shape");
+  for (int64_t n : sizes) CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n, ": ", list(sizes));
+  for (int64_t s : strides) CHECK(Kind::Runtime, s >= 0, "negative strides are not supported: ", list(strides));
+  return Tensor(new TensorImpl(allocate(storage_bytes(sizes, strides, itemsize(dtype)), device, pinned), dtype, sizes, strides, 0));
+}
+
+}  // namespace shim

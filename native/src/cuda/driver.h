@@ -1,0 +1,122 @@
+#pragma once
+// The CUDA driver, loaded with dlopen at first use: the project builds and runs with no CUDA toolkit and no GPU.
+// Declarations are our own; values are those of the driver's stable ABI.
+#include <cstddef>
+#include <cstdint>
+
+#include "core/device.h"
+#include "core/storage.h"
+#include "core/tensor.h"
+
+namespace shim::cuda {
+
+using CUresult = int;
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+using CUcontext = struct CUctx_st*;
+using CUstream = struct CUstream_st*;
+using CUevent = struct CUevent_st*;
+using CUgraph = struct CUgraph_st*;
+using CUgraphExec = struct CUgraphExec_st*;
+using CUmemoryPool = struct CUmemPoolHandle_st*;
+using CUmodule = struct CUmod_st*;
+using CUfunction = struct CUfunc_st*;
+
+constexpr CUresult kNotReady = 600, kOutOfMemory = 2, kNoDevice = 100;
+
+struct Uuid { char bytes[16]; };
+
+// X(member, symbol, argument types): every driver function used. A symbol that is missing leaves a null member.
+#define SHIM_CUDA_DRIVER(X)                                                                              \
+  X(init, cuInit, (unsigned))                                                                            \
+  X(driver_version, cuDriverGetVersion, (int*))                                                          \
+  X(device_count, cuDeviceGetCount, (int*))                                                              \
+  X(device_get, cuDeviceGet, (CUdevice*, int))                                                           \
+  X(device_name, cuDeviceGetName, (char*, int, CUdevice))                                                \
+  X(device_total_memory, cuDeviceTotalMem_v2, (size_t*, CUdevice))                                       \
+  X(device_attribute, cuDeviceGetAttribute, (int*, int, CUdevice))                                       \
+  X(device_uuid, cuDeviceGetUuid_v2, (Uuid*, CUdevice))                                                  \
+  X(can_access_peer, cuDeviceCanAccessPeer, (int*, CUdevice, CUdevice))                                  \
+  X(primary_retain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                                    \
+  X(ctx_set, cuCtxSetCurrent, (CUcontext))                                                               \
+  X(ctx_get, cuCtxGetCurrent, (CUcontext*))                                                              \
+  X(ctx_device, cuCtxGetDevice, (CUdevice*))                                                             \
+  X(ctx_synchronize, cuCtxSynchronize, ())                                                               \
+  X(enable_peer, cuCtxEnablePeerAccess, (CUcontext, unsigned))                                           \
+  X(error_name, cuGetErrorName, (CUresult, const char**))                                                \
+  X(error_string, cuGetErrorString, (CUresult, const char**))                                            \
+  X(mem_info, cuMemGetInfo_v2, (size_t*, size_t*))                                                       \
+  X(mem_alloc_async, cuMemAllocAsync, (CUdeviceptr*, size_t, CUstream))                                  \
+  X(mem_free_async, cuMemFreeAsync, (CUdeviceptr, CUstream))                                             \
+  X(mem_alloc, cuMemAlloc_v2, (CUdeviceptr*, size_t))                                                    \
+  X(mem_free, cuMemFree_v2, (CUdeviceptr))                                                               \
+  X(host_alloc, cuMemHostAlloc, (void**, size_t, unsigned))                                              \
+  X(host_free, cuMemFreeHost, (void*))                                                                   \
+  X(pool_default, cuDeviceGetDefaultMemPool, (CUmemoryPool*, CUdevice))                                  \
+  X(pool_current, cuDeviceGetMemPool, (CUmemoryPool*, CUdevice))                                         \
+  X(pool_set, cuMemPoolSetAttribute, (CUmemoryPool, int, void*))                                         \
+  X(pool_get, cuMemPoolGetAttribute, (CUmemoryPool, int, void*))                                         \
+  X(pool_trim, cuMemPoolTrimTo, (CUmemoryPool, size_t))                                                  \
+  X(memcpy_async, cuMemcpyAsync, (CUdeviceptr, CUdeviceptr, size_t, CUstream))                           \
+  X(memset_async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                       \
+  X(pointer_attribute, cuPointerGetAttribute, (void*, int, CUdeviceptr))                                 \
+  X(stream_create, cuStreamCreateWithPriority, (CUstream*, unsigned, int))                               \
+  X(stream_priorities, cuCtxGetStreamPriorityRange, (int*, int*))                                        \
+  X(stream_synchronize, cuStreamSynchronize, (CUstream))                                                 \
+  X(stream_query, cuStreamQuery, (CUstream))                                                             \
+  X(stream_wait_event, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                 \
+  X(stream_capturing, cuStreamIsCapturing, (CUstream, int*))                                             \
+  X(capture_begin, cuStreamBeginCapture_v2, (CUstream, int))                                             \
+  X(capture_end, cuStreamEndCapture, (CUstream, CUgraph*))                                               \
+  X(graph_instantiate, cuGraphInstantiateWithFlags, (CUgraphExec*, CUgraph, unsigned long long))         \
+  X(graph_launch, cuGraphLaunch, (CUgraphExec, CUstream))                                                \
+  X(graph_destroy, cuGraphDestroy, (CUgraph))                                                            \
+  X(graph_exec_destroy, cuGraphExecDestroy, (CUgraphExec))                                               \
+  X(event_create, cuEventCreate, (CUevent*, unsigned))                                                   \
+  X(event_record, cuEventRecord, (CUevent, CUstream))                                                    \
+  X(event_query, cuEventQuery, (CUevent))                                                                \
+  X(event_synchronize, cuEventSynchronize, (CUevent))                                                    \
+  X(event_elapsed, cuEventElapsedTime, (float*, CUevent, CUevent))                                       \
+  X(event_destroy, cuEventDestroy_v2, (CUevent))
+
+struct Driver {
+#define SHIM_MEMBER(member, symbol, types) CUresult (*member) types = nullptr;
+  SHIM_CUDA_DRIVER(SHIM_MEMBER)
+#undef SHIM_MEMBER
+  bool loaded = false;                          // the library is there and cuInit succeeded
+  int devices = 0;
+  std::string why;                              // why it is not loaded
+};
+
+const Driver& driver();                         // loads on the first call; never throws
+const Driver& require(const char* function);    // throws PyTorch's "no NVIDIA driver" / "no CUDA-capable device" error
+void check(CUresult, const char* what);         // RuntimeError "CUDA error: ..."; AcceleratorError text as PyTorch
+
+int device_count();
+int current_device();                           // of this thread; 0 until something else is set
+void set_device(int index);                     // makes the primary context of the device current
+void ensure_context();                          // before any call that needs a context on this thread
+CUcontext primary_context(int index);
+
+// The one source of the current stream: CuPy's thread-local one once CuPy is loaded, else this library's own.
+CUstream current_stream(int device);
+void set_current_stream(int device, CUstream);  // only while CuPy is not loaded
+void use_cupy_stream_getter(intptr_t (*get_stream)(int));
+
+bool capturing(CUstream);
+void copy_bytes(void* to, const void* from, size_t bytes, CUstream);      // asynchronous, any direction (unified addresses)
+
+// Memory of the stream-ordered pool.
+struct MemoryStats { uint64_t used, reserved, used_high, reserved_high; };
+MemoryStats memory_stats(int device);
+void reset_peak(int device);
+void empty_cache(int device);
+void install_allocator();
+
+// Private memory of a graph under capture.
+struct GraphPool;
+GraphPool* begin_graph_pool(int device);
+void end_graph_pool(GraphPool*);                // no further allocations; memory stays until release
+void release_graph_pool(GraphPool*);
+
+}  // namespace shim::cuda

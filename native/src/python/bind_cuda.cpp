@@ -1,0 +1,269 @@
+// `native._core.cuda_*`: devices, streams, events, graphs and memory of the CUDA driver, for shim_torch.cuda.
+#include "cuda/driver.h"
+#include "python/object.h"
+
+namespace shim {
+namespace {
+
+using namespace cuda;
+
+bool read_int(PyObject* o, long long* value) {
+  *value = PyLong_AsLongLong(o);
+  return !(*value == -1 && PyErr_Occurred());
+}
+
+// Every function takes integers only: fn(int64 arguments) -> PyObject*.
+template <int N, PyObject* (*F)(const long long*)>
+PyObject* with_ints(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  long long values[N ? N : 1];
+  if (n != N) return PyErr_Format(PyExc_TypeError, "expected %d arguments, got %zd", N, n);
+  for (int i = 0; i < N; ++i)
+    if (!read_int(args[i], &values[i])) return nullptr;
+  return guarded([&]() -> PyObject* { return F(values); });
+}
+
+PyObject* none() { Py_RETURN_NONE; }
+PyObject* integer(long long v) { return PyLong_FromLongLong(v); }
+template <class T> T handle(long long v) { return reinterpret_cast<T>(static_cast<intptr_t>(v)); }
+template <class T> PyObject* pointer(T p) { return PyLong_FromVoidPtr(reinterpret_cast<void*>(p)); }
+
+PyObject* count(const long long*) { return integer(device_count()); }
+PyObject* why(const long long*) { return PyUnicode_FromString(driver().why.c_str()); }
+PyObject* get_device(const long long*) { require("torch.cuda.current_device"); return integer(cuda::current_device()); }
+PyObject* put_device(const long long* a) { require("torch.cuda.set_device"); cuda::set_device(int(a[0])); return none(); }
+PyObject* driver_version(const long long*) {
+  int v = 0;
+  if (driver().driver_version) driver().driver_version(&v);
+  return integer(v);
+}
+
+PyObject* attribute(const long long* a) {
+  int value = 0;
+  check(require("torch.cuda.get_device_properties").device_attribute(&value, int(a[1]), int(a[0])), "cuDeviceGetAttribute");
+  return integer(value);
+}
+
+PyObject* device_info(const long long* a) {                                  // (name, total memory, uuid bytes)
+  const Driver& d = require("torch.cuda.get_device_properties");
+  CUdevice device = 0;
+  char name[256] = {};
+  size_t total = 0;
+  Uuid uuid{};
+  check(d.device_get(&device, int(a[0])), "cuDeviceGet");
+  check(d.device_name(name, sizeof name, device), "cuDeviceGetName");
+  check(d.device_total_memory(&total, device), "cuDeviceTotalMem");
+  if (d.device_uuid) d.device_uuid(&uuid, device);
+  return Py_BuildValue("(sny#)", name, Py_ssize_t(total), uuid.bytes, Py_ssize_t(sizeof uuid.bytes));
+}
+
+PyObject* can_access(const long long* a) {
+  int yes = 0;
+  check(require("torch.cuda.can_device_access_peer").can_access_peer(&yes, int(a[0]), int(a[1])), "cuDeviceCanAccessPeer");
+  return PyBool_FromLong(yes);
+}
+
+// --- streams ------------------------------------------------------------------------------------------------------------
+
+PyObject* get_stream(const long long* a) { return pointer(current_stream(int(a[0]))); }
+PyObject* put_stream(const long long* a) { set_current_stream(int(a[0]), handle<CUstream>(a[1])); return none(); }
+
+PyObject* make_stream(const long long* a) {                                   // (device, priority) -> pointer; non-blocking
+  const Driver& d = require("torch.cuda.Stream");
+  int before = cuda::current_device();
+  cuda::set_device(int(a[0]));
+  CUstream stream = nullptr;
+  CUresult r = d.stream_create(&stream, 1, int(a[1]));
+  cuda::set_device(before);
+  check(r, "cuStreamCreateWithPriority");
+  return pointer(stream);
+}
+
+PyObject* priorities(const long long*) {
+  int least = 0, greatest = 0;
+  ensure_context();
+  check(require("torch.cuda.Stream.priority_range").stream_priorities(&least, &greatest), "cuCtxGetStreamPriorityRange");
+  return Py_BuildValue("(ii)", least, greatest);
+}
+
+PyObject* sync_stream(const long long* a) {
+  const Driver& d = require("torch.cuda.Stream.synchronize");
+  ensure_context();
+  CUresult r;
+  {
+    GilRelease nogil;
+    r = d.stream_synchronize(handle<CUstream>(a[0]));
+  }
+  check(r, "cuStreamSynchronize");
+  return none();
+}
+
+PyObject* query_stream(const long long* a) {
+  ensure_context();
+  CUresult r = require("torch.cuda.Stream.query").stream_query(handle<CUstream>(a[0]));
+  if (r == kNotReady) Py_RETURN_FALSE;
+  check(r, "cuStreamQuery");
+  Py_RETURN_TRUE;
+}
+
+PyObject* wait_event(const long long* a) {
+  ensure_context();
+  check(require("torch.cuda.Stream.wait_event").stream_wait_event(handle<CUstream>(a[0]), handle<CUevent>(a[1]), 0), "cuStreamWaitEvent");
+  return none();
+}
+
+PyObject* is_capturing(const long long* a) { return PyBool_FromLong(capturing(handle<CUstream>(a[0]))); }
+
+PyObject* sync_device(const long long* a) {
+  const Driver& d = require("torch.cuda.synchronize");
+  int before = cuda::current_device();
+  cuda::set_device(int(a[0]));
+  CUresult r;
+  {
+    GilRelease nogil;
+    r = d.ctx_synchronize();
+  }
+  cuda::set_device(before);
+  check(r, "cuCtxSynchronize");
+  return none();
+}
+
+// --- events -------------------------------------------------------------------------------------------------------------
+
+PyObject* make_event(const long long* a) {
+  CUevent event = nullptr;
+  ensure_context();
+  check(require("torch.cuda.Event").event_create(&event, unsigned(a[0])), "cuEventCreate");
+  return pointer(event);
+}
+
+PyObject* record_event(const long long* a) {
+  ensure_context();
+  check(require("torch.cuda.Event.record").event_record(handle<CUevent>(a[0]), handle<CUstream>(a[1])), "cuEventRecord");
+  return none();
+}
+
+PyObject* query_event(const long long* a) {
+  CUresult r = require("torch.cuda.Event.query").event_query(handle<CUevent>(a[0]));
+  if (r == kNotReady) Py_RETURN_FALSE;
+  check(r, "cuEventQuery");
+  Py_RETURN_TRUE;
+}
+
+PyObject* sync_event(const long long* a) {
+  const Driver& d = require("torch.cuda.Event.synchronize");
+  CUresult r;
+  {
+    GilRelease nogil;
+    r = d.event_synchronize(handle<CUevent>(a[0]));
+  }
+  check(r, "cuEventSynchronize");
+  return none();
+}
+
+PyObject* elapsed(const long long* a) {
+  float ms = 0;
+  check(require("torch.cuda.Event.elapsed_time").event_elapsed(&ms, handle<CUevent>(a[0]), handle<CUevent>(a[1])), "cuEventElapsedTime");
+  return PyFloat_FromDouble(ms);
+}
+
+PyObject* drop_event(const long long* a) { if (driver().loaded) driver().event_destroy(handle<CUevent>(a[0])); return none(); }
+
+// --- graphs -------------------------------------------------------------------------------------------------------------
+
+PyObject* graph_begin(const long long* a) {                                   // (stream, mode) -> pool
+  const Driver& d = require("torch.cuda.graph");
+  GraphPool* pool = begin_graph_pool(cuda::current_device());
+  CUresult r = d.capture_begin(handle<CUstream>(a[0]), int(a[1]));
+  if (r != 0) {
+    end_graph_pool(pool);
+    release_graph_pool(pool);
+  }
+  check(r, "cuStreamBeginCapture");
+  return pointer(pool);
+}
+
+PyObject* graph_end(const long long* a) {                                     // (stream, pool) -> executable graph
+  const Driver& d = require("torch.cuda.graph");
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  end_graph_pool(handle<GraphPool*>(a[1]));
+  check(d.capture_end(handle<CUstream>(a[0]), &graph), "cuStreamEndCapture");
+  CUresult r = d.graph_instantiate(&exec, graph, 0);
+  d.graph_destroy(graph);
+  check(r, "cuGraphInstantiate");
+  return pointer(exec);
+}
+
+PyObject* graph_launch(const long long* a) {
+  check(require("torch.cuda.CUDAGraph.replay").graph_launch(handle<CUgraphExec>(a[0]), handle<CUstream>(a[1])), "cuGraphLaunch");
+  return none();
+}
+
+PyObject* graph_drop(const long long* a) {                                    // (exec or 0, pool or 0)
+  if (driver().loaded && a[0]) driver().graph_exec_destroy(handle<CUgraphExec>(a[0]));
+  if (a[1]) release_graph_pool(handle<GraphPool*>(a[1]));
+  return none();
+}
+
+// --- memory -------------------------------------------------------------------------------------------------------------
+
+PyObject* stats(const long long* a) {
+  MemoryStats s = memory_stats(int(a[0]));
+  return Py_BuildValue("(KKKK)", s.used, s.reserved, s.used_high, s.reserved_high);
+}
+
+PyObject* mem_info(const long long* a) {
+  const Driver& d = require("torch.cuda.mem_get_info");
+  int before = cuda::current_device();
+  cuda::set_device(int(a[0]));
+  size_t free_bytes = 0, total = 0;
+  CUresult r = d.mem_info(&free_bytes, &total);
+  cuda::set_device(before);
+  check(r, "cuMemGetInfo");
+  return Py_BuildValue("(nn)", Py_ssize_t(free_bytes), Py_ssize_t(total));
+}
+
+PyObject* trim(const long long* a) { empty_cache(int(a[0])); return none(); }
+PyObject* forget_peak(const long long* a) { cuda::reset_peak(int(a[0])); return none(); }
+
+PyObject* copy(const long long* a) {                                          // (to, from, bytes, stream)
+  copy_bytes(handle<void*>(a[0]), handle<void*>(a[1]), size_t(a[2]), handle<CUstream>(a[3]));
+  return none();
+}
+
+PyObject* stream_getter(PyObject*, PyObject* capsule) {                       // CuPy's `intptr_t get_stream_ptr(int)`
+  void* function = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
+  if (!function) return nullptr;
+  use_cupy_stream_getter(reinterpret_cast<intptr_t (*)(int)>(function));
+  Py_RETURN_NONE;
+}
+
+#define FN(name, n, f) {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&with_ints<n, f>)), METH_FASTCALL, nullptr}
+
+PyMethodDef functions[] = {
+    FN("cuda_device_count", 0, count), FN("cuda_why_not", 0, why), FN("cuda_current_device", 0, get_device),
+    FN("cuda_set_device", 1, put_device), FN("cuda_driver_version", 0, driver_version),
+    FN("cuda_device_attribute", 2, attribute), FN("cuda_device_info", 1, device_info),
+    FN("cuda_can_access_peer", 2, can_access), FN("cuda_current_stream", 1, get_stream),
+    FN("cuda_set_current_stream", 2, put_stream), FN("cuda_stream_create", 2, make_stream),
+    FN("cuda_stream_priorities", 0, priorities), FN("cuda_stream_synchronize", 1, sync_stream),
+    FN("cuda_stream_query", 1, query_stream), FN("cuda_stream_wait_event", 2, wait_event),
+    FN("cuda_stream_is_capturing", 1, is_capturing), FN("cuda_synchronize", 1, sync_device),
+    FN("cuda_event_create", 1, make_event), FN("cuda_event_record", 2, record_event),
+    FN("cuda_event_query", 1, query_event), FN("cuda_event_synchronize", 1, sync_event),
+    FN("cuda_event_elapsed", 2, elapsed), FN("cuda_event_destroy", 1, drop_event),
+    FN("cuda_graph_begin", 2, graph_begin), FN("cuda_graph_end", 2, graph_end),
+    FN("cuda_graph_launch", 2, graph_launch), FN("cuda_graph_destroy", 2, graph_drop),
+    FN("cuda_memory_stats", 1, stats), FN("cuda_mem_info", 1, mem_info), FN("cuda_empty_cache", 1, trim),
+    FN("cuda_reset_peak", 1, forget_peak), FN("cuda_copy_bytes", 4, copy),
+    {"cuda_use_cupy_stream_getter", stream_getter, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_cuda(PyObject* module) {
+  cuda::install_allocator();
+  return PyModule_AddFunctions(module, functions);
+}
+
+}  // namespace shim

@@ -1,0 +1,194 @@
+// NumPy arrays over tensor memory and the reverse, and tensors from any memory by pointer; empty tensors; views by name.
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include "python/tensor_type.h"
+
+#include <numpy/arrayobject.h>
+
+namespace shim {
+namespace {
+
+int type_number(DType t) {
+  switch (t) {
+    case DType::b8: return NPY_BOOL;
+    case DType::u8: return NPY_UINT8;
+    case DType::i8: return NPY_INT8;
+    case DType::u16: return NPY_UINT16;
+    case DType::i16: return NPY_INT16;
+    case DType::u32: return NPY_UINT32;
+    case DType::i32: return NPY_INT32;
+    case DType::u64: return NPY_UINT64;
+    case DType::i64: return NPY_INT64;
+    case DType::f16: return NPY_FLOAT16;
+    case DType::f32: return NPY_FLOAT32;
+    case DType::f64: return NPY_FLOAT64;
+    case DType::c64: return NPY_COMPLEX64;
+    case DType::c128: return NPY_COMPLEX128;
+    default: return -1;
+  }
+}
+
+const char* ml_name(DType t) {
+  switch (t) {
+    case DType::bf16: return "bfloat16";
+    case DType::f8e4m3fn: return "float8_e4m3fn";
+    case DType::f8e5m2: return "float8_e5m2";
+    case DType::f8e4m3fnuz: return "float8_e4m3fnuz";
+    case DType::f8e5m2fnuz: return "float8_e5m2fnuz";
+    case DType::f8e8m0fnu: return "float8_e8m0fnu";
+    default: return nullptr;
+  }
+}
+
+PyObject* ml_type(const char* name) {           // borrowed; null with an error set
+  static PyObject* module = PyImport_ImportModule("ml_dtypes");
+  if (!module) return nullptr;
+  PyObject* type = PyObject_GetAttrString(module, name);
+  Py_XDECREF(type);
+  return type;
+}
+
+PyArray_Descr* descr_of(DType t) {              // new reference
+  int number = type_number(t);
+  if (number >= 0) return PyArray_DescrFromType(number);
+  const char* name = ml_name(t);
+  CHECK(Kind::Type, name, "Got unsupported ScalarType ", scalar_name(t));
+  static PyArray_Descr* cache[kDTypeSlots];
+  PyArray_Descr*& d = cache[int(t)];
+  if (!d) {
+    PyObject* type = ml_type(name);
+    if (!type || !PyArray_DescrConverter(type, &d)) throw PythonError();
+  }
+  Py_INCREF(d);
+  return d;
+}
+
+DType dtype_of_descr(PyArray_Descr* d) {
+  switch (d->type_num) {
+    case NPY_BOOL: return DType::b8;
+    case NPY_FLOAT16: return DType::f16;
+    case NPY_FLOAT32: return DType::f32;
+    case NPY_FLOAT64: return DType::f64;
+    case NPY_COMPLEX64: return DType::c64;
+    case NPY_COMPLEX128: return DType::c128;
+    default: break;
+  }
+  if (PyTypeNum_ISINTEGER(d->type_num)) {
+    bool sign = PyTypeNum_ISSIGNED(d->type_num);
+    switch (PyDataType_ELSIZE(d)) {
+      case 1: return sign ? DType::i8 : DType::u8;
+      case 2: return sign ? DType::i16 : DType::u16;
+      case 4: return sign ? DType::i32 : DType::u32;
+      case 8: return sign ? DType::i64 : DType::u64;
+      default: break;
+    }
+  }
+  for (DType t : {DType::bf16, DType::f8e4m3fn, DType::f8e5m2, DType::f8e4m3fnuz, DType::f8e5m2fnuz, DType::f8e8m0fnu})
+    if (std::string(reinterpret_cast<PyTypeObject*>(d->typeobj)->tp_name).ends_with(ml_name(t))) return t;
+  fail(Kind::Type, "can't convert np.ndarray of type numpy.", reinterpret_cast<PyTypeObject*>(d->typeobj)->tp_name,
+       ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, "
+       "bool, and the types of ml_dtypes.");
+}
+
+// The array keeps the tensor's storage alive through an alias of the tensor.
+PyObject* to_numpy(TensorImpl* t) {
+  CHECK(Kind::Type, t->device().is_cpu(), "can't convert ", to_string(t->device()), " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
+  PyArray_Descr* d = descr_of(t->dtype());
+  npy_intp dims[NPY_MAXDIMS > 64 ? NPY_MAXDIMS : 64], strides[64];
+  for (int i = 0; i < t->dim(); ++i) {
+    dims[i] = t->sizes_data()[i];
+    strides[i] = t->strides_data()[i] * npy_intp(t->itemsize());
+  }
+  static char nothing[64];
+  void* data = t->data() ? t->data() : nothing;
+  PyObject* array = PyArray_NewFromDescr(&PyArray_Type, d, t->dim(), dims, strides, data, NPY_ARRAY_WRITEABLE, nullptr);
+  if (!array) return nullptr;
+  PyObject* owner = wrap(alias(*t));
+  if (!owner || PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array), owner) < 0) {
+    Py_DECREF(array);
+    return nullptr;
+  }
+  return array;
+}
+
+void drop_owner(void* owner, void*) {
+  if (!Py_IsInitialized()) return;
+  GilAcquire gil;
+  Py_DECREF(static_cast<PyObject*>(owner));
+}
+
+Tensor from_memory(void* data, PyObject* owner, Device device, DType t, DimSpan sizes, DimSpan strides) {
+  Py_INCREF(owner);
+  Ref<Storage> storage(new Storage(data, storage_bytes(sizes, strides, itemsize(t)), device, drop_owner, owner));
+  storage->set_resizable(false);
+  return Tensor(new TensorImpl(storage, t, sizes, strides, 0));
+}
+
+PyObject* from_numpy(PyObject*, PyObject* o) {
+  if (!PyArray_Check(o)) return PyErr_Format(PyExc_TypeError, "expected np.ndarray (got %s)", Py_TYPE(o)->tp_name);
+  return guarded([&]() -> PyObject* {
+    auto* a = reinterpret_cast<PyArrayObject*>(o);
+    CHECK(Kind::Value, PyArray_ISNOTSWAPPED(a), "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.");
+    DType t = dtype_of_descr(PyArray_DESCR(a));
+    int n = PyArray_NDIM(a);
+    Dims sizes(static_cast<size_t>(n)), strides(static_cast<size_t>(n));
+    int64_t size = int64_t(itemsize(t));
+    for (int i = 0; i < n; ++i) {
+      sizes[size_t(i)] = PyArray_DIM(a, i);
+      int64_t bytes = PyArray_STRIDE(a, i);
+      CHECK(Kind::Value, bytes >= 0 || sizes[size_t(i)] < 2, "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+            "supported. (You can probably work around this by making a copy of your array  with array.copy().) ");
+      CHECK(Kind::Value, bytes % size == 0, "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+      strides[size_t(i)] = bytes < 0 ? 1 : bytes / size;
+    }
+    if (!PyArray_ISWRITEABLE(a) &&
+        PyErr_WarnEx(PyExc_UserWarning, "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor will "
+                     "result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting it to a tensor.", 1) < 0)
+      return nullptr;
+    return wrap(from_memory(PyArray_DATA(a), o, Device{}, t, sizes, strides));
+  });
+}
+
+PyObject* as_numpy(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "expected a torch.Tensor, got %s", Py_TYPE(o)->tp_name);
+  return guarded([&]() -> PyObject* { return to_numpy(unwrap(o)); });
+}
+
+// from_pointer(pointer, owner, device, dtype, sizes, strides in elements)
+PyObject* from_pointer(PyObject*, PyObject* args) {
+  unsigned long long pointer;
+  PyObject *owner, *device, *dtype, *sizes, *strides;
+  if (!PyArg_ParseTuple(args, "KOOOOO:from_pointer", &pointer, &owner, &device, &dtype, &sizes, &strides)) return nullptr;
+  Dims n, s;
+  if (!dims_of(sizes, &n)) return nullptr;
+  if (strides != Py_None && !dims_of(strides, &s)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    if (strides == Py_None) s = contiguous_strides(n);
+    return wrap(from_memory(reinterpret_cast<void*>(pointer), owner, device_of(device), dtype_of(dtype), n, s));
+  });
+}
+
+PyObject* numpy_dtype(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* { return reinterpret_cast<PyObject*>(descr_of(dtype_of(o))); });
+}
+
+PyObject* torch_dtype(PyObject*, PyObject* o) { // of anything NumPy understands as a dtype
+  PyArray_Descr* d = nullptr;
+  if (!PyArray_DescrConverter(o, &d)) return nullptr;
+  PyObject* r = guarded([&]() -> PyObject* { return dtype_object(dtype_of_descr(d)); });
+  Py_DECREF(d);
+  return r;
+}
+
+
+PyMethodDef functions[] = {{"from_numpy", from_numpy, METH_O, nullptr}, {"to_numpy", as_numpy, METH_O, nullptr},
+                           {"from_pointer", from_pointer, METH_VARARGS, nullptr}, {"numpy_dtype", numpy_dtype, METH_O, nullptr},
+                           {"dtype_from_numpy", torch_dtype, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_numpy(PyObject* module) {
+  import_array1(-1);
+  return PyModule_AddFunctions(module, functions);
+}
+
+}  // namespace shim

@@ -1,0 +1,231 @@
+// torch.UntypedStorage: the bytes under tensors.
+#include <cstring>
+
+#include "ops/kernels.h"
+#include "python/tensor_type.h"
+
+namespace shim {
+namespace {
+
+struct PyStorage { PyObject_HEAD Storage* storage; };
+PyTypeObject* StorageType;
+
+Storage* in(PyObject* o) { return reinterpret_cast<PyStorage*>(o)->storage; }
+
+void dealloc(PyObject* o) {
+  Storage* s = in(o);
+  if (s) {
+    if (s->pyobj == o) s->pyobj = nullptr;
+    s->release();
+  }
+  PyTypeObject* type = Py_TYPE(o);
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+
+PyObject* make(Ref<Storage> s, PyTypeObject* type) {
+  auto* o = reinterpret_cast<PyStorage*>(type->tp_alloc(type, 0));
+  if (!o) return nullptr;
+  o->storage = s.detach();
+  o->storage->pyobj = o;
+  return reinterpret_cast<PyObject*>(o);
+}
+
+PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"size", "device", nullptr};
+  PyObject *size = nullptr, *device = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:UntypedStorage", const_cast<char**>(names), &size, &device)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Device where = device && device != Py_None ? device_of(device) : Device{};
+    if (size && !PyLong_Check(size)) {                                        // a sequence of byte values
+      PyObject* bytes = PyBytes_FromObject(size);
+      if (!bytes) return nullptr;
+      Ref<Storage> s = allocate(size_t(PyBytes_GET_SIZE(bytes)), Device{});
+      if (PyBytes_GET_SIZE(bytes)) std::memcpy(s->data(), PyBytes_AS_STRING(bytes), size_t(PyBytes_GET_SIZE(bytes)));
+      Py_DECREF(bytes);
+      return make(s, type);
+    }
+    long long n = size ? PyLong_AsLongLong(size) : 0;
+    if (n < 0) return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_RuntimeError, "UntypedStorage: size must not be negative, got %lld", n);
+    return make(allocate(size_t(n), where), type);
+  });
+}
+
+PyObject* data_ptr(PyObject* o, PyObject*) { return PyLong_FromVoidPtr(in(o)->data()); }
+PyObject* nbytes(PyObject* o, PyObject*) { return PyLong_FromSize_t(in(o)->nbytes()); }
+PyObject* element_size(PyObject*, PyObject*) { return PyLong_FromLong(1); }
+PyObject* get_device(PyObject* o, void*) { return device_object(in(o)->device()); }
+PyObject* get_cuda(PyObject* o, void*) { return PyBool_FromLong(in(o)->device().is_cuda()); }
+PyObject* get_cdata(PyObject* o, void*) { return PyLong_FromVoidPtr(in(o)); }
+PyObject* index_of_device(PyObject* o, PyObject*) { return PyLong_FromLong(in(o)->device().is_cpu() ? -1 : in(o)->device().index); }
+PyObject* is_resizable(PyObject* o, PyObject*) { return PyBool_FromLong(in(o)->resizable()); }
+PyObject* is_pinned(PyObject* o, PyObject*) { return PyBool_FromLong(in(o)->pinned); }
+PyObject* is_false(PyObject*, PyObject*) { Py_RETURN_FALSE; }
+Py_ssize_t length(PyObject* o) { return Py_ssize_t(in(o)->nbytes()); }
+
+Tensor bytes_of(Storage* s) {
+  int64_t sizes[] = {int64_t(s->nbytes())}, strides[] = {1};
+  return Tensor(new TensorImpl(Ref<Storage>(s), DType::u8, sizes, strides, 0));
+}
+
+PyObject* moved(PyObject* o, Device where, bool always) {
+  Storage* s = in(o);
+  if (!always && s->device() == where) {
+    Py_INCREF(o);
+    return o;
+  }
+  return guarded([&]() -> PyObject* {
+    Ref<Storage> to = allocate(s->nbytes(), where);
+    if (s->nbytes()) copy_(bytes_of(to.get()), bytes_of(s));
+    return make(to, StorageType);
+  });
+}
+PyObject* cpu(PyObject* o, PyObject*) { return moved(o, Device{}, false); }
+PyObject* clone(PyObject* o, PyObject*) { return moved(o, in(o)->device(), true); }
+PyObject* cuda(PyObject* o, PyObject* args) {
+  PyObject* device = nullptr;
+  if (!PyArg_ParseTuple(args, "|O:cuda", &device)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Device where = device && device != Py_None ? device_of(device) : Device{DeviceType::cuda, 0};
+    if (where.index < 0) where.index = 0;
+    return moved(o, where, false);
+  });
+}
+
+PyObject* copy_method(PyObject* o, PyObject* args) {
+  PyObject* source;
+  int non_blocking = 0;
+  if (!PyArg_ParseTuple(args, "O|p:copy_", &source, &non_blocking)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Ref<Storage> from = storage_of(source);
+    CHECK(Kind::Type, from, "copy_(): expected a storage, not ", Py_TYPE(source)->tp_name);
+    CHECK(Kind::Runtime, from->nbytes() == in(o)->nbytes(), "size does not match, self was ", in(o)->nbytes(), " bytes but src was ", from->nbytes(), " bytes");
+    if (from.get() != in(o) && from->data() != in(o)->data() && from->nbytes()) copy_(bytes_of(in(o)), bytes_of(from.get()), non_blocking);
+    Py_INCREF(o);
+    return o;
+  });
+}
+
+PyObject* resize_method(PyObject* o, PyObject* size) {
+  long long n = PyLong_AsLongLong(size);
+  if (n == -1 && PyErr_Occurred()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    in(o)->resize(size_t(n));
+    Py_INCREF(o);
+    return o;
+  });
+}
+
+PyObject* tobytes(PyObject* o) {
+  Storage* s = in(o);
+  PyObject* bytes = PyBytes_FromStringAndSize(nullptr, Py_ssize_t(s->nbytes()));
+  if (!bytes || !s->nbytes()) return bytes;
+  PyObject* host = cpu(o, nullptr);
+  if (!host) {
+    Py_DECREF(bytes);
+    return nullptr;
+  }
+  std::memcpy(PyBytes_AS_STRING(bytes), in(host)->data(), s->nbytes());
+  Py_DECREF(host);
+  return bytes;
+}
+
+PyObject* tolist(PyObject* o, PyObject*) {
+  PyObject* bytes = tobytes(o);
+  PyObject* list = bytes ? PySequence_List(bytes) : nullptr;
+  Py_XDECREF(bytes);
+  return list;
+}
+
+PyObject* subscript(PyObject* o, PyObject* key) {
+  PyObject* bytes = tobytes(o);
+  PyObject* r = bytes ? PyObject_GetItem(bytes, key) : nullptr;
+  Py_XDECREF(bytes);
+  if (!r || !PySlice_Check(key)) return r;
+  PyObject* s = PyObject_CallOneArg(reinterpret_cast<PyObject*>(StorageType), r);
+  Py_DECREF(r);
+  return s;
+}
+
+int assign(PyObject* o, PyObject* key, PyObject* value) {
+  Storage* s = in(o);
+  Py_ssize_t start, stop, step;
+  if (PySlice_Check(key)) {
+    if (PySlice_Unpack(key, &start, &stop, &step) < 0) return -1;
+    PySlice_AdjustIndices(length(o), &start, &stop, step);
+  } else {
+    start = PyNumber_AsSsize_t(key, PyExc_IndexError);
+    if (start == -1 && PyErr_Occurred()) return -1;
+    if (start < 0) start += length(o);
+    if (start < 0 || start >= length(o)) return PyErr_SetString(PyExc_IndexError, "index out of range"), -1;
+    stop = start + 1;
+    step = 1;
+  }
+  long v = PyLong_AsLong(value);
+  if (v == -1 && PyErr_Occurred()) return -1;
+  if (!s->device().is_cpu()) return PyErr_SetString(PyExc_NotImplementedError, "torch.UntypedStorage: assignment to bytes of a CUDA storage is not supported"), -1;
+  for (Py_ssize_t i = start; i < stop; i += step) static_cast<uint8_t*>(s->data())[i] = uint8_t(v);
+  return 0;
+}
+
+PyObject* reduce(PyObject* o, PyObject*) {
+  PyObject* bytes = tobytes(o);
+  return bytes ? Py_BuildValue("O(N)", reinterpret_cast<PyObject*>(StorageType), bytes) : nullptr;
+}
+
+PyObject* repr(PyObject* o) {
+  PyObject* list = tolist(o, nullptr);
+  PyObject* text = list ? PyObject_Repr(list) : nullptr;
+  Py_XDECREF(list);
+  PyObject* r = text ? PyUnicode_FromFormat("%U\n[torch.storage.UntypedStorage(device=%s) of size %zd]", text, to_string(in(o)->device()).c_str(), length(o)) : nullptr;
+  Py_XDECREF(text);
+  return r;
+}
+
+PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr},
+                        {"is_cuda", get_cuda, nullptr, nullptr, nullptr},
+                        {"_cdata", get_cdata, nullptr, nullptr, nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef methods[] = {{"data_ptr", data_ptr, METH_NOARGS, nullptr}, {"nbytes", nbytes, METH_NOARGS, nullptr},
+                         {"size", nbytes, METH_NOARGS, nullptr}, {"element_size", element_size, METH_NOARGS, nullptr},
+                         {"get_device", index_of_device, METH_NOARGS, nullptr}, {"resizable", is_resizable, METH_NOARGS, nullptr},
+                         {"is_pinned", is_pinned, METH_VARARGS, nullptr}, {"is_shared", is_false, METH_NOARGS, nullptr},
+                         {"cpu", cpu, METH_NOARGS, nullptr}, {"cuda", cuda, METH_VARARGS, nullptr}, {"clone", clone, METH_NOARGS, nullptr},
+                         {"copy_", copy_method, METH_VARARGS, nullptr}, {"resize_", resize_method, METH_O, nullptr},
+                         {"tolist", tolist, METH_NOARGS, nullptr}, {"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_new, reinterpret_cast<void*>(storage_new)},
+                       {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_getset, getset}, {Py_tp_methods, methods},
+                       {Py_mp_length, reinterpret_cast<void*>(length)}, {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
+                       {Py_mp_ass_subscript, reinterpret_cast<void*>(assign)},
+                       {Py_tp_doc, const_cast<char*>("The bytes under one or more tensors.")}, {0, nullptr}};
+PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+
+}  // namespace
+
+PyObject* storage_object(const Ref<Storage>& s) {
+  if (s->pyobj) {
+    auto* o = static_cast<PyObject*>(s->pyobj);
+    Py_INCREF(o);
+    return o;
+  }
+  return make(s, StorageType);
+}
+
+Ref<Storage> storage_of(PyObject* o) {
+  if (PyObject_TypeCheck(o, StorageType)) return Ref<Storage>(in(o));
+  PyObject* inner = PyObject_GetAttrString(o, "_untyped_storage");           // TypedStorage
+  if (!inner) {
+    PyErr_Clear();
+    return {};
+  }
+  Ref<Storage> s = PyObject_TypeCheck(inner, StorageType) ? Ref<Storage>(in(inner)) : Ref<Storage>();
+  Py_DECREF(inner);
+  return s;
+}
+
+int bind_storage(PyObject* module) {
+  StorageType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return StorageType ? PyObject_SetAttrString(module, "UntypedStorage", reinterpret_cast<PyObject*>(StorageType)) : -1;
+}
+
+}  // namespace shim

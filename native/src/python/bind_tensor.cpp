@@ -1,0 +1,322 @@
+// Attributes and methods of torch.Tensor that need no operator: geometry, dtype, device, storage, numbers.
+#include <cstring>
+
+#include "ops/kernels.h"
+#include "python/tensor_type.h"
+
+namespace shim {
+
+bool dims_of(PyObject* o, Dims* out) {
+  out->clear();
+  if (PyLong_Check(o)) {
+    out->push_back(PyLong_AsLongLong(o));
+    return !PyErr_Occurred();
+  }
+  PyObject* fast = PySequence_Fast(o, "expected a sequence of int");
+  if (!fast) return false;
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* index = PyNumber_Index(PySequence_Fast_GET_ITEM(fast, i));
+    if (!index) {
+      Py_DECREF(fast);
+      return false;
+    }
+    out->push_back(PyLong_AsLongLong(index));
+    Py_DECREF(index);
+  }
+  Py_DECREF(fast);
+  return !PyErr_Occurred();
+}
+
+namespace {
+
+PyObject* yes(bool v) { return PyBool_FromLong(v); }
+PyObject* integer(int64_t v) { return PyLong_FromLongLong(v); }
+
+// --- attributes -----------------------------------------------------------------------------------------------------------
+
+#define GET(name, expression) \
+  PyObject* name(PyObject* self, void*) { [[maybe_unused]] TensorImpl* t = unwrap(self); return expression; }
+
+GET(get_shape, size_object(t->sizes()))
+GET(get_ndim, integer(t->dim()))
+GET(get_dtype, dtype_object(t->dtype()))
+GET(get_device, device_object(t->device()))
+GET(get_layout, layout_object(0))
+GET(get_itemsize, integer(int64_t(t->itemsize())))
+GET(get_nbytes, integer(t->numel() * int64_t(t->itemsize())))
+GET(get_version, integer(t->version()))
+GET(get_is_cuda, yes(t->device().is_cuda()))
+GET(get_is_cpu, yes(t->device().is_cpu()))
+GET(get_is_meta, yes(t->device().is_meta()))
+GET(get_false, yes(false))
+GET(get_cdata, PyLong_FromVoidPtr(t))
+
+PyGetSetDef getset[] = {{"shape", get_shape, nullptr, nullptr, nullptr}, {"ndim", get_ndim, nullptr, nullptr, nullptr},
+                        {"dtype", get_dtype, nullptr, nullptr, nullptr}, {"device", get_device, nullptr, nullptr, nullptr},
+                        {"layout", get_layout, nullptr, nullptr, nullptr}, {"itemsize", get_itemsize, nullptr, nullptr, nullptr},
+                        {"nbytes", get_nbytes, nullptr, nullptr, nullptr}, {"_version", get_version, nullptr, nullptr, nullptr},
+                        {"is_cuda", get_is_cuda, nullptr, nullptr, nullptr}, {"is_cpu", get_is_cpu, nullptr, nullptr, nullptr},
+                        {"is_meta", get_is_meta, nullptr, nullptr, nullptr}, {"is_sparse", get_false, nullptr, nullptr, nullptr},
+                        {"is_sparse_csr", get_false, nullptr, nullptr, nullptr}, {"is_quantized", get_false, nullptr, nullptr, nullptr},
+                        {"is_mkldnn", get_false, nullptr, nullptr, nullptr}, {"is_mps", get_false, nullptr, nullptr, nullptr},
+                        {"is_xpu", get_false, nullptr, nullptr, nullptr}, {"is_hpu", get_false, nullptr, nullptr, nullptr},
+                        {"is_xla", get_false, nullptr, nullptr, nullptr}, {"is_ipu", get_false, nullptr, nullptr, nullptr},
+                        {"is_nested", get_false, nullptr, nullptr, nullptr}, {"is_vulkan", get_false, nullptr, nullptr, nullptr},
+                        {"is_maia", get_false, nullptr, nullptr, nullptr}, {"is_mtia", get_false, nullptr, nullptr, nullptr},
+                        {"_cdata", get_cdata, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+// --- methods --------------------------------------------------------------------------------------------------------------
+
+using Args = PyObject* const*;
+
+PyObject* one_or_all(Args args, Py_ssize_t n, PyObject* names, PyObject* all, DimSpan values, const char* method) {
+  PyObject* which = n + (names ? PyTuple_GET_SIZE(names) : 0) >= 1 ? args[0] : Py_None;
+  if (which == Py_None) return all;
+  Py_DECREF(all);
+  Py_ssize_t i = PyNumber_AsSsize_t(which, PyExc_IndexError);
+  if (i == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return PyErr_Format(PyExc_TypeError, "%s(): argument 'dim' must be int, not %s", method, Py_TYPE(which)->tp_name);
+  }
+  return guarded([&]() -> PyObject* { return integer(values[size_t(wrap_dim(i, int64_t(values.size())))]); });
+}
+
+PyObject* size_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
+  TensorImpl* t = unwrap(self);
+  return one_or_all(args, n, names, size_object(t->sizes()), t->sizes(), "size");
+}
+
+PyObject* tuple_of(DimSpan d) {
+  PyObject* tuple = PyTuple_New(Py_ssize_t(d.size()));
+  for (size_t i = 0; tuple && i < d.size(); ++i) PyTuple_SET_ITEM(tuple, Py_ssize_t(i), integer(d[i]));
+  return tuple;
+}
+
+PyObject* stride_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
+  TensorImpl* t = unwrap(self);
+  return one_or_all(args, n, names, tuple_of(t->strides()), t->strides(), "stride");
+}
+
+#define METHOD0(name, expression) \
+  PyObject* name(PyObject* self, PyObject*) { [[maybe_unused]] TensorImpl* t = unwrap(self); return expression; }
+
+METHOD0(dim_method, integer(t->dim()))
+METHOD0(numel_method, integer(t->numel()))
+METHOD0(data_ptr_method, PyLong_FromVoidPtr(t->numel() ? t->data() : nullptr))
+METHOD0(storage_offset_method, integer(t->storage_offset()))
+METHOD0(element_size_method, integer(int64_t(t->itemsize())))
+METHOD0(get_device_method, integer(t->device().is_cpu() ? -1 : t->device().index))
+METHOD0(is_floating_method, yes(is_floating(t->dtype())))
+METHOD0(is_complex_method, yes(is_complex(t->dtype())))
+METHOD0(is_signed_method, yes(is_signed(t->dtype())))
+METHOD0(is_inference_method, yes(t->is_inference))
+METHOD0(is_conj_method, yes(t->is_conj))
+METHOD0(is_neg_method, yes(t->is_neg))
+METHOD0(is_shared_method, yes(t->device().is_cuda()))
+METHOD0(untyped_storage_method, storage_object(t->storage()))
+METHOD0(hash_method, PyLong_FromVoidPtr(self))
+METHOD0(is_pinned_method, yes(t->storage()->pinned))
+
+PyObject* is_contiguous_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
+  TensorImpl* t = unwrap(self);
+  if (n + (names ? PyTuple_GET_SIZE(names) : 0) == 0) return yes(t->is_contiguous());
+  return guarded([&]() -> PyObject* {
+    MemoryFormat f;
+    CHECK(Kind::Type, memory_format_of(args[0], &f), "is_contiguous(): argument 'memory_format' must be torch.memory_format, not ", Py_TYPE(args[0])->tp_name);
+    return yes(t->is_contiguous(f));
+  });
+}
+
+PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"source", "storage_offset", "size", "stride", nullptr};
+  PyObject *source = nullptr, *size = nullptr, *stride = nullptr;
+  long long offset = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OLOO:set_", const_cast<char**>(names), &source, &offset, &size, &stride)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    TensorImpl* t = unwrap(self);
+    Dims sizes, strides;
+    if (source && is_tensor(source)) {
+      TensorImpl* s = unwrap(source);
+      CHECK(Kind::Runtime, s->dtype() == t->dtype(), "Could not set tensor of type ", dtype_name(s->dtype()), " to a tensor of type ", dtype_name(t->dtype()));
+      sizes.assign(s->sizes().begin(), s->sizes().end());
+      strides.assign(s->strides().begin(), s->strides().end());
+      offset = size ? offset : s->storage_offset();
+      t->set_storage(s->storage());
+    } else if (source) {
+      Ref<Storage> storage = storage_of(source);
+      CHECK(Kind::Type, storage, "set_(): argument 'source' must be Tensor or Storage, not ", Py_TYPE(source)->tp_name);
+      t->set_storage(storage);
+      sizes = {int64_t(storage->nbytes() / t->itemsize())};
+      strides = {1};
+    } else {
+      t->set_storage(allocate(0, t->device()));
+      sizes = {0};
+      strides = {1};
+    }
+    if (size) {
+      if (!dims_of(size, &sizes)) return nullptr;
+      strides = contiguous_strides(sizes);
+    }
+    if (stride && !dims_of(stride, &strides)) return nullptr;
+    size_t bytes = storage_bytes(sizes, strides, t->itemsize());
+    size_t need = bytes ? bytes + size_t(offset) * t->itemsize() : 0;
+    if (need > t->storage()->nbytes()) t->storage()->resize(need);
+    t->set_geometry(sizes, strides, offset);
+    t->bump_version();
+    Py_INCREF(self);
+    return self;
+  });
+}
+
+PyObject* resize_method(PyObject* self, PyObject* args, PyObject*) {
+  PyObject* size = PyTuple_GET_SIZE(args) == 1 && !PyLong_Check(PyTuple_GET_ITEM(args, 0)) ? PyTuple_GET_ITEM(args, 0) : args;
+  Dims sizes;
+  if (!dims_of(size, &sizes)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    TensorImpl* t = unwrap(self);
+    CHECK(Kind::Runtime, !t->requires_grad(), "cannot resize variables that require grad");
+    Dims strides = contiguous_strides(sizes);
+    size_t bytes = storage_bytes(sizes, strides, t->itemsize());
+    size_t need = bytes ? bytes + size_t(t->storage_offset()) * t->itemsize() : 0;
+    if (need > t->storage()->nbytes()) t->storage()->resize(need);
+    t->set_geometry(sizes, strides, t->storage_offset());
+    Py_INCREF(self);
+    return self;
+  });
+}
+
+// --- elements -------------------------------------------------------------------------------------------------------------
+
+Tensor on_cpu(TensorImpl* t) {
+  if (t->device().is_cpu()) return Tensor(t);
+  CHECK(Kind::Runtime, !t->device().is_meta(), "Tensor.item() cannot be called on meta tensors");
+  Tensor host = empty(t->sizes(), t->dtype(), Device{});
+  copy_(host, Tensor(t));
+  return host;
+}
+
+PyObject* item_method(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    TensorImpl* t = unwrap(self);
+    CHECK(Kind::Runtime, t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
+    return number_object(on_cpu(t)->data(), t->dtype());
+  });
+}
+
+PyObject* list_of(TensorImpl* t, const char* p, int dim) {
+  if (dim == t->dim()) return number_object(p, t->dtype());
+  int64_t n = t->sizes_data()[dim], step = t->strides_data()[dim] * int64_t(t->itemsize());
+  PyObject* list = PyList_New(n);
+  for (int64_t i = 0; list && i < n; ++i) {
+    PyObject* item = list_of(t, p + i * step, dim + 1);
+    if (!item) {
+      Py_DECREF(list);
+      return nullptr;
+    }
+    PyList_SET_ITEM(list, i, item);
+  }
+  return list;
+}
+
+PyObject* tolist_method(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Tensor host = on_cpu(unwrap(self));
+    return list_of(host.get(), host->data_as<const char>(), 0);
+  });
+}
+
+int truth(PyObject* self) {
+  PyObject* value = nullptr;
+  TensorImpl* t = unwrap(self);
+  if (t->numel() == 1) value = item_method(self, nullptr);
+  else if (t->numel() == 0) PyErr_SetString(PyExc_RuntimeError, "Boolean value of Tensor with no values is ambiguous");
+  else PyErr_SetString(PyExc_RuntimeError, "Boolean value of Tensor with more than one value is ambiguous");
+  if (!value) return -1;
+  int r = PyObject_IsTrue(value);
+  Py_DECREF(value);
+  return r;
+}
+PyObject* bool_method(PyObject* self, PyObject*) {
+  int r = truth(self);
+  return r < 0 ? nullptr : yes(r);
+}
+
+PyObject* converted(PyObject* self, PyObject* (*to)(PyObject*)) {
+  PyObject* value = item_method(self, nullptr);
+  if (!value) return nullptr;
+  PyObject* r = to(value);
+  Py_DECREF(value);
+  return r;
+}
+PyObject* int_method(PyObject* self, PyObject*) { return converted(self, PyNumber_Long); }
+PyObject* float_method(PyObject* self, PyObject*) { return converted(self, PyNumber_Float); }
+PyObject* complex_method(PyObject* self, PyObject*) {
+  return converted(self, [](PyObject* v) { return PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), v); });
+}
+PyObject* index_method(PyObject* self, PyObject*) {
+  TensorImpl* t = unwrap(self);
+  if (!is_integral(t->dtype(), true) || t->numel() != 1)
+    return PyErr_Format(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
+  return converted(self, PyNumber_Index);
+}
+PyObject* len_method(PyObject* self, PyObject*) {
+  TensorImpl* t = unwrap(self);
+  if (t->dim() == 0) return PyErr_Format(PyExc_TypeError, "len() of a 0-d tensor");
+  return integer(t->sizes_data()[0]);
+}
+
+// --- making ----------------------------------------------------------------------------------------------------------------
+
+PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"cls", "data", "require_grad", nullptr};
+  PyObject *cls, *data;
+  int require_grad = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p:_make_subclass", const_cast<char**>(names), &cls, &data, &require_grad)) return nullptr;
+  if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType))
+    return PyErr_Format(PyExc_TypeError, "cls must be a type (got %s)", Py_TYPE(cls)->tp_name);
+  if (!is_tensor(data)) return PyErr_Format(PyExc_TypeError, "_make_subclass(): argument 'data' must be Tensor, not %s", Py_TYPE(data)->tp_name);
+  PyObject* made = guarded([&]() -> PyObject* {
+    Tensor t = alias(*unwrap(data));
+    t->own_version() = std::make_shared<std::atomic<uint32_t>>(0);
+    return wrap_as(t, reinterpret_cast<PyTypeObject*>(cls));
+  });
+  if (made && require_grad && PyObject_SetAttrString(made, "requires_grad", Py_True) < 0) Py_CLEAR(made);
+  return made;
+}
+
+PyObject* wrapper_subclass(PyObject*, PyObject*) {
+  return PyErr_Format(PyExc_NotImplementedError, "torch.Tensor._make_wrapper_subclass is not supported by shim-torch: tensors here always have storage");
+}
+
+PyMethodDef methods[] = {
+#define FAST(name, f) {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_FASTCALL | METH_KEYWORDS, nullptr}
+#define KEYED(name, f) {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_VARARGS | METH_KEYWORDS, nullptr}
+    FAST("size", size_method), FAST("stride", stride_method), FAST("is_contiguous", is_contiguous_method),
+    {"dim", dim_method, METH_NOARGS, nullptr}, {"ndimension", dim_method, METH_NOARGS, nullptr},
+    {"numel", numel_method, METH_NOARGS, nullptr}, {"nelement", numel_method, METH_NOARGS, nullptr},
+    {"data_ptr", data_ptr_method, METH_NOARGS, nullptr}, {"storage_offset", storage_offset_method, METH_NOARGS, nullptr},
+    {"element_size", element_size_method, METH_NOARGS, nullptr}, {"get_device", get_device_method, METH_NOARGS, nullptr},
+    {"is_floating_point", is_floating_method, METH_NOARGS, nullptr}, {"is_complex", is_complex_method, METH_NOARGS, nullptr},
+    {"is_signed", is_signed_method, METH_NOARGS, nullptr}, {"is_inference", is_inference_method, METH_NOARGS, nullptr},
+    {"is_conj", is_conj_method, METH_NOARGS, nullptr}, {"is_neg", is_neg_method, METH_NOARGS, nullptr},
+    {"is_shared", is_shared_method, METH_NOARGS, nullptr}, {"is_pinned", is_pinned_method, METH_VARARGS, nullptr},
+    {"untyped_storage", untyped_storage_method, METH_NOARGS, nullptr},
+    KEYED("set_", set_method), KEYED("resize_", resize_method),
+    {"item", item_method, METH_NOARGS, nullptr}, {"tolist", tolist_method, METH_NOARGS, nullptr},
+    {"__bool__", bool_method, METH_NOARGS, nullptr}, {"__int__", int_method, METH_NOARGS, nullptr},
+    {"__float__", float_method, METH_NOARGS, nullptr}, {"__complex__", complex_method, METH_NOARGS, nullptr},
+    {"__index__", index_method, METH_NOARGS, nullptr}, {"__len__", len_method, METH_NOARGS, nullptr},
+    {"__hash__", hash_method, METH_NOARGS, nullptr},
+    {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_subclass)), METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
+    {"_make_wrapper_subclass", wrapper_subclass, METH_VARARGS | METH_STATIC, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_tensor(PyObject* module) {
+  if (make_tensor_types(module) < 0) return -1;
+  return add_to_tensor(methods, getset);
+}
+
+}  // namespace shim

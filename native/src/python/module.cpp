@@ -1,0 +1,21 @@
+// The module native._core: every bind_*.cpp adds its part.
+#include "python/object.h"
+
+namespace {
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "native._core", "The native core of shim-torch.", -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__core() {
+  PyObject* module = PyModule_Create(&definition);
+  if (!module) return nullptr;
+  using Bind = int (*)(PyObject*);
+  for (Bind bind : {shim::bind_dtype, shim::bind_tensor, shim::bind_views, shim::bind_storage, shim::bind_exchange, shim::bind_kernels, shim::bind_operators,
+                    shim::bind_autograd, shim::bind_cuda})
+    if (bind(module) < 0) {
+      Py_DECREF(module);
+      return nullptr;
+    }
+  return module;
+}

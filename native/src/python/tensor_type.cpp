@@ -1,0 +1,205 @@
+// torch.Tensor: the type, its life cycle, and the identity between a C++ tensor and its Python object.
+
+#include "python/object.h"
+
+#include <structmember.h>
+
+#include "python/tensor_type.h"
+
+namespace shim {
+
+PyTypeObject* TensorType = nullptr;
+PyTypeObject* TensorBaseType = nullptr;
+PyObject* ParameterType = nullptr;
+
+namespace {
+
+// Recycled objects of exactly TensorType. They keep their type reference count while they wait.
+constexpr int kMostFree = 256;
+PyTensor* free_objects[kMostFree];
+int free_count = 0;
+
+PyTensor* as_py(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(as_py(self)->dict);
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+int clear(PyObject* self) {
+  Py_CLEAR(as_py(self)->dict);
+  return 0;
+}
+
+// C++ still holds the tensor when its object dies: an object that carries state of its own (attributes, a subclass) is
+// kept alive, owned by the tensor from now on, so that the same object comes back.
+void finalize(PyObject* self) {
+  PyTensor* t = as_py(self);
+  TensorImpl* impl = t->impl;
+  if (!impl || impl->pyobj != self || impl->owns_pyobj || impl->use_count() < 2) return;
+  bool state = (t->dict && PyDict_GET_SIZE(t->dict)) || Py_TYPE(self) != TensorType;
+  if (!state) return;
+  Py_INCREF(self);
+  impl->owns_pyobj = true;
+  impl->release();                              // the object's reference; `impl` outlives this, somebody else holds it
+}
+
+void dealloc(PyObject* self) {
+  PyTensor* t = as_py(self);
+  if (Py_TYPE(self) == TensorType) {            // Python subclasses have called finalize already
+    if (t->dict && PyObject_CallFinalizerFromDealloc(self) < 0) return;
+  }
+  PyObject_GC_UnTrack(self);
+  if (t->weakrefs) PyObject_ClearWeakRefs(self);
+  bool finalized = t->dict != nullptr;          // the collector's mark stays on the memory: not recycled
+  Py_CLEAR(t->dict);
+  if (TensorImpl* impl = t->impl) {
+    t->impl = nullptr;
+    if (impl->pyobj == self) impl->pyobj = nullptr;
+    impl->release();
+  }
+  PyTypeObject* type = Py_TYPE(self);
+  if (type == TensorType && !finalized && free_count < kMostFree) {
+    free_objects[free_count++] = t;
+    return;
+  }
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyTensor* allocate_object(PyTypeObject* type) {
+  if (type == TensorType && free_count) {
+    PyTensor* t = free_objects[--free_count];
+    PyObject* o = reinterpret_cast<PyObject*>(t);
+    Py_SET_REFCNT(o, 1);
+    PyObject_GC_Track(o);
+    return t;
+  }
+  return as_py(type->tp_alloc(type, 0));
+}
+
+PyObject* adopt(TensorImpl* impl, PyTypeObject* type) {
+  PyTensor* t = allocate_object(type);
+  if (!t) return nullptr;
+  impl->retain();
+  t->impl = impl;
+  t->dict = t->weakrefs = nullptr;
+  impl->pyobj = t;
+  return reinterpret_cast<PyObject*>(t);
+}
+
+void drop_pyobj(TensorImpl* impl) {             // the tensor dies while it owns its object
+  if (!Py_IsInitialized()) return;
+  GilAcquire gil;
+  PyObject* o = static_cast<PyObject*>(impl->pyobj);
+  as_py(o)->impl = nullptr;
+  Py_DECREF(o);
+}
+
+PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) { return construct_tensor(type, args, kwargs); }
+
+PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+
+PyGetSetDef dict_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyType_Slot base_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                            {Py_tp_finalize, reinterpret_cast<void*>(finalize)},
+                            {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                            {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                            {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
+                            {Py_tp_members, members},
+                            {Py_tp_getset, dict_getset},
+                            {0, nullptr}};
+PyType_Spec base_spec = {"torch._C.TensorBase", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, base_slots};
+
+PyType_Slot tensor_slots[] = {{Py_tp_doc, const_cast<char*>("A multi-dimensional array of one element type, with gradients.")},
+                              {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                              {Py_tp_finalize, reinterpret_cast<void*>(finalize)},
+                              {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                              {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                              {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
+                              {0, nullptr}};
+PyType_Spec tensor_spec = {"torch.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, tensor_slots};
+
+}  // namespace
+
+bool is_tensor(PyObject* o) { return Py_TYPE(o) == TensorType || PyType_IsSubtype(Py_TYPE(o), TensorBaseType); }
+
+PyObject* wrap(const Tensor& t) {
+  if (!t) Py_RETURN_NONE;
+  if (auto* o = static_cast<PyObject*>(t->pyobj)) {
+    if (t->owns_pyobj) {                        // the object takes the tensor back
+      t->owns_pyobj = false;
+      t->retain();
+      return o;                                 // the tensor's reference to it goes to the caller
+    }
+    Py_INCREF(o);
+    return o;
+  }
+  return adopt(t.get(), TensorType);
+}
+
+PyObject* wrap_as(const Tensor& t, PyTypeObject* type) {
+  if (t->pyobj) {
+    Tensor fresh = alias(*t);
+    return adopt(fresh.get(), type);
+  }
+  return adopt(t.get(), type);
+}
+
+int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset) {
+  for (; methods && methods->ml_name; ++methods) {
+    PyObject* d = methods->ml_flags & METH_STATIC ? PyCFunction_New(methods, nullptr)
+                  : methods->ml_flags & METH_CLASS ? PyDescr_NewClassMethod(TensorBaseType, methods)
+                                                   : PyDescr_NewMethod(TensorBaseType, methods);
+    if (d && methods->ml_flags & METH_STATIC) {
+      PyObject* s = PyStaticMethod_New(d);
+      Py_DECREF(d);
+      d = s;
+    }
+    if (!d || PyObject_SetAttrString(reinterpret_cast<PyObject*>(TensorBaseType), methods->ml_name, d) < 0) return -1;
+    Py_DECREF(d);
+  }
+  for (; getset && getset->name; ++getset) {
+    PyObject* d = PyDescr_NewGetSet(TensorBaseType, getset);
+    if (!d || PyObject_SetAttrString(reinterpret_cast<PyObject*>(TensorBaseType), getset->name, d) < 0) return -1;
+    Py_DECREF(d);
+  }
+  return 0;
+}
+
+int make_tensor_types(PyObject* module) {
+  TensorImpl::drop_pyobj = drop_pyobj;
+  PyObject* base = PyType_FromSpec(&base_spec);
+  if (!base || PyObject_SetAttrString(module, "TensorBase", base) < 0) return -1;
+  TensorBaseType = reinterpret_cast<PyTypeObject*>(base);
+  PyObject* tensor = PyType_FromSpecWithBases(&tensor_spec, base);
+  if (!tensor || PyObject_SetAttrString(module, "Tensor", tensor) < 0) return -1;
+  TensorType = reinterpret_cast<PyTypeObject*>(tensor);
+  return 0;
+}
+
+void raise(const Error& e) {
+  PyObject* type = PyExc_RuntimeError;
+  switch (e.kind()) {
+    case Kind::Type: type = PyExc_TypeError; break;
+    case Kind::Value: type = PyExc_ValueError; break;
+    case Kind::Index: type = PyExc_IndexError; break;
+    case Kind::NotImplemented: type = PyExc_NotImplementedError; break;
+    case Kind::Attribute: type = PyExc_AttributeError; break;
+    case Kind::Overflow: type = PyExc_OverflowError; break;
+    case Kind::Assertion: type = PyExc_AssertionError; break;
+    case Kind::Buffer: type = PyExc_BufferError; break;
+    case Kind::ZeroDivision: type = PyExc_ZeroDivisionError; break;
+    case Kind::OutOfMemory: type = out_of_memory_type ? out_of_memory_type : PyExc_RuntimeError; break;
+    default: break;
+  }
+  PyErr_SetString(type, e.what());
+}
+
+PyObject* out_of_memory_type = nullptr;
+
+}  // namespace shim

@@ -1,0 +1,16 @@
+#pragma once
+// Between the files that make up torch.Tensor's Python side.
+#include "python/object.h"
+
+namespace shim {
+
+extern PyObject* out_of_memory_type;            // torch.OutOfMemoryError, set from Python
+int make_tensor_types(PyObject* module);
+int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset);   // onto TensorBase; any bind_*.cpp may call it
+PyObject* construct_tensor(PyTypeObject*, PyObject* args, PyObject* kwargs);   // Tensor(...)
+bool dims_of(PyObject* o, Dims* out);           // a sequence of int (or one int); false with a Python error set
+PyObject* number_object(const void* element, DType);            // one element as a Python number
+PyObject* storage_object(const Ref<Storage>&);  // torch.UntypedStorage
+Ref<Storage> storage_of(PyObject*);             // null if it is none
+
+}  // namespace shim

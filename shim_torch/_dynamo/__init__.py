@@ -1,0 +1,42 @@
+"""``torch._dynamo``: the marks that libraries put on functions; there is no tracer, so they change nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch._dynamo import config
+from shim_torch.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, reset
+
+__all__ = ["allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "graph_break",
+           "is_compiling", "mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic", "reset"]  # fmt: skip
+
+
+def disallow_in_graph(fn: Any) -> Any:
+    return fn
+
+
+def graph_break(msg: str = "") -> None:
+    """Ends a traced graph here: nothing is traced."""
+
+
+def mark_dynamic(t: Any, index: Any, *, hint_override: Any = None, min: Any = None, max: Any = None,
+                 specialize_on: Any = None) -> None:  # fmt: skip
+    """Marks a dim as varying: nothing is specialised on it."""
+
+
+def maybe_mark_dynamic(t: Any, index: Any) -> None:
+    """As ``mark_dynamic``."""
+
+
+def mark_static(t: Any, index: Any = None) -> None:
+    """Marks a dim as fixed."""
+
+
+def mark_static_address(t: Any, guard: bool = True) -> None:
+    """Marks a tensor's address as fixed."""
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch._dynamo", name)

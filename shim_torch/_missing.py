@@ -1,0 +1,48 @@
+"""Names that are not here: AttributeError for what PyTorch lacks too, guidance for what PyTorch has. Both are counted."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+absent: Counter[tuple[str, str]] = Counter()  # (dotted name, requester) that PyTorch lacks too
+unsupported: Counter[tuple[str, str]] = Counter()  # (dotted name, requester) that PyTorch has
+
+
+@lru_cache(maxsize=1)
+def surface() -> frozenset[str]:
+    """Every public dotted name that PyTorch has (a data file beside this module)."""
+    return frozenset(Path(__file__).with_name("_surface.txt").read_text(encoding="utf-8").split())
+
+
+def requester() -> str:
+    """The module whose code asks: the nearest frame outside this package and the import machinery."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if not name.startswith(("shim_torch", "compat", "importlib", "native")):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "?"
+
+
+class UnsupportedAttribute(AttributeError, NotImplementedError):
+    """PyTorch has this name, shim-torch does not (yet). ``hasattr`` is False for it, as for any absent name."""
+
+
+def missing(module: str, name: str) -> Any:
+    """Raises for ``module.name``; the last line of a module's ``__getattr__``."""
+    if name.startswith("__") and name.endswith("__"):
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+    who, dotted = requester(), f"{module}.{name}"
+    if dotted in surface():
+        unsupported[dotted, who] += 1
+        raise UnsupportedAttribute(
+            f"{dotted} is not supported by shim-torch (asked for by {who}). PyTorch has it: please report it with the "
+            f"library's name and version, or see `python -m compat scan` for what a library needs."
+        )
+    absent[dotted, who] += 1
+    raise AttributeError(f"module '{module}' has no attribute '{name}'")

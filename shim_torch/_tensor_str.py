@@ -1,0 +1,215 @@
+"""``repr`` and ``str`` of tensors as PyTorch prints them."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from native import _core
+
+
+class _Options:
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+PRINT_OPTS = _Options()
+
+
+def set_printoptions(
+    precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
+    linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None,
+) -> None:  # fmt: skip
+    """How tensors are printed (torch.set_printoptions)."""
+    profiles = {"default": (4, 1000, 3), "short": (2, 1000, 2), "full": (4, math.inf, 3)}
+    if profile is not None:
+        PRINT_OPTS.precision, PRINT_OPTS.threshold, PRINT_OPTS.edgeitems = profiles[profile]
+        PRINT_OPTS.linewidth = 80
+    for name, value in (
+        ("precision", precision), ("threshold", threshold), ("edgeitems", edgeitems), ("linewidth", linewidth),
+    ):  # fmt: skip
+        if value is not None:
+            setattr(PRINT_OPTS, name, value)
+    PRINT_OPTS.sci_mode = sci_mode
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The print options."""
+    return {k: getattr(PRINT_OPTS, k) for k in ("precision", "threshold", "edgeitems", "linewidth", "sci_mode")}
+
+
+@contextlib.contextmanager
+def printoptions(**kwargs: Any) -> Iterator[None]:
+    """Print options for a block."""
+    old = get_printoptions()
+    set_printoptions(**kwargs)
+    try:
+        yield
+    finally:
+        set_printoptions(**old)
+
+
+class _Formatter:
+    """How the elements of one tensor are printed: integers, fixed or scientific; all of one width."""
+
+    def __init__(self, values: list[Any], floating: bool) -> None:
+        self.floating, self.integers, self.scientific = floating, True, False
+        self.width = 1
+        if not floating:
+            self.width = max([1, *(len(str(v)) for v in values)])
+            return
+        finite = [abs(v) for v in values if math.isfinite(v) and v != 0]
+        if not finite:
+            self.width = max([1, *(len(self.format(v)) for v in values)])  # zeros, inf, nan: as integers
+            return
+        large, small = max(finite), min(finite)
+        self.integers = all(v == math.ceil(v) for v in finite)
+        if self.integers:
+            self.scientific = large / small > 1000.0 or large > 1.0e8
+        else:
+            self.scientific = large / small > 1000.0 or large > 1.0e8 or small < 1.0e-4
+        if PRINT_OPTS.sci_mode is not None:
+            self.scientific = PRINT_OPTS.sci_mode
+        widths = [len(self.format(v)) for v in values if math.isfinite(v) and v != 0]
+        self.width = max([self.width, *widths])
+
+    def format(self, value: Any) -> str:
+        if not self.floating:
+            text = str(value)
+        elif self.scientific:
+            text = f"{value:{self.width}.{PRINT_OPTS.precision}e}"
+        elif self.integers:
+            text = f"{value:{self.width}.0f}"
+            if math.isfinite(value):
+                text += "."
+        else:
+            text = f"{value:{self.width}.{PRINT_OPTS.precision}f}"
+        return " " * (self.width - len(text)) + text
+
+
+class _ComplexFormatter:
+    def __init__(self, values: list[complex]) -> None:
+        self.real = _Formatter([v.real for v in values], True)
+        self.imag = _Formatter([v.imag for v in values], True)
+        self.width = self.real.width + self.imag.width + 1
+
+    def format(self, value: complex) -> str:
+        real = self.real.format(value.real)
+        imag = (self.imag.format(value.imag) + "j").lstrip()
+        return real + imag if imag[0] in "+-" else real + "+" + imag
+
+
+def _values(t: Any, summarize: bool) -> list[Any]:
+    """The elements that will be printed, flat."""
+    if t.dim() == 0:
+        return [t.item()]
+    if not summarize:
+        return t.reshape(-1).tolist()
+    edge = PRINT_OPTS.edgeitems
+    n = t.size(0)
+    places = range(n) if n <= 2 * edge else [*range(edge), *range(n - edge, n)]
+    if t.dim() == 1:
+        return [t[i].item() for i in places]
+    return [v for i in places for v in _values(t[i], True)]
+
+
+def _vector(t: Any, indent: int, summarize: bool, formatter: Any) -> str:
+    per_line = max(1, math.floor((PRINT_OPTS.linewidth - indent) / (formatter.width + 2)))
+    edge, n = PRINT_OPTS.edgeitems, t.size(0)
+    if summarize and not edge:
+        cells = ["..."]
+    elif summarize and n > 2 * edge:
+        cells = [formatter.format(v) for v in t[:edge].tolist()] + [" ..."]
+        cells += [formatter.format(v) for v in t[-edge:].tolist()]
+    else:
+        cells = [formatter.format(v) for v in t.tolist()]
+    lines = [", ".join(cells[i : i + per_line]) for i in range(0, len(cells), per_line)]
+    return "[" + ("," + "\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _text(t: Any, indent: int, summarize: bool, formatter: Any) -> str:
+    if t.dim() == 0:
+        return formatter.format(t.item())
+    if t.dim() == 1:
+        return _vector(t, indent, summarize, formatter)
+    edge, n = PRINT_OPTS.edgeitems, t.size(0)
+    if summarize and n > 2 * edge:
+        rows = [_text(t[i], indent + 1, summarize, formatter) for i in range(edge)] + ["..."]
+        rows += [_text(t[i], indent + 1, summarize, formatter) for i in range(n - edge, n)]
+    else:
+        rows = [_text(t[i], indent + 1, summarize, formatter) for i in range(n)]
+    return "[" + ("," + "\n" * (t.dim() - 1) + " " * (indent + 1)).join(rows) + "]"
+
+
+def _body(t: Any, indent: int) -> str:
+    if t.numel() == 0:
+        return "[]"
+    summarize = t.numel() > PRINT_OPTS.threshold
+    if t.dtype in (_core.float16, _core.bfloat16) or t.dtype.itemsize == 1 and t.dtype.is_floating_point:
+        t = t.float()
+    values = _values(t, summarize)
+    formatter: Any = (
+        _ComplexFormatter(values) if t.dtype.is_complex else _Formatter(values, t.dtype.is_floating_point)
+    )
+    return _text(t, indent, summarize, formatter)
+
+
+def _str(self: Any, *, tensor_contents: str | None = None) -> str:
+    """What ``repr(tensor)`` is."""
+    from shim_torch.nn.parameter import Parameter
+
+    with _core.no_grad(), _core.DisableTorchFunctionSubclass():
+        kind = type(self)
+        if kind in (_core.Tensor, Parameter):
+            prefix = "tensor("
+        else:
+            prefix = f"{kind.__name__}("
+        indent, suffixes = len(prefix), []
+        plain = self.detach() if self.requires_grad else self
+        plain = plain.as_subclass(_core.Tensor) if type(plain) is not _core.Tensor else plain
+        if self.device.type == "cuda" and _core.cuda_device_count() and self.device.index != _core.cuda_current_device():
+            suffixes.append(f"device='{self.device}'")
+        elif self.device.type not in ("cpu",):
+            suffixes.append(f"device='{self.device}'")
+        default = (_core.get_default_dtype(), _core.int64, _core.bool, _core.to_complex(_core.get_default_dtype()))
+        if self.is_meta:
+            suffixes.append(f"size={tuple(self.shape)}")
+            if self.dtype != _core.get_default_dtype():
+                suffixes.append(f"dtype={self.dtype}")
+            text = "..."
+        elif self.numel() == 0:
+            if self.dim() != 1:
+                suffixes.append(f"size={tuple(self.shape)}")
+            if self.dtype != _core.get_default_dtype():
+                suffixes.append(f"dtype={self.dtype}")
+            text = "[]"
+        else:
+            if self.dtype not in default:
+                suffixes.append(f"dtype={self.dtype}")
+            text = _body(plain.cpu() if plain.is_cuda else plain, indent)
+    if tensor_contents is not None:
+        text = tensor_contents
+    node = self.grad_fn if self.requires_grad else None
+    if node is not None:
+        suffixes.append(f"grad_fn=<{node.name() if hasattr(node, 'name') else type(node).__name__}>")
+    elif self.requires_grad:
+        suffixes.append("requires_grad=True")
+    return _with_suffixes(prefix + text, suffixes, indent)
+
+
+def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+    pieces = [text]
+    last = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if last + len(suffix) + 2 > PRINT_OPTS.linewidth:
+            pieces.append(",\n" + " " * indent + suffix)
+            last = indent + len(suffix)
+        else:
+            pieces.append(", " + suffix)
+            last += len(suffix) + 2
+    return "".join(pieces) + ")"

@@ -1,0 +1,304 @@
+"""``torch.cuda``: devices, streams, events, graphs and memory. Importing it touches no GPU."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+
+from native import _core
+from shim_torch.cuda import memory
+from shim_torch.cuda._graphs import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing, make_graphed_callables
+from shim_torch.cuda._streams import (
+    Event,
+    ExternalStream,
+    Stream,
+    StreamContext,
+    current_stream,
+    default_stream,
+    device,
+    device_of,
+    index_of,
+    set_stream,
+    stream,
+)
+from shim_torch.cuda.memory import (
+    CUDAPluggableAllocator,
+    MemPool,
+    OutOfMemoryError,
+    caching_allocator_alloc,
+    caching_allocator_delete,
+    empty_cache,
+    max_memory_allocated,
+    max_memory_cached,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_cached,
+    memory_reserved,
+    memory_stats,
+    memory_summary,
+    reset_max_memory_allocated,
+    reset_peak_memory_stats,
+    set_per_process_memory_fraction,
+    use_mem_pool,
+)
+
+has_half = True
+has_magma = False
+_device_t = Any
+
+
+class _DeviceProperties(NamedTuple):
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+    warp_size: int
+    max_threads_per_multi_processor: int
+    max_threads_per_block: int
+    regs_per_multiprocessor: int
+    shared_memory_per_block: int
+    shared_memory_per_block_optin: int
+    shared_memory_per_multiprocessor: int
+    L2_cache_size: int
+    clock_rate: int
+    memory_clock_rate: int
+    memory_bus_width: int
+    is_integrated: int
+    is_multi_gpu_board: int
+    pci_bus_id: int
+    pci_device_id: int
+    pci_domain_id: int
+    uuid: Any
+    gcnArchName: str = ""
+
+    def __repr__(self) -> str:
+        return (
+            f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
+            f"total_memory={self.total_memory // 2**20}MB, multi_processor_count={self.multi_processor_count}, "
+            f"uuid={self.uuid}, pci_bus_id={self.pci_bus_id}, pci_device_id={self.pci_device_id}, "
+            f"pci_domain_id={self.pci_domain_id}, L2_cache_size={self.L2_cache_size // 2**20}MB)"
+        )
+
+
+_CudaDeviceProperties = _DeviceProperties
+# numbers of CUdevice_attribute, in the order of _DeviceProperties' fields after total_memory
+_ATTRIBUTES = {
+    "multi_processor_count": 16, "warp_size": 10, "max_threads_per_multi_processor": 39, "max_threads_per_block": 1,
+    "regs_per_multiprocessor": 82, "shared_memory_per_block": 8, "shared_memory_per_block_optin": 97,
+    "shared_memory_per_multiprocessor": 81, "L2_cache_size": 38, "clock_rate": 13, "memory_clock_rate": 36,
+    "memory_bus_width": 37, "is_integrated": 18, "is_multi_gpu_board": 84, "pci_bus_id": 33, "pci_device_id": 34,
+    "pci_domain_id": 50,
+}  # fmt: skip
+_properties: dict[int, _DeviceProperties] = {}
+
+
+def is_available() -> bool:
+    """Whether there is a driver and a device."""
+    return _core.cuda_device_count() > 0
+
+
+def device_count() -> int:
+    """How many devices there are."""
+    return _core.cuda_device_count()
+
+
+def is_initialized() -> bool:
+    """Whether CUDA can be used: it is as soon as there is a device."""
+    return is_available()
+
+
+def init() -> None:
+    """Checks that CUDA can be used."""
+    _lazy_init()
+
+
+def _lazy_init() -> None:
+    if not is_available():
+        raise RuntimeError(
+            f"Found no NVIDIA driver or GPU on your system: {_core.cuda_why_not()}. Use device='cpu', or run on a machine "
+            "with an NVIDIA GPU and driver."
+        )
+
+
+def _is_compiled() -> bool:
+    return is_available()
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether bfloat16 arithmetic is in hardware (compute capability 8.0), or, emulated, anyway."""
+    return is_available() and (including_emulation or get_device_capability()[0] >= 8)
+
+
+def is_tf32_supported() -> bool:
+    """Whether TF32 is in hardware."""
+    return is_available() and get_device_capability()[0] >= 8
+
+
+def current_device() -> int:
+    """The index of the current device."""
+    _lazy_init()
+    return _core.cuda_current_device()
+
+
+def set_device(device: Any) -> None:
+    """Makes a device current on this thread."""
+    index = index_of(device)
+    if index >= 0:
+        _core.cuda_set_device(index)
+
+
+def get_device_properties(device: Any = None) -> _DeviceProperties:
+    """Name, capability, memory and limits of a device."""
+    _lazy_init()
+    index = index_of(device)
+    if not 0 <= index < device_count():
+        raise AssertionError("Invalid device id")
+    if index not in _properties:
+        import uuid
+
+        name, total, uuid_bytes = _core.cuda_device_info(index)
+        values = {field: _core.cuda_device_attribute(index, number) for field, number in _ATTRIBUTES.items()}
+        major, minor = _core.cuda_device_attribute(index, 75), _core.cuda_device_attribute(index, 76)
+        _properties[index] = _DeviceProperties(name, major, minor, total, uuid=uuid.UUID(bytes=uuid_bytes), **values)
+    return _properties[index]
+
+
+def get_device_name(device: Any = None) -> str:
+    """The device's name."""
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """(major, minor) compute capability."""
+    p = get_device_properties(device)
+    return p.major, p.minor
+
+
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Whether one device can read another's memory."""
+    return _core.cuda_can_access_peer(index_of(device), index_of(peer_device))
+
+
+def get_arch_list() -> list[str]:
+    """The architectures there are kernels for: kernels are compiled at run time, for the devices that are here."""
+    return sorted({"sm_{}{}".format(*get_device_capability(i)) for i in range(device_count())})
+
+
+def get_gencode_flags() -> str:
+    """nvcc flags for ``get_arch_list``."""
+    numbers = [a.removeprefix("sm_") for a in get_arch_list()]
+    return " ".join(f"-gencode compute=compute_{n},code=sm_{n}" for n in numbers)
+
+
+def synchronize(device: Any = None) -> None:
+    """Waits for all work on a device."""
+    _lazy_init()
+    _core.cuda_synchronize(index_of(device))
+
+
+def current_blas_handle() -> int:
+    raise NotImplementedError("torch.cuda.current_blas_handle is not supported by shim-torch")
+
+
+def ipc_collect() -> None:
+    """Memory is not shared between processes: nothing to collect."""
+
+
+def cudart() -> Any:
+    """A few functions of the CUDA runtime: profiler start and stop, device synchronisation."""
+    _lazy_init()
+    return _Cudart()
+
+
+class _Cudart:
+    @staticmethod
+    def cudaDeviceSynchronize() -> int:
+        synchronize()
+        return 0
+
+    @staticmethod
+    def cudaMemGetInfo(device: int) -> tuple[int, int]:
+        return mem_get_info(device)
+
+    @staticmethod
+    def cudaProfilerStart() -> int:
+        import cupy
+
+        cupy.cuda.runtime.profilerStart()
+        return 0
+
+    @staticmethod
+    def cudaProfilerStop() -> int:
+        import cupy
+
+        cupy.cuda.runtime.profilerStop()
+        return 0
+
+
+_sleep_kernel: dict[str, Any] = {}
+_lock = threading.Lock()
+
+
+def _sleep(cycles: int) -> None:
+    """Keeps the current stream busy for about ``cycles`` clock cycles."""
+    import cupy
+
+    from shim_torch.cuda._streams import link_cupy
+
+    link_cupy()
+    with _lock:
+        if "kernel" not in _sleep_kernel:
+            source = (
+                'extern "C" __global__ void shim_sleep(long long n) '
+                "{ long long start = clock64(); while (clock64() - start < n) {} }"
+            )
+            _sleep_kernel["kernel"] = cupy.RawKernel(source, "shim_sleep")
+    _sleep_kernel["kernel"]((1,), (1,), (cupy.int64(cycles),))
+
+
+def manual_seed(seed: int) -> None:
+    """Seeds the current device's generator."""
+    from shim_torch import random
+
+    random.manual_seed_cuda(seed, all_devices=False)
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seeds every device's generator."""
+    from shim_torch import random
+
+    random.manual_seed_cuda(seed, all_devices=True)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "default_generators":
+        from shim_torch import random
+
+        return random.cuda_default_generators()
+    if name in ("amp", "nvtx", "graphs", "streams", "random", "nccl", "comm", "profiler"):
+        import importlib
+
+        try:
+            return importlib.import_module(f"shim_torch.cuda.{name}")
+        except ModuleNotFoundError:
+            pass
+    if name in ("get_rng_state", "set_rng_state", "get_rng_state_all", "set_rng_state_all", "seed", "seed_all", "initial_seed"):
+        from shim_torch import random
+
+        return getattr(random, "cuda_" + name)
+    legacy = {"FloatTensor", "DoubleTensor", "HalfTensor", "BFloat16Tensor", "LongTensor", "IntTensor", "ShortTensor",
+              "CharTensor", "ByteTensor", "BoolTensor"}  # fmt: skip
+    if name in legacy:
+        from shim_torch._legacy_types import legacy_type
+
+        return legacy_type(name, "cuda")
+    from shim_torch._missing import missing
+
+    return missing("torch.cuda", name)
+
+
+__all__ = [n for n in dir() if not n.startswith("_")]
+_ = (memory, MemPool, CUDAPluggableAllocator, CUDAGraph, Event, ExternalStream, Stream, StreamContext, OutOfMemoryError)
+del _

@@ -1,0 +1,107 @@
+"""CUDA graphs: capture of what a stream is given, and replay."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+from native import _core
+from shim_torch.cuda import _streams
+
+
+def is_current_stream_capturing() -> bool:
+    """Whether the current stream is being captured."""
+    if not _core.cuda_device_count():
+        return False
+    return _core.cuda_stream_is_capturing(_streams.raw_stream(_core.cuda_current_device()))
+
+
+def graph_pool_handle() -> tuple[int, int]:
+    """A token for sharing memory between graphs; graphs here keep memory of their own, so sharing has no effect."""
+    graph_pool_handle.count += 1  # type: ignore[attr-defined]
+    return (0, graph_pool_handle.count)  # type: ignore[attr-defined]
+
+
+graph_pool_handle.count = 0  # type: ignore[attr-defined]
+
+
+class CUDAGraph:
+    """A captured sequence of CUDA work (torch.cuda.CUDAGraph). Memory allocated in the capture lives with the graph."""
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        self._exec = self._pool = self._stream = 0
+        self._device = -1
+
+    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
+        """Starts capturing the current stream, which must not be the default stream."""
+        if self._exec or self._pool:
+            raise RuntimeError("This CUDAGraph instance already owns a captured graph. To capture a new graph, create a new instance.")
+        self._device = _core.cuda_current_device()
+        self._stream = _streams.raw_stream(self._device)
+        if self._stream == 0:
+            raise RuntimeError(
+                "CUDA graphs must be captured on a non-default stream. (However, after capture, it's ok to replay them on "
+                "the default stream.)"
+            )
+        self._pool = _core.cuda_graph_begin(self._stream, 2)  # relaxed: memory is allocated during the capture
+
+    def capture_end(self) -> None:
+        """Ends the capture and instantiates the graph."""
+        self._exec = _core.cuda_graph_end(self._stream, self._pool)
+
+    def instantiate(self) -> None:
+        """The graph is instantiated at the end of the capture already."""
+
+    def replay(self) -> None:
+        """Runs the captured work on the current stream."""
+        if not self._exec:
+            raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
+        _core.cuda_graph_launch(self._exec, _streams.raw_stream(self._device))
+
+    def reset(self) -> None:
+        """Deletes the graph."""
+        if self._exec or self._pool:
+            _core.cuda_graph_destroy(self._exec, self._pool)
+        self._exec = self._pool = 0
+
+    def pool(self) -> tuple[int, int]:
+        """A token of the graph's memory."""
+        return (0, id(self))
+
+    def __del__(self) -> None:
+        if getattr(self, "_exec", 0) or getattr(self, "_pool", 0):
+            self.reset()
+
+
+class graph:
+    """Context manager that captures the work within it into a CUDAGraph, on a stream of its own."""
+
+    default_capture_stream: Any = None
+
+    def __init__(
+        self, cuda_graph: CUDAGraph, pool: Any = None, stream: Any = None, capture_error_mode: str = "global"
+    ) -> None:
+        if graph.default_capture_stream is None:
+            graph.default_capture_stream = _streams.Stream()
+        self.cuda_graph, self.pool, self.mode = cuda_graph, pool, capture_error_mode
+        self.capture_stream = stream if stream is not None else graph.default_capture_stream
+        self.stream_context = _streams.stream(self.capture_stream)
+
+    def __enter__(self) -> None:
+        _core.cuda_synchronize(_core.cuda_current_device())
+        gc.collect()
+        self.stream_context.__enter__()
+        self.cuda_graph.capture_begin(self.pool, self.mode)
+
+    def __exit__(self, *exc: Any) -> None:
+        try:
+            self.cuda_graph.capture_end()
+        finally:
+            self.stream_context.__exit__(*exc)
+
+
+def make_graphed_callables(*args: Any, **kwargs: Any) -> Any:
+    raise NotImplementedError("torch.cuda.make_graphed_callables is not supported by shim-torch; use torch.cuda.graph")
+
+
+CUDAGraph.__module__ = graph.__module__ = "torch.cuda.graphs"

@@ -1,0 +1,5 @@
+"""``torch.cuda.streams``."""
+
+from shim_torch.cuda._streams import Event, ExternalStream, Stream
+
+__all__ = ["Event", "ExternalStream", "Stream"]

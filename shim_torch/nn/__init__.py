@@ -1,0 +1,52 @@
+"""``torch.nn``: layers, parameters and their functions."""
+
+from typing import Any
+
+from shim_torch.nn import functional, init, modules, parameter, utils
+from shim_torch.nn.modules import *  # noqa: F403
+from shim_torch.nn.modules import Module
+from shim_torch.nn.parameter import Buffer, Parameter, UninitializedParameter
+
+__all__ = ["Buffer", "Module", "Parameter", "UninitializedParameter", "functional", "init", "modules", "parameter", "utils"]
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """Splits device, dtype and memory_format off keyword arguments, as custom layers do."""
+    if kwargs is None:
+        return {}
+    plain = {"device", "dtype", "memory_format"}
+    unknown = kwargs.keys() - (plain | {"factory_kwargs"})
+    if unknown:
+        raise TypeError(f"unexpected kwargs {unknown}")
+    result = dict(kwargs.get("factory_kwargs", {}))
+    for name in plain & kwargs.keys():
+        if name in result:
+            raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+        result[name] = kwargs[name]
+    return result
+
+
+class DataParallel(Module):
+    """Runs the module on its one device; with several device_ids it refuses."""
+
+    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+        super().__init__()
+        if device_ids is not None and len(device_ids) > 1:
+            raise NotImplementedError("torch.nn.DataParallel: several devices are not supported by shim-torch")
+        self.module, self.device_ids, self.output_device, self.dim = module, device_ids or [], output_device, dim
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self.module(*inputs, **kwargs)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("attention", "parallel", "grad", "_reduction", "quantized", "intrinsic", "qat"):
+        import importlib
+
+        try:
+            return importlib.import_module(f"shim_torch.nn.{name}")
+        except ModuleNotFoundError:
+            pass
+    from shim_torch._missing import missing
+
+    return missing("torch.nn", name)

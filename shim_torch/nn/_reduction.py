@@ -1,0 +1,23 @@
+"""Numbers of the loss reductions (torch.nn._reduction)."""
+
+from __future__ import annotations
+
+
+def get_enum(reduction: str) -> int:
+    """none 0, mean 1, sum 2."""
+    numbers = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
+    if reduction not in numbers:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return numbers[reduction]
+
+
+def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
+    """The reduction that the old arguments meant."""
+    size_average = True if size_average is None else size_average
+    reduce = True if reduce is None else reduce
+    return "mean" if size_average and reduce else "sum" if reduce else "none"
+
+
+def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
+    """Its number."""
+    return get_enum(legacy_get_string(size_average, reduce, emit_warning))

@@ -1,0 +1,221 @@
+"""``state_dict`` and ``load_state_dict`` of ``nn.Module``."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from native import _core
+from shim_torch.nn.modules._hooks import RemovableHandle
+from shim_torch.nn.parameter import Parameter
+
+_EXTRA = "_extra_state"
+
+
+class StateDictMixin:
+    """Saving to and loading from a flat dict of dotted names."""
+
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+    _version: int
+
+    def get_extra_state(self) -> Any:
+        """Further state to save under ``_extra_state``; subclasses override this and ``set_extra_state``."""
+        raise RuntimeError(
+            "Reached a code path in Module.get_extra_state() that should never be called. "
+            "Please file an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
+        )
+
+    def set_extra_state(self, state: Any) -> None:
+        """Takes what ``get_extra_state`` gave."""
+        raise RuntimeError(
+            "Reached a code path in Module.set_extra_state() that should never be called. "
+            "Please file an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
+        )
+
+    def _has_extra_state(self) -> bool:
+        return type(self).get_extra_state is not StateDictMixin.get_extra_state
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        for name, param in self._parameters.items():
+            if param is not None:
+                destination[prefix + name] = param if keep_vars else param.detach()
+        for name, buffer in self._buffers.items():
+            if buffer is not None and name not in self._non_persistent_buffers_set:
+                destination[prefix + name] = buffer if keep_vars else buffer.detach()
+        if self._has_extra_state():
+            destination[prefix + _EXTRA] = self.get_extra_state()
+
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
+        """Parameters and persistent buffers by dotted name; detached unless ``keep_vars``."""
+        if args:
+            destination = args[0] if destination is None else destination
+            prefix = args[1] if len(args) > 1 and prefix == "" else prefix
+            keep_vars = args[2] if len(args) > 2 and keep_vars is False else keep_vars
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+        for hook in self._state_dict_pre_hooks.values():  # type: ignore[attr-defined]
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=prefix + name + ".", keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():  # type: ignore[attr-defined]
+            result = hook(self, destination, prefix, metadata)
+            if result is not None and not getattr(hook, "_from_public_api", False):
+                destination = result
+        return destination
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """``hook(module, state_dict, prefix, local_metadata)`` runs after state_dict and may change it in place."""
+        return self._register(self._state_dict_hooks, hook)  # type: ignore[attr-defined]
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        return self._register(self._state_dict_hooks, hook)  # type: ignore[attr-defined]
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """``hook(module, prefix, keep_vars)`` runs before state_dict."""
+        return self._register(self._state_dict_pre_hooks, hook)  # type: ignore[attr-defined]
+
+    def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> RemovableHandle:
+        if with_module:
+            inner = hook
+
+            def hook(*args: Any) -> Any:
+                return inner(self, *args)
+
+        return self._register(self._load_state_dict_pre_hooks, hook)  # type: ignore[attr-defined]
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """``hook(module, state_dict, prefix, ...)`` runs before loading."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """``hook(module, incompatible_keys)`` runs after loading."""
+        return self._register(self._load_state_dict_post_hooks, hook)  # type: ignore[attr-defined]
+
+    @staticmethod
+    def _register(table: Any, hook: Callable[..., Any]) -> RemovableHandle:
+        handle = RemovableHandle(table)
+        table[handle.id] = hook
+        return handle
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Mapping[str, Any],
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        for hook in self._load_state_dict_pre_hooks.values():  # type: ignore[attr-defined]
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        persistent = {k: v for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set}
+        local = {k: v for k, v in {**self._parameters, **persistent}.items() if v is not None}
+        assign = bool(local_metadata.get("assign_to_params_buffers", False))
+        for name, own in local.items():
+            key = prefix + name
+            if key in state_dict:
+                self._load_one(name, key, own, state_dict[key], assign, error_msgs)
+            elif strict:
+                missing_keys.append(key)
+        extra = prefix + _EXTRA
+        if self._has_extra_state() or type(self).set_extra_state is not StateDictMixin.set_extra_state:
+            if extra in state_dict:
+                self.set_extra_state(state_dict[extra])
+            elif strict:
+                missing_keys.append(extra)
+        elif strict and extra in state_dict:
+            unexpected_keys.append(extra)
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra:
+                    first, _, rest = key[len(prefix) :].partition(".")
+                    if (rest and first not in self._modules) or (not rest and first not in local):
+                        unexpected_keys.append(key)
+
+    def _load_one(self, name: str, key: str, own: Any, given: Any, assign: bool, error_msgs: list[str]) -> None:
+        if not isinstance(given, _core.Tensor):
+            error_msgs.append(
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
+                f"but received {type(given)}"
+            )
+            return
+        if own.dim() == 0 and given.dim() == 1 and len(given) == 1:
+            given = given[0]  # checkpoints of old versions keep scalars as one-element tensors
+        if own.shape != given.shape:
+            error_msgs.append(
+                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
+                f"the shape in current model is {own.shape}."
+            )
+            return
+        try:
+            with _core.no_grad():
+                if assign:
+                    if isinstance(own, Parameter) and not isinstance(given, Parameter):
+                        given = Parameter(given, requires_grad=own.requires_grad)
+                    setattr(self, name, given)
+                else:
+                    own.copy_(given)
+        except Exception as error:
+            error_msgs.append(
+                f'While copying the parameter named "{key}", whose dimensions in the model are {own.size()} and '
+                f"whose dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}."
+            )
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Copies (or with ``assign`` takes over) the tensors of ``state_dict``.
+
+        Returns (missing_keys, unexpected_keys). Errors: RuntimeError listing every key and shape that does not fit.
+        """
+        from shim_torch.nn.modules.module import _IncompatibleKeys
+
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        missing: list[str] = []
+        unexpected: list[str] = []
+        errors: list[str] = []
+        metadata = getattr(state_dict, "_metadata", None)
+        state: Any = OrderedDict(state_dict)
+        if metadata is not None:
+            state._metadata = metadata
+
+        def load(module: Any, local: Any, prefix: str = "") -> None:
+            own = {} if metadata is None else metadata.get(prefix[:-1], {})
+            if assign:
+                own["assign_to_params_buffers"] = assign
+            module._load_from_state_dict(local, prefix, own, True, missing, unexpected, errors)
+            for name, child in module._modules.items():
+                if child is not None:
+                    below = prefix + name + "."
+                    load(child, {k: v for k, v in local.items() if k.startswith(below)}, below)
+            keys = _IncompatibleKeys(missing, unexpected)
+            for hook in module._load_state_dict_post_hooks.values():
+                if hook(module, keys) is not None:
+                    raise AssertionError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                        "values, if incompatible_keys need to be modified, it should be done inplace."
+                    )
+
+        load(self, state)
+        if strict:
+            if unexpected:
+                errors.insert(0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected)))
+            if missing:
+                errors.insert(0, "Missing key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in missing)))
+        if errors:
+            raise RuntimeError(
+                "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors))
+            )
+        return _IncompatibleKeys(missing, unexpected)

@@ -1,0 +1,204 @@
+"""Loss layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch.nn import functional as F
+from shim_torch.nn.modules.module import Module
+
+
+class _Loss(Module):
+    reduction: str
+    _function = ""
+    _settings: dict[str, Any] = {}
+    _weighted = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        settings = {**self._settings, "size_average": None, "reduce": None, "reduction": "mean"}
+        order = self._order()
+        for name, value in zip(order, args, strict=False):
+            if name in kwargs:
+                raise TypeError(f"{type(self).__name__}.__init__() got multiple values for argument '{name}'")
+            kwargs[name] = value
+        if len(args) > len(order):
+            raise TypeError(f"{type(self).__name__}.__init__() takes at most {len(order)} arguments, got {len(args)}")
+        for name in kwargs:
+            if name not in settings:
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{name}'")
+        settings.update(kwargs)
+        if settings["size_average"] is not None or settings["reduce"] is not None:
+            size_average = settings["size_average"] is None or settings["size_average"]
+            reduce = settings["reduce"] is None or settings["reduce"]
+            settings["reduction"] = "none" if not reduce else "mean" if size_average else "sum"
+        self.reduction = settings["reduction"]
+        for name in self._settings:
+            if name in ("weight", "pos_weight"):
+                self.register_buffer(name, settings[name])
+            else:
+                setattr(self, name, settings[name])
+
+    @classmethod
+    def _order(cls) -> list[str]:
+        """The positional order of PyTorch's constructor."""
+        first = [n for n in cls._settings if n in cls._before]
+        rest = [n for n in cls._settings if n not in cls._before and n not in cls._last]
+        return [*first, "size_average", *rest, "reduce", "reduction", *(n for n in cls._settings if n in cls._last)]
+
+    _before: tuple[str, ...] = ()
+    _last: tuple[str, ...] = ()
+
+    def forward(self, *inputs: Any) -> Any:
+        settings = {name: getattr(self, name) for name in self._settings}
+        return getattr(F, self._function)(*inputs, reduction=self.reduction, **settings)
+
+
+class L1Loss(_Loss):
+    """Mean absolute error."""
+
+    _function = "l1_loss"
+
+
+class MSELoss(_Loss):
+    """Mean squared error."""
+
+    _function = "mse_loss"
+
+
+class SmoothL1Loss(_Loss):
+    """Squared below beta, absolute above."""
+
+    _function = "smooth_l1_loss"
+    _settings = {"beta": 1.0}
+    _last = ("beta",)
+
+
+class HuberLoss(Module):
+    """Squared below delta, delta times absolute above."""
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__()
+        self.reduction, self.delta = reduction, delta
+
+    def forward(self, input: Any, target: Any) -> Any:
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class NLLLoss(_Loss):
+    """Negative log likelihood of class indices, input of log probabilities (N, C, *)."""
+
+    _function = "nll_loss"
+    _settings = {"weight": None, "ignore_index": -100}
+    _before = ("weight",)
+
+
+class NLLLoss2d(NLLLoss):
+    """NLLLoss by its old name."""
+
+
+class CrossEntropyLoss(_Loss):
+    """Log softmax and negative log likelihood; targets are class indices or probabilities."""
+
+    _function = "cross_entropy"
+    _settings = {"weight": None, "ignore_index": -100, "label_smoothing": 0.0}
+    _before = ("weight",)
+    _last = ("label_smoothing",)
+
+
+class KLDivLoss(_Loss):
+    """Kullback-Leibler divergence; input in log space."""
+
+    _function = "kl_div"
+    _settings = {"log_target": False}
+    _last = ("log_target",)
+
+
+class BCELoss(_Loss):
+    """Binary cross entropy of probabilities."""
+
+    _function = "binary_cross_entropy"
+    _settings = {"weight": None}
+    _before = ("weight",)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """Binary cross entropy of logits."""
+
+    _function = "binary_cross_entropy_with_logits"
+    _settings = {"weight": None, "pos_weight": None}
+    _before = ("weight",)
+    _last = ("pos_weight",)
+
+
+class PoissonNLLLoss(_Loss):
+    """Negative log likelihood of Poisson rates."""
+
+    _function = "poisson_nll_loss"
+    _settings = {"log_input": True, "full": False, "eps": 1e-8}
+    _before = ("log_input", "full")
+
+
+class GaussianNLLLoss(Module):
+    """Negative log likelihood of normal targets with given variance."""
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__()
+        self.full, self.eps, self.reduction = full, eps, reduction
+
+    def forward(self, input: Any, target: Any, var: Any) -> Any:
+        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+
+
+class HingeEmbeddingLoss(_Loss):
+    """x where the target is 1, max(0, margin - x) where it is -1."""
+
+    _function = "hinge_embedding_loss"
+    _settings = {"margin": 1.0}
+    _before = ("margin",)
+
+
+class SoftMarginLoss(_Loss):
+    """log(1 + exp(-y x))."""
+
+    _function = "soft_margin_loss"
+
+
+class MarginRankingLoss(_Loss):
+    """max(0, -y (x1 - x2) + margin)."""
+
+    _function = "margin_ranking_loss"
+    _settings = {"margin": 0.0}
+    _before = ("margin",)
+
+
+class CosineEmbeddingLoss(_Loss):
+    """Cosine distance for similar pairs, hinged cosine for dissimilar ones."""
+
+    _function = "cosine_embedding_loss"
+    _settings = {"margin": 0.0}
+    _before = ("margin",)
+
+
+class TripletMarginLoss(_Loss):
+    """max(0, d(a, p) - d(a, n) + margin)."""
+
+    _function = "triplet_margin_loss"
+    _settings = {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}
+    _before = ("margin", "p", "eps", "swap")
+
+
+class MultiLabelSoftMarginLoss(_Loss):
+    """Mean binary cross entropy over labels."""
+
+    _function = "multilabel_soft_margin_loss"
+    _settings = {"weight": None}
+    _before = ("weight",)
+
+
+class MultiMarginLoss(_Loss):
+    """Multi-class hinge loss."""
+
+    _function = "multi_margin_loss"
+    _settings = {"p": 1, "margin": 1.0, "weight": None}
+    _before = ("p", "margin", "weight")

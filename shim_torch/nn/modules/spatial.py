@@ -1,0 +1,126 @@
+"""Pooling, padding, resampling and reshaping layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch.nn import functional as F
+from shim_torch.nn.modules._table import REQUIRED
+from shim_torch.nn.modules._table import functional_layer as layer
+from shim_torch.nn.modules.module import Module
+from shim_torch.nn.modules.utils import _ntuple
+
+_MAX = {"kernel_size": REQUIRED, "stride": None, "padding": 0, "dilation": 1, "return_indices": False, "ceil_mode": False}
+_AVG1 = {"kernel_size": REQUIRED, "stride": None, "padding": 0, "ceil_mode": False, "count_include_pad": True}
+_AVG = {**_AVG1, "divisor_override": None}
+
+MaxPool1d = layer("MaxPool1d", "max_pool1d", "Maximum over windows of (N, C, L).", **_MAX)
+MaxPool2d = layer("MaxPool2d", "max_pool2d", "Maximum over windows of (N, C, H, W).", **_MAX)
+MaxPool3d = layer("MaxPool3d", "max_pool3d", "Maximum over windows of (N, C, D, H, W).", **_MAX)
+AvgPool1d = layer("AvgPool1d", "avg_pool1d", "Mean over windows of (N, C, L).", **_AVG1)
+AvgPool2d = layer("AvgPool2d", "avg_pool2d", "Mean over windows of (N, C, H, W).", **_AVG)
+AvgPool3d = layer("AvgPool3d", "avg_pool3d", "Mean over windows of (N, C, D, H, W).", **_AVG)
+_OUT = {"output_size": REQUIRED}
+AdaptiveAvgPool1d = layer("AdaptiveAvgPool1d", "adaptive_avg_pool1d", "Mean pooling to a given size.", **_OUT)
+AdaptiveAvgPool2d = layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", "Mean pooling to a given size.", **_OUT)
+AdaptiveAvgPool3d = layer("AdaptiveAvgPool3d", "adaptive_avg_pool3d", "Mean pooling to a given size.", **_OUT)
+_MAX_OUT = {**_OUT, "return_indices": False}
+AdaptiveMaxPool1d = layer("AdaptiveMaxPool1d", "adaptive_max_pool1d", "Maximum pooling to a given size.", **_MAX_OUT)
+AdaptiveMaxPool2d = layer("AdaptiveMaxPool2d", "adaptive_max_pool2d", "Maximum pooling to a given size.", **_MAX_OUT)
+AdaptiveMaxPool3d = layer("AdaptiveMaxPool3d", "adaptive_max_pool3d", "Maximum pooling to a given size.", **_MAX_OUT)
+PixelShuffle = layer("PixelShuffle", "pixel_shuffle", "(*, C r², H, W) -> (*, C, H r, W r).", upscale_factor=REQUIRED)
+PixelUnshuffle = layer("PixelUnshuffle", "pixel_unshuffle", "The inverse of PixelShuffle.", downscale_factor=REQUIRED)
+_WINDOW = {"kernel_size": REQUIRED, "dilation": 1, "padding": 0, "stride": 1}
+Unfold = layer("Unfold", "unfold", "Sliding windows of (N, C, H, W) as columns.", **_WINDOW)
+Fold = layer("Fold", "fold", "Sums columns back into an image.", output_size=REQUIRED, **_WINDOW)
+CosineSimilarity = layer("CosineSimilarity", "cosine_similarity", "x1·x2 / (|x1||x2|) over dim.", dim=1, eps=1e-8)
+PairwiseDistance = layer(
+    "PairwiseDistance", "pairwise_distance", "p-norm of x1 - x2 + eps.", p=2.0, eps=1e-6, keepdim=False
+)
+
+
+class Flatten(Module):
+    """Flattens dims start_dim..end_dim into one."""
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, input: Any) -> Any:
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Splits one dim into several."""
+
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
+        super().__init__()
+        self.dim, self.unflattened_size = dim, unflattened_size
+
+    def forward(self, input: Any) -> Any:
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class Upsample(Module):
+    """Resamples spatial dims to a size or by a factor."""
+
+    def __init__(
+        self, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.size, self.scale_factor, self.mode = size, scale_factor, mode
+        self.align_corners, self.recompute_scale_factor = align_corners, recompute_scale_factor
+
+    def forward(self, input: Any) -> Any:
+        return F.interpolate(
+            input, self.size, self.scale_factor, self.mode, self.align_corners,
+            recompute_scale_factor=self.recompute_scale_factor,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        what = f"scale_factor={self.scale_factor}" if self.scale_factor is not None else f"size={self.size}"
+        return what + f", mode={self.mode!r}"
+
+
+class _Pad(Module):
+    _dims = 0
+    _mode = "constant"
+    value = 0.0
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        self.padding = _ntuple(2 * self._dims)(padding)
+
+    def forward(self, input: Any) -> Any:
+        return F.pad(input, self.padding, self._mode, self.value if self._mode == "constant" else None)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+def _pads(kind: str, mode: str, base: type[_Pad]) -> list[type[_Pad]]:
+    doc = f"Pads the last dims ({mode})."
+    return [type(f"{kind}Pad{n}d", (base,), {"_dims": n, "_mode": mode, "__doc__": doc}) for n in (1, 2, 3)]
+
+
+ConstantPad1d, ConstantPad2d, ConstantPad3d = _pads("Constant", "constant", _ConstantPad)
+ZeroPad1d, ZeroPad2d, ZeroPad3d = _pads("Zero", "constant", _Pad)
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _pads("Reflection", "reflect", _Pad)
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _pads("Replication", "replicate", _Pad)
+CircularPad1d, CircularPad2d, CircularPad3d = _pads("Circular", "circular", _Pad)

@@ -1,0 +1,41 @@
+"""``torch.nn.utils``: gradient clipping and parameters as vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from native import _core
+from shim_torch.nn.utils import parametrize  # noqa: F401
+from shim_torch.nn.utils.clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, get_total_norm
+from shim_torch.nn.utils.rnn import pad_sequence, unpad_sequence
+
+__all__ = [
+    "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "get_total_norm", "pad_sequence", "parameters_to_vector",
+    "skip_init", "unpad_sequence", "vector_to_parameters",
+]  # fmt: skip
+
+
+def parameters_to_vector(parameters: Iterable[Any]) -> Any:
+    """All parameters flattened into one vector."""
+    import shim_torch
+
+    return shim_torch.cat([p.reshape(-1) for p in parameters])
+
+
+def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
+    """Makes the parameters slices of ``vec``."""
+    if not isinstance(vec, _core.Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {_core.typename(vec)}")
+    start = 0
+    for p in parameters:
+        count = math.prod(p.shape)
+        p.data = vec[start : start + count].view_as(p).data
+        start += count
+
+
+def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
+    """A module without the cost of initialising its parameters."""
+    device = kwargs.pop("device", "cpu")
+    return module_cls(*args, **{**kwargs, "device": "meta"}).to_empty(device=device)

@@ -1,0 +1,59 @@
+"""Gradient clipping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from native import _core
+
+
+def _grads(parameters: Any) -> list[Any]:
+    if isinstance(parameters, _core.Tensor):
+        parameters = [parameters]
+    return [p.grad for p in parameters if p.grad is not None]
+
+
+def get_total_norm(
+    tensors: Iterable[Any], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Any:
+    """The norm of all tensors taken together."""
+    import shim_torch
+
+    tensors = [tensors] if isinstance(tensors, _core.Tensor) else list(tensors)
+    if not tensors:
+        return shim_torch.tensor(0.0)
+    first = tensors[0].device
+    norms = [shim_torch.linalg.vector_norm(t, float(norm_type)).to(first) for t in tensors]
+    total = shim_torch.linalg.vector_norm(shim_torch.stack(norms), float(norm_type))
+    if error_if_nonfinite and bool(shim_torch.logical_or(total.isnan(), total.isinf())):
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`"
+        )
+    return total
+
+
+def clip_grad_norm_(
+    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Any:  # fmt: skip
+    """Scales gradients in place so that their total norm is at most ``max_norm``; returns the norm before."""
+    with _core.no_grad():
+        grads = _grads(parameters)
+        total = get_total_norm(grads, norm_type, error_if_nonfinite)
+        factor = (max_norm / (total + 1e-6)).clamp(max=1.0)
+        for g in grads:
+            g.mul_(factor.to(g.device))
+        return total
+
+
+clip_grad_norm = clip_grad_norm_
+
+
+def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
+    """Limits every gradient element to [-clip_value, clip_value], in place."""
+    with _core.no_grad():
+        for g in _grads(parameters):
+            g.clamp_(min=-float(clip_value), max=float(clip_value))

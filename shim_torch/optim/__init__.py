@@ -1,0 +1,20 @@
+"""``torch.optim``: optimizers and learning-rate schedules."""
+
+from typing import Any
+
+from shim_torch.optim import lr_scheduler, optimizer
+from shim_torch.optim.adam import Adam, AdamW
+from shim_torch.optim.optimizer import Optimizer
+from shim_torch.optim.others import Adagrad, RMSprop
+from shim_torch.optim.sgd import SGD
+
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", "optimizer"]
+for _class in (SGD, Adam, AdamW, Adagrad, RMSprop):
+    _class.__module__ = f"torch.optim.{_class.__name__.lower()}"
+Optimizer.__module__ = "torch.optim.optimizer"
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch.optim", name)

@@ -1,0 +1,76 @@
+"""Adam and AdamW."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch.optim.optimizer import Optimizer, check, closure_loss
+
+
+class Adam(Optimizer):
+    """Adam (torch.optim.Adam); ``decoupled_weight_decay`` makes it AdamW."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+        capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:  # fmt: skip
+        check("learning rate", 0.0 <= lr, lr)
+        check("epsilon value", 0.0 <= eps, eps)
+        check("beta parameter at index 0", 0.0 <= betas[0] < 1.0, betas[0])
+        check("beta parameter at index 1", 0.0 <= betas[1] < 1.0, betas[1])
+        check("weight_decay value", 0.0 <= weight_decay, weight_decay)
+        defaults = dict(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize, foreach=foreach,
+            capturable=capturable, differentiable=differentiable, fused=fused,
+            decoupled_weight_decay=decoupled_weight_decay,
+        )  # fmt: skip
+        super().__init__(params, defaults)
+
+    def step(self, closure: Any = None) -> Any:
+        loss = closure_loss(closure)
+        with _core.no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        self._update(p, -p.grad if group["maximize"] else p.grad, group)
+        return loss
+
+    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        state = self.state[p]
+        if not state:
+            state["step"] = _core.empty_tensor((), dtype=_core.float32).zero_()
+            state["exp_avg"] = p.new_zeros(p.shape)
+            state["exp_avg_sq"] = p.new_zeros(p.shape)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = p.new_zeros(p.shape)
+        state["step"] += 1
+        step, (beta1, beta2), lr = float(state["step"]), group["betas"], float(group["lr"])
+        if group["weight_decay"]:
+            if group["decoupled_weight_decay"]:
+                p.mul_(1 - lr * group["weight_decay"])
+            else:
+                g = g.add(p, alpha=group["weight_decay"])
+        mean, square = state["exp_avg"], state["exp_avg_sq"]
+        mean.lerp_(g, 1 - beta1)
+        square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+        if group["amsgrad"]:
+            square = state["max_exp_avg_sq"].copy_(state["max_exp_avg_sq"].maximum(square))
+        scale = square.sqrt().div_((1 - beta2**step) ** 0.5).add_(group["eps"])
+        p.addcdiv_(mean, scale, value=-lr / (1 - beta1**step))
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay (torch.optim.AdamW)."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False, foreach: bool | None = None,
+        capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
+            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
+        )  # fmt: skip

@@ -1,0 +1,100 @@
+"""Adagrad and RMSprop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch.optim.optimizer import Optimizer, check, closure_loss
+
+
+class Adagrad(Optimizer):
+    """Adagrad (torch.optim.Adagrad)."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+        initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False,
+        differentiable: bool = False, fused: bool | None = None,
+    ) -> None:  # fmt: skip
+        check("learning rate", 0.0 <= lr, lr)
+        check("lr_decay value", 0.0 <= lr_decay, lr_decay)
+        check("weight_decay value", 0.0 <= weight_decay, weight_decay)
+        check("epsilon value", 0.0 <= eps, eps)
+        defaults = dict(
+            lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value, foreach=foreach, maximize=maximize,
+            differentiable=differentiable, fused=fused,
+        )  # fmt: skip
+        super().__init__(params, defaults)
+
+    def step(self, closure: Any = None) -> Any:
+        loss = closure_loss(closure)
+        with _core.no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is None:
+                        continue
+                    state = self.state[p]
+                    if not state:
+                        state["step"] = _core.empty_tensor((), dtype=_core.float32).zero_()
+                        state["sum"] = p.new_full(p.shape, group["initial_accumulator_value"])
+                    state["step"] += 1
+                    g = -p.grad if group["maximize"] else p.grad
+                    if group["weight_decay"]:
+                        g = g.add(p, alpha=group["weight_decay"])
+                    rate = float(group["lr"]) / (1 + (float(state["step"]) - 1) * group["lr_decay"])
+                    state["sum"].addcmul_(g, g, value=1)
+                    p.addcdiv_(g, state["sum"].sqrt().add_(group["eps"]), value=-rate)
+        return loss
+
+
+class RMSprop(Optimizer):
+    """RMSprop, plain or centred, with momentum (torch.optim.RMSprop)."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
+        momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
+        maximize: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
+        check("learning rate", 0.0 <= lr, lr)
+        check("epsilon value", 0.0 <= eps, eps)
+        check("momentum value", 0.0 <= momentum, momentum)
+        check("weight_decay value", 0.0 <= weight_decay, weight_decay)
+        check("alpha value", 0.0 <= alpha, alpha)
+        defaults = dict(
+            lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered, weight_decay=weight_decay,
+            capturable=capturable, foreach=foreach, maximize=maximize, differentiable=differentiable,
+        )  # fmt: skip
+        super().__init__(params, defaults)
+
+    def step(self, closure: Any = None) -> Any:
+        loss = closure_loss(closure)
+        with _core.no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        self._update(p, -p.grad if group["maximize"] else p.grad, group)
+        return loss
+
+    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        state = self.state[p]
+        if not state:
+            state["step"] = _core.empty_tensor((), dtype=_core.float32).zero_()
+            state["square_avg"] = p.new_zeros(p.shape)
+            if group["momentum"] > 0:
+                state["momentum_buffer"] = p.new_zeros(p.shape)
+            if group["centered"]:
+                state["grad_avg"] = p.new_zeros(p.shape)
+        state["step"] += 1
+        if group["weight_decay"]:
+            g = g.add(p, alpha=group["weight_decay"])
+        square = state["square_avg"].mul_(group["alpha"]).addcmul_(g, g, value=1 - group["alpha"])
+        if group["centered"]:
+            mean = state["grad_avg"].lerp_(g, 1 - group["alpha"])
+            square = square.addcmul(mean, mean, value=-1)
+        scale = square.sqrt().add_(group["eps"])
+        if group["momentum"] > 0:
+            g = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(g, scale)
+            p.add_(g, alpha=-float(group["lr"]))
+        else:
+            p.addcdiv_(g, scale, value=-float(group["lr"]))

@@ -1,0 +1,50 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch.optim.optimizer import Optimizer, check, closure_loss
+
+
+class SGD(Optimizer):
+    """SGD with momentum, dampening, weight decay and Nesterov momentum (torch.optim.SGD)."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
+        nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:  # fmt: skip
+        check("learning rate", lr >= 0.0, lr)
+        check("momentum value", momentum >= 0.0, momentum)
+        check("weight_decay value", weight_decay >= 0.0, weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        defaults = dict(
+            lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
+            maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused,
+        )  # fmt: skip
+        super().__init__(params, defaults)
+
+    def step(self, closure: Any = None) -> Any:
+        loss = closure_loss(closure)
+        with _core.no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        self._update(p, -p.grad if group["maximize"] else p.grad, group)
+        return loss
+
+    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        if group["weight_decay"]:
+            g = g.add(p, alpha=group["weight_decay"])
+        if group["momentum"]:
+            state = self.state[p]
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = g.detach().clone()
+            else:
+                buffer.mul_(group["momentum"]).add_(g, alpha=1 - group["dampening"])
+            g = g.add(buffer, alpha=group["momentum"]) if group["nesterov"] else buffer
+        p.add_(g, alpha=-float(group["lr"]))

@@ -1,0 +1,22 @@
+"""``torch.version``: what this torch was built for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch._version import current
+
+__version__ = current()
+debug = False
+git_version = "unknown"
+hip = None
+rocm = None
+xpu = None
+
+
+def __getattr__(name: str) -> Any:
+    if name == "cuda":
+        from shim_torch.cuda import _toolkit
+
+        return _toolkit.version()
+    raise AttributeError(f"module 'torch.version' has no attribute '{name}'")
