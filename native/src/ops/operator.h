@@ -16,8 +16,33 @@ struct Formula {                                // gradient of one input (or, fu
   std::vector<std::string> parameters;          // its argument names: "g", "g1", input names, "result", "x_shape", ...
 };
 
+struct Slot {                                   // what binding needs of an argument, made once
+  _object* name = nullptr;                      // interned
+  _object* alternative = nullptr;               // NumPy's word for it (axis, keepdims, x2), or null
+  _object* fallback = nullptr;                  // the default as a Python object; null: required
+  bool is_self = false;                         // named `input` in torch.f(...)
+  bool number_ok = false;                       // a Python number may stand for the tensor
+};
+
+struct Operator;
+// A native kernel gets bound arguments and returns a new reference, or null without an error set: "not mine, use run".
+using NativeFn = _object* (*)(Operator&, _object* const* args, size_t n);
+void register_native(const char* name, NativeFn fn, void* data = nullptr);   // before the records are defined
+
+enum class CastPolicy : uint8_t { none, lower, fp32, promote };   // what autocast does to the tensor arguments
+
 struct Operator {
   Schema schema;
+  std::vector<Slot> slots;
+  uint16_t positional = 0;                      // how many arguments may be positional
+  uint16_t required = 0;                        // how many positional ones have no default
+  uint16_t out_count = 0;
+  bool pointwise = false;                       // 0-d CPU tensors may meet CUDA ones
+  bool factory = false;                         // has dtype, layout, device, pin_memory: takes requires_grad= too
+  bool has_tensor_list = false;
+  bool returns_self = false;                    // writes its arguments (add_, user's mutating kernels) and returns the first
+  int device_slot = -1;                         // of a factory: where torch.set_default_device applies
+  CastPolicy cast = CastPolicy::none;
   enum Kind : uint8_t { Kernel, Composite, View } kind = Kernel;
   _object* record = nullptr;                    // the Python record, or null
   _object* run = nullptr;                       // Python callable: bound arguments in schema order -> result
@@ -25,8 +50,7 @@ struct Operator {
   std::vector<std::string> differentiable_outputs;   // empty: all floating outputs
   bool inplace = false, out = false;            // derived variants: add_, add.out
   Operator* functional = nullptr;               // the overload they derive from
-  // Native fast path: gets bound arguments, returns a new reference or null without an error set: "not mine, use run".
-  _object* (*native)(Operator&, _object* const* args, size_t n) = nullptr;
+  NativeFn native = nullptr;
   void* native_data = nullptr;
   std::unordered_map<std::string, _object*> overrides;   // dispatch key name -> Python kernel, by torch.library
   uint64_t calls_body = 0, calls_native = 0;    // counted for torch_proxy_status()
@@ -34,5 +58,12 @@ struct Operator {
 
 Operator* find_operator(const std::string& qualified_name, const std::string& overload);
 const std::vector<Operator*>& overloads(const std::string& qualified_name);
+
+// Adds an overload (replacing none); the table owns it until remove_operator.
+Operator* add_operator(Operator&&);
+void remove_operator(Operator*);
+std::vector<std::string> operator_names(const std::string& ns);
+std::vector<std::string> operator_namespaces();
+NativeFn find_native(const std::string& name, void** data);
 
 }  // namespace shim

@@ -19,9 +19,14 @@ struct ArgType {
   bool list = false;                            // T[] ; T[]? is list and optional; T?[] is list and element_optional
   bool element_optional = false;
   int list_size = -1;                           // int[2]: a single int is accepted too
+  std::string other;                            // a type outside this dialect (base Any), as written: "Dict(str, t)"
 };
 
-struct Alias { std::vector<std::string> before, after; bool write = false; };
+struct Alias {
+  std::vector<std::string> before, after;
+  bool write = false;
+  bool of_list = false;                         // Tensor[](a!): the list, not its elements
+};
 
 struct Default {                                // monostate: None
   using Value = std::variant<std::monostate, bool, int64_t, double, std::string, DType, std::vector<int64_t>, std::vector<double>, std::vector<bool>>;
@@ -52,5 +57,7 @@ struct Schema {
 
 Schema parse_schema(const std::string& text);   // Kind::Runtime with the position on a bad schema
 ArgType parse_type(const std::string& text);
+std::string type_text(const ArgType&, const std::optional<Alias>& = {});   // "Tensor(a!)[]"
+std::string argument_text(const Argument&);
 
 }  // namespace shim

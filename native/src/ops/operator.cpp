@@ -1,0 +1,80 @@
+#include "ops/operator.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+
+namespace shim {
+namespace {
+
+struct Table {
+  std::unordered_map<std::string, std::vector<Operator*>> by_name;
+};
+
+Table& table() {
+  static Table* t = new Table;                  // never destroyed: operators are used until the interpreter is gone
+  return *t;
+}
+
+struct Native { NativeFn fn; void* data; };
+std::unordered_map<std::string, Native>& natives() {
+  static auto* m = new std::unordered_map<std::string, Native>;
+  return *m;
+}
+
+}  // namespace
+
+void register_native(const char* name, NativeFn fn, void* data) { natives()[name] = {fn, data}; }
+
+NativeFn find_native(const std::string& name, void** data) {
+  auto it = natives().find(name);
+  if (it == natives().end()) return nullptr;
+  *data = it->second.data;
+  return it->second.fn;
+}
+
+const std::vector<Operator*>& overloads(const std::string& qualified_name) {
+  // The entry is made if absent, so that a callable can hold on to it and see later definitions.
+  return table().by_name[qualified_name];
+}
+
+Operator* find_operator(const std::string& qualified_name, const std::string& overload) {
+  auto it = table().by_name.find(qualified_name);
+  if (it == table().by_name.end()) return nullptr;
+  for (Operator* op : it->second)
+    if (op->schema.overload == overload) return op;
+  return nullptr;
+}
+
+Operator* add_operator(Operator&& op) {
+  const std::string name = op.schema.qualified();
+  CHECK(Kind::Runtime, !find_operator(name, op.schema.overload), "Tried to register an operator (", op.schema.text(),
+        ") with the same name and overload name multiple times.");
+  auto* owned = new Operator(std::move(op));
+  table().by_name[name].push_back(owned);
+  return owned;
+}
+
+void remove_operator(Operator* op) {
+  auto it = table().by_name.find(op->schema.qualified());
+  if (it != table().by_name.end()) std::erase(it->second, op);
+  // The operator itself stays: callables and graph nodes may still point at it.
+}
+
+std::vector<std::string> operator_names(const std::string& ns) {
+  std::vector<std::string> names;
+  for (auto& [name, ops] : table().by_name)
+    if (!ops.empty() && name.compare(0, ns.size() + 2, ns + "::") == 0) names.push_back(name.substr(ns.size() + 2));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> operator_namespaces() {
+  std::set<std::string> names;
+  for (auto& [name, ops] : table().by_name)
+    if (!ops.empty()) names.insert(name.substr(0, name.find("::")));
+  return {names.begin(), names.end()};
+}
+
+}  // namespace shim

@@ -1,0 +1,197 @@
+// PyTorch's texts for calls that fit no overload.
+#include <algorithm>
+
+#include "python/arguments.h"
+
+namespace shim {
+
+std::string parameter_type_name(const Argument& a) {
+  const ArgType& t = a.type;
+  if (t.list) {
+    switch (t.base) {
+      case ArgType::Tensor: return "tuple of Tensors";
+      case ArgType::Float: return "tuple of floats";
+      case ArgType::Bool: return "tuple of bools";
+      case ArgType::Scalar: return "tuple of Scalars";
+      case ArgType::Str: return "tuple of strs";
+      default: return "tuple of ints";
+    }
+  }
+  switch (t.base) {
+    case ArgType::Tensor: return "Tensor";
+    case ArgType::Scalar: return "Number";
+    case ArgType::Int: return "int";
+    case ArgType::Float: return "float";
+    case ArgType::Bool: return "bool";
+    case ArgType::Str: return "str";
+    case ArgType::ScalarType: return "torch.dtype";
+    case ArgType::Layout: return "torch.layout";
+    case ArgType::Device: return "torch.device";
+    case ArgType::MemoryFormat: return "torch.memory_format";
+    case ArgType::Generator: return "torch.Generator";
+    case ArgType::Storage: return "torch.Storage";
+    default: return "object";
+  }
+}
+
+namespace {
+
+std::string type_name(PyObject* o) {
+  if (is_tensor_exact(o)) return "Tensor";
+  std::string name = Py_TYPE(o)->tp_name;
+  size_t dot = name.rfind('.');
+  return name.rfind("torch.", 0) == 0 || dot == std::string::npos ? name : name.substr(dot + 1);
+}
+
+std::string shown_name(const Argument& a, Form form) {
+  return a.name == "self" && form == Form::function ? "input" : a.name;
+}
+
+std::string given_types(const CallArgs& c, Form form) {
+  std::string s;
+  auto one = [&](PyObject* o) -> std::string {
+    if (!PyTuple_Check(o) && !PyList_Check(o)) return type_name(o);
+    std::string inner;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+      inner += (i ? ", " : "") + type_name(PySequence_Fast_GET_ITEM(o, i));
+    if (PyTuple_Check(o) && PyTuple_GET_SIZE(o) == 1) inner += ",";
+    return (PyTuple_Check(o) ? "tuple of (" : "list of [") + inner + (PyTuple_Check(o) ? ")" : "]");
+  };
+  for (size_t i = form == Form::method ? 1 : 0; i < c.nargs; ++i) s += (s.empty() ? "" : ", ") + one(c.args[i]);
+  for (size_t i = 0; i < c.nkw(); ++i) {
+    const char* name = PyUnicode_AsUTF8(c.kwname(i));
+    s += (s.empty() ? "" : ", ") + std::string(name ? name : "?") + "=" + one(c.kwvalue(i));
+  }
+  return s;
+}
+
+std::string default_text(const Argument& a) {
+  std::string s = argument_text(a);
+  return s.substr(s.find('=') + 1);
+}
+
+bool out_variant(const std::vector<Operator*>& all, const Operator* op) {
+  return std::any_of(all.begin(), all.end(), [&](Operator* o) { return o->out_count && o->functional == op; });
+}
+
+std::string signature(const Operator& op, Form form, bool with_out) {
+  std::string s = "(";
+  bool kwarg_only = false;
+  size_t i = form == Form::method ? 1 : 0;
+  for (size_t first = i; i < op.schema.args.size(); ++i) {
+    const Argument& a = op.schema.args[i];
+    if (i > first) s += ", ";
+    if (a.kwarg_only && !kwarg_only) { s += "*, "; kwarg_only = true; }
+    s += parameter_type_name(a) + " " + shown_name(a, form);
+    if (a.fallback) s += " = " + default_text(a);
+  }
+  if (with_out) s += std::string(s.size() > 1 ? ", " : "") + (kwarg_only ? "" : "*, ") + "Tensor out = None";
+  return s + ")";
+}
+
+void raise_failure(Operator& op, const char* name, Form form, const CallArgs& c, const Failure& f) {
+  const size_t skip = form == Form::method ? 1 : 0;
+  const Argument* a = f.slot < op.schema.args.size() ? &op.schema.args[f.slot] : nullptr;
+  switch (f.what) {
+    case Failure::too_many: {
+      size_t most = op.positional - skip, least = op.required > skip ? op.required - skip : 0, given = c.nargs - skip;
+      if (least != most)
+        PyErr_Format(PyExc_TypeError, "%s() takes from %zu to %zu positional arguments but %zu were given", name, least, most, given);
+      else
+        PyErr_Format(PyExc_TypeError, "%s() takes %zu positional argument%s but %zu %s given", name, most, most == 1 ? "" : "s",
+                     given, given == 1 ? "was" : "were");
+      return;
+    }
+    case Failure::missing: {
+      std::string names;
+      size_t count = 0;
+      for (size_t i = std::max(c.nargs, skip); i < op.schema.args.size(); ++i) {
+        const Argument& m = op.schema.args[i];
+        if (op.slots[i].fallback) continue;
+        bool given = false;
+        for (size_t k = 0; k < c.nkw(); ++k) given |= PyUnicode_CompareWithASCIIString(c.kwname(k), shown_name(m, form).c_str()) == 0;
+        if (given) continue;
+        names += (count++ ? ", \"" : "\"") + shown_name(m, form) + "\"";
+      }
+      PyErr_Format(PyExc_TypeError, "%s() missing %zu required positional argument%s: %s", name, count, count == 1 ? "s" : "", names.c_str());
+      return;
+    }
+    case Failure::type: {
+      std::string position = f.position >= 0 ? " (position " + std::to_string(f.position) + ")" : "";
+      PyErr_Format(PyExc_TypeError, "%s(): argument '%s'%s must be %s, not %s", name, shown_name(*a, form).c_str(), position.c_str(),
+                   parameter_type_name(*a).c_str(), type_name(f.value).c_str());
+      return;
+    }
+    case Failure::multiple: PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", name, f.value); return;
+    default: PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", name, f.value); return;
+  }
+}
+
+void raise_op_failure(Operator& op, const CallArgs& c, const Failure& f) {
+  std::string name = op.schema.qualified(), declaration = op.schema.text();
+  if (f.what == Failure::missing) {
+    PyErr_Format(PyExc_RuntimeError, "%s() is missing value for argument '%s'. Declaration: %s", name.c_str(),
+                 op.schema.args[f.slot].name.c_str(), declaration.c_str());
+  } else if (f.what == Failure::type) {
+    PyErr_Format(PyExc_RuntimeError, "%s() Expected a value of type '%s' for argument '%s' but instead found type '%s'.\nPosition: %d\nValue: %R\nDeclaration: %s",
+                 name.c_str(), type_text(op.schema.args[f.slot].type).c_str(), op.schema.args[f.slot].name.c_str(),
+                 type_name(f.value).c_str(), int(f.slot), f.value, declaration.c_str());
+  } else if (f.what == Failure::too_many || f.what == Failure::none) {
+    PyErr_Format(PyExc_RuntimeError, "%s() expected at most %zu argument(s) but received %zu argument(s). Declaration: %s", name.c_str(),
+                 op.slots.size(), c.nargs + c.nkw(), declaration.c_str());
+  } else {
+    PyErr_Format(PyExc_RuntimeError, "Unknown keyword argument '%U' for operator '%s'. Schema: %s", f.value, name.c_str(), declaration.c_str());
+  }
+}
+
+}  // namespace
+
+void set_binding_error(const std::vector<Operator*>& candidates, const char* name, Form form, const CallArgs& c) {
+  std::vector<Operator*> signatures, plausible;
+  bool out_given = false;
+  for (size_t i = 0; i < c.nkw(); ++i)
+    out_given |= PyUnicode_CompareWithASCIIString(c.kwname(i), "out") == 0 && c.kwvalue(i) != Py_None;
+  for (Operator* op : candidates)
+    if (!op->out_count || candidates.size() == 1) signatures.push_back(op);
+  if (signatures.empty()) signatures = candidates;
+  const size_t given = c.nargs + c.nkw();
+  for (Operator* op : signatures) {
+    size_t least = op->required, most = op->slots.size() + (out_variant(candidates, op) ? 1 : 0) + (op->factory ? 1 : 0);
+    if (given >= least && given <= most) plausible.push_back(op);
+  }
+  Operator* only = signatures.size() == 1 ? signatures[0] : plausible.size() == 1 ? plausible[0] : nullptr;
+  if (only && out_given)
+    for (Operator* op : candidates)
+      if (op->out_count && op->functional == only) only = op;
+  if (only) {
+    Bound b;
+    Failure f;
+    if (bind_one(*only, form, c, b, f) == Fit::error) return;
+    if (form == Form::op) raise_op_failure(*only, c, f);
+    else raise_failure(*only, name, form, c, f);
+    return;
+  }
+  if (form == Form::op) {
+    std::string text = "Overloaded torch operator invoked from Python failed to match any schema:\n";
+    for (Operator* op : signatures) {
+      Bound b;
+      Failure f;
+      bind_one(*op, form, c, b, f);
+      PyErr_Clear();
+      raise_op_failure(*op, c, f);
+      PyObject *type, *value, *trace;
+      PyErr_Fetch(&type, &value, &trace);
+      PyObject* words = PyObject_Str(value);
+      if (words) text += std::string(PyUnicode_AsUTF8(words)) + "\n\n";
+      Py_XDECREF(words); Py_XDECREF(type); Py_XDECREF(value); Py_XDECREF(trace);
+    }
+    PyErr_SetString(PyExc_RuntimeError, text.c_str());
+    return;
+  }
+  std::string text = std::string(name) + "() received an invalid combination of arguments - got (" + given_types(c, form) +
+                     "), but expected one of:\n";
+  for (Operator* op : signatures) text += " * " + signature(*op, form, out_variant(candidates, op)) + "\n";
+  PyErr_SetString(PyExc_TypeError, text.c_str());
+}
+
+}  // namespace shim

@@ -1,0 +1,236 @@
+#include "python/arguments.h"
+
+#include <cstring>
+
+namespace shim {
+namespace {
+
+bool same_name(PyObject* a, PyObject* b) { return a == b || (a && b && PyUnicode_Compare(a, b) == 0); }
+
+// Positions of keywords that belong to no schema argument but to every call of the kind.
+struct Extras {
+  PyObject* out;
+  PyObject* requires_grad;
+  PyObject* names;
+  static Extras& get() {
+    static Extras e{PyUnicode_InternFromString("out"), PyUnicode_InternFromString("requires_grad"),
+                    PyUnicode_InternFromString("names")};
+    return e;
+  }
+};
+
+PyObject* slot_name(const Slot& s, Form form) {
+  static PyObject* input = PyUnicode_InternFromString("input");
+  return s.is_self && form == Form::function ? input : s.name;
+}
+
+// Index of the keyword for this slot, or -1. Pointer comparison first: names of calls in source code are interned.
+int find_keyword(const Slot& s, Form form, const CallArgs& c) {
+  PyObject* name = slot_name(s, form);
+  size_t n = c.nkw();
+  for (size_t i = 0; i < n; ++i)
+    if (c.kwname(i) == name) return int(i);
+  for (size_t i = 0; i < n; ++i) {
+    if (PyUnicode_CHECK_INTERNED(c.kwname(i)) && !s.alternative) continue;
+    if (same_name(c.kwname(i), name) || (form != Form::op && s.alternative && same_name(c.kwname(i), s.alternative)))
+      return int(i);
+  }
+  return -1;
+}
+
+bool int_like(PyObject* o) { return PyLong_Check(o) && !PyBool_Check(o); }
+
+// x.view(2, 3): the only positional argument is an int list, given as several ints.
+bool takes_varargs(const Operator& op, Form form, const CallArgs& c, size_t first) {
+  size_t own = op.positional - (form == Form::method ? 1 : 0);
+  if (form == Form::op || own != 1 || c.nargs <= first) return false;
+  const ArgType& t = op.schema.args[first].type;
+  if (!t.list || t.base != ArgType::Int) return false;
+  return PyIndex_Check(c.args[first]) && !PyTuple_Check(c.args[first]) && !PyList_Check(c.args[first]) &&
+         !PyBool_Check(c.args[first]);
+}
+
+// out=(values, indices) stands for the named out arguments of the overload.
+PyObject* out_value(const Operator& op, size_t slot, const CallArgs& c, bool& bad) {
+  for (size_t i = 0; i < c.nkw(); ++i) {
+    if (!same_name(c.kwname(i), Extras::get().out)) continue;
+    PyObject* value = c.kwvalue(i);
+    if (op.out_count == 1) return value;
+    if (!PyTuple_Check(value) && !PyList_Check(value)) return nullptr;
+    size_t given = size_t(PySequence_Fast_GET_SIZE(value));
+    if (given != op.out_count) {
+      PyErr_Format(PyExc_TypeError, "expected tuple of %d elements but got %zu", int(op.out_count), given);
+      bad = true;
+      return nullptr;
+    }
+    size_t first = op.schema.args.size() - op.out_count;
+    return PySequence_Fast_GET_ITEM(value, slot - first);
+  }
+  return nullptr;
+}
+
+bool takes_out(const Operator& op, Form form) { return form != Form::op && op.out_count > 0; }
+
+}  // namespace
+
+Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
+  const size_t n = op.slots.size();
+  b.reset(n);
+  b.overloaded = b.requires_grad = false;
+  PyObject** bound = b.data();
+  size_t first = form == Form::method ? 1 : 0, given = c.nargs, used = 0;
+  bool varargs = false;
+  if (given > op.positional || (op.positional == first + 1 && given == first + 1)) {
+    varargs = takes_varargs(op, form, c, first);
+    if (varargs) given = first + 1;
+    else if (given > op.positional) { f.what = Failure::too_many; return Fit::no; }
+  }
+  const size_t nkw = c.nkw();
+  bool out_used = false;
+  for (size_t i = 0; i < n; ++i) {
+    const Slot& s = op.slots[i];
+    const Argument& a = op.schema.args[i];
+    PyObject* value = nullptr;
+    PyObject* packed = nullptr;
+    if (i < given) {
+      value = c.args[i];
+      if (varargs && i == first) {
+        value = packed = PyTuple_New(Py_ssize_t(c.nargs - first));
+        if (!packed) return Fit::error;
+        for (size_t k = first; k < c.nargs; ++k) {
+          Py_INCREF(c.args[k]);
+          PyTuple_SET_ITEM(packed, k - first, c.args[k]);
+        }
+      }
+    } else if (used < nkw) {
+      int k = find_keyword(s, form, c);
+      if (k >= 0) { value = c.kwvalue(size_t(k)); ++used; }
+    }
+    if (!value && a.is_out && takes_out(op, form) && nkw) {
+      bool bad = false;
+      value = out_value(op, i, c, bad);
+      if (bad) return Fit::error;
+      if (value && !out_used) { out_used = true; ++used; }
+    }
+    if (!value) {
+      if (!s.fallback) { f.what = Failure::missing; f.slot = i; return Fit::no; }
+      Py_INCREF(s.fallback);
+      bound[i] = s.fallback;
+      continue;
+    }
+    Fit fit = convert_argument(a, s, value, i, b, &bound[i]);
+    if (fit != Fit::yes && varargs && i == first) f.value = c.args[first];
+    else f.value = value;
+    Py_XDECREF(packed);
+    if (fit != Fit::yes) {
+      f.what = Failure::type;
+      f.slot = i;
+      f.position = i < given ? int(i + 1 - first) : -1;
+      return fit;
+    }
+  }
+  for (size_t i = 0; used < nkw && i < nkw; ++i) {
+    PyObject* name = c.kwname(i);
+    bool known = false, positional = false;
+    for (size_t k = 0; k < n && !known; ++k) {
+      const Slot& s = op.slots[k];
+      known = same_name(name, slot_name(s, form)) || (form != Form::op && s.alternative && same_name(name, s.alternative));
+      positional = known && k < given;
+    }
+    Extras& e = Extras::get();
+    if (known && !positional) continue;
+    if (!known && same_name(name, e.out) && (out_used || c.kwvalue(i) == Py_None)) continue;
+    if (!known && same_name(name, e.names) && c.kwvalue(i) == Py_None) continue;
+    if (!known && op.factory && same_name(name, e.requires_grad)) {
+      int truth = PyObject_IsTrue(c.kwvalue(i));
+      if (truth < 0) return Fit::error;
+      b.requires_grad = truth;
+      continue;
+    }
+    f.what = positional ? Failure::multiple : Failure::unexpected;
+    f.value = name;
+    return Fit::no;
+  }
+  return Fit::yes;
+}
+
+Operator* bind_arguments(const std::vector<Operator*>& candidates, const char* name, Form form, const CallArgs& c, Bound& b) {
+  for (Operator* op : candidates) {
+    Failure f;
+    Fit fit = bind_one(*op, form, c, b, f);
+    if (fit == Fit::yes) return op;
+    if (fit == Fit::error) return nullptr;
+  }
+  set_binding_error(candidates, name, form, c);
+  return nullptr;
+}
+
+namespace {
+
+PyObject* default_object(const Argument& a) {
+  const Default::Value& v = a.fallback->value;
+  if (std::holds_alternative<std::monostate>(v)) Py_RETURN_NONE;
+  if (auto* b = std::get_if<bool>(&v)) return PyBool_FromLong(*b);
+  if (auto* t = std::get_if<DType>(&v)) return dtype_object(*t);
+  if (auto* d = std::get_if<double>(&v)) return PyFloat_FromDouble(*d);
+  if (auto* i = std::get_if<int64_t>(&v)) {
+    if (a.type.base == ArgType::MemoryFormat) return memory_format_object(MemoryFormat(*i));
+    if (a.type.base == ArgType::Layout) return layout_object(int(*i));
+    if (a.type.base == ArgType::Float) return PyFloat_FromDouble(double(*i));
+    return PyLong_FromLongLong(*i);
+  }
+  if (auto* s = std::get_if<std::string>(&v)) {
+    if (a.type.base == ArgType::Device) return device_object(parse_device(*s));
+    return PyUnicode_FromString(s->c_str());
+  }
+  auto tuple = [](size_t n, auto&& one) {
+    PyObject* t = PyTuple_New(Py_ssize_t(n));
+    for (size_t i = 0; t && i < n; ++i) PyTuple_SET_ITEM(t, i, one(i));
+    return t;
+  };
+  if (auto* l = std::get_if<std::vector<int64_t>>(&v)) {
+    if (a.type.base == ArgType::Tensor) return PyList_New(0);
+    return tuple(l->size(), [&](size_t i) { return PyLong_FromLongLong((*l)[i]); });
+  }
+  if (auto* l = std::get_if<std::vector<double>>(&v))
+    return tuple(l->size(), [&](size_t i) { return PyFloat_FromDouble((*l)[i]); });
+  auto& l = std::get<std::vector<bool>>(v);
+  return tuple(l.size(), [&](size_t i) { return PyBool_FromLong(l[i]); });
+}
+
+// NumPy's keyword for PyTorch's; PyTorch's functions take both.
+PyObject* numpy_word(const std::string& name) {
+  static const std::unordered_map<std::string, const char*> words = {
+      {"dim", "axis"}, {"keepdim", "keepdims"}, {"self", "x"}, {"other", "x2"}};
+  auto it = words.find(name);
+  return it == words.end() ? nullptr : PyUnicode_InternFromString(it->second);
+}
+
+}  // namespace
+
+void prepare_slots(Operator& op) {
+  op.slots.clear();
+  op.positional = op.required = op.out_count = 0;
+  op.device_slot = -1;
+  bool dtype = false, pin = false;
+  for (size_t i = 0; i < op.schema.args.size(); ++i) {
+    const Argument& a = op.schema.args[i];
+    Slot s;
+    s.name = PyUnicode_InternFromString(a.name.c_str());
+    s.is_self = a.name == "self";
+    s.alternative = numpy_word(a.name);
+    if (a.fallback) s.fallback = default_object(a);
+    if (!a.kwarg_only) { ++op.positional; op.required += !a.fallback; }
+    op.out_count += a.is_out;
+    if (a.type.base == ArgType::Tensor && a.type.list) op.has_tensor_list = true;
+    if (a.type.base == ArgType::ScalarType) dtype = true;
+    if (a.name == "pin_memory") pin = true;
+    if (a.type.base == ArgType::Device && a.name == "device") op.device_slot = int(i);
+    op.slots.push_back(s);
+  }
+  op.factory = dtype && pin && op.device_slot >= 0;
+  bool own_input = !op.schema.args.empty() && op.schema.args[0].type.base == ArgType::Tensor;
+  if (!op.factory || own_input) op.device_slot = -1;
+}
+
+}  // namespace shim

@@ -1,0 +1,70 @@
+#pragma once
+// From Python's call arguments to the bound arguments of a schema: one PyObject* an argument, defaults filled in.
+#include <vector>
+
+#include "ops/operator.h"
+#include "python/object.h"
+
+namespace shim {
+
+enum class Form : uint8_t { function, method, op };     // torch.f(input, ...), x.f(...), torch.ops.ns.f(self, ...)
+
+class Bound {                                   // owns its references
+ public:
+  Bound() = default;
+  Bound(const Bound&) = delete;
+  ~Bound() { clear(); }
+  void reset(size_t n) {
+    clear();
+    if (n > kInline) heap_.assign(n, nullptr);
+    else std::fill_n(inline_, n, nullptr);
+    size_ = n;
+  }
+  PyObject** data() { return size_ > kInline ? heap_.data() : inline_; }
+  size_t size() const { return size_; }
+  void set(size_t i, PyObject* owned) { Py_XSETREF(data()[i], owned); }
+  bool overloaded = false;                      // an argument may have a say through __torch_function__
+  bool requires_grad = false;                   // factories: requires_grad=True was given
+
+ private:
+  static constexpr size_t kInline = 16;
+  void clear() {
+    PyObject** d = data();
+    for (size_t i = 0; i < size_; ++i) Py_XDECREF(d[i]);
+    size_ = 0;
+  }
+  size_t size_ = 0;
+  PyObject* inline_[kInline];
+  std::vector<PyObject*> heap_;
+};
+
+struct CallArgs {                               // the vectorcall convention
+  PyObject* const* args;
+  size_t nargs;
+  PyObject* kwnames;                            // tuple or null
+  size_t nkw() const { return kwnames ? size_t(PyTuple_GET_SIZE(kwnames)) : 0; }
+  PyObject* kwname(size_t i) const { return PyTuple_GET_ITEM(kwnames, i); }
+  PyObject* kwvalue(size_t i) const { return args[nargs + i]; }
+};
+
+// The first overload that takes the arguments, in declaration order; null with TypeError set in PyTorch's words.
+Operator* bind_arguments(const std::vector<Operator*>& candidates, const char* name, Form, const CallArgs&, Bound&);
+void prepare_slots(Operator&);                  // names and defaults as Python objects; flags that follow from the schema
+
+enum class Fit { yes, no, error };              // error: a Python exception is set
+Fit convert_argument(const Argument&, const Slot&, PyObject* value, size_t position, Bound&, PyObject** out);
+
+extern thread_local const char* binding_name;   // the function whose arguments are bound, for error texts
+
+struct Failure {
+  enum What : uint8_t { too_many, missing, type, multiple, unexpected, none } what = none;
+  size_t slot = 0;
+  PyObject* value = nullptr;                    // borrowed: of the wrong type, or the keyword
+  int position = -1;
+};
+Fit bind_one(Operator&, Form, const CallArgs&, Bound&, Failure&);
+void set_binding_error(const std::vector<Operator*>& candidates, const char* name, Form, const CallArgs&);
+std::string parameter_type_name(const Argument&);
+bool has_torch_function(PyObject*);             // torch_function.cpp
+
+}  // namespace shim

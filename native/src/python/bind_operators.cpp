@@ -1,0 +1,238 @@
+// The callables of the operator table: torch.f, Tensor.f and torch.ops.ns.f.
+
+#include "python/dispatch.h"
+
+#include <structmember.h>
+
+namespace shim {
+namespace {
+
+struct Callable {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  const std::vector<Operator*>* candidates;
+  Operator* single;                             // of an OpOverload: this overload only
+  Form form;
+  PyObject *name, *qualname, *module, *doc, *dict, *weakrefs;
+};
+
+PyTypeObject *FunctionType = nullptr, *MethodType = nullptr, *OpType = nullptr;
+
+PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  CallArgs c{args, size_t(PyVectorcall_NARGS(nargsf)), kwnames};
+  if (torch_function_mode_active()) {
+    PyObject* r = call_torch_function(self, c, nullptr);
+    if (r || PyErr_Occurred()) return r;
+  }
+  const char* name = PyUnicode_AsUTF8(f->name);
+  if (f->form == Form::method && (c.nargs == 0 || !is_tensor(c.args[0]))) {
+    if (c.nargs == 0) PyErr_Format(PyExc_TypeError, "unbound method TensorBase.%s() needs an argument", name);
+    else PyErr_Format(PyExc_TypeError, "descriptor '%s' for 'torch._C.TensorBase' objects doesn't apply to a '%s' object", name, Py_TYPE(c.args[0])->tp_name);
+    return nullptr;
+  }
+  binding_name = name;
+  Bound b;
+  Operator* op;
+  if (f->single) {
+    Failure failure;
+    Fit fit = bind_one(*f->single, f->form, c, b, failure);
+    op = fit == Fit::yes ? f->single : nullptr;
+    if (fit == Fit::no) set_binding_error({f->single}, name, f->form, c);
+  } else {
+    op = bind_arguments(*f->candidates, name, f->form, c, b);
+  }
+  if (!op) return nullptr;
+  if (b.overloaded && torch_function_enabled()) {
+    PyObject* r = call_torch_function(self, c, &b);
+    if (r || PyErr_Occurred()) return r;
+  }
+  return name_results(*op, call_operator(*op, b));
+}
+
+PyObject* make(PyTypeObject* type, const std::string& qualified, Form form, const char* module) {
+  auto* f = reinterpret_cast<Callable*>(type->tp_alloc(type, 0));
+  if (!f) return nullptr;
+  std::string name = qualified.substr(qualified.find("::") + 2);
+  f->vectorcall = call;
+  f->candidates = &overloads(qualified);
+  f->form = form;
+  f->name = PyUnicode_InternFromString(name.c_str());
+  f->qualname = PyUnicode_FromString(form == Form::method ? ("TensorBase." + name).c_str() : name.c_str());
+  f->module = module ? PyUnicode_FromString(module) : Py_NewRef(Py_None);
+  f->doc = Py_NewRef(Py_None);
+  return reinterpret_cast<PyObject*>(f);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  Py_VISIT(f->dict);
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+int clear(PyObject* self) { Py_CLEAR(reinterpret_cast<Callable*>(self)->dict); return 0; }
+void dealloc(PyObject* self) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (f->weakrefs) PyObject_ClearWeakRefs(self);
+  Py_XDECREF(f->name); Py_XDECREF(f->qualname); Py_XDECREF(f->module); Py_XDECREF(f->doc); Py_XDECREF(f->dict);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* descr_get(PyObject* self, PyObject* obj, PyObject*) {
+  if (!obj || obj == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, obj);
+}
+
+PyObject* repr(PyObject* self) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  if (f->form == Form::method) return PyUnicode_FromFormat("<method '%U' of 'torch._C.TensorBase' objects>", f->name);
+  return PyUnicode_FromFormat("<built-in function %U>", f->name);
+}
+
+PyObject* reduce(PyObject* self, PyObject*) {   // pickled by name, as built-in functions are
+  auto* f = reinterpret_cast<Callable*>(self);
+  if (f->form != Form::method) return Py_NewRef(f->name);
+  PyObject* builtins = PyImport_ImportModule("builtins");
+  PyObject* getattr = builtins ? PyObject_GetAttrString(builtins, "getattr") : nullptr;
+  Py_XDECREF(builtins);
+  if (!getattr) return nullptr;
+  return Py_BuildValue("N(OO)", getattr, TensorType, f->name);
+}
+
+PyMemberDef members[] = {
+    {"__name__", T_OBJECT, offsetof(Callable, name), READONLY, nullptr},
+    {"__qualname__", T_OBJECT, offsetof(Callable, qualname), 0, nullptr},
+    {"__module__", T_OBJECT, offsetof(Callable, module), 0, nullptr},
+    {"__doc__", T_OBJECT, offsetof(Callable, doc), 0, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(Callable, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Callable, weakrefs), READONLY, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyObject* op_new(PyTypeObject* type, PyObject* args, PyObject*) {   // OperatorCall(qualified, overload or None, ...)
+  const char* qualified;
+  PyObject *overload = Py_None;
+  PyObject* first = PyTuple_GetSlice(args, 0, 2);
+  if (!first) return nullptr;
+  int ok = PyArg_ParseTuple(first, "s|O", &qualified, &overload);
+  std::string name = ok ? qualified : "";
+  std::string wanted = ok && overload != Py_None ? PyUnicode_AsUTF8(overload) : "";
+  const bool whole = overload == Py_None;
+  Py_DECREF(first);
+  if (!ok) return nullptr;
+  Operator* op = whole ? nullptr : find_operator(name, wanted);
+  if (!whole && !op) {
+    PyErr_Format(PyExc_RuntimeError, "operator %s%s%s does not exist", name.c_str(), wanted.empty() ? "" : ".", wanted.c_str());
+    return nullptr;
+  }
+  PyObject* self = make(type, name, Form::op, "torch._ops");
+  if (self) reinterpret_cast<Callable*>(self)->single = op;
+  return self;
+}
+
+PyTypeObject* make_type(const char* name, unsigned long extra, PyType_Slot extra_slot) {
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                         {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                         {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                         {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                         {Py_tp_repr, reinterpret_cast<void*>(repr)},
+                         {Py_tp_members, members},
+                         {Py_tp_methods, methods},
+                         {Py_tp_getset, getset},
+                         extra_slot,
+                         {0, nullptr}};
+  PyType_Spec spec{name, sizeof(Callable), 0, unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | extra), slots};
+  return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+}
+
+PyObject* py_define(PyObject*, PyObject* args) {
+  PyObject *record, *run = nullptr;
+  if (!PyArg_ParseTuple(args, "O|O", &record, &run)) return nullptr;
+  return guarded([&]() -> PyObject* { return define_record(record, run); });
+}
+
+PyObject* py_function(PyObject*, PyObject* args) {
+  const char *qualified, *module = "torch";
+  if (!PyArg_ParseTuple(args, "s|s", &qualified, &module)) return nullptr;
+  return make(FunctionType, qualified, Form::function, module);
+}
+PyObject* py_method(PyObject*, PyObject* args) {
+  const char* qualified;
+  if (!PyArg_ParseTuple(args, "s", &qualified)) return nullptr;
+  return make(MethodType, qualified, Form::method, nullptr);
+}
+
+PyObject* py_overloads(PyObject*, PyObject* args) {                 // (qualified) -> [overload, ...]
+  const char* qualified;
+  if (!PyArg_ParseTuple(args, "s", &qualified)) return nullptr;
+  PyObject* list = PyList_New(0);
+  for (Operator* op : overloads(qualified)) {
+    PyObject* s = PyUnicode_FromString(op->schema.overload.c_str());
+    PyList_Append(list, s);
+    Py_DECREF(s);
+  }
+  return list;
+}
+
+PyObject* strings(const std::vector<std::string>& names) {
+  PyObject* list = PyList_New(0);
+  for (auto& n : names) {
+    PyObject* s = PyUnicode_FromString(n.c_str());
+    PyList_Append(list, s);
+    Py_DECREF(s);
+  }
+  return list;
+}
+PyObject* py_names(PyObject*, PyObject* args) {                     // (ns) -> operator names
+  const char* ns;
+  if (!PyArg_ParseTuple(args, "s", &ns)) return nullptr;
+  return strings(operator_names(ns));
+}
+PyObject* py_namespaces(PyObject*, PyObject*) { return strings(operator_namespaces()); }
+
+PyObject* py_counts(PyObject*, PyObject*) {     // {"aten::add.Tensor": (body calls, native calls)} of those called
+  PyObject* d = PyDict_New();
+  for (auto& ns : operator_namespaces())
+    for (auto& name : operator_names(ns))
+      for (Operator* op : overloads(ns + "::" + name)) {
+        if (!op->calls_body && !op->calls_native) continue;
+        std::string key = op->schema.qualified() + (op->schema.overload.empty() ? "" : "." + op->schema.overload);
+        PyObject* pair = Py_BuildValue("KK", (unsigned long long)op->calls_body, (unsigned long long)op->calls_native);
+        PyDict_SetItemString(d, key.c_str(), pair);
+        Py_DECREF(pair);
+      }
+  return d;
+}
+
+PyMethodDef functions[] = {
+    {"define", py_define, METH_VARARGS, "define(record, run=None): adds a record's operators; the qualified names they got."},
+    {"function", py_function, METH_VARARGS, "function(\"aten::add\", module=\"torch\"): the callable torch.add."},
+    {"method", py_method, METH_VARARGS, "method(\"aten::add\"): the descriptor Tensor.add."},
+    {"operator_overloads", py_overloads, METH_VARARGS, "The overload names of an operator."},
+    {"operator_names", py_names, METH_VARARGS, "The operators of a namespace."},
+    {"operator_namespaces", py_namespaces, METH_NOARGS, "The namespaces that have operators."},
+    {"operator_counts", py_counts, METH_NOARGS, "Body and native calls of each operator called so far."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_schema(PyObject* module);
+int bind_run(PyObject* module);
+
+int bind_operators(PyObject* module) {
+  FunctionType = make_type("torch.builtin_function_or_method", 0, {0, nullptr});
+  MethodType = make_type("torch.method_descriptor", Py_TPFLAGS_METHOD_DESCRIPTOR, {Py_tp_descr_get, reinterpret_cast<void*>(descr_get)});
+  OpType = make_type("torch.OperatorCall", Py_TPFLAGS_BASETYPE, {Py_tp_new, reinterpret_cast<void*>(op_new)});
+  if (!FunctionType || !MethodType || !OpType) return -1;
+  if (PyModule_AddObject(module, "OperatorCall", Py_NewRef(reinterpret_cast<PyObject*>(OpType))) < 0) return -1;
+  if (PyModule_AddFunctions(module, functions) < 0) return -1;
+  return bind_run(module) < 0 || bind_schema(module) < 0 || bind_library(module) < 0 || bind_modes(module) < 0 || bind_torch_function(module) < 0 ? -1 : 0;
+}
+
+}  // namespace shim

@@ -1,0 +1,126 @@
+// The call of an operator once its arguments are bound.
+
+#include "autograd/autograd.h"
+#include "python/dispatch.h"
+
+namespace shim {
+namespace {
+
+PyObject* vectorcall(PyObject* f, PyObject** args, size_t n) {
+  return PyObject_Vectorcall(f, args, n, nullptr);
+}
+
+// A view's results are tied to their base before history is recorded.
+void mark_views(PyObject* base, PyObject* result) {
+  if (result == base) return;
+  if (is_tensor(result)) {
+    mark_view(Tensor(unwrap(result)), Tensor(unwrap(base)));
+  } else if (PyTuple_Check(result) || PyList_Check(result)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i) mark_views(base, PySequence_Fast_GET_ITEM(result, i));
+  }
+}
+
+bool set_requires_grad(PyObject* tensor) {
+  return PyObject_SetAttrString(tensor, "requires_grad", Py_True) == 0;
+}
+
+}  // namespace
+
+PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
+  if (op.native) {
+    PyObject* r = op.native(op, args, n);
+    if (r) { ++op.calls_native; return r; }
+    if (PyErr_Occurred()) return nullptr;
+  }
+  ++op.calls_body;
+  if (!op.run) {
+    PyErr_Format(PyExc_NotImplementedError, "Could not run '%s': it has no kernel here", op.schema.qualified().c_str());
+    return nullptr;
+  }
+  return vectorcall(op.run, args, n);
+}
+
+void check_same_device(const Operator& op, PyObject* const* args, size_t n) {
+  const TensorImpl* first = nullptr;
+  for (size_t i = 0; i < n; ++i) {
+    if (!is_tensor(args[i])) continue;
+    const TensorImpl* t = unwrap(args[i]);
+    if (!first) { first = t; continue; }
+    if (t->device() == first->device()) continue;
+    auto stands_in = [&](const TensorImpl* x) { return op.pointwise && x->device().is_cpu() && x->dim() == 0; };
+    if (stands_in(t)) continue;
+    if (stands_in(first)) { first = t; continue; }
+    fail(Kind::Runtime, "Expected all tensors to be on the same device, but found at least two devices, ", to_string(first->device()),
+         " and ", to_string(t->device()), "!");
+  }
+}
+
+// torch.return_types.<name>, made when first needed.
+PyObject* name_results(Operator& op, PyObject* result) {
+  if (!result || !PyTuple_CheckExact(result) || op.schema.returns.size() < 2 || op.schema.returns[0].name.empty() || op.schema.ns != "aten")
+    return result;
+  size_t n = op.schema.returns.size();
+  if (size_t(PyTuple_GET_SIZE(result)) != n) return result;
+  static std::unordered_map<std::string, PyTypeObject*> types;
+  std::string key = op.schema.name;
+  if (op.out) key += "_out";
+  for (auto& r : op.schema.returns) key += "," + r.name;
+  PyTypeObject*& type = types[key];
+  if (!type) {
+    auto* fields = new PyStructSequence_Field[n + 1]{};             // the type keeps the names
+    for (size_t i = 0; i < n; ++i) fields[i].name = strdup(op.schema.returns[i].name.c_str());
+    PyStructSequence_Desc d{strdup(("torch.return_types." + op.schema.name).c_str()), "", fields, int(n)};
+    type = PyStructSequence_NewType(&d);
+    if (!type) { Py_DECREF(result); return nullptr; }
+  }
+  PyObject* named = PyStructSequence_New(type);
+  for (size_t i = 0; named && i < n; ++i) PyStructSequence_SetItem(named, Py_ssize_t(i), Py_NewRef(PyTuple_GET_ITEM(result, i)));
+  Py_DECREF(result);
+  return named;
+}
+
+PyObject* call_operator(Operator& op, Bound& b) {
+  PyObject** args = b.data();
+  const size_t n = b.size();
+  if (op.cast != CastPolicy::none && any_autocast() && !apply_autocast(op, args, n)) return nullptr;
+  if (op.device_slot >= 0 && args[op.device_slot] == Py_None) {
+    if (PyObject* d = default_device()) b.set(size_t(op.device_slot), Py_NewRef(d));
+  }
+  return guarded([&]() -> PyObject* {
+    if (!op.overrides.empty()) {
+      bool done = false;
+      PyObject* r = run_override(op, args, n, &done);
+      if (done) return r;
+    }
+    if (op.inplace) return run_inplace(op, args, n);
+    if (op.out) return run_out(op, args, n);
+    if (op.kind == Operator::Composite) {
+      PyObject* r = run_functional(op, args, n);
+      if (r && b.requires_grad && is_tensor(r) && !set_requires_grad(r)) Py_CLEAR(r);
+      return r;
+    }
+    if (op.kind == Operator::Kernel) check_same_device(op, args, n);
+    const bool grad_mode = GradMode::enabled();
+    const bool history = grad_mode && any_requires_grad(args, n);
+    PyObject* r;
+    if (history) {
+      NoGrad off;
+      r = run_functional(op, args, n);
+    } else {
+      r = run_functional(op, args, n);
+    }
+    if (!r) return nullptr;
+    if (op.kind == Operator::View && n > 0 && is_tensor(args[0])) {
+      if (r == args[0]) return r;
+      mark_views(args[0], r);
+    }
+    if (history) {
+      record_history(op, args, n, r, false);
+      if (PyErr_Occurred()) { Py_DECREF(r); return nullptr; }
+    }
+    if (b.requires_grad && is_tensor(r) && !set_requires_grad(r)) Py_CLEAR(r);
+    return r;
+  });
+}
+
+}  // namespace shim

@@ -1,0 +1,206 @@
+// Which Python values a schema type takes, and what they become.
+#include <cstring>
+
+#include "python/arguments.h"
+
+namespace shim {
+
+thread_local const char* binding_name = "operator";
+
+namespace {
+
+struct NumpyTypes {
+  PyTypeObject *generic = nullptr, *integer = nullptr, *floating = nullptr, *boolean = nullptr;
+  static NumpyTypes& get() {
+    static NumpyTypes t;
+    if (!t.generic) {
+      PyObject* numpy = PyImport_ImportModule("numpy");
+      if (!numpy) { PyErr_Clear(); return t; }
+      auto type = [&](const char* name) { return reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(numpy, name)); };
+      t.generic = type("generic");
+      t.integer = type("integer");
+      t.floating = type("floating");
+      t.boolean = type("bool_");
+      Py_DECREF(numpy);
+    }
+    return t;
+  }
+};
+
+bool numpy_is(PyObject* o, PyTypeObject* NumpyTypes::*which) {
+  PyTypeObject* type = NumpyTypes::get().*which;
+  return type && PyObject_TypeCheck(o, type);
+}
+
+Fit take(PyObject* o, PyObject** out) {
+  Py_INCREF(o);
+  *out = o;
+  return Fit::yes;
+}
+Fit made(PyObject* o, PyObject** out) {
+  *out = o;
+  return o ? Fit::yes : Fit::error;
+}
+Fit item(PyObject* o, PyObject** out) { return made(PyObject_CallMethod(o, "item", nullptr), out); }
+
+bool plain_zero_dim(PyObject* o) { return is_tensor(o) && unwrap(o)->dim() == 0 && !unwrap(o)->requires_grad(); }
+
+Fit to_int(PyObject* o, PyObject** out) {
+  if (PyLong_CheckExact(o)) return take(o, out);
+  if (PyBool_Check(o)) return Fit::no;
+  if (PyLong_Check(o) || numpy_is(o, &NumpyTypes::integer)) return made(PyNumber_Index(o), out);
+  if (plain_zero_dim(o) && is_integral(unwrap(o)->dtype())) return item(o, out);
+  return Fit::no;
+}
+
+Fit to_float(PyObject* o, PyObject** out) {
+  if (PyFloat_CheckExact(o)) return take(o, out);
+  if (PyFloat_Check(o) || PyLong_Check(o)) return made(PyNumber_Float(o), out);
+  if (numpy_is(o, &NumpyTypes::floating) || numpy_is(o, &NumpyTypes::integer)) return made(PyNumber_Float(o), out);
+  if (plain_zero_dim(o) && !is_complex(unwrap(o)->dtype())) {
+    PyObject* number = PyObject_CallMethod(o, "item", nullptr);
+    if (!number) return Fit::error;
+    Fit f = made(PyNumber_Float(number), out);
+    Py_DECREF(number);
+    return f;
+  }
+  return Fit::no;
+}
+
+bool is_number(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
+
+Fit to_scalar(PyObject* o, PyObject** out) {
+  if (PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o)) return take(o, out);
+  if (numpy_is(o, &NumpyTypes::generic)) {
+    if (PyFloat_Check(o)) return made(PyNumber_Float(o), out);        // numpy.float64 is a float too
+    if (!PyNumber_Check(o) && !numpy_is(o, &NumpyTypes::boolean)) return Fit::no;
+    return item(o, out);
+  }
+  if (is_number(o)) return take(o, out);
+  if (plain_zero_dim(o)) return item(o, out);
+  return Fit::no;
+}
+
+Fit to_bool(PyObject* o, PyObject** out) {
+  if (PyBool_Check(o)) return take(o, out);
+  if (numpy_is(o, &NumpyTypes::boolean)) return made(PyBool_FromLong(PyObject_IsTrue(o)), out);
+  if (plain_zero_dim(o) && unwrap(o)->dtype() == DType::b8) return item(o, out);
+  return Fit::no;
+}
+
+Fit to_tensor(PyObject* o, const Slot& s, Bound& b, PyObject** out) {
+  if (is_tensor_exact(o)) return take(o, out);
+  if (is_tensor(o)) {
+    if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != ParameterType) b.overloaded = true;
+    return take(o, out);
+  }
+  if (s.number_ok && (is_number(o) || numpy_is(o, &NumpyTypes::generic))) return to_scalar(o, out);
+  if (!is_number(o) && o != Py_None && !PyUnicode_Check(o) && has_torch_function(o)) {
+    b.overloaded = true;
+    return take(o, out);
+  }
+  return Fit::no;
+}
+
+Fit to_dtype_object(PyObject* o, PyObject** out) {
+  if (is_dtype(o)) return take(o, out);
+  auto* t = reinterpret_cast<PyTypeObject*>(o);
+  if (t == &PyFloat_Type || t == &PyLong_Type || t == &PyBool_Type || t == &PyComplex_Type)
+    return made(dtype_object(dtype_of(o)), out);
+  return Fit::no;
+}
+
+Fit to_device_object(PyObject* o, PyObject** out) {
+  if (is_device(o)) return take(o, out);
+  if (!PyUnicode_Check(o) && (!PyLong_Check(o) || PyBool_Check(o))) return Fit::no;
+  return made(guarded([&]() -> PyObject* { return device_object(device_of(o)); }), out);
+}
+
+bool class_named(PyObject* o, const char* name) {
+  const char* type = Py_TYPE(o)->tp_name;
+  const char* dot = std::strrchr(type, '.');
+  return std::strcmp(dot ? dot + 1 : type, name) == 0;
+}
+
+Fit one(const ArgType& t, const Slot& s, PyObject* o, Bound& b, PyObject** out) {
+  switch (t.base) {
+    case ArgType::Tensor: return to_tensor(o, s, b, out);
+    case ArgType::Int: return to_int(o, out);
+    case ArgType::Float: return to_float(o, out);
+    case ArgType::Scalar: return to_scalar(o, out);
+    case ArgType::Bool: return to_bool(o, out);
+    case ArgType::Str: return PyUnicode_Check(o) ? take(o, out) : Fit::no;
+    case ArgType::ScalarType: return to_dtype_object(o, out);
+    case ArgType::Device: return to_device_object(o, out);
+    case ArgType::MemoryFormat: {
+      MemoryFormat m;
+      return memory_format_of(o, &m) ? take(o, out) : Fit::no;
+    }
+    case ArgType::Layout: return class_named(o, "layout") ? take(o, out) : Fit::no;
+    case ArgType::Generator: return class_named(o, "Generator") ? take(o, out) : Fit::no;
+    default: return take(o, out);
+  }
+}
+
+Fit wrong_element(const Argument& a, size_t i, PyObject* element, size_t position) {
+  if (a.type.base == ArgType::Tensor)
+    PyErr_Format(PyExc_TypeError, "expected Tensor as element %zu in argument %zu, but got %s", i, position, Py_TYPE(element)->tp_name);
+  else
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' failed to unpack the object at pos %zu with error \"type must be %s,but got %s\"",
+                 binding_name, a.name.c_str(), i + 1, parameter_type_name(a).c_str(), Py_TYPE(element)->tp_name);
+  return Fit::error;
+}
+
+bool exact_ints(PyObject* tuple) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i)
+    if (!PyLong_CheckExact(PyTuple_GET_ITEM(tuple, i))) return false;
+  return true;
+}
+
+Fit to_list(const Argument& a, const Slot& s, PyObject* o, size_t position, Bound& b, PyObject** out) {
+  const ArgType& t = a.type;
+  const bool tensors = t.base == ArgType::Tensor;
+  if (!PyTuple_Check(o) && !PyList_Check(o)) {
+    if (t.list_size <= 0 || tensors) return Fit::no;
+    PyObject* single = nullptr;                 // int[2] given 3: (3, 3)
+    Fit f = one(t, s, o, b, &single);
+    if (f != Fit::yes) return f;
+    PyObject* tuple = PyTuple_New(t.list_size);
+    for (int i = 0; tuple && i < t.list_size; ++i) { Py_INCREF(single); PyTuple_SET_ITEM(tuple, i, single); }
+    Py_DECREF(single);
+    return made(tuple, out);
+  }
+  if (t.base == ArgType::Int && PyTuple_CheckExact(o) && exact_ints(o)) return take(o, out);
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  PyObject* result = tensors ? PyList_New(n) : PyTuple_New(n);
+  if (!result) return Fit::error;
+  Slot plain;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* element = PySequence_Fast_GET_ITEM(o, i);
+    PyObject* value = nullptr;
+    Fit f = t.element_optional && element == Py_None ? take(element, &value) : one(t, plain, element, b, &value);
+    if (f != Fit::yes) {
+      if (f == Fit::no && !t.element_optional && (tensors || i > 0)) f = wrong_element(a, size_t(i), element, position);
+      Py_DECREF(result);
+      return f;
+    }
+    if (tensors) PyList_SET_ITEM(result, i, value);
+    else PyTuple_SET_ITEM(result, i, value);
+  }
+  return made(result, out);
+}
+
+}  // namespace
+
+Fit convert_argument(const Argument& a, const Slot& s, PyObject* o, size_t position, Bound& b, PyObject** out) {
+  if (o == Py_None) {
+    if (a.type.optional || (a.type.base == ArgType::Any && !a.type.list)) return take(o, out);
+    if (a.type.base == ArgType::Generator || (a.fallback && std::holds_alternative<std::monostate>(a.fallback->value)))
+      return take(o, out);
+    return Fit::no;
+  }
+  if (a.type.list) return to_list(a, s, o, position, b, out);
+  return one(a.type, s, o, b, out);
+}
+
+}  // namespace shim

@@ -1,0 +1,181 @@
+// From a Python record to Operators: the base overload, its in-place and out= variants, and the same under each alias.
+#include <algorithm>
+#include <set>
+
+#include "python/dispatch.h"
+
+namespace shim {
+namespace {
+
+struct Held {
+  PyObject* o;
+  ~Held() { Py_XDECREF(o); }
+  operator PyObject*() const { return o; }
+};
+
+Held attribute(PyObject* o, const char* name) {
+  PyObject* v = PyObject_GetAttrString(o, name);
+  if (!v) throw PythonError();
+  return Held{v};
+}
+bool flag(PyObject* record, const char* name) { return PyObject_IsTrue(attribute(record, name)) == 1; }
+std::string text(PyObject* o) {
+  const char* s = PyUnicode_AsUTF8(o);
+  if (!s) throw PythonError();
+  return s;
+}
+std::vector<std::string> split(const std::string& names) {
+  std::vector<std::string> parts;
+  std::string part;
+  for (char c : names + ",") {
+    if (c == ',') { if (!part.empty()) parts.push_back(part); part.clear(); }
+    else if (c != ' ') part += c;
+  }
+  return parts;
+}
+
+std::vector<std::string> parameter_names(PyObject* function) {
+  std::vector<std::string> names;
+  Held code = attribute(function, "__code__");
+  Held variables = attribute(code, "co_varnames"), positional = attribute(code, "co_argcount"), keyword = attribute(code, "co_kwonlyargcount");
+  long n = PyLong_AsLong(positional) + PyLong_AsLong(keyword);
+  for (long i = 0; i < n; ++i) names.push_back(text(PyTuple_GetItem(variables, i)));
+  return names;
+}
+
+std::vector<Formula> formulas(PyObject* dict) {
+  std::vector<Formula> all;
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  while (PyDict_Next(dict, &at, &key, &value)) {
+    Formula f;
+    f.inputs = split(text(key));
+    f.function = Py_NewRef(value);
+    f.parameters = parameter_names(value);
+    all.push_back(std::move(f));
+  }
+  return all;
+}
+
+// A Python number may stand for a tensor in these (PyTorch has Scalar overloads or converts).
+bool takes_numbers(const std::string& name) {
+  static const std::set<std::string> names = {"add", "sub", "subtract", "rsub", "mul", "multiply", "div", "divide", "true_divide",
+    "floor_divide", "fmod", "remainder", "pow", "float_power", "eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less",
+    "less_equal", "not_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "where", "xlogy",
+    "copysign", "clamp", "clip", "clamp_min", "clamp_max", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__rpow__",
+    "special_xlogy", "special_xlog1py", "special_zeta", "lerp", "copy_", "fill_", "masked_fill", "masked_fill_", "index_fill",
+    "isin", "result_type"};
+  return names.count(name) > 0;
+}
+
+void finish(Operator& op, bool numbers) {
+  prepare_slots(op);
+  if (PyErr_Occurred()) throw PythonError();
+  for (size_t i = 0; i < op.slots.size(); ++i) {
+    const ArgType& t = op.schema.args[i].type;
+    op.slots[i].number_ok = numbers && t.base == ArgType::Tensor && !t.list && !op.schema.args[i].alias;
+  }
+  op.cast = cast_policy(op.schema.name);
+}
+
+Operator copy_base(const Operator& f) {         // shares references with f, which lives as long as the table
+  Operator o;
+  o.schema = f.schema;
+  o.kind = f.kind;
+  o.record = f.record;
+  o.run = f.run;
+  o.formulas = f.formulas;
+  o.fused = f.fused;
+  o.differentiable_outputs = f.differentiable_outputs;
+  o.pointwise = f.pointwise;
+  return o;
+}
+
+Operator* add_inplace(Operator* f, const std::string& native, bool numbers) {
+  Operator o = copy_base(*f);
+  o.schema.name += "_";
+  o.schema.args[0].alias = Alias{{"a"}, {"a"}, true, false};
+  Return r;
+  r.type.base = ArgType::Tensor;
+  r.alias = o.schema.args[0].alias;
+  o.schema.returns = {r};
+  o.inplace = true;
+  o.functional = f;
+  if (!native.empty()) o.native = find_native(native + "_", &o.native_data);
+  finish(o, numbers);
+  return add_operator(std::move(o));
+}
+
+Operator* add_out(Operator* f, bool numbers) {
+  Operator o = copy_base(*f);
+  const std::string& overload = f->schema.overload;
+  o.schema.overload = overload.empty() || overload == "Tensor" ? "out" : overload + "_out";
+  if (find_operator(o.schema.qualified(), o.schema.overload)) o.schema.overload = overload.empty() ? "default_out" : overload + "_out";
+  const bool several = f->schema.returns.size() > 1;
+  for (size_t i = 0; i < f->schema.returns.size(); ++i) {
+    Return& r = o.schema.returns[i];
+    r.alias = Alias{{std::string(1, char('a' + i))}, {std::string(1, char('a' + i))}, true, false};
+    Argument a;
+    a.type.base = ArgType::Tensor;
+    a.name = !several ? "out" : r.name.empty() ? "out" + std::to_string(i) : r.name;
+    a.alias = r.alias;
+    a.kwarg_only = a.is_out = true;
+    o.schema.args.push_back(a);
+  }
+  o.out = true;
+  o.functional = f;
+  finish(o, numbers);
+  return add_operator(std::move(o));
+}
+
+void add_variants(Operator&& base, PyObject* record, const std::string& native, PyObject* names) {
+  const bool numbers = takes_numbers(base.schema.name);
+  if (!native.empty()) base.native = find_native(native, &base.native_data);
+  finish(base, numbers);
+  Operator* f = add_operator(std::move(base));
+  auto report = [&](Operator* op) {
+    Held name{PyUnicode_FromString(op->schema.qualified().c_str())};
+    if (!name.o || PyList_Append(names, name) < 0) throw PythonError();
+  };
+  report(f);
+  if (flag(record, "inplace")) report(add_inplace(f, native, numbers));
+  if (flag(record, "out")) report(add_out(f, numbers));
+}
+
+}  // namespace
+
+PyObject* define_record(PyObject* record, PyObject* run) {
+  Operator base;
+  Held schema = attribute(record, "schema");
+  base.schema = parse_schema(text(schema));
+  Held kind = attribute(record, "kind"), body = attribute(record, "body");
+  const std::string kind_name = text(kind);
+  base.kind = kind_name == "view" ? Operator::View : kind_name == "composite" ? Operator::Composite : Operator::Kernel;
+  base.record = Py_NewRef(record);
+  base.run = Py_NewRef(run && run != Py_None ? run : body.o);
+  Held grad = attribute(record, "grad"), fused = attribute(record, "fused");
+  base.formulas = formulas(grad);
+  base.fused = formulas(fused);
+  Held differentiable = attribute(record, "differentiable");
+  if (PyTuple_Check(differentiable))
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(differentiable.o); ++i)
+      base.differentiable_outputs.push_back(std::to_string(PyLong_AsLong(PyTuple_GET_ITEM(differentiable.o, i))));
+  Held shape = attribute(record, "shape");
+  if (PyFunction_Check(shape)) {
+    Held name = attribute(shape, "__name__");
+    base.pointwise = text(name) == "broadcast";
+  }
+  Held native_name = attribute(record, "native");
+  const std::string native = native_name == Py_None ? "" : text(native_name);
+  Held names{PyList_New(0)};
+  Held aliases = attribute(record, "aliases");
+  for (Py_ssize_t i = 0; i < PyTuple_Size(aliases); ++i) {
+    Operator alias = copy_base(base);
+    alias.schema.name = text(PyTuple_GET_ITEM(aliases.o, i));
+    add_variants(std::move(alias), record, native, names);
+  }
+  add_variants(std::move(base), record, native, names);
+  return Py_NewRef(names.o);
+}
+
+}  // namespace shim

@@ -1,0 +1,35 @@
+#pragma once
+// The general call path: bound arguments -> result, in the order modes, autocast, overrides, kernel, history.
+#include "python/arguments.h"
+
+namespace shim {
+
+PyObject* call_operator(Operator&, Bound&);                        // after __torch_function__ had its say
+PyObject* run_inplace(Operator&, PyObject** args, size_t n);       // inplace.cpp
+PyObject* run_out(Operator&, PyObject** args, size_t n);
+PyObject* run_functional(Operator&, PyObject** args, size_t n);    // native, else run; no history
+PyObject* run_override(Operator&, PyObject** args, size_t n, bool* done);   // kernels of torch.library
+void check_same_device(const Operator&, PyObject* const* args, size_t n);
+PyObject* name_results(Operator&, PyObject* result);               // steals; a tuple becomes torch.return_types.max
+
+// torch_function.cpp
+PyObject* call_torch_function(PyObject* callable, const CallArgs&, Bound*);  // NotImplemented-style fallthrough: returns null without error
+bool torch_function_mode_active();
+bool torch_function_enabled();
+int bind_torch_function(PyObject* module);
+
+// modes.cpp
+struct AutocastState { bool enabled = false; DType dtype = DType::bf16; };
+AutocastState& autocast_state(DeviceType);                         // thread-local; cpu and cuda
+bool any_autocast();
+bool apply_autocast(Operator&, PyObject** args, size_t n);         // false: Python error
+PyObject* default_device();                                        // borrowed; null when none is set
+int bind_modes(PyObject* module);
+CastPolicy cast_policy(const std::string& name);
+
+// define.cpp, opoverload.cpp
+PyObject* define_record(PyObject* record, PyObject* run);
+int bind_library(PyObject* module);
+int bind_op_types(PyObject* module);
+
+}  // namespace shim

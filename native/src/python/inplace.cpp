@@ -1,0 +1,150 @@
+// In-place and out= variants, derived from the functional operator.
+#include "autograd/autograd.h"
+#include "ops/kernels.h"
+#include "python/dispatch.h"
+
+namespace shim {
+namespace {
+
+std::string shape_text(DimSpan s) {
+  std::string text = "[";
+  for (size_t i = 0; i < s.size(); ++i) text += (i ? ", " : "") + std::to_string(s[i]);
+  return text + "]";
+}
+
+bool equal(DimSpan a, DimSpan b) { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()); }
+
+void check_cast(const TensorImpl& result, const TensorImpl& target) {
+  CHECK(Kind::Runtime, can_cast(result.dtype(), target.dtype()), "result type ", scalar_name(result.dtype()),
+        " can't be cast to the desired output type ", scalar_name(target.dtype()));
+}
+
+void write(const Tensor& target, const Tensor& result) {
+  if (!target->device().is_meta()) copy_(target, result);
+  target->bump_version();
+}
+
+bool saves_self(const Operator& op) {
+  auto names = [](const std::vector<Formula>& formulas) {
+    for (const Formula& f : formulas)
+      for (const std::string& p : f.parameters)
+        if (p == "self") return true;
+    return false;
+  };
+  return names(op.formulas) || names(op.fused);
+}
+
+// The value and history that self had before the write: what formulas naming `self` need.
+Tensor before_write(const Tensor& self) {
+  Tensor copy = clone(self);
+  if (self->requires_grad()) {
+    Edge edge = gradient_edge(self);
+    AutogradMeta& meta = copy->ensure_autograd();
+    meta.grad_fn = edge.node;
+    meta.output_nr = edge.input_nr;
+  }
+  return copy;
+}
+
+struct Held {                                   // a new reference for the duration of a scope
+  PyObject* o;
+  ~Held() { Py_XDECREF(o); }
+};
+
+}  // namespace
+
+PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
+  Operator& f = *op.functional;
+  PyObject* self = args[0];
+  if (f.kind == Operator::Composite) {
+    Held result{run_functional(f, args, n)};
+    if (!result.o) return nullptr;
+    Held done{PyObject_CallMethod(self, "copy_", "O", result.o)};
+    return done.o ? Py_NewRef(self) : nullptr;
+  }
+  Tensor target(unwrap(self));
+  check_same_device(op, args, n);
+  const bool history = GradMode::enabled() && any_requires_grad(args, n);
+  if (history) check_inplace(target);
+  if (op.native && !history) {                  // writes in one pass
+    PyObject* r = op.native(op, args, n);
+    if (r) { ++op.calls_native; target->bump_version(); return r; }
+    if (PyErr_Occurred()) return nullptr;
+  }
+  Held before{nullptr};
+  if (history && saves_self(f)) before.o = wrap(before_write(target));
+  Held result{nullptr};
+  {
+    NoGrad off;
+    result.o = run_functional(f, args, n);
+  }
+  if (!result.o) return nullptr;
+  PyObject* value = result.o;
+  CHECK(Kind::Type, is_tensor(value), op.schema.qualified(), ": the functional result is not a tensor");
+  TensorImpl* r = unwrap(value);
+  CHECK(Kind::Runtime, equal(r->sizes(), target->sizes()), "output with shape ", shape_text(target->sizes()),
+        " doesn't match the broadcast shape ", shape_text(r->sizes()));
+  check_cast(*r, *target);
+  write(target, Tensor(r));
+  if (history) {
+    std::vector<PyObject*> saved(args, args + n);
+    if (before.o) saved[0] = before.o;
+    record_history(f, saved.data(), n, self, true);
+    if (PyErr_Occurred()) return nullptr;
+  }
+  return Py_NewRef(self);
+}
+
+namespace {
+
+void resize_output(const Tensor& out, DimSpan sizes) {
+  if (equal(out->sizes(), sizes)) return;
+  if (out->numel() != 0) {
+    std::string text = str("An output with one or more elements was resized since it had shape ", shape_text(out->sizes()),
+                           ", which does not match the required output shape ", shape_text(sizes),
+                           ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
+                           "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).");
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
+  }
+  Dims strides = contiguous_strides(sizes);
+  size_t bytes = storage_bytes(sizes, strides, out->itemsize()) + size_t(out->storage_offset()) * out->itemsize();
+  if (out->storage()->nbytes() < bytes) out->storage()->resize(bytes);
+  out->set_geometry(sizes, strides, out->storage_offset());
+}
+
+void store_output(PyObject* out, PyObject* result) {
+  CHECK(Kind::Type, is_tensor(out) && is_tensor(result), "out= takes tensors");
+  Tensor target(unwrap(out)), r(unwrap(result));
+  CHECK(Kind::Runtime, target->device() == r->device(), "Expected out tensor to have device ", to_string(r->device()),
+        ", but got ", to_string(target->device()), " instead");
+  check_cast(*r, *target);
+  resize_output(target, r->sizes());
+  write(target, r);
+}
+
+}  // namespace
+
+PyObject* run_out(Operator& op, PyObject** args, size_t n) {
+  Operator& f = *op.functional;
+  const size_t inputs = f.schema.args.size(), outs = n - inputs;
+  CHECK(Kind::Runtime, !(GradMode::enabled() && any_requires_grad(args, n)), op.schema.name,
+        "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+  NoGrad off;
+  check_same_device(f, args, inputs);
+  Held result{run_functional(f, args, inputs)};
+  if (!result.o) return nullptr;
+  if (outs == 1) {
+    store_output(args[inputs], result.o);
+    return Py_NewRef(args[inputs]);
+  }
+  CHECK(Kind::Type, (PyTuple_Check(result.o) || PyList_Check(result.o)) && size_t(PySequence_Fast_GET_SIZE(result.o)) == outs,
+        op.schema.qualified(), ": expected ", outs, " results");
+  PyObject* tuple = PyTuple_New(Py_ssize_t(outs));
+  for (size_t i = 0; tuple && i < outs; ++i) {
+    PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[inputs + i]));
+    store_output(args[inputs + i], PySequence_Fast_GET_ITEM(result.o, i));
+  }
+  return tuple;
+}
+
+}  // namespace shim

@@ -1,0 +1,190 @@
+// torch.library's part of the table: schemas defined and kernels registered from Python, by dispatch key.
+#include <map>
+
+#include "autograd/autograd.h"
+#include "python/dispatch.h"
+
+namespace shim {
+namespace {
+
+// Kernels registered before their operator is defined wait here: name with overload -> key -> callable.
+std::map<std::string, std::map<std::string, PyObject*>>& waiting() {
+  static auto* m = new std::map<std::string, std::map<std::string, PyObject*>>;
+  return *m;
+}
+std::string full_name(const std::string& qualified, const std::string& overload) { return qualified + "." + overload; }
+
+thread_local bool below_autograd = false;
+
+const char* backend_key(PyObject** args, size_t n) {
+  bool meta = false;
+  for (size_t i = 0; i < n; ++i) {
+    auto see = [&](PyObject* o) {
+      if (!is_tensor(o)) return false;
+      meta |= unwrap(o)->device().is_meta();
+      return unwrap(o)->device().is_cuda();
+    };
+    if (see(args[i])) return "CUDA";
+    if (PyList_CheckExact(args[i]))
+      for (Py_ssize_t k = 0; k < PyList_GET_SIZE(args[i]); ++k)
+        if (see(PyList_GET_ITEM(args[i], k))) return "CUDA";
+  }
+  return meta ? "Meta" : "CPU";
+}
+
+PyObject* kernel(const Operator& op, const char* key) {
+  auto it = op.overrides.find(key);
+  return it == op.overrides.end() ? nullptr : it->second;
+}
+
+// Calls a Python kernel as PyTorch does: keyword-only arguments by keyword.
+PyObject* call_kernel(const Operator& op, PyObject* f, PyObject** args, size_t n) {
+  size_t positional = op.positional;
+  if (positional >= n) return PyObject_Vectorcall(f, args, n, nullptr);
+  PyObject* names = PyTuple_New(Py_ssize_t(n - positional));
+  if (!names) return nullptr;
+  for (size_t i = positional; i < n; ++i) PyTuple_SET_ITEM(names, i - positional, Py_NewRef(op.slots[i].name));
+  PyObject* r = PyObject_Vectorcall(f, args, positional, names);
+  Py_DECREF(names);
+  return r;
+}
+
+void bump_written(const Operator& op, PyObject** args) {
+  for (size_t i = 0; i < op.schema.args.size(); ++i) {
+    const auto& alias = op.schema.args[i].alias;
+    if (!alias || !alias->write) continue;
+    if (is_tensor(args[i])) unwrap(args[i])->bump_version();
+    else if (PyList_CheckExact(args[i]))
+      for (Py_ssize_t k = 0; k < PyList_GET_SIZE(args[i]); ++k)
+        if (is_tensor(PyList_GET_ITEM(args[i], k))) unwrap(PyList_GET_ITEM(args[i], k))->bump_version();
+  }
+}
+
+}  // namespace
+
+PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
+  *done = true;
+  if (!below_autograd) {
+    const char* backend = backend_key(args, n);
+    PyObject* f = kernel(op, "Autograd");
+    if (!f) f = kernel(op, backend[1] == 'U' ? "AutogradCUDA" : "AutogradCPU");
+    if (f) return call_kernel(op, f, args, n);
+  }
+  const char* backend = backend_key(args, n);
+  PyObject* f = kernel(op, backend);
+  bool composite = false;
+  if (!f) f = kernel(op, "CompositeExplicitAutograd");
+  if (!f && (!op.run || op.schema.ns != "aten")) {
+    f = kernel(op, "CompositeImplicitAutograd");
+    if (!f) f = kernel(op, "");
+    composite = f != nullptr;
+    if (!f) f = kernel(op, "BackendSelect");
+  }
+  if (!f) {
+    *done = op.run == nullptr && op.functional == nullptr;
+    if (*done)
+      PyErr_Format(PyExc_NotImplementedError, "Could not run '%s' with arguments from the '%s' backend. '%s' is only available for other backends.",
+                   op.schema.qualified().c_str(), backend, op.schema.qualified().c_str());
+    return nullptr;
+  }
+  if (composite || op.formulas.empty()) {       // gradients, if any, are those of the operators it calls
+    PyObject* r = call_kernel(op, f, args, n);
+    if (r && !composite) bump_written(op, args);
+    return r;
+  }
+  const bool history = GradMode::enabled() && !below_autograd && any_requires_grad(args, n);
+  PyObject* r;
+  {
+    bool old = below_autograd;
+    NoGrad off;
+    below_autograd = true;
+    r = call_kernel(op, f, args, n);
+    below_autograd = old;
+  }
+  if (r) bump_written(op, args);
+  if (r && history && !op.schema.is_mutable()) {
+    record_history(op, args, n, r, false);
+    if (PyErr_Occurred()) Py_CLEAR(r);
+  }
+  return r;
+}
+
+namespace {
+
+Operator* find(const char* qualified, const char* overload) {
+  Operator* op = find_operator(qualified, overload);
+  if (!op) PyErr_Format(PyExc_RuntimeError, "operator %s%s%s does not exist", qualified, *overload ? "." : "", overload);
+  return op;
+}
+
+PyObject* define_schema(PyObject*, PyObject* args) {                // (ns, schema) -> (qualified, overload)
+  const char *ns, *schema;
+  if (!PyArg_ParseTuple(args, "ss", &ns, &schema)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Operator op;
+    op.schema = parse_schema(schema);
+    if (std::string(schema).find("::") > std::string(schema).find('(')) op.schema.ns = ns;
+    prepare_slots(op);
+    if (PyErr_Occurred()) return nullptr;
+    for (Slot& s : op.slots) s.number_ok = false;
+    Operator* made = add_operator(std::move(op));
+    auto it = waiting().find(full_name(made->schema.qualified(), made->schema.overload));
+    if (it != waiting().end())
+      for (auto& [key, f] : it->second) made->overrides[key] = Py_NewRef(f);
+    return Py_BuildValue("ss", made->schema.qualified().c_str(), made->schema.overload.c_str());
+  });
+}
+
+PyObject* undefine_schema(PyObject*, PyObject* args) {              // (qualified, overload)
+  const char *qualified, *overload;
+  if (!PyArg_ParseTuple(args, "ss", &qualified, &overload)) return nullptr;
+  Operator* op = find(qualified, overload);
+  if (!op) return nullptr;
+  remove_operator(op);
+  Py_RETURN_NONE;
+}
+
+PyObject* implement(PyObject*, PyObject* args) {                    // (qualified, overload, key, callable or None) -> the old one
+  const char *qualified, *overload, *key;
+  PyObject* f;
+  if (!PyArg_ParseTuple(args, "sssO", &qualified, &overload, &key, &f)) return nullptr;
+  auto& slot = waiting()[full_name(qualified, overload)];
+  PyObject* old = slot.count(key) ? slot[key] : nullptr;
+  if (f == Py_None) slot.erase(key);
+  else slot[key] = Py_NewRef(f);
+  if (Operator* op = find_operator(qualified, overload)) {
+    if (f == Py_None) op->overrides.erase(key);
+    else op->overrides[key] = Py_NewRef(f);
+  }
+  return old ? old : Py_NewRef(Py_None);
+}
+
+PyObject* kernels_of(PyObject*, PyObject* args) {                   // (qualified, overload) -> {key: callable}
+  const char *qualified, *overload;
+  if (!PyArg_ParseTuple(args, "ss", &qualified, &overload)) return nullptr;
+  Operator* op = find(qualified, overload);
+  if (!op) return nullptr;
+  PyObject* d = PyDict_New();
+  for (auto& [key, f] : op->overrides) PyDict_SetItemString(d, key.c_str(), f);
+  return d;
+}
+
+PyObject* set_below_autograd(PyObject*, PyObject* on) {
+  bool old = below_autograd;
+  below_autograd = PyObject_IsTrue(on) == 1;
+  return PyBool_FromLong(old);
+}
+
+PyMethodDef functions[] = {
+    {"define_schema", define_schema, METH_VARARGS, "Defines an operator of another namespace from its schema."},
+    {"undefine_schema", undefine_schema, METH_VARARGS, "Takes back define_schema."},
+    {"implement", implement, METH_VARARGS, "Registers a Python kernel for a dispatch key; None removes it. Gives the old one."},
+    {"kernels_of", kernels_of, METH_VARARGS, "The registered Python kernels of an operator by key."},
+    {"_set_below_autograd", set_below_autograd, METH_O, "Skips Autograd kernels on this thread; gives the old state."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_library(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+
+}  // namespace shim

@@ -1,0 +1,232 @@
+// Thread-local modes that change calls: autocast and the default device.
+#include <set>
+
+#include "python/dispatch.h"
+
+namespace shim {
+namespace {
+
+struct Autocast {
+  AutocastState cpu{false, DType::bf16}, cuda{false, DType::f16};
+  int nesting = 0;
+  bool cache = true;
+};
+thread_local Autocast autocast;
+
+struct Devices {
+  std::vector<PyObject*> stack;                 // `with torch.device(...)`
+};
+thread_local Devices devices;
+PyObject* process_default = nullptr;            // torch.set_default_device
+
+using Names = std::set<std::string>;
+
+const Names& lower_names() {
+  static const Names names = {"matmul", "mm", "bmm", "mv", "linear", "addmm", "addmv", "addr", "addbmm", "baddbmm", "chain_matmul",
+    "linalg_multi_dot", "linalg_vecdot", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    "convolution", "_convolution", "prelu", "scaled_dot_product_attention", "einsum"};
+  return names;
+}
+const Names& fp32_names() {
+  static const Names names = {"acos", "asin", "cosh", "cumprod", "cumsum", "dist", "erfinv", "exp", "expm1", "group_norm", "layer_norm",
+    "log", "log10", "log1p", "log2", "log_softmax", "logsumexp", "norm", "linalg_norm", "linalg_vector_norm", "pow", "prod", "reciprocal",
+    "rsqrt", "sinh", "softmax", "softmin", "softplus", "sum", "tan", "nll_loss", "nll_loss_nd", "cross_entropy_loss", "mse_loss", "l1_loss",
+    "smooth_l1_loss", "huber_loss", "kl_div", "poisson_nll_loss", "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss",
+    "triplet_margin_loss", "binary_cross_entropy_with_logits", "soft_margin_loss", "multi_margin_loss", "cosine_similarity", "cdist", "pdist",
+    "renorm", "polar", "gelu_", "rms_norm", "instance_norm", "stft", "frobenius_norm", "nuclear_norm"};
+  return names;
+}
+const Names& promote_names() {
+  static const Names names = {"addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "grid_sampler", "index_put", "scatter_add",
+    "tensordot", "cat", "stack", "vdot", "index_copy"};
+  return names;
+}
+// What autocast on the CPU runs in float32; the rest of fp32_names() it leaves alone there.
+const Names& cpu_fp32_names() {
+  static const Names names = {"mse_loss", "cosine_embedding_loss", "nll_loss", "nll_loss_nd", "hinge_embedding_loss", "poisson_nll_loss",
+    "smooth_l1_loss", "cross_entropy_loss", "l1_loss", "huber_loss", "margin_ranking_loss", "soft_margin_loss", "triplet_margin_loss",
+    "multi_margin_loss", "binary_cross_entropy", "renorm", "kl_div", "stft", "cdist", "polar", "prod", "nuclear_norm", "linalg_inv"};
+  return names;
+}
+
+bool castable(PyObject* o, const AutocastState& s, DeviceType type) {
+  if (!is_tensor(o)) return false;
+  const TensorImpl* t = unwrap(o);
+  return s.enabled && t->device().type == type && is_floating(t->dtype()) && t->dtype() != DType::f64 && t->itemsize() > 1;
+}
+
+PyObject* cast_to(PyObject* o, DType dtype) {                       // new reference
+  if (unwrap(o)->dtype() == dtype) return Py_NewRef(o);
+  PyObject* d = dtype_object(dtype);
+  PyObject* r = PyObject_CallMethod(o, "to", "O", d);
+  Py_DECREF(d);
+  return r;
+}
+
+PyObject* cast_value(PyObject* o, DType dtype, const AutocastState& s, DeviceType type) {   // new reference
+  if (castable(o, s, type)) return cast_to(o, dtype);
+  if (!PyList_CheckExact(o)) return Py_NewRef(o);
+  PyObject* list = PyList_New(PyList_GET_SIZE(o));
+  for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(o); ++i) {
+    PyObject* e = cast_value(PyList_GET_ITEM(o, i), dtype, s, type);
+    if (!e) { Py_DECREF(list); return nullptr; }
+    PyList_SET_ITEM(list, i, e);
+  }
+  return list;
+}
+
+const TensorImpl* first_tensor(PyObject** args, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    if (is_tensor(args[i])) return unwrap(args[i]);
+    if (PyList_CheckExact(args[i]) && PyList_GET_SIZE(args[i]) && is_tensor(PyList_GET_ITEM(args[i], 0))) return unwrap(PyList_GET_ITEM(args[i], 0));
+  }
+  return nullptr;
+}
+
+// The widest of the floating dtypes among the arguments.
+DType widest(PyObject** args, size_t n, const AutocastState& s, DeviceType type) {
+  DType wide = s.dtype;
+  auto see = [&](PyObject* o) { if (castable(o, s, type) && unwrap(o)->dtype() == DType::f32) wide = DType::f32; };
+  for (size_t i = 0; i < n; ++i) {
+    see(args[i]);
+    if (PyList_CheckExact(args[i]))
+      for (Py_ssize_t k = 0; k < PyList_GET_SIZE(args[i]); ++k) see(PyList_GET_ITEM(args[i], k));
+  }
+  return wide;
+}
+
+}  // namespace
+
+AutocastState& autocast_state(DeviceType t) { return t == DeviceType::cuda ? autocast.cuda : autocast.cpu; }
+bool any_autocast() { return autocast.cpu.enabled || autocast.cuda.enabled; }
+
+CastPolicy cast_policy(const std::string& name) {
+  if (lower_names().count(name)) return CastPolicy::lower;
+  if (promote_names().count(name)) return CastPolicy::promote;
+  if (fp32_names().count(name) || cpu_fp32_names().count(name)) return CastPolicy::fp32;
+  return CastPolicy::none;
+}
+
+bool apply_autocast(Operator& op, PyObject** args, size_t n) {
+  const TensorImpl* t = first_tensor(args, n);
+  if (!t || op.inplace || op.out) return true;
+  const DeviceType type = t->device().type;
+  if (type != DeviceType::cpu && type != DeviceType::cuda) return true;
+  const AutocastState s = autocast_state(type);
+  if (!s.enabled) return true;
+  const Names& fp32 = type == DeviceType::cpu ? cpu_fp32_names() : fp32_names();
+  if (op.cast == CastPolicy::fp32 && !fp32.count(op.schema.name)) return true;
+  DType target = op.cast == CastPolicy::lower ? s.dtype : op.cast == CastPolicy::fp32 ? DType::f32 : widest(args, n, s, type);
+  AutocastState& live = autocast_state(type);
+  live.enabled = false;                         // the casts themselves are not autocast
+  bool ok = true;
+  for (size_t i = 0; ok && i < n; ++i) {
+    if (op.cast == CastPolicy::fp32 && is_tensor(args[i]) && unwrap(args[i])->dtype() != s.dtype &&
+        unwrap(args[i])->dtype() != DType::f16 && unwrap(args[i])->dtype() != DType::bf16) continue;
+    PyObject* v = cast_value(args[i], target, s, type);
+    if (v) Py_SETREF(args[i], v);
+    else ok = false;
+  }
+  live.enabled = s.enabled;
+  return ok;
+}
+
+PyObject* default_device() {
+  if (!devices.stack.empty()) return devices.stack.back();
+  return process_default;
+}
+
+namespace {
+
+bool device_type(PyObject* o, DeviceType* t) {
+  return guarded([&]() -> bool {
+    if (o == nullptr || o == Py_None) *t = DeviceType::cuda;
+    else *t = device_of(o).type;
+    return true;
+  });
+}
+
+PyObject* is_autocast_enabled(PyObject*, PyObject* args) {
+  PyObject* o = nullptr;
+  DeviceType t;
+  if (!PyArg_ParseTuple(args, "|O", &o) || !device_type(o, &t)) return nullptr;
+  return PyBool_FromLong((t == DeviceType::cpu || t == DeviceType::cuda) && autocast_state(t).enabled);
+}
+PyObject* set_autocast_enabled(PyObject*, PyObject* args) {         // (enabled) or (device_type, enabled)
+  PyObject *a, *b = nullptr;
+  DeviceType t;
+  if (!PyArg_ParseTuple(args, "O|O", &a, &b) || !device_type(b ? a : nullptr, &t)) return nullptr;
+  autocast_state(t).enabled = PyObject_IsTrue(b ? b : a) == 1;
+  Py_RETURN_NONE;
+}
+PyObject* get_autocast_dtype(PyObject*, PyObject* args) {
+  PyObject* o;
+  DeviceType t;
+  if (!PyArg_ParseTuple(args, "O", &o) || !device_type(o, &t)) return nullptr;
+  return dtype_object(autocast_state(t).dtype);
+}
+PyObject* set_autocast_dtype(PyObject*, PyObject* args) {
+  PyObject *o, *dtype;
+  DeviceType t;
+  if (!PyArg_ParseTuple(args, "OO", &o, &dtype) || !device_type(o, &t)) return nullptr;
+  if (!is_dtype(dtype)) { PyErr_SetString(PyExc_TypeError, "set_autocast_dtype() expects a torch.dtype"); return nullptr; }
+  autocast_state(t).dtype = dtype_of(dtype);
+  Py_RETURN_NONE;
+}
+PyObject* nest(PyObject*, PyObject*) { return PyLong_FromLong(++autocast.nesting); }
+PyObject* unnest(PyObject*, PyObject*) { return PyLong_FromLong(--autocast.nesting); }
+PyObject* clear_cache(PyObject*, PyObject*) { Py_RETURN_NONE; }     // casts are not cached
+PyObject* cache_enabled(PyObject*, PyObject*) { return PyBool_FromLong(autocast.cache); }
+PyObject* set_cache_enabled(PyObject*, PyObject* o) { autocast.cache = PyObject_IsTrue(o) == 1; Py_RETURN_NONE; }
+
+PyObject* as_device(PyObject* o) { return guarded([&]() -> PyObject* { return is_device(o) ? Py_NewRef(o) : device_object(device_of(o)); }); }
+PyObject* set_default_device(PyObject*, PyObject* o) {
+  PyObject* d = o == Py_None ? nullptr : as_device(o);
+  if (!d && o != Py_None) return nullptr;
+  Py_XSETREF(process_default, d);
+  Py_RETURN_NONE;
+}
+PyObject* get_default_device(PyObject*, PyObject*) {
+  PyObject* d = default_device();
+  return d ? Py_NewRef(d) : device_object(Device{});
+}
+PyObject* mode_device(PyObject*, PyObject*) { PyObject* d = default_device(); return Py_NewRef(d ? d : Py_None); }
+PyObject* enter_device(PyObject* self, PyObject*) { devices.stack.push_back(Py_NewRef(self)); return Py_NewRef(self); }
+PyObject* exit_device(PyObject*, PyObject*) {
+  if (!devices.stack.empty()) { Py_DECREF(devices.stack.back()); devices.stack.pop_back(); }
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"is_autocast_enabled", is_autocast_enabled, METH_VARARGS, "Whether autocast is on for a device type (cuda if none given)."},
+    {"set_autocast_enabled", set_autocast_enabled, METH_VARARGS, "Turns autocast on or off for a device type."},
+    {"get_autocast_dtype", get_autocast_dtype, METH_VARARGS, "The dtype autocast lowers to."},
+    {"set_autocast_dtype", set_autocast_dtype, METH_VARARGS, "Sets the dtype autocast lowers to."},
+    {"autocast_increment_nesting", nest, METH_NOARGS, nullptr},
+    {"autocast_decrement_nesting", unnest, METH_NOARGS, nullptr},
+    {"clear_autocast_cache", clear_cache, METH_NOARGS, nullptr},
+    {"is_autocast_cache_enabled", cache_enabled, METH_NOARGS, nullptr},
+    {"set_autocast_cache_enabled", set_cache_enabled, METH_O, nullptr},
+    {"set_default_device", set_default_device, METH_O, "Device of factories called without device=; None: cpu."},
+    {"get_default_device", get_default_device, METH_NOARGS, "The device factories use by default."},
+    {"_default_device", mode_device, METH_NOARGS, "The default device set by a mode, or None."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyMethodDef enter_def = {"__enter__", enter_device, METH_NOARGS, nullptr};
+PyMethodDef exit_def = {"__exit__", exit_device, METH_VARARGS, nullptr};
+
+}  // namespace
+
+int bind_modes(PyObject* module) {
+  if (PyModule_AddFunctions(module, functions) < 0) return -1;
+  PyObject* cpu = device_object(Device{});      // `with torch.device("meta"):` on core's type
+  if (!cpu) return -1;
+  PyTypeObject* type = Py_TYPE(cpu);
+  PyDict_SetItemString(type->tp_dict, "__enter__", PyDescr_NewMethod(type, &enter_def));
+  PyDict_SetItemString(type->tp_dict, "__exit__", PyDescr_NewMethod(type, &exit_def));
+  PyType_Modified(type);
+  Py_DECREF(cpu);
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+}  // namespace shim

@@ -1,0 +1,283 @@
+// The __torch_function__ protocol: subclasses, foreign objects and modes.
+#include <vector>
+
+#include "python/dispatch.h"
+
+namespace shim {
+namespace {
+
+thread_local bool subclasses_disabled = false, all_disabled = false;
+thread_local std::vector<PyObject*> modes;      // owned
+
+PyObject* hook_name() {
+  static PyObject* name = PyUnicode_InternFromString("__torch_function__");
+  return name;
+}
+PyObject* disabled_impl = nullptr;              // torch._C._disabled_torch_function_impl
+
+// The type's __torch_function__, borrowed-like new reference, or null when it has none or opted out.
+PyObject* hook_of(PyObject* o) {
+  if (is_tensor_exact(o) || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType) return nullptr;
+  PyObject* hook = PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(o)), hook_name());
+  if (!hook) { PyErr_Clear(); return nullptr; }
+  if (hook == disabled_impl) { Py_DECREF(hook); return nullptr; }
+  return hook;
+}
+
+// Overloaded arguments, subclasses before their bases, each type once.
+void collect(PyObject* o, std::vector<PyObject*>& found) {
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) collect(PySequence_Fast_GET_ITEM(o, i), found);
+    return;
+  }
+  PyObject* hook = hook_of(o);
+  if (!hook) return;
+  Py_DECREF(hook);
+  for (PyObject* f : found)
+    if (Py_TYPE(f) == Py_TYPE(o)) return;
+  size_t at = found.size();
+  for (size_t i = 0; i < found.size(); ++i)
+    if (PyType_IsSubtype(Py_TYPE(o), Py_TYPE(found[i]))) { at = i; break; }
+  found.insert(found.begin() + long(at), o);
+}
+
+PyObject* pack_args(const CallArgs& c) {
+  PyObject* args = PyTuple_New(Py_ssize_t(c.nargs));
+  for (size_t i = 0; args && i < c.nargs; ++i) { Py_INCREF(c.args[i]); PyTuple_SET_ITEM(args, i, c.args[i]); }
+  return args;
+}
+PyObject* pack_kwargs(const CallArgs& c) {
+  PyObject* kwargs = PyDict_New();
+  for (size_t i = 0; kwargs && i < c.nkw(); ++i) PyDict_SetItem(kwargs, c.kwname(i), c.kwvalue(i));
+  return kwargs;
+}
+
+PyObject* invoke(PyObject* hook, PyObject* callable, PyObject* types, PyObject* args, PyObject* kwargs) {
+  PyObject* a[] = {nullptr, callable, types, args, kwargs};
+  return PyObject_Vectorcall(hook, a + 1, 4 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+}
+
+PyObject* call_mode(PyObject* callable, PyObject* types, PyObject* args, PyObject* kwargs) {
+  PyObject* mode = modes.back();
+  modes.pop_back();                             // inside its own handler a mode is off
+  PyObject* hook = PyObject_GetAttr(mode, hook_name());
+  PyObject* result = hook ? invoke(hook, callable, types, args, kwargs) : nullptr;
+  Py_XDECREF(hook);
+  modes.push_back(mode);
+  return result;
+}
+
+PyObject* dispatch(PyObject* callable, const std::vector<PyObject*>& found, PyObject* args, PyObject* kwargs) {
+  PyObject* types = PyTuple_New(Py_ssize_t(found.size()));
+  if (!types) return nullptr;
+  for (size_t i = 0; i < found.size(); ++i) {
+    Py_INCREF(Py_TYPE(found[i]));
+    PyTuple_SET_ITEM(types, i, reinterpret_cast<PyObject*>(Py_TYPE(found[i])));
+  }
+  PyObject* result = nullptr;
+  if (torch_function_mode_active()) {
+    result = call_mode(callable, types, args, kwargs);
+    if (result != Py_NotImplemented) { Py_DECREF(types); return result; }
+    Py_DECREF(result);
+  }
+  for (PyObject* o : found) {
+    PyObject* hook = PyObject_GetAttr(o, hook_name());
+    if (!hook) { Py_DECREF(types); return nullptr; }
+    result = invoke(hook, callable, types, args, kwargs);
+    Py_DECREF(hook);
+    if (result != Py_NotImplemented) { Py_DECREF(types); return result; }
+    Py_DECREF(result);
+  }
+  PyErr_Format(PyExc_TypeError, "Multiple dispatch failed for '%R'; all __torch_function__ handlers returned NotImplemented for types %R", callable, types);
+  Py_DECREF(types);
+  return nullptr;
+}
+
+}  // namespace
+
+bool torch_function_enabled() { return !subclasses_disabled && !all_disabled; }
+bool torch_function_mode_active() { return !modes.empty() && !all_disabled; }
+
+bool has_torch_function(PyObject* o) {
+  if (!torch_function_enabled()) return false;
+  PyObject* hook = hook_of(o);
+  Py_XDECREF(hook);
+  return hook != nullptr;
+}
+
+PyObject* call_torch_function(PyObject* callable, const CallArgs& c, Bound*) {
+  std::vector<PyObject*> found;
+  if (torch_function_enabled()) {
+    for (size_t i = 0; i < c.nargs + c.nkw(); ++i) collect(c.args[i], found);
+  }
+  if (found.empty() && !torch_function_mode_active()) return nullptr;
+  PyObject *args = pack_args(c), *kwargs = pack_kwargs(c);
+  PyObject* result = args && kwargs ? dispatch(callable, found, args, kwargs) : nullptr;
+  Py_XDECREF(args);
+  Py_XDECREF(kwargs);
+  return result;
+}
+
+namespace {
+
+PyObject* disabled_function(PyObject*, PyObject* args) {            // (func, types, args, kwargs=None)
+  PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
+  if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &positional, &kwargs)) return nullptr;
+  bool old = subclasses_disabled;
+  subclasses_disabled = true;
+  PyObject* none = PyTuple_New(0);
+  PyObject* tuple = positional ? PySequence_Tuple(positional) : Py_NewRef(none);
+  PyObject* result = tuple ? PyObject_Call(func, tuple, kwargs && kwargs != Py_None ? kwargs : nullptr) : nullptr;
+  Py_XDECREF(tuple);
+  Py_DECREF(none);
+  subclasses_disabled = old;
+  return result;
+}
+
+// Tensor.__torch_function__: run it plainly, then give results the subclass, as PyTorch does.
+bool keeps_type(PyObject* func) {
+  PyObject* name = PyObject_GetAttrString(func, "__name__");
+  if (!name) { PyErr_Clear(); return false; }
+  static const char* plain[] = {"__get__", "numpy", "is_floating_point", nullptr};
+  bool found = false;
+  for (const char** p = plain; *p; ++p) found |= PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, *p) == 0;
+  Py_DECREF(name);
+  return found;
+}
+
+PyObject* converted(PyObject* result, PyTypeObject* cls) {          // steals
+  if (!result) return nullptr;
+  if (is_tensor(result) && !PyObject_TypeCheck(result, cls)) {
+    PyObject* as = PyObject_CallMethod(result, "as_subclass", "O", cls);
+    Py_DECREF(result);
+    return as;
+  }
+  if (PyTuple_Check(result) || PyList_Check(result)) {
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(result);
+    PyObject* list = PyList_New(n);
+    for (Py_ssize_t i = 0; list && i < n; ++i) {
+      PyObject* e = converted(Py_NewRef(PySequence_Fast_GET_ITEM(result, i)), cls);
+      if (!e) { Py_CLEAR(list); break; }
+      PyList_SET_ITEM(list, i, e);
+    }
+    PyObject* out = nullptr;
+    if (list) {
+      PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(result));
+      out = PyList_CheckExact(result) ? Py_NewRef(list) : PyObject_CallOneArg(type, list);
+    }
+    Py_XDECREF(list);
+    Py_DECREF(result);
+    return out;
+  }
+  return result;
+}
+
+PyObject* default_function(PyObject* cls, PyObject* args, PyObject* kw) {
+  static const char* words[] = {"func", "types", "args", "kwargs", nullptr};
+  PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kw, "OO|OO", const_cast<char**>(words), &func, &types, &positional, &kwargs)) return nullptr;
+  PyObject* given = PySequence_Fast(types, "types must be a sequence");
+  if (!given) return nullptr;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(given); ++i) {
+    int sub = PyObject_IsSubclass(cls, PySequence_Fast_GET_ITEM(given, i));
+    if (sub <= 0) {
+      Py_DECREF(given);
+      if (sub < 0) return nullptr;
+      Py_RETURN_NOTIMPLEMENTED;
+    }
+  }
+  Py_DECREF(given);
+  PyObject* pass = PyTuple_Pack(4, func, types, positional ? positional : Py_None, kwargs ? kwargs : Py_None);
+  PyObject* empty = nullptr;
+  if (pass && !positional) { empty = PyTuple_New(0); PyTuple_SetItem(pass, 2, Py_NewRef(empty)); }
+  PyObject* result = pass ? disabled_function(nullptr, pass) : nullptr;
+  Py_XDECREF(empty);
+  Py_XDECREF(pass);
+  if (!result || keeps_type(func)) return result;
+  return converted(result, reinterpret_cast<PyTypeObject*>(cls));
+}
+
+PyObject* py_has(PyObject*, PyObject* args) {                       // (iterable)
+  PyObject* fast = PySequence_Fast(args, "expected a sequence");
+  if (!fast) return nullptr;
+  bool found = torch_function_mode_active();
+  for (Py_ssize_t i = 0; !found && i < PySequence_Fast_GET_SIZE(fast); ++i) found = has_torch_function(PySequence_Fast_GET_ITEM(fast, i));
+  Py_DECREF(fast);
+  return PyBool_FromLong(found);
+}
+PyObject* py_has_unary(PyObject*, PyObject* o) { return PyBool_FromLong(torch_function_mode_active() || has_torch_function(o)); }
+PyObject* py_has_variadic(PyObject* m, PyObject* args) { return py_has(m, args); }
+
+PyObject* py_handle(PyObject*, PyObject* args, PyObject* kwargs) {  // (public_api, relevant_args, *args, **kwargs)
+  if (PyTuple_GET_SIZE(args) < 2) { PyErr_SetString(PyExc_TypeError, "handle_torch_function() needs the function and its relevant arguments"); return nullptr; }
+  std::vector<PyObject*> found;
+  PyObject* relevant = PySequence_Fast(PyTuple_GET_ITEM(args, 1), "relevant_args must be iterable");
+  if (!relevant) return nullptr;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(relevant); ++i) collect(PySequence_Fast_GET_ITEM(relevant, i), found);
+  PyObject* rest = PyTuple_GetSlice(args, 2, PyTuple_GET_SIZE(args));
+  PyObject* kw = kwargs ? Py_NewRef(kwargs) : PyDict_New();
+  PyObject* result = rest && kw ? dispatch(PyTuple_GET_ITEM(args, 0), found, rest, kw) : nullptr;
+  Py_XDECREF(rest); Py_XDECREF(kw); Py_DECREF(relevant);
+  return result;
+}
+
+PyObject* py_push(PyObject*, PyObject* mode) { modes.push_back(Py_NewRef(mode)); Py_RETURN_NONE; }
+PyObject* py_pop(PyObject*, PyObject*) {
+  if (modes.empty()) { PyErr_SetString(PyExc_RuntimeError, "Tried to pop from the torch function mode stack while it is empty"); return nullptr; }
+  PyObject* mode = modes.back();
+  modes.pop_back();
+  return mode;
+}
+PyObject* py_len(PyObject*, PyObject*) { return PyLong_FromSize_t(modes.size()); }
+PyObject* py_at(PyObject*, PyObject* index) {
+  Py_ssize_t i = PyNumber_AsSsize_t(index, PyExc_IndexError);
+  if (i < 0 || size_t(i) >= modes.size()) { if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "torch function mode stack"); return nullptr; }
+  return Py_NewRef(modes[size_t(i)]);
+}
+PyObject* py_enabled(PyObject*, PyObject*) { return PyBool_FromLong(torch_function_enabled()); }
+PyObject* py_all_enabled(PyObject*, PyObject*) { return PyBool_FromLong(!all_disabled); }
+PyObject* py_mode_enabled(PyObject*, PyObject*) { return PyBool_FromLong(torch_function_mode_active()); }
+
+PyObject* py_set_disabled(PyObject*, PyObject* args) {              // (subclasses, everything) -> the old pair
+  int subclasses, everything;
+  if (!PyArg_ParseTuple(args, "pp", &subclasses, &everything)) return nullptr;
+  PyObject* old = Py_BuildValue("NN", PyBool_FromLong(subclasses_disabled), PyBool_FromLong(all_disabled));
+  subclasses_disabled = subclasses;
+  all_disabled = everything;
+  return old;
+}
+
+PyMethodDef functions[] = {
+    {"_disabled_torch_function_impl", disabled_function, METH_VARARGS, "Runs func without __torch_function__ of subclasses."},
+    {"_has_torch_function", py_has, METH_O, "Whether any of the arguments overrides torch functions."},
+    {"_has_torch_function_unary", py_has_unary, METH_O, "The same for one argument."},
+    {"_has_torch_function_variadic", py_has_variadic, METH_VARARGS, "The same for arguments given one by one."},
+    {"_handle_torch_function", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_handle)), METH_VARARGS | METH_KEYWORDS, "Calls the overrides of relevant_args."},
+    {"_push_on_torch_function_stack", py_push, METH_O, nullptr},
+    {"_pop_torch_function_stack", py_pop, METH_NOARGS, nullptr},
+    {"_len_torch_function_stack", py_len, METH_NOARGS, nullptr},
+    {"_get_function_stack_at", py_at, METH_O, nullptr},
+    {"_is_torch_function_enabled", py_enabled, METH_NOARGS, nullptr},
+    {"_is_torch_function_all_enabled", py_all_enabled, METH_NOARGS, nullptr},
+    {"_is_torch_function_mode_enabled", py_mode_enabled, METH_NOARGS, nullptr},
+    {"_set_torch_function_disabled", py_set_disabled, METH_VARARGS, "Sets (subclasses, everything) disabled; gives the old pair."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyMethodDef default_method = {"__torch_function__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(default_function)),
+                              METH_VARARGS | METH_KEYWORDS | METH_CLASS, "Runs func, then converts tensors to the subclass."};
+
+}  // namespace
+
+int bind_torch_function(PyObject* module) {
+  if (PyModule_AddFunctions(module, functions) < 0) return -1;
+  disabled_impl = PyObject_GetAttrString(module, "_disabled_torch_function_impl");
+  if (!disabled_impl) return -1;
+  PyObject* method = PyDescr_NewClassMethod(TensorBaseType, &default_method);
+  if (!method) return -1;
+  int rc = PyDict_SetItemString(TensorBaseType->tp_dict, "__torch_function__", method);
+  Py_DECREF(method);
+  PyType_Modified(TensorBaseType);
+  return rc;
+}
+
+}  // namespace shim

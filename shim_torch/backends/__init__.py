@@ -1,0 +1,31 @@
+"""Array libraries behind the operator bodies: one lookup by device type.
+
+Each backend module has the same functions: ``xp()`` the namespace given to bodies, ``asarray(tensor, dtype)`` an array
+over the tensor's memory (cast where its dtype differs), ``wrap(array, dtype, keep_strides)`` a tensor over an array.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from . import numpy as numpy_backend
+
+_BY_TYPE: dict[str, ModuleType] = {"cpu": numpy_backend}
+
+
+def of_type(device_type: str) -> ModuleType:
+    """The backend module for ``"cpu"`` or ``"cuda"``; NotImplementedError for others."""
+    found = _BY_TYPE.get(device_type)
+    if found is None:
+        if device_type != "cuda":
+            raise NotImplementedError(f"operators do not run on device type {device_type!r}")
+        from . import cupy
+
+        found = _BY_TYPE["cuda"] = cupy
+    return found
+
+
+def namespace(device: Any) -> Any:
+    """NumPy or CuPy, for a device or device type."""
+    return of_type(device if isinstance(device, str) else device.type).xp()

@@ -1,0 +1,123 @@
+"""CuPy behind the operator bodies on CUDA; imported when the first CUDA tensor is computed with."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import cupy
+import numpy as np
+
+from native import _core
+
+from . import numpy as host
+
+calls = 0  # xp calls on CUDA, for torch_proxy_status()
+
+
+class _Counted:
+    """CuPy's namespace with its function calls counted."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(cupy, name)
+        if not callable(value) or isinstance(value, type):
+            setattr(self, name, value)
+            return value
+
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            global calls
+            calls += 1
+            return value(*args, **kwargs)
+
+        counted.__name__ = name
+        setattr(self, name, counted)
+        return counted
+
+
+_xp = _Counted()
+
+# What CuPy has no dtype for is held as its bits.
+_BITS = {_core.bfloat16: np.dtype(np.uint16)}
+
+
+def xp() -> Any:
+    """The namespace bodies compute with."""
+    return _xp
+
+
+def dtype_of(dtype: Any) -> Any:
+    """CuPy's dtype for a torch dtype, the bits' dtype for bfloat16."""
+    if dtype in _BITS:
+        return _BITS[dtype]
+    found = host.dtype_of(dtype)
+    if dtype.is_floating_point and dtype.itemsize == 1:
+        raise NotImplementedError(f"operators on {dtype} are not supported on CUDA")
+    return found
+
+
+def torch_dtype(dtype: Any) -> Any:
+    """The torch dtype for CuPy's."""
+    return host.torch_dtype(dtype)
+
+
+@lru_cache(None)
+def _widen() -> Any:
+    return cupy.ElementwiseKernel("uint16 x", "float32 y", "y = __uint_as_float((unsigned int)x << 16)", "bf16_to_float")
+
+
+@lru_cache(None)
+def _narrow() -> Any:
+    code = """
+    unsigned int u = __float_as_uint(x);
+    y = isnan(x) ? 0x7fc0 : (unsigned short)((u + 0x7fff + ((u >> 16) & 1)) >> 16);
+    """
+    return cupy.ElementwiseKernel("float32 x", "uint16 y", code, "float_to_bf16")
+
+
+def _raw(tensor: Any) -> Any:
+    index = tensor.device.index or 0
+    itemsize = tensor.dtype.itemsize
+    extent = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True)) + 1 if tensor.numel() else 0
+    memory = cupy.cuda.UnownedMemory(tensor.data_ptr(), extent * itemsize, tensor, index)
+    strides = tuple(s * itemsize for s in tensor.stride())
+    return cupy.ndarray(tuple(tensor.shape), dtype_of(tensor.dtype), cupy.cuda.MemoryPointer(memory, 0), strides)
+
+
+def asarray(tensor: Any, dtype: Any = None) -> Any:
+    """An array over the tensor's memory; a cast copy where ``dtype`` is another one. CPU scalars are carried over."""
+    if tensor.device.type == "cpu":
+        array = cupy.asarray(_core.to_numpy(tensor).astype(host.dtype_of(dtype or tensor.dtype)))
+        return array
+    array = _raw(tensor)
+    if dtype is None or tensor.dtype is dtype:
+        return array
+    if tensor.dtype is _core.bfloat16:
+        array = _widen()(array)
+    return array.astype(dtype_of(dtype), copy=False)
+
+
+def scalar(value: Any, dtype: Any) -> Any:
+    """A Python number as a 0-d array."""
+    return cupy.asarray(host.scalar(value, dtype))
+
+
+def dummy(shape: Any, dtype: Any) -> Any:
+    """Shapes are inferred with NumPy on every device."""
+    return host.dummy(shape, dtype)
+
+
+def as_result(value: Any) -> Any:
+    """What a body gave, as an array."""
+    return cupy.asarray(value)
+
+
+def wrap(array: Any, dtype: Any, inputs: Any = (), keep_strides: bool = False) -> Any:
+    """A tensor of ``dtype`` over the array's memory; the array stays the owner of it."""
+    if dtype is _core.bfloat16 and array.dtype != np.uint16:
+        array = _narrow()(array.astype(np.float32, copy=False))
+    else:
+        array = array.astype(dtype_of(dtype), copy=False)
+    if array.base is not None or any(array is i for i in inputs) or not array.flags.c_contiguous:
+        array = cupy.array(array, order="C", copy=True)
+    tensor = _core.from_dlpack(array)
+    return tensor.view(_core.bfloat16) if dtype is _core.bfloat16 else tensor

@@ -1,0 +1,85 @@
+"""The operator table: imports the families of records, defines their operators, and gives them to the modules."""
+
+from __future__ import annotations
+
+from importlib import import_module, util
+from typing import Any
+
+from native import _core
+
+from ._record import RECORDS, Record
+from ._run import make_run
+
+FAMILIES = (
+    "pointwise", "activation", "comparison", "reduction", "creation", "view", "copying", "indexing", "sorting",
+    "linear", "random", "nn_functional", "loss", "normalization", "joining",
+)  # fmt: skip
+
+# The in-place functions that torch has as functions too; the others are methods only.
+INPLACE_FUNCTIONS = frozenset(
+    """abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_
+    as_strided_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_ dropout_
+    embedding_renorm_ erf_ erfc_ exp2_ exp_ expm1_ feature_alpha_dropout_ feature_dropout_ fill_ fix_ floor_ frac_ gcd_
+    i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_
+    resize_as_ resize_as_sparse_ round_ rrelu_ rsqrt_ selu_ sgn_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ squeeze_ tan_
+    tanh_ threshold_ trunc_ xlogy_ zero_ elu_ hardtanh_ leaky_relu_ absolute_ bitwise_and_""".split()
+)  # fmt: skip
+
+_defined: dict[str, list[str]] = {}  # record key -> qualified names of its operators and variants
+
+
+def define_all() -> None:
+    """Imports every family that is there and defines records that are not defined yet."""
+    for family in FAMILIES:
+        if util.find_spec(f"{__name__}.{family}") is not None:
+            import_module(f"{__name__}.{family}")
+    for key, record in RECORDS.items():
+        if key not in _defined:
+            define(record)
+
+
+def define(record: Record) -> list[str]:
+    """Adds one record to the table; the qualified names it got."""
+    run = make_run(record) if record.kind == "kernel" else record.body
+    names = _defined[record.key] = _core.define(record, run)
+    return names
+
+
+def _names(record: Record) -> set[str]:
+    return {n.partition("::")[2] for n in _defined[record.key]}
+
+
+def functions(module: str = "") -> dict[str, Any]:
+    """The functions of a torch module by name: ``""`` is torch itself, ``"nn.functional"``, ``"linalg"`` and so on."""
+    found: dict[str, Any] = {}
+    path = f"torch.{module}" if module else "torch"
+    for record in list(RECORDS.values()):
+        if record.key not in _defined or not record.function or record.module != module:
+            continue
+        for name in _names(record):
+            if name.endswith("_") and not name.endswith("__") and record.method and name not in INPLACE_FUNCTIONS:
+                continue
+            public = name
+            prefix = module.rpartition(".")[2] + "_"
+            if module and name.startswith(prefix):
+                public = name[len(prefix) :]
+            if public not in found:
+                function = _core.function(f"{record.ns}::{name}", path)
+                if public != name:
+                    function.__qualname__ = public
+                found[public] = function
+    return found
+
+
+def install(tensor_type: Any) -> None:
+    """Adds the methods to the tensor type; names that the type has already stay its own."""
+    own = vars(tensor_type)
+    for record in list(RECORDS.values()):
+        if record.key not in _defined or not record.method:
+            continue
+        for name in _names(record):
+            if name not in own:
+                setattr(tensor_type, name, _core.method(f"{record.ns}::{name}"))
+
+
+define_all()

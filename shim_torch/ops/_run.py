@@ -1,0 +1,250 @@
+"""Runs the body of a kernel record: rules, arrays in, body, tensors out. Never sees autograd."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from native import _core
+
+from .. import backends
+from ._record import Record, parameters
+
+TensorBase = _core.TensorBase
+
+# Low-precision dtypes are computed one step up and rounded once, at the end.
+WIDER: dict[Any, Any] = {
+    _core.float16: _core.float32,
+    _core.bfloat16: _core.float32,
+    _core.float8_e4m3fn: _core.float32,
+    _core.float8_e4m3fnuz: _core.float32,
+    _core.float8_e5m2: _core.float32,
+    _core.float8_e5m2fnuz: _core.float32,
+    _core.complex32: _core.complex64,
+}
+_KINDS = {"b": "b", "i": "i", "u": "i", "f": "f", "c": "c", "V": "f"}
+
+
+class Plan:
+    """What running a record needs and can be known before the first call."""
+
+    __slots__ = ("record", "body", "positions", "keywords", "shape", "dtype", "tensor_place", "keep", "results", "pointwise", "device_at")
+
+    def __init__(self, record: Record) -> None:
+        data = _core.parse_schema_data(record.schema)
+        self.record = record
+        self.body = record.body
+        index = {name: i for i, name in enumerate(record.arguments)}
+        names = parameters(record.body)[1:]
+        code = getattr(record.body, "__code__", None)
+        split = (code.co_argcount - 1) if code is not None else _positional(record.body) - 1
+        self.positions = tuple(index[n] for n in names[:split])
+        self.keywords = tuple((n, index[n]) for n in names[split:])
+        self.shape = _rule(record.shape, index)
+        self.dtype = _rule(record.dtype, index)
+        self.tensor_place = tuple(a[8].startswith("Tensor") for a in data[4])
+        self.keep = tuple(n in record.keep for n in record.arguments)
+        self.results = tuple(r[8].split("(")[0] if r[8].startswith("Tensor") else r[8] for r in data[5])
+        if len(data[5]) == 1 and data[5][0][8].endswith("[]"):
+            self.results = ("list",)
+        self.pointwise = getattr(record.shape, "__name__", "") in ("broadcast", "same")
+        self.device_at = index.get("device", -1)
+
+
+def _positional(function: Callable[..., Any]) -> int:
+    kinds = [p.kind for p in inspect.signature(function).parameters.values()]
+    return sum(k is not inspect.Parameter.KEYWORD_ONLY for k in kinds)
+
+
+def _rule(rule: Callable[..., Any] | None, index: dict[str, int]) -> Callable[[tuple[Any, ...]], Any] | None:
+    """A rule as a function of the bound arguments."""
+    if rule is None:
+        return None
+    if getattr(rule, "takes_all", False):
+        return lambda bound: rule(*bound)
+    at = tuple(index[n] for n in parameters(rule))
+    if len(at) == 1:
+        (only,) = at
+        return lambda bound: rule(bound[only])
+    return lambda bound: rule(*[bound[i] for i in at])
+
+
+def make_run(record: Record) -> Callable[..., Any]:
+    """The callable of the operator table for a kernel record: bound arguments in schema order to result."""
+    plan: Plan | None = None
+
+    def run(*bound: Any) -> Any:
+        nonlocal plan
+        if plan is None:
+            plan = Plan(record)
+        return execute(plan, bound)
+
+    run.__name__ = run.__qualname__ = record.name
+    return run
+
+
+def tensors_of(bound: tuple[Any, ...]) -> list[Any]:
+    """All tensors among the arguments, those in lists too."""
+    found = []
+    for a in bound:
+        if isinstance(a, TensorBase):
+            found.append(a)
+        elif type(a) is list:
+            found += [t for t in a if isinstance(t, TensorBase)]
+    return found
+
+
+def device_for(plan: Plan, bound: tuple[Any, ...], tensors: list[Any]) -> Any:
+    """Where the result lives: ``device=``, else with the tensors; 0-d CPU tensors follow the others."""
+    if plan.device_at >= 0 and bound[plan.device_at] is not None:
+        return bound[plan.device_at]
+    if not tensors:
+        return _core.device("cpu")
+    first = tensors[0].device
+    if first.type == "cpu":
+        for t in tensors:
+            if t.device.type != "cpu":
+                return t.device
+    return first
+
+
+def execute(plan: Plan, bound: tuple[Any, ...]) -> Any:
+    """One call of the body, or of the rules alone for meta tensors."""
+    tensors = tensors_of(bound)
+    device = device_for(plan, bound, tensors)
+    shape = plan.shape(bound) if plan.shape is not None else None
+    rule = plan.dtype(bound) if plan.dtype is not None else None
+    compute, result = rule if isinstance(rule, tuple) else (rule, rule)
+    where = device.type
+    if where == "meta" or (where != "cpu" and where != "cuda"):
+        return _meta(plan, bound, shape, compute, result, device)
+    backend = backends.of_type(where)
+    wide = WIDER.get(compute, compute)
+    arrays = [
+        a if a is None else _argument(plan, i, a, wide, backend) if plan.tensor_place[i] else a
+        for i, a in enumerate(bound)
+    ]
+    with np.errstate(all="ignore"):
+        value = _core.call_aligned(_call(plan), backend.xp(), *arrays)
+    return _results(plan, value, shape, result, tensors, arrays, backend)
+
+
+def _call(plan: Plan) -> Callable[..., Any]:
+    body, positions, keywords = plan.body, plan.positions, plan.keywords
+
+    def call(xp: Any, *arrays: Any) -> Any:
+        return body(xp, *[arrays[i] for i in positions], **{n: arrays[i] for n, i in keywords})
+
+    return call
+
+
+def _argument(plan: Plan, i: int, value: Any, wide: Any, backend: Any) -> Any:
+    if isinstance(value, TensorBase):
+        if plan.keep[i]:
+            return backend.asarray(value)
+        return backend.asarray(value, wide if wide is not None else WIDER.get(value.dtype))
+    if type(value) is list:
+        return [None if v is None else _argument(plan, i, v, wide, backend) for v in value]
+    if wide is None:
+        return value
+    return backend.scalar(value, wide)
+
+
+def _narrow(tensors: list[Any]) -> Any:
+    """The low-precision dtype the inputs share, for records without a dtype rule."""
+    for t in tensors:
+        if t.dtype in WIDER:
+            return t.dtype
+    return None
+
+
+def _results(plan: Plan, value: Any, shape: Any, dtype: Any, tensors: list[Any], inputs: list[Any], backend: Any) -> Any:
+    kinds = plan.results
+    if not kinds or value is None:
+        return None
+    if kinds == ("list",):
+        return [_one(plan, v, None if shape is None else shape[i], _pick(dtype, i), tensors, inputs, backend) for i, v in enumerate(value)]
+    if len(kinds) == 1:
+        if kinds[0] != "Tensor":
+            return value.item() if hasattr(value, "item") else value
+        return _one(plan, value, shape, dtype, tensors, inputs, backend)
+    several = []
+    for i, v in enumerate(value):
+        if kinds[i] != "Tensor":
+            several.append(v.item() if hasattr(v, "item") else v)
+            continue
+        sizes = None if shape is None else (shape[i] if isinstance(shape, list) else shape)
+        several.append(_one(plan, v, sizes, _pick(dtype, i), tensors, inputs, backend))
+    return tuple(several)
+
+
+def _pick(dtype: Any, i: int) -> Any:
+    return dtype[i] if isinstance(dtype, list) else dtype
+
+
+def _one(plan: Plan, value: Any, shape: Any, dtype: Any, tensors: list[Any], inputs: list[Any], backend: Any) -> Any:
+    if isinstance(value, TensorBase):
+        return value
+    array = backend.as_result(value)
+    if isinstance(shape, list):
+        shape = shape[0] if shape and not isinstance(shape[0], int) else tuple(shape)
+    if shape is not None and array.shape != tuple(shape):
+        raise AssertionError(f"{plan.record.key}: the body gave shape {list(array.shape)}, its rule says {list(shape)}")
+    if dtype is None:
+        narrow = _narrow(tensors) if array.dtype.kind in "fc" else None
+        dtype = narrow if narrow is not None else backend.torch_dtype(array.dtype)
+    wanted = backend.dtype_of(WIDER.get(dtype, dtype))
+    if _KINDS.get(array.dtype.kind) != _KINDS.get(wanted.kind) and array.dtype != backend.dtype_of(dtype):
+        raise AssertionError(f"{plan.record.key}: the body gave dtype {array.dtype}, its rule says {dtype}")
+    return backend.wrap(array, dtype, inputs, plan.pointwise)
+
+
+def _meta(plan: Plan, bound: tuple[Any, ...], shape: Any, compute: Any, dtype: Any, device: Any) -> Any:
+    """Results without data: from the rules, or from the body's answer on arrays without memory."""
+    if plan.results and plan.results[0] != "Tensor" and plan.results != ("list",):
+        raise NotImplementedError(f"{plan.record.key}: a Python value needs data, which meta tensors do not have")
+    if shape is None:
+        return _inferred(plan, bound, compute, dtype, device)
+    if plan.results == ("list",):
+        return [_core.empty_raw(tuple(s), _pick(dtype, i), device) for i, s in enumerate(shape)]
+    first = next((a for a in bound if isinstance(a, TensorBase)), None)
+    if len(plan.results) == 1:
+        if isinstance(shape, list) and shape and not isinstance(shape[0], int):
+            shape = shape[0]
+        return _core.empty_raw(tuple(shape), _known(plan, dtype, first), device)
+    sizes = shape if isinstance(shape, list) else [shape] * len(plan.results)
+    return tuple(_core.empty_raw(tuple(s), _known(plan, _pick(dtype, i), first), device) for i, s in enumerate(sizes))
+
+
+def _known(plan: Plan, dtype: Any, first: Any) -> Any:
+    if dtype is not None:
+        return dtype
+    if first is None:
+        return _core.get_default_dtype()
+    return first.dtype
+
+
+def _inferred(plan: Plan, bound: tuple[Any, ...], compute: Any, dtype: Any, device: Any) -> Any:
+    host = backends.of_type("cpu")
+    wide = WIDER.get(compute, compute)
+    tensors = tensors_of(bound)
+
+    def stand_in(i: int, a: Any) -> Any:
+        if isinstance(a, TensorBase):
+            own = a.dtype if plan.keep[i] else wide if wide is not None else WIDER.get(a.dtype, a.dtype)
+            return host.dummy(a.shape, own)
+        if type(a) is list:
+            return [stand_in(i, v) for v in a]
+        return a
+
+    arrays = [stand_in(i, a) if plan.tensor_place[i] else a for i, a in enumerate(bound)]
+    with np.errstate(all="ignore"):
+        value = _call(plan)(host.xp(), *arrays)
+    real = _results(plan, value, None, dtype, tensors, arrays, host)
+    if isinstance(real, TensorBase):
+        return _core.empty_raw(tuple(real.shape), real.dtype, device)
+    kind = type(real)
+    return kind(_core.empty_raw(tuple(t.shape), t.dtype, device) for t in real)
