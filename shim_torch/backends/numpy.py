@@ -96,7 +96,7 @@ def wrap(array: Any, dtype: Any, inputs: Any = (), keep_strides: bool = False) -
         array = np.ascontiguousarray(array)
     if array.ctypes.data % ALIGNMENT and array.size:
         return _core.clone_raw(_core.from_numpy(array))
-    return _core.from_numpy(array)
+    return _core.own_memory(_core.from_numpy(array))
 
 
 def _dense(array: Any) -> bool:

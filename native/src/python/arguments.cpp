@@ -38,8 +38,6 @@ int find_keyword(const Slot& s, Form form, const CallArgs& c) {
   return -1;
 }
 
-bool int_like(PyObject* o) { return PyLong_Check(o) && !PyBool_Check(o); }
-
 // x.view(2, 3): the only positional argument is an int list, given as several ints.
 bool takes_varargs(const Operator& op, Form form, const CallArgs& c, size_t first) {
   size_t own = op.positional - (form == Form::method ? 1 : 0);

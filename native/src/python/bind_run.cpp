@@ -79,7 +79,14 @@ PyObject* clone_raw(PyObject*, PyObject* o) {                       // a dense C
   });
 }
 
+PyObject* own_memory(PyObject*, PyObject* o) {  // a tensor over a body's array: nobody else has it, so it may be resized
+  if (!is_tensor(o)) { PyErr_SetString(PyExc_TypeError, "own_memory() expects a Tensor"); return nullptr; }
+  unwrap(o)->storage()->set_resizable(true);
+  return Py_NewRef(o);
+}
+
 PyMethodDef functions[] = {
+    {"own_memory", own_memory, METH_O, "Marks the tensor's memory as its own: resize_() may replace it."},
     {"call_aligned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_aligned)), METH_FASTCALL,
      "Calls a function while NumPy allocates 64-byte aligned."},
     {"empty_raw", empty_raw, METH_VARARGS, "An uninitialised tensor: (sizes, dtype, device)."},
