@@ -34,7 +34,7 @@ PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
   }
   ++op.calls_body;
   if (!op.run) {
-    PyErr_Format(PyExc_NotImplementedError, "Could not run '%s': it has no kernel here", op.schema.qualified().c_str());
+    raise_no_kernel(op, args, n);
     return nullptr;
   }
   return vectorcall(op.run, args, n);

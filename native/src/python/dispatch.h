@@ -9,6 +9,7 @@ PyObject* run_inplace(Operator&, PyObject** args, size_t n);       // inplace.cp
 PyObject* run_out(Operator&, PyObject** args, size_t n);
 PyObject* run_functional(Operator&, PyObject** args, size_t n);    // native, else run; no history
 PyObject* run_override(Operator&, PyObject** args, size_t n, bool* done);   // kernels of torch.library
+void raise_no_kernel(const Operator&, PyObject** args, size_t n);
 void check_same_device(const Operator&, PyObject* const* args, size_t n);
 PyObject* name_results(Operator&, PyObject* result);               // steals; a tuple becomes torch.return_types.max
 

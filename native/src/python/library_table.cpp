@@ -62,6 +62,16 @@ void bump_written(const Operator& op, PyObject** args) {
 
 }  // namespace
 
+void raise_no_kernel(const Operator& op, PyObject** args, size_t n) {
+  const std::string name = op.schema.qualified();
+  const char* backend = backend_key(args, n);
+  if (std::string(backend) == "Meta")
+    PyErr_Format(PyExc_NotImplementedError, "%s: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered.", name.c_str());
+  else
+    PyErr_Format(PyExc_NotImplementedError, "Could not run '%s' with arguments from the '%s' backend. This could be because the operator doesn't exist "
+                 "for this backend: register a kernel for it with torch.library.", name.c_str(), backend);
+}
+
 PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
   *done = true;
   if (!below_autograd) {
@@ -82,9 +92,7 @@ PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
   }
   if (!f) {
     *done = op.run == nullptr && op.functional == nullptr;
-    if (*done)
-      PyErr_Format(PyExc_NotImplementedError, "Could not run '%s' with arguments from the '%s' backend. '%s' is only available for other backends.",
-                   op.schema.qualified().c_str(), backend, op.schema.qualified().c_str());
+    if (*done) raise_no_kernel(op, args, n);
     return nullptr;
   }
   if (composite || op.formulas.empty()) {       // gradients, if any, are those of the operators it calls
@@ -175,7 +183,13 @@ PyObject* set_below_autograd(PyObject*, PyObject* on) {
   return PyBool_FromLong(old);
 }
 
+PyObject* wants_gradient(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return PyBool_FromLong(GradMode::enabled() && any_requires_grad(args, size_t(n)));
+}
+
 PyMethodDef functions[] = {
+    {"wants_gradient", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(wants_gradient)), METH_FASTCALL,
+     "Whether gradients are recorded and an argument (or list of them) requires one."},
     {"define_schema", define_schema, METH_VARARGS, "Defines an operator of another namespace from its schema."},
     {"undefine_schema", undefine_schema, METH_VARARGS, "Takes back define_schema."},
     {"implement", implement, METH_VARARGS, "Registers a Python kernel for a dispatch key; None removes it. Gives the old one."},

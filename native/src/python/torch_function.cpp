@@ -1,6 +1,7 @@
 // The __torch_function__ protocol: subclasses, foreign objects and modes.
 #include <vector>
 
+#include "autograd/autograd.h"
 #include "python/dispatch.h"
 
 namespace shim {
@@ -145,10 +146,30 @@ bool keeps_type(PyObject* func) {
   return found;
 }
 
+// The same values and history as an instance of a subclass.
+PyObject* as_subclass(const Tensor& t, PyTypeObject* cls) {
+  Tensor same = alias(*t);
+  if (t->requires_grad()) {
+    Edge edge = gradient_edge(t);
+    AutogradMeta& meta = same->ensure_autograd();
+    meta.grad_fn = edge.node;
+    meta.output_nr = edge.input_nr;
+  }
+  return wrap_as(same, cls);
+}
+
+PyObject* py_as_subclass(PyObject* self, PyObject* cls) {
+  if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType)) {
+    PyErr_SetString(PyExc_TypeError, "as_subclass(): argument 'cls' must be a subclass of torch.Tensor");
+    return nullptr;
+  }
+  return guarded([&]() -> PyObject* { return as_subclass(Tensor(unwrap(self)), reinterpret_cast<PyTypeObject*>(cls)); });
+}
+
 PyObject* converted(PyObject* result, PyTypeObject* cls) {          // steals
   if (!result) return nullptr;
   if (is_tensor(result) && !PyObject_TypeCheck(result, cls)) {
-    PyObject* as = PyObject_CallMethod(result, "as_subclass", "O", cls);
+    PyObject* as = guarded([&]() -> PyObject* { return as_subclass(Tensor(unwrap(result)), cls); });
     Py_DECREF(result);
     return as;
   }
@@ -266,6 +287,8 @@ PyMethodDef functions[] = {
 PyMethodDef default_method = {"__torch_function__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(default_function)),
                               METH_VARARGS | METH_KEYWORDS | METH_CLASS, "Runs func, then converts tensors to the subclass."};
 
+PyMethodDef as_subclass_method = {"as_subclass", py_as_subclass, METH_O, "The same tensor as an instance of a subclass; shares memory and history."};
+
 }  // namespace
 
 int bind_torch_function(PyObject* module) {
@@ -276,6 +299,11 @@ int bind_torch_function(PyObject* module) {
   if (!method) return -1;
   int rc = PyDict_SetItemString(TensorBaseType->tp_dict, "__torch_function__", method);
   Py_DECREF(method);
+  if (rc == 0 && !PyDict_GetItemString(TensorBaseType->tp_dict, "as_subclass")) {
+    PyObject* as = PyDescr_NewMethod(TensorBaseType, &as_subclass_method);
+    rc = as ? PyDict_SetItemString(TensorBaseType->tp_dict, "as_subclass", as) : -1;
+    Py_XDECREF(as);
+  }
   PyType_Modified(TensorBaseType);
   return rc;
 }

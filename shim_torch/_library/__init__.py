@@ -1,0 +1,8 @@
+"""Parts of ``torch.library``: schemas inferred from annotations, and custom operators."""
+
+from __future__ import annotations
+
+from .custom_ops import CustomOpDef, custom_op
+from .infer_schema import infer_schema
+
+__all__ = ["CustomOpDef", "custom_op", "infer_schema"]

@@ -1,0 +1,92 @@
+"""The Autograd kernel of custom operators: their formulas run as an ``autograd.Function``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from native import _core
+
+
+def _flatten(values: Any) -> tuple[list[Any], list[Any]]:
+    """Lists of tensors spread out, and how to put them back: None for a plain value, (type, length) for a list."""
+    flat: list[Any] = []
+    shape: list[Any] = []
+    for v in values:
+        if isinstance(v, (list, tuple)) and any(isinstance(t, _core.TensorBase) for t in v):
+            flat += v
+            shape.append((type(v), len(v)))
+        else:
+            flat.append(v)
+            shape.append(None)
+    return flat, shape
+
+
+def _unflatten(flat: Any, shape: list[Any]) -> list[Any]:
+    values, at = [], 0
+    for s in shape:
+        if s is None:
+            values.append(flat[at])
+            at += 1
+        else:
+            values.append(s[0](flat[at : at + s[1]]))
+            at += s[1]
+    return values
+
+
+def _spread_gradients(result: Any, shape: list[Any]) -> tuple[Any, ...]:
+    given = list(result) if isinstance(result, (list, tuple)) else [result]
+    if len(given) != len(shape):
+        return tuple(given)  # autograd.Function says what is wrong with the number
+    flat: list[Any] = []
+    for g, s in zip(given, shape, strict=True):
+        if s is None:
+            flat.append(g)
+        else:
+            flat += list(g) if isinstance(g, (list, tuple)) else [None] * s[1]
+    return tuple(flat)
+
+
+def make_autograd_kernel(definition: Any) -> Callable[..., Any]:
+    """The kernel registered under ``Autograd``: records the formula where a gradient is wanted, else passes on."""
+    from .custom_ops import below_autograd
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        flat, shape = _flatten(args)
+        op = definition._opoverload
+        if not _core.wants_gradient(*flat):
+            return below_autograd(op, args, kwargs)
+        if definition._backward_fn is None and op._schema.is_mutable:
+            return below_autograd(op, args, kwargs)
+        from .. import autograd
+
+        listed: list[type] = []
+
+        class Generated(autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, *values: Any) -> Any:
+                inputs = tuple(_unflatten(values, shape))
+                result = below_autograd(op, inputs, kwargs)
+                if definition._setup_context_fn is not None:
+                    extra = {"keyword_only_inputs": kwargs} if kwargs else {}
+                    definition._setup_context_fn(ctx=ctx, inputs=inputs, output=result, **extra)
+                if isinstance(result, list):
+                    listed.append(list)
+                    return tuple(result)
+                return result
+
+            @staticmethod
+            def backward(ctx: Any, *grads: Any) -> Any:
+                if definition._backward_fn is None:
+                    raise RuntimeError(
+                        f"Trying to backward through {op} but no autograd formula was registered. "
+                        "Please use register_autograd to add one."
+                    )
+                result = definition._backward_fn(ctx, list(grads)) if listed else definition._backward_fn(ctx, *grads)
+                return _spread_gradients(result, shape)
+
+        Generated.__name__ = Generated.__qualname__ = f"GeneratedBackwardFor_{definition._namespace}_{definition._name}_default"
+        result = Generated.apply(*flat)
+        return list(result) if listed else result
+
+    return kernel

@@ -1,0 +1,213 @@
+"""Custom operators: a Python function made an operator with a schema, kernels by device, a fake kernel and a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import update_wrapper
+from typing import Any
+
+from native import _core
+
+from .. import _ops
+from .infer_schema import infer_schema
+
+_KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}
+
+
+def dispatch_key(device_type: str) -> str:
+    """``"cuda"`` -> ``"CUDA"``; ValueError for what is no device type here."""
+    key = _KEYS.get(device_type)
+    if key is None:
+        raise ValueError(f"Unknown device_type {device_type!r}: expected one of {sorted(_KEYS)}")
+    return key
+
+
+def as_types(device_types: str | Sequence[str] | None) -> tuple[str | None, ...]:
+    """One device type, several, or None for all, as a tuple."""
+    if device_types is None or isinstance(device_types, str):
+        return (device_types,)
+    return tuple(device_types)
+
+
+class CustomOpDef:
+    """A custom operator, as :func:`custom_op` gives it: callable, and open to further registrations."""
+
+    def __init__(self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Sequence[Any] | None = None) -> None:
+        from ..library import Library
+
+        self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
+        self._abstract_fn: Callable[..., Any] | None = None
+        self._backward_fn: Callable[..., Any] | None = None
+        self._setup_context_fn: Callable[..., Any] | None = None
+        self._backend_fns: dict[str | None, Callable[..., Any]] = {}
+        self._disabled: set[str] = set()
+        update_wrapper(self, fn, updated=())
+        if _core.operator_overloads(self._qualname):
+            OPDEFS.pop(self._qualname)._lib._destroy() if self._qualname in OPDEFS else None
+        self._lib = Library(namespace, "FRAGMENT")
+        self._lib.define(f"{name}{schema}", tags=tuple(tags or ()))
+        self._opoverload = getattr(getattr(_ops.ops, namespace), name).default
+        self._lib.impl(name, self._fake, "Meta")
+        self._lib.impl(name, _autograd_kernel(self), "Autograd")
+        OPDEFS[self._qualname] = self
+
+    @property
+    def _qualname(self) -> str:
+        return f"{self._namespace}::{self._name}"
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._opoverload(*args, **kwargs)
+
+    def register_kernel(self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /) -> Any:
+        """Registers the implementation for device types (None: for all that have no other)."""
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            for device_type in as_types(device_types):
+                key = "CompositeExplicitAutograd" if device_type is None else dispatch_key(device_type)
+                self._backend_fns[device_type] = function
+                self._lib.impl(self._name, _checked(self, device_type), key, allow_override=True)
+            return function
+
+        return register if fn is None else register(fn)
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Registers the function that answers for meta tensors."""
+        self._abstract_fn = fn
+        return fn
+
+    def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None) -> None:
+        """Registers the gradient: ``backward(ctx, *grads)`` and ``setup_context(ctx, inputs, output)``."""
+        if self._opoverload._schema.is_mutable:
+            raise RuntimeError(
+                f"Cannot register autograd formula for non-functional operator {self!r} with schema {self._opoverload._schema}. "
+                "Please create a functional operator and register an autograd formula for that."
+            )
+        self._backward_fn, self._setup_context_fn = backward, setup_context
+
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> _KernelSwitch:
+        """Turns the kernel of a device type off or on; as a context manager, for its duration."""
+        was = device_type not in self._disabled
+        (self._disabled.discard if enabled else self._disabled.add)(device_type)
+        return _KernelSwitch(self, device_type, was)
+
+    def _fake(self, *args: Any, **kwargs: Any) -> Any:
+        if self._abstract_fn is None:
+            if not self._opoverload._schema.returns:
+                return None  # writes its arguments; meta tensors have nothing to write
+            raise RuntimeError(
+                f"There was no fake impl registered for {self}. This is necessary for torch.compile/export/fx tracing to work. "
+                f"Please use `{self._init_fn.__name__}.register_fake` to add an fake impl."
+            )
+        return self._abstract_fn(*args, **kwargs)
+
+
+class _KernelSwitch:
+    def __init__(self, owner: CustomOpDef, device_type: str, was: bool) -> None:
+        self.owner, self.device_type, self.was = owner, device_type, was
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        self.owner.set_kernel_enabled(self.device_type, self.was)
+
+
+OPDEFS: dict[str, CustomOpDef] = {}
+
+
+def _tensors(values: Any) -> list[Any]:
+    found = []
+    for v in values:
+        if isinstance(v, _core.TensorBase):
+            found.append(v)
+        elif isinstance(v, (list, tuple)):
+            found += _tensors(v)
+    return found
+
+
+def _checked(definition: CustomOpDef, device_type: str | None) -> Callable[..., Any]:
+    """The kernel with the check that no result is an input or another result."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        chosen = definition._init_fn if device_type in definition._disabled else definition._backend_fns[device_type]
+        result = chosen(*args, **kwargs)
+        pointers = {t.untyped_storage()._cdata for t in _tensors((*args, *kwargs.values()))}
+        for i, t in enumerate(_tensors(result if isinstance(result, (list, tuple)) else (result,))):
+            pointer = t.untyped_storage()._cdata
+            if pointer in pointers:
+                raise RuntimeError(
+                    f"{definition._name} (with implementation in {chosen.__module__}): The output of this custom operator ({i + 1}) "
+                    "must not also be an input to this custom operator and (2) may not alias any inputs to this custom operator or "
+                    "other returns. The most common way to trigger this error is if we have y = custom_op(x) and y and x are the same "
+                    "Tensor. Please instead return a clone of the offending output tensor(s) (e.g. return x.clone()) or refactor the "
+                    "custom operator to not return y."
+                )
+            pointers.add(pointer)
+        return result
+
+    return kernel
+
+
+def below_autograd(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Calls an operator past its Autograd kernel."""
+    old = _core._set_below_autograd(True)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _core._set_below_autograd(old)
+
+
+def _autograd_kernel(definition: CustomOpDef) -> Callable[..., Any]:
+    from .autograd import make_autograd_kernel
+
+    return make_autograd_kernel(definition)
+
+
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Sequence[Any] | None = None,
+) -> Any:
+    """Makes a Python function an operator ``namespace::name``; its schema follows from the annotations.
+
+    mutates_args   names of the tensor arguments it writes to, or ``"unknown"``
+    device_types   the devices ``fn`` is for; None: all
+    Errors         ValueError for a name without namespace or an unsupported annotation
+    """
+
+    def wrap(function: Callable[..., Any]) -> CustomOpDef:
+        text = infer_schema(function, mutates_args=mutates_args) if schema is None else schema
+        namespace, separator, own = name.partition("::")
+        if not separator or "." in own:
+            raise ValueError(f"Expected a name of the form 'namespace::operator', got {name!r}")
+        definition = CustomOpDef(namespace, own, text, function, tags)
+        definition.register_kernel(device_types)(function)
+        return definition
+
+    return wrap if fn is None else wrap(fn)
+
+
+def lookup(op: Any) -> CustomOpDef | None:
+    """The definition of a custom operator given as itself, its name or its overload."""
+    if isinstance(op, CustomOpDef):
+        return op
+    return OPDEFS.get(op if isinstance(op, str) else qualified_name(op))
+
+
+def qualified_name(op: Any) -> str:
+    """``ns::name`` (with ``.overload`` if it has one) of a name, overload, packet or custom operator."""
+    if isinstance(op, str):
+        return op
+    if isinstance(op, CustomOpDef):
+        return op._qualname
+    if isinstance(op, _ops.OpOverload):
+        return op._name
+    raise ValueError(f"Expected an operator or its name, got {type(op)}")

@@ -1,0 +1,135 @@
+"""A schema from the annotations of a Python function, by PyTorch's rules."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections import abc
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from native import _core
+
+_SCALARS: dict[Any, str] = {
+    int: "SymInt",
+    float: "float",
+    bool: "bool",
+    str: "str",
+    _core.dtype: "ScalarType",
+    _core.device: "Device",
+}
+_LISTS = (list, abc.Sequence)
+_NUMBER = {int, float, bool}
+
+
+def infer_schema(prototype: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None) -> str:
+    """The schema text of ``prototype``; ValueError naming the parameter where an annotation is missing or unsupported.
+
+    ``mutates_args`` names the tensor parameters it writes to, or is ``"unknown"``: then all of them.
+    """
+    signature = inspect.signature(prototype)
+    hints = _hints(prototype)
+
+    def refuse(what: str) -> Any:
+        raise ValueError(f"infer_schema(func): {what} Got func with signature {signature})")
+
+    names = {mutates_args} if isinstance(mutates_args, str) and mutates_args != "unknown" else mutates_args
+    parts: list[str] = []
+    seen_keyword = False
+    for i, (name, p) in enumerate(signature.parameters.items()):
+        if p.kind not in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
+            refuse("We do not support positional-only args, varargs, or varkwargs.")
+        if p.kind is p.KEYWORD_ONLY and not seen_keyword:
+            parts.append("*")
+            seen_keyword = True
+        if p.annotation is p.empty:
+            refuse(f"Parameter {name} must have a type annotation.")
+        kind = _type_text(hints.get(name, p.annotation))
+        if kind is None:
+            refuse(f"Parameter {name} has unsupported type {hints.get(name, p.annotation)}.")
+        kind = str(kind)
+        if (names == "unknown" and kind.startswith("Tensor")) or (names != "unknown" and name in names):
+            if not kind.startswith("Tensor"):
+                refuse(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated.")
+            kind = f"Tensor(a{i}!){kind[len('Tensor') :]}"
+        default = ""
+        if p.default is not p.empty:
+            default = _default_text(p.default)
+            if not default:
+                refuse(
+                    f"Parameter {name} has an unsupported default value type {type(p.default)}. "
+                    "Please file an issue on GitHub so we can prioritize this."
+                )
+        parts.append(f"{kind} {name}{default}")
+    if names != "unknown" and (unknown := set(names) - set(signature.parameters)):
+        refuse(
+            f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should contain the names "
+            "of all args that the custom op mutates, or just the string 'unknown' if you don't know."
+        )
+    if signature.return_annotation is signature.empty:
+        refuse("No return type annotation was provided. Please add one.")
+    returns = _return_text(hints.get("return", signature.return_annotation))
+    if returns is None:
+        refuse(f"Return has unsupported type {hints.get('return', signature.return_annotation)}.")
+    return f"{op_name or ''}({', '.join(parts)}) -> {returns}"
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function)
+    except Exception:
+        return {n: a for n, a in getattr(function, "__annotations__", {}).items() if not isinstance(a, str)}
+
+
+def _is_tensor(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, _core.TensorBase)
+
+
+def _type_text(kind: Any) -> str | None:
+    if _is_tensor(kind):
+        return "Tensor"
+    if kind in _SCALARS:
+        return _SCALARS[kind]
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Union or origin is types.UnionType:
+        rest = [a for a in arguments if a is not type(None)]
+        if set(rest) == _NUMBER:
+            inner: str | None = "Scalar"
+        else:
+            inner = _type_text(rest[0]) if len(rest) == 1 else None
+        return None if inner is None else inner + ("?" if len(rest) < len(arguments) else "")
+    if origin in _LISTS and arguments:
+        inner = _type_text(arguments[0])
+        return None if inner is None or inner.endswith("]") else f"{inner}[]"
+    return None
+
+
+def _default_text(value: Any) -> str:
+    if value is None:
+        return "=None"
+    if isinstance(value, str):
+        return f'="{value}"'
+    if isinstance(value, (bool, int, float)):
+        return f"={value}"
+    if isinstance(value, _core.dtype):
+        return f"={str(value).rpartition('.')[2]}"
+    if isinstance(value, _core.device):
+        return f'="{value}"'
+    return ""
+
+
+def _return_text(kind: Any) -> str | None:
+    if kind is None or kind is type(None):
+        return "()"
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is tuple:
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            return None
+        parts = [_return_text(a) for a in arguments]
+        return None if None in parts else "(" + ", ".join(str(p) for p in parts) + ")"
+    if _is_tensor(kind) or kind in (int, float, bool):
+        return _type_text(kind)
+    if origin is list and arguments and _is_tensor(arguments[0]):
+        return "Tensor[]"
+    return _type_text(kind) if set(arguments) == _NUMBER else None

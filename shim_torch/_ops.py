@@ -1,0 +1,259 @@
+"""``torch.ops``: the operator table by namespace, operator and overload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from native import _core
+
+
+class _Type(str):
+    """The type of an argument as PyTorch prints it: ``Optional[Tensor]``, ``List[int]``, ``number``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def kind(self) -> str:
+        """``TensorType``, ``ListType``, ``OptionalType`` ..."""
+        head = self.split("[")[0]
+        names = {"List": "ListType", "Optional": "OptionalType", "number": "NumberType", "str": "StringType"}
+        return names.get(head, head[:1].upper() + head[1:] + "Type")
+
+    def getElementType(self) -> _Type:  # noqa: N802
+        """Of a list or optional: what it holds."""
+        return _Type(self.split("[", 1)[1][:-1])
+
+
+class AliasInfo:
+    """Which memory an argument shares, and whether it is written to."""
+
+    def __init__(self, is_write: bool, before_set: set[str], after_set: set[str]) -> None:
+        self.is_write = is_write
+        self.before_set = before_set
+        self.after_set = after_set
+
+
+class Argument:
+    """One argument or return of a schema."""
+
+    def __init__(self, data: tuple[Any, ...]) -> None:
+        self.name, kind, self.default_value, self._defaulted, self.kwarg_only, self.is_out, alias, self.N, self._text = data
+        self.type = self.real_type = _Type(kind)
+        self.alias_info = AliasInfo(*alias) if alias is not None else None
+
+    def has_default_value(self) -> bool:
+        """Whether calls may leave it out."""
+        return bool(self._defaulted)
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the operator writes to it."""
+        return self.alias_info is not None and self.alias_info.is_write
+
+    def __repr__(self) -> str:
+        return f"{self._text} {self.name}".strip()
+
+
+class FunctionSchema:
+    """A parsed schema; ``str`` gives its normal form."""
+
+    def __init__(self, data: tuple[Any, ...]) -> None:
+        namespace, name, self.overload_name, self._text, arguments, returns, self.is_mutable, self.is_vararg, self.is_varret = data
+        self.name = f"{namespace}::{name}"
+        self.arguments = [Argument(a) for a in arguments]
+        self.returns = [Argument(r) for r in returns]
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FunctionSchema) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+def parse_schema(text: str) -> FunctionSchema:
+    """The schema a text describes; RuntimeError with the position where it is bad."""
+    return FunctionSchema(_core.parse_schema_data(text))
+
+
+class OpOverload(_core.OperatorCall):
+    """One overload of an operator: ``torch.ops.aten.add.Tensor``."""
+
+    def __init__(self, qualified: str, overload: str, packet: OpOverloadPacket) -> None:
+        self._qualified_op_name = qualified
+        self.namespace, _, self._opname = qualified.partition("::")
+        self._overloadname = overload or "default"
+        self._overload = overload
+        self.overloadpacket = self._overloadpacket = packet
+        self._name = qualified + (f".{overload}" if overload else "")
+        self.tags: list[Any] = []
+        self.is_view = False
+        self._lazy_schema: FunctionSchema | None = None
+
+    @property
+    def __name__(self) -> str:  # type: ignore[override]
+        return f"{self._opname}.{self._overloadname}"
+
+    @property
+    def _schema(self) -> FunctionSchema:
+        if self._lazy_schema is None:
+            self._lazy_schema = FunctionSchema(_core.operator_schema(self._qualified_op_name, self._overload))
+        return self._lazy_schema
+
+    @property
+    def op(self) -> OpOverload:
+        """The callable below."""
+        return self
+
+    _op = op
+
+    def name(self) -> str:
+        """``aten::add.Tensor``."""
+        return self._name
+
+    def has_kernel_for_dispatch_key(self, key: Any) -> bool:
+        """Whether a Python kernel is registered for this key."""
+        return str(key).rpartition(".")[2] in _core.kernels_of(self._qualified_op_name, self._overload)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self._opname}.{self._overloadname}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
+
+    def __deepcopy__(self, memo: Any = None) -> OpOverload:
+        return self
+
+    def __hash__(self) -> int:
+        return hash(self._name)
+
+    def __reduce__(self) -> Any:
+        return _lookup, (self.namespace, self._opname, self._overloadname)
+
+
+class OpOverloadPacket(_core.OperatorCall):
+    """All overloads of an operator: calls choose among them by the arguments."""
+
+    def __init__(self, qualified: str) -> None:
+        self._qualified_op_name = qualified
+        self.namespace, _, self._opname = qualified.partition("::")
+
+    @property
+    def _overload_names(self) -> list[str]:
+        return list(_core.operator_overloads(self._qualified_op_name))
+
+    @property
+    def op(self) -> OpOverloadPacket:
+        """The callable below."""
+        return self
+
+    _op = op
+
+    @property
+    def _schemas(self) -> dict[str, FunctionSchema]:
+        return {n: getattr(self, n or "default")._schema for n in self._overload_names}
+
+    def overloads(self) -> list[str]:
+        """Names of the overloads; the unnamed one is ``default``."""
+        return [n or "default" for n in self._overload_names]
+
+    def __getattr__(self, name: str) -> OpOverload:
+        overload = "" if name == "default" else name
+        if name.startswith("__") or overload not in self._overload_names:
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
+        found = OpOverload(self._qualified_op_name, overload, self)
+        self.__dict__[name] = found
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.overloads())
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self._opname}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self.namespace}.{self._opname}')>"
+
+    def __deepcopy__(self, memo: Any = None) -> OpOverloadPacket:
+        return self
+
+    def __hash__(self) -> int:
+        return hash(self._qualified_op_name)
+
+    def __reduce__(self) -> Any:
+        return _lookup, (self.namespace, self._opname, None)
+
+
+def _lookup(namespace: str, name: str, overload: str | None) -> Any:
+    packet = getattr(getattr(ops, namespace), name)
+    return packet if overload is None else getattr(packet, overload)
+
+
+class _OpNamespace(ModuleType):
+    """``torch.ops.aten``: its operators are attributes."""
+
+    __file__ = "torch.ops"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"torch.ops.{name}")
+        self.name = name
+
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        qualified = f"{self.__dict__.get('name')}::{name}"
+        if name.startswith("__") or not _core.operator_overloads(qualified):
+            raise AttributeError(f"'_OpNamespace' '{self.__dict__.get('name')}' object has no attribute '{name}'")
+        packet = OpOverloadPacket(qualified)
+        packet.__module__ = f"torch._ops.{self.name}"
+        self.__dict__[name] = packet
+        return packet
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.__dict__, *_core.operator_names(self.name)})
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_core.operator_names(self.name))
+
+
+class _Ops(ModuleType):
+    """``torch.ops``: its namespaces are attributes, made when asked for."""
+
+    __file__ = "_ops.py"
+
+    def __init__(self) -> None:
+        super().__init__("torch.ops")
+        self.loaded_libraries: set[str] = set()
+
+    def __getattr__(self, name: str) -> _OpNamespace:
+        if name.startswith("__"):
+            raise AttributeError(f"module 'torch.ops' has no attribute '{name}'")
+        namespace = _OpNamespace(name)
+        self.__dict__[name] = namespace
+        return namespace
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_core.operator_namespaces())
+
+    def load_library(self, path: str) -> None:
+        """Loading of compiled operator libraries."""
+        raise NotImplementedError(
+            f"torch.ops.load_library({str(path)!r}): compiled operator libraries are not supported yet by shim-torch"
+        )
+
+
+def forget(qualified: str) -> None:
+    """Drops the cached packet of an operator whose overloads changed."""
+    namespace, _, name = qualified.partition("::")
+    found = ops.__dict__.get(namespace)
+    if found is not None:
+        found.__dict__.pop(name, None)
+
+
+ops = _Ops()

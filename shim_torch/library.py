@@ -1,0 +1,298 @@
+"""``torch.library``: operators defined, implemented and extended from Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from native import _core
+
+from . import _ops
+from ._library.custom_ops import CustomOpDef, as_types, custom_op, dispatch_key, lookup, qualified_name
+from ._library.infer_schema import infer_schema
+
+__all__ = [
+    "CustomOpDef",
+    "Library",
+    "custom_op",
+    "define",
+    "fallthrough_kernel",
+    "get_ctx",
+    "impl",
+    "impl_abstract",
+    "infer_schema",
+    "opcheck",
+    "register_autocast",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+    "register_torch_dispatch",
+    "register_vmap",
+    "triton_op",
+    "wrap_triton",
+]
+
+_defined_namespaces: dict[str, Library] = {}
+
+
+def fallthrough_kernel() -> None:
+    """Stands for "no kernel at this key, go on with the next"."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+def _split(name: str) -> tuple[str, str]:
+    base, _, overload = name.partition(".")
+    return base, overload
+
+
+class Library:
+    """Definitions and kernels in one namespace; ``_destroy`` takes them all back.
+
+    kind           "DEF" (the one library that defines a namespace), "FRAGMENT" or "IMPL"
+    dispatch_key   the key of :meth:`impl` calls that name none
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind}")
+        if ns in ("prim",) and kind in ("DEF", "FRAGMENT"):
+            raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
+        if kind == "DEF" and (ns == "aten" or ns in _defined_namespaces):
+            raise RuntimeError(
+                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your definitions in a "
+                "single TORCH_LIBRARY block.  If you were trying to specify implementations, consider using TORCH_LIBRARY_IMPL "
+                "(which can be duplicated).  If you really intended to define operators for a single namespace in a distributed "
+                "way, you can use TORCH_LIBRARY_FRAGMENT to explicitly indicate this."
+            )
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+        self._defs: list[tuple[str, str]] = []
+        self._impls: list[tuple[str, str, str, Any]] = []
+        if kind == "DEF":
+            _defined_namespaces[ns] = self
+
+    def __repr__(self) -> str:
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Defines an operator; its name (with overload) comes back."""
+        if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
+            raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
+        qualified, overload = _core.define_schema(self.ns, schema)
+        self._defs.append((qualified, overload))
+        _ops.forget(qualified)
+        name = qualified.partition("::")[2]
+        if tags:
+            found = getattr(getattr(_ops.ops, self.ns), name)
+            getattr(found, overload or "default").tags = list(tags) if isinstance(tags, (list, tuple)) else [tags]
+        return f"{name}.{overload}" if overload else str(name)
+
+    def impl(
+        self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False, allow_override: bool = False
+    ) -> None:
+        """Registers ``fn`` as the operator's kernel for a dispatch key ("CPU", "CUDA", "Meta", "Autograd", ...)."""
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        if with_keyset:
+            raise NotImplementedError("torch.library.Library.impl(with_keyset=True): kernels here get no dispatch key set")
+        if fn is fallthrough_kernel:
+            return
+        name = op_name if isinstance(op_name, str) else qualified_name(op_name)
+        base, overload = _split(name.rpartition("::")[2])
+        qualified = f"{self.ns}::{base}"
+        key = str(dispatch_key or self.dispatch_key or "CompositeImplicitAutograd").rpartition(".")[2]
+        old = _core.implement(qualified, overload, key, fn)
+        self._impls.append((qualified, overload, key, old))
+
+    def _register_fake(self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = False) -> None:
+        self.impl(op_name, fn, "Meta", allow_override=True)
+
+    def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
+        """Kernels for all operators at once."""
+        raise NotImplementedError("torch.library.Library.fallback: kernels for every operator at once are not supported by shim-torch")
+
+    def _destroy(self) -> None:
+        for qualified, overload, key, old in reversed(self._impls):
+            _core.implement(qualified, overload, key, old)
+        for qualified, overload in self._defs:
+            _core.undefine_schema(qualified, overload)
+            _ops.forget(qualified)
+        self._impls.clear()
+        self._defs.clear()
+        if _defined_namespaces.get(self.ns) is self:
+            del _defined_namespaces[self.ns]
+
+
+_kept: list[Library] = []  # libraries of the module-level functions live as long as the process
+
+
+def _library(ns: str, lib: Library | None) -> Library:
+    if lib is None:
+        lib = Library(ns, "FRAGMENT")
+        _kept.append(lib)
+    return lib
+
+
+def define(qualname: str, schema: Any = None, *, lib: Library | None = None, tags: Any = ()) -> Any:
+    """Defines ``ns::name`` with a schema such as ``(Tensor x) -> Tensor``."""
+    if not isinstance(qualname, str):
+        raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
+    ns, _, name = qualname.partition("::")
+    if not name:
+        raise ValueError(f"Expected qualname to be of the form 'namespace::name', got {qualname!r}")
+    if isinstance(schema, str) and not re.fullmatch(r"\s*\(.*\)\s*->\s*.*", schema, re.DOTALL):
+        raise ValueError(f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "{schema}"')
+    _library(ns, lib).define(name + schema, alias_analysis="", tags=tags)
+    return None
+
+
+def impl(qualname: str, types: str | Sequence[str], func: Callable[..., Any] | None = None, *, lib: Library | None = None) -> Any:
+    """Registers an implementation for device types ("cpu", "cuda", "default") or dispatch keys."""
+
+    def register(function: Callable[..., Any]) -> None:
+        ns, _, name = qualname.partition("::")
+        library = _library(ns, lib)
+        for kind in (types,) if isinstance(types, str) else types:
+            default = kind in ("default", "CompositeExplicitAutograd")
+            key = "CompositeExplicitAutograd" if default else kind if kind[:1].isupper() else dispatch_key(kind)
+            library.impl(name, function, key)
+
+    return register if func is None else register(func)
+
+
+def register_kernel(
+    op: Any, device_types: str | Sequence[str] | None, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+) -> Any:
+    """Registers an implementation of an operator for device types (None: all)."""
+    definition = lookup(op)
+    if definition is not None:
+        return definition.register_kernel(device_types, func) if func else definition.register_kernel(device_types)
+    kinds = ["default" if t is None else t for t in as_types(device_types)]
+    return impl(qualified_name(op), kinds, func, lib=lib)
+
+
+def register_fake(
+    op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1, allow_override: bool = False
+) -> Any:
+    """Registers the function that answers for meta tensors."""
+    definition = lookup(op)
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        if definition is not None:
+            return definition.register_fake(function)
+        ns, _, name = qualified_name(op).partition("::")
+        _library(ns, lib)._register_fake(name, function, allow_override=allow_override)
+        return function
+
+    return register if func is None else register(func)
+
+
+impl_abstract = register_fake
+
+
+def register_autograd(
+    op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None, lib: Library | None = None
+) -> None:
+    """Registers the gradient of an operator: ``backward(ctx, *grads)``, ``setup_context(ctx, inputs, output)``."""
+    definition = lookup(op)
+    if definition is not None:
+        definition.register_autograd(backward, setup_context=setup_context)
+        return
+    from ._library.autograd import make_autograd_kernel
+
+    ns, _, name = qualified_name(op).partition("::")
+    base, overload = _split(name)
+    overload_object = getattr(getattr(getattr(_ops.ops, ns), base), overload or "default")
+    if overload_object._schema.is_mutable:
+        raise RuntimeError(
+            f"Cannot register autograd formula for non-functional operator {overload_object} with schema {overload_object._schema}. "
+            "Please create a functional operator and register an autograd formula for that."
+        )
+    formula = _Formula(ns, base, overload_object, backward, setup_context)
+    _library(ns, lib).impl(name, make_autograd_kernel(formula), "Autograd")
+
+
+class _Formula:
+    """What the Autograd kernel needs of an operator that was not made by custom_op."""
+
+    def __init__(self, ns: str, name: str, op: Any, backward: Callable[..., Any], setup_context: Callable[..., Any] | None) -> None:
+        self._namespace, self._name, self._opoverload = ns, name, op
+        self._backward_fn, self._setup_context_fn = backward, setup_context
+
+
+def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> None:
+    """Autocast rules of custom operators."""
+    raise NotImplementedError("torch.library.register_autocast is not supported by shim-torch yet")
+
+
+def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
+    """Keeps the rule for torch.vmap, which itself is not here: the function comes back unchanged."""
+    return (lambda f: f) if func is None else func
+
+
+def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Library | None = None) -> Any:
+    """Rules for ``__torch_dispatch__`` classes."""
+    raise NotImplementedError("torch.library.register_torch_dispatch: __torch_dispatch__ is not supported by shim-torch")
+
+
+def triton_op(
+    name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None
+) -> Any:
+    """A custom operator whose implementation launches Triton kernels through :func:`wrap_triton`."""
+
+    def wrap(function: Callable[..., Any]) -> CustomOpDef:
+        definition: CustomOpDef = custom_op(name, function, mutates_args=mutates_args, schema=schema)
+        return definition
+
+    return wrap if fn is None else wrap(fn)
+
+
+def wrap_triton(triton_kernel: Any, /) -> Any:
+    """The kernel itself: there is no tracing here that would need to see it."""
+    return triton_kernel
+
+
+class FakeImplCtx:
+    """The context of fake kernels: sizes that depend on data."""
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> Any:
+        """A size known only from data."""
+        raise NotImplementedError("torch.library.get_ctx().new_dynamic_size(): sizes here are plain integers")
+
+    new_unbacked_symint = create_unbacked_symint = new_dynamic_size
+
+
+def get_ctx() -> FakeImplCtx:
+    """The context of the fake kernel that runs."""
+    return FakeImplCtx()
+
+
+def opcheck(
+    op: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    test_utils: str | Sequence[str] = ("test_schema", "test_faketensor"),
+    raise_exception: bool = True,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> dict[str, str]:
+    """Checks that an operator keeps to its schema (``test_schema``) and that its fake kernel agrees (``test_faketensor``)."""
+    from ._library.opcheck import CHECKS
+
+    wanted = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
+    definition = lookup(op)
+    overload = definition._opoverload if definition is not None else op
+    results: dict[str, str] = {}
+    for name in wanted:
+        check = CHECKS.get(name)
+        if check is None:
+            continue  # the checks of compilation have nothing to check here
+        try:
+            check(overload, args, kwargs or {})
+            results[name] = "SUCCESS"
+        except Exception as error:
+            if raise_exception:
+                raise RuntimeError(f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)") from error
+            results[name] = f"FAILURE: {error}"
+    return results

@@ -1,0 +1,144 @@
+"""``torch.overrides``: the ``__torch_function__`` protocol from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+from native import _core
+
+__all__ = [
+    "BaseTorchFunctionMode",
+    "TorchFunctionMode",
+    "enable_reentrant_dispatch",
+    "get_default_nowrap_functions",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "resolve_name",
+    "wrap_torch_function",
+]
+
+has_torch_function = _core._has_torch_function
+has_torch_function_unary = _core._has_torch_function_unary
+has_torch_function_variadic = _core._has_torch_function_variadic
+
+
+class _Disable:
+    _everything = False
+
+    def __enter__(self) -> None:
+        self._old = _core._set_torch_function_disabled(True, self._everything)
+        if not self._everything and self._old[1]:
+            _core._set_torch_function_disabled(True, True)
+
+    def __exit__(self, *_: object) -> None:
+        _core._set_torch_function_disabled(*self._old)
+
+
+class DisableTorchFunctionSubclass(_Disable):
+    """Within it, ``__torch_function__`` of tensor subclasses is not called (modes still are)."""
+
+
+class DisableTorchFunction(_Disable):
+    """Within it, no ``__torch_function__`` is called, neither of subclasses nor of modes."""
+
+    _everything = True
+
+
+def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls the first ``__torch_function__`` among ``relevant_args`` that answers; TypeError if none does."""
+    return _core._handle_torch_function(public_api, tuple(relevant_args), *args, **kwargs)
+
+
+def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes a function overridable: ``dispatcher`` gives its relevant arguments."""
+    from functools import wraps
+
+    def inner(func: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(func)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = tuple(dispatcher(*args, **kwargs))
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return func(*args, **kwargs)
+
+        return wrapped
+
+    return inner
+
+
+def is_tensor_like(value: Any) -> bool:
+    """A tensor, or something with ``__torch_function__``."""
+    return isinstance(value, _core.TensorBase) or hasattr(value, "__torch_function__")
+
+
+def is_tensor_method_or_property(func: Any) -> bool:
+    """Whether the function belongs to the Tensor type."""
+    name = getattr(func, "__name__", None)
+    return name == "__get__" or (name is not None and getattr(_core.Tensor, name, None) is func)
+
+
+def resolve_name(func: Any) -> str | None:
+    """``torch.add`` or ``torch.Tensor.add`` for the functions that ``__torch_function__`` sees."""
+    if isinstance(func, _core.OperatorCall):
+        return str(func)
+    name = getattr(func, "__name__", None)
+    if name is None:
+        return None
+    if is_tensor_method_or_property(func):
+        return f"torch.Tensor.{name}"
+    return f"{getattr(func, '__module__', None) or 'torch'}.{name}"
+
+
+def get_default_nowrap_functions() -> set[Any]:
+    """Functions whose results the default ``__torch_function__`` leaves as they are."""
+    names = ("_base", "grad", "_grad")
+    found = (getattr(_core.Tensor, n, None) for n in names)
+    return {f.__get__ for f in found if f is not None and hasattr(f, "__get__")}
+
+
+class TorchFunctionMode:
+    """Sees every torch function called within ``with``: ``__torch_function__(func, types, args, kwargs)``."""
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError
+
+    def __enter__(self) -> TorchFunctionMode:
+        _core._push_on_torch_function_stack(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        _core._pop_torch_function_stack()
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> TorchFunctionMode:
+        """An instance, to be entered."""
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that runs every function as it is."""
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def _enable_torch_function() -> Any:
+    old = _core._set_torch_function_disabled(False, False)
+    try:
+        yield
+    finally:
+        _core._set_torch_function_disabled(*old)
+
+
+@contextmanager
+def enable_reentrant_dispatch() -> Any:
+    """Dispatch is reentrant here anyway."""
+    yield
