@@ -44,7 +44,8 @@ class Node : public RefCounted {
   virtual Grads apply(Grads&& grads) = 0;       // as many results as next_edges
   virtual void release_saved() {}               // after backward without retain_graph
   virtual std::string name() const = 0;         // "AddBackward0"
-  virtual void mark_used() {}
+  virtual std::vector<Ref<Hook>> tensor_hooks() { return tensor_pre_hooks; }   // run before the gradient is captured
+  ~Node() override;                             // lets long chains go one by one, not recursively
   uint32_t add_input(const TensorImpl& output); // records its InputMeta, returns its number
   void set_next_edges(std::vector<Edge>);       // also sets topological; takes a new sequence number
   bool needs(size_t i) const { return i < next_edges.size() && bool(next_edges[i].node); }
@@ -52,11 +53,13 @@ class Node : public RefCounted {
 
 struct AutogradMeta {
   bool requires_grad = false;                   // of a leaf
+  ~AutogradMeta();
   bool retains_grad = false;
   Tensor grad;
   Ref<Node> grad_fn;                            // null for a leaf
   uint32_t output_nr = 0;
   Node* accumulator = nullptr;                  // the leaf's AccumulateGrad while something holds it (weak)
+  Ref<Hook> retain;                             // of retain_grad(): writes `grad` as the gradient passes
   std::vector<Ref<Hook>> hooks;                 // tensor hooks of a leaf or of this output
   std::vector<Ref<Hook>> post_accumulate;
   // Differentiable views: in-place writes through one are recorded on the base.
@@ -94,6 +97,9 @@ void set_history(const Tensor& output, const Ref<Node>&);             // output 
 void rebase_history(const Tensor& self, const Ref<Node>&);            // after an in-place write (CopySlices for views)
 void check_inplace(const Tensor& self);         // leaf, view-of-leaf and no_grad-view errors, PyTorch's texts; before writing
 void mark_view(const Tensor& view, const Tensor& base_or_view);       // records view-of, when gradients may flow
+Tensor detach(const Tensor&);                   // same storage, no history; counts versions with its source
+bool retain_grad(const Tensor&);                // keeps the gradient of a tensor that is no leaf
+void accumulate_grad(const Tensor& variable, Tensor grad, bool create_graph);   // variable.grad += grad
 void refresh_view(TensorImpl&);                 // regenerates grad_fn of a view whose base was written in place
 
 struct BackwardOptions {
@@ -111,6 +117,7 @@ struct EngineOps {
   Tensor (*clone)(const Tensor&) = nullptr;
   Tensor (*zeros)(DimSpan, DType, Device) = nullptr;
   void (*copy_)(const Tensor& self, const Tensor& src) = nullptr;
+  Tensor (*as_strided)(const Tensor&, DimSpan sizes, DimSpan strides, int64_t offset) = nullptr;
 };
 EngineOps& engine_ops();
 

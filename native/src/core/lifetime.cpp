@@ -10,6 +10,10 @@ AutogradMeta& TensorImpl::ensure_autograd() {
   return *autograd_;
 }
 
-bool TensorImpl::requires_grad() const noexcept { return autograd_ && (autograd_->requires_grad || autograd_->grad_fn); }
+bool TensorImpl::requires_grad() const noexcept {
+  if (!autograd_) return false;
+  if (autograd_->base) refresh_view(const_cast<TensorImpl&>(*this));
+  return autograd_->requires_grad || autograd_->grad_fn;
+}
 
 }  // namespace shim

@@ -1,0 +1,329 @@
+// Gradients on torch.Tensor: requires_grad, grad, grad_fn, hooks, backward; grad modes; the engine's operators.
+#include <cstring>
+
+#include "ops/kernels.h"
+#include "python/autograd_python.h"
+#include "python/tensor_type.h"
+
+namespace shim {
+
+Ref<Node> node_of(PyObject*);                   // node_object.cpp
+
+namespace {
+
+bool can_have_grad(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
+
+// --- attributes -------------------------------------------------------------------------------------------------------------
+
+PyObject* get_requires_grad(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* { return PyBool_FromLong(unwrap(self)->requires_grad()); });
+}
+
+int put_requires_grad(TensorImpl* t, bool on) {
+  return guarded([&]() -> int {
+    AutogradMeta* m = t->autograd();
+    bool leaf = !m || !m->grad_fn;
+    if (leaf && m && m->base) { t->requires_grad(); leaf = !m->grad_fn; }
+    CHECK(Kind::Runtime, leaf || on, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require "
+          "differentiation use var_no_grad = var.detach().");
+    CHECK(Kind::Runtime, !on || can_have_grad(*t), "only Tensors of floating point and complex dtype can require gradients");
+    CHECK(Kind::Runtime, !on || !t->is_inference || InferenceMode::enabled(), "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    if (leaf && (on || m)) t->ensure_autograd().requires_grad = on;
+    return 1;
+  }) == 1 ? 0 : -1;
+}
+
+int set_requires_grad(PyObject* self, PyObject* value, void*) {
+  if (!value || !PyBool_Check(value)) {
+    PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
+    return -1;
+  }
+  return put_requires_grad(unwrap(self), value == Py_True);
+}
+
+PyObject* get_grad(PyObject* self, void*) {
+  AutogradMeta* m = unwrap(self)->autograd();
+  return wrap(m ? m->grad : Tensor());
+}
+
+int set_grad(PyObject* self, PyObject* value, void*) {
+  TensorImpl* t = unwrap(self);
+  if (!value || value == Py_None) {
+    if (t->autograd()) t->autograd()->grad.reset();
+    return 0;
+  }
+  return guarded([&]() -> int {
+    CHECK(Kind::Type, is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name);
+    TensorImpl* g = unwrap(value);
+    CHECK(Kind::Runtime, g != t, "can't assign Variable as its own grad");
+    CHECK(Kind::Runtime, g->dtype() == t->dtype(), "attempting to assign a gradient with dtype '", dtype_name(g->dtype()), "' to a tensor with dtype '", dtype_name(t->dtype()),
+          "'. The gradient must match the tensor's dtype (allowed dtypes: ", dtype_name(t->dtype()), ").");
+    CHECK(Kind::Runtime, g->device() == t->device(), "attempting to assign a gradient located on device with type ", to_string(g->device()),
+          " to a tensor with device type ", to_string(t->device()), ". Please ensure that the gradient and the tensor are on the same device");
+    CHECK(Kind::Runtime, std::equal(g->sizes().begin(), g->sizes().end(), t->sizes().begin(), t->sizes().end()),
+          "assigned grad has data of a different size");
+    t->ensure_autograd().grad = Tensor(g);
+    return 1;
+  }) == 1 ? 0 : -1;
+}
+
+PyObject* get_grad_fn(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    TensorImpl* t = unwrap(self);
+    if (!t->requires_grad()) Py_RETURN_NONE;
+    return node_object(t->autograd()->grad_fn);
+  });
+}
+
+int clear_grad_fn(PyObject* self, PyObject* value, void*) {
+  if (value && value != Py_None) {
+    PyErr_SetString(PyExc_RuntimeError, "_grad_fn can be only set to None");
+    return -1;
+  }
+  if (AutogradMeta* m = unwrap(self)->autograd()) {
+    m->grad_fn.reset();
+    m->base.reset();
+  }
+  return 0;
+}
+
+PyObject* get_is_leaf(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    TensorImpl* t = unwrap(self);
+    return PyBool_FromLong(!t->requires_grad() || !t->autograd()->grad_fn);
+  });
+}
+PyObject* get_output_nr(PyObject* self, void*) {
+  AutogradMeta* m = unwrap(self)->autograd();
+  return PyLong_FromLong(m ? m->output_nr : 0);
+}
+PyObject* get_retains_grad(PyObject* self, void*) {
+  TensorImpl* t = unwrap(self);
+  AutogradMeta* m = t->autograd();
+  return PyBool_FromLong(m && m->retains_grad);
+}
+PyObject* get_base(PyObject* self, void*) {
+  AutogradMeta* m = unwrap(self)->autograd();
+  return wrap(m ? m->base : Tensor());
+}
+
+PyObject* get_data(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    Tensor d = alias(*unwrap(self));
+    d->own_version() = std::make_shared<std::atomic<uint32_t>>(0);
+    PyTypeObject* type = Py_TYPE(self);
+    return type == TensorType || reinterpret_cast<PyObject*>(type) == ParameterType ? wrap(d) : wrap_as(d, type);
+  });
+}
+
+int set_data(PyObject* self, PyObject* value, void*) {
+  return guarded([&]() -> int {
+    CHECK(Kind::Type, value && is_tensor(value), "Variable data has to be a tensor, but got ", value ? Py_TYPE(value)->tp_name : "nothing");
+    TensorImpl *t = unwrap(self), *from = unwrap(value);
+    t->set_storage(from->storage());
+    t->set_dtype(from->dtype());
+    t->set_geometry(from->sizes(), from->strides(), from->storage_offset());
+    if (AutogradMeta* m = t->autograd(); m && m->accumulator && !m->accumulator->inputs.empty()) {
+      m->accumulator->inputs.clear();
+      m->accumulator->add_input(*t);
+    }
+    return 1;
+  }) == 1 ? 0 : -1;
+}
+
+PyGetSetDef getset[] = {{"requires_grad", get_requires_grad, set_requires_grad, nullptr, nullptr}, {"grad", get_grad, set_grad, nullptr, nullptr},
+                        {"_grad", get_grad, set_grad, nullptr, nullptr}, {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
+                        {"_grad_fn", get_grad_fn, clear_grad_fn, nullptr, nullptr}, {"is_leaf", get_is_leaf, nullptr, nullptr, nullptr},
+                        {"output_nr", get_output_nr, nullptr, nullptr, nullptr}, {"retains_grad", get_retains_grad, nullptr, nullptr, nullptr},
+                        {"_base", get_base, nullptr, nullptr, nullptr}, {"data", get_data, set_data, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+// --- methods ----------------------------------------------------------------------------------------------------------------
+
+PyObject* returned(PyObject* o) {
+  Py_INCREF(o);
+  return o;
+}
+
+PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"requires_grad", nullptr};
+  int on = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
+  return put_requires_grad(unwrap(self), on) < 0 ? nullptr : returned(self);
+}
+
+PyObject* detach_method(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Tensor d = detach(Tensor(unwrap(self)));
+    PyTypeObject* type = Py_TYPE(self);
+    return type == TensorType || reinterpret_cast<PyObject*>(type) == ParameterType ? wrap(d) : wrap_as(d, type);
+  });
+}
+
+PyObject* detach_inplace(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    AutogradMeta* m = unwrap(self)->autograd();
+    if (m) {
+      CHECK(Kind::Runtime, !m->base, "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
+            "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients.");
+      m->grad_fn.reset();
+      m->requires_grad = false;
+    }
+    return returned(self);
+  });
+}
+
+PyObject* is_view(PyObject* self, PyObject*) {
+  AutogradMeta* m = unwrap(self)->autograd();
+  return PyBool_FromLong(m && m->base);
+}
+
+PyObject* retain_grad_method(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    retain_grad(Tensor(unwrap(self)));
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* register_hook(PyObject* self, PyObject* f) {
+  return guarded([&]() -> PyObject* {
+    TensorImpl* t = unwrap(self);
+    CHECK(Kind::Runtime, t->requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
+    AutogradMeta& m = t->ensure_autograd();
+    Ref<Hook> hook(new PythonHook(f, PythonHook::OneTensor, m.grad_fn ? m.output_nr : 0));
+    if (!m.grad_fn) {
+      m.hooks.push_back(hook);
+      return hook_handle(&m.hooks, hook, self);
+    }
+    m.grad_fn->tensor_pre_hooks.push_back(hook);
+    PyObject* owner = node_object(m.grad_fn);
+    PyObject* h = hook_handle(&m.grad_fn->tensor_pre_hooks, hook, self);
+    Py_XDECREF(owner);
+    return h;
+  });
+}
+
+PyObject* register_post_accumulate(PyObject* self, PyObject* f) {
+  return guarded([&]() -> PyObject* {
+    TensorImpl* t = unwrap(self);
+    CHECK(Kind::Runtime, t->requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
+    AutogradMeta& m = t->ensure_autograd();
+    CHECK(Kind::Runtime, !m.grad_fn, "post accumulate grad hooks cannot be registered on non-leaf tensors");
+    Ref<Hook> hook(new PythonHook(f, PythonHook::Accumulated));
+    m.post_accumulate.push_back(hook);
+    return hook_handle(&m.post_accumulate, hook, self);
+  });
+}
+
+PyMethodDef methods[] = {
+    {"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(requires_grad_)), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"detach", detach_method, METH_NOARGS, nullptr}, {"detach_", detach_inplace, METH_NOARGS, nullptr}, {"_is_view", is_view, METH_NOARGS, nullptr},
+    {"retain_grad", retain_grad_method, METH_NOARGS, nullptr}, {"register_hook", register_hook, METH_O, nullptr},
+    {"register_post_accumulate_grad_hook", register_post_accumulate, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+// --- functions ----------------------------------------------------------------------------------------------------------------
+
+PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(GradMode::enabled()); }
+PyObject* set_grad_enabled(PyObject*, PyObject* on) {
+  GradMode::set(PyObject_IsTrue(on) == 1);
+  Py_RETURN_NONE;
+}
+PyObject* is_inference(PyObject*, PyObject*) { return PyBool_FromLong(InferenceMode::enabled()); }
+PyObject* set_inference(PyObject*, PyObject* on) {
+  InferenceMode::set(PyObject_IsTrue(on) == 1);
+  Py_RETURN_NONE;
+}
+
+PyObject* backward(PyObject*, PyObject* args) {  // (tensors, grads, targets, retain, create, allow_unused, accumulate)
+  PyObject *tensors, *grads, *targets;
+  int retain, create, unused, accumulate;
+  if (!PyArg_ParseTuple(args, "OOOpppp:run_backward", &tensors, &grads, &targets, &retain, &create, &unused, &accumulate)) return nullptr;
+  Grads t, g, to;
+  if (!grads_from(tensors, &t) || !grads_from(grads, &g) || !grads_from(targets, &to)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    BackwardOptions o{bool(retain), bool(create), bool(unused), bool(accumulate)};
+    return tuple_of_grads(run_backward(t, g, to, o));
+  });
+}
+
+PyObject* mark_view_function(PyObject*, PyObject* args) {                    // (view, base)
+  PyObject *view, *base;
+  if (!PyArg_ParseTuple(args, "O!O!:mark_view", TensorBaseType, &view, TensorBaseType, &base)) return nullptr;
+  mark_view(Tensor(unwrap(view)), Tensor(unwrap(base)));
+  Py_RETURN_NONE;
+}
+
+PyObject* forbid_inplace(PyObject*, PyObject* args) {                         // (view, text): writing to it in place is an error
+  PyObject* view;
+  const char* why;
+  if (!PyArg_ParseTuple(args, "O!s:forbid_inplace", TensorBaseType, &view, &why)) return nullptr;
+  AutogradMeta& m = unwrap(view)->ensure_autograd();
+  m.view_inplace_forbidden = true;
+  m.forbidden_why = why;
+  Py_RETURN_NONE;
+}
+
+PyObject* gradient_edge_function(PyObject*, PyObject* t) {                    // -> (node, output number)
+  if (!is_tensor(t)) return PyErr_Format(PyExc_TypeError, "get_gradient_edge: expected a tensor, got %s", Py_TYPE(t)->tp_name);
+  return guarded([&]() -> PyObject* {
+    Edge e = gradient_edge(Tensor(unwrap(t)));
+    CHECK(Kind::Runtime, e, "It is not possible to get the gradient edge for a Tensor that does not require gradients");
+    return Py_BuildValue("(NI)", node_object(e.node), e.input_nr);
+  });
+}
+
+PyObject* mark_inference(PyObject*, PyObject* t) {
+  if (is_tensor(t)) unwrap(t)->is_inference = true;
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NOARGS, nullptr}, {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
+                           {"is_inference_mode_enabled", is_inference, METH_NOARGS, nullptr}, {"_set_inference_mode", set_inference, METH_O, nullptr},
+                           {"run_backward", backward, METH_VARARGS, nullptr}, {"mark_view", mark_view_function, METH_VARARGS, nullptr},
+                           {"forbid_inplace", forbid_inplace, METH_VARARGS, nullptr}, {"gradient_edge", gradient_edge_function, METH_O, nullptr},
+                           {"_mark_inference", mark_inference, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+// --- what the engine asks of operators: the tensor's own methods, which record history when they should ---------------------
+
+template <class... A>
+Tensor method(const Tensor& self, const char* name, A... args) {              // args: new references
+  PyObject* objects[] = {wrap(self), args...};
+  PyObject* n = PyUnicode_InternFromString(name);
+  PyObject* r = PyObject_VectorcallMethod(n, objects, sizeof...(A) + 1, nullptr);
+  Py_DECREF(n);
+  for (PyObject* o : objects) Py_XDECREF(o);
+  if (!r) throw PythonError();
+  Tensor t = is_tensor(r) ? Tensor(unwrap(r)) : Tensor();
+  Py_DECREF(r);
+  return t;
+}
+
+Tensor op_zeros(DimSpan sizes, DType t, Device d) {
+  Tensor z = empty(sizes, t, d);
+  if (d.is_cpu() && z->numel()) std::memset(z->data(), 0, size_t(z->numel()) * z->itemsize());
+  else if (!d.is_meta()) method(z, "zero_");
+  return z;
+}
+
+void install_engine_ops() {
+  EngineOps& e = engine_ops();
+  e.add = [](const Tensor& a, const Tensor& b) { return method(a, "add", wrap(b)); };
+  e.add_ = [](const Tensor& a, const Tensor& b) { method(a, "add_", wrap(b)); };
+  e.sum_to = [](const Tensor& a, DimSpan s) { return method(a, "sum_to_size", size_object(s)); };
+  e.cast = [](const Tensor& a, DType t) { return method(a, "to", dtype_object(t)); };
+  e.clone = [](const Tensor& a) { return method(a, "clone"); };
+  e.copy_ = [](const Tensor& a, const Tensor& b) { method(a, "copy_", wrap(b)); };
+  e.as_strided = [](const Tensor& a, DimSpan s, DimSpan st, int64_t o) {
+    return GradMode::enabled() ? method(a, "as_strided", size_object(s), size_object(st), PyLong_FromLongLong(o)) : as_strided(*a, s, st, o);
+  };
+  e.zeros = op_zeros;
+}
+
+}  // namespace
+
+int bind_autograd(PyObject* module) {
+  install_engine_ops();
+  if (add_to_tensor(methods, getset) < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
+  return bind_node(module) < 0 || bind_function(module) < 0 ? -1 : 0;
+}
+
+}  // namespace shim
