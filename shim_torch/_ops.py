@@ -23,7 +23,7 @@ class _Type(str):
         names = {"List": "ListType", "Optional": "OptionalType", "number": "NumberType", "str": "StringType"}
         return names.get(head, head[:1].upper() + head[1:] + "Type")
 
-    def getElementType(self) -> _Type:  # noqa: N802
+    def getElementType(self) -> _Type:
         """Of a list or optional: what it holds."""
         return _Type(self.split("[", 1)[1][:-1])
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from native import _core
+from shim_torch.autograd.grad_mode import no_grad
 
 
 class _Options:
@@ -163,7 +164,7 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
     """What ``repr(tensor)`` is."""
     from shim_torch.nn.parameter import Parameter
 
-    with _core.no_grad(), _core.DisableTorchFunctionSubclass():
+    with no_grad(), _core.DisableTorchFunctionSubclass():
         kind = type(self)
         if kind in (_core.Tensor, Parameter):
             prefix = "tensor("

@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 
 from native import _core
 from shim_torch.cuda import memory
-from shim_torch.cuda._graphs import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing, make_graphed_callables
+from shim_torch.cuda._graphs import (
+    CUDAGraph,
+    graph,
+    graph_pool_handle,
+    is_current_stream_capturing,
+    make_graphed_callables,
+)
 from shim_torch.cuda._streams import (
     Event,
     ExternalStream,

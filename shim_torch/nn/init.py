@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch.autograd.grad_mode import no_grad
 
 Tensor = _core.Tensor
 Init = Callable[..., Any]
@@ -17,7 +18,7 @@ Init = Callable[..., Any]
 def _in_place(f: Init) -> Init:
     @functools.wraps(f)
     def run(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-        with _core.no_grad():
+        with no_grad():
             return f(tensor, *args, **kwargs)
 
     return run

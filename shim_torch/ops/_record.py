@@ -19,7 +19,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-RECORDS: dict[str, "Record"] = {}
+RECORDS: dict[str, Record] = {}
 
 
 class Record:

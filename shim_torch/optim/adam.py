@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.optim.optimizer import Optimizer, check, closure_loss
 
 
@@ -31,7 +32,7 @@ class Adam(Optimizer):
 
     def step(self, closure: Any = None) -> Any:
         loss = closure_loss(closure)
-        with _core.no_grad():
+        with no_grad():
             for group in self.param_groups:
                 for p in group["params"]:
                     if p.grad is not None:

@@ -9,6 +9,8 @@ from itertools import chain
 from typing import Any
 
 from native import _core
+from shim_torch._utils import typename
+from shim_torch.autograd.grad_mode import enable_grad
 from shim_torch.nn.modules._hooks import RemovableHandle
 
 Tensor = _core.Tensor
@@ -32,7 +34,7 @@ class Optimizer:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                + _core.typename(params)
+                + typename(params)
             )
         self.state: dict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
@@ -61,7 +63,7 @@ class Optimizer:
         param_group["params"] = params
         for p in params:
             if not isinstance(p, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {_core.typename(p)}")
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(p)}")
             if not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
@@ -181,7 +183,7 @@ def closure_loss(closure: Callable[[], Any] | None) -> Any:
     """Evaluates an optimizer's closure with gradients on."""
     if closure is None:
         return None
-    with _core.enable_grad():
+    with enable_grad():
         return closure()
 
 

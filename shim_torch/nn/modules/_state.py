@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from native import _core
+from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules._hooks import RemovableHandle
 from shim_torch.nn.parameter import Parameter
 
@@ -161,7 +162,7 @@ class StateDictMixin:
             )
             return
         try:
-            with _core.no_grad():
+            with no_grad():
                 if assign:
                     if isinstance(own, Parameter) and not isinstance(given, Parameter):
                         given = Parameter(given, requires_grad=own.requires_grad)

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from native import _core
+from shim_torch._parse_to import parse_to
+from shim_torch._utils import typename
+from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules import _hooks
 from shim_torch.nn.modules._hooks import RemovableHandle
 from shim_torch.nn.modules._state import StateDictMixin
@@ -64,7 +67,7 @@ class Module(StateDictMixin):
             raise KeyError(f"attribute '{name}' already exists")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{_core.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._buffers[name] = tensor
         if persistent:
@@ -81,7 +84,7 @@ class Module(StateDictMixin):
             raise KeyError(f"attribute '{name}' already exists")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{_core.typename(param)}' object to parameter '{name}' "
+                f"cannot assign '{typename(param)}' object to parameter '{name}' "
                 "(torch.nn.Parameter or None required)"
             )
         if param is not None and param.grad_fn is not None:
@@ -94,7 +97,7 @@ class Module(StateDictMixin):
     def add_module(self, name: str, module: Module | None) -> None:
         """Adds a child module, reachable as an attribute."""
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{_core.typename(module)} is not a Module subclass")
+            raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", name)
         if hasattr(self, name) and name not in self._modules:
             raise KeyError(f"attribute '{name}' already exists")
@@ -107,7 +110,7 @@ class Module(StateDictMixin):
     @staticmethod
     def _check_name(what: str, name: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"{what} name should be a string. Got {_core.typename(name)}")
+            raise TypeError(f"{what} name should be a string. Got {typename(name)}")
         if "." in name:
             raise KeyError(f'{what} name can\'t contain "."' + (f", got: {name}" if what == "module" else ""))
         if name == "":
@@ -181,7 +184,7 @@ class Module(StateDictMixin):
         elif params is not None and name in params:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{_core.typename(value)}' as parameter '{name}' "
+                    f"cannot assign '{typename(value)}' as parameter '{name}' "
                     "(torch.nn.Parameter or None expected)"
                 )
             self.register_parameter(name, value)
@@ -193,13 +196,13 @@ class Module(StateDictMixin):
         elif modules is not None and name in modules:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{_core.typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                    f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
             modules[name] = value
         elif buffers is not None and name in buffers or isinstance(value, Buffer):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
-                    f"cannot assign '{_core.typename(value)}' as buffer '{name}' "
+                    f"cannot assign '{typename(value)}' as buffer '{name}' "
                     "(torch.nn.Buffer, torch.Tensor or None expected)"
                 )
             if isinstance(value, Buffer) and (buffers is None or name not in buffers):
@@ -369,7 +372,7 @@ class Module(StateDictMixin):
         for name, param in self._parameters.items():
             if param is None:
                 continue
-            with _core.no_grad():
+            with no_grad():
                 moved = fn(param)
                 if moved.dtype == param.dtype and moved.device == param.device or not param.is_meta and not moved.is_meta:
                     param.data = moved
@@ -384,7 +387,7 @@ class Module(StateDictMixin):
 
     def to(self, *args: Any, **kwargs: Any) -> Module:
         """Moves and casts parameters and buffers in place: to(device), to(dtype), to(tensor), memory_format=."""
-        device, dtype, non_blocking, memory_format = _core.parse_to(*args, **kwargs)
+        device, dtype, non_blocking, memory_format = parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
 

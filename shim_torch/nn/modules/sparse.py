@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules.module import Module
@@ -52,7 +53,7 @@ class Embedding(Module):
 
     def _fill_padding_idx_with_zero(self) -> None:
         if self.padding_idx is not None:
-            with _core.no_grad():
+            with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from native import _core
+from shim_torch._utils import typename
 from shim_torch.nn.utils import parametrize  # noqa: F401
 from shim_torch.nn.utils.clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, get_total_norm
 from shim_torch.nn.utils.rnn import pad_sequence, unpad_sequence
@@ -27,7 +28,7 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     """Makes the parameters slices of ``vec``."""
     if not isinstance(vec, _core.Tensor):
-        raise TypeError(f"expected torch.Tensor, but got: {_core.typename(vec)}")
+        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0
     for p in parameters:
         count = math.prod(p.shape)

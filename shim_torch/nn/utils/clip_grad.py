@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from native import _core
+from shim_torch.autograd.grad_mode import no_grad
 
 
 def _grads(parameters: Any) -> list[Any]:
@@ -40,7 +41,7 @@ def clip_grad_norm_(
     foreach: bool | None = None,
 ) -> Any:  # fmt: skip
     """Scales gradients in place so that their total norm is at most ``max_norm``; returns the norm before."""
-    with _core.no_grad():
+    with no_grad():
         grads = _grads(parameters)
         total = get_total_norm(grads, norm_type, error_if_nonfinite)
         factor = (max_norm / (total + 1e-6)).clamp(max=1.0)
@@ -54,6 +55,6 @@ clip_grad_norm = clip_grad_norm_
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
     """Limits every gradient element to [-clip_value, clip_value], in place."""
-    with _core.no_grad():
+    with no_grad():
         for g in _grads(parameters):
             g.clamp_(min=-float(clip_value), max=float(clip_value))
