@@ -28,6 +28,16 @@ INPLACE_FUNCTIONS = frozenset(
 _defined: dict[str, list[str]] = {}  # record key -> qualified names of its operators and variants
 
 
+# Python's symbols and the operators behind them; a reflected one swaps its operands.
+SYMBOLS = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "pow": "pow",
+    "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}  # fmt: skip
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
+
+
 def define_all() -> None:
     """Imports every family that is there and defines records that are not defined yet."""
     for family in FAMILIES:
@@ -80,6 +90,22 @@ def install(tensor_type: Any) -> None:
         for name in _names(record):
             if name not in own:
                 setattr(tensor_type, name, _core.method(f"{record.ns}::{name}"))
+    _install_symbols(tensor_type)
+
+
+def _install_symbols(tensor_type: Any) -> None:
+    def put(symbol: str, name: str, reflected: bool = False) -> None:
+        if _core.operator_overloads(f"aten::{name}"):
+            setattr(tensor_type, symbol, _core.symbol_method(symbol, f"aten::{name}", reflected))
+
+    for symbol, name in SYMBOLS.items():
+        put(f"__{symbol}__", name)
+        put(f"__r{symbol}__", name, reflected=True)
+        put(f"__i{symbol}__", f"{name}_")
+    for name in COMPARISONS:
+        put(f"__{name}__", name)
+    for symbol, name in UNARY.items():
+        put(f"__{symbol}__", name)
 
 
 define_all()

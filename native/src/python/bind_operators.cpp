@@ -14,6 +14,8 @@ struct Callable {
   Operator* single;                             // of an OpOverload: this overload only
   Form form;
   PyObject *name, *qualname, *module, *doc, *dict, *weakrefs;
+  PyObject* public_form;                        // of __add__: Tensor.add, which __torch_function__ sees
+  bool reflected;                               // __rsub__: the operands are swapped
 };
 
 PyTypeObject *FunctionType = nullptr, *MethodType = nullptr, *OpType = nullptr;
@@ -50,6 +52,38 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   return name_results(*op, call_operator(*op, b));
 }
 
+// x + y: as a call, but operands that fit no overload leave the word to the other side.
+PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  size_t n = size_t(PyVectorcall_NARGS(nargsf));
+  PyObject* swapped[2];
+  if (f->reflected && n == 2) {
+    swapped[0] = args[1];
+    swapped[1] = args[0];
+    args = swapped;
+  }
+  CallArgs c{args, n, kwnames};
+  if (torch_function_mode_active()) {
+    PyObject* r = call_torch_function(f->public_form, c, nullptr);
+    if (r || PyErr_Occurred()) return r;
+  }
+  binding_name = PyUnicode_AsUTF8(f->name);
+  Bound b;
+  Operator* op = nullptr;
+  for (Operator* o : *f->candidates) {
+    Failure failure;
+    Fit fit = bind_one(*o, Form::function, c, b, failure);
+    if (fit == Fit::error) return nullptr;
+    if (fit == Fit::yes) { op = o; break; }
+  }
+  if (!op) Py_RETURN_NOTIMPLEMENTED;
+  if (b.overloaded && torch_function_enabled()) {
+    PyObject* r = call_torch_function(f->public_form, c, &b);
+    if (r || PyErr_Occurred()) return r;
+  }
+  return call_operator(*op, b);
+}
+
 PyObject* make(PyTypeObject* type, const std::string& qualified, Form form, const char* module) {
   auto* f = reinterpret_cast<Callable*>(type->tp_alloc(type, 0));
   if (!f) return nullptr;
@@ -77,6 +111,7 @@ void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   if (f->weakrefs) PyObject_ClearWeakRefs(self);
   Py_XDECREF(f->name); Py_XDECREF(f->qualname); Py_XDECREF(f->module); Py_XDECREF(f->doc); Py_XDECREF(f->dict);
+  Py_XDECREF(f->public_form);
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -168,6 +203,22 @@ PyObject* py_method(PyObject*, PyObject* args) {
   return make(MethodType, qualified, Form::method, nullptr);
 }
 
+PyObject* py_symbol(PyObject*, PyObject* args) {                    // ("__add__", "aten::add", reflected=False)
+  const char *name, *qualified;
+  int reflected = 0;
+  if (!PyArg_ParseTuple(args, "ss|p", &name, &qualified, &reflected)) return nullptr;
+  PyObject* form = reflected ? make(FunctionType, qualified, Form::function, "torch") : make(MethodType, qualified, Form::method, nullptr);
+  PyObject* made = form ? make(MethodType, qualified, Form::method, nullptr) : nullptr;
+  if (!made) { Py_XDECREF(form); return nullptr; }
+  auto* f = reinterpret_cast<Callable*>(made);
+  f->vectorcall = call_symbol;
+  f->public_form = form;
+  f->reflected = reflected;
+  Py_SETREF(f->name, PyUnicode_InternFromString(name));
+  Py_SETREF(f->qualname, PyUnicode_FromFormat("TensorBase.%s", name));
+  return made;
+}
+
 PyObject* py_overloads(PyObject*, PyObject* args) {                 // (qualified) -> [overload, ...]
   const char* qualified;
   if (!PyArg_ParseTuple(args, "s", &qualified)) return nullptr;
@@ -214,6 +265,7 @@ PyMethodDef functions[] = {
     {"define", py_define, METH_VARARGS, "define(record, run=None): adds a record's operators; the qualified names they got."},
     {"function", py_function, METH_VARARGS, "function(\"aten::add\", module=\"torch\"): the callable torch.add."},
     {"method", py_method, METH_VARARGS, "method(\"aten::add\"): the descriptor Tensor.add."},
+    {"symbol_method", py_symbol, METH_VARARGS, "symbol_method(\"__add__\", \"aten::add\", reflected=False): the descriptor behind x + y."},
     {"operator_overloads", py_overloads, METH_VARARGS, "The overload names of an operator."},
     {"operator_names", py_names, METH_VARARGS, "The operators of a namespace."},
     {"operator_namespaces", py_namespaces, METH_NOARGS, "The namespaces that have operators."},

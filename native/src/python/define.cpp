@@ -128,8 +128,7 @@ Operator* add_out(Operator* f, bool numbers) {
   return add_operator(std::move(o));
 }
 
-void add_variants(Operator&& base, PyObject* record, const std::string& native, PyObject* names) {
-  const bool numbers = takes_numbers(base.schema.name);
+void add_variants(Operator&& base, PyObject* record, const std::string& native, bool numbers, PyObject* names) {
   if (!native.empty()) base.native = find_native(native, &base.native_data);
   finish(base, numbers);
   Operator* f = add_operator(std::move(base));
@@ -167,14 +166,15 @@ PyObject* define_record(PyObject* record, PyObject* run) {
   }
   Held native_name = attribute(record, "native");
   const std::string native = native_name == Py_None ? "" : text(native_name);
+  const bool numbers = takes_numbers(base.schema.name);
   Held names{PyList_New(0)};
   Held aliases = attribute(record, "aliases");
   for (Py_ssize_t i = 0; i < PyTuple_Size(aliases); ++i) {
     Operator alias = copy_base(base);
     alias.schema.name = text(PyTuple_GET_ITEM(aliases.o, i));
-    add_variants(std::move(alias), record, native, names);
+    add_variants(std::move(alias), record, native, numbers, names);
   }
-  add_variants(std::move(base), record, native, names);
+  add_variants(std::move(base), record, native, numbers, names);
   return Py_NewRef(names.o);
 }
 
