@@ -49,7 +49,8 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
     PyObject* r = call_torch_function(self, c, &b);
     if (r || PyErr_Occurred()) return r;
   }
-  return name_results(*op, call_operator(*op, b));
+  PyObject* result = call_operator(*op, b);
+  return f->form == Form::op ? result : name_results(*op, result);
 }
 
 // x + y: as a call, but operands that fit no overload leave the word to the other side.

@@ -57,7 +57,7 @@ void check_same_device(const Operator& op, PyObject* const* args, size_t n) {
 
 // torch.return_types.<name>, made when first needed.
 PyObject* name_results(Operator& op, PyObject* result) {
-  if (!result || !PyTuple_CheckExact(result) || op.schema.returns.size() < 2 || op.schema.returns[0].name.empty() || op.schema.ns != "aten")
+  if (!result || !PyTuple_CheckExact(result) || op.schema.returns.size() < 2 || op.schema.returns[0].name.empty())
     return result;
   size_t n = op.schema.returns.size();
   if (size_t(PyTuple_GET_SIZE(result)) != n) return result;

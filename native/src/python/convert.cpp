@@ -105,8 +105,10 @@ Fit to_tensor(PyObject* o, const Slot& s, Bound& b, PyObject** out) {
 Fit to_dtype_object(PyObject* o, PyObject** out) {
   if (is_dtype(o)) return take(o, out);
   auto* t = reinterpret_cast<PyTypeObject*>(o);
-  if (t == &PyFloat_Type || t == &PyLong_Type || t == &PyBool_Type || t == &PyComplex_Type)
-    return made(dtype_object(dtype_of(o)), out);
+  if (t == &PyFloat_Type) return made(dtype_object(DType::f64), out);
+  if (t == &PyLong_Type) return made(dtype_object(DType::i64), out);
+  if (t == &PyBool_Type) return made(dtype_object(DType::b8), out);
+  if (t == &PyComplex_Type) return made(dtype_object(DType::c128), out);
   return Fit::no;
 }
 
