@@ -29,3 +29,10 @@ def of_type(device_type: str) -> ModuleType:
 def namespace(device: Any) -> Any:
     """NumPy or CuPy, for a device or device type."""
     return of_type(device if isinstance(device, str) else device.type).xp()
+
+
+def cupy_special(name: str) -> Any:
+    """A function of ``cupyx.scipy.special`` (erf, erfc, erfinv, digamma; ``lgamma`` is its gammaln)."""
+    from cupyx.scipy import special
+
+    return getattr(special, {"lgamma": "gammaln"}.get(name, name))

@@ -1,0 +1,66 @@
+"""Special functions that NumPy lacks; CuPy has them in cupyx.scipy.special."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from shim_torch import backends
+
+
+def _digamma(x: float) -> float:
+    if x == 0:
+        return math.copysign(math.inf, -x)
+    if x < 0:
+        if x == math.floor(x):
+            return math.nan
+        return _digamma(1 - x) - math.pi / math.tan(math.pi * x)
+    shift = 0.0
+    while x < 10:
+        shift -= 1 / x
+        x += 1
+    inv = 1 / (x * x)
+    tail = inv * (1 / 12 - inv * (1 / 120 - inv * (1 / 252 - inv * (1 / 240 - inv * (1 / 132)))))
+    return shift + math.log(x) - 0.5 / x - tail
+
+
+def _erfinv(y: float) -> float:
+    if y != y or abs(y) > 1:
+        return math.nan
+    if abs(y) == 1:
+        return math.copysign(math.inf, y)
+    w = -math.log((1 - y) * (1 + y))
+    a = 0.147
+    t = 2 / (math.pi * a) - w / 2
+    x = math.copysign(math.sqrt(math.sqrt(t * t + w / a) - t), y)
+    for _ in range(3):  # Newton from Winitzki's approximation
+        x -= (math.erf(x) - y) / (2 / math.sqrt(math.pi) * math.exp(-x * x))
+    return x
+
+
+def _lgamma(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):
+        return math.inf
+
+
+_SCALAR = {"erf": math.erf, "erfc": math.erfc, "lgamma": _lgamma, "digamma": _digamma, "erfinv": _erfinv}
+
+
+@lru_cache(maxsize=None)
+def _numpy(name: str) -> Any:
+    f = np.frompyfunc(_SCALAR[name], 1, 1)
+
+    def apply(x: Any) -> Any:
+        return np.asarray(f(x)).astype(x.dtype)
+
+    return apply
+
+
+def special(xp: Any, name: str) -> Any:
+    """The function ``name`` (erf, erfc, erfinv, lgamma, digamma) over arrays of ``xp``."""
+    return _numpy(name) if xp is np else backends.cupy_special(name)

@@ -1,0 +1,528 @@
+"""Pointwise arithmetic, powers, logarithms, trigonometry, rounding and bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ._record import composite, op
+from ._rules import broadcast, fixed, int_to_float, promote, same, same_dtype
+from ._special import special
+
+Formula = Callable[..., Any]
+
+
+def _unary(name: str, body: Formula, grad: Formula | None, dtype: Any = int_to_float, **options: Any) -> None:
+    options.setdefault("inplace", True)
+    options.setdefault("out", True)
+    options.setdefault("native", name)
+    op(f"{name}(Tensor self) -> Tensor", shape=same, dtype=dtype, grad=None if grad is None else {"self": grad}, **options)(body)
+
+
+def _f(function: str) -> Formula:
+    def body(xp, self):
+        return getattr(xp, function)(self)
+
+    return body
+
+
+def _special(function: str) -> Formula:
+    def body(xp, self):
+        return special(xp, function)(self)
+
+    return body
+
+
+def _zeros(g):
+    return g.new_zeros(g.shape)
+
+
+_unary("exp", _f("exp"), lambda g, result: g * result.conj())
+_unary("exp2", _f("exp2"), lambda g, result: g * result.conj() * math.log(2))
+_unary("expm1", _f("expm1"), lambda g, result: g * (result.conj() + 1))
+_unary("log", _f("log"), lambda g, self: g / self.conj())
+_unary("log2", _f("log2"), lambda g, self: g / (self.conj() * math.log(2)))
+_unary("log10", _f("log10"), lambda g, self: g / (self.conj() * math.log(10)))
+_unary("log1p", _f("log1p"), lambda g, self: g / (self + 1).conj())
+_unary("sqrt", _f("sqrt"), lambda g, result: g / (2 * result.conj()))
+_unary("rsqrt", lambda xp, self: 1 / xp.sqrt(self), lambda g, result: -0.5 * g * result.pow(3).conj())
+_unary("reciprocal", lambda xp, self: 1 / self, lambda g, result: -g * (result * result).conj())
+_unary("sin", _f("sin"), lambda g, self: g * self.cos().conj())
+_unary("cos", _f("cos"), lambda g, self: g * -self.sin().conj())
+_unary("tan", _f("tan"), lambda g, result: g * (1 + result * result).conj())
+_unary("asin", _f("arcsin"), lambda g, self: g * (-self * self + 1).rsqrt().conj(), aliases=("arcsin",))
+_unary("acos", _f("arccos"), lambda g, self: g * -(-self * self + 1).rsqrt().conj(), aliases=("arccos",))
+_unary("atan", _f("arctan"), lambda g, self: g / (self * self + 1).conj(), aliases=("arctan",))
+_unary("sinh", _f("sinh"), lambda g, self: g * self.cosh().conj())
+_unary("cosh", _f("cosh"), lambda g, self: g * self.sinh().conj())
+_unary("tanh", _f("tanh"), lambda g, result: g * (1 - result * result).conj())
+_unary("asinh", _f("arcsinh"), lambda g, self: g * (self.pow(2) + 1).rsqrt().conj(), aliases=("arcsinh",))
+_unary("acosh", _f("arccosh"), lambda g, self: g * (self.pow(2) - 1).rsqrt().conj(), aliases=("arccosh",))
+_unary("atanh", _f("arctanh"), lambda g, self: g / (1 - self.pow(2)).conj(), aliases=("arctanh",))
+_unary("erf", _special("erf"), lambda g, self: 2 / math.sqrt(math.pi) * (-(self * self)).exp() * g)
+_unary("erfc", _special("erfc"), lambda g, self: -2 / math.sqrt(math.pi) * (-(self * self)).exp() * g)
+_unary("erfinv", _special("erfinv"), lambda g, result: 0.5 * math.sqrt(math.pi) * (result * result).exp() * g)
+_unary("lgamma", _special("lgamma"), lambda g, self: g * self.digamma())
+_unary("digamma", _special("digamma"), None)
+_unary("sinc", _f("sinc"), lambda g, self: g * _sinc_grad(self))
+_unary("deg2rad", _f("deg2rad"), lambda g: g * (math.pi / 180))
+_unary("rad2deg", _f("rad2deg"), lambda g: g * (180 / math.pi))
+
+
+def _sinc_grad(x):
+    y = x * math.pi
+    slope = (y * y.cos() - y.sin()) / (y * x)
+    return slope.masked_fill(x == 0, 0.0)
+
+
+@op("sigmoid(Tensor self) -> Tensor", shape=same, dtype=int_to_float, inplace=True, out=True, native="sigmoid",
+    grad={"self": lambda g, result: g * (result * (1 - result)).conj()})  # fmt: skip
+def sigmoid(xp, self):
+    e = xp.exp(-xp.abs(self)) if self.dtype.kind != "c" else None
+    if e is None:
+        return 1 / (1 + xp.exp(-self))
+    return xp.where(self >= 0, 1 / (1 + e), e / (1 + e))
+
+
+def _integers_unchanged(function: str) -> Formula:
+    def body(xp, self):
+        return self if self.dtype.kind in "iub" else getattr(xp, function)(self)
+
+    return body
+
+
+for _name, _np in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
+    _unary(_name, _integers_unchanged(_np), _zeros, same_dtype, aliases=("fix",) if _name == "trunc" else ())
+_unary("round", _integers_unchanged("rint"), _zeros, same_dtype)
+_unary("frac", lambda xp, self: self - xp.trunc(self), lambda g: g, same_dtype)
+_unary("neg", lambda xp, self: -self, lambda g: -g, same_dtype, aliases=("negative",))
+_unary("positive", lambda xp, self: +self, lambda g: g, same_dtype, inplace=False, out=False, native=None)
+_unary("square", lambda xp, self: self * self, lambda g, self: g * (2 * self).conj(), same_dtype)
+_unary("sgn", lambda xp, self: xp.sign(self), _zeros, same_dtype)
+_unary("sign", lambda xp, self: self if self.dtype.kind == "b" else xp.sign(self), _zeros, same_dtype)
+_unary("logical_not", _f("logical_not"), None, fixed("bool"))
+_unary("bitwise_not", lambda xp, self: ~self, None, same_dtype)
+_unary("signbit", _f("signbit"), None, fixed("bool"), inplace=False)
+for _name in ("isnan", "isfinite", "isinf"):
+    _unary(_name, _f(_name), None, fixed("bool"), inplace=False, out=False)
+_unary("isposinf", _f("isposinf"), None, fixed("bool"), inplace=False)
+_unary("isneginf", _f("isneginf"), None, fixed("bool"), inplace=False)
+_unary("isreal", _f("isreal"), None, fixed("bool"), inplace=False, out=False)
+
+
+@op("round.decimals(Tensor self, *, int decimals) -> Tensor", shape=same, dtype=same_dtype, inplace=True, out=True,
+    grad={"self": _zeros})  # fmt: skip
+def round_decimals(xp, self, decimals):
+    return xp.round(self, decimals)
+
+
+def _abs_dtype(self):
+    return self.dtype, self.dtype.to_real()
+
+
+@op("abs(Tensor self) -> Tensor", shape=same, dtype=_abs_dtype, inplace=True, out=True, native="abs",
+    grad={"self": lambda g, self: g * self.sgn()}, aliases=("absolute",))  # fmt: skip
+def abs_(xp, self):
+    return self if self.dtype.kind == "b" else xp.abs(self)
+
+
+@op("logit(Tensor self, float? eps=None) -> Tensor", shape=same, dtype=int_to_float, inplace=True, out=True,
+    grad={"self": lambda g, self, eps: _logit_grad(g, self, eps)})  # fmt: skip
+def logit(xp, self, eps):
+    x = self if eps is None else xp.clip(self, eps, 1 - eps)
+    return xp.log(x / (1 - x))
+
+
+def _logit_grad(g, x, eps):
+    slope = g / (x * (1 - x))
+    return slope if eps is None else slope.masked_fill((x < eps) | (x > 1 - eps), 0.0)
+
+
+@op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", shape=same,
+    dtype=same_dtype, inplace=True, out=True, grad={"self": lambda g, self: g * self.isfinite()})  # fmt: skip
+def nan_to_num(xp, self, nan, posinf, neginf):
+    if self.dtype.kind in "iub":
+        return self
+    return xp.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+
+
+# --- two operands -------------------------------------------------------------------------------------------------------
+
+
+def _binary(name: str, body: Formula, grad: dict[str, Formula] | None, dtype: Any = promote, **options: Any) -> None:
+    options.setdefault("inplace", True)
+    options.setdefault("out", True)
+    options.setdefault("native", name)
+    signature = options.pop("signature", f"{name}.Tensor(Tensor self, Tensor other) -> Tensor")
+    op(signature, shape=broadcast, dtype=dtype, grad=grad, **options)(body)
+
+
+def _no_bool_minus(*arguments):
+    from native import _core
+
+    dtypes = [a.dtype if isinstance(a, _core.TensorBase) else _core.bool if isinstance(a, bool) else None for a in arguments[:2]]
+    if dtypes == [_core.bool, _core.bool]:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+        )
+    if _core.bool in dtypes and any(isinstance(a, bool) for a in arguments[:2]):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead."
+        )
+    return promote(*arguments[:2])
+
+
+_no_bool_minus.takes_all = True
+
+
+def _first_two(*arguments):
+    return promote(*arguments[:2])
+
+
+_first_two.takes_all = True
+
+
+def _scaled(g, alpha):
+    return g if alpha == 1 else g * alpha
+
+
+@op("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", shape=broadcast, dtype=_first_two, inplace=True,
+    out=True, native="add", grad={"self": lambda g: g, "other": lambda g, alpha: _scaled(g, alpha)})  # fmt: skip
+def add(xp, self, other, alpha):
+    return xp.logical_or(self, other) if self.dtype.kind == "b" else self + (other if alpha == 1 else other * self.dtype.type(alpha))
+
+
+@op("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", shape=broadcast, dtype=_no_bool_minus,
+    inplace=True, out=True, native="sub", aliases=("subtract",),
+    grad={"self": lambda g: g, "other": lambda g, alpha: -_scaled(g, alpha)})  # fmt: skip
+def sub(xp, self, other, alpha):
+    return self - (other if alpha == 1 else other * self.dtype.type(alpha))
+
+
+@composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")
+def rsub(self, other, alpha):
+    import shim_torch
+
+    if not isinstance(other, shim_torch.Tensor):
+        return (-_scaled(self, alpha)) + other if self.dtype != shim_torch.bool else shim_torch.sub(shim_torch.scalar_tensor(other, device=self.device), self)
+    return shim_torch.sub(other, self, alpha=alpha)
+
+
+_binary("mul", lambda xp, self, other: self * other,
+        {"self": lambda g, other: g * _conj(other), "other": lambda g, self: g * _conj(self)}, aliases=("multiply",))  # fmt: skip
+
+
+def _conj(x):
+    return x.conj() if hasattr(x, "conj") and x.is_complex() else x
+
+
+@op("div.Tensor(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, inplace=True, out=True,
+    native="div", aliases=("divide", "true_divide"),
+    grad={"self": lambda g, other: g / _conj(other), "other": lambda g, self, other: -g * _conj(self / other / other)})  # fmt: skip
+def div(xp, self, other):
+    return self / other
+
+
+def _mode_dtype(self, other, rounding_mode):
+    if rounding_mode is None:
+        return int_to_float(self, other)
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+    return promote(self, other)
+
+
+def _div_mode_self(g, other, rounding_mode):
+    return g / other if rounding_mode is None else _zeros(g)
+
+
+def _div_mode_other(g, self, other, rounding_mode):
+    return -g * (self / other / other) if rounding_mode is None else _zeros(g)
+
+
+@op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", shape=broadcast, dtype=_mode_dtype,
+    inplace=True, out=True, native="div_mode", aliases=("divide",),
+    grad={"self": _div_mode_self, "other": _div_mode_other})  # fmt: skip
+def div_mode(xp, self, other, rounding_mode):
+    if rounding_mode is None:
+        return self / other
+    if self.dtype.kind in "iu":
+        _check_zero(xp, other)
+        return self // other if rounding_mode == "floor" else _truncated(xp, self, other)
+    return _floor_float(xp, self, other) if rounding_mode == "floor" else xp.trunc(self / other)
+
+
+def _check_zero(xp, other):
+    if bool((other == 0).any()):
+        raise RuntimeError("ZeroDivisionError")
+
+
+def _truncated(xp, a, b):
+    q = a // b
+    return q + ((q < 0) & (q * b != a)).astype(a.dtype)
+
+
+def _floor_float(xp, a, b):
+    """Floor of the exact quotient (via the remainder), as Python's // on floats."""
+    return xp.where(b == 0, a / b, xp.floor_divide(a, b))
+
+
+@op("floor_divide(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True,
+    native="floor_divide", grad={"self": lambda g: _zeros(g), "other": lambda g: _zeros(g)})  # fmt: skip
+def floor_divide(xp, self, other):
+    if self.dtype.kind in "iub":
+        _check_zero(xp, other)
+        return self // other
+    return _floor_float(xp, self, other)
+
+
+@op("remainder.Tensor(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True,
+    native="remainder",
+    grad={"self": lambda g: g, "other": lambda g, self, other: -g * _floor(self, other)})  # fmt: skip
+def remainder(xp, self, other):
+    if self.dtype.kind in "iu":
+        _check_zero(xp, other)
+    return xp.remainder(self, other)
+
+
+def _floor(a, b):
+    import shim_torch
+
+    return shim_torch.div(a, b, rounding_mode="floor")
+
+
+@op("fmod.Tensor(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True, native="fmod",
+    grad={"self": lambda g: g, "other": lambda g, self, other: -g * (self / other).trunc()})  # fmt: skip
+def fmod(xp, self, other):
+    if self.dtype.kind in "iu":
+        _check_zero(xp, other)
+    return xp.fmod(self, other)
+
+
+def _pow_self(g, self, exponent):
+    import shim_torch
+
+    if not isinstance(exponent, shim_torch.Tensor):
+        if exponent == 0:
+            return _zeros(g)
+        return g * _conj(exponent * self.pow(exponent - 1))
+    zero = exponent == 0
+    slope = g * _conj(exponent * self.pow(exponent - 1))
+    return shim_torch.where(zero, shim_torch.zeros_like(slope), slope)
+
+
+def _pow_exponent(g, self, exponent, result):
+    import shim_torch
+
+    if not isinstance(self, shim_torch.Tensor):
+        log = math.log(self) if self > 0 else (-math.inf if self == 0 else math.nan)
+        slope = g * result * log
+        return shim_torch.where(exponent >= 0, shim_torch.zeros_like(slope), slope) if self == 0 else slope
+    mask = (self == 0) & (exponent >= 0)
+    slope = g * _conj(result * self.log())
+    return shim_torch.where(mask, shim_torch.zeros_like(slope), slope)
+
+
+@op("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True,
+    native="pow", grad={"self": _pow_self, "exponent": _pow_exponent})  # fmt: skip
+def pow_(xp, self, exponent):
+    if self.dtype.kind in "iu":
+        if exponent.size == 1 and int(exponent.reshape(-1)[0]) < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        negative = exponent < 0
+        return xp.where(negative, xp.where(xp.abs(self) == 1, self ** xp.abs(exponent % 2), 0), self ** xp.where(negative, 0, exponent)).astype(self.dtype)
+    return xp.power(self, exponent)
+
+
+@op("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", shape=lambda exponent: exponent.shape, dtype=promote, out=True,
+    method=False, grad={"exponent": _pow_exponent})  # fmt: skip
+def pow_scalar(xp, self, exponent):
+    return xp.power(exponent.dtype.type(self), exponent)
+
+
+@composite("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor")
+def float_power(self, exponent):
+    import shim_torch
+
+    def wide(x):
+        return x.to(shim_torch.complex128 if x.is_complex() else shim_torch.float64) if isinstance(x, shim_torch.Tensor) else x
+
+    return shim_torch.pow(wide(self), wide(exponent))
+
+
+def _pick_grads(better: str) -> dict[str, Formula]:
+    def share(mine: str, theirs: str) -> Formula:
+        def formula(g, self, other):
+            import shim_torch
+
+            a, b = (self, other) if mine == "self" else (other, self)
+            wins = getattr(shim_torch, better)(a, b)
+            zero = shim_torch.zeros_like(g)
+            return shim_torch.where(wins, g, shim_torch.where(a == b, g / 2, zero))
+
+        return formula
+
+    return {"self": share("self", "other"), "other": share("other", "self")}
+
+
+for _name, _better in (("maximum", "gt"), ("minimum", "lt"), ("fmax", "gt"), ("fmin", "lt")):
+    op(f"{_name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=promote, out=True, native=_name,
+       grad=_pick_grads(_better))((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_name))  # fmt: skip
+
+_FLOATS2: dict[str, tuple[str, dict[str, Formula]]] = {
+    "atan2": ("arctan2", {"self": lambda g, self, other: g * other / (self * self + other * other),
+                          "other": lambda g, self, other: g * -self / (self * self + other * other)}),
+    "hypot": ("hypot", {"self": lambda g, self, result: g * (self / result), "other": lambda g, other, result: g * (other / result)}),
+    "logaddexp": ("logaddexp", {"self": lambda g, self, result: g * (self - result).exp(),
+                                "other": lambda g, other, result: g * (other - result).exp()}),
+    "logaddexp2": ("logaddexp2", {"self": lambda g, self, result: g * (self - result).exp2(),
+                                  "other": lambda g, other, result: g * (other - result).exp2()}),
+    "nextafter": ("nextafter", {}),
+}  # fmt: skip
+for _name, (_np, _grads) in _FLOATS2.items():
+    op(f"{_name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, out=True,
+       inplace=_name in ("atan2", "hypot", "nextafter"), grad=_grads, aliases=("arctan2",) if _name == "atan2" else ())(
+        (lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np))  # fmt: skip
+
+
+@op("copysign.Tensor(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, inplace=True, out=True,
+    grad={"self": lambda g, self, result: g * (result / self).masked_fill(self == 0, 0.0), "other": _zeros})  # fmt: skip
+def copysign(xp, self, other):
+    return xp.copysign(self, other)
+
+
+@op("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, inplace=True, out=True,
+    grad={"self": lambda g, self, other: g * other.log().masked_fill(self == 0, 0.0), "other": lambda g, self, other: g * self / other})  # fmt: skip
+def xlogy(xp, self, other):
+    return xp.where((self == 0) & ~xp.isnan(other), 0, self * xp.log(other))
+
+
+@op("gcd(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True)
+def gcd(xp, self, other):
+    return xp.gcd(self, other)
+
+
+@op("lcm(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True)
+def lcm(xp, self, other):
+    return xp.lcm(self, other)
+
+
+@op("heaviside(Tensor self, Tensor values) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True)
+def heaviside(xp, self, values):
+    return xp.where(self == 0, values, (self > 0).astype(self.dtype))
+
+
+@composite("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace=True, out=True)
+def ldexp(self, other):
+    import shim_torch
+
+    return self * shim_torch.pow(2.0, other)
+
+
+for _name, _np in (("bitwise_and", "bitwise_and"), ("bitwise_or", "bitwise_or"), ("bitwise_xor", "bitwise_xor"),
+                   ("bitwise_left_shift", "left_shift"), ("bitwise_right_shift", "right_shift")):  # fmt: skip
+    _binary(_name, (lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np), None)
+for _name in ("logical_and", "logical_or", "logical_xor"):
+    op(f"{_name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=lambda self, other: (promote(self, other), fixed("bool")()[1]),
+       inplace=True, out=True, native=_name)((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_name))  # fmt: skip
+
+
+# --- three operands -------------------------------------------------------------------------------------------------------
+
+
+def _tensors3(self, tensor1, tensor2):
+    return promote(self, tensor1, tensor2)
+
+
+@op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", shape=broadcast, dtype=_tensors3,
+    inplace=True, out=True,
+    grad={"self": lambda g: g, "tensor1": lambda g, tensor2, value: g * _conj(tensor2) * value,
+          "tensor2": lambda g, tensor1, value: g * _conj(tensor1) * value})  # fmt: skip
+def addcmul(xp, self, tensor1, tensor2, value):
+    return self + self.dtype.type(value) * tensor1 * tensor2
+
+
+@op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", shape=broadcast, dtype=_tensors3,
+    inplace=True, out=True,
+    grad={"self": lambda g: g, "tensor1": lambda g, tensor2, value: g * value / _conj(tensor2),
+          "tensor2": lambda g, tensor1, tensor2, value: -g * _conj(value * tensor1 / (tensor2 * tensor2))})  # fmt: skip
+def addcdiv(xp, self, tensor1, tensor2, value):
+    return self + self.dtype.type(value) * (tensor1 / tensor2)
+
+
+@op("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True,
+    grad={"self": lambda g, weight: g * (1 - weight), "end": lambda g, weight: g * weight,
+          "weight": lambda g, self, end: g * (end - self)})  # fmt: skip
+def lerp(xp, self, end, weight):
+    return xp.where(xp.abs(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
+
+
+@op("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", shape=broadcast, dtype=lambda self, end: promote(self, end),
+    inplace=True, out=True, grad={"self": lambda g, weight: g * (1 - weight), "end": lambda g, weight: g * weight})  # fmt: skip
+def lerp_scalar(xp, self, end, weight):
+    w = self.dtype.type(weight)
+    return self + w * (end - self) if abs(weight) < 0.5 else end - (end - self) * (1 - w)
+
+
+def _clamp_dtype(self, min, max):
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    return promote(*[a for a in (self, min, max) if a is not None])
+
+
+def _clamp_grad(g, self, min, max):
+    keep = None
+    if min is not None:
+        keep = self >= min
+    if max is not None:
+        keep = self <= max if keep is None else keep & (self <= max)
+    return g * keep
+
+
+def _bounded(xp, self, min, max):
+    if min is not None:
+        self = xp.maximum(self, self.dtype.type(min) if not hasattr(min, "shape") else min)
+    if max is not None:
+        self = xp.minimum(self, self.dtype.type(max) if not hasattr(max, "shape") else max)
+    return self
+
+
+@op("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", shape=same, dtype=_clamp_dtype, inplace=True,
+    out=True, native="clamp", aliases=("clip",), grad={"self": _clamp_grad})  # fmt: skip
+def clamp(xp, self, min, max):
+    return _bounded(xp, self, min, max)
+
+
+def _clamp_bound(g, self, bound, other, low):
+    hit = self < bound if low else self > bound
+    if other is not None:
+        hit = hit & ((bound < other) if low else (bound >= other) | (bound < other))
+    return g * hit
+
+
+@op("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", shape=broadcast, dtype=_clamp_dtype,
+    inplace=True, out=True, aliases=("clip",),
+    grad={"self": _clamp_grad, "min": lambda g, self, min, max: _clamp_bound(g, self, min, max, True),
+          "max": lambda g, self, max, min: _clamp_bound(g, self, max, min, False)})  # fmt: skip
+def clamp_tensor(xp, self, min, max):
+    return _bounded(xp, self, min, max)
+
+
+@op("clamp_min(Tensor self, Scalar min) -> Tensor", shape=same, dtype=lambda self, min: promote(self, min), inplace=True,
+    out=True, native="clamp_min", grad={"self": lambda g, self, min: g * (self >= min)})  # fmt: skip
+def clamp_min(xp, self, min):
+    return _bounded(xp, self, min, None)
+
+
+@op("clamp_max(Tensor self, Scalar max) -> Tensor", shape=same, dtype=lambda self, max: promote(self, max), inplace=True,
+    out=True, native="clamp_max", grad={"self": lambda g, self, max: g * (self <= max)})  # fmt: skip
+def clamp_max(xp, self, max):
+    return _bounded(xp, self, None, max)
+
+
+@op("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", shape=broadcast,
+    dtype=lambda self, other: promote(self, other), keep=("condition",), out=True, native="where", method=False,
+    grad={"self": lambda g, condition: g * condition, "other": lambda g, condition: g * ~condition})  # fmt: skip
+def where(xp, condition, self, other):
+    return xp.where(condition.astype(bool), self, other)
