@@ -121,3 +121,23 @@ def wrap(array: Any, dtype: Any, inputs: Any = (), keep_strides: bool = False) -
         array = cupy.array(array, order="C", copy=True)
     tensor = _core.from_dlpack(array)
     return tensor.view(_core.bfloat16) if dtype is _core.bfloat16 else tensor
+
+
+def copy(to: Any, source: Any) -> None:
+    """``to[...] = source`` where one of the two is on CUDA: broadcasts, casts and crosses devices."""
+    if to.device.type == "cpu":
+        bits = cupy.asnumpy(_raw(source))
+        values = bits.view(host.dtype_of(source.dtype)) if source.dtype in _BITS else bits
+        target = _core.to_numpy(to)
+        target[...] = values.astype(target.dtype, copy=False)
+        return
+    if source.device.type == "cpu":
+        # Cast on the host, where every dtype has one; the bits travel.
+        values = np.ascontiguousarray(_core.to_numpy(source).astype(host.dtype_of(to.dtype), copy=False))
+        array = cupy.asarray(values.view(np.uint16) if to.dtype in _BITS else values)
+    elif to.dtype in _BITS and source.dtype not in _BITS:
+        array = _narrow()(asarray(source, _core.float32))
+    else:
+        array = asarray(source, to.dtype)
+    with cupy.cuda.Device(to.device.index or 0):
+        _raw(to)[...] = array

@@ -1,7 +1,7 @@
 """Named shape and dtype rules of operator records.
 
 A dtype rule returns the result dtype, or ``(compute dtype, result dtype)``; a shape rule returns the sizes (a list of
-them for several results). Rules marked ``takes_all`` get every bound argument.
+them for several results). Rules marked ``takes_all`` get every operand: the tensors, and numbers in their places.
 """
 
 from __future__ import annotations

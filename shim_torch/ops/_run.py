@@ -43,9 +43,10 @@ class Plan:
         split = (code.co_argcount - 1) if code is not None else _positional(record.body) - 1
         self.positions = tuple(index[n] for n in names[:split])
         self.keywords = tuple((n, index[n]) for n in names[split:])
-        self.shape = _rule(record.shape, index)
-        self.dtype = _rule(record.dtype, index)
         self.tensor_place = tuple(a[8].startswith("Tensor") for a in data[4])
+        places = tuple(i for i, is_tensor in enumerate(self.tensor_place) if is_tensor)
+        self.shape = _rule(record.shape, index, places)
+        self.dtype = _rule(record.dtype, index, places)
         self.keep = tuple(n in record.keep for n in record.arguments)
         self.results = tuple(r[8].split("(")[0] if r[8].startswith("Tensor") else r[8] for r in data[5])
         if len(data[5]) == 1 and data[5][0][8].endswith("[]"):
@@ -59,17 +60,30 @@ def _positional(function: Callable[..., Any]) -> int:
     return sum(k is not inspect.Parameter.KEYWORD_ONLY for k in kinds)
 
 
-def _rule(rule: Callable[..., Any] | None, index: dict[str, int]) -> Callable[[tuple[Any, ...]], Any] | None:
-    """A rule as a function of the bound arguments."""
+def _rule(
+    rule: Callable[..., Any] | None, index: dict[str, int], places: tuple[int, ...]
+) -> Callable[[tuple[Any, ...]], Any] | None:
+    """A rule as a function of the bound arguments; one that takes all gets what stands in tensor places."""
     if rule is None:
         return None
     if getattr(rule, "takes_all", False):
-        return lambda bound: rule(*bound)
+        return lambda bound: rule(*_operands(bound, places))
     at = tuple(index[n] for n in parameters(rule))
     if len(at) == 1:
         (only,) = at
         return lambda bound: rule(bound[only])
     return lambda bound: rule(*[bound[i] for i in at])
+
+
+def _operands(bound: tuple[Any, ...], places: tuple[int, ...]) -> list[Any]:
+    found: list[Any] = []
+    for i in places:
+        value = bound[i]
+        if type(value) is list:
+            found += [v for v in value if v is not None]
+        elif value is not None:
+            found.append(value)
+    return found
 
 
 def make_run(record: Record) -> Callable[..., Any]:

@@ -69,6 +69,10 @@ if "tst::tanh" not in RECORDS:
     def inferred(xp, self):
         return xp.concatenate([self, self])
 
+    @op("tst::fill_(Tensor(a!) self, Scalar value) -> Tensor(a!)", shape=same, dtype=same_dtype)
+    def fill_(xp, self, value):
+        return xp.full_like(self, value)
+
     @composite("tst::seen(Tensor self, int[2] pad=0, float p=0.5, bool flag=False, ScalarType? dtype=None) -> Any[]")
     def seen(self, pad, p, flag, dtype):
         return [pad, p, flag, dtype]

@@ -154,6 +154,10 @@ class TestVariants:
         if before is not None:
             assert x._version == before + 1
 
+    def test_a_record_that_writes_self(self, x):
+        assert f.fill_(x, 7) is x
+        assert values(x) == [[7, 7, 7], [7, 7, 7]]
+
     def test_inplace_shape_and_dtype(self, x):
         with pytest.raises(RuntimeError, match=re.escape("output with shape [3] doesn't match the broadcast shape [2, 3]")):
             method("add_")(f.sum(x, 0), x)

@@ -132,6 +132,10 @@ void add_variants(Operator&& base, PyObject* record, const std::string& native, 
   if (!native.empty()) base.native = find_native(native, &base.native_data);
   finish(base, numbers);
   Operator* f = add_operator(std::move(base));
+  if (f->kind == Operator::Kernel && !f->schema.args.empty() && f->schema.args[0].alias && f->schema.args[0].alias->write) {
+    f->inplace = true;                          // fill_, zero_: the body gives the new value of self
+    f->functional = f;
+  }
   auto report = [&](Operator* op) {
     Held name{PyUnicode_FromString(op->schema.qualified().c_str())};
     if (!name.o || PyList_Append(names, name) < 0) throw PythonError();
