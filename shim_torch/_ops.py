@@ -41,7 +41,17 @@ class Argument:
     """One argument or return of a schema."""
 
     def __init__(self, data: tuple[Any, ...]) -> None:
-        self.name, kind, self.default_value, self._defaulted, self.kwarg_only, self.is_out, alias, self.N, self._text = data
+        (
+            self.name,
+            kind,
+            self.default_value,
+            self._defaulted,
+            self.kwarg_only,
+            self.is_out,
+            alias,
+            self.N,
+            self._text,
+        ) = data
         self.type = self.real_type = _Type(kind)
         self.alias_info = AliasInfo(*alias) if alias is not None else None
 
@@ -62,7 +72,17 @@ class FunctionSchema:
     """A parsed schema; ``str`` gives its normal form."""
 
     def __init__(self, data: tuple[Any, ...]) -> None:
-        namespace, name, self.overload_name, self._text, arguments, returns, self.is_mutable, self.is_vararg, self.is_varret = data
+        (
+            namespace,
+            name,
+            self.overload_name,
+            self._text,
+            arguments,
+            returns,
+            self.is_mutable,
+            self.is_vararg,
+            self.is_varret,
+        ) = data
         self.name = f"{namespace}::{name}"
         self.arguments = [Argument(a) for a in arguments]
         self.returns = [Argument(r) for r in returns]

@@ -60,9 +60,12 @@ class Library:
             raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
         if kind == "DEF" and (ns == "aten" or ns in _defined_namespaces):
             raise RuntimeError(
-                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your definitions in a "
-                "single TORCH_LIBRARY block.  If you were trying to specify implementations, consider using TORCH_LIBRARY_IMPL "
-                "(which can be duplicated).  If you really intended to define operators for a single namespace in a distributed "
+                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all "
+                "of your definitions in a "
+                "single TORCH_LIBRARY block.  If you were trying to specify implementations, consider "
+                "using TORCH_LIBRARY_IMPL "
+                "(which can be duplicated).  If you really intended to define operators for a single "
+                "namespace in a distributed "
                 "way, you can use TORCH_LIBRARY_FRAGMENT to explicitly indicate this."
             )
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
@@ -88,13 +91,21 @@ class Library:
         return f"{name}.{overload}" if overload else str(name)
 
     def impl(
-        self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False, allow_override: bool = False
+        self,
+        op_name: Any,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = False,
     ) -> None:
         """Registers ``fn`` as the operator's kernel for a dispatch key ("CPU", "CUDA", "Meta", "Autograd", ...)."""
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         if with_keyset:
-            raise NotImplementedError("torch.library.Library.impl(with_keyset=True): kernels here get no dispatch key set")
+            raise NotImplementedError(
+                "torch.library.Library.impl(with_keyset=True): kernels here get no dispatch key set"
+            )
         if fn is fallthrough_kernel:
             return
         name = op_name if isinstance(op_name, str) else qualified_name(op_name)
@@ -104,12 +115,16 @@ class Library:
         old = _core.implement(qualified, overload, key, fn)
         self._impls.append((qualified, overload, key, old))
 
-    def _register_fake(self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = False) -> None:
+    def _register_fake(
+        self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = False
+    ) -> None:
         self.impl(op_name, fn, "Meta", allow_override=True)
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Kernels for all operators at once."""
-        raise NotImplementedError("torch.library.Library.fallback: kernels for every operator at once are not supported by shim-torch")
+        raise NotImplementedError(
+            "torch.library.Library.fallback: kernels for every operator at once are not supported by shim-torch"
+        )
 
     def _destroy(self) -> None:
         for qualified, overload, key, old in reversed(self._impls):
@@ -141,12 +156,17 @@ def define(qualname: str, schema: Any = None, *, lib: Library | None = None, tag
     if not name:
         raise ValueError(f"Expected qualname to be of the form 'namespace::name', got {qualname!r}")
     if isinstance(schema, str) and not re.fullmatch(r"\s*\(.*\)\s*->\s*.*", schema, re.DOTALL):
-        raise ValueError(f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "{schema}"')
+        raise ValueError(
+            'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but '
+            f'got "{schema}"'
+        )
     _library(ns, lib).define(name + schema, alias_analysis="", tags=tags)
     return None
 
 
-def impl(qualname: str, types: str | Sequence[str], func: Callable[..., Any] | None = None, *, lib: Library | None = None) -> Any:
+def impl(
+    qualname: str, types: str | Sequence[str], func: Callable[..., Any] | None = None, *, lib: Library | None = None
+) -> Any:
     """Registers an implementation for device types ("cpu", "cuda", "default") or dispatch keys."""
 
     def register(function: Callable[..., Any]) -> None:
@@ -161,7 +181,12 @@ def impl(qualname: str, types: str | Sequence[str], func: Callable[..., Any] | N
 
 
 def register_kernel(
-    op: Any, device_types: str | Sequence[str] | None, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+    op: Any,
+    device_types: str | Sequence[str] | None,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
 ) -> Any:
     """Registers an implementation of an operator for device types (None: all)."""
     definition = lookup(op)
@@ -172,7 +197,13 @@ def register_kernel(
 
 
 def register_fake(
-    op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1, allow_override: bool = False
+    op: Any,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+    _stacklevel: int = 1,
+    allow_override: bool = False,
 ) -> Any:
     """Registers the function that answers for meta tensors."""
     definition = lookup(op)
@@ -191,7 +222,12 @@ impl_abstract = register_fake
 
 
 def register_autograd(
-    op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None, lib: Library | None = None
+    op: Any,
+    backward: Callable[..., Any],
+    /,
+    *,
+    setup_context: Callable[..., Any] | None = None,
+    lib: Library | None = None,
 ) -> None:
     """Registers the gradient of an operator: ``backward(ctx, *grads)``, ``setup_context(ctx, inputs, output)``."""
     definition = lookup(op)
@@ -205,7 +241,8 @@ def register_autograd(
     overload_object = getattr(getattr(getattr(_ops.ops, ns), base), overload or "default")
     if overload_object._schema.is_mutable:
         raise RuntimeError(
-            f"Cannot register autograd formula for non-functional operator {overload_object} with schema {overload_object._schema}. "
+            f"Cannot register autograd formula for non-functional operator {overload_object} with schema "
+            f"{overload_object._schema}. "
             "Please create a functional operator and register an autograd formula for that."
         )
     formula = _Formula(ns, base, overload_object, backward, setup_context)
@@ -215,7 +252,9 @@ def register_autograd(
 class _Formula:
     """What the Autograd kernel needs of an operator that was not made by custom_op."""
 
-    def __init__(self, ns: str, name: str, op: Any, backward: Callable[..., Any], setup_context: Callable[..., Any] | None) -> None:
+    def __init__(
+        self, ns: str, name: str, op: Any, backward: Callable[..., Any], setup_context: Callable[..., Any] | None
+    ) -> None:
         self._namespace, self._name, self._opoverload = ns, name, op
         self._backward_fn, self._setup_context_fn = backward, setup_context
 
@@ -230,9 +269,13 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     return (lambda f: f) if func is None else func
 
 
-def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Library | None = None) -> Any:
+def register_torch_dispatch(
+    op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Library | None = None
+) -> Any:
     """Rules for ``__torch_dispatch__`` classes."""
-    raise NotImplementedError("torch.library.register_torch_dispatch: __torch_dispatch__ is not supported by shim-torch")
+    raise NotImplementedError(
+        "torch.library.register_torch_dispatch: __torch_dispatch__ is not supported by shim-torch"
+    )
 
 
 def triton_op(
@@ -277,7 +320,7 @@ def opcheck(
     atol: float | None = None,
     rtol: float | None = None,
 ) -> dict[str, str]:
-    """Checks that an operator keeps to its schema (``test_schema``) and that its fake kernel agrees (``test_faketensor``)."""
+    """Checks that an operator keeps to its schema and that its fake kernel agrees with the real one."""
     from ._library.opcheck import CHECKS
 
     wanted = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
@@ -293,6 +336,8 @@ def opcheck(
             results[name] = "SUCCESS"
         except Exception as error:
             if raise_exception:
-                raise RuntimeError(f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)") from error
+                raise RuntimeError(
+                    f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)"
+                ) from error
             results[name] = f"FAILURE: {error}"
     return results

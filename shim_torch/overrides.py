@@ -51,7 +51,9 @@ class DisableTorchFunction(_Disable):
     _everything = True
 
 
-def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
     """Calls the first ``__torch_function__`` among ``relevant_args`` that answers; TypeError if none does."""
     return _core._handle_torch_function(public_api, tuple(relevant_args), *args, **kwargs)
 
@@ -113,7 +115,9 @@ class TorchFunctionMode:
         _core._push_on_torch_function_stack(self)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         _core._pop_torch_function_stack()
 
     @classmethod

@@ -85,7 +85,9 @@ def make_autograd_kernel(definition: Any) -> Callable[..., Any]:
                 result = definition._backward_fn(ctx, list(grads)) if listed else definition._backward_fn(ctx, *grads)
                 return _spread_gradients(result, shape)
 
-        Generated.__name__ = Generated.__qualname__ = f"GeneratedBackwardFor_{definition._namespace}_{definition._name}_default"
+        Generated.__name__ = Generated.__qualname__ = (
+            f"GeneratedBackwardFor_{definition._namespace}_{definition._name}_default"
+        )
         result = Generated.apply(*flat)
         return list(result) if listed else result
 

@@ -1,4 +1,4 @@
-"""Custom operators: a Python function made an operator with a schema, kernels by device, a fake kernel and a gradient."""
+"""Custom operators: Python functions with a schema, kernels by device, a fake kernel and a gradient."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def as_types(device_types: str | Sequence[str] | None) -> tuple[str | None, ...]
 class CustomOpDef:
     """A custom operator, as :func:`custom_op` gives it: callable, and open to further registrations."""
 
-    def __init__(self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Sequence[Any] | None = None) -> None:
+    def __init__(
+        self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Sequence[Any] | None = None
+    ) -> None:
         from ..library import Library
 
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
@@ -78,11 +80,14 @@ class CustomOpDef:
         self._abstract_fn = fn
         return fn
 
-    def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None) -> None:
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    ) -> None:
         """Registers the gradient: ``backward(ctx, *grads)`` and ``setup_context(ctx, inputs, output)``."""
         if self._opoverload._schema.is_mutable:
             raise RuntimeError(
-                f"Cannot register autograd formula for non-functional operator {self!r} with schema {self._opoverload._schema}. "
+                f"Cannot register autograd formula for non-functional operator {self!r} with schema "
+                f"{self._opoverload._schema}. "
                 "Please create a functional operator and register an autograd formula for that."
             )
         self._backward_fn, self._setup_context_fn = backward, setup_context
@@ -98,7 +103,8 @@ class CustomOpDef:
             if not self._opoverload._schema.returns:
                 return None  # writes its arguments; meta tensors have nothing to write
             raise RuntimeError(
-                f"There was no fake impl registered for {self}. This is necessary for torch.compile/export/fx tracing to work. "
+                f"There was no fake impl registered for {self}. This is necessary for "
+                "torch.compile/export/fx tracing to work. "
                 f"Please use `{self._init_fn.__name__}.register_fake` to add an fake impl."
             )
         return self._abstract_fn(*args, **kwargs)
@@ -139,10 +145,14 @@ def _checked(definition: CustomOpDef, device_type: str | None) -> Callable[..., 
             pointer = t.untyped_storage()._cdata
             if pointer in pointers:
                 raise RuntimeError(
-                    f"{definition._name} (with implementation in {chosen.__module__}): The output of this custom operator ({i + 1}) "
-                    "must not also be an input to this custom operator and (2) may not alias any inputs to this custom operator or "
-                    "other returns. The most common way to trigger this error is if we have y = custom_op(x) and y and x are the same "
-                    "Tensor. Please instead return a clone of the offending output tensor(s) (e.g. return x.clone()) or refactor the "
+                    f"{definition._name} (with implementation in {chosen.__module__}): The output of this "
+                    f"custom operator ({i + 1}) "
+                    "must not also be an input to this custom operator and (2) may not alias any inputs "
+                    "to this custom operator or "
+                    "other returns. The most common way to trigger this error is if we have y = "
+                    "custom_op(x) and y and x are the same "
+                    "Tensor. Please instead return a clone of the offending output tensor(s) (e.g. return "
+                    "x.clone()) or refactor the "
                     "custom operator to not return y."
                 )
             pointers.add(pointer)

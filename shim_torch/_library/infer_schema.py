@@ -23,7 +23,9 @@ _LISTS = (list, abc.Sequence)
 _NUMBER = {int, float, bool}
 
 
-def infer_schema(prototype: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None) -> str:
+def infer_schema(
+    prototype: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None
+) -> str:
     """The schema text of ``prototype``; ValueError naming the parameter where an annotation is missing or unsupported.
 
     ``mutates_args`` names the tensor parameters it writes to, or is ``"unknown"``: then all of them.
@@ -51,7 +53,9 @@ def infer_schema(prototype: Callable[..., Any], /, *, mutates_args: str | Iterab
         kind = str(kind)
         if (names == "unknown" and kind.startswith("Tensor")) or (names != "unknown" and name in names):
             if not kind.startswith("Tensor"):
-                refuse(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated.")
+                refuse(
+                    f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated."
+                )
             kind = f"Tensor(a{i}!){kind[len('Tensor') :]}"
         default = ""
         if p.default is not p.empty:
@@ -64,7 +68,8 @@ def infer_schema(prototype: Callable[..., Any], /, *, mutates_args: str | Iterab
         parts.append(f"{kind} {name}{default}")
     if names != "unknown" and (unknown := set(names) - set(signature.parameters)):
         refuse(
-            f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should contain the names "
+            f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should "
+            "contain the names "
             "of all args that the custom op mutates, or just the string 'unknown' if you don't know."
         )
     if signature.return_annotation is signature.empty:

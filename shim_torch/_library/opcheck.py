@@ -45,7 +45,9 @@ def test_faketensor(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
     real, fake = _flat(op(*real_args, **kwargs)), _flat(op(*meta, **meta_kwargs))
     for r, f in zip(real, fake, strict=True):
         if isinstance(r, _core.TensorBase) and (tuple(r.shape) != tuple(f.shape) or r.dtype is not f.dtype):
-            raise RuntimeError(f"fake result {tuple(f.shape)} {f.dtype} differs from the real {tuple(r.shape)} {r.dtype}")
+            raise RuntimeError(
+                f"fake result {tuple(f.shape)} {f.dtype} differs from the real {tuple(r.shape)} {r.dtype}"
+            )
 
 
 CHECKS: dict[str, Callable[..., None]] = {"test_schema": test_schema, "test_faketensor": test_faketensor}

@@ -62,7 +62,9 @@ def torch_dtype(dtype: Any) -> Any:
 
 @lru_cache(None)
 def _widen() -> Any:
-    return cupy.ElementwiseKernel("uint16 x", "float32 y", "y = __uint_as_float((unsigned int)x << 16)", "bf16_to_float")
+    return cupy.ElementwiseKernel(
+        "uint16 x", "float32 y", "y = __uint_as_float((unsigned int)x << 16)", "bf16_to_float"
+    )
 
 
 @lru_cache(None)

@@ -31,7 +31,19 @@ _KINDS = {"b": "b", "i": "i", "u": "i", "f": "f", "c": "c", "V": "f"}
 class Plan:
     """What running a record needs and can be known before the first call."""
 
-    __slots__ = ("record", "body", "positions", "keywords", "shape", "dtype", "tensor_place", "keep", "results", "pointwise", "device_at")
+    __slots__ = (
+        "record",
+        "body",
+        "positions",
+        "keywords",
+        "shape",
+        "dtype",
+        "tensor_place",
+        "keep",
+        "results",
+        "pointwise",
+        "device_at",
+    )
 
     def __init__(self, record: Record) -> None:
         data = _core.parse_schema_data(record.schema)
@@ -175,12 +187,17 @@ def _narrow(tensors: list[Any]) -> Any:
     return None
 
 
-def _results(plan: Plan, value: Any, shape: Any, dtype: Any, tensors: list[Any], inputs: list[Any], backend: Any) -> Any:
+def _results(
+    plan: Plan, value: Any, shape: Any, dtype: Any, tensors: list[Any], inputs: list[Any], backend: Any
+) -> Any:
     kinds = plan.results
     if not kinds or value is None:
         return None
     if kinds == ("list",):
-        return [_one(plan, v, None if shape is None else shape[i], _pick(dtype, i), tensors, inputs, backend) for i, v in enumerate(value)]
+        return [
+            _one(plan, v, None if shape is None else shape[i], _pick(dtype, i), tensors, inputs, backend)
+            for i, v in enumerate(value)
+        ]
     if len(kinds) == 1:
         if kinds[0] != "Tensor":
             return value.item() if hasattr(value, "item") else value

@@ -31,6 +31,17 @@ if "tst::tanh" not in RECORDS:
     def add(xp, self, other, alpha):
         return self + alpha * other
 
+    @op(
+        "tst::mul.Tensor(Tensor self, Tensor other) -> Tensor",
+        shape=broadcast,
+        dtype=promoted,
+        inplace=True,
+        out=True,
+        grad={"self": lambda g, other: f.mul(g, other), "other": lambda g, self: f.mul(g, self)},
+    )
+    def mul(xp, self, other):
+        return self * other
+
     @op("tst::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape=lambda self: (), dtype=same_dtype)
     def sum_all(xp, self):
         return xp.sum(self)

@@ -10,7 +10,7 @@ import pytest
 from table import f, method, tensor, values
 
 from native import _core
-from shim_torch import overrides
+from shim_torch import autograd, overrides
 from shim_torch._ops import ops
 
 
@@ -88,13 +88,15 @@ class TestBinding:
         (lambda x: f.seen(x, flag=1), "seen(): argument 'flag' must be bool, not int"),
         (
             lambda x: method("reshape")(x, (1, "a")),
-            "reshape(): argument 'shape' failed to unpack the object at pos 2 with error \"type must be tuple of ints,but got str\"",
+            "reshape(): argument 'shape' failed to unpack the object at pos 2 with error \"type must be "
+            'tuple of ints,but got str"',
         ),
         (
             lambda x: f.sum(x, dim="a"),
             "sum() received an invalid combination of arguments - got (Tensor, dim=str), but expected one of:\n"
             " * (Tensor input, *, torch.dtype dtype = None)\n"
-            " * (Tensor input, tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)\n",
+            " * (Tensor input, tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None, "
+            "Tensor out = None)\n",
         ),
         (lambda x: f.max(x, 1, out=(x,)), "expected tuple of 2 elements but got 1"),
     ],
@@ -159,7 +161,9 @@ class TestVariants:
         assert values(x) == [[7, 7, 7], [7, 7, 7]]
 
     def test_inplace_shape_and_dtype(self, x):
-        with pytest.raises(RuntimeError, match=re.escape("output with shape [3] doesn't match the broadcast shape [2, 3]")):
+        with pytest.raises(
+            RuntimeError, match=re.escape("output with shape [3] doesn't match the broadcast shape [2, 3]")
+        ):
             method("add_")(f.sum(x, 0), x)
 
     def test_out(self, x):
@@ -172,7 +176,12 @@ class TestVariants:
         empty, wrong = f.zeros(0), f.zeros(3)
         f.add(x, x, out=empty)
         assert empty.shape == (2, 3)
-        with pytest.warns(UserWarning, match=re.escape("was resized since it had shape [3], which does not match the required output shape [2, 3]")):
+        with pytest.warns(
+            UserWarning,
+            match=re.escape(
+                "was resized since it had shape [3], which does not match the required output shape [2, 3]"
+            ),
+        ):
             f.add(x, x, out=wrong)
         assert values(wrong) == [[2, 4, 6], [8, 10, 12]]
 
@@ -190,6 +199,32 @@ class TestVariants:
         assert str(ops.tst.plus.Tensor._schema).startswith("tst::plus.Tensor(")
 
 
+class TestHistory:
+    def leaves(self):
+        return tensor([1, 2, 3]).requires_grad_(), tensor([2, 3, 4]).requires_grad_()
+
+    def test_inplace_saves_the_value_before_the_write(self):
+        x, w = self.leaves()
+        y = f.mul(x, 2)
+        method("mul_")(y, w)
+        grads = autograd.grad([y], [x, w], [tensor([1, 1, 1])])
+        assert [values(g) for g in grads] == [[4, 6, 8], [2, 4, 6]]
+
+    def test_inplace_on_a_leaf(self):
+        x, w = self.leaves()
+        with pytest.raises(
+            RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"
+        ):
+            method("mul_")(x, w)
+
+    def test_out_with_gradients(self):
+        x, w = self.leaves()
+        with pytest.raises(
+            RuntimeError, match=re.escape("mul(): functions with out=... arguments don't support automatic diff")
+        ):
+            f.mul(x, w, out=tensor([0, 0, 0]))
+
+
 class TestOps:
     def test_packets_and_overloads(self, x):
         packet = ops.tst.add
@@ -198,7 +233,10 @@ class TestOps:
         assert packet.Tensor.__name__ == "add.Tensor" and packet.Tensor.namespace == "tst"
         assert repr(packet.Tensor) == "<OpOverload(op='tst.add', overload='Tensor')>"
         assert str(packet.Tensor._schema) == "tst::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
-        assert str(packet.out._schema) == "tst::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"
+        assert (
+            str(packet.out._schema)
+            == "tst::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"
+        )
         assert values(packet.Tensor(x, 1)) == values(packet(x, 1)) == [[2, 3, 4], [5, 6, 7]]
         assert ops.tst.tanh.default is ops.tst.tanh.default
         assert pickle.loads(pickle.dumps(packet.Tensor)) is packet.Tensor
@@ -211,10 +249,13 @@ class TestOps:
 
     def test_errors(self, x):
         with pytest.raises(AttributeError, match="'_OpNamespace' 'tst' object has no attribute 'nothing'"):
-            ops.tst.nothing  # noqa: B018
+            ops.tst.nothing
         with pytest.raises(AttributeError, match="The underlying op of 'tst.add' has no overload name 'nothing'"):
-            ops.tst.add.nothing  # noqa: B018
-        with pytest.raises(RuntimeError, match=re.escape("tst::add() is missing value for argument 'other'. Declaration: tst::add.Tensor(")):
+            ops.tst.add.nothing
+        with pytest.raises(
+            RuntimeError,
+            match=re.escape("tst::add() is missing value for argument 'other'. Declaration: tst::add.Tensor("),
+        ):
             ops.tst.add.Tensor(x)
         with pytest.raises(NotImplementedError, match="torch.ops.load_library"):
             ops.load_library("libnothing.so")

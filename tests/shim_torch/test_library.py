@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Optional, Union
 
 import pytest
 from table import f, tensor, values
 
 from native import _core
-from shim_torch import library
+from shim_torch import autograd, library
 from shim_torch._ops import ops
 
 Tensor = _core.Tensor
@@ -19,8 +18,9 @@ dtype, device = _core.dtype, _core.device
 class TestInferSchema:
     def test_types(self):
         def fn(
-            x: Tensor, y: Optional[Tensor], n: int, z: list[Tensor], zz: Sequence[Optional[Tensor]], s: float = 1.5, b: bool = False,
-            *, name: str = "q", d: dtype = _core.float32, dev: Optional[device] = None, sc: Union[int, float, bool] = 3,
+            x: Tensor, y: Tensor | None, n: int, z: list[Tensor], zz: Sequence[Tensor | None],
+            s: float = 1.5, b: bool = False,
+            *, name: str = "q", d: dtype = _core.float32, dev: device | None = None, sc: int | float | bool = 3,
             u: int | None = None,
         ) -> tuple[Tensor, int]: ...  # fmt: skip
 
@@ -30,7 +30,7 @@ class TestInferSchema:
         )
 
     def test_unknown_mutation(self):
-        def fn(x: Tensor, y: Tensor | None = None, l: list[int] = None) -> None: ...  # noqa: E741, RUF013
+        def fn(x: Tensor, y: Tensor | None = None, l: list[int] = None) -> None: ...
 
         assert library.infer_schema(fn, mutates_args="unknown", op_name="a::b") == (
             "a::b(Tensor(a0!) x, Tensor(a1!)? y=None, SymInt[] l=None) -> ()"
@@ -101,7 +101,9 @@ class TestCustomOp:
         def where_am_i(x: Tensor) -> int:
             return 1
 
-        with pytest.raises(NotImplementedError, match="Could not run 'tst_lib::where_am_i' with arguments from the 'CPU' backend"):
+        with pytest.raises(
+            NotImplementedError, match="Could not run 'tst_lib::where_am_i' with arguments from the 'CPU' backend"
+        ):
             where_am_i(tensor([1]))
 
         @where_am_i.register_kernel("cpu")
@@ -109,6 +111,36 @@ class TestCustomOp:
             return 2
 
         assert where_am_i(tensor([1])) == 2
+
+    def test_gradient(self):
+        @library.custom_op("tst_lib::times", mutates_args=())
+        def times(x: Tensor, k: float) -> Tensor:
+            return f.mul(x, k)
+
+        x = tensor([1, 2]).requires_grad_()
+        with pytest.raises(
+            RuntimeError, match="Trying to backward through tst_lib.times.default but no autograd formula"
+        ):
+            autograd.grad([times(x, 3.0)], [x], [tensor([1, 1])])
+
+        def setup_context(ctx, inputs, output):
+            ctx.k = inputs[1]
+
+        times.register_autograd(lambda ctx, g: (f.mul(g, ctx.k), None), setup_context=setup_context)
+        (grad,) = autograd.grad([times(x, 3.0)], [x], [tensor([1, 10])])
+        assert values(grad) == [3, 30]
+
+    def test_gradient_through_lists(self):
+        @library.custom_op("tst_lib::doubled", mutates_args=())
+        def doubled(xs: list[Tensor]) -> list[Tensor]:
+            return [f.mul(x, 2) for x in xs]
+
+        doubled.register_autograd(lambda ctx, gs: ([f.mul(g, 2) for g in gs],))
+        x, y = tensor([1]).requires_grad_(), tensor([5]).requires_grad_()
+        result = doubled([x, y])
+        assert type(result) is list and [values(t) for t in result] == [[2], [10]]
+        grads = autograd.grad(result, [x, y], [tensor([1]), tensor([10])])
+        assert [values(g) for g in grads] == [[2], [20]]
 
     def test_triton_op(self):
         @library.triton_op("tst_lib::tri", mutates_args={})
@@ -126,7 +158,9 @@ class TestLibrary:
         assert lib.define("foo(Tensor x, *, int n=1) -> Tensor") == "foo"
         assert lib.define("foo.over(Tensor x, int k) -> Tensor") == "foo.over"
         x = tensor([1, 2])
-        with pytest.raises(NotImplementedError, match="Could not run 'tst_def::foo' with arguments from the 'CPU' backend"):
+        with pytest.raises(
+            NotImplementedError, match="Could not run 'tst_def::foo' with arguments from the 'CPU' backend"
+        ):
             ops.tst_def.foo(x)
         lib.impl("foo", lambda x, *, n: f.add(x, n), "CPU")
         lib.impl("foo.over", lambda x, k: f.add(x, -k), "CompositeExplicitAutograd")
@@ -138,7 +172,7 @@ class TestLibrary:
             library.Library("tst_def", "DEF")
         lib._destroy()
         with pytest.raises(AttributeError, match="'_OpNamespace' 'tst_def' object has no attribute 'foo'"):
-            ops.tst_def.foo  # noqa: B018
+            ops.tst_def.foo
         library.Library("tst_def", "DEF")._destroy()
 
     def test_override_of_a_table_operator(self):
