@@ -1,0 +1,244 @@
+"""Activations of torch and torch.nn.functional, and the softmax family."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from native import _core
+
+from ._record import composite, op
+from ._rules import int_to_float, promote, same, same_dtype, wrap_dim
+from ._special import special
+
+_NN = {"module": "nn.functional", "method": False}
+
+
+def _float_only(self: Any) -> Any:
+    return int_to_float(self)
+
+
+def _softplus(xp, x):
+    return xp.where(x > 0, x, 0) + xp.log1p(xp.exp(-xp.abs(x)))
+
+
+def _sigmoid(xp, x):
+    e = xp.exp(-xp.abs(x))
+    return xp.where(x >= 0, 1 / (1 + e), e / (1 + e))
+
+
+@op("relu(Tensor self) -> Tensor", shape=same, dtype=same_dtype, inplace=True, native="relu",
+    grad={"self": lambda g, result: g * (result > 0)})  # fmt: skip
+def relu(xp, self):
+    return xp.maximum(self, self.dtype.type(0))
+
+
+@op("silu(Tensor self) -> Tensor", shape=same, dtype=_float_only, inplace=True, out=True, native="silu", **_NN,
+    grad={"self": lambda g, self: _silu_grad(g, self)})  # fmt: skip
+def silu(xp, self):
+    return self * _sigmoid(xp, self)
+
+
+def _silu_grad(g, x):
+    s = x.sigmoid()
+    return g * s * (1 + x * (1 - s))
+
+
+@op("gelu(Tensor self, *, str approximate='none') -> Tensor", shape=same, dtype=_float_only, inplace=True, out=True,
+    native="gelu", **_NN, grad={"self": lambda g, self, approximate: _gelu_grad(g, self, approximate)})  # fmt: skip
+def gelu(xp, self, approximate):
+    if approximate == "tanh":
+        return 0.5 * self * (1 + xp.tanh(math.sqrt(2 / math.pi) * (self + 0.044715 * self * self * self)))
+    if approximate != "none":
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return 0.5 * self * (1 + special(xp, "erf")(self * self.dtype.type(1 / math.sqrt(2))))
+
+
+def _gelu_grad(g, x, approximate):
+    if approximate == "tanh":
+        c = math.sqrt(2 / math.pi)
+        t = (c * (x + 0.044715 * x * x * x)).tanh()
+        return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * c * (1 + 3 * 0.044715 * x * x))
+    cdf = 0.5 * (1 + (x * (1 / math.sqrt(2))).erf())
+    return g * (cdf + x * (-0.5 * x * x).exp() * (1 / math.sqrt(2 * math.pi)))
+
+
+@op("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", shape=same, dtype=_float_only,
+    inplace=True, method=False, module="_C",
+    grad={"self": lambda g, self, alpha, scale, input_scale: g * _elu_slope(self, alpha, scale, input_scale)})  # fmt: skip
+def elu(xp, self, alpha, scale, input_scale):
+    return xp.where(self > 0, self * scale, alpha * scale * xp.expm1(xp.minimum(self, 0) * input_scale))
+
+
+def _elu_slope(x, alpha, scale, input_scale):
+    import shim_torch
+
+    return shim_torch.where(x > 0, float(scale), (x * input_scale).exp() * (alpha * scale * input_scale))
+
+
+@op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", shape=same, dtype=_float_only, inplace=True,
+    method=False, module="_C", grad={"self": lambda g, self, negative_slope: _leaky(g, self, negative_slope)})  # fmt: skip
+def leaky_relu(xp, self, negative_slope):
+    return xp.where(self > 0, self, self * self.dtype.type(negative_slope))
+
+
+def _leaky(g, x, slope):
+    import shim_torch
+
+    return shim_torch.where(x > 0, g, g * slope)
+
+
+@op("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", shape=same, dtype=_float_only, out=True, **_NN,
+    grad={"self": lambda g, self, beta, threshold: _softplus_grad(g, self, beta, threshold)})  # fmt: skip
+def softplus(xp, self, beta, threshold):
+    x = self * beta
+    return xp.where(x > threshold, self, _softplus(xp, x) / self.dtype.type(beta))
+
+
+def _softplus_grad(g, x, beta, threshold):
+    import shim_torch
+
+    return shim_torch.where(x * beta > threshold, g, g * (x * beta).sigmoid())
+
+
+@op("log_sigmoid(Tensor self) -> Tensor", shape=same, dtype=_float_only, method=False, module="_C",
+    grad={"self": lambda g, self: g * (-self).sigmoid()})  # fmt: skip
+def log_sigmoid(xp, self):
+    return -_softplus(xp, -self)
+
+
+@op("mish(Tensor self) -> Tensor", shape=same, dtype=_float_only, inplace=True, out=True, **_NN,
+    grad={"self": lambda g, self: _mish_grad(g, self)})  # fmt: skip
+def mish(xp, self):
+    return self * xp.tanh(_softplus(xp, self))
+
+
+def _mish_grad(g, x):
+    import shim_torch.nn.functional as F
+
+    t = F.softplus(x).tanh()
+    return g * (t + x * (1 - t * t) * x.sigmoid())
+
+
+@op("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", shape=same, dtype=same_dtype, inplace=True,
+    method=False, module="_C", grad={"self": lambda g, self, min_val, max_val: g * ((self > min_val) & (self < max_val))})  # fmt: skip
+def hardtanh(xp, self, min_val, max_val):
+    return xp.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
+
+
+@op("hardswish(Tensor self) -> Tensor", shape=same, dtype=_float_only, inplace=True, method=False, module="_C",
+    grad={"self": lambda g, self: g * (((self * 2 + 3) / 6).masked_fill(self < -3, 0.0).masked_fill(self > 3, 1.0))})  # fmt: skip
+def hardswish(xp, self):
+    return self * xp.clip(self + 3, 0, 6) / 6
+
+
+@op("hardsigmoid(Tensor self) -> Tensor", shape=same, dtype=_float_only, inplace=True, method=False, module="_C",
+    grad={"self": lambda g, self: g * ((self > -3) & (self < 3)) / 6})  # fmt: skip
+def hardsigmoid(xp, self):
+    return xp.clip(self + 3, 0, 6) / 6
+
+
+@op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", shape=same, dtype=_float_only, aliases=(),
+    grad={"self": lambda g, self, lambd: g * (self.abs() > lambd)})  # fmt: skip
+def hardshrink(xp, self, lambd):
+    return xp.where(xp.abs(self) > lambd, self, 0)
+
+
+@op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", shape=same, dtype=_float_only, **_NN,
+    grad={"self": lambda g, self, lambd: g * (self.abs() > lambd)})  # fmt: skip
+def softshrink(xp, self, lambd):
+    return xp.where(self > lambd, self - lambd, xp.where(self < -lambd, self + lambd, 0))
+
+
+@op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", shape=same, dtype=same_dtype, inplace=True,
+    method=False, grad={"self": lambda g, self, threshold: g * (self > threshold)})  # fmt: skip
+def threshold_(xp, self, threshold, value):
+    return xp.where(self > threshold, self, self.dtype.type(value))
+
+
+@op("_prelu_kernel(Tensor self, Tensor weight) -> Tensor", dtype=promote, module="_C", method=False,
+    grad={"self": lambda g, self, weight: _where(self > 0, g, g * weight), "weight": lambda g, self: g * self.clamp(max=0)})  # fmt: skip
+def prelu_kernel(xp, self, weight):
+    return xp.where(self > 0, self, self * weight)
+
+
+def _where(condition, a, b):
+    import shim_torch
+
+    return shim_torch.where(condition, a, b)
+
+
+@composite("prelu(Tensor self, Tensor weight) -> Tensor")
+def prelu(self, weight):
+    import shim_torch
+
+    if weight.numel() != 1:
+        channels = self.size(1) if self.dim() > 1 else 1
+        if weight.numel() != channels:
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and "
+                f"channel size = {channels}."
+            )
+        weight = weight.reshape([-1 if i == 1 else 1 for i in range(max(self.dim(), 1))])
+    return shim_torch.ops.aten._prelu_kernel(self, weight)
+
+
+@composite("glu(Tensor self, int dim=-1) -> Tensor", module="nn.functional", method=False)
+def glu(self, dim):
+    if self.dim() == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    if self.size(dim) % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {wrap_dim(dim, self.dim())} is size {self.size(dim)}")
+    a, b = self.chunk(2, dim)
+    return a * b.sigmoid()
+
+
+# --- softmax ------------------------------------------------------------------------------------------------------------------
+
+
+def _softmax_dtype(self, dtype):
+    if dtype is not None:
+        return dtype
+    if not (self.dtype.is_floating_point or self.dtype.is_complex):
+        raise NotImplementedError(f'"softmax_lastdim_kernel_impl" not implemented for \'{_scalar(self.dtype)}\'')
+    return self.dtype
+
+
+def _scalar(dtype):
+    from shim_torch._utils import _scalar as name
+
+    return name(dtype)
+
+
+@op("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", shape=lambda self, dim: (wrap_dim(dim, len(self.shape)), self.shape)[1],
+    dtype=_softmax_dtype, native="softmax",
+    grad={"self": lambda g, result, dim: result * (g - (g * result).sum(dim, True))})  # fmt: skip
+def softmax(xp, self, dim, dtype):
+    if self.ndim == 0:
+        return xp.ones_like(self)
+    if self.size == 0:
+        return self
+    e = xp.exp(self - self.max(axis=dim, keepdims=True))
+    return e / e.sum(axis=dim, keepdims=True)
+
+
+@op("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    shape=lambda self, dim: (wrap_dim(dim, len(self.shape)), self.shape)[1], dtype=_softmax_dtype, native="log_softmax",
+    grad={"self": lambda g, result, dim: g - result.exp() * g.sum(dim, True)})  # fmt: skip
+def log_softmax(xp, self, dim, dtype):
+    if self.ndim == 0:
+        return xp.zeros_like(self)
+    if self.size == 0:
+        return self
+    x = self - self.max(axis=dim, keepdims=True)
+    return x - xp.log(xp.exp(x).sum(axis=dim, keepdims=True))
+
+
+@composite("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", method=False)
+def _softmax(self, dim, half_to_float):
+    return self.softmax(dim, dtype=_core.float32 if half_to_float else None)
+
+
+@composite("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", method=False)
+def _log_softmax(self, dim, half_to_float):
+    return self.log_softmax(dim, dtype=_core.float32 if half_to_float else None)

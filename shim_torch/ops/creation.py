@@ -1,0 +1,226 @@
+"""Tensors from sizes and ranges."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from native import _core
+
+from ._record import composite, op
+
+_OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+
+
+def _made(size: Any, dtype: Any, device: Any, pin_memory: Any = None, memory_format: Any = None) -> Any:
+    if memory_format is None or memory_format == _core.preserve_format:
+        return _core.empty_tensor(size, dtype, device, bool(pin_memory))
+    return _core.empty_tensor(size, dtype, device, bool(pin_memory), memory_format)
+
+
+@composite(f"empty.memory_format(SymInt[] size, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", out=False)
+def empty(size, dtype, layout, device, pin_memory, memory_format):
+    return _made(size, dtype, device, pin_memory, memory_format)
+
+
+@composite(f"empty_strided(SymInt[] size, SymInt[] stride, {_OPTIONS}) -> Tensor", method=False)
+def empty_strided(size, stride, dtype, layout, device, pin_memory):
+    return _core.empty_strided(size, stride, dtype, device, bool(pin_memory))
+
+
+@composite(f"zeros(SymInt[] size, {_OPTIONS}) -> Tensor", out=True)
+def zeros(size, dtype, layout, device, pin_memory):
+    return _made(size, dtype, device, pin_memory).zero_()
+
+
+@composite(f"ones(SymInt[] size, {_OPTIONS}) -> Tensor", out=True)
+def ones(size, dtype, layout, device, pin_memory):
+    return _made(size, dtype, device, pin_memory).fill_(1)
+
+
+def _number_dtype(value: Any) -> Any:
+    if isinstance(value, bool):
+        return _core.bool
+    if isinstance(value, int):
+        return _core.int64
+    return _core.get_default_dtype().to_complex() if isinstance(value, complex) else _core.get_default_dtype()
+
+
+@composite(f"full(SymInt[] size, Scalar fill_value, {_OPTIONS}) -> Tensor", out=True)
+def full(size, fill_value, dtype, layout, device, pin_memory):
+    return _made(size, dtype or _number_dtype(fill_value), device, pin_memory).fill_(fill_value)
+
+
+def _dense(self: Any) -> bool:
+    """Whether the elements fill their memory without holes or overlap, in some order of the dims."""
+    expected = 1
+    for s, n in sorted((s, n) for s, n in zip(self.stride(), self.shape, strict=True) if n != 1):
+        if s != expected:
+            return False
+        expected *= n
+    return True
+
+
+@composite(f"empty_like(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False)
+def empty_like(self, dtype, layout, device, pin_memory, memory_format):
+    dtype, device = dtype or self.dtype, device or self.device
+    if (memory_format is None or memory_format == _core.preserve_format) and not self.is_contiguous():
+        if _dense(self):
+            return _core.empty_strided(self.shape, self.stride(), dtype, device, bool(pin_memory))
+        return _permuted(self, dtype, device)
+    return _made(self.shape, dtype, device, pin_memory, memory_format)
+
+
+def _permuted(self: Any, dtype: Any, device: Any) -> Any:
+    """Compact memory in the order of the strides."""
+    order = sorted(range(self.dim()), key=lambda d: (self.stride(d), -d))
+    strides, step = [0] * self.dim(), 1
+    for d in order:
+        strides[d] = step
+        step *= max(self.shape[d], 1)
+    return _core.empty_strided(self.shape, strides, dtype, device)
+
+
+def _like(name: str, fill: Any) -> None:
+    def body(self, dtype, layout, device, pin_memory, memory_format):
+        return fill(empty_like(self, dtype, layout, device, pin_memory, memory_format))
+
+    composite(f"{name}(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False)(body)
+
+
+_like("zeros_like", lambda t: t.zero_())
+_like("ones_like", lambda t: t.fill_(1))
+
+
+@composite(f"full_like(Tensor self, Scalar fill_value, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False)
+def full_like(self, fill_value, dtype, layout, device, pin_memory, memory_format):
+    return empty_like(self, dtype, layout, device, pin_memory, memory_format).fill_(fill_value)
+
+
+@composite(f"new_empty(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False)
+def new_empty(self, size, dtype, layout, device, pin_memory):
+    return _made(size, dtype or self.dtype, device or self.device, pin_memory)
+
+
+@composite(f"new_zeros(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False)
+def new_zeros(self, size, dtype, layout, device, pin_memory):
+    return _made(size, dtype or self.dtype, device or self.device, pin_memory).zero_()
+
+
+@composite(f"new_ones(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False)
+def new_ones(self, size, dtype, layout, device, pin_memory):
+    return _made(size, dtype or self.dtype, device or self.device, pin_memory).fill_(1)
+
+
+@composite(f"new_full(Tensor self, SymInt[] size, Scalar fill_value, {_OPTIONS}) -> Tensor", function=False)
+def new_full(self, size, fill_value, dtype, layout, device, pin_memory):
+    return _made(size, dtype or self.dtype, device or self.device, pin_memory).fill_(fill_value)
+
+
+@composite(f"new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, {_OPTIONS}) -> Tensor", function=False)
+def new_empty_strided(self, size, stride, dtype, layout, device, pin_memory):
+    return _core.empty_strided(size, stride, dtype or self.dtype, device or self.device, bool(pin_memory))
+
+
+@composite(f"scalar_tensor(Scalar s, {_OPTIONS}) -> Tensor")
+def scalar_tensor(s, dtype, layout, device, pin_memory):
+    return _made((), dtype or _core.get_default_dtype(), device, pin_memory).fill_(s)
+
+
+def _range(start: Any, end: Any, step: Any, dtype: Any, device: Any) -> Any:
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if any(isinstance(v, float) and not math.isfinite(v) for v in (start, end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if dtype is None:
+        dtype = _core.int64 if all(isinstance(v, int) for v in (start, end, step)) else _core.get_default_dtype()
+    import shim_torch
+
+    return shim_torch.ops.aten._arange(start, end, step, dtype, device)
+
+
+@op("_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device? device) -> Tensor", function=False, method=False,
+    module="_C", shape=lambda start, end, step: (max(0, math.ceil((end - start) / step)),), dtype=lambda dtype: dtype)  # fmt: skip
+def _arange(xp, start, end, step, dtype, device):
+    n = max(0, math.ceil((end - start) / step))
+    whole = all(isinstance(v, int) for v in (start, end, step))
+    values = xp.arange(n, dtype="int64" if whole else "float64") * step + start
+    if dtype.is_floating_point:
+        return values.astype("float64" if dtype == _core.float64 else "float32")
+    return values.astype(str(dtype).removeprefix("torch."))
+
+
+@composite(f"arange(Scalar end, {_OPTIONS}) -> Tensor")
+def arange(end, dtype, layout, device, pin_memory):
+    return _range(0, end, 1, dtype, device)
+
+
+@composite(f"arange.start(Scalar start, Scalar end, {_OPTIONS}) -> Tensor")
+def arange_start(start, end, dtype, layout, device, pin_memory):
+    return _range(start, end, 1, dtype, device)
+
+
+@composite(f"arange.start_step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor", out=True)
+def arange_step(start, end, step, dtype, layout, device, pin_memory):
+    return _range(start, end, step, dtype, device)
+
+
+@composite(f"range.step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor")
+def range_(start, end, step, dtype, layout, device, pin_memory):
+    n = math.floor((end - start) / step) + 1
+    return _range(start, start + n * step, step, dtype or _core.get_default_dtype(), device)
+
+
+@op(f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor", shape=lambda steps: (steps,), out=True,
+    dtype=lambda dtype: dtype or _core.get_default_dtype())  # fmt: skip
+def linspace(xp, start, end, steps, dtype, layout, device, pin_memory):
+    return _as(xp, _spaced(xp, start, end, steps), dtype)
+
+
+def _spaced(xp, start, end, steps):
+    i = xp.arange(steps, dtype="float64")
+    step = (end - start) / (steps - 1) if steps > 1 else 0.0
+    return xp.where(i < steps / 2, start + step * i, end - step * (steps - 1 - i)) if steps > 1 else i + start
+
+
+def _as(xp, values, dtype):
+    dtype = dtype or _core.get_default_dtype()
+    if dtype.is_floating_point:
+        return values.astype("float64" if dtype == _core.float64 else "float32")
+    return values.astype(str(dtype).removeprefix("torch."))
+
+
+@op(f"logspace(Scalar start, Scalar end, int steps, float base=10.0, {_OPTIONS}) -> Tensor", shape=lambda steps: (steps,),
+    out=True, dtype=lambda dtype: dtype or _core.get_default_dtype())  # fmt: skip
+def logspace(xp, start, end, steps, base, dtype, layout, device, pin_memory):
+    return _as(xp, xp.power(float(base), _spaced(xp, start, end, steps)), dtype)
+
+
+@composite(f"eye(SymInt n, {_OPTIONS}) -> Tensor")
+def eye(n, dtype, layout, device, pin_memory):
+    return eye_m(n, n, dtype, layout, device, pin_memory)
+
+
+@composite(f"eye.m(SymInt n, SymInt m, {_OPTIONS}) -> Tensor")
+def eye_m(n, m, dtype, layout, device, pin_memory):
+    made = _made((n, m), dtype, device, pin_memory).zero_()
+    made.diagonal().fill_(1)
+    return made
+
+
+@op("complex(Tensor real, Tensor imag) -> Tensor", method=False, dtype=lambda real: real.dtype.to_complex(), keep=("real", "imag"),
+    grad={"real": lambda g: g.real, "imag": lambda g: g.imag})  # fmt: skip
+def complex_(xp, real, imag):
+    return real + 1j * imag
+
+
+@op(f"tril_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor", dtype=lambda dtype: dtype or _core.int64)
+def tril_indices(xp, row, col, offset, dtype, layout, device, pin_memory):
+    return xp.stack(xp.tril_indices(row, offset, col)).astype("int64")
+
+
+@op(f"triu_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor", dtype=lambda dtype: dtype or _core.int64)
+def triu_indices(xp, row, col, offset, dtype, layout, device, pin_memory):
+    return xp.stack(xp.triu_indices(row, offset, col)).astype("int64")

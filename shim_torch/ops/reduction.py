@@ -1,0 +1,503 @@
+"""Reductions over dims, and cumulative ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+from ._record import composite, op
+from ._rules import fixed, int_to_float, reduced, same_dtype, sum_dtype, wrap_dim, wrap_dims
+
+_ALL = {"shape": lambda self: ()}
+
+
+def _axes(dim: Any, ndim: int) -> Any:
+    return wrap_dims(dim, ndim) if ndim else ()
+
+
+def _grown(g: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+    """The gradient of a reduction, with the reduced dims back at size 1."""
+    if keepdim or not len(shape):
+        return g
+    for d in wrap_dims(dim, len(shape)):
+        g = g.unsqueeze(d)
+    return g
+
+
+def _spread(g: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return _grown(g, shape, dim, keepdim).expand(shape)
+
+
+def _count(shape: Any, dim: Any) -> int:
+    n = 1
+    for d in wrap_dims(dim, len(shape)):
+        n *= shape[d]
+    return n
+
+
+def _mean_dtype(self: Any, dtype: Any) -> Any:
+    kind = dtype or self.dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        from shim_torch._utils import _scalar
+
+        what = "Input dtype" if dtype is None else "Optional dtype"
+        got = f"Got: {_scalar(kind)}"
+        raise RuntimeError(f"mean(): could not infer output dtype. {what} must be either a floating point or complex dtype. {got}")
+    return kind
+
+
+@op("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", **_ALL, dtype=sum_dtype, native="sum_all",
+    grad={"self": lambda g, self_shape: g.expand(self_shape)})  # fmt: skip
+def sum_all(xp, self, dtype):
+    return self.sum()
+
+
+@op("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape=reduced,
+    dtype=sum_dtype, native="sum", out=True,
+    grad={"self": lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim)})  # fmt: skip
+def sum_dim(xp, self, dim, keepdim, dtype):
+    return self.sum(axis=_axes(dim, self.ndim), keepdims=keepdim)
+
+
+@op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape=reduced,
+    dtype=sum_dtype,
+    grad={"self": lambda g, self, dim, keepdim: _spread(g, self.shape, dim, keepdim) * ~self.isnan()})  # fmt: skip
+def nansum(xp, self, dim, keepdim, dtype):
+    return xp.nansum(self, axis=_axes(dim, self.ndim), keepdims=keepdim)
+
+
+@op("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", **_ALL, dtype=_mean_dtype, native="mean_all",
+    grad={"self": lambda g, self_shape: g.expand(self_shape) / max(_count(self_shape, None), 1)})  # fmt: skip
+def mean_all(xp, self, dtype):
+    return self.mean()
+
+
+@op("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape=reduced,
+    dtype=_mean_dtype, native="mean", out=True,
+    grad={"self": lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim) / max(_count(self_shape, dim), 1)})  # fmt: skip
+def mean_dim(xp, self, dim, keepdim, dtype):
+    return self.mean(axis=_axes(dim, self.ndim), keepdims=keepdim)
+
+
+@composite("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+def nanmean(self, dim, keepdim, dtype):
+    return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
+
+
+def _prod_grad(g, self, result):
+    if self.numel() == 0:
+        return self.new_zeros(self.shape)
+    zeros = self == 0
+    if not bool(zeros.any()):
+        return g * result / self
+    flat = self.reshape(-1)
+    ones = flat.new_ones(1)
+    import shim_torch
+
+    left = shim_torch.cat([ones, flat[:-1].cumprod(0)])
+    right = shim_torch.cat([ones, flat.flip(0)[:-1].cumprod(0)]).flip(0)
+    return g * (left * right).reshape(self.shape)
+
+
+@op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", **_ALL, dtype=sum_dtype, grad={"self": _prod_grad})
+def prod_all(xp, self, dtype):
+    return self.prod()
+
+
+def _prod_dim_grad(g, self, result, dim, keepdim):
+    import shim_torch
+
+    g, result = _grown(g, self.shape, (dim,), keepdim), _grown(result, self.shape, (dim,), keepdim)
+    if not bool((self == 0).any()) or self.dim() == 0:
+        return g * result / self
+    ones = self.narrow(dim, 0, 1) * 0 + 1
+    n = self.size(dim)
+    left = shim_torch.cat([ones, self.narrow(dim, 0, n - 1).cumprod(dim)], dim)
+    flipped = self.flip(dim)
+    right = shim_torch.cat([ones, flipped.narrow(dim, 0, n - 1).cumprod(dim)], dim).flip(dim)
+    return g * left * right
+
+
+@op("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim), dtype=sum_dtype, out=True, grad={"self": _prod_dim_grad})  # fmt: skip
+def prod_dim(xp, self, dim, keepdim, dtype):
+    return self.prod(axis=_axes((dim,), self.ndim), keepdims=keepdim)
+
+
+def _extremum_grad(g, self, result, dim, keepdim):
+    """Divided evenly among equal elements."""
+    result = _grown(result, self.shape, dim, keepdim)
+    hit = self == result
+    return _grown(g, self.shape, dim, keepdim) * hit / hit.sum(wrap_dims(dim, self.dim()) or None, True)
+
+
+def _no_empty(name):
+    def shape(self, dim, keepdim):
+        dims = wrap_dims(dim, len(self.shape))
+        for d in dims:
+            if len(self.shape) and self.shape[d] == 0:
+                raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+        return reduced(self, dim, keepdim)
+
+    return shape
+
+
+@op("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape=_no_empty("amax"), dtype=same_dtype, out=True,
+    native="amax", grad={"self": _extremum_grad})  # fmt: skip
+def amax(xp, self, dim, keepdim):
+    return self.max(axis=_axes(dim, self.ndim), keepdims=keepdim)
+
+
+@op("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape=_no_empty("amin"), dtype=same_dtype, out=True,
+    native="amin", grad={"self": _extremum_grad})  # fmt: skip
+def amin(xp, self, dim, keepdim):
+    return self.min(axis=_axes(dim, self.ndim), keepdims=keepdim)
+
+
+@composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)")
+def aminmax(self, dim, keepdim):
+    from shim_torch import return_types
+
+    dims = () if dim is None else (dim,)
+    return return_types.aminmax((self.amin(dims, keepdim), self.amax(dims, keepdim)))
+
+
+def _picked_grad(g, self_shape, result1, dim, keepdim):
+    """The gradient goes to the picked element."""
+    zeros = g.new_zeros(self_shape)
+    if not len(self_shape):
+        return g
+    index = result1 if keepdim else result1.unsqueeze(dim)
+    return zeros.scatter(dim, index, g if keepdim else g.unsqueeze(dim))
+
+
+def _full_extremum(name, reduce):
+    def check(self):
+        if self.numel() == 0:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+            )
+        return ()
+
+    def body(xp, self):
+        return getattr(self, reduce)()
+
+    op(f"{name}(Tensor self) -> Tensor", shape=check, dtype=same_dtype,
+       grad={"self": lambda g, self, result: _extremum_grad(g, self, result, None, False)})(body)  # fmt: skip
+
+
+def _picked(xp, self, index, dim, keepdim):
+    values = xp.take_along_axis(self, xp.expand_dims(index, dim), dim)
+    if keepdim:
+        return values, xp.expand_dims(index, dim)
+    return xp.squeeze(values, dim), index
+
+
+def _with_index(name, arg):
+    def body(xp, self, dim, keepdim):
+        if self.ndim == 0:
+            return self, xp.zeros((), "int64")
+        d = wrap_dim(dim, self.ndim)
+        if self.dtype.kind == "f":
+            nan = xp.isnan(self)
+            index = xp.where(nan.any(axis=d), nan.argmax(axis=d), getattr(self, arg)(axis=d))
+        else:
+            index = getattr(self, arg)(axis=d)
+        return _picked(xp, self, index.astype("int64"), d, keepdim)
+
+    def shapes(self, dim, keepdim):
+        s = _no_empty(name)(self, (dim,), keepdim)
+        return [s, s]
+
+    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", shape=shapes, out=True,
+       dtype=lambda self: (self.dtype, [self.dtype, _core.int64]), grad={"self": _picked_grad})(body)  # fmt: skip
+
+
+for _name, _np in (("max", "argmax"), ("min", "argmin")):
+    _full_extremum(_name, _name)
+    _with_index(_name, _np)
+
+
+@composite("max.other(Tensor self, Tensor other) -> Tensor", out=True)
+def max_other(self, other):
+    return self.maximum(other)
+
+
+@composite("min.other(Tensor self, Tensor other) -> Tensor", out=True)
+def min_other(self, other):
+    return self.minimum(other)
+
+
+def _arg_shape(self, dim, keepdim):
+    if dim is None:
+        if self.numel() == 0:
+            raise IndexError("argmax(): Expected reduction dim to be specified for input.numel() == 0.")
+        return (1,) * len(self.shape) if keepdim else ()
+    return _no_empty("argmax")(self, (dim,), keepdim)
+
+
+for _name in ("argmax", "argmin"):
+    op(f"{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", shape=_arg_shape, dtype=fixed("int64"), out=True,
+       native=_name)((lambda n: lambda xp, self, dim, keepdim: _arg(xp, self, dim, keepdim, n))(_name))  # fmt: skip
+
+
+def _arg(xp, self, dim, keepdim, name):
+    if self.ndim == 0:
+        return xp.zeros((), "int64")
+    x, axis = (self.reshape(-1), 0) if dim is None else (self, wrap_dim(dim, self.ndim))
+    found = getattr(x, name)(axis=axis)
+    if x.dtype.kind == "f":
+        nan = xp.isnan(x)
+        found = xp.where(nan.any(axis=axis), nan.argmax(axis=axis), found)
+    found = xp.asarray(found, dtype="int64")
+    if keepdim:
+        return found.reshape((1,) * self.ndim) if dim is None else xp.expand_dims(found, axis)
+    return found
+
+
+def _truth_dtype(self):
+    return None, (_core.uint8 if self.dtype == _core.uint8 else _core.bool)
+
+
+for _name in ("all", "any"):
+    op(f"{_name}(Tensor self) -> Tensor", shape=lambda self: (), dtype=_truth_dtype, native=f"{_name}_all")(
+        (lambda n: lambda xp, self: getattr(xp, n)(self).astype("uint8" if self.dtype == "uint8" else "bool"))(_name))
+    op(f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out=True, native=f"{_name}_dim",
+       shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim), dtype=_truth_dtype)(
+        (lambda n: lambda xp, self, dim, keepdim: getattr(xp, n)(self, axis=_axes((dim,), self.ndim), keepdims=keepdim).astype(
+            "uint8" if self.dtype == "uint8" else "bool"))(_name))
+    op(f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", out=True, native=f"{_name}",
+       shape=reduced, dtype=_truth_dtype)(
+        (lambda n: lambda xp, self, dim, keepdim: getattr(xp, n)(self, axis=_axes(dim, self.ndim), keepdims=keepdim).astype(
+            "uint8" if self.dtype == "uint8" else "bool"))(_name))  # fmt: skip
+
+
+def _var_grad(g, self, dim, correction, keepdim):
+    c = 1 if correction is None else correction
+    n = _count(self.shape, dim)
+    g = _grown(g, self.shape, dim, keepdim)
+    return (2.0 / max(n - c, 0) if n != c else float("nan")) * g * (self - self.mean(wrap_dims(dim, self.dim()) or None, True))
+
+
+@op("var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", shape=reduced,
+    dtype=lambda self: (self.dtype, self.dtype.to_real()), native="var", out=True, grad={"self": _var_grad})  # fmt: skip
+def var(xp, self, dim, correction, keepdim):
+    c = 1 if correction is None else correction
+    return self.var(axis=_axes(dim, self.ndim), ddof=c, keepdims=keepdim)
+
+
+@op("std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", shape=reduced,
+    dtype=lambda self: (self.dtype, self.dtype.to_real()), native="std", out=True,
+    grad={"self": lambda g, self, result, dim, correction, keepdim: _var_grad((g / (result * 2)).masked_fill(result == 0, 0.0), self, dim, correction, keepdim)})  # fmt: skip
+def std(xp, self, dim, correction, keepdim):
+    c = 1 if correction is None else correction
+    return self.std(axis=_axes(dim, self.ndim), ddof=c, keepdims=keepdim)
+
+
+for _name in ("var", "std"):
+    composite(f"{_name}(Tensor self, bool unbiased) -> Tensor")(
+        (lambda n: lambda self, unbiased: getattr(self, n)(None, correction=int(unbiased)))(_name))
+    composite(f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor")(
+        (lambda n: lambda self, dim, unbiased, keepdim: getattr(self, n)(dim, correction=int(unbiased), keepdim=keepdim))(_name))
+    composite(f"{_name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", method=False)(
+        (lambda n: lambda self, dim, correction, keepdim: (getattr(self, n)(dim, correction=correction, keepdim=keepdim), self.mean(dim, keepdim)))(_name))  # fmt: skip
+
+
+@op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", shape=reduced, dtype=int_to_float, out=True,
+    native="logsumexp",
+    grad={"self": lambda g, self, result, dim, keepdim: _grown(g, self.shape, dim, keepdim) * (self - _grown(result, self.shape, dim, keepdim)).exp()})  # fmt: skip
+def logsumexp(xp, self, dim, keepdim):
+    axes = _axes(dim, self.ndim)
+    if self.size == 0:
+        return xp.log(xp.exp(self).sum(axis=axes, keepdims=keepdim))
+    m = self.max(axis=axes, keepdims=True)
+    m = xp.where(xp.isfinite(m), m, 0)
+    s = xp.log(xp.exp(self - m).sum(axis=axes, keepdims=True)) + m
+    return s if keepdim else xp.squeeze(s, axes)
+
+
+@op("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", shape=lambda self, dim: reduced(self, dim, False), dtype=fixed("int64"))
+def count_nonzero_dims(xp, self, dim):
+    return (self != 0).sum(axis=_axes(dim, self.ndim)).astype("int64")
+
+
+@op("count_nonzero(Tensor self, int? dim=None) -> Tensor", shape=lambda self, dim: reduced(self, None if dim is None else (dim,), False),
+    dtype=fixed("int64"))  # fmt: skip
+def count_nonzero(xp, self, dim):
+    return (self != 0).sum(axis=_axes(None if dim is None else (dim,), self.ndim)).astype("int64")
+
+
+# --- cumulative -------------------------------------------------------------------------------------------------------------
+
+
+def _cum_shape(self, dim):
+    wrap_dim(dim, len(self.shape))
+    return self.shape
+
+
+@op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape=_cum_shape, dtype=sum_dtype, inplace=True,
+    out=True, native="cumsum", grad={"self": lambda g, dim: g.flip(dim).cumsum(dim).flip(dim) if g.dim() else g})  # fmt: skip
+def cumsum(xp, self, dim, dtype):
+    return self.cumsum(axis=dim).astype(self.dtype) if self.ndim else self
+
+
+def _cumprod_grad(g, self, result, dim):
+    if self.dim() == 0:
+        return g
+    if not bool((self == 0).any()):
+        return (g * result).flip(dim).cumsum(dim).flip(dim) / self
+    import shim_torch
+
+    n = self.size(dim)
+    parts = []
+    for i in range(n):  # products without element i
+        before = self.narrow(dim, 0, i).prod(dim, True) if i else self.narrow(dim, 0, 1) * 0 + 1
+        after = shim_torch.cat([self.narrow(dim, i, 1) * 0 + 1, self.narrow(dim, i + 1, n - i - 1)], dim).cumprod(dim)
+        parts.append((g.narrow(dim, i, n - i) * before * after).sum(dim, True))
+    return shim_torch.cat(parts, dim)
+
+
+@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape=_cum_shape, dtype=sum_dtype, inplace=True,
+    out=True, grad={"self": _cumprod_grad})  # fmt: skip
+def cumprod(xp, self, dim, dtype):
+    return self.cumprod(axis=dim).astype(self.dtype) if self.ndim else self
+
+
+def _cum_extremum(name, accumulate, better):
+    def body(xp, self, dim):
+        if self.ndim == 0:
+            return self, xp.zeros((), "int64")
+        values = getattr(xp, accumulate).accumulate(self, axis=dim)
+        n = self.shape[dim]
+        place = xp.arange(n).reshape([-1 if i == wrap_dim(dim, self.ndim) else 1 for i in range(self.ndim)])
+        hit = (self == values) | (xp.isnan(self) if self.dtype.kind == "f" else False)
+        return values, xp.maximum.accumulate(xp.where(hit, place, 0), axis=dim).astype("int64")
+
+    op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", shape=lambda self, dim: [_cum_shape(self, dim)] * 2,
+       out=True, dtype=lambda self: (self.dtype, [self.dtype, _core.int64]),
+       grad={"self": lambda g, self_shape, result1, dim: g.new_zeros(self_shape).scatter_add(dim, result1, g) if len(self_shape) else g})(body)  # fmt: skip
+
+
+_cum_extremum("cummax", "maximum", "ge")
+_cum_extremum("cummin", "minimum", "le")
+
+
+@op("logcumsumexp(Tensor self, int dim) -> Tensor", shape=_cum_shape, dtype=int_to_float, out=True,
+    grad={"self": lambda g, self, result, dim: ((g * (-result).exp()).flip(dim).cumsum(dim).flip(dim)) * self.exp() if g.dim() else g})  # fmt: skip
+def logcumsumexp(xp, self, dim):
+    return xp.logaddexp.accumulate(self, axis=dim) if self.ndim else self
+
+
+# --- norms --------------------------------------------------------------------------------------------------------------------
+
+
+def _norm_dtype(self, dtype):
+    kind = dtype or self.dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        from shim_torch._utils import _scalar
+
+        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {_scalar(kind)}")
+    return kind, kind.to_real()
+
+
+def _norm_grad(g, self, result, ord, dim, keepdim):
+    import shim_torch
+
+    g, n = _grown(g, self.shape, dim, keepdim), _grown(result, self.shape, dim, keepdim)
+    p = float(ord)
+    if p == 0:
+        return self.new_zeros(self.shape)
+    if p == 1:
+        return g * self.sgn()
+    if p == 2:
+        return g * (self / n).masked_fill(n == 0, 0.0)
+    if p in (float("inf"), float("-inf")):
+        hit = self.abs() == n
+        return g * self.sgn() * hit / hit.sum(wrap_dims(dim, self.dim()) or None, True)
+    power = self.sgn() * self.abs().pow(p - 1)
+    return g * shim_torch.where(n == 0, shim_torch.zeros_like(power), power / n.pow(p - 1))
+
+
+@op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    shape=reduced, dtype=_norm_dtype, out=True, module="linalg", method=False, grad={"self": _norm_grad})  # fmt: skip
+def vector_norm(xp, self, ord, dim, keepdim, dtype):
+    axes, a, p = _axes(dim, self.ndim), xp.abs(self), float(ord)
+    if p == 2:
+        return xp.sqrt((a * a).sum(axis=axes, keepdims=keepdim))
+    if p == 1:
+        return a.sum(axis=axes, keepdims=keepdim)
+    if p == 0:
+        return (a != 0).sum(axis=axes, keepdims=keepdim).astype(a.dtype)
+    if p == float("inf"):
+        return a.max(axis=axes, keepdims=keepdim)
+    if p == float("-inf"):
+        return a.min(axis=axes, keepdims=keepdim)
+    return (a**p).sum(axis=axes, keepdims=keepdim) ** (1 / p)
+
+
+@composite("norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", function=False, method=False)
+def norm(self, p, dim, keepdim, dtype):
+    import shim_torch
+
+    return shim_torch.linalg.vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
+
+
+@composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
+def dist(self, other, p):
+    import shim_torch
+
+    return shim_torch.linalg.vector_norm(self - other, p)
+
+
+# --- order statistics ------------------------------------------------------------------------------------------------------
+
+
+@op("median(Tensor self) -> Tensor", **_ALL, dtype=same_dtype,
+    grad={"self": lambda g, self, result: _extremum_grad(g, self, result, None, False)})  # fmt: skip
+def median_all(xp, self):
+    flat = self.reshape(-1)
+    if flat.dtype.kind == "f" and bool(xp.isnan(flat).any()):
+        return xp.asarray(float("nan"), dtype=flat.dtype)
+    return xp.sort(flat)[(flat.size - 1) // 2]
+
+
+@op("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=True,
+    shape=lambda self, dim, keepdim: [_no_empty("median")(self, (dim,), keepdim)] * 2,
+    dtype=lambda self: (self.dtype, [self.dtype, _core.int64]), grad={"self": _picked_grad})  # fmt: skip
+def median_dim(xp, self, dim, keepdim):
+    if self.ndim == 0:
+        return self, xp.zeros((), "int64")
+    order = xp.argsort(self, axis=dim, kind="stable")
+    n = self.shape[dim]
+    middle = xp.take(order, (n - 1) // 2, axis=dim)
+    if self.dtype.kind == "f":
+        nan = xp.isnan(self)
+        middle = xp.where(nan.any(axis=dim), nan.argmax(axis=dim), middle)
+    return _picked(xp, self, middle.astype("int64"), wrap_dim(dim, self.ndim), keepdim)
+
+
+@composite("quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor")
+def quantile(self, q, dim, keepdim, interpolation):
+    import shim_torch
+
+    if not isinstance(q, _core.TensorBase):
+        q = shim_torch.tensor(float(q), dtype=self.dtype, device=self.device)
+    x, d = (self.reshape(-1), 0) if dim is None else (self, wrap_dim(dim, self.dim()))
+    ordered, _ = x.sort(d)
+    ordered = ordered.movedim(d, -1)
+    place = q.reshape(-1) * (ordered.size(-1) - 1)
+    low, high = place.floor().long(), place.ceil().long()
+    a, b, w = ordered[..., low], ordered[..., high], place - place.floor()
+    picks = {"lower": lambda: a, "higher": lambda: b, "midpoint": lambda: (a + b) / 2, "linear": lambda: a.lerp(b, w),
+             "nearest": lambda: ordered[..., place.round().long()]}  # fmt: skip
+    if interpolation not in picks:
+        raise RuntimeError(
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got " + interpolation
+        )
+    out = picks[interpolation]()
+    out = shim_torch.where(ordered.isnan().any(-1, keepdim=True), float("nan"), out).movedim(-1, 0)
+    if keepdim:
+        out = out.reshape(-1, *[1] * self.dim()) if dim is None else out.unsqueeze(d + 1)
+    return out[0] if q.dim() == 0 else out
+
