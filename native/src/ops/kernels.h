@@ -21,13 +21,10 @@ DType result_type(const Tensor&, const Tensor&);
 
 // --- pointwise (cpu/pointwise*.cpp). Broadcasts, promotes, iterates any strides; out is allocated by the kernel if null.
 // Returns null when this device or dtype has no native kernel: the caller then runs the record's body.
-Tensor unary(const std::string& name, const Tensor& self, Tensor out = {});
-using UnaryFn = Tensor (*)(const Tensor& self, Tensor out);
-using BinaryFn = Tensor (*)(const Tensor& a, const Tensor& b, Tensor out);
-UnaryFn find_unary(const std::string& name);    // neg abs exp log sqrt rsqrt sin cos tanh sigmoid relu silu ... ; null if none
-BinaryFn find_binary(const std::string& name);  // sub mul div true_divide maximum minimum pow eq ne lt le gt ge logical_and bitwise_and ...
+Tensor unary(const std::string& name, const Tensor& self, Tensor out = {});   // neg abs exp log sqrt sigmoid relu gelu gelu_tanh ...
+// sub mul div floor_divide div_trunc remainder fmod pow maximum minimum eq lt ... logical_and bitwise_and ...
+Tensor binary(const std::string& name, const Tensor& a, const Tensor& b, Tensor out = {});
 Tensor add(const Tensor& a, const Tensor& b, Number alpha, Tensor out = {});
-Tensor where(const Tensor& cond, const Tensor& a, const Tensor& b, Tensor out = {});
 Tensor scalar_tensor(Number, DType, Device);    // wrapped_number is set
 
 // --- memory (cpu/copy.cpp; cuda/copy.cpp) -------------------------------------------------------------------------------
@@ -38,10 +35,6 @@ Tensor contiguous(const Tensor&);
 Tensor clone(const Tensor&, MemoryFormat = MemoryFormat::preserve);
 Number item(const Tensor&);                     // synchronises
 Tensor sum_to_size(const Tensor&, DimSpan);
-using ReduceFn = Tensor (*)(const Tensor& self, DimSpan dims, bool keepdim, DType out_dtype);   // undefined: the default dtype
-ReduceFn find_reduction(const std::string& name);   // sum mean prod amax amin any all ; null if none
-Tensor cat(const std::vector<Tensor>&, int64_t dim);
-Tensor arange(double start, double end, double step, DType, Device);
 
 // --- dtype conversion of single elements (cpu/convert.h holds the inline forms) --------------------------------------
 double load_as_double(const void* p, DType);

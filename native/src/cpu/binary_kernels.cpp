@@ -1,0 +1,251 @@
+// The loops of binary operators.
+#include <cmath>
+#include <complex>
+#include <deque>
+#include <unordered_map>
+
+#include "cpu/kernel_table.h"
+
+namespace shim {
+namespace {
+
+template <class T> constexpr bool is_float = std::is_floating_point_v<T>;
+template <class T> constexpr bool is_signed_int = std::is_integral_v<T> && std::is_signed_v<T>;
+
+[[noreturn]] __attribute__((noinline)) void zero_division() { fail(Kind::Runtime, "ZeroDivisionError"); }
+
+struct Add { template <class T> static T f(T a, T b) { return T(a + b); } };
+struct Sub { template <class T> static T f(T a, T b) { return T(a - b); } };
+struct Mul { template <class T> static T f(T a, T b) { return T(a * b); } };
+struct Div { template <class T> static T f(T a, T b) { return a / b; } };
+struct Or { template <class T> static T f(T a, T b) { return T(a | b); } };
+struct And { template <class T> static T f(T a, T b) { return T(a & b); } };
+struct Xor { template <class T> static T f(T a, T b) { return T(a ^ b); } };
+
+struct TruncDiv {
+  template <class T> static T f(T a, T b) {
+    if constexpr (is_float<T>) return std::trunc(a / b);
+    else {
+      if (b == 0) zero_division();
+      if constexpr (is_signed_int<T>) if (b == T(-1)) return T(T(0) - a);
+      return T(a / b);
+    }
+  }
+};
+
+struct FloorDiv {
+  template <class T> static T f(T a, T b) {
+    if constexpr (is_float<T>) {
+      if (b == 0) return a / b;
+      T mod = std::fmod(a, b), div = (a - mod) / b;
+      if (mod != 0 && (b < 0) != (mod < 0)) div -= 1;
+      if (div == 0) return std::copysign(T(0), a / b);
+      T whole = std::floor(div);
+      return div - whole > T(0.5) ? whole + 1 : whole;
+    } else {
+      T q = TruncDiv::f(a, b);
+      if constexpr (is_signed_int<T>) if (T(q * b) != a && (a < 0) != (b < 0)) --q;
+      return q;
+    }
+  }
+};
+
+struct Fmod {
+  template <class T> static T f(T a, T b) {
+    if constexpr (is_float<T>) return std::fmod(a, b);
+    else {
+      if (b == 0) zero_division();
+      if constexpr (is_signed_int<T>) if (b == T(-1)) return 0;
+      return T(a % b);
+    }
+  }
+};
+
+struct Remainder {
+  template <class T> static T f(T a, T b) {
+    T mod = Fmod::f(a, b);
+    if constexpr (!std::is_unsigned_v<T>) if (mod != 0 && (b < 0) != (mod < 0)) mod = T(mod + b);
+    return mod;
+  }
+};
+
+struct Pow {
+  template <class T> static T f(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      if constexpr (is_signed_int<T>) if (b < 0) return a == 1 ? 1 : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : 0;
+      using U = std::make_unsigned_t<T>;
+      uint64_t result = 1, base = uint64_t(U(a));
+      for (U e = U(b); e; e = U(e >> 1), base *= base) if (e & 1) result *= base;
+      return T(result);
+    } else {
+      return std::pow(a, b);
+    }
+  }
+};
+
+struct Maximum { template <class T> static T f(T a, T b) { return is_float<T> && a != a ? a : is_float<T> && b != b ? b : a > b ? a : b; } };
+struct Minimum { template <class T> static T f(T a, T b) { return is_float<T> && a != a ? a : is_float<T> && b != b ? b : a < b ? a : b; } };
+struct Fmax { template <class T> static T f(T a, T b) { if constexpr (is_float<T>) return std::fmax(a, b); else return a > b ? a : b; } };
+struct Fmin { template <class T> static T f(T a, T b) { if constexpr (is_float<T>) return std::fmin(a, b); else return a < b ? a : b; } };
+struct Atan2 { template <class T> static T f(T a, T b) { return std::atan2(a, b); } };
+struct Hypot { template <class T> static T f(T a, T b) { return std::hypot(a, b); } };
+
+struct Eq { template <class T> static bool f(T a, T b) { return a == b; } };
+struct Ne { template <class T> static bool f(T a, T b) { return a != b; } };
+struct Lt { template <class T> static bool f(T a, T b) { return a < b; } };
+struct Le { template <class T> static bool f(T a, T b) { return a <= b; } };
+struct Gt { template <class T> static bool f(T a, T b) { return a > b; } };
+struct Ge { template <class T> static bool f(T a, T b) { return a >= b; } };
+struct LogicalAnd { template <class T> static bool f(T a, T b) { return a && b; } };
+struct LogicalOr { template <class T> static bool f(T a, T b) { return a || b; } };
+struct LogicalXor { template <class T> static bool f(T a, T b) { return !a != !b; } };
+
+struct ShiftLeft {
+  template <class T> static T f(T a, T b) {
+    using U = std::make_unsigned_t<T>;
+    return U(b) >= sizeof(T) * 8 ? T(0) : T(U(a) << U(b));
+  }
+};
+struct ShiftRight {
+  template <class T> static T f(T a, T b) {
+    using U = std::make_unsigned_t<T>;
+    constexpr U most = sizeof(T) * 8 - (std::is_signed_v<T> ? 1 : 0);
+    if (U(b) >= most) return std::is_signed_v<T> ? T(a >> most) : T(0);
+    return T(a >> b);
+  }
+};
+
+struct Table {
+  std::deque<PointwiseOp> ops;
+  std::unordered_map<std::string, const PointwiseOp*> names;
+
+  PointwiseOp& add(const char* name, Rule rule) {
+    PointwiseOp& op = ops.emplace_back();
+    op.name = name;
+    op.rule = rule;
+    names[name] = &op;
+    return op;
+  }
+  template <class Op, class R = void> static void ints(PointwiseOp& op) {
+    auto one = [&]<class T>(DType t, T) { op.put(t, binary_loop<Op, T, std::conditional_t<std::is_void_v<R>, T, R>>); };
+    one(DType::u8, uint8_t{});
+    one(DType::i8, int8_t{});
+    one(DType::i16, int16_t{});
+    one(DType::i32, int32_t{});
+    one(DType::i64, int64_t{});
+    one(DType::u16, uint16_t{});
+    one(DType::u32, uint32_t{});
+    one(DType::u64, uint64_t{});
+  }
+  template <class Op, class R = void> static void floats(PointwiseOp& op) {
+    auto one = [&]<class T>(DType t, T) { op.put(t, binary_loop<Op, T, std::conditional_t<std::is_void_v<R>, T, R>>); };
+    one(DType::f32, float{});
+    one(DType::f64, double{});
+  }
+  template <class Op, class R = void> static void complexes(PointwiseOp& op) {
+    auto one = [&]<class T>(DType t, T) { op.put(t, binary_loop<Op, T, std::conditional_t<std::is_void_v<R>, T, R>>); };
+    one(DType::c64, std::complex<float>{});
+    one(DType::c128, std::complex<double>{});
+  }
+  template <class Op> static void bools(PointwiseOp& op) { op.put(DType::b8, binary_loop<Op, uint8_t, uint8_t>); }
+  template <class Op, bool Complex> void compare(const char* name) {
+    PointwiseOp& op = add(name, Rule::compare);
+    ints<Op, uint8_t>(op);
+    floats<Op, uint8_t>(op);
+    bools<Op>(op);
+    if constexpr (Complex) complexes<Op, uint8_t>(op);
+  }
+  template <class Op> void real(const char* name) {
+    PointwiseOp& op = add(name, Rule::arithmetic);
+    ints<Op>(op);
+    floats<Op>(op);
+  }
+
+  void arithmetic() {
+    PointwiseOp& plus = add("add", Rule::arithmetic);
+    ints<Add>(plus), floats<Add>(plus), complexes<Add>(plus), bools<Or>(plus);
+    PointwiseOp& minus = add("sub", Rule::arithmetic);
+    ints<Sub>(minus), floats<Sub>(minus), complexes<Sub>(minus);
+    PointwiseOp& times = add("mul", Rule::arithmetic);
+    ints<Mul>(times), floats<Mul>(times), complexes<Mul>(times), bools<And>(times);
+    PointwiseOp& over = add("div", Rule::to_float);
+    floats<Div>(over), complexes<Div>(over);
+    names["true_divide"] = &over;
+    real<FloorDiv>("floor_divide");
+    real<TruncDiv>("div_trunc");
+    real<Remainder>("remainder");
+    real<Fmod>("fmod");
+    real<Pow>("pow");
+    complexes<Pow>(ops.back());
+    real<Maximum>("maximum");
+    bools<Maximum>(ops.back());
+    real<Minimum>("minimum");
+    bools<Minimum>(ops.back());
+    real<Fmax>("fmax");
+    bools<Fmax>(ops.back());
+    real<Fmin>("fmin");
+    bools<Fmin>(ops.back());
+    floats<Atan2>(add("atan2", Rule::to_float));
+    floats<Hypot>(add("hypot", Rule::arithmetic));
+  }
+
+  template <class Op> void bits(const char* name) {
+    PointwiseOp& op = add(name, Rule::arithmetic);
+    ints<Op>(op);
+    bools<Op>(op);
+  }
+
+  Table() {
+    arithmetic();
+    compare<Eq, true>("eq");
+    compare<Ne, true>("ne");
+    compare<Lt, false>("lt");
+    compare<Le, false>("le");
+    compare<Gt, false>("gt");
+    compare<Ge, false>("ge");
+    bools<LogicalAnd>(add("logical_and", Rule::logical));
+    bools<LogicalOr>(add("logical_or", Rule::logical));
+    bools<LogicalXor>(add("logical_xor", Rule::logical));
+    bits<And>("bitwise_and");
+    bits<Or>("bitwise_or");
+    bits<Xor>("bitwise_xor");
+    ints<ShiftLeft>(add("bitwise_left_shift", Rule::arithmetic));
+    ints<ShiftRight>(add("bitwise_right_shift", Rule::arithmetic));
+  }
+};
+
+}  // namespace
+
+const PointwiseOp* binary_op(const std::string& name) {
+  static const Table table;
+  auto it = table.names.find(name);
+  return it == table.names.end() ? nullptr : it->second;
+}
+
+namespace {
+
+template <class T>
+SHIM_CLONES void scaled_loop(char* out, const char* const* in, int64_t n) {
+  auto *a = reinterpret_cast<const T*>(in[0]), *b = reinterpret_cast<const T*>(in[1]), *c = reinterpret_cast<const T*>(in[2]);
+  auto* r = reinterpret_cast<T*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) r[i] = T(a[i] + c[i] * b[i]);
+}
+
+}  // namespace
+
+const PointwiseOp& add_scaled() {
+  static const PointwiseOp op = [] {
+    PointwiseOp o;
+    o.name = "add";
+    o.put(DType::u8, scaled_loop<uint8_t>), o.put(DType::i8, scaled_loop<int8_t>), o.put(DType::i16, scaled_loop<int16_t>);
+    o.put(DType::i32, scaled_loop<int32_t>), o.put(DType::i64, scaled_loop<int64_t>), o.put(DType::u16, scaled_loop<uint16_t>);
+    o.put(DType::u32, scaled_loop<uint32_t>), o.put(DType::u64, scaled_loop<uint64_t>);
+    o.put(DType::f32, scaled_loop<float>), o.put(DType::f64, scaled_loop<double>);
+    o.put(DType::c64, scaled_loop<std::complex<float>>), o.put(DType::c128, scaled_loop<std::complex<double>>);
+    return o;
+  }();
+  return op;
+}
+
+}  // namespace shim

@@ -1,0 +1,217 @@
+// Copies between tensors: with broadcasting, casts, overlapping memory, and across devices.
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/loops.h"
+#include "cpu/parallel.h"
+#include "cuda/driver.h"
+#include "ops/kernels.h"
+#include "ops/device_copy.h"
+
+namespace shim {
+
+void (*copy_on_device)(const Tensor& self, const Tensor& src) = nullptr;
+
+namespace {
+
+bool same_shape(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+bool same_layout(const TensorImpl& a, const TensorImpl& b) {       // equal shape and strides, no holes
+  if (!same_shape(a.sizes(), b.sizes())) return false;
+  if (a.is_contiguous() && b.is_contiguous()) return true;
+  return same_shape(a.strides(), b.strides()) && storage_bytes(a.sizes(), a.strides(), 1) == size_t(a.numel());
+}
+
+struct Extent { const char *begin, *end; };
+Extent extent(const TensorImpl& t) {
+  const char* p = static_cast<const char*>(t.data());
+  return {p, p + storage_bytes(t.sizes(), t.strides(), t.itemsize())};
+}
+bool overlap(const TensorImpl& a, const TensorImpl& b) {
+  Extent x = extent(a), y = extent(b);
+  return x.begin < y.end && y.begin < x.end;
+}
+
+std::string list(DimSpan d) {
+  std::string s = "[";
+  for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
+  return s + "]";
+}
+
+void loop(void* context, char* const* data, const int64_t* steps, int64_t n) {
+  reinterpret_cast<ConvertFn>(context)(data[1], steps[1], data[0], steps[0], n);
+}
+
+// A transpose: squares that fit the cache, so that neither side is walked in large steps for long.
+template <class T>
+bool transposed(const Nest& nest) {
+  constexpr int64_t kTile = 32;
+  if (nest.dims != 2 || nest.steps[0][0] != sizeof(T) || nest.steps[1][1] != sizeof(T)) return false;
+  const int64_t cols = nest.sizes[0], rows = nest.sizes[1];
+  if (cols < kTile || rows < kTile) return false;
+  parallel_for(rows, std::max<int64_t>(kTile, kGrain / cols), [&](int64_t begin, int64_t end) {
+    for (int64_t r0 = begin; r0 < end; r0 += kTile)
+      for (int64_t c0 = 0; c0 < cols; c0 += kTile)
+        for (int64_t r = r0; r < std::min(end, r0 + kTile); ++r) {
+          T* to = reinterpret_cast<T*>(nest.data[0] + r * nest.steps[0][1]);
+          const char* from = nest.data[1] + r * int64_t(sizeof(T));
+          for (int64_t c = c0; c < std::min(cols, c0 + kTile); ++c) to[c] = *reinterpret_cast<const T*>(from + c * nest.steps[1][0]);
+        }
+  });
+  return true;
+}
+
+void copy_cpu(const TensorImpl& self, const TensorImpl& src) {
+  if (self.dtype() == src.dtype() && same_layout(self, src)) {
+    char* to = static_cast<char*>(self.data());
+    const char* from = static_cast<const char*>(src.data());
+    const int64_t bytes = self.numel() * int64_t(self.itemsize());
+    if (to == from) return;
+    if (overlap(self, src)) std::memmove(to, from, size_t(bytes));
+    else parallel_for(bytes, 1 << 20, [&](int64_t b, int64_t e) { std::memcpy(to + b, from + b, size_t(e - b)); });
+    return;
+  }
+  Operand operands[2] = {Operand::of(self), Operand::of(src)};
+  Nest nest = make_nest(self.sizes(), operands, 2);
+  if (self.dtype() == src.dtype()) {
+    if (self.itemsize() == 4 && transposed<uint32_t>(nest)) return;
+    if (self.itemsize() == 2 && transposed<uint16_t>(nest)) return;
+    if (self.itemsize() == 8 && transposed<uint64_t>(nest)) return;
+  }
+  run_nest(nest, loop, reinterpret_cast<void*>(converter(src.dtype(), self.dtype())));
+}
+
+void copy_across(const Tensor& self, const Tensor& src, bool non_blocking) {
+  CHECK(Kind::NotImplemented, !src->device().is_meta(), "Cannot copy out of meta tensor; no data!");
+  const bool from_cpu = src->device().is_cpu(), to_cpu = self->device().is_cpu();
+  if (!from_cpu && !to_cpu && (self->device() == src->device()) && !(self->dtype() == src->dtype() && same_layout(*self, *src))) {
+    CHECK(Kind::NotImplemented, copy_on_device, "copy_: strided or casting copies on ", to_string(self->device()), " need CuPy");
+    return copy_on_device(self, src);
+  }
+  if (self->dtype() == src->dtype() && same_layout(*self, *src)) {
+    CHECK(Kind::NotImplemented, Storage::copy_device, "copy_: no CUDA driver is loaded");
+    Device where = to_cpu ? src->device() : self->device();
+    Storage::copy_device(self->data(), src->data(), size_t(self->numel()) * self->itemsize(), where);
+    if (to_cpu && !non_blocking) cuda::check(cuda::driver().stream_synchronize(cuda::current_stream(where.index)), "cuStreamSynchronize");
+    return;
+  }
+  // Cast and spread on the host side of a transfer, or on the device when only its tensor is strided.
+  if (from_cpu) {
+    Tensor host = empty(self->sizes(), self->dtype(), src->device());
+    copy_cpu(*host, *src);
+    if (self->is_contiguous()) return copy_across(self, host, false);
+    Tensor there = empty(self->sizes(), self->dtype(), self->device());
+    copy_across(there, host, false);
+    return copy_across(self, there, false);
+  }
+  Tensor packed = src;
+  if (!src->is_contiguous()) {
+    packed = empty(src->sizes(), src->dtype(), src->device());
+    copy_across(packed, src, false);
+  }
+  Tensor moved = empty(src->sizes(), src->dtype(), self->device());
+  copy_across(moved, packed, false);
+  copy_(self, moved);
+}
+
+}  // namespace
+
+void copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
+  if (self.get() == src.get()) return;
+  Tensor from = src;
+  if (!same_shape(self->sizes(), src->sizes())) {
+    Dims shape;
+    try {
+      shape = broadcast_shapes(self->sizes(), src->sizes());
+    } catch (const Error&) {
+      shape.clear();
+    }
+    if (!same_shape(shape, self->sizes())) {
+      broadcast_shapes(self->sizes(), src->sizes());                 // throws if they do not fit at all
+      fail(Kind::Runtime, "output with shape ", list(self->sizes()), " doesn't match the broadcast shape ", list(shape));
+    }
+    from = expand(*src, self->sizes());
+  }
+  if (self->numel() == 0 || self->device().is_meta()) return;
+  if (!self->device().is_cpu() || !src->device().is_cpu()) return copy_across(self, from, non_blocking);
+  const bool same = self->data() == from->data() && self->dtype() == from->dtype() && same_shape(self->strides(), from->strides());
+  if (same) return;
+  if (overlap(*self, *from) && !(self->dtype() == from->dtype() && same_layout(*self, *from))) {
+    Tensor apart = empty(from->sizes(), from->dtype(), from->device());
+    copy_cpu(*apart, *from);
+    from = apart;
+  }
+  copy_cpu(*self, *from);
+}
+
+void fill_(const Tensor& self, Number value) {
+  if (self->numel() == 0 || self->device().is_meta()) return;
+  if (!self->device().is_cpu()) {
+    Tensor one = scalar_tensor(value, self->dtype(), Device{});
+    return copy_(self, one);
+  }
+  alignas(16) char element[16];
+  store_number(element, self->dtype(), value);
+  Operand operands[2] = {Operand::of(*self), {element, self->dtype(), {}, {}}};
+  run_nest(make_nest(self->sizes(), operands, 2), loop, reinterpret_cast<void*>(converter(self->dtype(), self->dtype())));
+}
+
+Tensor scalar_tensor(Number value, DType dtype, Device device) {
+  Tensor t = empty({}, dtype, Device{});
+  store_number(t->data(), dtype, value);
+  if (!device.is_cpu()) {
+    Tensor moved = empty({}, dtype, device);
+    copy_(moved, t);
+    t = moved;
+  }
+  t->wrapped_number = true;
+  return t;
+}
+
+Tensor to_dtype(const Tensor& self, DType dtype) {
+  const TensorImpl* like = self.get();
+  Tensor out = self->device().is_cpu() ? allocate_like(self->sizes(), &like, 1, dtype) : empty(self->sizes(), dtype, self->device());
+  copy_(out, self);
+  return out;
+}
+
+Tensor contiguous(const Tensor& self) {
+  if (self->is_contiguous()) return self;
+  return clone(self, MemoryFormat::contiguous);
+}
+
+Tensor clone(const Tensor& self, MemoryFormat format) {
+  Tensor out;
+  if (format == MemoryFormat::preserve) {
+    const TensorImpl* like = self.get();
+    out = allocate_like(self->sizes(), &like, 1, self->dtype());
+    if (!self->device().is_cpu()) out = empty_strided(out->sizes(), out->strides(), self->dtype(), self->device());
+  } else {
+    out = empty(self->sizes(), self->dtype(), self->device(), false, format);
+  }
+  copy_(out, self);
+  return out;
+}
+
+Number item(const Tensor& self) {
+  CHECK(Kind::Runtime, self->numel() == 1, "a Tensor with ", self->numel(), " elements cannot be converted to Scalar");
+  Tensor host = self;
+  if (!self->device().is_cpu()) {
+    host = empty({}, self->dtype(), Device{});
+    copy_(host, view(*self, {}));
+  }
+  Number n;
+  const DType t = self->dtype();
+  const char* p = static_cast<const char*>(host->data());
+  if (is_integral(t, true)) {
+    n.type = t == DType::b8 ? Number::Bool : Number::Int;
+    converter(t, DType::i64)(p, 0, reinterpret_cast<char*>(&n.i), 8, 1);
+  } else {
+    n.type = is_complex(t) ? Number::Complex : Number::Float;
+    n.f = load_as_double(p, t);
+    if (is_complex(t)) n.imag = load_as_double(p + itemsize(t) / 2, t);
+  }
+  return n;
+}
+
+}  // namespace shim

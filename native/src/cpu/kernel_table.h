@@ -1,0 +1,54 @@
+#pragma once
+// The table of pointwise kernels: name -> how dtypes are chosen, and one contiguous loop a compute dtype.
+#include <array>
+
+#include "cpu/loops.h"
+
+// Two builds of a loop, one for AVX2, chosen when the program is loaded.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define SHIM_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define SHIM_CLONES
+#endif
+
+namespace shim {
+
+enum class Rule : uint8_t {
+  arithmetic,                                   // computed and given in the promoted dtype
+  to_float,                                     // integers become the default floating dtype
+  compare,                                      // computed in the promoted dtype, gives bool
+  logical,                                      // computed on truth values, gives bool
+};
+
+struct PointwiseOp {
+  const char* name = nullptr;
+  Rule rule = Rule::arithmetic;
+  std::array<BlockKernel, kDTypeSlots> kernels{};
+  BlockKernel at(DType t) const { return kernels[size_t(t)]; }
+  void put(DType t, BlockKernel f) { kernels[size_t(t)] = f; }
+};
+
+const PointwiseOp* unary_op(const std::string& name);      // null if there is none
+const PointwiseOp* binary_op(const std::string& name);
+const PointwiseOp& add_scaled();                           // a + alpha * b, three inputs
+
+DType compute_dtype(DType t);                              // float32 for the 16-bit floats, complex64 for complex32
+
+template <class Op, class T, class R>
+SHIM_CLONES void unary_loop(char* out, const char* const* in, int64_t n) {
+  auto* a = reinterpret_cast<const T*>(in[0]);
+  auto* r = reinterpret_cast<R*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) r[i] = R(Op::f(a[i]));
+}
+
+template <class Op, class T, class R>
+SHIM_CLONES void binary_loop(char* out, const char* const* in, int64_t n) {
+  auto* a = reinterpret_cast<const T*>(in[0]);
+  auto* b = reinterpret_cast<const T*>(in[1]);
+  auto* r = reinterpret_cast<R*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) r[i] = R(Op::f(a[i], b[i]));
+}
+
+}  // namespace shim

@@ -1,0 +1,176 @@
+#include "cpu/loops.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+#include "cpu/parallel.h"
+
+namespace shim {
+
+Nest make_nest(DimSpan shape, const Operand* operands, int count) {
+  Nest nest;
+  nest.operands = count;
+  for (int k = 0; k < count; ++k) nest.data[k] = operands[k].data;
+  const int n = int(shape.size());
+  int64_t steps[kMaxOperands][kMaxDims];
+  int order[kMaxDims], used = 0;
+  for (int d = n - 1; d >= 0; --d) {
+    if (shape[d] == 1) continue;
+    for (int k = 0; k < count; ++k) {
+      const int at = d - (n - int(operands[k].sizes.size()));
+      const bool spread = at < 0 || operands[k].sizes[at] == 1;
+      steps[k][d] = spread ? 0 : operands[k].strides[at] * int64_t(itemsize(operands[k].dtype));
+    }
+    order[used++] = d;
+  }
+  std::stable_sort(order, order + used, [&](int a, int b) {          // smallest steps innermost; the output decides first
+    for (int k = 0; k < count; ++k) {
+      int64_t x = std::abs(steps[k][a]), y = std::abs(steps[k][b]);
+      if (x && y && x != y) return x < y;
+    }
+    return false;
+  });
+  for (int i = 0; i < used; ++i) {
+    const int d = order[i];
+    bool merges = nest.dims > 0;
+    for (int k = 0; merges && k < count; ++k)
+      merges = steps[k][d] == nest.steps[k][nest.dims - 1] * nest.sizes[nest.dims - 1];
+    if (merges) {
+      nest.sizes[nest.dims - 1] *= shape[d];
+      continue;
+    }
+    nest.sizes[nest.dims] = shape[d];
+    for (int k = 0; k < count; ++k) nest.steps[k][nest.dims] = steps[k][d];
+    ++nest.dims;
+  }
+  if (nest.dims == 0) {
+    nest.sizes[0] = 1;
+    for (int k = 0; k < count; ++k) nest.steps[k][0] = 0;
+    nest.dims = 1;
+  }
+  return nest;
+}
+
+namespace {
+
+void run_part(const Nest& nest, LoopFn f, void* context, int64_t begin, int64_t end) {   // a part of the outermost loop
+  const int outer = nest.dims - 1;
+  char* data[kMaxOperands];
+  int64_t steps[kMaxOperands], index[kMaxDims] = {};
+  for (int k = 0; k < nest.operands; ++k) {
+    data[k] = nest.data[k] + begin * nest.steps[k][outer];
+    steps[k] = nest.steps[k][0];
+  }
+  if (outer == 0) return f(context, data, steps, end - begin);
+  int64_t sizes[kMaxDims];
+  std::copy(nest.sizes, nest.sizes + nest.dims, sizes);
+  sizes[outer] = end - begin;
+  for (;;) {
+    f(context, data, steps, sizes[0]);
+    int d = 1;
+    for (; d <= outer; ++d) {
+      for (int k = 0; k < nest.operands; ++k) data[k] += nest.steps[k][d];
+      if (++index[d] < sizes[d]) break;
+      for (int k = 0; k < nest.operands; ++k) data[k] -= index[d] * nest.steps[k][d];
+      index[d] = 0;
+    }
+    if (d > outer) return;
+  }
+}
+
+}  // namespace
+
+void run_nest(const Nest& nest, LoopFn f, void* context) {
+  int64_t all = 1;
+  for (int d = 0; d < nest.dims; ++d) all *= nest.sizes[d];
+  if (all == 0) return;
+  const int64_t outer = nest.sizes[nest.dims - 1];
+  if (all < 2 * kGrain) return run_part(nest, f, context, 0, outer);
+  const int64_t inside = all / outer;
+  parallel_for(outer, std::max<int64_t>(1, kGrain / inside), [&](int64_t begin, int64_t end) { run_part(nest, f, context, begin, end); });
+}
+
+namespace {
+
+struct Blocks {
+  int count;
+  DType in, result;
+  size_t in_size, out_size;
+  BlockKernel kernel;
+  ConvertFn load[kMaxOperands];                 // of the inputs; null: no dtype conversion
+  ConvertFn gather[kMaxOperands];               // for strided or repeated elements of the compute dtype
+  ConvertFn store;                              // null: the output has the result dtype
+  ConvertFn scatter;
+};
+
+void block_loop(void* context, char* const* data, const int64_t* steps, int64_t n) {
+  const Blocks& b = *static_cast<const Blocks*>(context);
+  alignas(64) char buffers[kMaxOperands][kBlock * 16];
+  const char* in[kMaxOperands];
+  bool direct[kMaxOperands], all = !b.store && steps[0] == int64_t(b.out_size);
+  for (int k = 1; k < b.count; ++k) {
+    direct[k] = !b.load[k] && steps[k] == int64_t(b.in_size);
+    all = all && direct[k];
+    in[k - 1] = data[k];
+  }
+  if (all) return b.kernel(data[0], in, n);
+  const bool out_direct = !b.store && (steps[0] == int64_t(b.out_size) || n == 1);
+  for (int64_t at = 0; at < n; at += kBlock) {
+    const int64_t m = std::min(kBlock, n - at);
+    for (int k = 1; k < b.count; ++k) {
+      if (direct[k]) {
+        in[k - 1] = data[k] + at * steps[k];
+      } else if (at == 0 || steps[k] != 0) {    // a repeated element is spread once
+        (b.load[k] ? b.load[k] : b.gather[k])(data[k] + at * steps[k], steps[k], buffers[k], int64_t(b.in_size), m);
+        in[k - 1] = buffers[k];
+      }
+    }
+    char* to = out_direct ? data[0] + at * steps[0] : buffers[0];
+    b.kernel(to, in, m);
+    if (!out_direct) (b.store ? b.store : b.scatter)(buffers[0], int64_t(b.out_size), data[0] + at * steps[0], steps[0], m);
+  }
+}
+
+}  // namespace
+
+void run_blocks(DimSpan shape, const Operand* operands, int count, DType in, DType result, BlockKernel kernel) {
+  Blocks b{count, in, result, itemsize(in), itemsize(result), kernel, {}, {}, nullptr, nullptr};
+  for (int k = 1; k < count; ++k) {
+    b.gather[k] = converter(in, in);
+    if (operands[k].dtype != in) b.load[k] = converter(operands[k].dtype, in);
+  }
+  b.scatter = converter(result, result);
+  if (operands[0].dtype != result) b.store = converter(result, operands[0].dtype);
+  run_nest(make_nest(shape, operands, count), block_loop, &b);
+}
+
+namespace {
+
+bool dense(const TensorImpl& t) {               // a permutation of a contiguous tensor
+  int order[kMaxDims];
+  const int n = t.dim();
+  std::iota(order, order + n, 0);
+  std::sort(order, order + n, [&](int a, int b) { return t.strides()[a] < t.strides()[b]; });
+  int64_t expected = 1;
+  for (int i = 0; i < n; ++i) {
+    if (t.sizes()[order[i]] == 1) continue;
+    if (t.strides()[order[i]] != expected) return false;
+    expected *= t.sizes()[order[i]];
+  }
+  return true;
+}
+
+}  // namespace
+
+Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, DType dtype) {
+  for (int k = 0; k < count; ++k) {
+    const TensorImpl* t = inputs[k];
+    if (!t || t->dim() != int(shape.size()) || !std::equal(shape.begin(), shape.end(), t->sizes().begin())) continue;
+    if (t->is_contiguous()) break;
+    if (dense(*t)) return empty_strided(shape, t->strides(), dtype, Device{});
+  }
+  return empty(shape, dtype, Device{});
+}
+
+}  // namespace shim

@@ -1,0 +1,40 @@
+#pragma once
+// The iteration of pointwise kernels: broadcast operands become a nest of as few loops as their strides allow, and the
+// innermost one works on blocks that are contiguous in the compute dtype (converted there if they are not).
+#include "core/tensor.h"
+
+namespace shim {
+
+constexpr int kMaxOperands = 5;                 // the output and four inputs
+constexpr int64_t kBlock = 512;                 // elements of a conversion buffer
+
+// n elements at `from`, `from + from_step`, ... converted to n at `to`, `to + to_step`, ... (steps in bytes).
+using ConvertFn = void (*)(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n);
+ConvertFn converter(DType from, DType to);      // null if there is none
+
+struct Operand {
+  char* data = nullptr;
+  DType dtype = DType::undefined;
+  DimSpan sizes, strides;                       // in elements; broadcasts against the nest's shape
+  static Operand of(const TensorImpl& t) { return {static_cast<char*>(t.data()), t.dtype(), t.sizes(), t.strides()}; }
+};
+
+struct Nest {
+  int dims = 0, operands = 0;
+  int64_t sizes[kMaxDims];                      // [0] is the innermost loop
+  int64_t steps[kMaxOperands][kMaxDims];        // bytes
+  char* data[kMaxOperands];
+};
+Nest make_nest(DimSpan shape, const Operand* operands, int count);
+
+// f(data, steps, n) for each innermost loop; `data` has one pointer and `steps` one byte step an operand. Threads share large nests.
+using LoopFn = void (*)(void* context, char* const* data, const int64_t* steps, int64_t n);
+void run_nest(const Nest&, LoopFn, void* context);
+
+// One output, operands[0]; kernel(out, inputs, n) works on contiguous elements of dtype `in` giving dtype `result`.
+using BlockKernel = void (*)(char* out, const char* const* in, int64_t n);
+void run_blocks(DimSpan shape, const Operand* operands, int count, DType in, DType result, BlockKernel);
+
+Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, DType);   // keeps the inputs' order of dimensions
+
+}  // namespace shim

@@ -1,0 +1,124 @@
+#include "cpu/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+namespace shim {
+namespace {
+
+struct Job {
+  const std::function<void(int64_t, int64_t)>* f = nullptr;
+  int64_t n = 0, step = 0;
+  std::atomic<int64_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr error;
+  void work() {
+    for (int64_t begin; (begin = next.fetch_add(step)) < n;) {
+      try {
+        (*f)(begin, std::min(n, begin + step));
+      } catch (...) {
+        std::lock_guard lock(mutex);
+        error = std::current_exception();
+      }
+    }
+  }
+};
+
+class Pool {
+ public:
+  void run(Job& job, int helpers) {
+    std::unique_lock busy(one_job_, std::try_to_lock);
+    if (!busy) return job.work();               // another thread's work has the pool: this one does its own alone
+    {
+      std::lock_guard lock(mutex_);
+      while (int(threads_.size()) < helpers) threads_.emplace_back([this, seen = generation_]() mutable { serve(seen); });
+      job_ = &job;
+      wanted_ = helpers;
+      ++generation_;
+    }
+    wake_.notify_all();
+    job.work();
+    std::unique_lock lock(mutex_);
+    wanted_ = 0;
+    done_.wait(lock, [&] { return active_ == 0; });
+    job_ = nullptr;
+  }
+
+ private:
+  void serve(uint64_t seen) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return generation_ != seen; });
+      seen = generation_;
+      if (wanted_ <= 0 || !job_) continue;
+      --wanted_;
+      ++active_;
+      Job* job = job_;
+      lock.unlock();
+      job->work();
+      lock.lock();
+      if (--active_ == 0) done_.notify_all();
+    }
+  }
+
+  std::mutex mutex_, one_job_;
+  std::condition_variable wake_, done_;
+  std::vector<std::thread> threads_;
+  Job* job_ = nullptr;
+  int wanted_ = 0, active_ = 0;
+  uint64_t generation_ = 0;
+};
+
+// Never destroyed: its threads sleep until the process ends. A forked child starts a pool of its own.
+Pool* pool_ = nullptr;
+std::once_flag made_;
+
+Pool& pool() {
+  std::call_once(made_, [] {
+    pool_ = new Pool;
+#if defined(__unix__) || defined(__APPLE__)
+    pthread_atfork(nullptr, nullptr, [] { pool_ = new Pool; });
+#endif
+  });
+  return *pool_;
+}
+
+std::atomic<int> threads_{std::max(1, int(std::thread::hardware_concurrency()))};
+thread_local bool inside_ = false;
+
+}  // namespace
+
+int num_threads() { return threads_; }
+void set_num_threads(int n) { threads_ = n; }
+
+void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f) {
+  grain = std::max<int64_t>(grain, 1);
+  const int64_t most = std::min<int64_t>(num_threads(), n / grain);
+  if (most < 2 || inside_) {
+    if (n > 0) f(0, n);
+    return;
+  }
+  std::function<void(int64_t, int64_t)> marked = [&f](int64_t begin, int64_t end) {
+    bool before = inside_;
+    inside_ = true;
+    try { f(begin, end); } catch (...) { inside_ = before; throw; }
+    inside_ = before;
+  };
+  Job job;
+  job.f = &marked;
+  job.n = n;
+  job.step = (n + most - 1) / most;
+  pool().run(job, int(most) - 1);
+  if (job.error) std::rethrow_exception(job.error);
+}
+
+}  // namespace shim

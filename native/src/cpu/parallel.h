@@ -1,0 +1,14 @@
+#pragma once
+// A small pool of threads for large pointwise work and reductions.
+#include <cstdint>
+#include <functional>
+
+namespace shim {
+
+constexpr int64_t kGrain = 32768;               // elements a thread is worth waking for
+int num_threads();
+void set_num_threads(int n);
+// Calls f(begin, end) over disjoint ranges that cover [0, n); on the calling thread alone where n is less than two grains.
+void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f);
+
+}  // namespace shim

@@ -1,0 +1,202 @@
+// Unary, binary and ternary pointwise operators over the kernels' tables.
+#include "cpu/pointwise.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/parallel.h"
+
+namespace shim {
+
+DType compute_dtype(DType t) {
+  if (t == DType::f16 || t == DType::bf16) return DType::f32;
+  return t == DType::c32 ? DType::c64 : t;
+}
+
+namespace {
+
+bool one_byte_float(DType t) { return itemsize(t) == 1 && is_floating(t); }
+bool takes(const TensorImpl& t) { return t.device().is_cpu() && !one_byte_float(t.dtype()); }
+
+struct Dtypes { DType in, result, out; };       // computed in, given by the kernel, of the tensor
+
+Dtypes choose(const PointwiseOp& op, DType common) {
+  if (op.rule == Rule::to_float && is_integral(common, true)) common = default_dtype();
+  if (op.rule == Rule::logical) return {DType::b8, DType::b8, DType::b8};
+  const DType in = compute_dtype(common);
+  if (op.rule == Rule::compare) return {in, DType::b8, DType::b8};
+  return {in, in, common};
+}
+
+bool same_shape(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+// Inputs that overlap the output other than element by element are copied first.
+bool clashes(const TensorImpl& out, const TensorImpl& in) {
+  if (out.storage().get() != in.storage().get()) return false;
+  const bool exact = out.data() == in.data() && out.itemsize() == in.itemsize() && same_shape(out.sizes(), in.sizes()) && same_shape(out.strides(), in.strides());
+  return !exact;
+}
+
+struct Args {                                   // operands of run_blocks; operands[0] is the output
+  Operand operands[kMaxOperands];
+  alignas(16) char numbers[kMaxOperands][16];
+  Tensor copies[kMaxOperands];
+  int count = 1;
+
+  void tensor(const TensorImpl& t, const Tensor& out) {
+    const TensorImpl* from = &t;
+    if (clashes(*out, t)) {
+      copies[count] = clone(Tensor(const_cast<TensorImpl*>(&t)));
+      from = copies[count].get();
+    }
+    operands[count++] = Operand::of(*from);
+  }
+  void number(Number n, DType in) {
+    store_number(numbers[count], in, n);
+    operands[count] = {numbers[count], in, {}, {}};
+    ++count;
+  }
+};
+
+// The element count of operands that need no nest: all contiguous, of the kernels' own dtypes, of one shape. -1: they do.
+int64_t flat(const TensorImpl& out, DType result, const TensorImpl& a, const TensorImpl* b, DType in) {
+  if (out.dtype() != result || a.dtype() != in || !out.is_contiguous() || !a.is_contiguous()) return -1;
+  if (b && (b->dtype() != in || !b->is_contiguous() || !same_shape(a.sizes(), b->sizes()))) return -1;
+  return a.numel();
+}
+
+void run_flat(BlockKernel kernel, const TensorImpl& out, size_t out_size, const TensorImpl& a, const TensorImpl* b, size_t in_size, int64_t n) {
+  char* to = static_cast<char*>(out.data());
+  const char* x = static_cast<const char*>(a.data());
+  const char* y = b ? static_cast<const char*>(b->data()) : nullptr;
+  if (n < 2 * kGrain) {
+    const char* in[2] = {x, y};
+    return kernel(to, in, n);
+  }
+  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+    const char* in[2] = {x + begin * int64_t(in_size), y ? y + begin * int64_t(in_size) : nullptr};
+    kernel(to + begin * int64_t(out_size), in, end - begin);
+  });
+}
+
+Dims broadcast_of(const Input& a, const Input& b) {
+  if (!b.tensor) return Dims(a.tensor->sizes().begin(), a.tensor->sizes().end());
+  if (!a.tensor) return Dims(b.tensor->sizes().begin(), b.tensor->sizes().end());
+  return broadcast_shapes(a.tensor->sizes(), b.tensor->sizes());
+}
+
+DType common_dtype(const Input& a, const Input& b) {
+  if (a.tensor && b.tensor && a.tensor->dtype() == b.tensor->dtype()) return a.tensor->dtype();
+  Promotion p;
+  for (const Input* i : {&a, &b}) i->tensor ? p.add(*i->tensor) : p.add(i->number);
+  return p.result();
+}
+
+// Arithmetic with a number keeps it in the compute dtype; other operators round it to the promoted one first.
+Number rounded(Number n, DType common, const PointwiseOp& op) {
+  if (n.type != Number::Float || compute_dtype(common) == common || op.rule == Rule::to_float || op.rule == Rule::logical) return n;
+  const char* name = op.name;
+  if (!std::strcmp(name, "add") || !std::strcmp(name, "sub") || !std::strcmp(name, "mul")) return n;
+  char element[16];
+  store_number(element, common, n);
+  n.f = load_as_double(element, common);
+  return n;
+}
+
+}  // namespace
+
+Tensor run_unary(const PointwiseOp& op, const Tensor& self, Tensor out) {
+  if (!takes(*self)) return {};
+  const Dtypes d = choose(op, self->dtype());
+  const BlockKernel kernel = op.at(d.in);
+  if (!kernel) return {};
+  if (!out) {
+    const TensorImpl* like = self.get();
+    out = allocate_like(self->sizes(), &like, 1, d.out);
+  }
+  if (self->numel() == 0) return out;
+  const int64_t n = flat(*out, d.result, *self, nullptr, d.in);
+  if (n >= 0 && !clashes(*out, *self)) {
+    run_flat(kernel, *out, itemsize(d.result), *self, nullptr, itemsize(d.in), n);
+    return out;
+  }
+  Args args;
+  args.operands[0] = Operand::of(*out);
+  args.tensor(*self, out);
+  run_blocks(out->sizes(), args.operands, args.count, d.in, d.result, kernel);
+  return out;
+}
+
+Tensor run_binary(const PointwiseOp& op, const Input& a, const Input& b, Tensor out) {
+  if (!a.tensor && !b.tensor) return {};
+  if ((a.tensor && !takes(*a.tensor)) || (b.tensor && !takes(*b.tensor))) return {};
+  const DType common = common_dtype(a, b);
+  const Dtypes d = choose(op, common);
+  const BlockKernel kernel = op.at(d.in);
+  if (!kernel) return {};
+  const bool alike = a.tensor && b.tensor && same_shape(a.tensor->sizes(), b.tensor->sizes());
+  if (alike && !out && a.tensor->is_contiguous()) out = empty(a.tensor->sizes(), d.out, Device{});
+  if (!out) {
+    const TensorImpl* like[2] = {a.tensor, b.tensor};
+    out = allocate_like(broadcast_of(a, b), like, 2, d.out);
+  } else if (!alike && !same_shape(broadcast_of(a, b), out->sizes())) {
+    return {};
+  }
+  if (out->numel() == 0) return out;
+  if (alike) {
+    const int64_t n = flat(*out, d.result, *a.tensor, b.tensor, d.in);
+    if (n >= 0 && !clashes(*out, *a.tensor) && !clashes(*out, *b.tensor)) {
+      run_flat(kernel, *out, itemsize(d.result), *a.tensor, b.tensor, itemsize(d.in), n);
+      return out;
+    }
+  }
+  Args args;
+  args.operands[0] = Operand::of(*out);
+  for (const Input* i : {&a, &b})
+    i->tensor ? args.tensor(*i->tensor, out) : args.number(rounded(i->number, common, op), d.in);
+  run_blocks(out->sizes(), args.operands, args.count, d.in, d.result, kernel);
+  return out;
+}
+
+Tensor run_add(const Input& a, const Input& b, Number alpha, bool subtract, Tensor out) {
+  const bool plain = alpha.type != Number::Complex && alpha.to_double() == 1;
+  if (plain) {
+    static const PointwiseOp &plus = *binary_op("add"), &minus = *binary_op("sub");
+    return run_binary(subtract ? minus : plus, a, b, out);
+  }
+  if ((!a.tensor && !b.tensor) || (a.tensor && !takes(*a.tensor)) || (b.tensor && !takes(*b.tensor))) return {};
+  const DType common = common_dtype(a, b), in = compute_dtype(common);
+  if (is_integral(common, true) && (common == DType::b8 || (alpha.type != Number::Int && alpha.type != Number::Bool))) return {};
+  if (alpha.type == Number::Complex && !is_complex(common)) return {};
+  const BlockKernel kernel = add_scaled().at(in);
+  if (!kernel) return {};
+  const Dims shape = broadcast_of(a, b);
+  if (!out) {
+    const TensorImpl* like[2] = {a.tensor, b.tensor};
+    out = allocate_like(shape, like, 2, common);
+  } else if (!same_shape(shape, out->sizes())) {
+    return {};
+  }
+  if (subtract) alpha.i = -alpha.i, alpha.f = -alpha.f, alpha.imag = -alpha.imag;
+  if (alpha.type == Number::Bool) alpha.type = Number::Int;
+  Args args;
+  args.operands[0] = Operand::of(*out);
+  for (const Input* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out) : args.number(i->number, in);
+  args.number(alpha, in);
+  run_blocks(shape, args.operands, args.count, in, in, kernel);
+  return out;
+}
+
+Tensor unary(const std::string& name, const Tensor& self, Tensor out) {
+  const PointwiseOp* op = unary_op(name);
+  return op ? run_unary(*op, self, out) : Tensor{};
+}
+
+Tensor binary(const std::string& name, const Tensor& a, const Tensor& b, Tensor out) {
+  const PointwiseOp* op = binary_op(name);
+  return op ? run_binary(*op, {a.get(), {}}, {b.get(), {}}, out) : Tensor{};
+}
+
+Tensor add(const Tensor& a, const Tensor& b, Number alpha, Tensor out) { return run_add({a.get(), {}}, {b.get(), {}}, alpha, false, out); }
+
+}  // namespace shim

@@ -1,0 +1,19 @@
+#pragma once
+// Running a pointwise kernel: dtypes from the operator's rule, result allocated, any strides.
+#include "cpu/kernel_table.h"
+#include "ops/kernels.h"
+
+namespace shim {
+
+struct Input {                                  // a tensor, or a number where it is null
+  const TensorImpl* tensor = nullptr;
+  Number number;
+};
+
+// Null when a dtype or device has no kernel here. `out` is written in place of a new tensor; it must have the result's shape
+// and a dtype that the result can be cast to.
+Tensor run_unary(const PointwiseOp&, const Tensor& self, Tensor out = {});
+Tensor run_binary(const PointwiseOp&, const Input& a, const Input& b, Tensor out = {});
+Tensor run_add(const Input& a, const Input& b, Number alpha, bool subtract, Tensor out = {});
+
+}  // namespace shim

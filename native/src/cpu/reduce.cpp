@@ -1,0 +1,210 @@
+// Reductions. The input is seen as rows to be reduced one by one (contiguous) or added up on each other (columns).
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+
+#include "cpu/kernel_table.h"
+#include "cpu/parallel.h"
+#include "cpu/reduce.h"
+#include "ops/kernels.h"
+
+namespace shim {
+namespace {
+
+struct SumOp { template <class T> static T zero() { return T(0); } template <class T> static T f(T a, T b) { return T(a + b); } };
+struct ProdOp { template <class T> static T zero() { return T(1); } template <class T> static T f(T a, T b) { return T(a * b); } };
+struct MaxOp {
+  template <class T> static T zero() {
+    if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+    else return std::numeric_limits<T>::lowest();
+  }
+  template <class T> static T f(T a, T b) { return a != a ? a : b != b ? b : a > b ? a : b; }
+};
+struct MinOp {
+  template <class T> static T zero() {
+    if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
+    else return std::numeric_limits<T>::max();
+  }
+  template <class T> static T f(T a, T b) { return a != a ? a : b != b ? b : a < b ? a : b; }
+};
+struct AnyOp { template <class T> static T zero() { return T(0); } template <class T> static T f(T a, T b) { return T(a | b); } };
+struct AllOp { template <class T> static T zero() { return T(1); } template <class T> static T f(T a, T b) { return T(a & b); } };
+
+constexpr int kLanes = 16;
+constexpr int64_t kRun = 1024;                  // elements added up directly; runs are then added pairwise
+
+template <class Op, class T>
+SHIM_CLONES T run_of(const T* x, int64_t n) {
+  T lanes[kLanes];
+  for (T& l : lanes) l = Op::template zero<T>();
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) lanes[k] = Op::f(lanes[k], x[i + k]);
+  for (; i < n; ++i) lanes[0] = Op::f(lanes[0], x[i]);
+  for (int width = kLanes / 2; width; width /= 2)
+    for (int k = 0; k < width; ++k) lanes[k] = Op::f(lanes[k], lanes[k + width]);
+  return lanes[0];
+}
+
+template <class Op, class T>
+T pairwise(const T* x, int64_t n) {
+  if (n <= kRun) return run_of<Op, T>(x, n);
+  const int64_t half = (n / 2 + kRun - 1) / kRun * kRun;
+  return Op::f(pairwise<Op, T>(x, half), pairwise<Op, T>(x + half, n - half));
+}
+
+template <class Op, class T>
+void reduce_rows(const char* in, char* out, int64_t rows, int64_t cols) {
+  auto* x = reinterpret_cast<const T*>(in);
+  auto* y = reinterpret_cast<T*>(out);
+  if (rows == 1 && cols >= 2 * kGrain) {        // one long row: fixed pieces, so that the result does not depend on the threads
+    const int64_t pieces = (cols + kGrain - 1) / kGrain;
+    std::vector<T> partial(size_t(pieces), T());
+    parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) partial[size_t(p)] = pairwise<Op, T>(x + p * kGrain, std::min(kGrain, cols - p * kGrain));
+    });
+    y[0] = pairwise<Op, T>(partial.data(), pieces);
+    return;
+  }
+  parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(cols, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) y[r] = pairwise<Op, T>(x + r * cols, cols);
+  });
+}
+
+// out[c] = f over r of in[r, c] for a strip of columns: rows are halved, so that errors grow with the logarithm of their number.
+template <class Op, class T>
+SHIM_CLONES void strip(const T* x, T* to, int64_t rows, int64_t step, int64_t width) {
+  if (rows <= 64) {
+    for (int64_t c = 0; c < width; ++c) to[c] = Op::template zero<T>();
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < width; ++c) to[c] = Op::f(to[c], x[r * step + c]);
+    return;
+  }
+  T other[128];
+  strip<Op, T>(x, to, rows / 2, step, width);
+  strip<Op, T>(x + rows / 2 * step, other, rows - rows / 2, step, width);
+  for (int64_t c = 0; c < width; ++c) to[c] = Op::f(to[c], other[c]);
+}
+
+template <class Op, class T>
+void reduce_columns(const char* in, char* out, int64_t rows, int64_t cols) {
+  auto* x = reinterpret_cast<const T*>(in);
+  auto* y = reinterpret_cast<T*>(out);
+  const int64_t strips = (cols + 127) / 128;
+  parallel_for(strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(rows * 128, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) strip<Op, T>(x + s * 128, y + s * 128, rows, cols, std::min<int64_t>(128, cols - s * 128));
+  });
+}
+
+using Loop = void (*)(const char* in, char* out, int64_t rows, int64_t cols);
+struct Loops { Loop rows = nullptr, columns = nullptr; };
+template <class Op, class T> Loops loops_of() { return {reduce_rows<Op, T>, reduce_columns<Op, T>}; }
+
+template <class Op>
+Loops float_loops(DType t) { return t == DType::f32 ? loops_of<Op, float>() : t == DType::f64 ? loops_of<Op, double>() : Loops{}; }
+
+template <class Op>
+Loops sum_loops(DType t) {
+  if (t == DType::i64) return loops_of<Op, int64_t>();
+  if (t == DType::c64) return loops_of<Op, std::complex<float>>();
+  if (t == DType::c128) return loops_of<Op, std::complex<double>>();
+  return float_loops<Op>(t);
+}
+
+template <class Op>
+Loops extreme_loops(DType t) {
+  switch (t) {
+    case DType::b8: case DType::u8: return loops_of<Op, uint8_t>();
+    case DType::i8: return loops_of<Op, int8_t>();
+    case DType::i16: return loops_of<Op, int16_t>();
+    case DType::i32: return loops_of<Op, int32_t>();
+    case DType::i64: return loops_of<Op, int64_t>();
+    default: return float_loops<Op>(t);
+  }
+}
+
+Loops find_loops(Reduction op, DType t) {
+  switch (op) {
+    case Reduction::sum: case Reduction::mean: return sum_loops<SumOp>(t);
+    case Reduction::prod: return sum_loops<ProdOp>(t);
+    case Reduction::amax: return extreme_loops<MaxOp>(t);
+    case Reduction::amin: return extreme_loops<MinOp>(t);
+    case Reduction::any: return t == DType::b8 ? loops_of<AnyOp, uint8_t>() : Loops{};
+    case Reduction::all: return t == DType::b8 ? loops_of<AllOp, uint8_t>() : Loops{};
+  }
+  return {};
+}
+
+DType output_dtype(Reduction op, DType in, DType wanted) {
+  if (op == Reduction::any || op == Reduction::all) return in == DType::u8 ? DType::u8 : DType::b8;
+  if (wanted != DType::undefined) return wanted;
+  const bool adds = op == Reduction::sum || op == Reduction::prod;
+  return adds && is_integral(in, true) ? DType::i64 : in;
+}
+
+Tensor as(const Tensor& t, DType dtype) {       // contiguous, of that dtype
+  if (t->dtype() == dtype && t->is_contiguous()) return t;
+  Tensor out = empty(t->sizes(), dtype, Device{});
+  copy_(out, t);
+  return out;
+}
+
+void divide(const Tensor& t, int64_t count, DType compute) {
+  if (compute == DType::f32) for (int64_t i = 0; i < t->numel(); ++i) t->data_as<float>()[i] /= float(count);
+  else if (compute == DType::f64) for (int64_t i = 0; i < t->numel(); ++i) t->data_as<double>()[i] /= double(count);
+  else if (compute == DType::c64) for (int64_t i = 0; i < t->numel(); ++i) t->data_as<std::complex<float>>()[i] /= float(count);
+  else for (int64_t i = 0; i < t->numel(); ++i) t->data_as<std::complex<double>>()[i] /= double(count);
+}
+
+}  // namespace
+
+Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DType dtype) {
+  const DType in = self->dtype();
+  if (!self->device().is_cpu() || (itemsize(in) == 1 && is_floating(in))) return {};
+  const DType result = output_dtype(op, in, dtype);
+  const DType compute = op == Reduction::any || op == Reduction::all ? DType::b8 : compute_dtype(result);
+  const Loops loops = find_loops(op, compute);
+  if (!loops.rows || (op == Reduction::mean && is_integral(result, true))) return {};
+  const int n = self->dim();
+  bool reduced[kMaxDims] = {};
+  if (dims.empty()) std::fill_n(reduced, n, true);
+  for (int64_t d : dims) {
+    bool& r = reduced[wrap_dim(d, n)];
+    if (r && n) return {};                      // named twice: the caller's error
+    r = true;
+  }
+  Dims order, kept, shape;
+  int64_t rows = 1, cols = 1;
+  for (int d = 0; d < n; ++d) {
+    if (!reduced[d]) order.push_back(d), kept.push_back(self->sizes()[d]), rows *= self->sizes()[d];
+    else cols *= self->sizes()[d];
+    if (!reduced[d] || keepdim) shape.push_back(reduced[d] ? 1 : self->sizes()[d]);
+  }
+  if (cols == 0 && (op == Reduction::amax || op == Reduction::amin)) return {};
+  const size_t leading = order.size();
+  for (int d = 0; d < n; ++d) if (reduced[d]) order.push_back(d);
+  Tensor out = empty(shape, compute, Device{});
+  // Reduced dimensions in front of the kept ones, in memory order: columns. Otherwise rows, copied together if need be.
+  bool columns = self->is_contiguous() && leading > 0 && int(leading) < n && !reduced[n - 1] && rows > 1;
+  for (int d = 1; columns && d < n; ++d) columns = !(reduced[d] && !reduced[d - 1]);
+  if (columns) loops.columns(static_cast<const char*>(as(self, compute)->data()), static_cast<char*>(out->data()), cols, rows);
+  else if (rows) loops.rows(static_cast<const char*>(as(leading == 0 && self->is_contiguous() ? self : permute(*self, order), compute)->data()),
+                            static_cast<char*>(out->data()), rows, cols);
+  if (op == Reduction::mean) divide(out, cols, compute);
+  return result == compute ? out : to_dtype(out, result);
+}
+
+Tensor sum_to_size(const Tensor& self, DimSpan sizes) {
+  if (std::equal(sizes.begin(), sizes.end(), self->sizes().begin(), self->sizes().end())) return self;
+  const int64_t lead = self->dim() - int64_t(sizes.size());
+  CHECK(Kind::Runtime, lead >= 0, "size {", sizes.size(), "} is not expandable to size {", self->dim(), "}.");
+  Dims dims;
+  for (int64_t d = 0; d < self->dim(); ++d)
+    if (d < lead || (sizes[size_t(d - lead)] == 1 && self->sizes()[size_t(d)] != 1)) dims.push_back(d);
+  if (dims.empty()) return self;
+  Tensor summed = reduce(Reduction::sum, self, dims, true, self->dtype());
+  return summed ? view(*summed, sizes) : Tensor{};
+}
+
+}  // namespace shim

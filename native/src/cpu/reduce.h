@@ -1,0 +1,12 @@
+#pragma once
+#include "core/tensor.h"
+
+namespace shim {
+
+enum class Reduction : uint8_t { sum, mean, prod, amax, amin, any, all };
+
+// Over `dims` (empty: all), in `dtype` (undefined: PyTorch's default for the operator). Null where there is no kernel.
+Tensor reduce(Reduction, const Tensor& self, DimSpan dims, bool keepdim, DType dtype);
+Tensor softmax(const Tensor& self, int64_t dim, bool log, DType dtype);   // dtype undefined: self's
+
+}  // namespace shim

@@ -1,0 +1,162 @@
+// The loops of unary operators.
+#include <bit>
+#include <cmath>
+#include <deque>
+#include <unordered_map>
+
+#include "cpu/kernel_table.h"
+#include "cpu/vector_math.h"
+
+namespace shim {
+namespace {
+
+template <class T> constexpr bool is_float = std::is_floating_point_v<T>;
+
+#define UNARY(Name, expression) struct Name { template <class T> static T f(T x) { return expression; } }
+UNARY(Neg, T(-x));
+UNARY(Abs, is_float<T> ? T(std::fabs(x)) : x < 0 ? T(-x) : x);
+UNARY(Square, T(x * x));
+UNARY(Relu, x < 0 ? T(0) : x);                  // NaN stays
+UNARY(Same, x);
+UNARY(Not, T(~x));
+UNARY(BoolNot, T(!x));
+UNARY(Sign, x > 0 ? T(1) : x < 0 ? T(-1) : T(0));
+UNARY(Floor, std::floor(x));
+UNARY(Ceil, std::ceil(x));
+UNARY(Round, std::nearbyint(x));
+UNARY(Trunc, std::trunc(x));
+UNARY(Frac, x - std::trunc(x));
+UNARY(Reciprocal, T(1) / x);
+UNARY(Exp, exp_of(x));
+UNARY(Exp2, std::exp2(x));
+UNARY(Expm1, std::expm1(x));
+UNARY(Log, std::log(x));
+UNARY(Log2, std::log2(x));
+UNARY(Log10, std::log10(x));
+UNARY(Log1p, std::log1p(x));
+UNARY(Sqrt, std::sqrt(x));
+UNARY(Rsqrt, T(1) / std::sqrt(x));
+UNARY(Sin, std::sin(x));
+UNARY(Cos, std::cos(x));
+UNARY(Tan, std::tan(x));
+UNARY(Asin, std::asin(x));
+UNARY(Acos, std::acos(x));
+UNARY(Atan, std::atan(x));
+UNARY(Sinh, std::sinh(x));
+UNARY(Cosh, std::cosh(x));
+UNARY(Tanh, std::tanh(x));
+UNARY(Sigmoid, T(1) / (T(1) + exp_of(-x)));
+UNARY(Silu, x / (T(1) + exp_of(-x)));
+UNARY(Erf, std::erf(x));
+UNARY(Erfc, std::erfc(x));
+UNARY(Gelu, x * T(0.5) * (T(1) + std::erf(x * T(0.70710678118654752440))));
+UNARY(GeluTanh, T(0.5) * x * (T(1) + std::tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x))));
+#undef UNARY
+
+struct IsNan { template <class T> static bool f(T x) { return x != x; } };
+struct IsInf { template <class T> static bool f(T x) { return is_float<T> && std::fabs(x) == std::numeric_limits<T>::infinity(); } };
+struct IsFinite { template <class T> static bool f(T x) { return !is_float<T> || std::fabs(x) < std::numeric_limits<T>::infinity(); } };
+
+struct Table {
+  std::deque<PointwiseOp> ops;
+  std::unordered_map<std::string, const PointwiseOp*> names;
+
+  PointwiseOp& add(const char* name, Rule rule) {
+    PointwiseOp& op = ops.emplace_back();
+    op.name = name;
+    op.rule = rule;
+    names[name] = &op;
+    return op;
+  }
+  template <class Op, class R = void> static void ints(PointwiseOp& op) {
+    auto one = [&]<class T>(DType t, T) { op.put(t, unary_loop<Op, T, std::conditional_t<std::is_void_v<R>, T, R>>); };
+    one(DType::u8, uint8_t{});
+    one(DType::i8, int8_t{});
+    one(DType::i16, int16_t{});
+    one(DType::i32, int32_t{});
+    one(DType::i64, int64_t{});
+  }
+  template <class Op, class R = void> static void floats(PointwiseOp& op) {
+    auto one = [&]<class T>(DType t, T) { op.put(t, unary_loop<Op, T, std::conditional_t<std::is_void_v<R>, T, R>>); };
+    one(DType::f32, float{});
+    one(DType::f64, double{});
+  }
+  template <class Op> static void bools(PointwiseOp& op) { op.put(DType::b8, unary_loop<Op, uint8_t, uint8_t>); }
+  template <class Op> void both(const char* name) {
+    PointwiseOp& op = add(name, Rule::arithmetic);
+    ints<Op>(op);
+    floats<Op>(op);
+  }
+  template <class Op> void whole(const char* name) {                 // the identity on integers
+    PointwiseOp& op = add(name, Rule::arithmetic);
+    ints<Same>(op);
+    floats<Op>(op);
+  }
+  template <class Op> void to_float(const char* name) { floats<Op>(add(name, Rule::to_float)); }
+  template <class Op> void only_float(const char* name) { floats<Op>(add(name, Rule::arithmetic)); }
+  template <class Op> void test(const char* name) {
+    PointwiseOp& op = add(name, Rule::compare);
+    ints<Op, uint8_t>(op);
+    floats<Op, uint8_t>(op);
+    bools<Op>(op);
+  }
+
+  Table() {
+    both<Neg>("neg");
+    both<Abs>("abs");
+    both<Square>("square");
+    both<Relu>("relu");
+    both<Sign>("sign");
+    bools<Same>(ops.back());
+    whole<Floor>("floor");
+    whole<Ceil>("ceil");
+    whole<Round>("round");
+    whole<Trunc>("trunc");
+    only_float<Frac>("frac");
+    only_float<Silu>("silu");
+    only_float<Gelu>("gelu");
+    only_float<GeluTanh>("gelu_tanh");
+    PointwiseOp& invert = add("bitwise_not", Rule::arithmetic);
+    ints<Not>(invert), bools<BoolNot>(invert);
+    bools<BoolNot>(add("logical_not", Rule::logical));
+    test<IsNan>("isnan");
+    test<IsInf>("isinf");
+    test<IsFinite>("isfinite");
+    functions();
+  }
+
+  void functions() {
+    to_float<Exp>("exp");
+    to_float<Exp2>("exp2");
+    to_float<Expm1>("expm1");
+    to_float<Log>("log");
+    to_float<Log2>("log2");
+    to_float<Log10>("log10");
+    to_float<Log1p>("log1p");
+    to_float<Sqrt>("sqrt");
+    to_float<Rsqrt>("rsqrt");
+    to_float<Sin>("sin");
+    to_float<Cos>("cos");
+    to_float<Tan>("tan");
+    to_float<Asin>("asin");
+    to_float<Acos>("acos");
+    to_float<Atan>("atan");
+    to_float<Sinh>("sinh");
+    to_float<Cosh>("cosh");
+    to_float<Tanh>("tanh");
+    to_float<Sigmoid>("sigmoid");
+    to_float<Erf>("erf");
+    to_float<Erfc>("erfc");
+    to_float<Reciprocal>("reciprocal");
+  }
+};
+
+}  // namespace
+
+const PointwiseOp* unary_op(const std::string& name) {
+  static const Table table;
+  auto it = table.names.find(name);
+  return it == table.names.end() ? nullptr : it->second;
+}
+
+}  // namespace shim

@@ -1,0 +1,173 @@
+// The module's functions over the native kernels, and the operators that the autograd engine needs.
+#include "autograd/autograd.h"
+#include "cpu/parallel.h"
+#include "ops/device_copy.h"
+#include "ops/kernels.h"
+#include "python/native_ops.h"
+
+namespace shim {
+namespace {
+
+struct Held {
+  PyObject* o;
+  explicit Held(PyObject* p) : o(p) { if (!p) throw PythonError(); }
+  Held(const Held&) = delete;
+  ~Held() { Py_XDECREF(o); }
+};
+
+// Through the operator, so that history is recorded: only for create_graph.
+Tensor call_method(const char* name, const Tensor& self, PyObject* argument) {
+  GilAcquire gil;
+  Held holder(wrap(self));
+  Held result(argument ? PyObject_CallMethod(holder.o, name, "N", argument) : PyObject_CallMethod(holder.o, name, nullptr));
+  CHECK(Kind::Type, is_tensor(result.o), name, " gave no tensor");
+  return Tensor(unwrap(result.o));
+}
+
+Tensor engine_add(const Tensor& a, const Tensor& b) {
+  if (!GradMode::enabled())
+    if (Tensor r = add(a, b, Number{Number::Int, 1})) return r;
+  return call_method("add", a, wrap(b));
+}
+
+void engine_add_in_place(const Tensor& a, const Tensor& b) {
+  if (!GradMode::enabled() && add(a, b, Number{Number::Int, 1}, a)) return a->bump_version();
+  call_method("add_", a, wrap(b));
+}
+
+Tensor engine_sum_to(const Tensor& t, DimSpan sizes) {
+  if (!GradMode::enabled())
+    if (Tensor r = sum_to_size(t, sizes)) return r;
+  GilAcquire gil;
+  return call_method("sum_to_size", t, size_object(sizes));
+}
+
+Tensor engine_cast(const Tensor& t, DType dtype) {
+  if (!GradMode::enabled()) return to_dtype(t, dtype);
+  GilAcquire gil;
+  return call_method("to", t, dtype_object(dtype));
+}
+
+Tensor engine_clone(const Tensor& t) { return GradMode::enabled() ? call_method("clone", t, nullptr) : clone(t); }
+
+Tensor engine_zeros(DimSpan sizes, DType dtype, Device device) {
+  Tensor t = empty(sizes, dtype, device);
+  fill_(t, Number{Number::Int, 0});
+  return t;
+}
+
+void engine_copy(const Tensor& self, const Tensor& src) {
+  if (GradMode::enabled()) {
+    call_method("copy_", self, wrap(src));
+    return;
+  }
+  copy_(self, src);
+  self->bump_version();
+}
+
+void copy_with_cupy(const Tensor& self, const Tensor& src) {
+  GilAcquire gil;
+  Held module(PyImport_ImportModule("shim_torch.backends.cupy"));
+  Held to(wrap(self)), from(wrap(src));
+  Held done(PyObject_CallMethod(module.o, "copy", "OO", to.o, from.o));
+}
+
+PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    Promotion p;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      Number number;
+      if (is_tensor(args[i])) p.add(*unwrap(args[i]));
+      else if (is_dtype(args[i])) p.add(dtype_of(args[i]), 1, false);
+      else if (number_of(args[i], &number)) p.add(number);
+      else fail(Kind::Type, "result_type(): argument ", i + 1, " must be a tensor or a number, not ", Py_TYPE(args[i])->tp_name);
+    }
+    DType t = p.result();
+    CHECK(Kind::Type, t != DType::undefined, "result_type() takes at least 1 argument");
+    return dtype_object(t);
+  });
+}
+
+PyObject* two_dtypes(PyObject* const* args, Py_ssize_t n, const char* name, DType* a, DType* b) {
+  if (n != 2 || !is_dtype(args[0]) || !is_dtype(args[1])) return PyErr_Format(PyExc_TypeError, "%s() takes two torch.dtype arguments", name);
+  *a = dtype_of(args[0]);
+  *b = dtype_of(args[1]);
+  return Py_None;
+}
+
+PyObject* py_promote_types(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  DType a, b;
+  if (!two_dtypes(args, n, "promote_types", &a, &b)) return nullptr;
+  return guarded([&]() -> PyObject* { return dtype_object(promote(a, b)); });
+}
+
+PyObject* py_can_cast(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  DType a, b;
+  if (!two_dtypes(args, n, "can_cast", &a, &b)) return nullptr;
+  return PyBool_FromLong(can_cast(a, b));
+}
+
+PyObject* py_get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
+
+PyObject* py_set_num_threads(PyObject*, PyObject* value) {
+  long n = PyLong_AsLong(value);
+  if (n == -1 && PyErr_Occurred()) return nullptr;
+  if (n <= 0) return PyErr_Format(PyExc_RuntimeError, "set_num_threads expects a positive integer");
+  set_num_threads(int(n));
+  Py_RETURN_NONE;
+}
+
+template <class F> PyCFunction fast(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)); }
+
+PyMethodDef functions[] = {
+    {"result_type", fast(py_result_type), METH_FASTCALL, "The dtype in which tensors and numbers meet."},
+    {"promote_types", fast(py_promote_types), METH_FASTCALL, "The smallest dtype that both dtypes promote to."},
+    {"can_cast", fast(py_can_cast), METH_FASTCALL, "Whether a cast keeps the kind of number."},
+    {"get_num_threads", py_get_num_threads, METH_NOARGS, "How many threads a large CPU kernel uses."},
+    {"set_num_threads", py_set_num_threads, METH_O, "Sets how many threads a large CPU kernel uses."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+bool number_of(PyObject* o, Number* n) {
+  if (PyBool_Check(o)) {
+    *n = Number{Number::Bool, o == Py_True};
+  } else if (PyLong_Check(o)) {
+    int overflow = 0;
+    n->type = Number::Int;
+    n->i = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow) {
+      if (overflow > 0) {
+        unsigned long long u = PyLong_AsUnsignedLongLong(o);
+        if (!PyErr_Occurred()) { n->i = int64_t(u); return true; }
+        PyErr_Clear();
+      }
+      fail(Kind::Runtime, "value cannot be converted to type int64_t without overflow");
+    }
+  } else if (PyFloat_Check(o)) {
+    *n = Number{Number::Float, 0, PyFloat_AS_DOUBLE(o)};
+  } else if (PyComplex_Check(o)) {
+    *n = Number{Number::Complex, 0, PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+int bind_kernels(PyObject* module) {
+  EngineOps& ops = engine_ops();
+  ops.add = engine_add;
+  ops.add_ = engine_add_in_place;
+  ops.sum_to = engine_sum_to;
+  ops.cast = engine_cast;
+  ops.clone = engine_clone;
+  ops.zeros = engine_zeros;
+  ops.copy_ = engine_copy;
+  copy_on_device = copy_with_cupy;
+  register_pointwise();
+  register_reductions();
+  register_memory();
+  return PyModule_AddFunctions(module, functions);
+}
+
+}  // namespace shim

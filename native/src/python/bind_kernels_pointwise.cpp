@@ -1,0 +1,147 @@
+// Native fast paths of pointwise operators: bound Python arguments in, a new reference out, null for "not mine".
+#include <cstring>
+
+#include "cpu/parallel.h"
+#include "cpu/pointwise.h"
+#include "python/native_ops.h"
+
+namespace shim {
+namespace {
+
+bool input_of(PyObject* o, Input* in) {
+  if (is_tensor(o)) {
+    in->tensor = unwrap(o);
+    return true;
+  }
+  return number_of(o, &in->number);
+}
+
+// Runs without the GIL where that pays.
+template <class F>
+Tensor compute(const Input& a, const Input& b, F&& f) {
+  const int64_t n = std::max(a.tensor ? a.tensor->numel() : 0, b.tensor ? b.tensor->numel() : 0);
+  if (n < 2 * kGrain) return f();
+  GilRelease released;
+  return f();
+}
+
+PyObject* result_of(const Tensor& t) { return t ? wrap(t) : nullptr; }
+
+PyObject* self_or_null(const Tensor& t, PyObject* self) { return t ? Py_NewRef(self) : nullptr; }
+
+PyObject* native_unary(Operator& op, PyObject* const* args, size_t n) {
+  if (n != 1 || !is_tensor(args[0])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Input in{unwrap(args[0]), {}};
+    Tensor self(unwrap(args[0]));
+    return result_of(compute(in, {}, [&] { return run_unary(*static_cast<const PointwiseOp*>(op.native_data), self); }));
+  });
+}
+
+PyObject* native_unary_in_place(Operator& op, PyObject* const* args, size_t n) {
+  if (n != 1 || !is_tensor(args[0])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    auto& kernel = *static_cast<const PointwiseOp*>(op.native_data);
+    Tensor self(unwrap(args[0]));
+    if (kernel.rule != Rule::arithmetic && !is_floating(self->dtype())) return nullptr;
+    return self_or_null(compute({self.get(), {}}, {}, [&] { return run_unary(kernel, self, self); }), args[0]);
+  });
+}
+
+PyObject* native_gelu(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !is_tensor(args[0]) || !PyUnicode_Check(args[1])) return nullptr;
+  const bool tanh = PyUnicode_CompareWithASCIIString(args[1], "tanh") == 0;
+  if (!tanh && PyUnicode_CompareWithASCIIString(args[1], "none") != 0) return nullptr;
+  return guarded([&]() -> PyObject* {
+    static const PointwiseOp &exact = *unary_op("gelu"), &fast = *unary_op("gelu_tanh");
+    Tensor self(unwrap(args[0]));
+    return result_of(compute({self.get(), {}}, {}, [&] { return run_unary(tanh ? fast : exact, self); }));
+  });
+}
+
+// The operator's own checks come first: what PyTorch refuses is left to the body, which says why.
+bool refused(const PointwiseOp& op, const Input& b) {
+  return !std::strcmp(op.name, "pow") && !b.tensor && b.number.type != Number::Float && b.number.type != Number::Complex && b.number.i < 0;
+}
+
+// Whether in-place results of this dtype may be written to self.
+bool writes_to(const PointwiseOp& op, const Input& a, const Input& b) {
+  if (op.rule == Rule::compare || op.rule == Rule::logical) return true;
+  Promotion p;
+  for (const Input* i : {&a, &b}) i->tensor ? p.add(*i->tensor) : p.add(i->number);
+  DType t = p.result();
+  if (op.rule == Rule::to_float && is_integral(t, true)) t = default_dtype();
+  return can_cast(t, a.tensor->dtype());
+}
+
+const PointwiseOp* pick(Operator& op, PyObject* const* args, size_t n) {
+  if (n == 2) return static_cast<const PointwiseOp*>(op.native_data);
+  if (n != 3 || op.schema.name.rfind("div", 0) != 0) return nullptr;
+  static const PointwiseOp &whole = *binary_op("floor_divide"), &cut = *binary_op("div_trunc");
+  if (args[2] == Py_None) return static_cast<const PointwiseOp*>(op.native_data);
+  if (!PyUnicode_Check(args[2])) return nullptr;
+  if (PyUnicode_CompareWithASCIIString(args[2], "floor") == 0) return &whole;
+  return PyUnicode_CompareWithASCIIString(args[2], "trunc") == 0 ? &cut : nullptr;
+}
+
+PyObject* native_binary(Operator& op, PyObject* const* args, size_t n) {
+  const PointwiseOp* kernel = pick(op, args, n);
+  if (!kernel) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Input a, b;
+    if (!input_of(args[0], &a) || !input_of(args[1], &b) || refused(*kernel, b)) return nullptr;
+    return result_of(compute(a, b, [&] { return run_binary(*kernel, a, b); }));
+  });
+}
+
+PyObject* native_binary_in_place(Operator& op, PyObject* const* args, size_t n) {
+  const PointwiseOp* kernel = pick(op, args, n);
+  if (!kernel) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Input a, b;
+    if (!is_tensor(args[0]) || !input_of(args[0], &a) || !input_of(args[1], &b) || refused(*kernel, b) || !writes_to(*kernel, a, b)) return nullptr;
+    Tensor self(unwrap(args[0]));
+    return self_or_null(compute(a, b, [&] { return run_binary(*kernel, a, b, self); }), args[0]);
+  });
+}
+
+template <bool Subtract, bool InPlace>
+PyObject* native_add(Operator&, PyObject* const* args, size_t n) {
+  if (n != 3) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Input a, b;
+    Number alpha;
+    if (!input_of(args[0], &a) || !input_of(args[1], &b) || !number_of(args[2], &alpha)) return nullptr;
+    if (!InPlace) return result_of(compute(a, b, [&] { return run_add(a, b, alpha, Subtract); }));
+    static const PointwiseOp& plus = *binary_op("add");
+    if (!a.tensor || !writes_to(plus, a, b)) return nullptr;
+    Tensor self(unwrap(args[0]));
+    return self_or_null(compute(a, b, [&] { return run_add(a, b, alpha, Subtract, self); }), args[0]);
+  });
+}
+
+}  // namespace
+
+void register_pointwise() {
+  for (const char* name : {"neg", "abs", "square", "relu", "sign", "floor", "ceil", "round", "trunc", "frac", "silu", "bitwise_not", "logical_not",
+                           "isnan", "isinf", "isfinite", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan",
+                           "asin", "acos", "atan", "sinh", "cosh", "tanh", "sigmoid", "erf", "erfc", "reciprocal"}) {
+    void* data = const_cast<PointwiseOp*>(unary_op(name));
+    register_native(name, native_unary, data);
+    register_native((std::string(name) + "_").c_str(), native_unary_in_place, data);
+  }
+  for (const char* name : {"mul", "div", "floor_divide", "remainder", "fmod", "pow", "maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "eq", "ne",
+                           "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
+                           "bitwise_left_shift", "bitwise_right_shift"}) {
+    void* data = const_cast<PointwiseOp*>(binary_op(name));
+    register_native(name, native_binary, data);
+    register_native((std::string(name) + "_").c_str(), native_binary_in_place, data);
+  }
+  register_native("gelu", native_gelu);
+  register_native("add", native_add<false, false>);
+  register_native("add_", native_add<false, true>);
+  register_native("sub", native_add<true, false>);
+  register_native("sub_", native_add<true, true>);
+}
+
+}  // namespace shim

@@ -1,0 +1,77 @@
+// Native fast paths of reductions and softmax.
+#include "cpu/parallel.h"
+#include "cpu/reduce.h"
+#include "python/native_ops.h"
+#include "python/tensor_type.h"
+
+namespace shim {
+namespace {
+
+template <class F>
+PyObject* compute(const TensorImpl& t, F&& f) {
+  Tensor r;
+  if (t.numel() < 2 * kGrain) {
+    r = f();
+  } else {
+    GilRelease released;
+    r = f();
+  }
+  return r ? wrap(r) : nullptr;
+}
+
+bool dtype_or_none(PyObject* o, DType* t) {
+  if (o == Py_None) return true;
+  if (!is_dtype(o)) return false;
+  *t = dtype_of(o);
+  return true;
+}
+
+// (self), (self, dtype), (self, dim, keepdim), (self, dim, keepdim, dtype): which of them, the operator's schema says by types.
+PyObject* native_reduce(Operator& op, PyObject* const* args, size_t n) {
+  if (n < 1 || n > 4 || !is_tensor(args[0])) return nullptr;
+  const auto kind = static_cast<Reduction>(reinterpret_cast<uintptr_t>(op.native_data));
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0]));
+    Dims dims;
+    bool keepdim = false;
+    DType dtype = DType::undefined;
+    if (n == 2 && !dtype_or_none(args[1], &dtype)) return nullptr;
+    if (n >= 3) {
+      if (args[1] != Py_None && !(PyTuple_Check(args[1]) || PyLong_CheckExact(args[1]))) return nullptr;
+      if (args[1] != Py_None && !dims_of(args[1], &dims)) return nullptr;
+      if (!PyBool_Check(args[2])) return nullptr;
+      keepdim = args[2] == Py_True;
+    }
+    if (n == 4 && !dtype_or_none(args[3], &dtype)) return nullptr;
+    return compute(*self, [&] { return reduce(kind, self, dims, keepdim, dtype); });
+  });
+}
+
+template <bool Log>
+PyObject* native_softmax(Operator&, PyObject* const* args, size_t n) {
+  if (n < 2 || n > 3 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0]));
+    DType dtype = DType::undefined;
+    if (n == 3 && !dtype_or_none(args[2], &dtype)) return nullptr;
+    const long dim = PyLong_AsLong(args[1]);
+    return compute(*self, [&] { return softmax(self, dim, Log, dtype); });
+  });
+}
+
+}  // namespace
+
+void register_reductions() {
+  auto put = [](const char* name, Reduction r) { register_native(name, native_reduce, reinterpret_cast<void*>(uintptr_t(r))); };
+  put("sum", Reduction::sum);
+  put("mean", Reduction::mean);
+  put("prod", Reduction::prod);
+  put("amax", Reduction::amax);
+  put("amin", Reduction::amin);
+  put("any", Reduction::any);
+  put("all", Reduction::all);
+  register_native("softmax", native_softmax<false>);
+  register_native("log_softmax", native_softmax<true>);
+}
+
+}  // namespace shim

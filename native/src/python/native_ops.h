@@ -1,0 +1,14 @@
+#pragma once
+// Between the files that give operators their native fast paths.
+#include "ops/kernels.h"
+#include "ops/operator.h"
+#include "python/object.h"
+
+namespace shim {
+
+bool number_of(PyObject*, Number*);             // a Python number; false if it is none
+void register_pointwise();                      // bind_kernels_pointwise.cpp
+void register_reductions();                     // bind_kernels_reductions.cpp
+void register_memory();                         // bind_kernels_memory.cpp
+
+}  // namespace shim
