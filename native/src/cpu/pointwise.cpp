@@ -32,9 +32,9 @@ bool same_shape(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.
 
 // Inputs that overlap the output other than element by element are copied first.
 bool clashes(const TensorImpl& out, const TensorImpl& in) {
-  if (out.storage().get() != in.storage().get()) return false;
-  const bool exact = out.data() == in.data() && out.itemsize() == in.itemsize() && same_shape(out.sizes(), in.sizes()) && same_shape(out.strides(), in.strides());
-  return !exact;
+  const char *a = static_cast<const char*>(out.data()), *b = static_cast<const char*>(in.data());
+  if (a >= b + storage_bytes(in.sizes(), in.strides(), in.itemsize()) || b >= a + storage_bytes(out.sizes(), out.strides(), out.itemsize())) return false;
+  return !(a == b && out.itemsize() == in.itemsize() && same_shape(out.sizes(), in.sizes()) && same_shape(out.strides(), in.strides()));
 }
 
 struct Args {                                   // operands of run_blocks; operands[0] is the output
@@ -110,13 +110,14 @@ Tensor run_unary(const PointwiseOp& op, const Tensor& self, Tensor out) {
   const Dtypes d = choose(op, self->dtype());
   const BlockKernel kernel = op.at(d.in);
   if (!kernel) return {};
+  const bool fresh = !out;
   if (!out) {
     const TensorImpl* like = self.get();
     out = allocate_like(self->sizes(), &like, 1, d.out);
   }
   if (self->numel() == 0) return out;
   const int64_t n = flat(*out, d.result, *self, nullptr, d.in);
-  if (n >= 0 && !clashes(*out, *self)) {
+  if (n >= 0 && (fresh || !clashes(*out, *self))) {
     run_flat(kernel, *out, itemsize(d.result), *self, nullptr, itemsize(d.in), n);
     return out;
   }
@@ -134,6 +135,7 @@ Tensor run_binary(const PointwiseOp& op, const Input& a, const Input& b, Tensor 
   const Dtypes d = choose(op, common);
   const BlockKernel kernel = op.at(d.in);
   if (!kernel) return {};
+  const bool fresh = !out;
   const bool alike = a.tensor && b.tensor && same_shape(a.tensor->sizes(), b.tensor->sizes());
   if (alike && !out && a.tensor->is_contiguous()) out = empty(a.tensor->sizes(), d.out, Device{});
   if (!out) {
@@ -145,7 +147,7 @@ Tensor run_binary(const PointwiseOp& op, const Input& a, const Input& b, Tensor 
   if (out->numel() == 0) return out;
   if (alike) {
     const int64_t n = flat(*out, d.result, *a.tensor, b.tensor, d.in);
-    if (n >= 0 && !clashes(*out, *a.tensor) && !clashes(*out, *b.tensor)) {
+    if (n >= 0 && (fresh || (!clashes(*out, *a.tensor) && !clashes(*out, *b.tensor)))) {
       run_flat(kernel, *out, itemsize(d.result), *a.tensor, b.tensor, itemsize(d.in), n);
       return out;
     }

@@ -60,7 +60,8 @@ void reduce_rows(const char* in, char* out, int64_t rows, int64_t cols) {
   auto* y = reinterpret_cast<T*>(out);
   if (rows == 1 && cols >= 2 * kGrain) {        // one long row: fixed pieces, so that the result does not depend on the threads
     const int64_t pieces = (cols + kGrain - 1) / kGrain;
-    std::vector<T> partial(size_t(pieces), T());
+    std::vector<T> partial;
+    partial.resize(size_t(pieces));
     parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) partial[size_t(p)] = pairwise<Op, T>(x + p * kGrain, std::min(kGrain, cols - p * kGrain));
     });

@@ -137,6 +137,8 @@ void register_pointwise() {
     register_native(name, native_binary, data);
     register_native((std::string(name) + "_").c_str(), native_binary_in_place, data);
   }
+  register_native("div_mode", native_binary, const_cast<PointwiseOp*>(binary_op("div")));
+  register_native("div_mode_", native_binary_in_place, const_cast<PointwiseOp*>(binary_op("div")));
   register_native("gelu", native_gelu);
   register_native("add", native_add<false, false>);
   register_native("add_", native_add<false, true>);

@@ -64,12 +64,14 @@ PyObject* native_softmax(Operator&, PyObject* const* args, size_t n) {
 void register_reductions() {
   auto put = [](const char* name, Reduction r) { register_native(name, native_reduce, reinterpret_cast<void*>(uintptr_t(r))); };
   put("sum", Reduction::sum);
+  put("sum_all", Reduction::sum);
   put("mean", Reduction::mean);
+  put("mean_all", Reduction::mean);
   put("prod", Reduction::prod);
   put("amax", Reduction::amax);
   put("amin", Reduction::amin);
-  put("any", Reduction::any);
-  put("all", Reduction::all);
+  for (const char* name : {"any", "any_all", "any_dim"}) put(name, Reduction::any);
+  for (const char* name : {"all", "all_all", "all_dim"}) put(name, Reduction::all);
   register_native("softmax", native_softmax<false>);
   register_native("log_softmax", native_softmax<true>);
 }
