@@ -1,0 +1,125 @@
+"""The finder at the head of ``sys.meta_path``: gives modules in scope their builtins, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from compat import importer, modules
+from compat.scope import Scope
+
+State = Callable[[], Scope]
+
+
+class TorchLoader:
+    """Loads ``torch.x`` by handing over our module object."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = modules.get(module.__name__)
+
+
+def torch_spec(name: str) -> ModuleSpec | None:
+    """The spec that ``find_spec`` answers for our ``torch.x``; None when there is no such module."""
+    if not modules.exists(name):
+        return None
+    module = modules.get(name)
+    origin = getattr(module, "__file__", None)
+    spec = ModuleSpec(name, TorchLoader(), origin=origin, is_package=hasattr(module, "__path__"))  # type: ignore[arg-type]
+    spec.has_location = origin is not None
+    if spec.submodule_search_locations is not None:
+        spec.submodule_search_locations.extend(module.__path__)
+    return spec
+
+
+class ScopeFinder:
+    """Delegates to the other finders; a module in scope is executed with builtins of its own.
+
+    ``spec.loader`` stays the original object: only its ``exec_module`` is shadowed, and until it is called.
+    """
+
+    def __init__(self, scope: State, exposed: Callable[[], bool], expose: Callable[[], Any]) -> None:
+        self.scope, self.exposed, self.expose = scope, exposed, expose
+        self.after: dict[str, Callable[[ModuleType], None]] = {}  # module name -> called once it is executed
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if modules.is_torch(fullname):
+            return torch_spec(fullname) if self.exposed() else None
+        scope = self.scope()
+        covered = scope.names is not None and scope.covers(fullname)
+        blocked = scope.names is None and scope.blocks(fullname)
+        after = self.after.get(fullname)
+        if not (covered or blocked or after):
+            return None
+        spec = self._others(fullname, path, target)
+        if spec is None or spec.loader is None or isinstance(spec.loader, type):
+            return spec
+        if covered and isinstance(spec.loader, ExtensionFileLoader):
+            self._shadow_native(spec)
+        else:
+            table = importer.SCOPED if covered else importer.BLOCKED if blocked else None
+            self._shadow(spec, table, after)
+        return spec
+
+    def _others(self, fullname: str, path: Any, target: Any) -> ModuleSpec | None:
+        for finder in list(sys.meta_path):
+            find = getattr(finder, "find_spec", None)
+            if finder is not self and find is not None:
+                spec = find(fullname, path, target)
+                if spec is not None:
+                    return spec
+        return None
+
+    def _shadow(
+        self, spec: ModuleSpec, table: dict[str, Any] | None, after: Callable[[ModuleType], None] | None
+    ) -> None:
+        loader: Any = spec.loader
+        if "name" not in getattr(loader, "__dict__", {}):
+            loader = spec.loader = copy.copy(loader)  # shared by many modules (zipimporter)
+
+        def exec_module(module: ModuleType) -> None:
+            vars(loader).pop("exec_module", None)
+            if table is not None:
+                importer.refresh()
+                vars(module)["__builtins__"] = table
+            loader.exec_module(module)
+            if after is not None:
+                after(module)
+
+        try:
+            vars(loader)["exec_module"] = exec_module
+        except TypeError:  # no instance dict: a subclass of its type carries the same state
+            raise ImportError(
+                f"{spec.name} is in scope, but its loader {type(loader).__name__} takes no attributes; "
+                f"use enable_torch_proxy() for the whole process",
+                name=spec.name,
+            ) from None
+
+    def _shadow_native(self, spec: ModuleSpec) -> None:
+        """Extension modules import from C, which sees sys.modules only: ours is there while they initialise."""
+        loader: Any = spec.loader
+
+        def during(method: str) -> Callable[[Any], Any]:
+            def call(argument: Any) -> Any:
+                vars(loader).pop(method, None)
+                with self.expose():
+                    return getattr(loader, method)(argument)
+
+            return call
+
+        for method in ("create_module", "exec_module"):
+            vars(loader)[method] = during(method)
+
+
+def find_spec_for(name: str, package: str | None) -> ModuleSpec | None:
+    """``importlib.util.find_spec`` for code in scope, torch names only."""
+    return torch_spec(importlib.util.resolve_name(name, package) if name.startswith(".") else name)

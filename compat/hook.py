@@ -1,0 +1,299 @@
+"""The only module that changes the interpreter. Every change is pushed with its undo on an ExitStack."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.metadata
+import importlib.util
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from compat import adapters, child, importer, metadata, modules
+from compat.finder import ScopeFinder, find_spec_for
+from compat.scope import Scope
+
+
+class TorchProxyWarning(UserWarning):
+    """A scope that cannot do all it says."""
+
+
+@dataclass(eq=False)
+class Token:
+    """One ``enable_torch_proxy`` call; gives back exactly that."""
+
+    scope: Scope
+    version: str | None = None
+
+
+_lock = threading.RLock()
+_entries: list[Token] = []
+_layers: dict[str, ExitStack] = {}  # in the order of installation
+_scope = Scope()  # immutable snapshot, replaced whole: readers take no lock
+_exposed = 0
+_reported: set[str] = set()
+native_windows = 0
+
+
+def scope() -> Scope:
+    """The union of what is enabled now."""
+    return _scope
+
+
+def entries() -> list[Token]:
+    """The enable calls in force, oldest first."""
+    return list(_entries)
+
+
+def reported() -> list[str]:
+    """Packages that were imported before their scope was enabled."""
+    return sorted(_reported)
+
+
+def enable(entry: Token) -> Token:
+    """Puts ``entry`` in force. Errors: RuntimeError when the whole process is asked for and PyTorch is imported."""
+    with _lock:
+        if entry.scope.names is None and not _exposed and "torch" in sys.modules:
+            raise RuntimeError(
+                "enable_torch_proxy(scope=None): PyTorch is already imported in this process; name the packages that "
+                "should get ours (scope={'package'}), or enable before anything imports torch"
+            )
+        _entries.append(entry)
+        try:
+            _report_imported(entry.scope)
+            _apply()
+        except BaseException:
+            _entries.remove(entry)
+            _apply()
+            raise
+        return entry
+
+
+def disable(entry: Token) -> None:
+    """Takes ``entry`` back; one that is gone already is ignored."""
+    with _lock:
+        if entry in _entries:
+            _entries.remove(entry)
+            _apply()
+
+
+def replace(old: Token, new: Token | None) -> None:
+    """Narrows ``old`` to ``new``, or removes it."""
+    with _lock:
+        place = _entries.index(old)
+        _entries[place : place + 1] = [] if new is None else [new]
+        _apply()
+
+
+def _report_imported(asked: Scope) -> None:
+    for name in sorted(adapters.closure(asked.names) or ()):
+        module = sys.modules.get(name)
+        if module is None or name == "__main__" or vars(module).get("__builtins__") is importer.SCOPED:
+            continue
+        if _scope.names is not None and _scope.covers(name):
+            continue
+        _reported.add(name)
+        if asked.names is not None and name not in asked.names and "torch" not in vars(module):
+            continue  # implied only: status lists it, its adapter says what is too late
+        warnings.warn(
+            f"{name} was imported before enable_torch_proxy named it: the code it has already loaded keeps the torch "
+            f"it found (or none). Call enable_torch_proxy before the first import of {name}.",
+            TorchProxyWarning,
+            stacklevel=5,
+        )
+
+
+def _apply() -> None:
+    global _scope
+    total = Scope()
+    for entry in _entries:
+        total = total | entry.scope
+    total = Scope(adapters.closure(total.names), total.blocked)
+    _scope = total
+    wanted: dict[str, Callable[[ExitStack], None]] = {}
+    if _entries:
+        wanted["base"] = _install_base
+        versions = [entry.version for entry in _entries if entry.version is not None]
+        if versions:
+            wanted[f"version {versions[-1]}"] = lambda stack: _install_version(stack, versions[-1])
+        if total.names is None:
+            wanted["process"] = lambda stack: stack.enter_context(expose())
+        elif "__main__" in total.names:
+            wanted["__main__"] = _install_main
+        for family in adapters.wanted(total.names):
+            wanted[f"adapter {family}"] = lambda stack, family=family: _install_adapter(stack, family)  # type: ignore[misc]
+    for key in [key for key in reversed(_layers) if key not in wanted]:
+        _layers.pop(key).close()
+    for key, install in wanted.items():
+        if key not in _layers:
+            with ExitStack() as stack:
+                install(stack)
+                _layers[key] = stack.pop_all()
+
+
+def _set(stack: ExitStack, owner: Any, name: str, value: Any) -> None:
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+
+    def undo() -> None:
+        if getattr(owner, name) is value:  # else someone wrapped ours later; it passes everything through from now on
+            setattr(owner, name, before)
+
+    stack.callback(undo)
+
+
+def _caller_in_scope(depth: int = 2) -> bool:
+    frame = sys._getframe(depth)
+    if _scope.names is None:
+        return not _scope.blocks(frame.f_globals.get("__name__", ""))
+    return importer.frame_has_torch(frame) or (
+        "__main__" in _scope.names and frame.f_globals.get("__name__") in ("__main__", "__mp_main__")
+    )
+
+
+def _install_base(stack: ExitStack) -> None:
+    finder = ScopeFinder(scope, lambda: _exposed > 0, _native_window)
+    sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
+    stack.callback(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)  # type: ignore[arg-type]
+    _install_importlib(stack)
+    later = {
+        "importlib.metadata": lambda m: _install_metadata(stack, m),
+        "importlib_metadata": lambda m: _install_metadata(stack, m),
+        "multiprocessing.spawn": lambda m: _set(
+            stack, m, "get_preparation_data", child.preparation(m.get_preparation_data, _for_children)
+        ),
+        "runpy": lambda m: _install_runpy(stack, m),
+    }
+    for name, install in later.items():
+        if name in sys.modules:
+            install(sys.modules[name])
+        else:
+            finder.after[name] = install
+
+
+def _for_children() -> list[tuple[Any, ...]]:
+    return [
+        (None if e.scope.names is None else sorted(e.scope.names), sorted(e.scope.blocked), e.version)
+        for e in list(_entries)
+    ]
+
+
+def _install_importlib(stack: ExitStack) -> None:
+    plain_import, plain_find, plain_reload = importlib.import_module, importlib.util.find_spec, importlib.reload
+
+    def import_module(name: str, package: str | None = None) -> ModuleType:
+        if isinstance(name, str) and modules.is_torch(name) and _scope.names is not None and _caller_in_scope():
+            return modules.get(name, sys._getframe(1).f_globals.get("__name__", "?"))
+        return plain_import(name, package)
+
+    def find_spec(name: str, package: str | None = None) -> Any:
+        if isinstance(name, str) and modules.is_torch(name) and _caller_in_scope():
+            return find_spec_for(name, package)
+        return plain_find(name, package)
+
+    def reload(module: ModuleType) -> ModuleType:
+        if any(module is ours for ours in modules.loaded.values()):
+            return module  # executing ours again would make a second set of classes
+        return plain_reload(module)
+
+    import functools
+
+    for owner, name, wrapper in (
+        (importlib, "import_module", import_module),
+        (importlib.util, "find_spec", find_spec),
+        (importlib, "reload", reload),
+    ):
+        _set(stack, owner, name, functools.wraps(getattr(owner, name))(wrapper))
+
+
+def _install_metadata(stack: ExitStack, package: ModuleType) -> None:
+    for name, wrapper in metadata.answers(package, lambda: _caller_in_scope(3)).items():
+        _set(stack, package, name, wrapper)
+
+
+def _install_runpy(stack: ExitStack, runpy: Any) -> None:
+    import functools
+
+    def give(original: Any) -> Any:
+        @functools.wraps(original)
+        def run(path: str, init_globals: Any = None, run_name: Any = None, **kwargs: Any) -> Any:
+            if _scope.names is not None and importer.frame_has_torch(sys._getframe(1)):
+                init_globals = {"__builtins__": importer.SCOPED, **(init_globals or {})}
+            return original(path, init_globals, run_name, **kwargs)
+
+        return run
+
+    _set(stack, runpy, "run_module", give(runpy.run_module))
+    _set(stack, runpy, "run_path", give(runpy.run_path))
+
+
+def _install_main(stack: ExitStack) -> None:
+    """The main module is running already: its frame holds the interpreter's builtins, so these must decide."""
+    plain = builtins.__import__
+
+    def __import__(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> ModuleType:
+        if (
+            level == 0
+            and modules.is_torch(name)
+            and (globals if globals is not None else sys._getframe(1).f_globals).get("__name__")
+            in ("__main__", "__mp_main__")
+        ):
+            return importer.scoped_import(name, globals, locals, fromlist, level)
+        return plain(name, globals, locals, fromlist, level)
+
+    _set(stack, builtins, "__import__", __import__)
+
+
+def _install_version(stack: ExitStack, version: str) -> None:
+    from shim_torch import _version
+
+    before = _version.set_version(version)
+    stack.callback(_version.set_version, before)
+
+
+def _install_adapter(stack: ExitStack, family: str) -> None:
+    adapter = adapters.load(family)
+    if adapter is not None:
+        adapter.install(stack)
+
+
+@contextmanager
+def expose() -> Iterator[None]:
+    """Our torch in ``sys.modules``; what was there before is put back, the same objects."""
+    global _exposed
+    with _lock:
+        torch = modules.get("torch")
+        before = {name: module for name, module in sys.modules.items() if modules.is_torch(name)}
+        for name in before:
+            del sys.modules[name]
+        sys.modules.update(modules.tree())
+        sys.modules["torch"] = torch
+        _exposed += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _exposed -= 1
+            for name in [name for name in sys.modules if modules.is_torch(name)]:
+                del sys.modules[name]
+            sys.modules.update(before)
+
+
+@contextmanager
+def _native_window() -> Iterator[None]:
+    global native_windows
+    with _lock:
+        native_windows += 1
+        if _exposed:
+            yield
+        else:
+            with expose():
+                yield

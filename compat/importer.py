@@ -1,0 +1,176 @@
+"""The ``__import__`` of modules in scope, and the builtins that carry it. Changes nothing of the interpreter."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from types import FrameType, ModuleType
+from typing import Any
+
+from compat import modules
+
+_plain_import = builtins.__import__
+_loaded = modules.loaded
+
+
+class _Restore:
+    """Puts ``sys.modules[name]`` back when the list that holds it dies."""
+
+    __slots__ = ("before", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name, self.before = name, sys.modules.get(name)
+
+    def __del__(self) -> None:
+        if self.before is None:
+            sys.modules.pop(self.name, None)
+        else:
+            sys.modules[self.name] = self.before
+
+
+def scoped_import(
+    name: str,
+    globals: Mapping[str, Any] | None = None,
+    locals: Mapping[str, Any] | None = None,
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
+) -> ModuleType:
+    """``__import__`` for a module in scope: torch is ours, all else is as always."""
+    if level == 0:
+        module = _loaded.get(name)
+        if module is None:
+            if name == "sys":
+                return _scoped_sys
+            if name != "torch" and name[:6] != "torch.":
+                return _plain_import(name, globals, locals, fromlist, level)  # type: ignore[arg-type]
+            module = modules.get(name, _who(globals))
+        if fromlist:
+            _handle_fromlist(module, name, fromlist, globals)
+            return module
+        if type(fromlist) is list:
+            # PyImport_Import (pickle, pybind11) drops our result and reads sys.modules, then frees this list.
+            # No bytecode runs between, so no other thread sees ours there.
+            fromlist.append(_Restore(name))  # type: ignore[arg-type]
+            sys.modules[name] = module
+        return _loaded.get("torch") or modules.get("torch", _who(globals))
+    return _plain_import(name, globals, locals, fromlist, level)  # type: ignore[arg-type]
+
+
+def _who(globals: Mapping[str, Any] | None) -> str:
+    return str(globals.get("__name__", "?")) if globals else "?"
+
+
+def _handle_fromlist(module: ModuleType, name: str, fromlist: Sequence[str], globals: Mapping[str, Any] | None) -> None:
+    for attribute in fromlist:
+        if attribute in module.__dict__:
+            continue
+        if attribute == "*":
+            _handle_fromlist(module, name, [n for n in getattr(module, "__all__", ()) if n != "*"], globals)
+        elif hasattr(module, "__path__") and modules.exists(f"{name}.{attribute}"):
+            if attribute not in module.__dict__:
+                setattr(module, attribute, modules.get(f"{name}.{attribute}"))
+
+
+def blocked_import(
+    name: str,
+    globals: Mapping[str, Any] | None = None,
+    locals: Mapping[str, Any] | None = None,
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
+) -> ModuleType:
+    """``__import__`` for a blocked module while the whole process is in scope: there is no torch."""
+    if level == 0 and (name == "torch" or name[:6] == "torch."):
+        raise ModuleNotFoundError(f"No module named {name!r} ({_who(globals)} is blocked for our torch)", name=name)
+    return _plain_import(name, globals, locals, fromlist, level)  # type: ignore[arg-type]
+
+
+SCOPED: dict[str, Any] = dict(vars(builtins), __import__=scoped_import)
+BLOCKED: dict[str, Any] = dict(vars(builtins), __import__=blocked_import)
+
+
+def refresh() -> None:
+    """Takes over names that were added to ``builtins`` (IPython, gettext, pytest) since the copies were made."""
+    for copy, own in ((SCOPED, scoped_import), (BLOCKED, blocked_import)):
+        copy.update(vars(builtins))
+        copy["__import__"] = own
+
+
+def frame_has_torch(frame: FrameType) -> bool:
+    """Whether code of ``frame`` was loaded in a scope (``exec`` and nested functions inherit it)."""
+    return frame.f_builtins.get("__import__") is scoped_import
+
+
+class _ModulesView(MutableMapping[str, Any]):
+    """``sys.modules`` as a module in scope sees it: the real one, with our torch in the place of any other."""
+
+    def __getitem__(self, name: str) -> Any:
+        if modules.is_torch(name):
+            return _loaded[name]
+        return sys.modules[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return _loaded.get(name, default) if modules.is_torch(name) else sys.modules.get(name, default)
+
+    def __setitem__(self, name: str, module: Any) -> None:
+        if modules.is_torch(name):
+            _loaded[name] = module
+        else:
+            sys.modules[name] = module
+
+    def __delitem__(self, name: str) -> None:
+        if modules.is_torch(name):
+            del _loaded[name]
+        else:
+            del sys.modules[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in _loaded if isinstance(name, str) and modules.is_torch(name) else name in sys.modules
+
+    def __iter__(self) -> Iterator[str]:
+        yield from [name for name in list(sys.modules) if not modules.is_torch(name)]
+        yield from list(_loaded)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def copy(self) -> dict[str, Any]:
+        return dict(self)
+
+
+class _ScopedSys(ModuleType):
+    """``sys`` for modules in scope: only ``modules`` differs; all else is read from and written to the real one."""
+
+    @property
+    def modules(self) -> _ModulesView:
+        return _view
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(sys, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(sys, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(sys)
+
+    def __repr__(self) -> str:
+        return repr(sys)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is sys
+
+    def __hash__(self) -> int:
+        return hash(sys)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _plain_import, ("sys",)
+
+
+_view = _ModulesView()
+_scoped_sys = _ScopedSys("sys", sys.__doc__)
+for _name in ("__spec__", "__loader__", "__package__", "__doc__"):
+    _scoped_sys.__dict__.pop(_name, None)  # read the real ones

@@ -1,0 +1,79 @@
+"""The module tree: ``torch.x`` is the module object ``shim_torch.x``, one object a name."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections import Counter
+from types import ModuleType
+
+ROOT = "shim_torch"
+_import_module = importlib.import_module  # the plain function: hook.py wraps the public one
+
+loaded: dict[str, ModuleType] = {}  # torch name -> module; read without a lock on the hot path
+_absent: set[str] = set()
+requests: Counter[str] = Counter()  # torch sub-module names asked for, first time and missing ones only
+missing: Counter[tuple[str, str]] = Counter()  # (torch name, requester)
+
+
+def is_torch(name: str) -> bool:
+    """Whether ``name`` is torch or one of its sub-modules."""
+    return name == "torch" or name.startswith("torch.")
+
+
+def get(name: str, requester: str = "?") -> ModuleType:
+    """The module that ``torch.x`` names, imported on first use.
+
+    Errors: ModuleNotFoundError ``No module named 'torch.x'``, with ``name`` set.
+    """
+    module = loaded.get(name)
+    if module is not None:
+        return module
+    if name not in _absent:
+        module = _load(name)
+        if module is not None:
+            loaded[name] = module
+            requests[name] += 1
+            return module
+        _absent.add(name)
+    missing[name, requester] += 1
+    raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def _load(name: str) -> ModuleType | None:
+    real = ROOT + name[len("torch") :]
+    try:
+        return _import_module(real)
+    except ModuleNotFoundError as error:
+        wanted = error.name or ""
+        if wanted == ROOT:
+            raise ModuleNotFoundError(
+                "shim_torch is not installed; install the distribution 'shim-torch'", name="torch"
+            ) from None
+        if not (real == wanted or real.startswith(wanted + ".")):
+            raise  # something else is missing inside ours: the truth helps more
+    # Some of torch's sub-modules (torch.ops, torch.classes) are objects, not files.
+    parent, _, leaf = name.rpartition(".")
+    owner = loaded.get(parent) or sys.modules.get(ROOT + parent[len("torch") :])
+    value = vars(owner).get(leaf) if owner is not None else None
+    return value if isinstance(value, ModuleType) else None
+
+
+def exists(name: str) -> bool:
+    """Whether ``torch.x`` can be imported."""
+    try:
+        get(name, "find_spec")
+    except ModuleNotFoundError:
+        missing[name, "find_spec"] -= 1
+        return False
+    return True
+
+
+def tree() -> dict[str, ModuleType]:
+    """All of our torch's modules that are loaded now, by torch name."""
+    found = {
+        "torch" + name[len(ROOT) :]: module
+        for name, module in list(sys.modules.items())
+        if (name == ROOT or name.startswith(ROOT + ".")) and module is not None
+    }
+    return {**found, **loaded}

@@ -1,0 +1,321 @@
+"""Weaknesses measured on other proxies, each as a test of ours; and exact restoring."""
+
+from __future__ import annotations
+
+SNAPSHOT = """
+import sys, builtins, importlib, importlib.util, importlib.metadata, multiprocessing.spawn, runpy
+import importlib_metadata
+def snapshot():
+    owners = [builtins, importlib, importlib.util, importlib.metadata, importlib_metadata, multiprocessing.spawn, runpy]
+    return (list(sys.meta_path), list(sys.path_hooks), sorted(n for n in sys.modules if n.split(".")[0] == "torch"),
+            [dict(vars(o)) for o in owners])
+import compat, shim_torch, shim_torch._version
+from compat import *
+from compat import hook
+before = snapshot()
+def same():
+    now = snapshot()
+    assert now[:3] == before[:3], now[:3]
+    for a, b in zip(now[3], before[3]):
+        assert a.keys() == b.keys() and all(a[k] is b[k] for k in a), [k for k in a if a.get(k) is not b.get(k)]
+"""
+
+
+def test_disable_restores_exactly(probe):
+    probe(
+        SNAPSHOT
+        + """
+for scope in [None, {"scoped_lib"}, {"scoped_lib", "__main__"}, "late_lib"]:
+    enable_torch_proxy(scope, version="2.5.0")
+    assert shim_torch.__version__ == "2.5.0"
+    import scoped_lib
+    disable_torch_proxy()
+    same()
+    assert shim_torch.__version__ == "2.13.0+shim"
+"""
+    )
+
+
+def test_nested_and_repeated(probe):
+    probe(
+        SNAPSHOT
+        + """
+one, two = enable_torch_proxy({"a", "b"}), enable_torch_proxy("a")
+disable_torch_proxy("a")
+assert torch_proxy_status()["scope"] == ["a", "b"]
+disable_torch_proxy("a")
+assert torch_proxy_status()["scope"] == ["b"]
+disable_torch_proxy("never")
+disable_torch_proxy({"b"})
+same()
+with torch_proxy("a"):
+    with torch_proxy("b", blocked="a.x"):
+        with torch_proxy({"c"}):
+            assert torch_proxy_status()["scope"] == ["a", "b", "c"]
+        assert torch_proxy_status()["blocked"] == ["a.x"]
+    assert torch_proxy_status()["scope"] == ["a"]
+same()
+try:
+    with torch_proxy():
+        import torch
+        raise KeyError("out")
+except KeyError:
+    pass
+same()
+@torch_proxy("d")
+def function():
+    return torch_proxy_status()["scope"]
+assert function() == ["d"]
+same()
+token = enable_torch_proxy("e")
+disable_torch_proxy(token); disable_torch_proxy(token)
+same()
+"""
+    )
+
+
+def test_guards_four_deep_each_side_keeps_its_own(probe):
+    probe(
+        """
+        import torch as real
+        from compat import torch_proxy
+        with torch_proxy("scoped_lib"):
+            import scoped_lib
+            with torch_proxy("late_lib", blocked="blocked_lib"):
+                import late_lib, blocked_lib
+                with torch_proxy({"nothing"}):
+                    with torch_proxy({"scoped_lib"}):
+                        assert scoped_lib.statement().OURS and late_lib.torch.OURS
+                        assert late_lib.SEEN is real and late_lib.call_outsider() is real
+                        assert blocked_lib.torch is real and blocked_lib.lazy() is real
+        import torch
+        assert torch is real and scoped_lib.statement().OURS
+        """,
+        real=True,
+    )
+
+
+def test_transitive_first_import_and_calls_do_not_leak(probe):
+    probe(
+        """
+        from compat import enable_torch_proxy
+        enable_torch_proxy("late_lib")
+        import late_lib
+        assert late_lib.torch.OURS and late_lib.SEEN is None and late_lib.call_outsider() is None
+        """
+    )
+
+
+def test_blocked_in_scope_and_in_the_process(probe):
+    probe(
+        """
+        from compat import torch_proxy
+        with torch_proxy(blocked={"blocked_lib"}):
+            import blocked_lib, outsider
+            assert blocked_lib.torch is None and blocked_lib.lazy() is None and outsider.torch.OURS
+        with torch_proxy("scoped_lib", blocked="scoped_lib.lazy"):
+            from scoped_lib import lazy, statement
+            assert statement().OURS
+            try:
+                lazy.torch()
+            except ModuleNotFoundError:
+                pass
+            else:
+                raise AssertionError
+        """
+    )
+
+
+def test_already_imported_is_reported(probe):
+    probe(
+        """
+        import warnings, outsider
+        from compat import *
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            enable_torch_proxy("outsider")
+        assert [w.category for w in seen] == [TorchProxyWarning] and "before the first import" in str(seen[0].message)
+        assert torch_proxy_status()["already_imported"] == ["outsider"]
+        """
+    )
+
+
+def test_whole_process_refuses_over_real(probe):
+    probe(
+        """
+        import torch as real, sys
+        from compat import enable_torch_proxy, torch_proxy_status
+        try:
+            enable_torch_proxy()
+        except RuntimeError as error:
+            assert "already imported" in str(error) and "scope=" in str(error)
+        else:
+            raise AssertionError
+        assert torch_proxy_status()["enabled"] == [] and sys.modules["torch"] is real
+        """,
+        real=True,
+    )
+
+
+def test_missing_submodule_and_version_and_names(probe):
+    probe(
+        """
+        from compat import *
+        for bad, kind in [("torch", ValueError), (set(), ValueError), (3, TypeError), ("a-b", ValueError)]:
+            try:
+                enable_torch_proxy(bad)
+            except kind:
+                continue
+            raise AssertionError(bad)
+        enable_torch_proxy("scoped_lib")
+        import scoped_lib
+        space = {"__builtins__": scoped_lib.__builtins__, "__name__": "scoped_lib.x"}
+        for text in ["import torch.nowhere", "from torch.nowhere import x"]:
+            try:
+                exec(text, space)
+            except ModuleNotFoundError as error:
+                assert str(error) == "No module named 'torch.nowhere'" and error.name == "torch.nowhere"
+            else:
+                raise AssertionError
+        assert torch_proxy_status()["missing"]["torch.nowhere", "scoped_lib.x"] == 2
+        assert eval("importlib.util.find_spec('torch.x')", vars(scoped_lib)) is None
+        exec("import torch; torch.foo = 5", space)
+        assert scoped_lib.statement().foo == 5
+        """
+    )
+
+
+def test_scoped_sys_is_sys_but_for_modules(probe):
+    probe(
+        """
+        import sys
+        from compat import enable_torch_proxy
+        enable_torch_proxy("scoped_lib")
+        import scoped_lib
+        s = scoped_lib.sys
+        assert s == sys and s.path is sys.path and s.__spec__ is sys.__spec__
+        s.mark = 1
+        assert sys.mark == 1
+        assert s.modules["os"] is sys.modules["os"] and "nowhere" not in s.modules
+        s.modules["planted"] = sys
+        assert sys.modules["planted"] is sys
+        del s.modules["planted"]
+        scoped_lib.statement()
+        assert len(list(s.modules)) == len(s.modules) > len(sys.modules)
+        """
+    )
+
+
+def test_sixteen_threads(probe):
+    probe(
+        """
+        import sys, threading, importlib, pathlib, tempfile
+        from compat import *
+        folder = pathlib.Path(tempfile.mkdtemp())
+        sys.path.insert(0, str(folder))
+        body = "try:\\n    import torch\\n    OURS = torch.OURS\\nexcept ImportError:\\n    OURS = None\\n"
+        names = [f"{kind}{i}" for i in range(40) for kind in ("inside", "outside")]
+        for name in names:
+            (folder / f"{name}.py").write_text(body)
+        importlib.invalidate_caches()
+        token = enable_torch_proxy({n for n in names if n.startswith("inside")})
+        start, wrong = threading.Barrier(16), []
+        def work(k):
+            start.wait()
+            for name in names[k * 5 : k * 5 + 5]:
+                got = importlib.import_module(name).OURS
+                if got is not (True if name.startswith("inside") else None):
+                    wrong.append((name, got))
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(16)]
+        [t.start() for t in threads]; [t.join() for t in threads]
+        assert not wrong, wrong
+        """
+    )
+
+
+def test_spawned_children_have_the_scopes(tmp_path, python):
+    script = tmp_path / "main.py"
+    script.write_text(
+        "import multiprocessing as mp\n"
+        "from compat import enable_torch_proxy\n"
+        "def work(q):\n    import scoped_lib, outsider\n    q.put((scoped_lib.statement().OURS, outsider.torch))\n"
+        "if __name__ == '__main__':\n"
+        "    enable_torch_proxy({'scoped_lib'})\n    ctx = mp.get_context('spawn')\n    q = ctx.Queue()\n"
+        "    p = ctx.Process(target=work, args=(q,))\n    p.start()\n    print(q.get(timeout=60))\n    p.join()\n"
+    )
+    done = python([str(script)], "shim", "libs")
+    assert done.returncode == 0 and done.stdout.strip() == "(True, None)", done.stderr
+
+
+def test_loaders_and_resources(probe):
+    probe(
+        """
+        import importlib.resources, inspect, pkgutil, sys, zipfile, tempfile, os, pickle
+        from importlib.machinery import SourceFileLoader
+        from compat import *
+        path = os.path.join(tempfile.mkdtemp(), "z.zip")
+        with zipfile.ZipFile(path, "w") as z:
+            z.writestr("zipped/__init__.py", "import torch\\n")
+            z.writestr("zipped/data.txt", "data")
+            z.writestr("zipped/sub.py", "import torch\\n")
+            z.writestr("plain_in_zip.py", "")
+        sys.path.insert(0, path)
+        enable_torch_proxy({"scoped_lib", "zipped"})
+        import scoped_lib, scoped_lib.lazy, zipped.sub, plain_in_zip, importlib
+        assert type(scoped_lib.__spec__.loader) is SourceFileLoader
+        assert sorted(vars(scoped_lib.__spec__.loader)) == ["name", "path"]
+        assert importlib.resources.files("scoped_lib").joinpath("data.txt").read_text() == "data\\n"
+        assert pkgutil.get_data("scoped_lib", "data.txt") == b"data\\n"
+        assert "def statement" in inspect.getsource(scoped_lib)
+        assert scoped_lib.lazy.torch().OURS
+        assert zipped.torch.OURS and zipped.sub.torch.OURS and pkgutil.get_data("zipped", "data.txt") == b"data"
+        assert importlib.reload(zipped).torch.OURS
+        assert importlib.reload(zipped.torch) is zipped.torch
+        """
+    )
+
+
+def test_metadata_in_both_packages(probe):
+    probe(
+        """
+        import importlib.metadata as m, importlib_metadata as b
+        from compat import *
+        enable_torch_proxy("scoped_lib", version="2.9.1")
+        import scoped_lib
+        space = dict(vars(scoped_lib), m=m, b=b)
+        for p in "mb":
+            assert eval(f"{p}.version('torch')", space) == "2.9.1"
+            assert eval(f"{p}.metadata('Torch')['Name']", space) == "torch"
+            assert eval(f"{p}.distribution('torch').version", space) == "2.9.1"
+            assert eval(f"{p}.requires('torch')", space) is None
+            every = eval(f"list({p}.distributions())", space)
+            assert [d.version for d in every if d.metadata["Name"] == "torch"] == ["2.9.1"]
+            assert eval(f"{p}.packages_distributions()['torch']", space) == ["torch"]
+        for p in (m, b):
+            for ask in (p.version, p.distribution):
+                try:
+                    ask("torch")
+                except p.PackageNotFoundError:
+                    continue
+                raise AssertionError
+        """
+    )
+
+
+def test_main_scope_and_speed(probe):
+    took = probe(
+        """
+        from compat import enable_torch_proxy, disable_torch_proxy
+        enable_torch_proxy({"__main__", "scoped_lib"})
+        import torch, outsider, scoped_lib
+        assert torch.OURS and outsider.torch is None
+        disable_torch_proxy()
+        import timeit
+        space = {"__builtins__": scoped_lib.__builtins__}
+        exec("def hot():\\n    import torch\", space)
+        exec("def plain():\\n    import os", plain := {})
+        best = lambda f: min(timeit.repeat(f, number=20000, repeat=7)) / 20000
+        print(1e6 * (best(space["hot"]) - best(plain["plain"])))
+        """
+    )
+    assert float(took) < 1.5  # µs; 0.3 on an idle machine
