@@ -54,7 +54,14 @@ def close(actual: Any, expected: Any, dtype: Any) -> None:
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "maximum", "minimum"])
 def test_float_arithmetic_rounds_once(name: str, dtype: Any) -> None:
     a, b = random((7, 33), dtype), random((7, 33), dtype)
-    functions = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "maximum": np.maximum, "minimum": np.minimum}
+    functions = {
+        "add": np.add,
+        "sub": np.subtract,
+        "mul": np.multiply,
+        "div": np.divide,
+        "maximum": np.maximum,
+        "minimum": np.minimum,
+    }
     wide = np.float64 if dtype is np.float64 else np.float32
     expected = functions[name](a.astype(wide), b.astype(wide)).astype(dtype)
     assert numpy(natively(name, tensor(a), tensor(b))).tobytes() == expected.tobytes()
@@ -73,7 +80,9 @@ def test_integers_wrap(dtype: Any) -> None:
 def test_unary(name: str, dtype: Any) -> None:
     from scipy import special
 
-    reference = {"sigmoid": special.expit, "erf": special.erf, "rsqrt": lambda v: 1 / np.sqrt(v)}.get(name) or getattr(np, name)
+    reference = {"sigmoid": special.expit, "erf": special.erf, "rsqrt": lambda v: 1 / np.sqrt(v)}.get(name) or getattr(
+        np, name
+    )
     x = np.abs(random((5, 41), dtype)) + np.array(0.1, dtype)
     close(numpy(natively(name, tensor(x))), reference(x.astype(np.float64)), dtype)
 
@@ -85,7 +94,13 @@ def test_exp_extremes() -> None:
     np.testing.assert_allclose(numpy(natively("exp", tensor(x))), expected, rtol=2e-6, atol=3e-45)
 
 
-LAYOUTS = [lambda a: a, lambda a: a.T, lambda a: a[::2], lambda a: a[:, ::3], lambda a: np.lib.stride_tricks.as_strided(a, a.shape, (0, a.strides[1]))]
+LAYOUTS = [
+    lambda a: a,
+    lambda a: a.T,
+    lambda a: a[::2],
+    lambda a: a[:, ::3],
+    lambda a: np.lib.stride_tricks.as_strided(a, a.shape, (0, a.strides[1])),
+]
 
 
 @pytest.mark.parametrize("left", range(len(LAYOUTS)))
@@ -138,7 +153,15 @@ def test_alpha() -> None:
     np.testing.assert_array_equal(numpy(natively("sub", tensor(a), tensor(b), alpha=3)), a - 3 * b)
 
 
-@pytest.mark.parametrize("types", [("float32", "int64", "float32"), ("float16", "bfloat16", "float32"), ("uint8", "int8", "int16"), ("bool", "uint8", "uint8")])
+@pytest.mark.parametrize(
+    "types",
+    [
+        ("float32", "int64", "float32"),
+        ("float16", "bfloat16", "float32"),
+        ("uint8", "int8", "int16"),
+        ("bool", "uint8", "uint8"),
+    ],
+)
 def test_promote_types(types: tuple[str, str, str]) -> None:
     a, b, expected = (getattr(_core, t) for t in types)
     assert _core.promote_types(a, b) is expected
@@ -151,3 +174,44 @@ def test_result_type_categories() -> None:
     assert _core.result_type(tensor(np.ones(2, np.int64)), zero_dim) is _core.float64
     assert _core.result_type(tensor(np.ones(2, np.uint8)), 300) is _core.uint8
     assert _core.result_type(tensor(np.ones(2, bool)), 1) is _core.int64
+
+
+def test_where_and_clamp() -> None:
+    c, a, b = random((5, 7), np.float32) > 0, random((5, 7), np.float32), random((7,), np.float64)
+    result = natively("where", tensor(c), tensor(a), tensor(b))
+    assert result.dtype is _core.float64
+    np.testing.assert_array_equal(numpy(result), np.where(c, a.astype(np.float64), b))
+    x = np.array([-3, np.nan, 0.25, 9], np.float32)
+    np.testing.assert_array_equal(
+        numpy(natively("clamp", tensor(x), -1, 0.5)), np.array([-1, np.nan, 0.25, 0.5], np.float32)
+    )
+    np.testing.assert_array_equal(
+        numpy(natively("clamp", tensor(x), max=1)), np.array([-3, np.nan, 0.25, 1], np.float32)
+    )
+
+
+@pytest.mark.parametrize("dims", [(0,), (1,), (2,), (0, 2), (1, 2), (0, 1), (0, 1, 2)])
+@pytest.mark.parametrize("permuted", [False, True])
+def test_reductions(dims: tuple[int, ...], permuted: bool) -> None:
+    x = random((9, 130, 17), np.float32)
+    x = x.transpose(2, 0, 1) if permuted else x
+    for name, reference in {"sum": np.sum, "mean": np.mean, "amax": np.max, "amin": np.min}.items():
+        expected = reference(x.astype(np.float64), axis=dims)
+        np.testing.assert_allclose(numpy(natively(name, tensor(x), dims)), expected, rtol=1e-5, atol=2e-5)
+
+
+def test_sum_dtypes() -> None:
+    assert natively("sum", tensor(np.ones(300, np.uint8))).dtype is _core.int64
+    assert numpy(natively("sum", tensor(np.ones(300, bool)))) == 300
+    half = np.full(5000, 0.1, np.float16)
+    assert numpy(natively("sum", tensor(half))) == half.astype(np.float64).sum().astype(np.float16)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dim", [0, 1])
+def test_softmax(dtype: Any, dim: int) -> None:
+    x = random((33, 50), dtype)
+    e = np.exp(x.astype(np.float64) - x.astype(np.float64).max(dim, keepdims=True))
+    expected = e / e.sum(dim, keepdims=True)
+    close(numpy(natively("softmax", tensor(x), dim)), expected, dtype)
+    close(numpy(natively("log_softmax", tensor(x), dim)), np.log(expected), dtype)

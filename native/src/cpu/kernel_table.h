@@ -32,6 +32,9 @@ const PointwiseOp* unary_op(const std::string& name);      // null if there is n
 const PointwiseOp* binary_op(const std::string& name);
 const PointwiseOp& add_scaled();                           // a + alpha * b, three inputs
 
+const PointwiseOp& where_op();                             // three inputs: condition (not 0), a, b
+const PointwiseOp& clamp_op();                             // three inputs: x, least, most
+
 DType compute_dtype(DType t);                              // float32 for the 16-bit floats, complex64 for complex32
 
 template <class Op, class T, class R>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "cpu/parallel.h"
 
@@ -186,6 +187,48 @@ Tensor run_add(const Input& a, const Input& b, Number alpha, bool subtract, Tens
   for (const Input* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out) : args.number(i->number, in);
   args.number(alpha, in);
   run_blocks(shape, args.operands, args.count, in, in, kernel);
+  return out;
+}
+
+Tensor run_where(const Tensor& condition, const Input& a, const Input& b) {
+  if (condition->dtype() != DType::b8 || !takes(*condition)) return {};
+  if ((a.tensor && !takes(*a.tensor)) || (b.tensor && !takes(*b.tensor))) return {};
+  const DType common = common_dtype(a, b), in = compute_dtype(common);
+  const BlockKernel kernel = where_op().at(in);
+  if (!kernel) return {};
+  Dims shape(condition->sizes().begin(), condition->sizes().end());
+  for (const Input* i : {&a, &b}) if (i->tensor) shape = broadcast_shapes(shape, i->tensor->sizes());
+  const TensorImpl* like[3] = {a.tensor, b.tensor, condition.get()};
+  Tensor out = allocate_like(shape, like, 3, common);
+  Args args;
+  args.operands[0] = Operand::of(*out);
+  args.tensor(*condition, out);
+  for (const Input* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out) : args.number(i->number, in);
+  run_blocks(shape, args.operands, args.count, in, in, kernel);
+  return out;
+}
+
+Tensor run_clamp(const Tensor& self, const Number* least, const Number* most) {
+  if (!takes(*self)) return {};
+  Promotion p;
+  p.add(*self);
+  for (const Number* n : {least, most}) {
+    if (!n) continue;
+    if (n->type == Number::Complex || (n->type == Number::Float && n->f != n->f)) return {};
+    p.add(*n);
+  }
+  const DType common = p.result(), in = compute_dtype(common);
+  const BlockKernel kernel = clamp_op().at(in);
+  if (!kernel || (is_integral(in) && (!least || !most))) return {};
+  const TensorImpl* like = self.get();
+  Tensor out = allocate_like(self->sizes(), &like, 1, common);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Args args;
+  args.operands[0] = Operand::of(*out);
+  args.tensor(*self, out);
+  args.number(least ? rounded(*least, common, clamp_op()) : Number{Number::Float, 0, -kInfinity}, in);
+  args.number(most ? rounded(*most, common, clamp_op()) : Number{Number::Float, 0, kInfinity}, in);
+  run_blocks(out->sizes(), args.operands, args.count, in, in, kernel);
   return out;
 }
 

@@ -120,9 +120,37 @@ PyObject* native_add(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+PyObject* native_where(Operator&, PyObject* const* args, size_t n) {
+  if (n != 3 || !is_tensor(args[0])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Input a, b;
+    if (!input_of(args[1], &a) || !input_of(args[2], &b)) return nullptr;
+    Tensor condition(unwrap(args[0]));
+    return result_of(compute({condition.get(), {}}, a, [&] { return run_where(condition, a, b); }));
+  });
+}
+
+// clamp(self, min, max), clamp_min(self, min), clamp_max(self, max) with numbers.
+template <bool Least, bool Most>
+PyObject* native_clamp(Operator&, PyObject* const* args, size_t n) {
+  if (n != 1 + Least + Most || !is_tensor(args[0])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Number low, high;
+    PyObject *least = Least ? args[1] : Py_None, *most = Most ? args[n - 1] : Py_None;
+    if ((least != Py_None && !number_of(least, &low)) || (most != Py_None && !number_of(most, &high))) return nullptr;
+    if (least == Py_None && most == Py_None) return nullptr;
+    Tensor self(unwrap(args[0]));
+    return result_of(compute({self.get(), {}}, {}, [&] { return run_clamp(self, least == Py_None ? nullptr : &low, most == Py_None ? nullptr : &high); }));
+  });
+}
+
 }  // namespace
 
 void register_pointwise() {
+  register_native("where", native_where);
+  register_native("clamp", native_clamp<true, true>);
+  register_native("clamp_min", native_clamp<true, false>);
+  register_native("clamp_max", native_clamp<false, true>);
   for (const char* name : {"neg", "abs", "square", "relu", "sign", "floor", "ceil", "round", "trunc", "frac", "silu", "bitwise_not", "logical_not",
                            "isnan", "isinf", "isfinite", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan",
                            "asin", "acos", "atan", "sinh", "cosh", "tanh", "sigmoid", "erf", "erfc", "reciprocal"}) {
