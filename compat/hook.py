@@ -6,6 +6,7 @@ import builtins
 import importlib
 import importlib.metadata
 import importlib.util
+import runpy
 import sys
 import threading
 import warnings
@@ -162,13 +163,13 @@ def _install_base(stack: ExitStack) -> None:
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
     stack.callback(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)  # type: ignore[arg-type]
     _install_importlib(stack)
+    _install_runpy(stack)
     later = {
         "importlib.metadata": lambda m: _install_metadata(stack, m),
         "importlib_metadata": lambda m: _install_metadata(stack, m),
         "multiprocessing.spawn": lambda m: _set(
             stack, m, "get_preparation_data", child.preparation(m.get_preparation_data, _for_children)
         ),
-        "runpy": lambda m: _install_runpy(stack, m),
     }
     for name, install in later.items():
         if name in sys.modules:
@@ -217,7 +218,7 @@ def _install_metadata(stack: ExitStack, package: ModuleType) -> None:
         _set(stack, package, name, wrapper)
 
 
-def _install_runpy(stack: ExitStack, runpy: Any) -> None:
+def _install_runpy(stack: ExitStack) -> None:
     import functools
 
     def give(original: Any) -> Any:

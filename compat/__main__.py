@@ -1,0 +1,51 @@
+"""``python -m compat doctor | run | scan | provide``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="python -m compat", description="torch for kernel libraries, without PyTorch")
+    commands = top.add_subparsers(dest="command", required=True)
+    doctor = commands.add_parser("doctor", help="versions, devices, what works here and what to install")
+    doctor.add_argument("--json", action="store_true")
+    run = commands.add_parser("run", help="run an unmodified script or module")
+    run.add_argument("--scope", action="append", help="packages that get torch (comma separated); default: all")
+    run.add_argument("--version", help="what torch.__version__ says")
+    run.add_argument("-m", dest="module", action="store_true", help="the target is a module name")
+    run.add_argument("target", help="script.py, or a module with -m")
+    run.add_argument("arguments", nargs=argparse.REMAINDER)
+    scan = commands.add_parser("scan", help="which torch names a package, folder, file or wheel uses")
+    scan.add_argument("target")
+    scan.add_argument("--json", action="store_true")
+    provide = commands.add_parser("provide", help="tell pip that torch is installed (metadata only)")
+    provide.add_argument("--remove", action="store_true")
+    provide.add_argument("--version", default=None)
+    return top
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command; the exit status."""
+    options = parser().parse_args(arguments)
+    if options.command == "run":
+        from compat.cli import run
+
+        return run.main(options.target, options.arguments, options.module, options.scope, options.version)
+    if options.command == "scan":
+        from compat.cli import scan
+
+        return scan.main(options.target, options.json)
+    if options.command == "provide":
+        from compat.cli import provide
+
+        return provide.main(options.remove, options.version)
+    from compat.cli import doctor
+
+    return doctor.main(options.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

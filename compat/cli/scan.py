@@ -1,0 +1,125 @@
+"""``python -m compat scan``: the torch names that a package uses, and those that are missing here."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import json
+import os
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+
+def sources(target: str) -> Iterator[tuple[str, str]]:
+    """(file, text) of every Python file of a wheel, folder, file or importable package, which is not imported.
+
+    Errors: FileNotFoundError when ``target`` is none of these.
+    """
+    if os.path.isfile(target) and zipfile.is_zipfile(target):
+        with zipfile.ZipFile(target) as archive:
+            for name in sorted(archive.namelist()):
+                if name.endswith(".py"):
+                    yield name, archive.read(name).decode("utf-8", "replace")
+        return
+    roots = [target] if os.path.exists(target) else []
+    if not roots and target.isidentifier():
+        spec = importlib.util.find_spec(target)
+        if spec is not None:
+            roots = list(spec.submodule_search_locations or ([spec.origin] if spec.origin else []))
+    if not roots:
+        raise FileNotFoundError(f"{target!r} is no file, folder, wheel or package; install it or give its path")
+    for root in roots:
+        files = [root] if os.path.isfile(root) else sorted(
+            os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names if name.endswith(".py")
+        )  # fmt: skip
+        for path in files:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                yield path, file.read()
+
+
+def names_in(tree: ast.AST) -> Counter[str]:
+    """Dotted torch names of one file, with the aliases its imports give them."""
+    aliases: dict[str, str] = {}
+    found: Counter[str] = Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for item in node.names:
+                if item.name == "torch" or item.name.startswith("torch."):
+                    aliases[item.asname or "torch"] = item.name if item.asname else "torch"
+                    found[item.name] += 1
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            if node.module == "torch" or node.module.startswith("torch."):
+                for item in node.names:
+                    full = node.module if item.name == "*" else f"{node.module}.{item.name}"
+                    aliases[item.asname or item.name] = full
+                    found[full] += 1
+    inner = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and id(node) not in inner:
+            parts, base = [node.attr], node.value
+            while isinstance(base, ast.Attribute):
+                parts.append(base.attr)
+                base = base.value
+            if isinstance(base, ast.Name) and base.id in aliases:
+                found[".".join([aliases[base.id], *reversed(parts)])] += 1
+    return found
+
+
+def status(name: str) -> tuple[str, str]:
+    """(the part of ``name`` that belongs to torch, "ok" or "missing")."""
+    from compat import modules
+
+    value: Any = modules.get("torch")
+    dotted = "torch"
+    for part in name.split(".")[1:]:
+        dotted += f".{part}"
+        try:
+            value = getattr(value, part)
+        except (AttributeError, NotImplementedError):
+            if dotted.startswith("torch.ops."):
+                return "torch.ops", "ok"  # filled by the library itself
+            if not isinstance(value, type(sys)) or not modules.exists(dotted):
+                return dotted, "missing"
+            value = modules.get(dotted)
+        if not isinstance(value, type(sys)):
+            return dotted, "ok"  # attributes of classes and values are theirs
+    return dotted, "ok"
+
+
+def scan(target: str) -> dict[str, Any]:
+    """``{"target", "files", "names": {name: {"uses", "status"}}, "missing": […]}``."""
+    uses: Counter[str] = Counter()
+    files = unreadable = 0
+    for _, text in sources(target):
+        files += 1
+        try:
+            uses += names_in(ast.parse(text))
+        except (SyntaxError, ValueError):
+            unreadable += 1
+    table: dict[str, dict[str, Any]] = {}
+    for name, count in uses.items():
+        short, state = status(name)
+        row = table.setdefault(short, {"uses": 0, "status": state})
+        row["uses"] += count
+    missing = sorted(name for name, row in table.items() if row["status"] == "missing")
+    return {"target": target, "files": files, "unreadable": unreadable, "names": table, "missing": missing}
+
+
+def main(target: str, as_json: bool) -> int:
+    """Prints the table; 0 when nothing is missing, 1 otherwise, 2 when there is nothing to scan."""
+    try:
+        result = scan(target)
+    except FileNotFoundError as error:
+        print(f"python -m compat scan: {error}", file=sys.stderr)
+        return 2
+    if as_json:
+        print(json.dumps(result, indent=1, sort_keys=True))
+    else:
+        for name, row in sorted(result["names"].items(), key=lambda item: (item[1]["status"], -item[1]["uses"])):
+            print(f"{row['status']:8} {row['uses']:6}  {name}")
+        print(f"{result['files']} files, {len(result['names'])} names, {len(result['missing'])} missing")
+    return 1 if result["missing"] else 0
