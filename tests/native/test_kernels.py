@@ -215,3 +215,12 @@ def test_softmax(dtype: Any, dim: int) -> None:
     expected = e / e.sum(dim, keepdims=True)
     close(numpy(natively("softmax", tensor(x), dim)), expected, dtype)
     close(numpy(natively("log_softmax", tensor(x), dim)), np.log(expected), dtype)
+
+
+def test_float8_casts_saturate_as_pytorch() -> None:
+    x = tensor(np.array([np.inf, -np.inf, 464, 480, 1e9, 448, np.nan, -500], np.float32))
+    cast = _core.function("aten::_to_copy")
+    codes = numpy(cast(x, dtype=_core.float8_e4m3fn)).view(np.uint8).tolist()
+    assert codes == [126, 254, 126, 126, 126, 126, 127, 254]
+    codes = numpy(cast(x, dtype=_core.float8_e5m2)).view(np.uint8).tolist()
+    assert codes == [124, 252, 95, 96, 124, 95, 127, 224]

@@ -62,6 +62,7 @@ struct Narrow {
     return negative ? -f : f;
   }
 
+  static constexpr bool kSaturates = !Infinity && !Fnuz;                       // e4m3fn: too large numbers become the largest
   static constexpr uint8_t kNan = Fnuz ? 0x80 : 0x7f;
   static constexpr int kLargest = Infinity ? (kMaxExponent << M) - 1 : Fnuz ? (1 << (E + M)) - 1 : (1 << (E + M)) - 2;
 
@@ -69,12 +70,12 @@ struct Narrow {
     uint8_t sign = std::signbit(f) ? 0x80 : 0;
     if (std::isnan(f)) return Fnuz ? kNan : uint8_t(sign | kNan);
     float a = std::fabs(f);
-    if (std::isinf(f)) return overflow(sign);
+    if (std::isinf(f)) return kSaturates ? uint8_t(sign | kLargest) : overflow(sign);
     if (a == 0) return Fnuz ? 0 : sign;
     int exponent = std::max(std::ilogb(a), 1 - Bias);
     float scaled = std::nearbyint(std::ldexp(a, M - exponent));            // ties to even: the default rounding mode
     int64_t code = int64_t(scaled) + (int64_t(exponent + Bias - 1) << M);
-    if (code > kLargest) return overflow(sign);
+    if (code > kLargest) return kSaturates ? uint8_t(sign | kLargest) : overflow(sign);
     if (code == 0) return Fnuz ? 0 : sign;
     return uint8_t(sign | code);
   }

@@ -15,6 +15,16 @@
 namespace shim {
 namespace {
 
+constexpr int kSpins = 2000;
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
 struct Job {
   const std::function<void(int64_t, int64_t)>* f = nullptr;
   int64_t n = 0, step = 0;
@@ -40,13 +50,14 @@ class Pool {
     if (!busy) return job.work();               // another thread's work has the pool: this one does its own alone
     {
       std::lock_guard lock(mutex_);
-      while (int(threads_.size()) < helpers) threads_.emplace_back([this, seen = generation_]() mutable { serve(seen); });
+      while (int(threads_.size()) < helpers) threads_.emplace_back([this, seen = generation_.load()] { serve(seen); });
       job_ = &job;
       wanted_ = helpers;
       ++generation_;
     }
     wake_.notify_all();
     job.work();
+    for (int i = 0; i < kSpins && active_.load(std::memory_order_relaxed); ++i) relax();
     std::unique_lock lock(mutex_);
     wanted_ = 0;
     done_.wait(lock, [&] { return active_ == 0; });
@@ -54,9 +65,17 @@ class Pool {
   }
 
  private:
+  // A thread that has just worked looks out for more before it sleeps: waking costs as much as a small job.
+  void linger(uint64_t seen) const {
+    for (int i = 0; i < kSpins && generation_.load(std::memory_order_relaxed) == seen; ++i) relax();
+  }
+
   void serve(uint64_t seen) {
     std::unique_lock lock(mutex_);
     for (;;) {
+      lock.unlock();
+      linger(seen);
+      lock.lock();
       wake_.wait(lock, [&] { return generation_ != seen; });
       seen = generation_;
       if (wanted_ <= 0 || !job_) continue;
@@ -74,8 +93,9 @@ class Pool {
   std::condition_variable wake_, done_;
   std::vector<std::thread> threads_;
   Job* job_ = nullptr;
-  int wanted_ = 0, active_ = 0;
-  uint64_t generation_ = 0;
+  int wanted_ = 0;
+  std::atomic<int> active_{0};                  // changed under the mutex
+  std::atomic<uint64_t> generation_{0};
 };
 
 // Never destroyed: its threads sleep until the process ends. A forked child starts a pool of its own.
@@ -116,7 +136,7 @@ void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, in
   Job job;
   job.f = &marked;
   job.n = n;
-  job.step = (n + most - 1) / most;
+  job.step = std::max(grain, (n + 4 * most - 1) / (4 * most));         // a few pieces each: a late thread takes fewer
   pool().run(job, int(most) - 1);
   if (job.error) std::rethrow_exception(job.error);
 }
