@@ -2,11 +2,17 @@
 #include <array>
 #include <cstring>
 
-#include "cpu/loops.h"
+#include "cpu/kernel_table.h"
 #include "cpu/types.h"
 
 namespace shim {
 namespace {
+
+template <class From, class To>
+SHIM_CLONES void convert_packed(const From* x, To* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = cast_element<To>(x[i]);
+}
 
 template <class From, class To>
 void convert(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n) {
@@ -14,10 +20,7 @@ void convert(const char* from, int64_t from_step, char* to, int64_t to_step, int
     if constexpr (std::is_same_v<From, To>) {
       std::memmove(to, from, size_t(n) * sizeof(To));
     } else {
-      auto* x = reinterpret_cast<const From*>(from);
-      auto* y = reinterpret_cast<To*>(to);
-#pragma GCC ivdep
-      for (int64_t i = 0; i < n; ++i) y[i] = cast_element<To>(x[i]);
+      convert_packed(reinterpret_cast<const From*>(from), reinterpret_cast<To*>(to), n);
     }
     return;
   }
