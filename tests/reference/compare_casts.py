@@ -1,4 +1,4 @@
-"""Casts of float32 to the narrow floats, bit by bit against PyTorch: ``python compare_casts.py --peer-python PYTHON``."""
+"""Casts of float32 to narrow floats, bit by bit against PyTorch: ``compare_casts.py --peer-python PYTHON``."""
 
 from __future__ import annotations
 
