@@ -1,15 +1,263 @@
-"""``torch.nn.functional``: the functions of the operator table that stand here, and the few with Python-only arguments."""
+"""``torch.nn.functional``: functions of the operator table, with PyTorch's Python signatures where those differ."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shim_torch import ops as _ops
+from shim_torch.nn import _losses
 
 globals().update(_ops.functions("nn.functional"))
+globals().update(_losses.functions())
+
+
+def _aten() -> Any:
+    import shim_torch
+
+    return shim_torch.ops.aten
+
+
+def _activation(name: str, *settings: tuple[str, Any]) -> Any:
+    """f(input, settings..., inplace=False)."""
+    names = [n for n, _ in settings]
+
+    def run(input: Any, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+        values = dict(settings)
+        values.update(zip(names, args, strict=False))
+        if len(args) > len(names):
+            inplace = args[len(names)]
+        for key in kwargs:
+            if key not in values:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+        values.update(kwargs)
+        return getattr(_aten(), name + "_" if inplace else name)(input, *values.values())
+
+    run.__name__ = name
+    run.__doc__ = f"torch.nn.functional.{name}."
+    return run
+
+
+relu, silu, mish = _activation("relu"), _activation("silu"), _activation("mish")
+hardswish, hardsigmoid = _activation("hardswish"), _activation("hardsigmoid")
+leaky_relu = _activation("leaky_relu", ("negative_slope", 0.01))
+hardtanh = _activation("hardtanh", ("min_val", -1.0), ("max_val", 1.0))
+threshold = _activation("threshold", ("threshold", 0.0), ("value", 0.0))
+elu = _activation("elu", ("alpha", 1.0))
+
+
+def relu6(input: Any, inplace: bool = False) -> Any:
+    """min(max(x, 0), 6)."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def selu(input: Any, inplace: bool = False) -> Any:
+    """Scaled ELU."""
+    return _aten().elu_(input, 1.6732632423543772, 1.0507009873554805) if inplace else _aten().elu(input, 1.6732632423543772, 1.0507009873554805)
+
+
+def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """max(0, x) + min(0, alpha (e^(x/alpha) - 1))."""
+    return _aten().elu_(input, alpha, 1.0, 1 / alpha) if inplace else _aten().elu(input, alpha, 1.0, 1 / alpha)
+
+
+def logsigmoid(input: Any) -> Any:
+    """log(sigmoid(x))."""
+    return _aten().log_sigmoid(input)
+
+
+def softsign(input: Any) -> Any:
+    """x / (1 + |x|)."""
+    return input / (1 + input.abs())
+
+
+def tanhshrink(input: Any) -> Any:
+    """x - tanh(x)."""
+    return input - input.tanh()
+
+
+def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x outside [-lambd, lambd], 0 inside."""
+    return _aten().hardshrink(input, lambd)
+
+
+def sigmoid(input: Any) -> Any:
+    """1 / (1 + e^-x)."""
+    return input.sigmoid()
+
+
+def tanh(input: Any) -> Any:
+    """Hyperbolic tangent."""
+    return input.tanh()
+
+
+def prelu(input: Any, weight: Any) -> Any:
+    """Leaky ReLU with a learnt slope."""
+    return _aten().prelu(input, weight)
+
+
+def _softmax_dim(name: str, ndim: int) -> int:
+    import warnings
+
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.", stacklevel=3)
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """e^x / Σ e^x over dim."""
+    return input.softmax(_softmax_dim("softmax", input.dim()) if dim is None else dim, dtype=dtype)
+
+
+def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """log(softmax(x)) over dim."""
+    return input.log_softmax(_softmax_dim("log_softmax", input.dim()) if dim is None else dim, dtype=dtype)
+
+
+def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """softmax(-x) over dim."""
+    return softmax(-input, dim, dtype=dtype)
+
+
+def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """(x - mean) / √(var + eps) · weight + bias over the last dims."""
+    return _aten().layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    """x / √(mean(x²) + eps) · weight over the last dims."""
+    return _aten().rms_norm(input, normalized_shape, weight, eps)
+
+
+def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """Normalisation over groups of channels."""
+    return _aten().group_norm(input, num_groups, weight, bias, eps)
+
+
+def batch_norm(
+    input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
+    momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """Normalisation over the batch, or by running statistics."""
+    if training and input.numel() // max(input.size(1), 1) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+    return _aten().batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
+
+
+def instance_norm(
+    input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
+    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """Normalisation of each channel of each sample."""
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    if running_mean is not None:
+        raise NotImplementedError("torch.nn.functional.instance_norm with running statistics in training is not supported by shim-torch")
+    n, c = input.shape[:2]
+    out = _aten().group_norm(input.reshape(1, n * c, *input.shape[2:]), n * c, None, None, eps).reshape(input.shape)
+    shape = [1, c, *[1] * (input.dim() - 2)]
+    out = out if weight is None else out * weight.reshape(shape)
+    return out if bias is None else out + bias.reshape(shape)
+
+
+def _dropout(name: str, whole_channels: bool) -> Any:
+    def run(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+        if p < 0.0 or p > 1.0:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        if not whole_channels:
+            return _aten().dropout_(input, p, training) if inplace else _aten().dropout(input, p, training)
+        if not training or p == 0:
+            return input
+        keep = input.new_ones(*input.shape[:2], *[1] * (input.dim() - 2))
+        mask = _aten().dropout(keep, p, True)
+        return input.mul_(mask) if inplace else input * mask
+
+    run.__name__ = name
+    return run
+
+
+dropout = _dropout("dropout", False)
+dropout1d, dropout2d, dropout3d = (_dropout(f"dropout{n}d", True) for n in (1, 2, 3))
+
+
+def embedding(
+    input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Any:  # fmt: skip
+    """Rows of ``weight`` by index."""
+    if sparse:
+        raise NotImplementedError("torch.nn.functional.embedding(sparse=True): sparse gradients are not supported by shim-torch")
+    if max_norm is not None:
+        raise NotImplementedError("torch.nn.functional.embedding(max_norm=...) is not supported by shim-torch")
+    if padding_idx is not None:
+        if not -weight.size(0) <= padding_idx < weight.size(0):
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= weight.size(0)
+    return _aten().embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq, sparse)
+
+
+def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
+    """Pads the last dims: pairs (before, after) from the last dim on; modes constant, reflect, replicate, circular."""
+    if mode == "constant":
+        return _aten().constant_pad_nd(input, tuple(pad), 0 if value is None else value)
+    if value is not None:
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    import shim_torch
+
+    x = input
+    for i in range(len(pad) // 2):
+        d = x.dim() - 1 - i
+        n = x.size(d)
+        place = shim_torch.arange(-pad[2 * i], n + pad[2 * i + 1], device=x.device)
+        if mode == "reflect":
+            if max(pad[2 * i], pad[2 * i + 1]) >= n:
+                raise RuntimeError(
+                    "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                    f"({pad[2 * i]}, {pad[2 * i + 1]}) at dimension {d} of input {list(x.shape)}"
+                )
+            place = place.abs()
+            place = (n - 1) - ((n - 1) - place).abs()
+        elif mode == "replicate":
+            place = place.clamp(0, n - 1)
+        elif mode == "circular":
+            place = place.remainder(n)
+        else:
+            raise NotImplementedError(f"Unrecognised padding mode {mode}")
+        x = x.index_select(d, place)
+    return x
+
+
+def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:
+    """x / max(|x|_p, eps) over dim."""
+    import shim_torch
+
+    result = input / shim_torch.linalg.vector_norm(input, p, dim, True).clamp(min=eps).expand_as(input)
+    return result if out is None else out.copy_(result)
+
+
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """x1·x2 / (|x1||x2|) over dim."""
+    return _aten().cosine_similarity(x1, x2, dim, eps)
+
+
+def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """p-norm of x1 - x2 + eps."""
+    return _aten().pairwise_distance(x1, x2, p, eps, keepdim)
+
+
+def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+    """Samples of the Gumbel-softmax distribution."""
+    import shim_torch
+
+    g = -shim_torch.empty_like(logits).exponential_().log()
+    soft = ((logits + g) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    return shim_torch.zeros_like(logits).scatter(dim, index, 1.0) - soft.detach() + soft
 
 
 def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.nn.functional", name)
+
+

@@ -1,0 +1,106 @@
+"""A PyTorch-compatible module without PyTorch. Libraries see it as ``torch`` through ``compat.enable_torch_proxy``.
+
+Its own tensor (CuPy's kind of memory on a GPU, NumPy's on a CPU), operator table and autograd engine are in ``native``;
+importing it touches no GPU and needs no CuPy.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math as _math
+from typing import Any
+
+from native import _core
+from shim_torch import _version
+
+__version__ = _version.current()
+
+Tensor = _core.Tensor
+dtype, device, Size, layout, memory_format = _core.dtype, _core.device, _core.Size, _core.layout, _core.memory_format
+UntypedStorage = _core.UntypedStorage
+_DTYPES = (
+    "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 bfloat16 float32 float64 complex32 complex64 complex128 "
+    "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 float double half int long short "
+    "chalf cfloat cdouble strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged contiguous_format "
+    "preserve_format channels_last channels_last_3d"
+).split()
+globals().update({_name: getattr(_core, _name) for _name in _DTYPES})
+inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
+
+from shim_torch import _indexing, autograd, functional, ops as _table  # noqa: E402
+from shim_torch._generator import Generator, default_generator  # noqa: E402
+from shim_torch._ops import ops  # noqa: E402
+from shim_torch._tensor import install as _install  # noqa: E402
+from shim_torch._types import finfo, iinfo  # noqa: E402
+from shim_torch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
+from shim_torch.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
+
+_install(Tensor)
+globals().update(_table.functions())
+globals().update(functional.functions())
+
+from shim_torch._python_functions import *  # noqa: E402, F403
+from shim_torch.cuda.memory import OutOfMemoryError  # noqa: E402
+
+_core.set_out_of_memory_type(OutOfMemoryError)
+is_grad_enabled, is_inference_mode_enabled = _core.is_grad_enabled, _core.is_inference_mode_enabled
+get_default_dtype, set_default_dtype_ = _core.get_default_dtype, _core.set_default_dtype
+result_type, promote_types, can_cast = _core.result_type, _core.promote_types, _core.can_cast
+get_num_threads, set_num_threads = _core.get_num_threads, _core.set_num_threads
+
+from shim_torch import nn, version  # noqa: E402
+
+__all__ = ["Generator", "OutOfMemoryError", "Size", "Tensor", "UntypedStorage", "device", "dtype", "finfo", "iinfo", "nn", "ops"]
+
+# Sub-modules that users reach as attributes; imported when first asked for.
+_LAZY = frozenset(
+    """_C _dynamo _utils _tensor _tensor_str _ops accelerator amp autograd backends compiler cpu cuda distributed fft func fx
+    functional hub jit library linalg mps mtia multiprocessing nested nn onnx optim overrides profiler quantization random return_types
+    serialization sparse special storage testing torch_version types utils version xpu _prims_common _guards _subclasses _inductor
+    _logging _library _higher_order_ops export distributions masked futures monitor package _functorch _custom_ops""".split()
+)
+_FROM = {
+    "compile": ("compiler", "compile"), "autocast": ("amp", "autocast"), "save": ("serialization", "save"),
+    "load": ("serialization", "load"), "is_autocast_enabled": ("amp", "is_autocast_enabled"),
+    "get_autocast_dtype": ("amp", "get_autocast_dtype"), "set_autocast_enabled": ("amp", "set_autocast_enabled"),
+    "set_autocast_dtype": ("amp", "set_autocast_dtype"), "get_autocast_gpu_dtype": ("amp", "get_autocast_gpu_dtype"),
+    "is_autocast_cache_enabled": ("amp", "is_autocast_cache_enabled"), "set_printoptions": ("_tensor_str", "set_printoptions"),
+    "get_printoptions": ("_tensor_str", "get_printoptions"), "typename": ("_utils", "typename"), "TorchVersion": ("_version", "TorchVersion"),
+    "Stream": ("cuda", "Stream"), "Event": ("cuda", "Event"), "fork_rng": ("random", "fork_rng"),
+    "vmap": ("func", "vmap"), "_assert_async": ("_python_functions", "_assert_async"),
+    "_disable_dynamo": ("compiler", "disable"), "TypedStorage": ("storage", "TypedStorage"),
+}  # fmt: skip
+_LEGACY = frozenset(
+    "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor ShortTensor CharTensor ByteTensor BoolTensor".split()
+)
+
+
+def set_default_dtype(d: Any, /) -> None:
+    """Sets the dtype of new floating-point tensors."""
+    _core.set_default_dtype(d)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FROM:
+        module, attribute = _FROM[name]
+        return getattr(importlib.import_module(f"shim_torch.{module}"), attribute)
+    if name in _LAZY:
+        try:
+            return importlib.import_module(f"shim_torch.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"shim_torch.{name}":
+                raise
+    if name in _LEGACY:
+        from shim_torch._legacy_types import legacy_type
+
+        return legacy_type(name, "cpu")
+    if name == "SymInt":
+        return int
+    if name in ("SymFloat", "SymBool"):
+        return {"SymFloat": _FLOAT, "SymBool": _BOOL}[name]
+    from shim_torch._missing import missing
+
+    return missing("torch", name)
+
+
+_FLOAT, _BOOL = type(0.0), type(True)

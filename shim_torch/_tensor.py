@@ -1,0 +1,243 @@
+"""What the tensor type has beyond operators: arrays, pickling, copying, printing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+Tensor = _core.Tensor
+
+
+def numpy(self: Any, *, force: bool = False) -> Any:
+    """An array over the tensor's memory; ``force`` detaches, moves and copies as needed."""
+    if force:
+        return _core.to_numpy(self.detach().cpu())
+    if self.requires_grad and _core.is_grad_enabled() or self.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if str(self.dtype) == "torch.bfloat16":
+        raise TypeError("Got unsupported ScalarType BFloat16")
+    return _core.to_numpy(self)
+
+
+def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
+    import numpy as np
+
+    if self.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    array = _core.to_numpy(self)
+    if dtype is not None and array.dtype != dtype:
+        return array.astype(dtype)
+    return np.array(array) if copy else array
+
+
+def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    return _core.from_numpy(array) if array.ndim else _core.from_numpy(array.reshape(1))[0]
+
+
+def _cuda_array_interface(self: Any) -> dict[str, Any]:
+    if not self.is_cuda:
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {type(self).__name__} If CUDA data is required use "
+            "tensor.cuda() to copy tensor to device memory."
+        )
+    if self.requires_grad:
+        raise RuntimeError(
+            "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use var.detach() to get "
+            "Variable that doesn't require grad."
+        )
+    size = self.element_size()
+    kind = {"torch.bool": "|b1", "torch.bfloat16": "<f2"}.get(str(self.dtype)) or _core.numpy_dtype(self.dtype).str
+    return {
+        "typestr": kind, "shape": tuple(self.shape),
+        "strides": None if self.is_contiguous() else tuple(s * size for s in self.stride()),
+        "data": (self.data_ptr() if self.numel() else 0, False), "version": 2,
+    }  # fmt: skip
+
+
+def _reduce(self: Any, protocol: Any) -> Any:
+    state = dict(self.__dict__) if getattr(self, "__dict__", None) else None
+    return _rebuild, (
+        type(self), self.untyped_storage() if self.device.type == "cpu" else self.detach().cpu().untyped_storage(),
+        self.dtype, self.storage_offset() if self.device.type == "cpu" else 0, tuple(self.shape),
+        self.stride() if self.device.type == "cpu" else self.detach().cpu().stride(), self.requires_grad, str(self.device), state,
+    )  # fmt: skip
+
+
+def _rebuild(
+    cls: Any, storage: Any, dtype: Any, offset: int, size: Any, stride: Any, requires_grad: bool, device: str, state: Any
+) -> Any:
+    t = _core.empty_tensor((0,), dtype).set_(storage, offset, size, stride)
+    if device.startswith("cuda") and _core.cuda_device_count():
+        t = t.to(_core.device(device))
+    if cls is not Tensor:
+        t = t.as_subclass(cls)
+    if requires_grad:
+        t.requires_grad_()
+    for name, value in (state or {}).items():
+        setattr(t, name, value)
+    return t
+
+
+def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    import copy
+
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were "
+            "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    with _no_grad():
+        storage = memo.get(("storage", self.untyped_storage()._cdata))
+        if storage is None:
+            storage = memo["storage", self.untyped_storage()._cdata] = self.untyped_storage().clone()
+        new = _core.empty_tensor((0,), self.dtype, self.device).set_(storage, self.storage_offset(), self.shape, self.stride())
+        if type(self) is not Tensor:
+            new = new.as_subclass(type(self))
+    if self.requires_grad:
+        new.requires_grad_()
+    memo[id(self)] = new
+    if self.grad is not None:
+        new.grad = copy.deepcopy(self.grad, memo)
+    for name, value in self.__dict__.items():
+        setattr(new, name, copy.deepcopy(value, memo))
+    return new
+
+
+def _no_grad() -> Any:
+    from shim_torch.autograd.grad_mode import no_grad
+
+    return no_grad()
+
+
+def _repr(self: Any, *, tensor_contents: Any = None) -> str:
+    from shim_torch._tensor_str import _str
+
+    return _str(self, tensor_contents=tensor_contents)
+
+
+def _format(self: Any, spec: str) -> str:
+    if self.dim() == 0 and not self.is_meta and type(self) is Tensor:
+        return self.item().__format__(spec)
+    return object.__format__(self, spec) if spec else str(self)
+
+
+def _iter(self: Any) -> Any:
+    if self.dim() == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+def _contains(self: Any, element: Any) -> bool:
+    if isinstance(element, (Tensor, int, float, complex, bool)):
+        return bool((element == self).any().item())
+    raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+
+def storage(self: Any) -> Any:
+    from shim_torch.storage import TypedStorage
+
+    return TypedStorage(self.untyped_storage(), self.dtype)
+
+
+def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Any:
+    from shim_torch._python_functions import tensor
+
+    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+def record_stream(self: Any, stream: Any) -> None:
+    """Memory freed after this is not reused before ``stream``'s work of now is done."""
+    if self.is_cuda:
+        event = stream.record_event()
+        event.wait()  # the tensor's own stream waits: its memory is freed in that order
+
+
+def split(self: Any, split_size: Any, dim: int = 0) -> Any:
+    aten = _aten()
+    if isinstance(split_size, int):
+        return aten.split.Tensor(self, split_size, dim)
+    return aten.split.sizes(self, list(split_size), dim)
+
+
+def _aten() -> Any:
+    import shim_torch
+
+    return shim_torch.ops.aten
+
+
+def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
+    from shim_torch.ops.indexing import nonzero_function
+
+    return nonzero_function(self, as_tuple=as_tuple)
+
+
+def where(self: Any, condition: Any, other: Any) -> Any:
+    import shim_torch
+
+    return shim_torch.where(condition, self, other)
+
+
+def apply_(self: Any, function: Any) -> Any:
+    """Replaces every element by function(element); CPU only and slow."""
+    if self.device.type != "cpu":
+        raise TypeError("apply_ is only implemented on CPU tensors")
+    for index in __import__("itertools").product(*map(range, self.shape)):
+        self[index] = function(self[index].item())
+    return self
+
+
+def map_(self: Any, other: Any, function: Any) -> Any:
+    for index in __import__("itertools").product(*map(range, self.shape)):
+        self[index] = function(self[index].item(), other[index].item())
+    return self
+
+
+def dim_order(self: Any) -> tuple[int, ...]:
+    """The dims from the largest stride to the smallest."""
+    return tuple(sorted(range(self.dim()), key=lambda d: (-self.stride(d), d)))
+
+
+def install(tensor_type: Any) -> None:
+    """Gives the tensor type operators, indexing and the methods above."""
+    from shim_torch import _indexing, autograd, functional, ops
+    from shim_torch.ops import copying, view
+
+    table = {
+        "numpy": numpy, "__array__": _array, "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce, "__deepcopy__": _deepcopy,
+        "__repr__": _repr, "__format__": _format, "__iter__": _iter, "__contains__": _contains, "storage": storage,
+        "new_tensor": new_tensor, "new": new_tensor, "record_stream": record_stream, "split": split, "nonzero": nonzero,
+        "where": where, "apply_": apply_, "map_": map_, "dim_order": dim_order, **copying.methods(), **functional.methods(),
+    }  # fmt: skip
+    for name, method in table.items():
+        setattr(tensor_type, name, method)
+    tensor_type.__array_priority__ = 1000
+    for name, prop in view.properties().items():
+        setattr(tensor_type, name, prop)
+    tensor_type.__cuda_array_interface__ = property(_cuda_array_interface)
+    tensor_type.real = property(lambda self: _core_real(self, 0))
+    tensor_type.imag = property(lambda self: _core_real(self, 1))
+    tensor_type.names = property(lambda self: (None,) * self.dim())
+    ops.install(tensor_type)
+    _indexing.install(tensor_type)
+    autograd.install(tensor_type)
+    try:
+        from shim_torch.ops import indexing_more
+
+        for name, method in getattr(indexing_more, "methods", dict)().items():
+            setattr(tensor_type, name, method)
+    except ImportError:
+        pass
+
+
+def _core_real(self: Any, which: int) -> Any:
+    if not self.is_complex():
+        if which:
+            raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+        return self
+    import shim_torch
+
+    return shim_torch.view_as_real(self).select(-1, which)

@@ -1,0 +1,76 @@
+"""``torch.finfo`` and ``torch.iinfo``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+# bits, eps, max, smallest_normal, tiny_subnormal, resolution
+_FLOATS: dict[str, tuple[int, float, float, float, float, float]] = {
+    "float64": (64, 2.0**-52, 1.7976931348623157e308, 2.0**-1022, 5e-324, 1e-15),
+    "float32": (32, 2.0**-23, 3.4028234663852886e38, 2.0**-126, 2.0**-149, 1e-6),
+    "float16": (16, 2.0**-10, 65504.0, 2.0**-14, 2.0**-24, 1e-3),
+    "bfloat16": (16, 2.0**-7, 3.3895313892515355e38, 2.0**-126, 2.0**-133, 1e-2),
+    "float8_e4m3fn": (8, 0.125, 448.0, 2.0**-6, 2.0**-9, 1.0),
+    "float8_e5m2": (8, 0.25, 57344.0, 2.0**-14, 2.0**-16, 1.0),
+    "float8_e4m3fnuz": (8, 0.125, 240.0, 2.0**-7, 2.0**-10, 1.0),
+    "float8_e5m2fnuz": (8, 0.25, 57344.0, 2.0**-15, 2.0**-17, 1.0),
+    "float8_e8m0fnu": (8, 1.0, 2.0**127, 2.0**-127, 2.0**-127, 1.0),
+}
+
+
+class finfo:
+    """Limits of a floating-point dtype: bits, eps, max, min, tiny, smallest_normal, resolution."""
+
+    def __init__(self, type: Any = None) -> None:
+        dtype = _core.get_default_dtype() if type is None else type
+        if not isinstance(dtype, _core.dtype):
+            raise TypeError(f"finfo(): argument 'type' must be torch.dtype, not {dtype.__class__.__name__}")
+        if not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{dtype}'")
+        self.dtype = str(dtype.to_real()).removeprefix("torch.")
+        self.bits, self.eps, self.max, self.smallest_normal, _, self.resolution = _FLOATS[self.dtype]
+        self.min = -self.max if self.dtype != "float8_e8m0fnu" else 2.0**-127
+        self.tiny = self.smallest_normal
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+
+class iinfo:
+    """Limits of an integer dtype: bits, max, min."""
+
+    def __init__(self, type: Any) -> None:
+        if not isinstance(type, _core.dtype):
+            raise TypeError(f"iinfo(): argument 'type' must be torch.dtype, not {type.__class__.__name__}")
+        if type.is_floating_point or type.is_complex:
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'")
+        if type == _core.bool:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        self.dtype = str(type).removeprefix("torch.")
+        self.bits = type.itemsize * 8
+        signed = type.is_signed
+        self.max = 2 ** (self.bits - signed) - 1
+        self.min = -(2 ** (self.bits - 1)) if signed else 0
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+
+finfo.__module__ = iinfo.__module__ = "torch"

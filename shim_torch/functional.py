@@ -1,0 +1,240 @@
+"""``torch.functional``: functions whose arguments the operator table cannot express."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+Tensor = _core.Tensor
+
+
+def einsum(*args: Any) -> Any:
+    """Sums of products by index names: ``einsum("ij,jk->ik", a, b)``; also the sublist form."""
+    import shim_torch
+
+    if not args:
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+    if isinstance(args[0], Tensor):  # operand, sublist, operand, sublist, ..., result sublist
+        operands = list(args[0::2])[: len(args) // 2]
+        lists = list(args[1::2])
+        names = ["".join("..." if i is Ellipsis else chr(97 + i) if i < 26 else chr(39 + i) for i in part) for part in lists]
+        equation = ",".join(names)
+        if len(args) % 2:
+            equation += "->" + "".join("..." if i is Ellipsis else chr(97 + i) if i < 26 else chr(39 + i) for i in args[-1])
+    else:
+        equation, operands = args[0], list(args[1:])
+        if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+            operands = list(operands[0])
+    equation = equation.replace(" ", "")
+    left, arrow, right = equation.partition("->")
+    inputs = left.split(",")
+    if len(inputs) != len(operands):
+        more = "more" if len(operands) > len(inputs) else "fewer"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    extra = max([t.dim() - len(s.replace("...", "")) for s, t in zip(inputs, operands, strict=True) if "..." in s], default=0)
+    dots = [f"\0{i}" for i in range(extra)]
+    parsed, tensors = [], []
+    for s, t in zip(inputs, operands, strict=True):
+        parts = _names(s, dots, t.dim())
+        if len(parts) != t.dim():
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(parts)}) does not match the number of dimensions "
+                f"({t.dim()}) for operand {len(parsed)} and no ellipsis was given"
+            )
+        parts, t = _diagonals(parts, t)
+        parsed.append(parts)
+        tensors.append(t)
+    if arrow:
+        out = _names(right, dots, None)
+    else:
+        flat = left.replace(",", "").replace("...", "")
+        out = [*dots, *sorted(c for c in set(flat) if flat.count(c) == 1)]
+    return _contract(shim_torch, parsed, tensors, out)
+
+
+def _names(s: str, dots: list[str], ndim: int | None) -> list[str]:
+    before, found, after = s.partition("...")
+    if not found:
+        return list(s)
+    count = len(dots) if ndim is None else ndim - len(before) - len(after)
+    return [*before, *(dots[len(dots) - count :] if count else []), *after]
+
+
+def _diagonals(parts: list[str], t: Any) -> tuple[list[str], Any]:
+    """A name that stands twice in one operand takes the diagonal."""
+    while len(set(parts)) != len(parts):
+        name = next(p for p in parts if parts.count(p) > 1)
+        i = parts.index(name)
+        j = parts.index(name, i + 1)
+        t = t.diagonal(0, i, j)
+        parts = [p for k, p in enumerate(parts) if k not in (i, j)] + [name]
+    return parts, t
+
+
+def _contract(torch: Any, parsed: list[list[str]], tensors: list[Any], out: list[str]) -> Any:
+    sizes: dict[str, int] = {}
+    for parts, t in zip(parsed, tensors, strict=True):
+        for name, n in zip(parts, t.shape, strict=True):
+            if sizes.get(name, 1) != 1 and n not in (1, sizes[name]):
+                raise RuntimeError(
+                    f"einsum(): subscript {name} has size {n} for operand which does not broadcast with previously seen size {sizes[name]}"
+                )
+            sizes[name] = max(n, sizes.get(name, 1)) if n else 0
+    names, x = parsed[0], tensors[0]
+    for k in range(1, len(tensors)):
+        later = set(out).union(*parsed[k + 1 :]) if k + 1 < len(parsed) else set(out)
+        names, x = _pair(torch, names, x, parsed[k], tensors[k], later, sizes)
+    drop = [i for i, n in enumerate(names) if n not in out]
+    if drop:
+        x = x.sum(drop)
+        names = [n for n in names if n in out]
+    for n in out:
+        if n not in names:
+            raise RuntimeError(f"einsum(): output subscript {n} does not appear in the equation for any input operand")
+    return x.permute([names.index(n) for n in out]) if names != out else x
+
+
+def _pair(torch: Any, a: list[str], x: Any, b: list[str], y: Any, later: set[str], sizes: dict[str, int]) -> tuple[list[str], Any]:
+    """Two operands into one: names only they have are summed, the shared kept ones are a batch."""
+    for names, other in ((a, b), (b, a)):
+        drop = [i for i, n in enumerate(names) if n not in other and n not in later]
+        if drop:
+            if names is a:
+                x, a = x.sum(drop), [n for n in a if n in b or n in later]
+            else:
+                y, b = y.sum(drop), [n for n in b if n in a or n in later]
+    batch = [n for n in a if n in b and n in later]
+    summed = [n for n in a if n in b and n not in later]
+    only_a, only_b = [n for n in a if n not in b], [n for n in b if n not in a]
+
+    def arranged(t: Any, names: list[str], order: list[str]) -> Any:
+        t = t.permute([names.index(n) for n in order])
+        return t.expand([sizes[n] if n in batch or n in summed else t.size(i) for i, n in enumerate(order)])
+
+    def total(group: list[str]) -> int:
+        n = 1
+        for name in group:
+            n *= sizes[name]
+        return n
+
+    left = arranged(x, a, batch + only_a + summed).reshape(total(batch), total(only_a), total(summed))
+    right = arranged(y, b, batch + summed + only_b).reshape(total(batch), total(summed), total(only_b))
+    if not summed:
+        product = left * right
+    elif batch:
+        product = left.bmm(right)
+    else:
+        product = left.squeeze(0).mm(right.squeeze(0))
+    order = batch + only_a + only_b
+    return order, product.reshape([sizes[n] for n in order])
+
+
+def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
+    """Contracts ``dims`` (a number, or two lists) of two tensors."""
+    import shim_torch
+
+    if isinstance(dims, Tensor):
+        dims = int(dims) if dims.numel() == 1 else dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        dims = (list(range(a.dim() - dims, a.dim())), list(range(dims)))
+    first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
+    result = shim_torch.ops.aten.tensordot(a, b, first, second)
+    return result if out is None else out.copy_(result)
+
+
+def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
+    """Parts of a size, or of given sizes, along a dim."""
+    return tensor.split(split_size_or_sections, dim)
+
+
+def broadcast_tensors(*tensors: Any) -> Any:
+    """All tensors expanded to their common shape."""
+    shape = _core.broadcast_shapes([t.shape for t in tensors])
+    return tuple(t.expand(shape) for t in tensors)
+
+
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that shapes broadcast to."""
+    return _core.broadcast_shapes([(s,) if isinstance(s, int) else tuple(s) for s in shapes])
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
+    """Grids of coordinates; indexing "ij" (default) or "xy"."""
+    given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
+    if not given:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    swap = indexing == "xy" and len(given) >= 2
+    if swap:
+        given[0], given[1] = given[1], given[0]
+    shape = [t.numel() for t in given]
+    grids = [t.reshape([-1 if i == k else 1 for i in range(len(given))]).expand(shape) for k, t in enumerate(given)]
+    if swap:
+        grids = [g.swapdims(0, 1) for g in grids]
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)
+
+
+def cartesian_prod(*tensors: Any) -> Any:
+    """All combinations of one element each."""
+    import shim_torch
+
+    if len(tensors) == 1:
+        return tensors[0]
+    return shim_torch.stack([g.reshape(-1) for g in meshgrid(*tensors, indexing="ij")], 1)
+
+
+def block_diag(*tensors: Any) -> Any:
+    """Matrices along the diagonal of one matrix."""
+    import shim_torch
+
+    blocks = [t.reshape(1, -1) if t.dim() < 2 else t for t in tensors]
+    out = shim_torch.zeros(
+        (sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks)),
+        dtype=_core.result_type(*blocks), device=blocks[0].device if blocks else None,
+    )  # fmt: skip
+    row = col = 0
+    for b in blocks:
+        out[row : row + b.size(0), col : col + b.size(1)] = b
+        row, col = row + b.size(0), col + b.size(1)
+    return out
+
+
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
+    """Vector or matrix norm."""
+    import shim_torch
+
+    if p in ("fro", None):
+        p = 2
+    elif p == "nuc":
+        return shim_torch.linalg.matrix_norm(input, "nuc", dim if dim is not None else (-2, -1), keepdim, dtype=dtype)
+    result = shim_torch.linalg.vector_norm(input, p, dim, keepdim, dtype=dtype)
+    return result if out is None else out.copy_(result)
+
+
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The n-th differences along a dim."""
+    import shim_torch
+
+    parts = [t for t in (prepend, input, append) if t is not None]
+    x = shim_torch.cat(parts, dim) if len(parts) > 1 else input
+    for _ in range(n):
+        m = x.size(dim)
+        a, b = x.narrow(dim, 1, max(m - 1, 0)), x.narrow(dim, 0, max(m - 1, 0))
+        x = a.logical_xor(b) if x.dtype == _core.bool else a - b
+    return x
+
+
+def functions() -> dict[str, Any]:
+    """What torch takes from here."""
+    names = ("einsum", "tensordot", "split", "broadcast_tensors", "broadcast_shapes", "meshgrid", "cartesian_prod", "block_diag", "norm", "diff")
+    return {n: globals()[n] for n in names}
+
+
+def methods() -> dict[str, Any]:
+    """What the tensor type takes from here."""
+    return {"norm": norm, "diff": diff}

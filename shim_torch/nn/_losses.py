@@ -1,0 +1,156 @@
+"""Losses with PyTorch's Python signatures over the table's operators."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from shim_torch.nn import _reduction
+
+
+def _number(reduction: str, size_average: Any, reduce: Any) -> int:
+    if size_average is not None or reduce is not None:
+        return _reduction.legacy_get_enum(size_average, reduce)
+    return _reduction.get_enum(reduction)
+
+
+def _aten() -> Any:
+    import shim_torch
+
+    return shim_torch.ops.aten
+
+
+def _check_sizes(input: Any, target: Any) -> None:
+    if target.size() != input.size():
+        warnings.warn(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead to "
+            "incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
+
+
+def cross_entropy(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
+    reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    """Log softmax and negative log likelihood; targets are class indices or probabilities."""
+    return _aten().cross_entropy_loss(input, target, weight, _number(reduction, size_average, reduce), ignore_index, label_smoothing)
+
+
+def nll_loss(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Negative log likelihood of class indices."""
+    return _aten().nll_loss_nd(input, target, weight, _number(reduction, size_average, reduce), ignore_index)
+
+
+def kl_div(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False
+) -> Any:
+    """Kullback-Leibler divergence; input in log space."""
+    if reduction == "batchmean":
+        return _aten().kl_div(input, target, 2, log_target=log_target) / input.size(0)
+    if reduction == "mean" and size_average is None and reduce is None:
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides only by the "
+            "batch size, and aligns with the KL div math definition. 'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+            stacklevel=2,
+        )
+    return _aten().kl_div(input, target, _number(reduction, size_average, reduce), log_target=log_target)
+
+
+def mse_loss(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None) -> Any:
+    """Mean squared error."""
+    _check_sizes(input, target)
+    if weight is not None:
+        d = (input - target) ** 2 * weight
+        return d if reduction == "none" else d.sum() if reduction == "sum" else d.sum() / weight.sum()
+    return _aten().mse_loss(input, target, _number(reduction, size_average, reduce))
+
+
+def l1_loss(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None) -> Any:
+    """Mean absolute error."""
+    _check_sizes(input, target)
+    return _aten().l1_loss(input, target, _number(reduction, size_average, reduce))
+
+
+def smooth_l1_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
+) -> Any:
+    """Squared below beta, absolute above."""
+    _check_sizes(input, target)
+    return _aten().smooth_l1_loss(input, target, _number(reduction, size_average, reduce), beta)
+
+
+def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
+    """Squared below delta, linear above."""
+    return _aten().huber_loss(input, target, _reduction.get_enum(reduction), delta)
+
+
+def binary_cross_entropy(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """Binary cross entropy of probabilities."""
+    if target.size() != input.size():
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    return _aten().binary_cross_entropy(input, target, weight, _number(reduction, size_average, reduce))
+
+
+def binary_cross_entropy_with_logits(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    pos_weight: Any = None,
+) -> Any:  # fmt: skip
+    """Binary cross entropy of logits."""
+    if target.size() != input.size():
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    return _aten().binary_cross_entropy_with_logits(input, target, weight, pos_weight, _number(reduction, size_average, reduce))
+
+
+def poisson_nll_loss(
+    input: Any, target: Any, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8,
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Negative log likelihood of Poisson rates."""
+    return _aten().poisson_nll_loss(input, target, log_input, full, eps, _number(reduction, size_average, reduce))
+
+
+def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Any:
+    """Negative log likelihood of normal targets."""
+    import math
+
+    if bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    var = var.clone()
+    var = var.clamp(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    loss = loss + 0.5 * math.log(2 * math.pi) if full else loss
+    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
+
+
+def _plain(name: str, *settings: tuple[str, Any]) -> Any:
+    """A loss of two or three tensors and settings, then size_average, reduce, reduction."""
+
+    def loss(*args: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", **kwargs: Any) -> Any:
+        values = [kwargs.pop(n, default) for n, default in settings]
+        if kwargs:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
+        return getattr(_aten(), name)(*args, *values, _number(reduction, size_average, reduce))
+
+    loss.__name__ = name
+    return loss
+
+
+soft_margin_loss = _plain("soft_margin_loss")
+hinge_embedding_loss = _plain("hinge_embedding_loss", ("margin", 1.0))
+margin_ranking_loss = _plain("margin_ranking_loss", ("margin", 0.0))
+cosine_embedding_loss = _plain("cosine_embedding_loss", ("margin", 0.0))
+triplet_margin_loss = _plain("triplet_margin_loss", ("margin", 1.0), ("p", 2.0), ("eps", 1e-6), ("swap", False))
+
+
+def functions() -> dict[str, Any]:
+    """What torch.nn.functional takes from here."""
+    return {n: f for n, f in globals().items() if callable(f) and not n.startswith("_") and n not in ("functions", "Any")}

@@ -1,0 +1,308 @@
+"""Gathering, scattering and masking by indices. ``Tensor.__getitem__`` and ``__setitem__`` are in ``shim_torch._indexing``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+from ._record import composite, op
+from ._rules import same_dtype, wrap_dim
+
+
+def _broadcast_index(self: Any, indices: Any) -> tuple[Any, ...]:
+    """The result shape of advanced indexing: index dims in place if adjacent, else first."""
+    places = [i for i, t in enumerate(indices) if t is not None]
+    shape = _core.broadcast_shapes([indices[i].shape for i in places])
+    adjacent = places == list(range(places[0], places[-1] + 1))
+    rest = [n for d, n in enumerate(self.shape) if d >= len(indices) or indices[d] is None]
+    first = places[0] if adjacent else 0
+    return (*rest[:first], *shape, *rest[first:])
+
+
+def _numpy_index(ndim: int, indices: Any) -> tuple[Any, ...]:
+    return tuple(slice(None) if i is None else i for i in indices)
+
+
+def _checked(xp: Any, self: Any, indices: Any) -> tuple[Any, ...]:
+    for d, index in enumerate(indices):
+        if index is None or index.size == 0:
+            continue
+        n = self.shape[d]
+        if xp.__name__ == "numpy":
+            low, high = int(index.min()), int(index.max())
+            if low < -n or high >= n:
+                raise IndexError(f"index {low if low < -n else high} is out of bounds for dimension {d} with size {n}")
+    return _numpy_index(self.ndim, indices)
+
+
+@op("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", function=False, method=False, dtype=lambda self: self.dtype,
+    keep=("self", "indices"), shape=_broadcast_index,
+    grad={"self": lambda g, self_shape, indices: _index_grad(g, self_shape, indices)})  # fmt: skip
+def index(xp, self, indices):
+    key = _checked(xp, self, indices)
+    places = [i for i, k in enumerate(indices) if k is not None]
+    out = self[key]
+    return out if out.base is not self or not places else out.copy()
+
+
+def _index_grad(g, shape, indices):
+    import shim_torch
+
+    return shim_torch.ops.aten.index_put_(g.new_zeros(shape), indices, g, True)
+
+
+@op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", inplace=True, function=True,
+    shape=lambda self: self.shape, dtype=lambda self: (None, self.dtype), keep=("self", "indices", "values"),
+    grad={"self": lambda g, indices, values_shape, accumulate: g if accumulate else _cleared(g, indices),
+          "values": lambda g, indices: _picked(g, indices)})  # fmt: skip
+def index_put(xp, self, indices, values, accumulate):
+    out, key = self.copy(), _checked(xp, self, indices)
+    values = values if hasattr(values, "astype") else xp.asarray(values)
+    if accumulate:
+        _add_at(xp, out, key, values.astype(out.dtype))
+    else:
+        out[key] = values.astype(out.dtype)
+    return out
+
+
+def _add_at(xp, out, key, values):
+    if xp.__name__ == "numpy":
+        xp.add.at(out, key, values)
+    else:
+        xp.add.at(out, key, xp.broadcast_to(values, out[key].shape))
+
+
+def _cleared(g, indices):
+    import shim_torch
+
+    return shim_torch.ops.aten.index_put(g, indices, g.new_zeros(()), False)
+
+
+def _picked(g, indices):
+    import shim_torch
+
+    return shim_torch.ops.aten.index(g, indices)
+
+
+def _check_bounds(xp, index, n, dim, what):
+    if xp.__name__ == "numpy" and index.size:
+        low, high = int(index.min()), int(index.max())
+        if low < 0 or high >= n:
+            raise RuntimeError(f"index {low if low < 0 else high} is out of bounds for dimension {dim} with size {n}")
+
+
+@op("index_select(Tensor self, int dim, Tensor index) -> Tensor", dtype=same_dtype, keep=("self", "index"), out=True,
+    shape=lambda self, dim, index: _select_shape(self, dim, index),
+    grad={"self": lambda g, self_shape, dim, index: g.new_zeros(self_shape).index_add(dim, index, g)})  # fmt: skip
+def index_select(xp, self, dim, index):
+    if self.ndim == 0:
+        return self.copy()
+    d = dim % self.ndim
+    if xp.__name__ == "numpy" and index.size and (int(index.min()) < 0 or int(index.max()) >= self.shape[d]):
+        raise IndexError("index out of range in self")
+    return xp.take(self, index.reshape(-1), axis=d)
+
+
+def _select_shape(self, dim, index):
+    if index.dim() > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if index.dtype not in (_core.int64, _core.int32):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    d = wrap_dim(dim, self.dim())
+    return tuple(index.numel() if i == d else n for i, n in enumerate(self.shape))
+
+
+@op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", inplace=True, out=True,
+    shape=lambda self: self.shape, dtype=lambda self: self.dtype, keep=("index",),
+    grad={"self": lambda g: g, "source": lambda g, dim, index, alpha, source_shape: (g.index_select(dim, index) * alpha).reshape(source_shape)})  # fmt: skip
+def index_add(xp, self, dim, index, source, alpha):
+    if self.ndim == 0:
+        return self + source.reshape(()) * alpha
+    out, d = self.copy(), dim % self.ndim
+    _check_bounds(xp, index, self.shape[d], d, "index_add")
+    key = (slice(None),) * d + (index.reshape(-1),)
+    _add_at(xp, out, key, (source * self.dtype.type(alpha)).astype(out.dtype))
+    return out
+
+
+def _gather_shape(self, dim, index):
+    if index.dtype != _core.int64 and index.dtype != _core.int32:
+        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
+    if max(self.dim(), 1) != max(index.dim(), 1) and index.numel():
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    d = wrap_dim(dim, self.dim())
+    for i in range(self.dim()):
+        if i != d and index.numel() and index.size(i) > self.size(i):
+            raise RuntimeError(
+                f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self "
+                f"{list(self.shape)} apart from dimension {d}"
+            )
+    return index.shape
+
+
+def _grid(xp, shape, d, index):
+    """Indices of every element of ``shape`` with dim ``d`` replaced by ``index``."""
+    key = [xp.arange(n).reshape([-1 if i == j else 1 for j in range(len(shape))]) for i, n in enumerate(shape)]
+    key[d] = index
+    return tuple(key)
+
+
+@op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", dtype=same_dtype, keep=("self", "index"),
+    shape=_gather_shape, out=True,
+    grad={"self": lambda g, self_shape, dim, index: g.new_zeros(self_shape).scatter_add(dim, index, g)})  # fmt: skip
+def gather(xp, self, dim, index, sparse_grad):
+    if self.ndim == 0:
+        return xp.broadcast_to(self, index.shape).copy()
+    if index.size == 0:
+        return xp.empty(index.shape, self.dtype)
+    d = dim % self.ndim
+    _check_bounds(xp, index, self.shape[d], d, "gather")
+    return self[_grid(xp, index.shape, d, index)]
+
+
+def _scatter(xp, self, dim, index, source, how):
+    out = self.copy()
+    if self.ndim == 0:
+        out[...] = source if how != "add" else out + source
+        return out
+    if index.size == 0:
+        return out
+    d = dim % self.ndim
+    _check_bounds(xp, index, self.shape[d], d, "scatter")
+    key = _grid(xp, index.shape, d, index)
+    if hasattr(source, "ndim") and source.ndim:
+        source = source[tuple(slice(n) for n in index.shape)]
+    if how == "add":
+        _add_at(xp, out, key, xp.broadcast_to(source, index.shape).astype(out.dtype))
+    elif how == "multiply":
+        xp.multiply.at(out, key, xp.broadcast_to(source, index.shape).astype(out.dtype))
+    else:
+        out[key] = source
+    return out
+
+
+_SCATTER = {"shape": lambda self: self.shape, "inplace": True, "out": True, "keep": ("index",)}
+
+
+def _scatter_dtype(self, src):
+    if self.dtype != src.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    return self.dtype
+
+
+@op("scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", **_SCATTER, dtype=_scatter_dtype,
+    grad={"self": lambda g, dim, index: g.scatter(dim, index, 0), "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape)})  # fmt: skip
+def scatter_src(xp, self, dim, index, src):
+    return _scatter(xp, self, dim, index, src, None)
+
+
+def _gather_to(g, dim, index, shape):
+    """The gradient of a source of which only the part that index covers was used."""
+    picked = g.gather(dim, index)
+    if picked.shape == shape:
+        return picked
+    full = g.new_zeros(shape)
+    full[tuple(slice(n) for n in index.shape)] = picked
+    return full
+
+
+@op("scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", **_SCATTER, dtype=lambda self: self.dtype,
+    grad={"self": lambda g, dim, index: g.scatter(dim, index, 0)})  # fmt: skip
+def scatter_value(xp, self, dim, index, value):
+    return _scatter(xp, self, dim, index, self.dtype.type(value), None)
+
+
+@op("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", **_SCATTER, dtype=_scatter_dtype)
+def scatter_reduce(xp, self, dim, index, src, reduce):
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    return _scatter(xp, self, dim, index, src, reduce)
+
+
+@op("scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", **_SCATTER, dtype=lambda self: self.dtype)
+def scatter_value_reduce(xp, self, dim, index, value, reduce):
+    return _scatter(xp, self, dim, index, xp.asarray(value, dtype=self.dtype), reduce)
+
+
+@op("scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", **_SCATTER, dtype=_scatter_dtype,
+    grad={"self": lambda g: g, "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape)})  # fmt: skip
+def scatter_add(xp, self, dim, index, src):
+    return _scatter(xp, self, dim, index, src, "add")
+
+
+def _mask_shape(self, mask):
+    if mask.dtype != _core.bool:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+    return _core.broadcast_shapes([self.shape, mask.shape])
+
+
+@op("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", inplace=True, function=True, shape=_mask_shape,
+    dtype=lambda self: self.dtype, keep=("mask",), native="masked_fill", grad={"self": lambda g, mask: g.masked_fill(mask, 0)})  # fmt: skip
+def masked_fill(xp, self, mask, value):
+    return xp.where(mask, self.dtype.type(value), self)
+
+
+@op("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", inplace=True, function=True, shape=_mask_shape,
+    dtype=lambda self: self.dtype, keep=("mask",),
+    grad={"self": lambda g, mask: g.masked_fill(mask, 0), "value": lambda g, mask: (g * mask).sum()})  # fmt: skip
+def masked_fill_tensor(xp, self, mask, value):
+    return xp.where(mask, value, self)
+
+
+@composite("masked_select(Tensor self, Tensor mask) -> Tensor", out=True)
+def masked_select(self, mask):
+    if mask.dtype != _core.bool:
+        raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
+    shape = _core.broadcast_shapes([self.shape, mask.shape])
+    return self.expand(shape)[mask.expand(shape)]
+
+
+@op("_nonzero(Tensor self) -> Tensor", function=False, method=False, module="_C", dtype=lambda self: (None, _core.int64))
+def _nonzero(xp, self):
+    if self.ndim == 0:
+        return xp.zeros((int(bool(self)), 0), "int64")
+    return xp.stack(xp.nonzero(self), axis=1).astype("int64")
+
+
+@composite("nonzero(Tensor self) -> Tensor", out=True, function=False, method=False)
+def nonzero(self):
+    import shim_torch
+
+    if self.is_meta:
+        raise NotImplementedError("aten::nonzero: the shape depends on data, which meta tensors do not have")
+    return shim_torch.ops.aten._nonzero(self)
+
+
+def nonzero_function(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
+    """Indices of the nonzero elements, (n, dims) int64; ``as_tuple``: one tensor a dim."""
+    import shim_torch
+
+    places = shim_torch.ops.aten.nonzero(input)
+    if not as_tuple:
+        return places if out is None else out.resize_(places.shape).copy_(places)
+    return tuple(places[:, 0:1].squeeze(1) for _ in range(1)) if input.dim() == 0 else places.unbind(1)
+
+
+@composite("where(Tensor condition) -> Tensor[]", method=False)
+def where_condition(condition):
+    return nonzero_function(condition, as_tuple=True)
+
+
+@composite("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", method=False, function=False)
+def select_backward(grad_output, input_sizes, dim, index):
+    full = grad_output.new_zeros(input_sizes)
+    full.select(dim, index).copy_(grad_output)
+    return full
+
+
+@composite("slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor",
+           method=False, function=False)  # fmt: skip
+def slice_backward(grad_output, input_sizes, dim, start, end, step):
+    import shim_torch
+
+    full = grad_output.new_zeros(input_sizes)
+    shim_torch.ops.aten.slice(full, dim, start, end, step).copy_(grad_output)
+    return full
+
+

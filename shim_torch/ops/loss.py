@@ -1,0 +1,182 @@
+"""Losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+from ._record import composite
+
+_NN = {"module": "_C", "method": False, "function": False}
+
+
+def _reduce(x: Any, reduction: int) -> Any:
+    return x.mean() if reduction == 1 else x.sum() if reduction == 2 else x
+
+
+@composite("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN)
+def mse_loss(self, target, reduction):
+    d = self - target
+    return _reduce(d * d, reduction)
+
+
+@composite("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN)
+def l1_loss(self, target, reduction):
+    return _reduce((self - target).abs(), reduction)
+
+
+@composite("smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0) -> Tensor", **_NN)
+def smooth_l1_loss(self, target, reduction, beta):
+    import shim_torch
+
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1_loss(self, target, reduction)
+    d = (self - target).abs()
+    return _reduce(shim_torch.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
+
+
+@composite("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor", **_NN)
+def huber_loss(self, target, reduction, delta):
+    import shim_torch
+
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    d = (self - target).abs()
+    return _reduce(shim_torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
+
+
+@composite("kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", **_NN)
+def kl_div(self, target, reduction, log_target):
+    import shim_torch
+
+    if log_target:
+        return _reduce(target.exp() * (target - self), reduction)
+    return _reduce(shim_torch.xlogy(target, target) - target * self, reduction)
+
+
+@composite("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", **_NN)
+def binary_cross_entropy(self, target, weight, reduction):
+    loss = -(target * self.log().clamp(min=-100) + (1 - target) * (1 - self).log().clamp(min=-100))
+    return _reduce(loss if weight is None else loss * weight, reduction)
+
+
+@composite("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", **_NN)
+def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
+    import shim_torch
+
+    log_sigmoid = shim_torch.ops.aten.log_sigmoid(self)
+    if pos_weight is None:
+        loss = (1 - target) * self - log_sigmoid
+    else:
+        loss = (1 - target) * self - ((pos_weight - 1) * target + 1) * log_sigmoid
+    return _reduce(loss if weight is None else loss * weight, reduction)
+
+
+@composite("nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", **_NN)
+def nll_loss_nd(self, target, weight, reduction, ignore_index):
+    if self.dim() == 0:
+        raise ValueError(f"Expected 1 or more dimensions (got {self.dim()})")
+    batched = self.dim() > 1
+    if batched and self.size(0) != target.size(0):
+        raise ValueError(f"Expected input batch_size ({self.size(0)}) to match target batch_size ({target.size(0)}).")
+    x = self if batched else self.unsqueeze(0)
+    t = target if batched else target.unsqueeze(0)
+    if t.dtype not in (_core.int64, _core.uint8, _core.int32):
+        from shim_torch._utils import _scalar
+
+        raise RuntimeError(f'expected scalar type Long but found {_scalar(t.dtype)}')
+    t = t.long()
+    keep = t != ignore_index
+    if t.numel() and t.device.type == "cpu":
+        bad = keep & ((t < 0) | (t >= x.size(1)))
+        if bool(bad.any()):
+            raise IndexError(f"Target {int(t[bad][0])} is out of bounds.")
+    safe = t.masked_fill(~keep, 0)
+    picked = -x.gather(1, safe.unsqueeze(1)).squeeze(1)
+    w = keep.to(x.dtype) if weight is None else weight[safe] * keep
+    loss = (picked * w).masked_fill(~keep, 0.0)
+    if reduction == 0:
+        return loss if batched else loss.squeeze(0)
+    return loss.sum() / w.sum() if reduction == 1 else loss.sum()
+
+
+@composite("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor", **_NN)
+def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing):
+    channel = 0 if self.dim() == 1 else 1
+    log_p = self.log_softmax(channel)
+    if target.dtype.is_floating_point:  # probabilities
+        if self.shape != target.shape:
+            raise RuntimeError(f"Expected floating point type for target with class probabilities, got shapes {list(self.shape)} and {list(target.shape)}")
+        n = self.size(channel)
+        t = target * (1 - label_smoothing) + label_smoothing / n if label_smoothing else target
+        loss = -(log_p * t * _along(weight, self, channel)).sum(channel)
+        return loss if reduction == 0 else loss.sum() if reduction == 2 else loss.sum() / max(self.numel() // n, 1)
+    nll = nll_loss_nd(log_p, target, weight, reduction, ignore_index)
+    if not label_smoothing:
+        return nll
+    keep = target != ignore_index
+    smooth = -(log_p * _along(weight, self, channel)).sum(channel).masked_fill(~keep, 0.0)
+    if reduction == 1:
+        count = keep.sum() if weight is None else (weight[target.masked_fill(~keep, 0)] * keep).sum()
+        smooth = smooth.sum() / count
+    elif reduction == 2:
+        smooth = smooth.sum()
+    return nll * (1 - label_smoothing) + smooth * (label_smoothing / self.size(channel))
+
+
+def _along(weight: Any, x: Any, channel: int) -> Any:
+    return 1 if weight is None else weight.reshape([-1 if i == channel else 1 for i in range(x.dim())])
+
+
+@composite("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN)
+def soft_margin_loss(self, target, reduction):
+    return _reduce((-target * self).exp().log1p(), reduction)
+
+
+@composite("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_NN)
+def hinge_embedding_loss(self, target, margin, reduction):
+    import shim_torch
+
+    zero = shim_torch.zeros_like(self)
+    return _reduce(shim_torch.where(target != 1, (margin - self).clamp(min=0), zero) + shim_torch.where(target != -1, self, zero), reduction)
+
+
+@composite("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor", **_NN)
+def margin_ranking_loss(input1, input2, target, margin, reduction):
+    return _reduce((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+
+
+@composite("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor", **_NN)
+def cosine_embedding_loss(input1, input2, target, margin, reduction):
+    import shim_torch
+
+    eps = 1e-12
+    dim = target.dim()
+    a, b = (input1 * input1).sum(dim) + eps, (input2 * input2).sum(dim) + eps
+    cos = (input1 * input2).sum(dim) / (a * b).sqrt()
+    zero = shim_torch.zeros_like(cos)
+    return _reduce(shim_torch.where(target == 1, 1 - cos, zero) + shim_torch.where(target == -1, (cos - margin).clamp(min=0), zero), reduction)
+
+
+@composite("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=1) -> Tensor", **_NN)
+def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
+    import shim_torch
+
+    near, far = shim_torch.pairwise_distance(anchor, positive, p, eps), shim_torch.pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = far.minimum(shim_torch.pairwise_distance(positive, negative, p, eps))
+    return _reduce((margin + near - far).clamp(min=0), reduction)
+
+
+@composite("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", **_NN)
+def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+    import math
+
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0.0)
+    return _reduce(loss, reduction)

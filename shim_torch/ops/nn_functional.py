@@ -1,0 +1,171 @@
+"""Embedding, normalisation, dropout and attention of torch.nn.functional."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from native import _core
+
+from ._record import composite, op
+
+_NN = {"module": "nn.functional", "method": False}
+
+
+@composite("embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", method=False)
+def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
+    import shim_torch
+
+    if indices.dtype not in (_core.int64, _core.int32):
+        from shim_torch._utils import typename
+
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{typename(indices)} instead (while checking arguments for embedding)"
+        )
+    if weight.dim() != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    return shim_torch.ops.aten._embedding(weight, indices, padding_idx, scale_grad_by_freq)
+
+
+def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
+    import shim_torch
+
+    flat, rows = indices.reshape(-1), g.reshape(-1, weight_shape[1])
+    if padding_idx >= 0:
+        rows = rows * (flat != padding_idx).unsqueeze(1)
+    if scale_grad_by_freq:
+        counts = g.new_zeros(weight_shape[0]).index_add(0, flat, shim_torch.ones_like(flat, dtype=g.dtype))
+        rows = rows / counts[flat].unsqueeze(1)
+    return g.new_zeros(weight_shape).index_add(0, flat, rows)
+
+
+@op("_embedding(Tensor weight, Tensor indices, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor", module="_C", method=False, function=False,
+    shape=lambda weight, indices: (*indices.shape, weight.shape[1]), dtype=lambda weight: weight.dtype, keep=("weight", "indices"),
+    grad={"weight": _embedding_grad})  # fmt: skip
+def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq):
+    if xp.__name__ == "numpy" and indices.size and (int(indices.min()) < 0 or int(indices.max()) >= weight.shape[0]):
+        raise IndexError("index out of range in self")
+    return xp.take(weight, indices, axis=0)
+
+
+def _check_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> int:
+    n = len(normalized_shape)
+    if n == 0:
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []")
+    if input.dim() < n or tuple(input.shape[-n:]) != tuple(normalized_shape):
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, {', '.join(map(str, normalized_shape))}], "
+            f"but got input of size{list(input.shape)}"
+        )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and tuple(t.shape) != tuple(normalized_shape):
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(t.shape)} and normalized_shape = {list(normalized_shape)}"
+            )
+    return n
+
+
+def _widened(x: Any) -> Any:
+    return x.float() if x.dtype in (_core.float16, _core.bfloat16) else x
+
+
+@composite("layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor", method=False)
+def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
+    n = _check_normalized(input, normalized_shape, weight, bias)
+    dims = tuple(range(input.dim() - n, input.dim()))
+    x = _widened(input)
+    centred = x - x.mean(dims, True)
+    y = centred * ((centred * centred).mean(dims, True) + eps).rsqrt()
+    y = y if weight is None else y * weight
+    return (y if bias is None else y + bias).to(input.dtype)
+
+
+@composite("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", method=False)
+def rms_norm(input, normalized_shape, weight, eps):
+    import shim_torch
+
+    n = _check_normalized(input, normalized_shape, weight, None)
+    dims = tuple(range(input.dim() - n, input.dim()))
+    x = _widened(input)
+    y = x * ((x * x).mean(dims, True) + (shim_torch.finfo(x.dtype).eps if eps is None else eps)).rsqrt()
+    return (y if weight is None else y * weight).to(input.dtype)
+
+
+@composite("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor", method=False)
+def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    channels = input.size(1)
+    if num_groups <= 0 or channels % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(input.shape)} and num_groups={num_groups}"
+        )
+    x = _widened(input).reshape(input.size(0), num_groups, -1)
+    centred = x - x.mean(-1, True)
+    y = (centred * ((centred * centred).mean(-1, True) + eps).rsqrt()).reshape(input.shape)
+    shape = [1, channels, *[1] * (input.dim() - 2)]
+    y = y if weight is None else y * weight.reshape(shape)
+    return (y if bias is None else y + bias.reshape(shape)).to(input.dtype)
+
+
+@composite("batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor", method=False)
+def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
+    import shim_torch
+
+    dims = [d for d in range(input.dim()) if d != 1]
+    shape = [1, -1, *[1] * (input.dim() - 2)]
+    x = _widened(input)
+    if training:
+        mean = x.mean(dims)
+        centred = x - mean.reshape(shape)
+        variance = (centred * centred).mean(dims)
+        n = x.numel() // x.size(1)
+        if running_mean is not None:
+            with shim_torch.no_grad():
+                running_mean.mul_(1 - momentum).add_(mean.to(running_mean.dtype), alpha=momentum)
+                running_var.mul_(1 - momentum).add_((variance * (n / max(n - 1, 1))).to(running_var.dtype), alpha=momentum)
+    else:
+        mean, variance = running_mean, running_var
+        centred = x - mean.reshape(shape)
+    y = centred * (variance.reshape(shape) + eps).rsqrt()
+    y = y if weight is None else y * weight.reshape(shape)
+    return (y if bias is None else y + bias.reshape(shape)).to(input.dtype)
+
+
+@composite("dropout(Tensor input, float p, bool train) -> Tensor", method=False, inplace=True)
+def dropout(input, p, train):
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not train or p == 0:
+        return input
+    if p == 1:
+        return input * input.new_zeros(())
+    keep = _core.empty_tensor(input.shape, _core.float32, input.device).uniform_(0, 1) >= p
+    return input * keep.to(input.dtype).mul_(1 / (1 - p))
+
+
+@composite("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", **_NN)
+def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
+    import shim_torch
+
+    if attn_mask is not None and is_causal:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if enable_gqa:
+        times = query.size(-3) // key.size(-3)
+        key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
+    factor = 1 / math.sqrt(query.size(-1)) if scale is None else scale
+    dtype = query.dtype
+    q, k, v = _widened(query), _widened(key), _widened(value)
+    scores = (q * factor).matmul(k.transpose(-2, -1))
+    if is_causal:
+        mask = shim_torch.ones((q.size(-2), k.size(-2)), dtype=_core.bool, device=q.device).tril()
+        scores = scores.masked_fill(~mask, float("-inf"))
+    elif attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, float("-inf")) if attn_mask.dtype == _core.bool else scores + attn_mask
+    weights = scores.softmax(-1)
+    if attn_mask is not None and attn_mask.dtype == _core.bool:
+        weights = weights.masked_fill(scores == float("-inf"), 0.0)
+    if dropout_p:
+        weights = shim_torch.dropout(weights, dropout_p, True)
+    return weights.matmul(v).to(dtype)

@@ -1,0 +1,261 @@
+"""Random numbers from the counter-based generator of ``shim_torch._generator``: the same on every device."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from native import _core
+
+from ._record import composite, op
+from ._rules import same_dtype
+
+_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+
+
+@op("_random_bits(Tensor self, str kind, Scalar a, Scalar b, int seed, int start) -> Tensor", function=False, method=False, module="_C",
+    shape=lambda self: self.shape, dtype=same_dtype, keep=("self",))  # fmt: skip
+def _random_bits(xp, self, kind, a, b, seed, start):
+    from shim_torch._generator import philox
+
+    n = self.size
+    wide = self.dtype.itemsize == 8 or kind == "integer"
+    words = philox(xp, seed, start, (n * (2 if wide else 1) + 3) // 4).reshape(-1)
+    if kind == "integer":
+        words = words[: 2 * n].astype(xp.uint64)
+        whole = (words[0::2] << xp.uint64(32)) | words[1::2]
+        span = (int(b) - int(a)) & 0xFFFF_FFFF_FFFF_FFFF
+        drawn = whole if span == 0 else whole % xp.uint64(span)
+        return (drawn.astype(xp.int64) + xp.int64(int(a))).astype(self.dtype).reshape(self.shape)
+    real = "float64" if wide else "float32"
+    if wide:
+        words = words[: 2 * n].astype(xp.uint64)
+        u = ((words[0::2] << xp.uint64(21)) ^ (words[1::2] >> xp.uint64(11))) & xp.uint64((1 << 53) - 1)
+        u = u.astype(real) * 2.0**-53
+    else:
+        u = (words[:n] >> xp.uint32(8)).astype(real) * xp.float32(2.0**-24)
+    if kind == "uniform":
+        return (u * (b - a) + a).astype(real).reshape(self.shape)
+    # Box-Muller: pairs of uniforms give pairs of normals
+    m = (n + 1) // 2
+    more = philox(xp, seed, start + (1 << 40), (m * 2 + 3) // 4).reshape(-1)
+    u1 = ((more[:m] >> xp.uint32(8)).astype("float64") + 1.0) * 2.0**-24
+    u2 = (more[m : 2 * m] >> xp.uint32(8)).astype("float64") * 2.0**-24
+    radius, angle = xp.sqrt(-2.0 * xp.log(u1)), 2 * math.pi * u2
+    z = xp.concatenate([radius * xp.cos(angle), radius * xp.sin(angle)])[:n]
+    return (z * b + a).astype(real).reshape(self.shape)
+
+
+def _draw(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
+    """Fills ``self`` in place."""
+    import shim_torch
+    from shim_torch._generator import chosen
+
+    if self.is_meta or self.numel() == 0:
+        return self
+    seed, start = chosen(generator, self.device).take(2 * self.numel())
+    template = self
+    if kind != "integer" and not (self.dtype in (_core.float32, _core.float64)):
+        template = _core.empty_tensor(self.shape, _core.float32, self.device)
+    elif not self.is_contiguous():
+        template = _core.empty_tensor(self.shape, self.dtype, self.device)
+    with shim_torch.no_grad():
+        drawn = shim_torch.ops.aten._random_bits(template, kind, a, b, seed, start)
+    return self.copy_(drawn)
+
+
+def _check_float(self: Any, name: str) -> None:
+    if not (self.dtype.is_floating_point or self.dtype.is_complex):
+        from shim_torch._utils import _scalar
+
+        raise NotImplementedError(f'"{name}" not implemented for \'{_scalar(self.dtype)}\'')
+
+
+@composite("uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)", function=False)
+def uniform_(self, low, high, generator):
+    _check_float(self, "check_uniform_bounds")
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    return _draw(self, "uniform", low, high, generator)
+
+
+@composite("normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)", function=False)
+def normal_(self, mean, std, generator):
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    if self.dtype.is_complex:
+        _core.view_as_real(self).normal_(mean, std / math.sqrt(2), generator=generator)
+        return self
+    _check_float(self, "normal_kernel_cpu")
+    return _draw(self, "normal", mean, std, generator)
+
+
+def _integer_limit(dtype: Any) -> int:
+    import shim_torch
+
+    if dtype == _core.bool:
+        return 2
+    return {_core.float32: 2**24 + 1, _core.float64: 2**53 + 1, _core.float16: 2**11 + 1, _core.bfloat16: 2**8 + 1}.get(dtype) or shim_torch.iinfo(dtype).max
+
+
+def _random(self: Any, low: int, high: int, generator: Any) -> Any:
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if self.dtype in (_core.int64, _core.int32, _core.int16, _core.int8, _core.uint8):
+        return _draw(self, "integer", low, high, generator)
+    whole = _core.empty_tensor(self.shape, _core.int64, self.device)
+    _draw(whole, "integer", low, high, generator)
+    return self.copy_(whole)
+
+
+@composite("random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", function=False)
+def random_(self, generator):
+    return _random(self, 0, _integer_limit(self.dtype), generator)
+
+
+@composite("random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", function=False)
+def random_to(self, to, generator):
+    return _random(self, 0, to, generator)
+
+
+@composite("random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", function=False)
+def random_from(self, low, to, generator):
+    return _random(self, low, _integer_limit(self.dtype) if to is None else to, generator)
+
+
+def _shifted(name: str, f: Any, signature: str) -> None:
+    def body(self, *args):
+        *settings, generator = args
+        _check_float(self, name)
+        u = _core.empty_tensor(self.shape, _core.float64 if self.dtype == _core.float64 else _core.float32, self.device)
+        _draw(u, "uniform", 0.0, 1.0, generator)
+        return self.copy_(f(u, *settings))
+
+    composite(f"{name}(Tensor(a!) self, {signature}, *, Generator? generator=None) -> Tensor(a!)", function=False)(body)
+
+
+_shifted("exponential_", lambda u, lambd: -(1 - u).log() / lambd, "float lambd=1")
+_shifted("cauchy_", lambda u, median, sigma: median + sigma * (math.pi * (u - 0.5)).tan(), "float median=0, float sigma=1")
+_shifted("geometric_", lambda u, p: ((1 - u).log() / math.log1p(-p)).ceil(), "float p")
+
+
+@composite("log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)", function=False)
+def log_normal_(self, mean, std, generator):
+    return _draw(self, "normal", mean, std, generator).exp_()
+
+
+@composite("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", out=True)
+def bernoulli(self, generator):
+    u = _core.empty_tensor(self.shape, _core.float64 if self.dtype == _core.float64 else _core.float32, self.device)
+    return (_draw(u, "uniform", 0.0, 1.0, generator) < self).to(self.dtype)
+
+
+@composite("bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)", function=False)
+def bernoulli_tensor(self, p, generator):
+    u = _core.empty_tensor(self.shape, _core.float32, self.device)
+    return self.copy_(_draw(u, "uniform", 0.0, 1.0, generator) < p)
+
+
+@composite("bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", function=False)
+def bernoulli_float(self, p, generator):
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return bernoulli_tensor(self, p, generator)
+
+
+# --- new tensors ------------------------------------------------------------------------------------------------------------
+
+
+def _empty(size, dtype, device, pin_memory):
+    return _core.empty_tensor(size, dtype, device, bool(pin_memory))
+
+
+@composite(f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=False)
+def rand(size, generator, dtype, layout, device, pin_memory):
+    return _empty(size, dtype, device, pin_memory).uniform_(0, 1, generator=generator)
+
+
+@composite(f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=False)
+def randn(size, generator, dtype, layout, device, pin_memory):
+    return _empty(size, dtype, device, pin_memory).normal_(0, 1, generator=generator)
+
+
+@composite(f"randint(SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=False)
+def randint(high, size, generator, dtype, layout, device, pin_memory):
+    return randint_low(0, high, size, generator, dtype, layout, device, pin_memory)
+
+
+@composite(f"randint.low(SymInt low, SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=False)
+def randint_low(low, high, size, generator, dtype, layout, device, pin_memory):
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return _random(_empty(size, dtype or _core.int64, device, pin_memory), low, high, generator)
+
+
+@composite(f"randperm(SymInt n, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=False)
+def randperm(n, generator, dtype, layout, device, pin_memory):
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got {n}")
+    keys = _empty((n,), _core.int64, device, pin_memory)
+    return _draw(keys, "integer", 0, 2**62, generator).argsort().to(dtype or _core.int64)
+
+
+def _like(name: str, fill: Any, signature: str = "") -> None:
+    def body(self, *args):
+        import shim_torch
+
+        *settings, dtype, layout, device, pin_memory, memory_format = args
+        made = shim_torch.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
+        return fill(made, *settings)
+
+    composite(f"{name}(Tensor self, {signature}*, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False)(body)
+
+
+_like("rand_like", lambda t: t.uniform_(0, 1))
+_like("randn_like", lambda t: t.normal_(0, 1))
+_like("randint_like", lambda t, high: _random(t, 0, high, None), "SymInt high, ")
+_like("randint_like.low_dtype", lambda t, low, high: _random(t, low, high, None), "SymInt low, SymInt high, ")
+
+
+@composite("normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor", method=False)
+def normal_tensor_float(mean, std, generator):
+    return _draw(_core.empty_tensor(mean.shape, mean.dtype, mean.device), "normal", 0.0, 1.0, generator) * std + mean
+
+
+@composite("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)
+def normal_float_tensor(mean, std, generator):
+    return _draw(_core.empty_tensor(std.shape, std.dtype, std.device), "normal", 0.0, 1.0, generator) * std + mean
+
+
+@composite("normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)
+def normal_tensors(mean, std, generator):
+    shape = _core.broadcast_shapes([mean.shape, std.shape])
+    return _draw(_core.empty_tensor(shape, _core.result_type(mean, std), mean.device), "normal", 0.0, 1.0, generator) * std + mean
+
+
+@composite(f"normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", method=False)
+def normal_floats(mean, std, size, generator, dtype, layout, device, pin_memory):
+    return _empty(size, dtype, device, pin_memory).normal_(mean, std, generator=generator)
+
+
+@composite("multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", out=True)
+def multinomial(self, num_samples, replacement, generator):
+    import shim_torch
+
+    if self.dim() not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > self.size(-1):
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if not bool(((self >= 0) & self.isfinite()).all()):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    p = self if self.dim() == 2 else self.unsqueeze(0)
+    if replacement:
+        edges = p.double().cumsum(-1)
+        u = _draw(_core.empty_tensor((p.size(0), num_samples), _core.float64, self.device), "uniform", 0.0, 1.0, generator)
+        found = (edges.unsqueeze(1) <= (u * edges[:, -1:]).unsqueeze(-1)).sum(-1).clamp(max=p.size(-1) - 1)
+    else:  # exponential races: the smallest E/p are a sample without replacement
+        e = _core.empty_tensor(p.shape, _core.float64, self.device).exponential_(generator=generator)
+        found = (e / p.double()).topk(num_samples, -1, largest=False)[1]
+    return found if self.dim() == 2 else found.squeeze(0)
