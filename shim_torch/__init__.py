@@ -27,7 +27,8 @@ _DTYPES = (
 globals().update({_name: getattr(_core, _name) for _name in _DTYPES})
 inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 
-from shim_torch import _indexing, autograd, functional, ops as _table  # noqa: E402
+from shim_torch import autograd, functional  # noqa: E402
+from shim_torch.ops import functions as _table_functions  # noqa: E402
 from shim_torch._generator import Generator, default_generator  # noqa: E402
 from shim_torch._ops import ops  # noqa: E402
 from shim_torch._tensor import install as _install  # noqa: E402
@@ -36,7 +37,7 @@ from shim_torch.autograd.grad_mode import enable_grad, inference_mode, no_grad, 
 from shim_torch.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
 
 _install(Tensor)
-globals().update(_table.functions())
+globals().update(_table_functions())
 globals().update(functional.functions())
 
 from shim_torch._python_functions import *  # noqa: E402, F403

@@ -203,8 +203,9 @@ def dim_order(self: Any) -> tuple[int, ...]:
 
 def install(tensor_type: Any) -> None:
     """Gives the tensor type operators, indexing and the methods above."""
-    from shim_torch import _indexing, autograd, functional, ops
+    from shim_torch import _indexing, autograd, functional
     from shim_torch.ops import copying, view
+    from shim_torch.ops import install as install_operators
 
     table = {
         "numpy": numpy, "__array__": _array, "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce, "__deepcopy__": _deepcopy,
@@ -221,7 +222,7 @@ def install(tensor_type: Any) -> None:
     tensor_type.real = property(lambda self: _core_real(self, 0))
     tensor_type.imag = property(lambda self: _core_real(self, 1))
     tensor_type.names = property(lambda self: (None,) * self.dim())
-    ops.install(tensor_type)
+    install_operators(tensor_type)
     _indexing.install(tensor_type)
     autograd.install(tensor_type)
     try:

@@ -163,8 +163,9 @@ def _body(t: Any, indent: int) -> str:
 def _str(self: Any, *, tensor_contents: str | None = None) -> str:
     """What ``repr(tensor)`` is."""
     from shim_torch.nn.parameter import Parameter
+    from shim_torch.overrides import DisableTorchFunctionSubclass
 
-    with no_grad(), _core.DisableTorchFunctionSubclass():
+    with no_grad(), DisableTorchFunctionSubclass():
         kind = type(self)
         if kind in (_core.Tensor, Parameter):
             prefix = "tensor("
@@ -177,7 +178,7 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
             suffixes.append(f"device='{self.device}'")
         elif self.device.type not in ("cpu",):
             suffixes.append(f"device='{self.device}'")
-        default = (_core.get_default_dtype(), _core.int64, _core.bool, _core.to_complex(_core.get_default_dtype()))
+        default = (_core.get_default_dtype(), _core.int64, _core.bool, _core.get_default_dtype().to_complex())
         if self.is_meta:
             suffixes.append(f"size={tuple(self.shape)}")
             if self.dtype != _core.get_default_dtype():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch import ops as _ops
+from shim_torch.ops import functions as _table
 from shim_torch.nn import _losses
 
-globals().update(_ops.functions("nn.functional"))
+globals().update(_table("nn.functional"))
 globals().update(_losses.functions())
 
 

@@ -77,19 +77,19 @@ def copy_(xp, self, src, non_blocking):
     return self
 
 
-@op("fill.Scalar(Tensor self, Scalar value) -> Tensor", shape=same, dtype=same_dtype, inplace=True, native="fill", method=False,
+@op("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", shape=same, dtype=same_dtype, native="fill_",
     grad={"self": lambda g: g.new_zeros(g.shape)})  # fmt: skip
 def fill(xp, self, value):
     return xp.full_like(self, value)
 
 
-@op("fill.Tensor(Tensor self, Tensor value) -> Tensor", shape=same, dtype=same_dtype, inplace=True, method=False,
+@op("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", shape=same, dtype=same_dtype,
     grad={"self": lambda g: g.new_zeros(g.shape), "value": lambda g: g.sum()})  # fmt: skip
 def fill_tensor(xp, self, value):
     return xp.broadcast_to(value, self.shape).copy()
 
 
-@op("zero(Tensor self) -> Tensor", shape=same, dtype=same_dtype, inplace=True, native="zero", method=False, function=False,
+@op("zero_(Tensor(a!) self) -> Tensor(a!)", shape=same, dtype=same_dtype, native="zero_",
     grad={"self": lambda g: g.new_zeros(g.shape)})  # fmt: skip
 def zero(xp, self):
     return xp.zeros_like(self)

@@ -526,3 +526,30 @@ def clamp_max(xp, self, max):
     grad={"self": lambda g, condition: g * condition, "other": lambda g, condition: g * ~condition})  # fmt: skip
 def where(xp, condition, self, other):
     return xp.where(condition.astype(bool), self, other)
+
+
+@op("conj_physical(Tensor self) -> Tensor", shape=same, dtype=same_dtype, inplace=True, out=True, grad={"self": lambda g: g.conj()})
+def conj_physical(xp, self):
+    return xp.conjugate(self)
+
+
+@composite("conj(Tensor(a) self) -> Tensor(a)", function=False)
+def conj(self):
+    return self.conj_physical() if self.is_complex() else self
+
+
+@composite("resolve_conj(Tensor(a) self) -> Tensor(a)", function=False)
+def resolve_conj(self):
+    return self
+
+
+@composite("resolve_neg(Tensor(a) self) -> Tensor(a)", function=False)
+def resolve_neg(self):
+    return self
+
+
+@op("angle(Tensor self) -> Tensor", shape=same, dtype=lambda self: (int_to_float(self), int_to_float(self).to_real()), out=True)
+def angle(xp, self):
+    if self.dtype.kind == "f":
+        return xp.where(xp.isnan(self), self, xp.where(self < 0, self.dtype.type(math.pi), self.dtype.type(0)))
+    return xp.angle(self)
