@@ -12,7 +12,7 @@ from ._run import make_run
 
 FAMILIES = (
     "pointwise", "activation", "comparison", "reduction", "creation", "view", "copying", "indexing", "sorting",
-    "linear", "random", "nn_functional", "loss", "normalization", "joining",
+    "rearranging", "indexing_more", "linear", "random", "nn_functional", "loss", "normalization", "joining",
 )  # fmt: skip
 
 # The in-place functions that torch has as functions too; the others are methods only.
