@@ -28,12 +28,11 @@ globals().update({_name: getattr(_core, _name) for _name in _DTYPES})
 inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 
 from shim_torch import autograd, functional  # noqa: E402
-from shim_torch.ops import functions as _table_functions  # noqa: E402
 from shim_torch._generator import Generator, default_generator  # noqa: E402
-from shim_torch._ops import ops  # noqa: E402
 from shim_torch._tensor import install as _install  # noqa: E402
 from shim_torch._types import finfo, iinfo  # noqa: E402
 from shim_torch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
+from shim_torch.ops import functions as _table_functions  # noqa: E402
 from shim_torch.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
 
 _install(Tensor)
@@ -49,9 +48,24 @@ get_default_dtype, set_default_dtype_ = _core.get_default_dtype, _core.set_defau
 result_type, promote_types, can_cast = _core.result_type, _core.promote_types, _core.can_cast
 get_num_threads, set_num_threads = _core.get_num_threads, _core.set_num_threads
 
+from shim_torch import _ops as _operators  # noqa: E402
 from shim_torch import nn, version  # noqa: E402
 
-__all__ = ["Generator", "OutOfMemoryError", "Size", "Tensor", "UntypedStorage", "device", "dtype", "finfo", "iinfo", "nn", "ops"]
+ops = _operators.ops  # torch.ops; the package of that name holds the records
+
+__all__ = [
+    "Generator",
+    "OutOfMemoryError",
+    "Size",
+    "Tensor",
+    "UntypedStorage",
+    "device",
+    "dtype",
+    "finfo",
+    "iinfo",
+    "nn",
+    "ops",
+]
 
 # Sub-modules that users reach as attributes; imported when first asked for.
 _LAZY = frozenset(
@@ -61,16 +75,28 @@ _LAZY = frozenset(
     _logging _library _higher_order_ops export distributions masked futures monitor package _functorch _custom_ops""".split()
 )
 _FROM = {
-    "compile": ("compiler", "compile"), "autocast": ("amp", "autocast"), "save": ("serialization", "save"),
-    "load": ("serialization", "load"), "is_autocast_enabled": ("amp", "is_autocast_enabled"),
-    "get_autocast_dtype": ("amp", "get_autocast_dtype"), "set_autocast_enabled": ("amp", "set_autocast_enabled"),
-    "set_autocast_dtype": ("amp", "set_autocast_dtype"), "get_autocast_gpu_dtype": ("amp", "get_autocast_gpu_dtype"),
-    "is_autocast_cache_enabled": ("amp", "is_autocast_cache_enabled"), "set_printoptions": ("_tensor_str", "set_printoptions"),
-    "get_printoptions": ("_tensor_str", "get_printoptions"), "typename": ("_utils", "typename"), "TorchVersion": ("_version", "TorchVersion"),
-    "Stream": ("cuda", "Stream"), "Event": ("cuda", "Event"), "fork_rng": ("random", "fork_rng"),
-    "vmap": ("func", "vmap"), "_assert_async": ("_python_functions", "_assert_async"),
-    "_disable_dynamo": ("compiler", "disable"), "TypedStorage": ("storage", "TypedStorage"),
-}  # fmt: skip
+    "compile": ("compiler", "compile"),
+    "autocast": ("amp", "autocast"),
+    "save": ("serialization", "save"),
+    "load": ("serialization", "load"),
+    "is_autocast_enabled": ("amp", "is_autocast_enabled"),
+    "get_autocast_dtype": ("amp", "get_autocast_dtype"),
+    "set_autocast_enabled": ("amp", "set_autocast_enabled"),
+    "set_autocast_dtype": ("amp", "set_autocast_dtype"),
+    "get_autocast_gpu_dtype": ("amp", "get_autocast_gpu_dtype"),
+    "is_autocast_cache_enabled": ("amp", "is_autocast_cache_enabled"),
+    "set_printoptions": ("_tensor_str", "set_printoptions"),
+    "get_printoptions": ("_tensor_str", "get_printoptions"),
+    "typename": ("_utils", "typename"),
+    "TorchVersion": ("_version", "TorchVersion"),
+    "Stream": ("cuda", "Stream"),
+    "Event": ("cuda", "Event"),
+    "fork_rng": ("random", "fork_rng"),
+    "vmap": ("func", "vmap"),
+    "_assert_async": ("_python_functions", "_assert_async"),
+    "_disable_dynamo": ("compiler", "disable"),
+    "TypedStorage": ("storage", "TypedStorage"),
+}
 _LEGACY = frozenset(
     "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor ShortTensor CharTensor ByteTensor BoolTensor".split()
 )
@@ -104,4 +130,4 @@ def __getattr__(name: str) -> Any:
     return missing("torch", name)
 
 
-_FLOAT, _BOOL = type(0.0), type(True)
+_FLOAT, _BOOL = float, bool

@@ -124,7 +124,9 @@ def _expanded(index: Any, x: Any, dim: int) -> list[Any]:
                     f"{list(x.shape)} at index {dim + i}"
                 )
         if index.dim() == 0:
-            raise NotImplementedError("torch.Tensor.__getitem__: 0-dim mask tensors inside a tuple are not supported; use bool(mask)")
+            raise NotImplementedError(
+                "torch.Tensor.__getitem__: 0-dim mask tensors inside a tuple are not supported; use bool(mask)"
+            )
         return list(index.to(x.device).nonzero(as_tuple=True))
     if index.dtype not in (_core.int64, _core.int32, _core.int16, _core.int8):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -161,7 +163,9 @@ def setitem(self: Any, key: Any, value: Any) -> None:
         if indices is None and isinstance(value, (int, float, bool, complex)):
             x.fill_(value)
             return
-        value = shim_torch.as_tensor(value, dtype=self.dtype if isinstance(value, (int, float, bool, complex)) else None, device=self.device)
+        value = shim_torch.as_tensor(
+            value, dtype=self.dtype if isinstance(value, (int, float, bool, complex)) else None, device=self.device
+        )
     if indices is None:
         x.copy_(_fitted(value, x.shape))
         return
@@ -177,10 +181,14 @@ def _fitted(value: Any, shape: Any) -> Any:
     while value.dim() > len(shape) and value.size(0) == 1:
         value = value.squeeze(0)
     if value.dim() > len(shape):
-        raise RuntimeError(f"expand(torch.FloatTensor{{{list(value.shape)}}}, size={list(shape)}): the number of sizes provided "
-                           f"({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({value.dim()})")
+        raise RuntimeError(
+            f"expand(torch.FloatTensor{{{list(value.shape)}}}, size={list(shape)}): the number of sizes provided "
+            f"({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({value.dim()})"
+        )
     if any(a not in (1, b) for a, b in zip(value.shape[::-1], tuple(shape)[::-1], strict=False)):
-        raise RuntimeError(f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {list(shape)}")
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {list(shape)}"
+        )
     return value
 
 

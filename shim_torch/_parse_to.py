@@ -8,9 +8,15 @@ from native import _core
 
 
 def parse_to(
-    *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, copy: bool = False,
-    memory_format: Any = None, other: Any = None, tensor: Any = None,
-) -> tuple[Any, Any, bool, Any]:  # fmt: skip
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+    other: Any = None,
+    tensor: Any = None,
+) -> tuple[Any, Any, bool, Any]:
     """(device or None, dtype or None, non_blocking, memory_format or None) of to(device), to(dtype), to(other), ..."""
     given = list(args)
     if other is None and tensor is not None:
@@ -19,7 +25,9 @@ def parse_to(
         other = given.pop(0)
     elif given and isinstance(given[0], _core.dtype):
         dtype = given.pop(0)
-    elif given and (given[0] is None or isinstance(given[0], (_core.device, str, int)) and not isinstance(given[0], bool)):
+    elif given and (
+        given[0] is None or isinstance(given[0], (_core.device, str, int)) and not isinstance(given[0], bool)
+    ):
         device = given.pop(0)
         if given and (given[0] is None or isinstance(given[0], _core.dtype)):
             dtype = given.pop(0)

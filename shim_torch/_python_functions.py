@@ -11,14 +11,49 @@ from native import _core
 
 Tensor = _core.Tensor
 __all__ = [
-    "_assert_async", "are_deterministic_algorithms_enabled", "as_tensor", "asarray", "cdist", "compiled_with_cxx11_abi", "conj",
-    "from_dlpack", "from_numpy", "frombuffer", "get_default_device", "get_deterministic_debug_mode", "get_float32_matmul_precision",
-    "imag", "is_complex", "is_conj", "is_deterministic_algorithms_warn_only_enabled", "is_floating_point", "is_inference",
-    "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_storage", "is_tensor", "is_warn_always_enabled", "nonzero", "numel", "real",
-    "resolve_conj", "resolve_neg", "set_default_device", "set_default_tensor_type", "set_deterministic_debug_mode",
-    "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_warn_always", "tensor",
-    "use_deterministic_algorithms", "get_num_interop_threads", "_debug_has_internal_overlap",
-]  # fmt: skip
+    "_assert_async",
+    "are_deterministic_algorithms_enabled",
+    "as_tensor",
+    "asarray",
+    "cdist",
+    "compiled_with_cxx11_abi",
+    "conj",
+    "from_dlpack",
+    "from_numpy",
+    "frombuffer",
+    "get_default_device",
+    "get_deterministic_debug_mode",
+    "get_float32_matmul_precision",
+    "imag",
+    "is_complex",
+    "is_conj",
+    "is_deterministic_algorithms_warn_only_enabled",
+    "is_floating_point",
+    "is_inference",
+    "is_neg",
+    "is_nonzero",
+    "is_same_size",
+    "is_signed",
+    "is_storage",
+    "is_tensor",
+    "is_warn_always_enabled",
+    "nonzero",
+    "numel",
+    "real",
+    "resolve_conj",
+    "resolve_neg",
+    "set_default_device",
+    "set_default_tensor_type",
+    "set_deterministic_debug_mode",
+    "set_float32_matmul_precision",
+    "set_flush_denormal",
+    "set_num_interop_threads",
+    "set_warn_always",
+    "tensor",
+    "use_deterministic_algorithms",
+    "get_num_interop_threads",
+    "_debug_has_internal_overlap",
+]
 
 
 def is_tensor(obj: Any) -> bool:
@@ -113,7 +148,12 @@ def _inferred(flat: Any) -> Any:
 
 
 def _flatten(data: Any, shape: list[int], depth: int, out: list[Any]) -> None:
-    if isinstance(data, (list, tuple, range)) or hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, Tensor, np.ndarray)):
+    if (
+        isinstance(data, (list, tuple, range))
+        or hasattr(data, "__len__")
+        and hasattr(data, "__getitem__")
+        and not isinstance(data, (str, bytes, Tensor, np.ndarray))
+    ):
         if depth == len(shape):
             if out:
                 raise TypeError(f"not a sequence of numbers at dim {depth}")
@@ -164,7 +204,11 @@ def _from_data(data: Any, dtype: Any, device: Any) -> Any:
     target = dtype or kind
     if 0 in shape:
         flat = []
-    simple = not (target.itemsize == 1 and target.is_floating_point) and str(target) not in ("torch.bfloat16", "torch.complex32", "torch.float4_e2m1fn_x2")
+    simple = not (target.itemsize == 1 and target.is_floating_point) and str(target) not in (
+        "torch.bfloat16",
+        "torch.complex32",
+        "torch.float4_e2m1fn_x2",
+    )
     array_dtype = _core.numpy_dtype(target) if simple else np.dtype("complex64" if target.is_complex else "float32")
     try:
         if array_dtype.kind in "iu" and any(isinstance(x, float) for x in flat):
@@ -174,7 +218,11 @@ def _from_data(data: Any, dtype: Any, device: Any) -> Any:
         if array_dtype.kind in "iu" and array_dtype.itemsize < 8:
             raise RuntimeError(f"value cannot be converted to type {target} without overflow") from error
         raise RuntimeError("Overflow when unpacking long long") from error
-    made = _core.clone_raw(_core.from_numpy(array)) if array.size else _core.empty_tensor(tuple(shape), target if simple else _core.float32)
+    made = (
+        _core.clone_raw(_core.from_numpy(array))
+        if array.size
+        else _core.empty_tensor(tuple(shape), target if simple else _core.float32)
+    )
     return made.to(device=device, dtype=target)
 
 
@@ -218,7 +266,15 @@ def _from_cuda(obj: Any) -> Any:
     return _core.from_pointer(pointer or 0, obj, device, kind, tuple(cai["shape"]), steps)
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None) -> Any:
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    names: Any = None,
+) -> Any:
     """A new tensor with a copy of ``data`` (numbers, nested sequences, arrays)."""
     device = _device(device)
     if isinstance(data, Tensor):
@@ -237,7 +293,13 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
 def _device(device: Any) -> Any:
     if device is None:
-        return _core._default_device() if hasattr(_core, "_default_device") and not callable(getattr(_core, "_default_device", None)) else _core.get_default_device() if _has_default() else None
+        return (
+            _core._default_device()
+            if hasattr(_core, "_default_device") and not callable(getattr(_core, "_default_device", None))
+            else _core.get_default_device()
+            if _has_default()
+            else None
+        )
     return device if isinstance(device, _core.device) else _core.device(device)
 
 
@@ -259,7 +321,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     return _from_data(data, dtype, device or _core.device("cpu"))
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Any:
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Any:
     """``obj`` as a tensor; ``copy`` decides whether memory is shared."""
     made = as_tensor(obj, dtype=dtype, device=device)
     if copy:
@@ -282,15 +346,23 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     if total == 0:
         raise ValueError("both buffer length (0) and count (-1) must not be 0")
     if not 0 <= offset < total:
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({total} bytes) minus 1")
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({total} bytes) minus 1"
+        )
     if count < 0:
         if (total - offset) % size:
-            raise ValueError(f"buffer length ({total - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})")
+            raise ValueError(
+                f"buffer length ({total - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})"
+            )
         count = (total - offset) // size
     elif offset + count * size > total:
-        raise ValueError(f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than actual buffer length ({total} bytes)")
+        raise ValueError(
+            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than actual buffer length ({total} bytes)"
+        )
     if view.readonly:
-        warnings.warn("The given buffer is not writable, and PyTorch does not support non-writable tensors.", stacklevel=2)
+        warnings.warn(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors.", stacklevel=2
+        )
     raw = np.frombuffer(view, dtype=np.uint8)[offset : offset + count * size]
     made = _core.view_dtype(_from_array(raw), dtype)
     return made.requires_grad_() if requires_grad else made
@@ -357,7 +429,9 @@ def get_deterministic_debug_mode() -> int:
 def set_float32_matmul_precision(precision: str) -> None:
     """highest, high or medium; "high" allows TF32 in CUDA products."""
     if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(f"Cannot access attribute: float32_matmul_precision must be one of highest, high, medium, got {precision}")
+        raise RuntimeError(
+            f"Cannot access attribute: float32_matmul_precision must be one of highest, high, medium, got {precision}"
+        )
     _settings["precision"] = precision
 
 
@@ -367,7 +441,9 @@ def get_float32_matmul_precision() -> str:
 
 def set_default_device(device: Any) -> None:
     """Where factories put new tensors."""
-    _core.set_default_device(None if device is None else _core.device(device) if not isinstance(device, _core.device) else device)
+    _core.set_default_device(
+        None if device is None else _core.device(device) if not isinstance(device, _core.device) else device
+    )
 
 
 def get_default_device() -> Any:
@@ -378,7 +454,12 @@ def get_default_device() -> Any:
 def set_default_tensor_type(t: Any) -> None:
     """Deprecated: sets the default dtype from a tensor type's name."""
     name = t if isinstance(t, str) else t.__name__
-    table = {"FloatTensor": _core.float32, "DoubleTensor": _core.float64, "HalfTensor": _core.float16, "BFloat16Tensor": _core.bfloat16}
+    table = {
+        "FloatTensor": _core.float32,
+        "DoubleTensor": _core.float64,
+        "HalfTensor": _core.float16,
+        "BFloat16Tensor": _core.bfloat16,
+    }
     _core.set_default_dtype(table[name.rpartition(".")[2]])
 
 

@@ -49,23 +49,39 @@ def _cuda_array_interface(self: Any) -> dict[str, Any]:
     size = self.element_size()
     kind = {"torch.bool": "|b1", "torch.bfloat16": "<f2"}.get(str(self.dtype)) or _core.numpy_dtype(self.dtype).str
     return {
-        "typestr": kind, "shape": tuple(self.shape),
+        "typestr": kind,
+        "shape": tuple(self.shape),
         "strides": None if self.is_contiguous() else tuple(s * size for s in self.stride()),
-        "data": (self.data_ptr() if self.numel() else 0, False), "version": 2,
-    }  # fmt: skip
+        "data": (self.data_ptr() if self.numel() else 0, False),
+        "version": 2,
+    }
 
 
 def _reduce(self: Any, protocol: Any) -> Any:
     state = dict(self.__dict__) if getattr(self, "__dict__", None) else None
     return _rebuild, (
-        type(self), self.untyped_storage() if self.device.type == "cpu" else self.detach().cpu().untyped_storage(),
-        self.dtype, self.storage_offset() if self.device.type == "cpu" else 0, tuple(self.shape),
-        self.stride() if self.device.type == "cpu" else self.detach().cpu().stride(), self.requires_grad, str(self.device), state,
-    )  # fmt: skip
+        type(self),
+        self.untyped_storage() if self.device.type == "cpu" else self.detach().cpu().untyped_storage(),
+        self.dtype,
+        self.storage_offset() if self.device.type == "cpu" else 0,
+        tuple(self.shape),
+        self.stride() if self.device.type == "cpu" else self.detach().cpu().stride(),
+        self.requires_grad,
+        str(self.device),
+        state,
+    )
 
 
 def _rebuild(
-    cls: Any, storage: Any, dtype: Any, offset: int, size: Any, stride: Any, requires_grad: bool, device: str, state: Any
+    cls: Any,
+    storage: Any,
+    dtype: Any,
+    offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    device: str,
+    state: Any,
 ) -> Any:
     t = _core.empty_tensor((0,), dtype).set_(storage, offset, size, stride)
     if device.startswith("cuda") and _core.cuda_device_count():
@@ -94,7 +110,9 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
         storage = memo.get(("storage", self.untyped_storage()._cdata))
         if storage is None:
             storage = memo["storage", self.untyped_storage()._cdata] = self.untyped_storage().clone()
-        new = _core.empty_tensor((0,), self.dtype, self.device).set_(storage, self.storage_offset(), self.shape, self.stride())
+        new = _core.empty_tensor((0,), self.dtype, self.device).set_(
+            storage, self.storage_offset(), self.shape, self.stride()
+        )
         if type(self) is not Tensor:
             new = new.as_subclass(type(self))
     if self.requires_grad:
@@ -143,7 +161,9 @@ def storage(self: Any) -> Any:
     return TypedStorage(self.untyped_storage(), self.dtype)
 
 
-def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Any:
+def new_tensor(
+    self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
+) -> Any:
     from shim_torch._python_functions import tensor
 
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
@@ -208,11 +228,28 @@ def install(tensor_type: Any) -> None:
     from shim_torch.ops import install as install_operators
 
     table = {
-        "numpy": numpy, "__array__": _array, "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce, "__deepcopy__": _deepcopy,
-        "__repr__": _repr, "__format__": _format, "__iter__": _iter, "__contains__": _contains, "storage": storage,
-        "new_tensor": new_tensor, "new": new_tensor, "record_stream": record_stream, "split": split, "nonzero": nonzero,
-        "where": where, "apply_": apply_, "map_": map_, "dim_order": dim_order, **copying.methods(), **functional.methods(),
-    }  # fmt: skip
+        "numpy": numpy,
+        "__array__": _array,
+        "__array_wrap__": _array_wrap,
+        "__reduce_ex__": _reduce,
+        "__deepcopy__": _deepcopy,
+        "__repr__": _repr,
+        "__format__": _format,
+        "__iter__": _iter,
+        "__contains__": _contains,
+        "storage": storage,
+        "new_tensor": new_tensor,
+        "new": new_tensor,
+        "record_stream": record_stream,
+        "split": split,
+        "nonzero": nonzero,
+        "where": where,
+        "apply_": apply_,
+        "map_": map_,
+        "dim_order": dim_order,
+        **copying.methods(),
+        **functional.methods(),
+    }
     for name, method in table.items():
         setattr(tensor_type, name, method)
     tensor_type.__array_priority__ = 1000

@@ -23,17 +23,24 @@ PRINT_OPTS = _Options()
 
 
 def set_printoptions(
-    precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
-    linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None,
-) -> None:  # fmt: skip
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
     """How tensors are printed (torch.set_printoptions)."""
     profiles = {"default": (4, 1000, 3), "short": (2, 1000, 2), "full": (4, math.inf, 3)}
     if profile is not None:
         PRINT_OPTS.precision, PRINT_OPTS.threshold, PRINT_OPTS.edgeitems = profiles[profile]
         PRINT_OPTS.linewidth = 80
     for name, value in (
-        ("precision", precision), ("threshold", threshold), ("edgeitems", edgeitems), ("linewidth", linewidth),
-    ):  # fmt: skip
+        ("precision", precision),
+        ("threshold", threshold),
+        ("edgeitems", edgeitems),
+        ("linewidth", linewidth),
+    ):
         if value is not None:
             setattr(PRINT_OPTS, name, value)
     PRINT_OPTS.sci_mode = sci_mode
@@ -83,13 +90,11 @@ class _Formatter:
         if not self.floating:
             text = str(value)
         elif self.scientific:
-            text = f"{value:{self.width}.{PRINT_OPTS.precision}e}"
+            text = f"{value:.{PRINT_OPTS.precision}e}"
         elif self.integers:
-            text = f"{value:{self.width}.0f}"
-            if math.isfinite(value):
-                text += "."
+            text = f"{value:.0f}." if math.isfinite(value) else f"{value}"
         else:
-            text = f"{value:{self.width}.{PRINT_OPTS.precision}f}"
+            text = f"{value:.{PRINT_OPTS.precision}f}"
         return " " * (self.width - len(text)) + text
 
 
@@ -154,9 +159,7 @@ def _body(t: Any, indent: int) -> str:
     if t.dtype in (_core.float16, _core.bfloat16) or t.dtype.itemsize == 1 and t.dtype.is_floating_point:
         t = t.float()
     values = _values(t, summarize)
-    formatter: Any = (
-        _ComplexFormatter(values) if t.dtype.is_complex else _Formatter(values, t.dtype.is_floating_point)
-    )
+    formatter: Any = _ComplexFormatter(values) if t.dtype.is_complex else _Formatter(values, t.dtype.is_floating_point)
     return _text(t, indent, summarize, formatter)
 
 
@@ -174,7 +177,11 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
         indent, suffixes = len(prefix), []
         plain = self.detach() if self.requires_grad else self
         plain = plain.as_subclass(_core.Tensor) if type(plain) is not _core.Tensor else plain
-        if self.device.type == "cuda" and _core.cuda_device_count() and self.device.index != _core.cuda_current_device():
+        if (
+            self.device.type == "cuda"
+            and _core.cuda_device_count()
+            and self.device.index != _core.cuda_current_device()
+        ):
             suffixes.append(f"device='{self.device}'")
         elif self.device.type not in ("cpu",):
             suffixes.append(f"device='{self.device}'")

@@ -10,7 +10,11 @@ def typename(o: Any) -> str:
     from native import _core
 
     if isinstance(o, _core.TensorBase):
-        return f"torch.{'cuda.' if o.is_cuda else ''}{_scalar(o.dtype)}Tensor" if type(o) is _core.Tensor else _class(type(o))
+        return (
+            f"torch.{'cuda.' if o.is_cuda else ''}{_scalar(o.dtype)}Tensor"
+            if type(o) is _core.Tensor
+            else _class(type(o))
+        )
     return _class(type(o))
 
 
@@ -20,10 +24,19 @@ def _class(cls: type) -> str:
 
 
 _NAMES = {
-    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
-    "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat",
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+    "complex64": "ComplexFloat",
     "complex128": "ComplexDouble",
-}  # fmt: skip
+}
 
 
 def _scalar(dtype: Any) -> str:

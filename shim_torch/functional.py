@@ -14,14 +14,20 @@ def einsum(*args: Any) -> Any:
     import shim_torch
 
     if not args:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+        )
     if isinstance(args[0], Tensor):  # operand, sublist, operand, sublist, ..., result sublist
         operands = list(args[0::2])[: len(args) // 2]
         lists = list(args[1::2])
-        names = ["".join("..." if i is Ellipsis else chr(97 + i) if i < 26 else chr(39 + i) for i in part) for part in lists]
+        names = [
+            "".join("..." if i is Ellipsis else chr(97 + i) if i < 26 else chr(39 + i) for i in part) for part in lists
+        ]
         equation = ",".join(names)
         if len(args) % 2:
-            equation += "->" + "".join("..." if i is Ellipsis else chr(97 + i) if i < 26 else chr(39 + i) for i in args[-1])
+            equation += "->" + "".join(
+                "..." if i is Ellipsis else chr(97 + i) if i < 26 else chr(39 + i) for i in args[-1]
+            )
     else:
         equation, operands = args[0], list(args[1:])
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
@@ -32,7 +38,9 @@ def einsum(*args: Any) -> Any:
     if len(inputs) != len(operands):
         more = "more" if len(operands) > len(inputs) else "fewer"
         raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
-    extra = max([t.dim() - len(s.replace("...", "")) for s, t in zip(inputs, operands, strict=True) if "..." in s], default=0)
+    extra = max(
+        [t.dim() - len(s.replace("...", "")) for s, t in zip(inputs, operands, strict=True) if "..." in s], default=0
+    )
     dots = [f"\0{i}" for i in range(extra)]
     parsed, tensors = [], []
     for s, t in zip(inputs, operands, strict=True):
@@ -95,7 +103,9 @@ def _contract(torch: Any, parsed: list[list[str]], tensors: list[Any], out: list
     return x.permute([names.index(n) for n in out]) if names != out else x
 
 
-def _pair(torch: Any, a: list[str], x: Any, b: list[str], y: Any, later: set[str], sizes: dict[str, int]) -> tuple[list[str], Any]:
+def _pair(
+    torch: Any, a: list[str], x: Any, b: list[str], y: Any, later: set[str], sizes: dict[str, int]
+) -> tuple[list[str], Any]:
     """Two operands into one: names only they have are summed, the shared kept ones are a batch."""
     for names, other in ((a, b), (b, a)):
         drop = [i for i, n in enumerate(names) if n not in other and n not in later]
@@ -195,8 +205,9 @@ def block_diag(*tensors: Any) -> Any:
     blocks = [t.reshape(1, -1) if t.dim() < 2 else t for t in tensors]
     out = shim_torch.zeros(
         (sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks)),
-        dtype=_core.result_type(*blocks), device=blocks[0].device if blocks else None,
-    )  # fmt: skip
+        dtype=_core.result_type(*blocks),
+        device=blocks[0].device if blocks else None,
+    )
     row = col = 0
     for b in blocks:
         out[row : row + b.size(0), col : col + b.size(1)] = b
@@ -231,7 +242,18 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
 def functions() -> dict[str, Any]:
     """What torch takes from here."""
-    names = ("einsum", "tensordot", "split", "broadcast_tensors", "broadcast_shapes", "meshgrid", "cartesian_prod", "block_diag", "norm", "diff")
+    names = (
+        "einsum",
+        "tensordot",
+        "split",
+        "broadcast_tensors",
+        "broadcast_shapes",
+        "meshgrid",
+        "cartesian_prod",
+        "block_diag",
+        "norm",
+        "diff",
+    )
     return {n: globals()[n] for n in names}
 
 

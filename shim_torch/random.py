@@ -88,7 +88,11 @@ def cuda_default_generators() -> tuple[Generator, ...]:
 
 @contextlib.contextmanager
 def fork_rng(
-    devices: Any = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices", device_type: str = "cuda"
+    devices: Any = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "cuda",
 ) -> Iterator[None]:
     """Random states are put back at the end of the block."""
     if not enabled:

@@ -7,8 +7,20 @@ from typing import Any
 from shim_torch._dynamo import config
 from shim_torch.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, reset
 
-__all__ = ["allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "graph_break",
-           "is_compiling", "mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic", "reset"]  # fmt: skip
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "config",
+    "disable",
+    "disallow_in_graph",
+    "graph_break",
+    "is_compiling",
+    "mark_dynamic",
+    "mark_static",
+    "mark_static_address",
+    "maybe_mark_dynamic",
+    "reset",
+]
 
 
 def disallow_in_graph(fn: Any) -> Any:
@@ -19,8 +31,9 @@ def graph_break(msg: str = "") -> None:
     """Ends a traced graph here: nothing is traced."""
 
 
-def mark_dynamic(t: Any, index: Any, *, hint_override: Any = None, min: Any = None, max: Any = None,
-                 specialize_on: Any = None) -> None:  # fmt: skip
+def mark_dynamic(
+    t: Any, index: Any, *, hint_override: Any = None, min: Any = None, max: Any = None, specialize_on: Any = None
+) -> None:
     """Marks a dim as varying: nothing is specialised on it."""
 
 

@@ -17,9 +17,20 @@ from shim_torch.autograd.grad_mode import (
 )
 
 __all__ = [
-    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "grad", "grad_mode",
-    "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
-]  # fmt: skip
+    "Function",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "function",
+    "grad",
+    "grad_mode",
+    "inference_mode",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]
 Tensor = _core.Tensor
 
 
@@ -38,7 +49,9 @@ def _start(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
                 if out.numel() != 1:
                     raise RuntimeError("grad can be implicitly created only for scalar outputs")
                 if not (out.dtype.is_floating_point or out.dtype.is_complex):
-                    raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
+                    raise RuntimeError(
+                        f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
+                    )
                 g = out.detach().new_ones(out.shape)
         elif not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
@@ -51,9 +64,13 @@ def _start(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
 
 
 def backward(
-    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-    grad_variables: Any = None, inputs: Any = None,
-) -> None:  # fmt: skip
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
     """Adds the gradients of ``tensors`` to the leaves they depend on (or to ``inputs`` only)."""
     if grad_variables is not None and grad_tensors is None:
         grad_tensors = grad_variables
@@ -70,10 +87,16 @@ def backward(
 
 
 def grad(
-    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-    only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:  # fmt: skip
+) -> tuple[Any, ...]:
     """The gradients of ``outputs`` with respect to ``inputs``, as a tuple."""
     if is_grads_batched:
         raise NotImplementedError("torch.autograd.grad(is_grads_batched=True) is not supported by shim-torch")
@@ -89,7 +112,9 @@ def grad(
     for i, (o, _) in enumerate(pairs):
         if not o.requires_grad:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-    results = _core.run_backward([o for o, _ in pairs], [g for _, g in pairs], inputs, retain, create_graph, unused, False)
+    results = _core.run_backward(
+        [o for o, _ in pairs], [g for _, g in pairs], inputs, retain, create_graph, unused, False
+    )
     if materialize_grads:
         return tuple(i.new_zeros(i.shape) if g is None else g for i, g in zip(inputs, results, strict=True))
     return results

@@ -29,7 +29,9 @@ class FunctionCtx:
         """Keeps tensors for backward; changes to them in between are found out."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
-                raise TypeError(f"save_for_backward can only save variables, but argument 0 is of type {type(t).__name__}")
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument 0 is of type {type(t).__name__}"
+                )
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
@@ -138,7 +140,9 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -166,9 +170,16 @@ class Function(metaclass=FunctionMeta):
         outputs = (output,) if single else output
         backward = cls.backward if cls.backward is not Function.backward else cls.vjp
         results = _connect(
-            ctx, backward, cls._backward_cls.__name__, args, outputs, ctx._dirty, ctx._non_differentiable, ctx._materialize,
+            ctx,
+            backward,
+            cls._backward_cls.__name__,
+            args,
+            outputs,
+            ctx._dirty,
+            ctx._non_differentiable,
+            ctx._materialize,
             ctx._to_save,
-        )  # fmt: skip
+        )
         ctx._to_save = ()
         return results[0] if single else results
 
@@ -184,7 +195,9 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             return outputs
         single = not isinstance(outputs, tuple)
         values = (outputs,) if single else outputs
-        error = _DelayedError.apply(*(v for v in values if isinstance(v, Tensor)), *(a for a in args if isinstance(a, Tensor)))
+        error = _DelayedError.apply(
+            *(v for v in values if isinstance(v, Tensor)), *(a for a in args if isinstance(a, Tensor))
+        )
         error = error if isinstance(error, tuple) else (error,)
         errors = iter(error)
         result = tuple(next(errors) if isinstance(v, Tensor) else v for v in values)

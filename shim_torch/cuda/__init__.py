@@ -91,12 +91,24 @@ class _DeviceProperties(NamedTuple):
 _CudaDeviceProperties = _DeviceProperties
 # numbers of CUdevice_attribute, in the order of _DeviceProperties' fields after total_memory
 _ATTRIBUTES = {
-    "multi_processor_count": 16, "warp_size": 10, "max_threads_per_multi_processor": 39, "max_threads_per_block": 1,
-    "regs_per_multiprocessor": 82, "shared_memory_per_block": 8, "shared_memory_per_block_optin": 97,
-    "shared_memory_per_multiprocessor": 81, "L2_cache_size": 38, "clock_rate": 13, "memory_clock_rate": 36,
-    "memory_bus_width": 37, "is_integrated": 18, "is_multi_gpu_board": 84, "pci_bus_id": 33, "pci_device_id": 34,
+    "multi_processor_count": 16,
+    "warp_size": 10,
+    "max_threads_per_multi_processor": 39,
+    "max_threads_per_block": 1,
+    "regs_per_multiprocessor": 82,
+    "shared_memory_per_block": 8,
+    "shared_memory_per_block_optin": 97,
+    "shared_memory_per_multiprocessor": 81,
+    "L2_cache_size": 38,
+    "clock_rate": 13,
+    "memory_clock_rate": 36,
+    "memory_bus_width": 37,
+    "is_integrated": 18,
+    "is_multi_gpu_board": 84,
+    "pci_bus_id": 33,
+    "pci_device_id": 34,
     "pci_domain_id": 50,
-}  # fmt: skip
+}
 _properties: dict[int, _DeviceProperties] = {}
 
 
@@ -290,12 +302,30 @@ def __getattr__(name: str) -> Any:
             return importlib.import_module(f"shim_torch.cuda.{name}")
         except ModuleNotFoundError:
             pass
-    if name in ("get_rng_state", "set_rng_state", "get_rng_state_all", "set_rng_state_all", "seed", "seed_all", "initial_seed"):
+    if name in (
+        "get_rng_state",
+        "set_rng_state",
+        "get_rng_state_all",
+        "set_rng_state_all",
+        "seed",
+        "seed_all",
+        "initial_seed",
+    ):
         from shim_torch import random
 
         return getattr(random, "cuda_" + name)
-    legacy = {"FloatTensor", "DoubleTensor", "HalfTensor", "BFloat16Tensor", "LongTensor", "IntTensor", "ShortTensor",
-              "CharTensor", "ByteTensor", "BoolTensor"}  # fmt: skip
+    legacy = {
+        "FloatTensor",
+        "DoubleTensor",
+        "HalfTensor",
+        "BFloat16Tensor",
+        "LongTensor",
+        "IntTensor",
+        "ShortTensor",
+        "CharTensor",
+        "ByteTensor",
+        "BoolTensor",
+    }
     if name in legacy:
         from shim_torch._legacy_types import legacy_type
 

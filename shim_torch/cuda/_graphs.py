@@ -35,7 +35,9 @@ class CUDAGraph:
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
         """Starts capturing the current stream, which must not be the default stream."""
         if self._exec or self._pool:
-            raise RuntimeError("This CUDAGraph instance already owns a captured graph. To capture a new graph, create a new instance.")
+            raise RuntimeError(
+                "This CUDAGraph instance already owns a captured graph. To capture a new graph, create a new instance."
+            )
         self._device = _core.cuda_current_device()
         self._stream = _streams.raw_stream(self._device)
         if self._stream == 0:

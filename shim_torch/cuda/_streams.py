@@ -133,7 +133,9 @@ class Stream:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Stream) and self.cuda_stream == other.cuda_stream and self.device_index == other.device_index
+            isinstance(other, Stream)
+            and self.cuda_stream == other.cuda_stream
+            and self.device_index == other.device_index
         )
 
     def __hash__(self) -> int:

@@ -63,10 +63,13 @@ def memory_stats(device: Any = None) -> dict[str, int]:
     """The pool's figures under PyTorch's names."""
     used, reserved, used_high, reserved_high = _stats(device)
     return {
-        "allocated_bytes.all.current": used, "allocated_bytes.all.peak": used_high,
-        "reserved_bytes.all.current": reserved, "reserved_bytes.all.peak": reserved_high,
-        "active_bytes.all.current": used, "active_bytes.all.peak": used_high,
-    }  # fmt: skip
+        "allocated_bytes.all.current": used,
+        "allocated_bytes.all.peak": used_high,
+        "reserved_bytes.all.current": reserved,
+        "reserved_bytes.all.peak": reserved_high,
+        "active_bytes.all.current": used,
+        "active_bytes.all.peak": used_high,
+    }
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:

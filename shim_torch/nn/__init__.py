@@ -7,7 +7,17 @@ from shim_torch.nn.modules import *  # noqa: F403
 from shim_torch.nn.modules import Module
 from shim_torch.nn.parameter import Buffer, Parameter, UninitializedParameter
 
-__all__ = ["Buffer", "Module", "Parameter", "UninitializedParameter", "functional", "init", "modules", "parameter", "utils"]
+__all__ = [
+    "Buffer",
+    "Module",
+    "Parameter",
+    "UninitializedParameter",
+    "functional",
+    "init",
+    "modules",
+    "parameter",
+    "utils",
+]
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:

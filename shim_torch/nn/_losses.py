@@ -30,23 +30,41 @@ def _check_sizes(input: Any, target: Any) -> None:
 
 
 def cross_entropy(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
-    reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Any:  # fmt: skip
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
     """Log softmax and negative log likelihood; targets are class indices or probabilities."""
-    return _aten().cross_entropy_loss(input, target, weight, _number(reduction, size_average, reduce), ignore_index, label_smoothing)
+    return _aten().cross_entropy_loss(
+        input, target, weight, _number(reduction, size_average, reduce), ignore_index, label_smoothing
+    )
 
 
 def nll_loss(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
     reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Any:
     """Negative log likelihood of class indices."""
     return _aten().nll_loss_nd(input, target, weight, _number(reduction, size_average, reduce), ignore_index)
 
 
 def kl_div(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
 ) -> Any:
     """Kullback-Leibler divergence; input in log space."""
     if reduction == "batchmean":
@@ -60,7 +78,9 @@ def kl_div(
     return _aten().kl_div(input, target, _number(reduction, size_average, reduce), log_target=log_target)
 
 
-def mse_loss(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None) -> Any:
+def mse_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
+) -> Any:
     """Mean squared error."""
     _check_sizes(input, target)
     if weight is not None:
@@ -69,7 +89,9 @@ def mse_loss(input: Any, target: Any, size_average: Any = None, reduce: Any = No
     return _aten().mse_loss(input, target, _number(reduction, size_average, reduce))
 
 
-def l1_loss(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None) -> Any:
+def l1_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
+) -> Any:
     """Mean absolute error."""
     _check_sizes(input, target)
     return _aten().l1_loss(input, target, _number(reduction, size_average, reduce))
@@ -101,24 +123,39 @@ def binary_cross_entropy(
 
 
 def binary_cross_entropy_with_logits(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
     pos_weight: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Binary cross entropy of logits."""
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
-    return _aten().binary_cross_entropy_with_logits(input, target, weight, pos_weight, _number(reduction, size_average, reduce))
+    return _aten().binary_cross_entropy_with_logits(
+        input, target, weight, pos_weight, _number(reduction, size_average, reduce)
+    )
 
 
 def poisson_nll_loss(
-    input: Any, target: Any, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8,
-    reduce: Any = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+    input: Any,
+    target: Any,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
     """Negative log likelihood of Poisson rates."""
     return _aten().poisson_nll_loss(input, target, log_input, full, eps, _number(reduction, size_average, reduce))
 
 
-def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Any:
+def gaussian_nll_loss(
+    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Any:
     """Negative log likelihood of normal targets."""
     import math
 
@@ -153,4 +190,6 @@ triplet_margin_loss = _plain("triplet_margin_loss", ("margin", 1.0), ("p", 2.0),
 
 def functions() -> dict[str, Any]:
     """What torch.nn.functional takes from here."""
-    return {n: f for n, f in globals().items() if callable(f) and not n.startswith("_") and n not in ("functions", "Any")}
+    return {
+        n: f for n, f in globals().items() if callable(f) and not n.startswith("_") and n not in ("functions", "Any")
+    }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.ops import functions as _table
 from shim_torch.nn import _losses
+from shim_torch.ops import functions as _table
 
 globals().update(_table("nn.functional"))
 globals().update(_losses.functions())
@@ -52,7 +52,11 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 def selu(input: Any, inplace: bool = False) -> Any:
     """Scaled ELU."""
-    return _aten().elu_(input, 1.6732632423543772, 1.0507009873554805) if inplace else _aten().elu(input, 1.6732632423543772, 1.0507009873554805)
+    return (
+        _aten().elu_(input, 1.6732632423543772, 1.0507009873554805)
+        if inplace
+        else _aten().elu(input, 1.6732632423543772, 1.0507009873554805)
+    )
 
 
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
@@ -98,7 +102,10 @@ def prelu(input: Any, weight: Any) -> Any:
 def _softmax_dim(name: str, ndim: int) -> int:
     import warnings
 
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.", stacklevel=3)
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=3,
+    )
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -133,9 +140,15 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 
 
 def batch_norm(
-    input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
-    momentum: float = 0.1, eps: float = 1e-5,
-) -> Any:  # fmt: skip
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
     """Normalisation over the batch, or by running statistics."""
     if training and input.numel() // max(input.size(1), 1) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
@@ -143,14 +156,22 @@ def batch_norm(
 
 
 def instance_norm(
-    input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
-    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
-) -> Any:  # fmt: skip
+    input: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
     """Normalisation of each channel of each sample."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if running_mean is not None:
-        raise NotImplementedError("torch.nn.functional.instance_norm with running statistics in training is not supported by shim-torch")
+        raise NotImplementedError(
+            "torch.nn.functional.instance_norm with running statistics in training is not supported by shim-torch"
+        )
     n, c = input.shape[:2]
     out = _aten().group_norm(input.reshape(1, n * c, *input.shape[2:]), n * c, None, None, eps).reshape(input.shape)
     shape = [1, c, *[1] * (input.dim() - 2)]
@@ -179,12 +200,19 @@ dropout1d, dropout2d, dropout3d = (_dropout(f"dropout{n}d", True) for n in (1, 2
 
 
 def embedding(
-    input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False, sparse: bool = False,
-) -> Any:  # fmt: skip
+    input: Any,
+    weight: Any,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
     """Rows of ``weight`` by index."""
     if sparse:
-        raise NotImplementedError("torch.nn.functional.embedding(sparse=True): sparse gradients are not supported by shim-torch")
+        raise NotImplementedError(
+            "torch.nn.functional.embedding(sparse=True): sparse gradients are not supported by shim-torch"
+        )
     if max_norm is not None:
         raise NotImplementedError("torch.nn.functional.embedding(max_norm=...) is not supported by shim-torch")
     if padding_idx is not None:
@@ -259,5 +287,3 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.nn.functional", name)
-
-

@@ -26,7 +26,16 @@ def _in_place(f: Init) -> Init:
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
     """The recommended gain of a nonlinearity."""
-    linear = {"linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid"}
+    linear = {
+        "linear",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "sigmoid",
+    }
     if nonlinearity in linear:
         return 1
     if nonlinearity == "tanh":

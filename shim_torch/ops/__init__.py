@@ -11,9 +11,24 @@ from ._record import RECORDS, Record
 from ._run import make_run
 
 FAMILIES = (
-    "pointwise", "activation", "comparison", "reduction", "creation", "view", "copying", "indexing", "sorting",
-    "rearranging", "indexing_more", "linear", "random", "nn_functional", "loss", "normalization", "joining",
-)  # fmt: skip
+    "pointwise",
+    "activation",
+    "comparison",
+    "reduction",
+    "creation",
+    "view",
+    "copying",
+    "indexing",
+    "sorting",
+    "rearranging",
+    "indexing_more",
+    "linear",
+    "random",
+    "nn_functional",
+    "loss",
+    "normalization",
+    "joining",
+)
 
 # The in-place functions that torch has as functions too; the others are methods only.
 INPLACE_FUNCTIONS = frozenset(
@@ -23,17 +38,27 @@ INPLACE_FUNCTIONS = frozenset(
     floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_
     rad2deg_ reciprocal_ relu_ resize_as_ resize_as_sparse_ round_ rrelu_ rsqrt_ selu_ sgn_ sigmoid_ sin_ sinc_
     sinh_ sqrt_ square_ squeeze_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_ elu_ hardtanh_ leaky_relu_""".split()
-)  # fmt: skip
+)
 
 _defined: dict[str, list[str]] = {}  # record key -> qualified names of its operators and variants
 
 
 # Python's symbols and the operators behind them; a reflected one swaps its operands.
 SYMBOLS = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
-    "pow": "pow", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
-}  # fmt: skip
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "pow",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
 

@@ -26,8 +26,28 @@ class Record:
     """One operator: schema, rules, body, gradient formulas and the variants to derive."""
 
     __slots__ = (
-        "schema", "ns", "name", "overload", "arguments", "kind", "body", "shape", "dtype", "grad", "fused", "native",
-        "function", "method", "inplace", "out", "aliases", "keep", "module", "tags", "differentiable", "passes_generator",
+        "schema",
+        "ns",
+        "name",
+        "overload",
+        "arguments",
+        "kind",
+        "body",
+        "shape",
+        "dtype",
+        "grad",
+        "fused",
+        "native",
+        "function",
+        "method",
+        "inplace",
+        "out",
+        "aliases",
+        "keep",
+        "module",
+        "tags",
+        "differentiable",
+        "passes_generator",
     )
 
     def __init__(self, schema: str, body: Callable[..., Any], kind: str, **options: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ def _lgamma(x: float) -> float:
 _SCALAR = {"erf": math.erf, "erfc": math.erfc, "lgamma": _lgamma, "digamma": _digamma, "erfinv": _erfinv}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _numpy(name: str) -> Any:
     f = np.frompyfunc(_SCALAR[name], 1, 1)
 

@@ -27,14 +27,28 @@ def _sigmoid(xp, x):
     return xp.where(x >= 0, 1 / (1 + e), e / (1 + e))
 
 
-@op("relu(Tensor self) -> Tensor", shape=same, dtype=same_dtype, inplace=True, native="relu",
-    grad={"self": lambda g, result: g * (result > 0)})  # fmt: skip
+@op(
+    "relu(Tensor self) -> Tensor",
+    shape=same,
+    dtype=same_dtype,
+    inplace=True,
+    native="relu",
+    grad={"self": lambda g, result: g * (result > 0)},
+)
 def relu(xp, self):
     return xp.maximum(self, self.dtype.type(0))
 
 
-@op("silu(Tensor self) -> Tensor", shape=same, dtype=_float_only, inplace=True, out=True, native="silu", **_NN,
-    grad={"self": lambda g, self: _silu_grad(g, self)})  # fmt: skip
+@op(
+    "silu(Tensor self) -> Tensor",
+    shape=same,
+    dtype=_float_only,
+    inplace=True,
+    out=True,
+    native="silu",
+    **_NN,
+    grad={"self": lambda g, self: _silu_grad(g, self)},
+)
 def silu(xp, self):
     return self * _sigmoid(xp, self)
 
@@ -44,8 +58,16 @@ def _silu_grad(g, x):
     return g * s * (1 + x * (1 - s))
 
 
-@op("gelu(Tensor self, *, str approximate='none') -> Tensor", shape=same, dtype=_float_only, inplace=True, out=True,
-    native="gelu", **_NN, grad={"self": lambda g, self, approximate: _gelu_grad(g, self, approximate)})  # fmt: skip
+@op(
+    "gelu(Tensor self, *, str approximate='none') -> Tensor",
+    shape=same,
+    dtype=_float_only,
+    inplace=True,
+    out=True,
+    native="gelu",
+    **_NN,
+    grad={"self": lambda g, self, approximate: _gelu_grad(g, self, approximate)},
+)
 def gelu(xp, self, approximate):
     if approximate == "tanh":
         return 0.5 * self * (1 + xp.tanh(math.sqrt(2 / math.pi) * (self + 0.044715 * self * self * self)))
@@ -63,9 +85,15 @@ def _gelu_grad(g, x, approximate):
     return g * (cdf + x * (-0.5 * x * x).exp() * (1 / math.sqrt(2 * math.pi)))
 
 
-@op("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", shape=same, dtype=_float_only,
-    inplace=True, method=False, module="_C",
-    grad={"self": lambda g, self, alpha, scale, input_scale: g * _elu_slope(self, alpha, scale, input_scale)})  # fmt: skip
+@op(
+    "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+    shape=same,
+    dtype=_float_only,
+    inplace=True,
+    method=False,
+    module="_C",
+    grad={"self": lambda g, self, alpha, scale, input_scale: g * _elu_slope(self, alpha, scale, input_scale)},
+)
 def elu(xp, self, alpha, scale, input_scale):
     return xp.where(self > 0, self * scale, alpha * scale * xp.expm1(xp.minimum(self, 0) * input_scale))
 
@@ -76,8 +104,15 @@ def _elu_slope(x, alpha, scale, input_scale):
     return shim_torch.where(x > 0, float(scale), (x * input_scale).exp() * (alpha * scale * input_scale))
 
 
-@op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", shape=same, dtype=_float_only, inplace=True,
-    method=False, module="_C", grad={"self": lambda g, self, negative_slope: _leaky(g, self, negative_slope)})  # fmt: skip
+@op(
+    "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+    shape=same,
+    dtype=_float_only,
+    inplace=True,
+    method=False,
+    module="_C",
+    grad={"self": lambda g, self, negative_slope: _leaky(g, self, negative_slope)},
+)
 def leaky_relu(xp, self, negative_slope):
     return xp.where(self > 0, self, self * self.dtype.type(negative_slope))
 
@@ -88,8 +123,14 @@ def _leaky(g, x, slope):
     return shim_torch.where(x > 0, g, g * slope)
 
 
-@op("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", shape=same, dtype=_float_only, out=True, **_NN,
-    grad={"self": lambda g, self, beta, threshold: _softplus_grad(g, self, beta, threshold)})  # fmt: skip
+@op(
+    "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+    shape=same,
+    dtype=_float_only,
+    out=True,
+    **_NN,
+    grad={"self": lambda g, self, beta, threshold: _softplus_grad(g, self, beta, threshold)},
+)
 def softplus(xp, self, beta, threshold):
     x = self * beta
     return xp.where(x > threshold, self, _softplus(xp, x) / self.dtype.type(beta))
@@ -101,14 +142,27 @@ def _softplus_grad(g, x, beta, threshold):
     return shim_torch.where(x * beta > threshold, g, g * (x * beta).sigmoid())
 
 
-@op("log_sigmoid(Tensor self) -> Tensor", shape=same, dtype=_float_only, method=False, module="_C",
-    grad={"self": lambda g, self: g * (-self).sigmoid()})  # fmt: skip
+@op(
+    "log_sigmoid(Tensor self) -> Tensor",
+    shape=same,
+    dtype=_float_only,
+    method=False,
+    module="_C",
+    grad={"self": lambda g, self: g * (-self).sigmoid()},
+)
 def log_sigmoid(xp, self):
     return -_softplus(xp, -self)
 
 
-@op("mish(Tensor self) -> Tensor", shape=same, dtype=_float_only, inplace=True, out=True, **_NN,
-    grad={"self": lambda g, self: _mish_grad(g, self)})  # fmt: skip
+@op(
+    "mish(Tensor self) -> Tensor",
+    shape=same,
+    dtype=_float_only,
+    inplace=True,
+    out=True,
+    **_NN,
+    grad={"self": lambda g, self: _mish_grad(g, self)},
+)
 def mish(xp, self):
     return self * xp.tanh(_softplus(xp, self))
 
@@ -120,44 +174,89 @@ def _mish_grad(g, x):
     return g * (t + x * (1 - t * t) * x.sigmoid())
 
 
-@op("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", shape=same, dtype=same_dtype, inplace=True,
-    method=False, module="_C", grad={"self": lambda g, self, min_val, max_val: g * ((self > min_val) & (self < max_val))})  # fmt: skip
+@op(
+    "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+    shape=same,
+    dtype=same_dtype,
+    inplace=True,
+    method=False,
+    module="_C",
+    grad={"self": lambda g, self, min_val, max_val: g * ((self > min_val) & (self < max_val))},
+)
 def hardtanh(xp, self, min_val, max_val):
     return xp.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
 
 
-@op("hardswish(Tensor self) -> Tensor", shape=same, dtype=_float_only, inplace=True, method=False, module="_C",
-    grad={"self": lambda g, self: g * (((self * 2 + 3) / 6).masked_fill(self < -3, 0.0).masked_fill(self > 3, 1.0))})  # fmt: skip
+@op(
+    "hardswish(Tensor self) -> Tensor",
+    shape=same,
+    dtype=_float_only,
+    inplace=True,
+    method=False,
+    module="_C",
+    grad={"self": lambda g, self: g * (((self * 2 + 3) / 6).masked_fill(self < -3, 0.0).masked_fill(self > 3, 1.0))},
+)
 def hardswish(xp, self):
     return self * xp.clip(self + 3, 0, 6) / 6
 
 
-@op("hardsigmoid(Tensor self) -> Tensor", shape=same, dtype=_float_only, inplace=True, method=False, module="_C",
-    grad={"self": lambda g, self: g * ((self > -3) & (self < 3)) / 6})  # fmt: skip
+@op(
+    "hardsigmoid(Tensor self) -> Tensor",
+    shape=same,
+    dtype=_float_only,
+    inplace=True,
+    method=False,
+    module="_C",
+    grad={"self": lambda g, self: g * ((self > -3) & (self < 3)) / 6},
+)
 def hardsigmoid(xp, self):
     return xp.clip(self + 3, 0, 6) / 6
 
 
-@op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", shape=same, dtype=_float_only, aliases=(),
-    grad={"self": lambda g, self, lambd: g * (self.abs() > lambd)})  # fmt: skip
+@op(
+    "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+    shape=same,
+    dtype=_float_only,
+    aliases=(),
+    grad={"self": lambda g, self, lambd: g * (self.abs() > lambd)},
+)
 def hardshrink(xp, self, lambd):
     return xp.where(xp.abs(self) > lambd, self, 0)
 
 
-@op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", shape=same, dtype=_float_only, **_NN,
-    grad={"self": lambda g, self, lambd: g * (self.abs() > lambd)})  # fmt: skip
+@op(
+    "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+    shape=same,
+    dtype=_float_only,
+    **_NN,
+    grad={"self": lambda g, self, lambd: g * (self.abs() > lambd)},
+)
 def softshrink(xp, self, lambd):
     return xp.where(self > lambd, self - lambd, xp.where(self < -lambd, self + lambd, 0))
 
 
-@op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", shape=same, dtype=same_dtype, inplace=True,
-    method=False, grad={"self": lambda g, self, threshold: g * (self > threshold)})  # fmt: skip
+@op(
+    "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+    shape=same,
+    dtype=same_dtype,
+    inplace=True,
+    method=False,
+    grad={"self": lambda g, self, threshold: g * (self > threshold)},
+)
 def threshold_(xp, self, threshold, value):
     return xp.where(self > threshold, self, self.dtype.type(value))
 
 
-@op("_prelu_kernel(Tensor self, Tensor weight) -> Tensor", dtype=promote, module="_C", method=False,
-    grad={"self": lambda g, self, weight: _where(self > 0, g, g * weight), "weight": lambda g, self: g * self.clamp(max=0)})  # fmt: skip
+@op(
+    "_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
+    dtype=promote,
+    module="_C",
+    method=False,
+    grad={
+        "self": lambda g, self, weight: _where(self > 0, g, g * weight),
+        "weight": lambda g, self: g * self.clamp(max=0),
+    },
+)
 def prelu_kernel(xp, self, weight):
     return xp.where(self > 0, self, self * weight)
 
@@ -188,7 +287,9 @@ def glu(self, dim):
     if self.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     if self.size(dim) % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {wrap_dim(dim, self.dim())} is size {self.size(dim)}")
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {wrap_dim(dim, self.dim())} is size {self.size(dim)}"
+        )
     a, b = self.chunk(2, dim)
     return a * b.sigmoid()
 
@@ -200,7 +301,7 @@ def _softmax_dtype(self, dtype):
     if dtype is not None:
         return dtype
     if not (self.dtype.is_floating_point or self.dtype.is_complex):
-        raise NotImplementedError(f'"softmax_lastdim_kernel_impl" not implemented for \'{_scalar(self.dtype)}\'')
+        raise NotImplementedError(f"\"softmax_lastdim_kernel_impl\" not implemented for '{_scalar(self.dtype)}'")
     return self.dtype
 
 
@@ -210,9 +311,13 @@ def _scalar(dtype):
     return name(dtype)
 
 
-@op("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", shape=lambda self, dim: (wrap_dim(dim, len(self.shape)), self.shape)[1],
-    dtype=_softmax_dtype, native="softmax",
-    grad={"self": lambda g, result, dim: result * (g - (g * result).sum(dim, True))})  # fmt: skip
+@op(
+    "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    shape=lambda self, dim: (wrap_dim(dim, len(self.shape)), self.shape)[1],
+    dtype=_softmax_dtype,
+    native="softmax",
+    grad={"self": lambda g, result, dim: result * (g - (g * result).sum(dim, True))},
+)
 def softmax(xp, self, dim, dtype):
     if self.ndim == 0:
         return xp.ones_like(self)
@@ -222,9 +327,13 @@ def softmax(xp, self, dim, dtype):
     return e / e.sum(axis=dim, keepdims=True)
 
 
-@op("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-    shape=lambda self, dim: (wrap_dim(dim, len(self.shape)), self.shape)[1], dtype=_softmax_dtype, native="log_softmax",
-    grad={"self": lambda g, result, dim: g - result.exp() * g.sum(dim, True)})  # fmt: skip
+@op(
+    "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    shape=lambda self, dim: (wrap_dim(dim, len(self.shape)), self.shape)[1],
+    dtype=_softmax_dtype,
+    native="log_softmax",
+    grad={"self": lambda g, result, dim: g - result.exp() * g.sum(dim, True)},
+)
 def log_softmax(xp, self, dim, dtype):
     if self.ndim == 0:
         return xp.zeros_like(self)

@@ -9,11 +9,23 @@ from native import _core
 from ._record import composite, op
 from ._rules import broadcast, comparison, promote
 
-for _name, _np, _aliases in (("eq", "equal", ()), ("ne", "not_equal", ("not_equal",)), ("lt", "less", ("less",)),
-                             ("le", "less_equal", ("less_equal",)), ("gt", "greater", ("greater",)),
-                             ("ge", "greater_equal", ("greater_equal",))):  # fmt: skip
-    op(f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=comparison, inplace=True, out=True,
-       native=_name, aliases=_aliases)((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np))  # fmt: skip
+for _name, _np, _aliases in (
+    ("eq", "equal", ()),
+    ("ne", "not_equal", ("not_equal",)),
+    ("lt", "less", ("less",)),
+    ("le", "less_equal", ("less_equal",)),
+    ("gt", "greater", ("greater",)),
+    ("ge", "greater_equal", ("greater_equal",)),
+):
+    op(
+        f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor",
+        shape=broadcast,
+        dtype=comparison,
+        inplace=True,
+        out=True,
+        native=_name,
+        aliases=_aliases,
+    )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np))
 
 
 @composite("equal(Tensor self, Tensor other) -> bool")
@@ -35,13 +47,18 @@ def _scalar(t: Any) -> str:
     return name(t.dtype)
 
 
-@op("isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
-    shape=broadcast, dtype=_close_dtype)  # fmt: skip
+@op(
+    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
+    shape=broadcast,
+    dtype=_close_dtype,
+)
 def isclose(xp, self, other, rtol, atol, equal_nan):
     if self.dtype.kind in "iub":
         a, b = self.astype("float64"), other.astype("float64")
         return (self == other) | (xp.abs(a - b) <= atol + xp.abs(b) * rtol)
-    close = (self == other) | (xp.isfinite(self) & xp.isfinite(other) & (xp.abs(self - other) <= atol + xp.abs(rtol * other)))
+    close = (self == other) | (
+        xp.isfinite(self) & xp.isfinite(other) & (xp.abs(self - other) <= atol + xp.abs(rtol * other))
+    )
     return close | (xp.isnan(self) & xp.isnan(other)) if equal_nan else close
 
 
@@ -50,9 +67,10 @@ def allclose(self, other, rtol, atol, equal_nan):
     return bool(self.isclose(other, rtol, atol, equal_nan).all())
 
 
-@op("isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
-    shape=lambda elements: elements.shape, dtype=lambda elements, test_elements: (promote(elements, test_elements), _core.bool))  # fmt: skip
+@op(
+    "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    shape=lambda elements: elements.shape,
+    dtype=lambda elements, test_elements: (promote(elements, test_elements), _core.bool),
+)
 def isin(xp, elements, test_elements, assume_unique, invert):
     return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)
-
-

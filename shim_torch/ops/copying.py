@@ -10,8 +10,13 @@ from ._record import composite, op
 from ._rules import same, same_dtype
 
 
-@op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", native="clone", shape=same, dtype=same_dtype,
-    grad={"self": lambda g: g})  # fmt: skip
+@op(
+    "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+    native="clone",
+    shape=same,
+    dtype=same_dtype,
+    grad={"self": lambda g: g},
+)
 def clone(xp, self, memory_format):
     return self.copy()
 
@@ -27,8 +32,14 @@ def _cast_grad(g, self_dtype, self_device):
     return g.to(device=self_device, dtype=self_dtype)
 
 
-@op("_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
-    native="_to_copy", method=False, function=False, module="_C", grad={"self": _cast_grad})  # fmt: skip
+@op(
+    "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+    native="_to_copy",
+    method=False,
+    function=False,
+    module="_C",
+    grad={"self": _cast_grad},
+)
 def _to_copy(xp, self, dtype, layout, device, pin_memory, non_blocking, memory_format):
     raise NotImplementedError("aten::_to_copy is native")
 
@@ -42,7 +53,11 @@ def _convert(self: Any, device: Any, dtype: Any, non_blocking: bool, copy: bool,
         device = _core.device("cpu")
     same_place = device is None or device == self.device
     same_kind = dtype is None or dtype == self.dtype
-    same_form = memory_format is None or memory_format == _core.preserve_format or self.is_contiguous(memory_format=memory_format)
+    same_form = (
+        memory_format is None
+        or memory_format == _core.preserve_format
+        or self.is_contiguous(memory_format=memory_format)
+    )
     if same_place and same_kind and same_form and not copy:
         return self
     return shim_torch.ops.aten._to_copy(
@@ -50,47 +65,77 @@ def _convert(self: Any, device: Any, dtype: Any, non_blocking: bool, copy: bool,
     )
 
 
-@composite("to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", function=False)
+@composite(
+    "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    function=False,
+)
 def to_dtype(self, dtype, non_blocking, copy, memory_format):
     return _convert(self, None, dtype, non_blocking, copy, memory_format)
 
 
-@composite("to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", function=False)
+@composite(
+    "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    function=False,
+)
 def to_other(self, other, non_blocking, copy, memory_format):
     return _convert(self, other.device, other.dtype, non_blocking, copy, memory_format)
 
 
-@composite("to.device(Tensor(a) self, Device? device, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", function=False)
+@composite(
+    "to.device(Tensor(a) self, Device? device, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    function=False,
+)
 def to_device(self, device, dtype, non_blocking, copy, memory_format):
     return _convert(self, device, dtype, non_blocking, copy, memory_format)
 
 
-@composite("to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", function=False)
+@composite(
+    "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    function=False,
+)
 def to_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format):
     return _convert(self, device, dtype, non_blocking, copy, memory_format)
 
 
-@op("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", native="copy_", function=False,
-    grad={"self": lambda g: g.new_zeros(g.shape), "src": lambda g: g})  # fmt: skip
+@op(
+    "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
+    native="copy_",
+    function=False,
+    grad={"self": lambda g: g.new_zeros(g.shape), "src": lambda g: g},
+)
 def copy_(xp, self, src, non_blocking):
     self[...] = src.astype(self.dtype)
     return self
 
 
-@op("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", shape=same, dtype=same_dtype, native="fill_",
-    grad={"self": lambda g: g.new_zeros(g.shape)})  # fmt: skip
+@op(
+    "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
+    shape=same,
+    dtype=same_dtype,
+    native="fill_",
+    grad={"self": lambda g: g.new_zeros(g.shape)},
+)
 def fill(xp, self, value):
     return xp.full_like(self, value)
 
 
-@op("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", shape=same, dtype=same_dtype,
-    grad={"self": lambda g: g.new_zeros(g.shape), "value": lambda g: g.sum()})  # fmt: skip
+@op(
+    "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)",
+    shape=same,
+    dtype=same_dtype,
+    grad={"self": lambda g: g.new_zeros(g.shape), "value": lambda g: g.sum()},
+)
 def fill_tensor(xp, self, value):
     return xp.broadcast_to(value, self.shape).copy()
 
 
-@op("zero_(Tensor(a!) self) -> Tensor(a!)", shape=same, dtype=same_dtype, native="zero_",
-    grad={"self": lambda g: g.new_zeros(g.shape)})  # fmt: skip
+@op(
+    "zero_(Tensor(a!) self) -> Tensor(a!)",
+    shape=same,
+    dtype=same_dtype,
+    native="zero_",
+    grad={"self": lambda g: g.new_zeros(g.shape)},
+)
 def zero(xp, self):
     return xp.zeros_like(self)
 
@@ -100,8 +145,20 @@ def type_as(self, other):
     return self.to(other)
 
 
-_CASTS = {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "int": "int32", "long": "int64",
-          "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool", "cfloat": "complex64", "cdouble": "complex128"}  # fmt: skip
+_CASTS = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "int": "int32",
+    "long": "int64",
+    "short": "int16",
+    "char": "int8",
+    "byte": "uint8",
+    "bool": "bool",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+}
 
 
 def methods() -> dict[str, Any]:
@@ -122,7 +179,13 @@ def methods() -> dict[str, Any]:
         return self.to(_core.device("cpu"), memory_format=memory_format)
 
     def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
-        where = _core.device("cuda") if device is None else _core.device("cuda", device) if isinstance(device, int) else device
+        where = (
+            _core.device("cuda")
+            if device is None
+            else _core.device("cuda", device)
+            if isinstance(device, int)
+            else device
+        )
         return self.to(where, non_blocking=non_blocking, memory_format=memory_format)
 
     def type_(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:

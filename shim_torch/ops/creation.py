@@ -92,7 +92,9 @@ _like("zeros_like", lambda t: t.zero_())
 _like("ones_like", lambda t: t.fill_(1))
 
 
-@composite(f"full_like(Tensor self, Scalar fill_value, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False)
+@composite(
+    f"full_like(Tensor self, Scalar fill_value, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False
+)
 def full_like(self, fill_value, dtype, layout, device, pin_memory, memory_format):
     return empty_like(self, dtype, layout, device, pin_memory, memory_format).fill_(fill_value)
 
@@ -141,8 +143,14 @@ def _range(start: Any, end: Any, step: Any, dtype: Any, device: Any) -> Any:
     return shim_torch.ops.aten._arange(start, end, step, dtype, device)
 
 
-@op("_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device? device) -> Tensor", function=False, method=False,
-    module="_C", shape=lambda start, end, step: (max(0, math.ceil((end - start) / step)),), dtype=lambda dtype: dtype)  # fmt: skip
+@op(
+    "_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device? device) -> Tensor",
+    function=False,
+    method=False,
+    module="_C",
+    shape=lambda start, end, step: (max(0, math.ceil((end - start) / step)),),
+    dtype=lambda dtype: dtype,
+)
 def _arange(xp, start, end, step, dtype, device):
     n = max(0, math.ceil((end - start) / step))
     whole = all(isinstance(v, int) for v in (start, end, step))
@@ -173,8 +181,12 @@ def range_(start, end, step, dtype, layout, device, pin_memory):
     return _range(start, start + n * step, step, dtype or _core.get_default_dtype(), device)
 
 
-@op(f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor", shape=lambda steps: (steps,), out=True,
-    dtype=lambda dtype: dtype or _core.get_default_dtype())  # fmt: skip
+@op(
+    f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor",
+    shape=lambda steps: (steps,),
+    out=True,
+    dtype=lambda dtype: dtype or _core.get_default_dtype(),
+)
 def linspace(xp, start, end, steps, dtype, layout, device, pin_memory):
     return _as(xp, _spaced(xp, start, end, steps), dtype)
 
@@ -192,8 +204,12 @@ def _as(xp, values, dtype):
     return values.astype(str(dtype).removeprefix("torch."))
 
 
-@op(f"logspace(Scalar start, Scalar end, int steps, float base=10.0, {_OPTIONS}) -> Tensor", shape=lambda steps: (steps,),
-    out=True, dtype=lambda dtype: dtype or _core.get_default_dtype())  # fmt: skip
+@op(
+    f"logspace(Scalar start, Scalar end, int steps, float base=10.0, {_OPTIONS}) -> Tensor",
+    shape=lambda steps: (steps,),
+    out=True,
+    dtype=lambda dtype: dtype or _core.get_default_dtype(),
+)
 def logspace(xp, start, end, steps, base, dtype, layout, device, pin_memory):
     return _as(xp, xp.power(float(base), _spaced(xp, start, end, steps)), dtype)
 
@@ -210,8 +226,13 @@ def eye_m(n, m, dtype, layout, device, pin_memory):
     return made
 
 
-@op("complex(Tensor real, Tensor imag) -> Tensor", method=False, dtype=lambda real: real.dtype.to_complex(), keep=("real", "imag"),
-    grad={"real": lambda g: g.real, "imag": lambda g: g.imag})  # fmt: skip
+@op(
+    "complex(Tensor real, Tensor imag) -> Tensor",
+    method=False,
+    dtype=lambda real: real.dtype.to_complex(),
+    keep=("real", "imag"),
+    grad={"real": lambda g: g.real, "imag": lambda g: g.imag},
+)
 def complex_(xp, real, imag):
     return real + 1j * imag
 

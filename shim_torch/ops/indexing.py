@@ -36,9 +36,15 @@ def _checked(xp: Any, self: Any, indices: Any) -> tuple[Any, ...]:
     return _numpy_index(self.ndim, indices)
 
 
-@op("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", function=False, method=False, dtype=lambda self: self.dtype,
-    keep=("self", "indices"), shape=_broadcast_index,
-    grad={"self": lambda g, self_shape, indices: _index_grad(g, self_shape, indices)})  # fmt: skip
+@op(
+    "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    function=False,
+    method=False,
+    dtype=lambda self: self.dtype,
+    keep=("self", "indices"),
+    shape=_broadcast_index,
+    grad={"self": lambda g, self_shape, indices: _index_grad(g, self_shape, indices)},
+)
 def index(xp, self, indices):
     key = _checked(xp, self, indices)
     places = [i for i, k in enumerate(indices) if k is not None]
@@ -52,10 +58,18 @@ def _index_grad(g, shape, indices):
     return shim_torch.ops.aten.index_put_(g.new_zeros(shape), indices, g, True)
 
 
-@op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", inplace=True, function=True,
-    shape=lambda self: self.shape, dtype=lambda self: (None, self.dtype), keep=("self", "indices", "values"),
-    grad={"self": lambda g, indices, values_shape, accumulate: g if accumulate else _cleared(g, indices),
-          "values": lambda g, indices: _picked(g, indices)})  # fmt: skip
+@op(
+    "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    inplace=True,
+    function=True,
+    shape=lambda self: self.shape,
+    dtype=lambda self: (None, self.dtype),
+    keep=("self", "indices", "values"),
+    grad={
+        "self": lambda g, indices, values_shape, accumulate: g if accumulate else _cleared(g, indices),
+        "values": lambda g, indices: _picked(g, indices),
+    },
+)
 def index_put(xp, self, indices, values, accumulate):
     out, key = self.copy(), _checked(xp, self, indices)
     values = values if hasattr(values, "astype") else xp.asarray(values)
@@ -92,9 +106,14 @@ def _check_bounds(xp, index, n, dim, what):
             raise RuntimeError(f"index {low if low < 0 else high} is out of bounds for dimension {dim} with size {n}")
 
 
-@op("index_select(Tensor self, int dim, Tensor index) -> Tensor", dtype=same_dtype, keep=("self", "index"), out=True,
+@op(
+    "index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    dtype=same_dtype,
+    keep=("self", "index"),
+    out=True,
     shape=lambda self, dim, index: _select_shape(self, dim, index),
-    grad={"self": lambda g, self_shape, dim, index: g.new_zeros(self_shape).index_add(dim, index, g)})  # fmt: skip
+    grad={"self": lambda g, self_shape, dim, index: g.new_zeros(self_shape).index_add(dim, index, g)},
+)
 def index_select(xp, self, dim, index):
     if self.ndim == 0:
         return self.copy()
@@ -113,9 +132,18 @@ def _select_shape(self, dim, index):
     return tuple(index.numel() if i == d else n for i, n in enumerate(self.shape))
 
 
-@op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", inplace=True, out=True,
-    shape=lambda self: self.shape, dtype=lambda self: self.dtype, keep=("index",),
-    grad={"self": lambda g: g, "source": lambda g, dim, index, alpha, source_shape: (g.index_select(dim, index) * alpha).reshape(source_shape)})  # fmt: skip
+@op(
+    "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
+    shape=lambda self: self.shape,
+    dtype=lambda self: self.dtype,
+    keep=("index",),
+    grad={
+        "self": lambda g: g,
+        "source": lambda g, dim, index, alpha, source_shape: (g.index_select(dim, index) * alpha).reshape(source_shape),
+    },
+)
 def index_add(xp, self, dim, index, source, alpha):
     if self.ndim == 0:
         return self + source.reshape(()) * alpha
@@ -148,9 +176,14 @@ def _grid(xp, shape, d, index):
     return tuple(key)
 
 
-@op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", dtype=same_dtype, keep=("self", "index"),
-    shape=_gather_shape, out=True,
-    grad={"self": lambda g, self_shape, dim, index: g.new_zeros(self_shape).scatter_add(dim, index, g)})  # fmt: skip
+@op(
+    "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    dtype=same_dtype,
+    keep=("self", "index"),
+    shape=_gather_shape,
+    out=True,
+    grad={"self": lambda g, self_shape, dim, index: g.new_zeros(self_shape).scatter_add(dim, index, g)},
+)
 def gather(xp, self, dim, index, sparse_grad):
     if self.ndim == 0:
         return xp.broadcast_to(self, index.shape).copy()
@@ -191,8 +224,15 @@ def _scatter_dtype(self, src):
     return self.dtype
 
 
-@op("scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", **_SCATTER, dtype=_scatter_dtype,
-    grad={"self": lambda g, dim, index: g.scatter(dim, index, 0), "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape)})  # fmt: skip
+@op(
+    "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    **_SCATTER,
+    dtype=_scatter_dtype,
+    grad={
+        "self": lambda g, dim, index: g.scatter(dim, index, 0),
+        "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape),
+    },
+)
 def scatter_src(xp, self, dim, index, src):
     return _scatter(xp, self, dim, index, src, None)
 
@@ -207,26 +247,42 @@ def _gather_to(g, dim, index, shape):
     return full
 
 
-@op("scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", **_SCATTER, dtype=lambda self: self.dtype,
-    grad={"self": lambda g, dim, index: g.scatter(dim, index, 0)})  # fmt: skip
+@op(
+    "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    **_SCATTER,
+    dtype=lambda self: self.dtype,
+    grad={"self": lambda g, dim, index: g.scatter(dim, index, 0)},
+)
 def scatter_value(xp, self, dim, index, value):
     return _scatter(xp, self, dim, index, self.dtype.type(value), None)
 
 
-@op("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", **_SCATTER, dtype=_scatter_dtype)
+@op(
+    "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+    **_SCATTER,
+    dtype=_scatter_dtype,
+)
 def scatter_reduce(xp, self, dim, index, src, reduce):
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     return _scatter(xp, self, dim, index, src, reduce)
 
 
-@op("scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", **_SCATTER, dtype=lambda self: self.dtype)
+@op(
+    "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+    **_SCATTER,
+    dtype=lambda self: self.dtype,
+)
 def scatter_value_reduce(xp, self, dim, index, value, reduce):
     return _scatter(xp, self, dim, index, xp.asarray(value, dtype=self.dtype), reduce)
 
 
-@op("scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", **_SCATTER, dtype=_scatter_dtype,
-    grad={"self": lambda g: g, "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape)})  # fmt: skip
+@op(
+    "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    **_SCATTER,
+    dtype=_scatter_dtype,
+    grad={"self": lambda g: g, "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape)},
+)
 def scatter_add(xp, self, dim, index, src):
     return _scatter(xp, self, dim, index, src, "add")
 
@@ -237,15 +293,29 @@ def _mask_shape(self, mask):
     return _core.broadcast_shapes([self.shape, mask.shape])
 
 
-@op("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", inplace=True, function=True, shape=_mask_shape,
-    dtype=lambda self: self.dtype, keep=("mask",), native="masked_fill", grad={"self": lambda g, mask: g.masked_fill(mask, 0)})  # fmt: skip
+@op(
+    "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+    inplace=True,
+    function=True,
+    shape=_mask_shape,
+    dtype=lambda self: self.dtype,
+    keep=("mask",),
+    native="masked_fill",
+    grad={"self": lambda g, mask: g.masked_fill(mask, 0)},
+)
 def masked_fill(xp, self, mask, value):
     return xp.where(mask, self.dtype.type(value), self)
 
 
-@op("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", inplace=True, function=True, shape=_mask_shape,
-    dtype=lambda self: self.dtype, keep=("mask",),
-    grad={"self": lambda g, mask: g.masked_fill(mask, 0), "value": lambda g, mask: (g * mask).sum()})  # fmt: skip
+@op(
+    "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+    inplace=True,
+    function=True,
+    shape=_mask_shape,
+    dtype=lambda self: self.dtype,
+    keep=("mask",),
+    grad={"self": lambda g, mask: g.masked_fill(mask, 0), "value": lambda g, mask: (g * mask).sum()},
+)
 def masked_fill_tensor(xp, self, mask, value):
     return xp.where(mask, value, self)
 
@@ -258,7 +328,9 @@ def masked_select(self, mask):
     return self.expand(shape)[mask.expand(shape)]
 
 
-@op("_nonzero(Tensor self) -> Tensor", function=False, method=False, module="_C", dtype=lambda self: (None, _core.int64))
+@op(
+    "_nonzero(Tensor self) -> Tensor", function=False, method=False, module="_C", dtype=lambda self: (None, _core.int64)
+)
 def _nonzero(xp, self):
     if self.ndim == 0:
         return xp.zeros((int(bool(self)), 0), "int64")
@@ -289,20 +361,25 @@ def where_condition(condition):
     return nonzero_function(condition, as_tuple=True)
 
 
-@composite("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", method=False, function=False)
+@composite(
+    "select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor",
+    method=False,
+    function=False,
+)
 def select_backward(grad_output, input_sizes, dim, index):
     full = grad_output.new_zeros(input_sizes)
     full.select(dim, index).copy_(grad_output)
     return full
 
 
-@composite("slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor",
-           method=False, function=False)  # fmt: skip
+@composite(
+    "slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor",
+    method=False,
+    function=False,
+)
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
     import shim_torch
 
     full = grad_output.new_zeros(input_sizes)
     shim_torch.ops.aten.slice(full, dim, start, end, step).copy_(grad_output)
     return full
-
-

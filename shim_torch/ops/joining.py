@@ -56,8 +56,16 @@ def _cat_grad(g, tensors_shape, dim):
     return out
 
 
-@op("cat(Tensor[] tensors, int dim=0) -> Tensor", method=False, shape=_cat_shape, dtype=_cat_dtype, out=True, native="cat",
-    aliases=("concat", "concatenate"), grad={"tensors": _cat_grad})  # fmt: skip
+@op(
+    "cat(Tensor[] tensors, int dim=0) -> Tensor",
+    method=False,
+    shape=_cat_shape,
+    dtype=_cat_dtype,
+    out=True,
+    native="cat",
+    aliases=("concat", "concatenate"),
+    grad={"tensors": _cat_grad},
+)
 def cat(xp, tensors, dim):
     real = [t for t in tensors if t.shape != (0,)] or tensors[:1]
     return xp.concatenate(real, axis=dim)
@@ -88,7 +96,9 @@ def _stacking(name: str, least: str, dim: Any) -> None:
         parts = [getattr(shim_torch, least)(t) for t in tensors]
         return shim_torch.cat(parts, dim if dim is not None else 0 if parts[0].dim() == 1 else 1)
 
-    composite(f"{name}(Tensor[] tensors) -> Tensor", method=False, aliases=("row_stack",) if name == "vstack" else ())(body)
+    composite(f"{name}(Tensor[] tensors) -> Tensor", method=False, aliases=("row_stack",) if name == "vstack" else ())(
+        body
+    )
 
 
 _stacking("hstack", "atleast_1d", None)
@@ -120,7 +130,9 @@ def constant_pad_nd(self, pad, value):
         before[n - 1 - i], after[n - 1 - i] = pad[2 * i], pad[2 * i + 1]
     shape = [a + s + b for a, s, b in zip(before, self.shape, after, strict=True)]
     if any(s < 0 for s in shape):
-        raise RuntimeError(f"The input size {list(self.shape)}, plus negative padding {list(pad)}, resulted in a negative output size")
+        raise RuntimeError(
+            f"The input size {list(self.shape)}, plus negative padding {list(pad)}, resulted in a negative output size"
+        )
     source, target = self, shim_torch.full(shape, value, dtype=self.dtype, device=self.device)
     place = target
     for d in range(n):

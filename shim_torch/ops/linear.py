@@ -17,9 +17,20 @@ def _same_kind(a: Any, b: Any) -> Any:
 
 
 def _c10(dtype: Any) -> str:
-    names = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int",
-             "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
-             "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}  # fmt: skip
+    names = {
+        "float32": "float",
+        "float64": "double",
+        "float16": "c10::Half",
+        "bfloat16": "c10::BFloat16",
+        "int64": "long int",
+        "int32": "int",
+        "int16": "short int",
+        "int8": "signed char",
+        "uint8": "unsigned char",
+        "bool": "bool",
+        "complex64": "c10::complex<float>",
+        "complex128": "c10::complex<double>",
+    }
     name = str(dtype).removeprefix("torch.")
     return names.get(name, name)
 
@@ -36,8 +47,14 @@ def _mm_shape(self, mat2):
     return self.shape[0], mat2.shape[1]
 
 
-@op("mm(Tensor self, Tensor mat2) -> Tensor", shape=_mm_shape, dtype=lambda self, mat2: _same_kind(self, mat2), out=True, native="mm",
-    grad={"self": lambda g, mat2: g.mm(mat2.t().conj()), "mat2": lambda g, self: self.t().conj().mm(g)})  # fmt: skip
+@op(
+    "mm(Tensor self, Tensor mat2) -> Tensor",
+    shape=_mm_shape,
+    dtype=lambda self, mat2: _same_kind(self, mat2),
+    out=True,
+    native="mm",
+    grad={"self": lambda g, mat2: g.mm(mat2.t().conj()), "mat2": lambda g, self: self.t().conj().mm(g)},
+)
 def mm(xp, self, mat2):
     return xp.matmul(self, mat2)
 
@@ -54,8 +71,16 @@ def _bmm_shape(self, mat2):
     return b, m, mat2.shape[2]
 
 
-@op("bmm(Tensor self, Tensor mat2) -> Tensor", shape=_bmm_shape, dtype=lambda self, mat2: _same_kind(self, mat2), out=True,
-    grad={"self": lambda g, mat2: g.bmm(mat2.transpose(1, 2).conj()), "mat2": lambda g, self: self.transpose(1, 2).conj().bmm(g)})  # fmt: skip
+@op(
+    "bmm(Tensor self, Tensor mat2) -> Tensor",
+    shape=_bmm_shape,
+    dtype=lambda self, mat2: _same_kind(self, mat2),
+    out=True,
+    grad={
+        "self": lambda g, mat2: g.bmm(mat2.transpose(1, 2).conj()),
+        "mat2": lambda g, self: self.transpose(1, 2).conj().bmm(g),
+    },
+)
 def bmm(xp, self, mat2):
     return xp.matmul(self, mat2)
 
@@ -65,7 +90,9 @@ def mv(self, vec):
     if self.dim() != 2 or vec.dim() != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {self.dim()}, {vec.dim()}")
     if self.size(1) != vec.size(0):
-        raise RuntimeError(f"size mismatch, got input ({self.size(0)}), mat ({self.size(0)}x{self.size(1)}), vec ({vec.size(0)})")
+        raise RuntimeError(
+            f"size mismatch, got input ({self.size(0)}), mat ({self.size(0)}x{self.size(1)}), vec ({vec.size(0)})"
+        )
     return self.mm(vec.unsqueeze(1)).squeeze(1)
 
 
@@ -73,7 +100,9 @@ def _dot_check(self, tensor):
     if self.dim() != 1 or tensor.dim() != 1:
         raise RuntimeError(f"1D tensors expected, but got {self.dim()}D and {tensor.dim()}D tensors")
     if self.dtype != tensor.dtype:
-        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {_name(self.dtype)} and {_name(tensor.dtype)}")
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {_name(self.dtype)} and {_name(tensor.dtype)}"
+        )
     if self.numel() != tensor.numel():
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{self.numel()}] and src [{tensor.numel()}] to have the same number of "
@@ -192,16 +221,28 @@ def _addmm_shape(self, mat1, mat2):
 
 def _addmm_dtype(self, mat1, mat2):
     if mat1.dtype != mat2.dtype:
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {_name(mat1.dtype)} and {_name(mat2.dtype)}")
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {_name(mat1.dtype)} and {_name(mat2.dtype)}"
+        )
     if self.dtype != mat2.dtype:
-        raise RuntimeError(f"self and mat2 must have the same dtype, but got {_name(self.dtype)} and {_name(mat2.dtype)}")
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {_name(self.dtype)} and {_name(mat2.dtype)}"
+        )
     return self.dtype
 
 
-@op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", shape=_addmm_shape,
-    dtype=_addmm_dtype, inplace=True, out=True,
-    grad={"self": _addmm_grad, "mat1": lambda g, mat2, alpha: _times(g.mm(mat2.t().conj()), alpha),
-          "mat2": lambda g, mat1, alpha: _times(mat1.t().conj().mm(g), alpha)})  # fmt: skip
+@op(
+    "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    shape=_addmm_shape,
+    dtype=_addmm_dtype,
+    inplace=True,
+    out=True,
+    grad={
+        "self": _addmm_grad,
+        "mat1": lambda g, mat2, alpha: _times(g.mm(mat2.t().conj()), alpha),
+        "mat2": lambda g, mat1, alpha: _times(mat1.t().conj().mm(g), alpha),
+    },
+)
 def addmm(xp, self, mat1, mat2, beta, alpha):
     return _combined(xp, self, xp.matmul(mat1, mat2), beta, alpha)
 
@@ -216,7 +257,11 @@ def _combined(xp, self, product, beta, alpha):
     return product if beta == 0 else product + (self if beta == 1 else self * t(beta))
 
 
-@composite("addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out=True, method=False)
+@composite(
+    "addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    out=True,
+    method=False,
+)
 def addmm_dtype(self, mat1, mat2, out_dtype, beta, alpha):
     return _add_scaled(self.to(out_dtype), mat1.to(out_dtype).mm(mat2.to(out_dtype)), beta, alpha)
 
@@ -226,29 +271,43 @@ def mm_dtype(self, mat2, out_dtype):
     return self.to(out_dtype).mm(mat2.to(out_dtype))
 
 
-@composite("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True)
+@composite(
+    "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True
+)
 def addmv(self, mat, vec, beta, alpha):
     return _add_scaled(self, mat.mv(vec), beta, alpha)
 
 
-@composite("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True)
+@composite(
+    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True
+)
 def addr(self, vec1, vec2, beta, alpha):
     return _add_scaled(self, vec1.outer(vec2), beta, alpha)
 
 
-@composite("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True)
+@composite(
+    "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
+)
 def baddbmm(self, batch1, batch2, beta, alpha):
     return _add_scaled(self, batch1.bmm(batch2), beta, alpha)
 
 
-@composite("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True)
+@composite(
+    "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
+)
 def addbmm(self, batch1, batch2, beta, alpha):
     return _add_scaled(self, batch1.bmm(batch2).sum(0), beta, alpha)
 
 
 def _linear_shape(input, weight, bias):
     if input.dim() == 0 or weight.dim() == 0:
-        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {input.dim()}D and {weight.dim()}D")
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {input.dim()}D and {weight.dim()}D"
+        )
     if weight.dim() > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.dim()}D")
     k = input.shape[-1]
@@ -256,13 +315,17 @@ def _linear_shape(input, weight, bias):
         if bias is not None and input.dim() > 1:
             raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
         if weight.shape[0] != k:
-            raise RuntimeError(f"size mismatch, got input ({input.numel() // max(k, 1)}), mat ({input.numel() // max(k, 1)}x{k}), vec ({weight.shape[0]})")
+            raise RuntimeError(
+                f"size mismatch, got input ({input.numel() // max(k, 1)}), mat ({input.numel() // max(k, 1)}x{k}), vec ({weight.shape[0]})"
+            )
         return tuple(input.shape[:-1])
     if weight.shape[1] != k:
         rows = 1
         for n in input.shape[:-1]:
             rows *= n
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{k} and {weight.shape[1]}x{weight.shape[0]})")
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{k} and {weight.shape[1]}x{weight.shape[0]})"
+        )
     shape = (*input.shape[:-1], weight.shape[0])
     if bias is not None:
         _check_addmm(bias, shape if input.dim() != 1 else (1, *shape), "linear")
@@ -289,8 +352,13 @@ def _linear_weight(g, input, weight_shape):
     return _rows(g).t().mm(_rows(input).conj() if input.is_complex() else _rows(input))
 
 
-@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", module="nn.functional", shape=_linear_shape, dtype=_linear_dtype,
-    grad={"input": _linear_input, "weight": _linear_weight, "bias": lambda g, bias_shape: g.sum_to_size(bias_shape)})  # fmt: skip
+@op(
+    "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    module="nn.functional",
+    shape=_linear_shape,
+    dtype=_linear_dtype,
+    grad={"input": _linear_input, "weight": _linear_weight, "bias": lambda g, bias_shape: g.sum_to_size(bias_shape)},
+)
 def linear(xp, input, weight, bias):
     """y = input · weightᵀ + bias.
 
@@ -311,7 +379,9 @@ def bilinear(input1, input2, weight, bias):
     return out if bias is None else out + bias
 
 
-@composite("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", function=False, method=False)
+@composite(
+    "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", function=False, method=False
+)
 def tensordot(self, other, dims_self, dims_other):
     a, b = [wrap_dim(d, self.dim()) for d in dims_self], [wrap_dim(d, other.dim()) for d in dims_other]
     if len(a) != len(b):

@@ -63,7 +63,10 @@ def binary_cross_entropy(self, target, weight, reduction):
     return _reduce(loss if weight is None else loss * weight, reduction)
 
 
-@composite("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", **_NN)
+@composite(
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+    **_NN,
+)
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     import shim_torch
 
@@ -75,7 +78,10 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     return _reduce(loss if weight is None else loss * weight, reduction)
 
 
-@composite("nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", **_NN)
+@composite(
+    "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
+    **_NN,
+)
 def nll_loss_nd(self, target, weight, reduction, ignore_index):
     if self.dim() == 0:
         raise ValueError(f"Expected 1 or more dimensions (got {self.dim()})")
@@ -87,7 +93,7 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
     if t.dtype not in (_core.int64, _core.uint8, _core.int32):
         from shim_torch._utils import _scalar
 
-        raise RuntimeError(f'expected scalar type Long but found {_scalar(t.dtype)}')
+        raise RuntimeError(f"expected scalar type Long but found {_scalar(t.dtype)}")
     t = t.long()
     keep = t != ignore_index
     if t.numel() and t.device.type == "cpu":
@@ -103,13 +109,18 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
     return loss.sum() / w.sum() if reduction == 1 else loss.sum()
 
 
-@composite("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor", **_NN)
+@composite(
+    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
+    **_NN,
+)
 def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing):
     channel = 0 if self.dim() == 1 else 1
     log_p = self.log_softmax(channel)
     if target.dtype.is_floating_point:  # probabilities
         if self.shape != target.shape:
-            raise RuntimeError(f"Expected floating point type for target with class probabilities, got shapes {list(self.shape)} and {list(target.shape)}")
+            raise RuntimeError(
+                f"Expected floating point type for target with class probabilities, got shapes {list(self.shape)} and {list(target.shape)}"
+            )
         n = self.size(channel)
         t = target * (1 - label_smoothing) + label_smoothing / n if label_smoothing else target
         loss = -(log_p * t * _along(weight, self, channel)).sum(channel)
@@ -141,15 +152,24 @@ def hinge_embedding_loss(self, target, margin, reduction):
     import shim_torch
 
     zero = shim_torch.zeros_like(self)
-    return _reduce(shim_torch.where(target != 1, (margin - self).clamp(min=0), zero) + shim_torch.where(target != -1, self, zero), reduction)
+    return _reduce(
+        shim_torch.where(target != 1, (margin - self).clamp(min=0), zero) + shim_torch.where(target != -1, self, zero),
+        reduction,
+    )
 
 
-@composite("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor", **_NN)
+@composite(
+    "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
+    **_NN,
+)
 def margin_ranking_loss(input1, input2, target, margin, reduction):
     return _reduce((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 
-@composite("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor", **_NN)
+@composite(
+    "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
+    **_NN,
+)
 def cosine_embedding_loss(input1, input2, target, margin, reduction):
     import shim_torch
 
@@ -158,20 +178,33 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
     a, b = (input1 * input1).sum(dim) + eps, (input2 * input2).sum(dim) + eps
     cos = (input1 * input2).sum(dim) / (a * b).sqrt()
     zero = shim_torch.zeros_like(cos)
-    return _reduce(shim_torch.where(target == 1, 1 - cos, zero) + shim_torch.where(target == -1, (cos - margin).clamp(min=0), zero), reduction)
+    return _reduce(
+        shim_torch.where(target == 1, 1 - cos, zero)
+        + shim_torch.where(target == -1, (cos - margin).clamp(min=0), zero),
+        reduction,
+    )
 
 
-@composite("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=1) -> Tensor", **_NN)
+@composite(
+    "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
+    **_NN,
+)
 def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
     import shim_torch
 
-    near, far = shim_torch.pairwise_distance(anchor, positive, p, eps), shim_torch.pairwise_distance(anchor, negative, p, eps)
+    near, far = (
+        shim_torch.pairwise_distance(anchor, positive, p, eps),
+        shim_torch.pairwise_distance(anchor, negative, p, eps),
+    )
     if swap:
         far = far.minimum(shim_torch.pairwise_distance(positive, negative, p, eps))
     return _reduce((margin + near - far).clamp(min=0), reduction)
 
 
-@composite("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", **_NN)
+@composite(
+    "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
+    **_NN,
+)
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     import math
 

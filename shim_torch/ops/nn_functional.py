@@ -12,7 +12,10 @@ from ._record import composite, op
 _NN = {"module": "nn.functional", "method": False}
 
 
-@composite("embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", method=False)
+@composite(
+    "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    method=False,
+)
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     import shim_torch
 
@@ -40,9 +43,16 @@ def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
     return g.new_zeros(weight_shape).index_add(0, flat, rows)
 
 
-@op("_embedding(Tensor weight, Tensor indices, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor", module="_C", method=False, function=False,
-    shape=lambda weight, indices: (*indices.shape, weight.shape[1]), dtype=lambda weight: weight.dtype, keep=("weight", "indices"),
-    grad={"weight": _embedding_grad})  # fmt: skip
+@op(
+    "_embedding(Tensor weight, Tensor indices, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+    module="_C",
+    method=False,
+    function=False,
+    shape=lambda weight, indices: (*indices.shape, weight.shape[1]),
+    dtype=lambda weight: weight.dtype,
+    keep=("weight", "indices"),
+    grad={"weight": _embedding_grad},
+)
 def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq):
     if xp.__name__ == "numpy" and indices.size and (int(indices.min()) < 0 or int(indices.max()) >= weight.shape[0]):
         raise IndexError("index out of range in self")
@@ -52,7 +62,9 @@ def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq):
 def _check_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> int:
     n = len(normalized_shape)
     if n == 0:
-        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []")
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []"
+        )
     if input.dim() < n or tuple(input.shape[-n:]) != tuple(normalized_shape):
         raise RuntimeError(
             f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, {', '.join(map(str, normalized_shape))}], "
@@ -70,7 +82,10 @@ def _widened(x: Any) -> Any:
     return x.float() if x.dtype in (_core.float16, _core.bfloat16) else x
 
 
-@composite("layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor", method=False)
+@composite(
+    "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+    method=False,
+)
 def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     n = _check_normalized(input, normalized_shape, weight, bias)
     dims = tuple(range(input.dim() - n, input.dim()))
@@ -81,7 +96,9 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     return (y if bias is None else y + bias).to(input.dtype)
 
 
-@composite("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", method=False)
+@composite(
+    "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", method=False
+)
 def rms_norm(input, normalized_shape, weight, eps):
     import shim_torch
 
@@ -92,7 +109,10 @@ def rms_norm(input, normalized_shape, weight, eps):
     return (y if weight is None else y * weight).to(input.dtype)
 
 
-@composite("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor", method=False)
+@composite(
+    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+    method=False,
+)
 def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
@@ -109,7 +129,10 @@ def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
     return (y if bias is None else y + bias.reshape(shape)).to(input.dtype)
 
 
-@composite("batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor", method=False)
+@composite(
+    "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+    method=False,
+)
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
     import shim_torch
 
@@ -124,7 +147,9 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
         if running_mean is not None:
             with shim_torch.no_grad():
                 running_mean.mul_(1 - momentum).add_(mean.to(running_mean.dtype), alpha=momentum)
-                running_var.mul_(1 - momentum).add_((variance * (n / max(n - 1, 1))).to(running_var.dtype), alpha=momentum)
+                running_var.mul_(1 - momentum).add_(
+                    (variance * (n / max(n - 1, 1))).to(running_var.dtype), alpha=momentum
+                )
     else:
         mean, variance = running_mean, running_var
         centred = x - mean.reshape(shape)
@@ -145,7 +170,10 @@ def dropout(input, p, train):
     return input * keep.to(input.dtype).mul_(1 / (1 - p))
 
 
-@composite("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", **_NN)
+@composite(
+    "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+    **_NN,
+)
 def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
     import shim_torch
 

@@ -17,7 +17,13 @@ def _unary(name: str, body: Formula, grad: Formula | None, dtype: Any = int_to_f
     options.setdefault("inplace", True)
     options.setdefault("out", True)
     options.setdefault("native", name)
-    op(f"{name}(Tensor self) -> Tensor", shape=same, dtype=dtype, grad=None if grad is None else {"self": grad}, **options)(body)
+    op(
+        f"{name}(Tensor self) -> Tensor",
+        shape=same,
+        dtype=dtype,
+        grad=None if grad is None else {"self": grad},
+        **options,
+    )(body)
 
 
 def _f(function: str) -> Formula:
@@ -76,8 +82,15 @@ def _sinc_grad(x):
     return slope.masked_fill(x == 0, 0.0)
 
 
-@op("sigmoid(Tensor self) -> Tensor", shape=same, dtype=int_to_float, inplace=True, out=True, native="sigmoid",
-    grad={"self": lambda g, result: g * (result * (1 - result)).conj()})  # fmt: skip
+@op(
+    "sigmoid(Tensor self) -> Tensor",
+    shape=same,
+    dtype=int_to_float,
+    inplace=True,
+    out=True,
+    native="sigmoid",
+    grad={"self": lambda g, result: g * (result * (1 - result)).conj()},
+)
 def sigmoid(xp, self):
     e = xp.exp(-xp.abs(self)) if self.dtype.kind != "c" else None
     if e is None:
@@ -111,8 +124,14 @@ _unary("isneginf", _f("isneginf"), None, fixed("bool"), inplace=False)
 _unary("isreal", _f("isreal"), None, fixed("bool"), inplace=False, out=False)
 
 
-@op("round.decimals(Tensor self, *, int decimals) -> Tensor", shape=same, dtype=same_dtype, inplace=True, out=True,
-    grad={"self": _zeros})  # fmt: skip
+@op(
+    "round.decimals(Tensor self, *, int decimals) -> Tensor",
+    shape=same,
+    dtype=same_dtype,
+    inplace=True,
+    out=True,
+    grad={"self": _zeros},
+)
 def round_decimals(xp, self, decimals):
     return xp.round(self, decimals)
 
@@ -121,14 +140,28 @@ def _abs_dtype(self):
     return self.dtype, self.dtype.to_real()
 
 
-@op("abs(Tensor self) -> Tensor", shape=same, dtype=_abs_dtype, inplace=True, out=True, native="abs",
-    grad={"self": lambda g, self: g * self.sgn()}, aliases=("absolute",))  # fmt: skip
+@op(
+    "abs(Tensor self) -> Tensor",
+    shape=same,
+    dtype=_abs_dtype,
+    inplace=True,
+    out=True,
+    native="abs",
+    grad={"self": lambda g, self: g * self.sgn()},
+    aliases=("absolute",),
+)
 def abs_(xp, self):
     return self if self.dtype.kind == "b" else xp.abs(self)
 
 
-@op("logit(Tensor self, float? eps=None) -> Tensor", shape=same, dtype=int_to_float, inplace=True, out=True,
-    grad={"self": lambda g, self, eps: _logit_grad(g, self, eps)})  # fmt: skip
+@op(
+    "logit(Tensor self, float? eps=None) -> Tensor",
+    shape=same,
+    dtype=int_to_float,
+    inplace=True,
+    out=True,
+    grad={"self": lambda g, self, eps: _logit_grad(g, self, eps)},
+)
 def logit(xp, self, eps):
     x = self if eps is None else xp.clip(self, eps, 1 - eps)
     return xp.log(x / (1 - x))
@@ -139,8 +172,14 @@ def _logit_grad(g, x, eps):
     return slope if eps is None else slope.masked_fill((x < eps) | (x > 1 - eps), 0.0)
 
 
-@op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", shape=same,
-    dtype=same_dtype, inplace=True, out=True, grad={"self": lambda g, self: g * self.isfinite()})  # fmt: skip
+@op(
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+    shape=same,
+    dtype=same_dtype,
+    inplace=True,
+    out=True,
+    grad={"self": lambda g, self: g * self.isfinite()},
+)
 def nan_to_num(xp, self, nan, posinf, neginf):
     if self.dtype.kind in "iub":
         return self
@@ -161,7 +200,10 @@ def _binary(name: str, body: Formula, grad: dict[str, Formula] | None, dtype: An
 def _no_bool_minus(*arguments):
     from native import _core
 
-    dtypes = [a.dtype if isinstance(a, _core.TensorBase) else _core.bool if isinstance(a, bool) else None for a in arguments[:2]]
+    dtypes = [
+        a.dtype if isinstance(a, _core.TensorBase) else _core.bool if isinstance(a, bool) else None
+        for a in arguments[:2]
+    ]
     if dtypes == [_core.bool, _core.bool]:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
@@ -188,15 +230,33 @@ def _scaled(g, alpha):
     return g if alpha == 1 else g * alpha
 
 
-@op("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", shape=broadcast, dtype=_first_two, inplace=True,
-    out=True, native="add", grad={"self": lambda g: g, "other": lambda g, alpha: _scaled(g, alpha)})  # fmt: skip
+@op(
+    "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    shape=broadcast,
+    dtype=_first_two,
+    inplace=True,
+    out=True,
+    native="add",
+    grad={"self": lambda g: g, "other": lambda g, alpha: _scaled(g, alpha)},
+)
 def add(xp, self, other, alpha):
-    return xp.logical_or(self, other) if self.dtype.kind == "b" else self + (other if alpha == 1 else other * self.dtype.type(alpha))
+    return (
+        xp.logical_or(self, other)
+        if self.dtype.kind == "b"
+        else self + (other if alpha == 1 else other * self.dtype.type(alpha))
+    )
 
 
-@op("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", shape=broadcast, dtype=_no_bool_minus,
-    inplace=True, out=True, native="sub", aliases=("subtract",),
-    grad={"self": lambda g: g, "other": lambda g, alpha: -_scaled(g, alpha)})  # fmt: skip
+@op(
+    "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    shape=broadcast,
+    dtype=_no_bool_minus,
+    inplace=True,
+    out=True,
+    native="sub",
+    aliases=("subtract",),
+    grad={"self": lambda g: g, "other": lambda g, alpha: -_scaled(g, alpha)},
+)
 def sub(xp, self, other, alpha):
     return self - (other if alpha == 1 else other * self.dtype.type(alpha))
 
@@ -206,21 +266,36 @@ def rsub(self, other, alpha):
     import shim_torch
 
     if not isinstance(other, shim_torch.Tensor):
-        return (-_scaled(self, alpha)) + other if self.dtype != shim_torch.bool else shim_torch.sub(shim_torch.scalar_tensor(other, device=self.device), self)
+        return (
+            (-_scaled(self, alpha)) + other
+            if self.dtype != shim_torch.bool
+            else shim_torch.sub(shim_torch.scalar_tensor(other, device=self.device), self)
+        )
     return shim_torch.sub(other, self, alpha=alpha)
 
 
-_binary("mul", lambda xp, self, other: self * other,
-        {"self": lambda g, other: g * _conj(other), "other": lambda g, self: g * _conj(self)}, aliases=("multiply",))  # fmt: skip
+_binary(
+    "mul",
+    lambda xp, self, other: self * other,
+    {"self": lambda g, other: g * _conj(other), "other": lambda g, self: g * _conj(self)},
+    aliases=("multiply",),
+)
 
 
 def _conj(x):
     return x.conj() if hasattr(x, "conj") and x.is_complex() else x
 
 
-@op("div.Tensor(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, inplace=True, out=True,
-    native="div", aliases=("divide", "true_divide"),
-    grad={"self": lambda g, other: g / _conj(other), "other": lambda g, self, other: -g * _conj(self / other / other)})  # fmt: skip
+@op(
+    "div.Tensor(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=int_to_float,
+    inplace=True,
+    out=True,
+    native="div",
+    aliases=("divide", "true_divide"),
+    grad={"self": lambda g, other: g / _conj(other), "other": lambda g, self, other: -g * _conj(self / other / other)},
+)
 def div(xp, self, other):
     return self / other
 
@@ -229,7 +304,9 @@ def _mode_dtype(self, other, rounding_mode):
     if rounding_mode is None:
         return int_to_float(self, other)
     if rounding_mode not in ("trunc", "floor"):
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
     return promote(self, other)
 
 
@@ -241,9 +318,16 @@ def _div_mode_other(g, self, other, rounding_mode):
     return -g * (self / other / other) if rounding_mode is None else _zeros(g)
 
 
-@op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", shape=broadcast, dtype=_mode_dtype,
-    inplace=True, out=True, native="div_mode", aliases=("divide",),
-    grad={"self": _div_mode_self, "other": _div_mode_other})  # fmt: skip
+@op(
+    "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+    shape=broadcast,
+    dtype=_mode_dtype,
+    inplace=True,
+    out=True,
+    native="div_mode",
+    aliases=("divide",),
+    grad={"self": _div_mode_self, "other": _div_mode_other},
+)
 def div_mode(xp, self, other, rounding_mode):
     if rounding_mode is None:
         return self / other
@@ -268,8 +352,15 @@ def _floor_float(xp, a, b):
     return xp.where(b == 0, a / b, xp.floor_divide(a, b))
 
 
-@op("floor_divide(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True,
-    native="floor_divide", grad={"self": lambda g: _zeros(g), "other": lambda g: _zeros(g)})  # fmt: skip
+@op(
+    "floor_divide(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=promote,
+    inplace=True,
+    out=True,
+    native="floor_divide",
+    grad={"self": lambda g: _zeros(g), "other": lambda g: _zeros(g)},
+)
 def floor_divide(xp, self, other):
     if self.dtype.kind in "iub":
         _check_zero(xp, other)
@@ -277,9 +368,15 @@ def floor_divide(xp, self, other):
     return _floor_float(xp, self, other)
 
 
-@op("remainder.Tensor(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True,
+@op(
+    "remainder.Tensor(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=promote,
+    inplace=True,
+    out=True,
     native="remainder",
-    grad={"self": lambda g: g, "other": lambda g, self, other: -g * _floor(self, other)})  # fmt: skip
+    grad={"self": lambda g: g, "other": lambda g, self, other: -g * _floor(self, other)},
+)
 def remainder(xp, self, other):
     if self.dtype.kind in "iu":
         _check_zero(xp, other)
@@ -292,8 +389,15 @@ def _floor(a, b):
     return shim_torch.div(a, b, rounding_mode="floor")
 
 
-@op("fmod.Tensor(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True, native="fmod",
-    grad={"self": lambda g: g, "other": lambda g, self, other: -g * (self / other).trunc()})  # fmt: skip
+@op(
+    "fmod.Tensor(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=promote,
+    inplace=True,
+    out=True,
+    native="fmod",
+    grad={"self": lambda g: g, "other": lambda g, self, other: -g * (self / other).trunc()},
+)
 def fmod(xp, self, other):
     if self.dtype.kind in "iu":
         _check_zero(xp, other)
@@ -324,19 +428,36 @@ def _pow_exponent(g, self, exponent, result):
     return shim_torch.where(mask, shim_torch.zeros_like(slope), slope)
 
 
-@op("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True,
-    native="pow", grad={"self": _pow_self, "exponent": _pow_exponent})  # fmt: skip
+@op(
+    "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    shape=broadcast,
+    dtype=promote,
+    inplace=True,
+    out=True,
+    native="pow",
+    grad={"self": _pow_self, "exponent": _pow_exponent},
+)
 def pow_(xp, self, exponent):
     if self.dtype.kind in "iu":
         if exponent.size == 1 and int(exponent.reshape(-1)[0]) < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         negative = exponent < 0
-        return xp.where(negative, xp.where(xp.abs(self) == 1, self ** xp.abs(exponent % 2), 0), self ** xp.where(negative, 0, exponent)).astype(self.dtype)
+        return xp.where(
+            negative,
+            xp.where(xp.abs(self) == 1, self ** xp.abs(exponent % 2), 0),
+            self ** xp.where(negative, 0, exponent),
+        ).astype(self.dtype)
     return xp.power(self, exponent)
 
 
-@op("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", shape=lambda exponent: exponent.shape, dtype=promote, out=True,
-    method=False, grad={"exponent": _pow_exponent})  # fmt: skip
+@op(
+    "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    shape=lambda exponent: exponent.shape,
+    dtype=promote,
+    out=True,
+    method=False,
+    grad={"exponent": _pow_exponent},
+)
 def pow_scalar(xp, self, exponent):
     return xp.power(exponent.dtype.type(self), exponent)
 
@@ -346,7 +467,11 @@ def float_power(self, exponent):
     import shim_torch
 
     def wide(x):
-        return x.to(shim_torch.complex128 if x.is_complex() else shim_torch.float64) if isinstance(x, shim_torch.Tensor) else x
+        return (
+            x.to(shim_torch.complex128 if x.is_complex() else shim_torch.float64)
+            if isinstance(x, shim_torch.Tensor)
+            else x
+        )
 
     return shim_torch.pow(wide(self), wide(exponent))
 
@@ -367,33 +492,78 @@ def _pick_grads(better: str) -> dict[str, Formula]:
 
 
 for _name, _better in (("maximum", "gt"), ("minimum", "lt"), ("fmax", "gt"), ("fmin", "lt")):
-    op(f"{_name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=promote, out=True, native=_name,
-       grad=_pick_grads(_better))((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_name))  # fmt: skip
+    op(
+        f"{_name}(Tensor self, Tensor other) -> Tensor",
+        shape=broadcast,
+        dtype=promote,
+        out=True,
+        native=_name,
+        grad=_pick_grads(_better),
+    )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_name))
 
 _FLOATS2: dict[str, tuple[str, dict[str, Formula]]] = {
-    "atan2": ("arctan2", {"self": lambda g, self, other: g * other / (self * self + other * other),
-                          "other": lambda g, self, other: g * -self / (self * self + other * other)}),
-    "hypot": ("hypot", {"self": lambda g, self, result: g * (self / result), "other": lambda g, other, result: g * (other / result)}),
-    "logaddexp": ("logaddexp", {"self": lambda g, self, result: g * (self - result).exp(),
-                                "other": lambda g, other, result: g * (other - result).exp()}),
-    "logaddexp2": ("logaddexp2", {"self": lambda g, self, result: g * (self - result).exp2(),
-                                  "other": lambda g, other, result: g * (other - result).exp2()}),
+    "atan2": (
+        "arctan2",
+        {
+            "self": lambda g, self, other: g * other / (self * self + other * other),
+            "other": lambda g, self, other: g * -self / (self * self + other * other),
+        },
+    ),
+    "hypot": (
+        "hypot",
+        {"self": lambda g, self, result: g * (self / result), "other": lambda g, other, result: g * (other / result)},
+    ),
+    "logaddexp": (
+        "logaddexp",
+        {
+            "self": lambda g, self, result: g * (self - result).exp(),
+            "other": lambda g, other, result: g * (other - result).exp(),
+        },
+    ),
+    "logaddexp2": (
+        "logaddexp2",
+        {
+            "self": lambda g, self, result: g * (self - result).exp2(),
+            "other": lambda g, other, result: g * (other - result).exp2(),
+        },
+    ),
     "nextafter": ("nextafter", {}),
-}  # fmt: skip
+}
 for _name, (_np, _grads) in _FLOATS2.items():
-    op(f"{_name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, out=True,
-       inplace=_name in ("atan2", "hypot", "nextafter"), grad=_grads, aliases=("arctan2",) if _name == "atan2" else ())(
-        (lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np))  # fmt: skip
+    op(
+        f"{_name}(Tensor self, Tensor other) -> Tensor",
+        shape=broadcast,
+        dtype=int_to_float,
+        out=True,
+        inplace=_name in ("atan2", "hypot", "nextafter"),
+        grad=_grads,
+        aliases=("arctan2",) if _name == "atan2" else (),
+    )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np))
 
 
-@op("copysign.Tensor(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, inplace=True, out=True,
-    grad={"self": lambda g, self, result: g * (result / self).masked_fill(self == 0, 0.0), "other": _zeros})  # fmt: skip
+@op(
+    "copysign.Tensor(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=int_to_float,
+    inplace=True,
+    out=True,
+    grad={"self": lambda g, self, result: g * (result / self).masked_fill(self == 0, 0.0), "other": _zeros},
+)
 def copysign(xp, self, other):
     return xp.copysign(self, other)
 
 
-@op("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, inplace=True, out=True,
-    grad={"self": lambda g, self, other: g * other.log().masked_fill(self == 0, 0.0), "other": lambda g, self, other: g * self / other})  # fmt: skip
+@op(
+    "xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=int_to_float,
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda g, self, other: g * other.log().masked_fill(self == 0, 0.0),
+        "other": lambda g, self, other: g * self / other,
+    },
+)
 def xlogy(xp, self, other):
     return xp.where((self == 0) & ~xp.isnan(other), 0, self * xp.log(other))
 
@@ -420,12 +590,23 @@ def ldexp(self, other):
     return self * shim_torch.pow(2.0, other)
 
 
-for _name, _np in (("bitwise_and", "bitwise_and"), ("bitwise_or", "bitwise_or"), ("bitwise_xor", "bitwise_xor"),
-                   ("bitwise_left_shift", "left_shift"), ("bitwise_right_shift", "right_shift")):  # fmt: skip
+for _name, _np in (
+    ("bitwise_and", "bitwise_and"),
+    ("bitwise_or", "bitwise_or"),
+    ("bitwise_xor", "bitwise_xor"),
+    ("bitwise_left_shift", "left_shift"),
+    ("bitwise_right_shift", "right_shift"),
+):
     _binary(_name, (lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np), None)
 for _name in ("logical_and", "logical_or", "logical_xor"):
-    op(f"{_name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=lambda self, other: (promote(self, other), fixed("bool")()[1]),
-       inplace=True, out=True, native=_name)((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_name))  # fmt: skip
+    op(
+        f"{_name}(Tensor self, Tensor other) -> Tensor",
+        shape=broadcast,
+        dtype=lambda self, other: (promote(self, other), fixed("bool")()[1]),
+        inplace=True,
+        out=True,
+        native=_name,
+    )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_name))
 
 
 # --- three operands -------------------------------------------------------------------------------------------------------
@@ -435,31 +616,62 @@ def _tensors3(self, tensor1, tensor2):
     return promote(self, tensor1, tensor2)
 
 
-@op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", shape=broadcast, dtype=_tensors3,
-    inplace=True, out=True,
-    grad={"self": lambda g: g, "tensor1": lambda g, tensor2, value: g * _conj(tensor2) * value,
-          "tensor2": lambda g, tensor1, value: g * _conj(tensor1) * value})  # fmt: skip
+@op(
+    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    shape=broadcast,
+    dtype=_tensors3,
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda g: g,
+        "tensor1": lambda g, tensor2, value: g * _conj(tensor2) * value,
+        "tensor2": lambda g, tensor1, value: g * _conj(tensor1) * value,
+    },
+)
 def addcmul(xp, self, tensor1, tensor2, value):
     return self + self.dtype.type(value) * tensor1 * tensor2
 
 
-@op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", shape=broadcast, dtype=_tensors3,
-    inplace=True, out=True,
-    grad={"self": lambda g: g, "tensor1": lambda g, tensor2, value: g * value / _conj(tensor2),
-          "tensor2": lambda g, tensor1, tensor2, value: -g * _conj(value * tensor1 / (tensor2 * tensor2))})  # fmt: skip
+@op(
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    shape=broadcast,
+    dtype=_tensors3,
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda g: g,
+        "tensor1": lambda g, tensor2, value: g * value / _conj(tensor2),
+        "tensor2": lambda g, tensor1, tensor2, value: -g * _conj(value * tensor1 / (tensor2 * tensor2)),
+    },
+)
 def addcdiv(xp, self, tensor1, tensor2, value):
     return self + self.dtype.type(value) * (tensor1 / tensor2)
 
 
-@op("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True,
-    grad={"self": lambda g, weight: g * (1 - weight), "end": lambda g, weight: g * weight,
-          "weight": lambda g, self, end: g * (end - self)})  # fmt: skip
+@op(
+    "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    shape=broadcast,
+    dtype=promote,
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda g, weight: g * (1 - weight),
+        "end": lambda g, weight: g * weight,
+        "weight": lambda g, self, end: g * (end - self),
+    },
+)
 def lerp(xp, self, end, weight):
     return xp.where(xp.abs(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
 
 
-@op("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", shape=broadcast, dtype=lambda self, end: promote(self, end),
-    inplace=True, out=True, grad={"self": lambda g, weight: g * (1 - weight), "end": lambda g, weight: g * weight})  # fmt: skip
+@op(
+    "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+    shape=broadcast,
+    dtype=lambda self, end: promote(self, end),
+    inplace=True,
+    out=True,
+    grad={"self": lambda g, weight: g * (1 - weight), "end": lambda g, weight: g * weight},
+)
 def lerp_scalar(xp, self, end, weight):
     w = self.dtype.type(weight)
     return self + w * (end - self) if abs(weight) < 0.5 else end - (end - self) * (1 - w)
@@ -488,8 +700,16 @@ def _bounded(xp, self, min, max):
     return self
 
 
-@op("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", shape=same, dtype=_clamp_dtype, inplace=True,
-    out=True, native="clamp", aliases=("clip",), grad={"self": _clamp_grad})  # fmt: skip
+@op(
+    "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+    shape=same,
+    dtype=_clamp_dtype,
+    inplace=True,
+    out=True,
+    native="clamp",
+    aliases=("clip",),
+    grad={"self": _clamp_grad},
+)
 def clamp(xp, self, min, max):
     return _bounded(xp, self, min, max)
 
@@ -501,34 +721,71 @@ def _clamp_bound(g, self, bound, other, low):
     return g * hit
 
 
-@op("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", shape=broadcast, dtype=_clamp_dtype,
-    inplace=True, out=True, aliases=("clip",),
-    grad={"self": _clamp_grad, "min": lambda g, self, min, max: _clamp_bound(g, self, min, max, True),
-          "max": lambda g, self, max, min: _clamp_bound(g, self, max, min, False)})  # fmt: skip
+@op(
+    "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+    shape=broadcast,
+    dtype=_clamp_dtype,
+    inplace=True,
+    out=True,
+    aliases=("clip",),
+    grad={
+        "self": _clamp_grad,
+        "min": lambda g, self, min, max: _clamp_bound(g, self, min, max, True),
+        "max": lambda g, self, max, min: _clamp_bound(g, self, max, min, False),
+    },
+)
 def clamp_tensor(xp, self, min, max):
     return _bounded(xp, self, min, max)
 
 
-@op("clamp_min(Tensor self, Scalar min) -> Tensor", shape=same, dtype=lambda self, min: promote(self, min), inplace=True,
-    out=True, native="clamp_min", grad={"self": lambda g, self, min: g * (self >= min)})  # fmt: skip
+@op(
+    "clamp_min(Tensor self, Scalar min) -> Tensor",
+    shape=same,
+    dtype=lambda self, min: promote(self, min),
+    inplace=True,
+    out=True,
+    native="clamp_min",
+    grad={"self": lambda g, self, min: g * (self >= min)},
+)
 def clamp_min(xp, self, min):
     return _bounded(xp, self, min, None)
 
 
-@op("clamp_max(Tensor self, Scalar max) -> Tensor", shape=same, dtype=lambda self, max: promote(self, max), inplace=True,
-    out=True, native="clamp_max", grad={"self": lambda g, self, max: g * (self <= max)})  # fmt: skip
+@op(
+    "clamp_max(Tensor self, Scalar max) -> Tensor",
+    shape=same,
+    dtype=lambda self, max: promote(self, max),
+    inplace=True,
+    out=True,
+    native="clamp_max",
+    grad={"self": lambda g, self, max: g * (self <= max)},
+)
 def clamp_max(xp, self, max):
     return _bounded(xp, self, None, max)
 
 
-@op("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", shape=broadcast,
-    dtype=lambda self, other: promote(self, other), keep=("condition",), out=True, native="where", method=False,
-    grad={"self": lambda g, condition: g * condition, "other": lambda g, condition: g * ~condition})  # fmt: skip
+@op(
+    "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=lambda self, other: promote(self, other),
+    keep=("condition",),
+    out=True,
+    native="where",
+    method=False,
+    grad={"self": lambda g, condition: g * condition, "other": lambda g, condition: g * ~condition},
+)
 def where(xp, condition, self, other):
     return xp.where(condition.astype(bool), self, other)
 
 
-@op("conj_physical(Tensor self) -> Tensor", shape=same, dtype=same_dtype, inplace=True, out=True, grad={"self": lambda g: g.conj()})
+@op(
+    "conj_physical(Tensor self) -> Tensor",
+    shape=same,
+    dtype=same_dtype,
+    inplace=True,
+    out=True,
+    grad={"self": lambda g: g.conj()},
+)
 def conj_physical(xp, self):
     return xp.conjugate(self)
 
@@ -548,7 +805,12 @@ def resolve_neg(self):
     return self
 
 
-@op("angle(Tensor self) -> Tensor", shape=same, dtype=lambda self: (int_to_float(self), int_to_float(self).to_real()), out=True)
+@op(
+    "angle(Tensor self) -> Tensor",
+    shape=same,
+    dtype=lambda self: (int_to_float(self), int_to_float(self).to_real()),
+    out=True,
+)
 def angle(xp, self):
     if self.dtype.kind == "f":
         return xp.where(xp.isnan(self), self, xp.where(self < 0, self.dtype.type(math.pi), self.dtype.type(0)))

@@ -13,8 +13,15 @@ from ._rules import same_dtype
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
-@op("_random_bits(Tensor self, str kind, Scalar a, Scalar b, int seed, int start) -> Tensor", function=False, method=False, module="_C",
-    shape=lambda self: self.shape, dtype=same_dtype, keep=("self",))  # fmt: skip
+@op(
+    "_random_bits(Tensor self, str kind, Scalar a, Scalar b, int seed, int start) -> Tensor",
+    function=False,
+    method=False,
+    module="_C",
+    shape=lambda self: self.shape,
+    dtype=same_dtype,
+    keep=("self",),
+)
 def _random_bits(xp, self, kind, a, b, seed, start):
     from shim_torch._generator import philox
 
@@ -55,7 +62,7 @@ def _draw(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
         return self
     seed, start = chosen(generator, self.device).take(2 * self.numel())
     template = self
-    if kind != "integer" and not (self.dtype in (_core.float32, _core.float64)):
+    if kind != "integer" and self.dtype not in (_core.float32, _core.float64):
         template = _core.empty_tensor(self.shape, _core.float32, self.device)
     elif not self.is_contiguous():
         template = _core.empty_tensor(self.shape, self.dtype, self.device)
@@ -68,10 +75,12 @@ def _check_float(self: Any, name: str) -> None:
     if not (self.dtype.is_floating_point or self.dtype.is_complex):
         from shim_torch._utils import _scalar
 
-        raise NotImplementedError(f'"{name}" not implemented for \'{_scalar(self.dtype)}\'')
+        raise NotImplementedError(f"\"{name}\" not implemented for '{_scalar(self.dtype)}'")
 
 
-@composite("uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)", function=False)
+@composite(
+    "uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)", function=False
+)
 def uniform_(self, low, high, generator):
     _check_float(self, "check_uniform_bounds")
     if low > high:
@@ -79,7 +88,9 @@ def uniform_(self, low, high, generator):
     return _draw(self, "uniform", low, high, generator)
 
 
-@composite("normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)", function=False)
+@composite(
+    "normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)", function=False
+)
 def normal_(self, mean, std, generator):
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -95,7 +106,9 @@ def _integer_limit(dtype: Any) -> int:
 
     if dtype == _core.bool:
         return 2
-    return {_core.float32: 2**24 + 1, _core.float64: 2**53 + 1, _core.float16: 2**11 + 1, _core.bfloat16: 2**8 + 1}.get(dtype) or shim_torch.iinfo(dtype).max
+    return {_core.float32: 2**24 + 1, _core.float64: 2**53 + 1, _core.float16: 2**11 + 1, _core.bfloat16: 2**8 + 1}.get(
+        dtype
+    ) or shim_torch.iinfo(dtype).max
 
 
 def _random(self: Any, low: int, high: int, generator: Any) -> Any:
@@ -118,7 +131,9 @@ def random_to(self, to, generator):
     return _random(self, 0, to, generator)
 
 
-@composite("random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", function=False)
+@composite(
+    "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", function=False
+)
 def random_from(self, low, to, generator):
     return _random(self, low, _integer_limit(self.dtype) if to is None else to, generator)
 
@@ -135,11 +150,16 @@ def _shifted(name: str, f: Any, signature: str) -> None:
 
 
 _shifted("exponential_", lambda u, lambd: -(1 - u).log() / lambd, "float lambd=1")
-_shifted("cauchy_", lambda u, median, sigma: median + sigma * (math.pi * (u - 0.5)).tan(), "float median=0, float sigma=1")
+_shifted(
+    "cauchy_", lambda u, median, sigma: median + sigma * (math.pi * (u - 0.5)).tan(), "float median=0, float sigma=1"
+)
 _shifted("geometric_", lambda u, p: ((1 - u).log() / math.log1p(-p)).ceil(), "float p")
 
 
-@composite("log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)", function=False)
+@composite(
+    "log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
+    function=False,
+)
 def log_normal_(self, mean, std, generator):
     return _draw(self, "normal", mean, std, generator).exp_()
 
@@ -185,7 +205,10 @@ def randint(high, size, generator, dtype, layout, device, pin_memory):
     return randint_low(0, high, size, generator, dtype, layout, device, pin_memory)
 
 
-@composite(f"randint.low(SymInt low, SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=False)
+@composite(
+    f"randint.low(SymInt low, SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
+    out=False,
+)
 def randint_low(low, high, size, generator, dtype, layout, device, pin_memory):
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
@@ -208,7 +231,9 @@ def _like(name: str, fill: Any, signature: str = "") -> None:
         made = shim_torch.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
         return fill(made, *settings)
 
-    composite(f"{name}(Tensor self, {signature}*, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False)(body)
+    composite(
+        f"{name}(Tensor self, {signature}*, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False
+    )(body)
 
 
 _like("rand_like", lambda t: t.uniform_(0, 1))
@@ -230,17 +255,25 @@ def normal_float_tensor(mean, std, generator):
 @composite("normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)
 def normal_tensors(mean, std, generator):
     shape = _core.broadcast_shapes([mean.shape, std.shape])
-    return _draw(_core.empty_tensor(shape, _core.result_type(mean, std), mean.device), "normal", 0.0, 1.0, generator) * std + mean
+    return (
+        _draw(_core.empty_tensor(shape, _core.result_type(mean, std), mean.device), "normal", 0.0, 1.0, generator) * std
+        + mean
+    )
 
 
-@composite(f"normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", method=False)
+@composite(
+    f"normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
+    method=False,
+)
 def normal_floats(mean, std, size, generator, dtype, layout, device, pin_memory):
     return _empty(size, dtype, device, pin_memory).normal_(mean, std, generator=generator)
 
 
-@composite("multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", out=True)
+@composite(
+    "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
+    out=True,
+)
 def multinomial(self, num_samples, replacement, generator):
-    import shim_torch
 
     if self.dim() not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
@@ -253,7 +286,9 @@ def multinomial(self, num_samples, replacement, generator):
     p = self if self.dim() == 2 else self.unsqueeze(0)
     if replacement:
         edges = p.double().cumsum(-1)
-        u = _draw(_core.empty_tensor((p.size(0), num_samples), _core.float64, self.device), "uniform", 0.0, 1.0, generator)
+        u = _draw(
+            _core.empty_tensor((p.size(0), num_samples), _core.float64, self.device), "uniform", 0.0, 1.0, generator
+        )
         found = (edges.unsqueeze(1) <= (u * edges[:, -1:]).unsqueeze(-1)).sum(-1).clamp(max=p.size(-1) - 1)
     else:  # exponential races: the smallest E/p are a sample without replacement
         e = _core.empty_tensor(p.shape, _core.float64, self.device).exponential_(generator=generator)

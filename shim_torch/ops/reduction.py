@@ -43,39 +43,68 @@ def _mean_dtype(self: Any, dtype: Any) -> Any:
 
         what = "Input dtype" if dtype is None else "Optional dtype"
         got = f"Got: {_scalar(kind)}"
-        raise RuntimeError(f"mean(): could not infer output dtype. {what} must be either a floating point or complex dtype. {got}")
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. {what} must be either a floating point or complex dtype. {got}"
+        )
     return kind
 
 
-@op("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", **_ALL, dtype=sum_dtype, native="sum_all",
-    grad={"self": lambda g, self_shape: g.expand(self_shape)})  # fmt: skip
+@op(
+    "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    **_ALL,
+    dtype=sum_dtype,
+    native="sum_all",
+    grad={"self": lambda g, self_shape: g.expand(self_shape)},
+)
 def sum_all(xp, self, dtype):
     return self.sum()
 
 
-@op("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape=reduced,
-    dtype=sum_dtype, native="sum", out=True,
-    grad={"self": lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim)})  # fmt: skip
+@op(
+    "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    shape=reduced,
+    dtype=sum_dtype,
+    native="sum",
+    out=True,
+    grad={"self": lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim)},
+)
 def sum_dim(xp, self, dim, keepdim, dtype):
     return self.sum(axis=_axes(dim, self.ndim), keepdims=keepdim)
 
 
-@op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape=reduced,
+@op(
+    "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    shape=reduced,
     dtype=sum_dtype,
-    grad={"self": lambda g, self, dim, keepdim: _spread(g, self.shape, dim, keepdim) * ~self.isnan()})  # fmt: skip
+    grad={"self": lambda g, self, dim, keepdim: _spread(g, self.shape, dim, keepdim) * ~self.isnan()},
+)
 def nansum(xp, self, dim, keepdim, dtype):
     return xp.nansum(self, axis=_axes(dim, self.ndim), keepdims=keepdim)
 
 
-@op("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", **_ALL, dtype=_mean_dtype, native="mean_all",
-    grad={"self": lambda g, self_shape: g.expand(self_shape) / max(_count(self_shape, None), 1)})  # fmt: skip
+@op(
+    "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    **_ALL,
+    dtype=_mean_dtype,
+    native="mean_all",
+    grad={"self": lambda g, self_shape: g.expand(self_shape) / max(_count(self_shape, None), 1)},
+)
 def mean_all(xp, self, dtype):
     return self.mean()
 
 
-@op("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape=reduced,
-    dtype=_mean_dtype, native="mean", out=True,
-    grad={"self": lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim) / max(_count(self_shape, dim), 1)})  # fmt: skip
+@op(
+    "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    shape=reduced,
+    dtype=_mean_dtype,
+    native="mean",
+    out=True,
+    grad={
+        "self": lambda g, self_shape, dim, keepdim: (
+            _spread(g, self_shape, dim, keepdim) / max(_count(self_shape, dim), 1)
+        )
+    },
+)
 def mean_dim(xp, self, dim, keepdim, dtype):
     return self.mean(axis=_axes(dim, self.ndim), keepdims=keepdim)
 
@@ -119,8 +148,13 @@ def _prod_dim_grad(g, self, result, dim, keepdim):
     return g * left * right
 
 
-@op("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim), dtype=sum_dtype, out=True, grad={"self": _prod_dim_grad})  # fmt: skip
+@op(
+    "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim),
+    dtype=sum_dtype,
+    out=True,
+    grad={"self": _prod_dim_grad},
+)
 def prod_dim(xp, self, dim, keepdim, dtype):
     return self.prod(axis=_axes((dim,), self.ndim), keepdims=keepdim)
 
@@ -143,14 +177,26 @@ def _no_empty(name):
     return shape
 
 
-@op("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape=_no_empty("amax"), dtype=same_dtype, out=True,
-    native="amax", grad={"self": _extremum_grad})  # fmt: skip
+@op(
+    "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+    shape=_no_empty("amax"),
+    dtype=same_dtype,
+    out=True,
+    native="amax",
+    grad={"self": _extremum_grad},
+)
 def amax(xp, self, dim, keepdim):
     return self.max(axis=_axes(dim, self.ndim), keepdims=keepdim)
 
 
-@op("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape=_no_empty("amin"), dtype=same_dtype, out=True,
-    native="amin", grad={"self": _extremum_grad})  # fmt: skip
+@op(
+    "amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+    shape=_no_empty("amin"),
+    dtype=same_dtype,
+    out=True,
+    native="amin",
+    grad={"self": _extremum_grad},
+)
 def amin(xp, self, dim, keepdim):
     return self.min(axis=_axes(dim, self.ndim), keepdims=keepdim)
 
@@ -183,8 +229,12 @@ def _full_extremum(name, reduce):
     def body(xp, self):
         return getattr(self, reduce)()
 
-    op(f"{name}(Tensor self) -> Tensor", shape=check, dtype=same_dtype,
-       grad={"self": lambda g, self, result: _extremum_grad(g, self, result, None, False)})(body)  # fmt: skip
+    op(
+        f"{name}(Tensor self) -> Tensor",
+        shape=check,
+        dtype=same_dtype,
+        grad={"self": lambda g, self, result: _extremum_grad(g, self, result, None, False)},
+    )(body)
 
 
 def _picked(xp, self, index, dim, keepdim):
@@ -210,8 +260,13 @@ def _with_index(name, arg):
         s = _no_empty(name)(self, (dim,), keepdim)
         return [s, s]
 
-    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", shape=shapes, out=True,
-       dtype=lambda self: (self.dtype, [self.dtype, _core.int64]), grad={"self": _picked_grad})(body)  # fmt: skip
+    op(
+        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        shape=shapes,
+        out=True,
+        dtype=lambda self: (self.dtype, [self.dtype, _core.int64]),
+        grad={"self": _picked_grad},
+    )(body)
 
 
 for _name, _np in (("max", "argmax"), ("min", "argmin")):
@@ -238,8 +293,13 @@ def _arg_shape(self, dim, keepdim):
 
 
 for _name in ("argmax", "argmin"):
-    op(f"{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", shape=_arg_shape, dtype=fixed("int64"), out=True,
-       native=_name)((lambda n: lambda xp, self, dim, keepdim: _arg(xp, self, dim, keepdim, n))(_name))  # fmt: skip
+    op(
+        f"{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+        shape=_arg_shape,
+        dtype=fixed("int64"),
+        out=True,
+        native=_name,
+    )((lambda n: lambda xp, self, dim, keepdim: _arg(xp, self, dim, keepdim, n))(_name))
 
 
 def _arg(xp, self, dim, keepdim, name):
@@ -262,34 +322,76 @@ def _truth_dtype(self):
 
 for _name in ("all", "any"):
     op(f"{_name}(Tensor self) -> Tensor", shape=lambda self: (), dtype=_truth_dtype, native=f"{_name}_all")(
-        (lambda n: lambda xp, self: getattr(xp, n)(self).astype("uint8" if self.dtype == "uint8" else "bool"))(_name))
-    op(f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out=True, native=f"{_name}_dim",
-       shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim), dtype=_truth_dtype)(
-        (lambda n: lambda xp, self, dim, keepdim: getattr(xp, n)(self, axis=_axes((dim,), self.ndim), keepdims=keepdim).astype(
-            "uint8" if self.dtype == "uint8" else "bool"))(_name))
-    op(f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", out=True, native=f"{_name}",
-       shape=reduced, dtype=_truth_dtype)(
-        (lambda n: lambda xp, self, dim, keepdim: getattr(xp, n)(self, axis=_axes(dim, self.ndim), keepdims=keepdim).astype(
-            "uint8" if self.dtype == "uint8" else "bool"))(_name))  # fmt: skip
+        (lambda n: lambda xp, self: getattr(xp, n)(self).astype("uint8" if self.dtype == "uint8" else "bool"))(_name)
+    )
+    op(
+        f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+        out=True,
+        native=f"{_name}_dim",
+        shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim),
+        dtype=_truth_dtype,
+    )(
+        (
+            lambda n: (
+                lambda xp, self, dim, keepdim: getattr(xp, n)(
+                    self, axis=_axes((dim,), self.ndim), keepdims=keepdim
+                ).astype("uint8" if self.dtype == "uint8" else "bool")
+            )
+        )(_name)
+    )
+    op(
+        f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+        out=True,
+        native=f"{_name}",
+        shape=reduced,
+        dtype=_truth_dtype,
+    )(
+        (
+            lambda n: (
+                lambda xp, self, dim, keepdim: getattr(xp, n)(
+                    self, axis=_axes(dim, self.ndim), keepdims=keepdim
+                ).astype("uint8" if self.dtype == "uint8" else "bool")
+            )
+        )(_name)
+    )
 
 
 def _var_grad(g, self, dim, correction, keepdim):
     c = 1 if correction is None else correction
     n = _count(self.shape, dim)
     g = _grown(g, self.shape, dim, keepdim)
-    return (2.0 / max(n - c, 0) if n != c else float("nan")) * g * (self - self.mean(wrap_dims(dim, self.dim()) or None, True))
+    return (
+        (2.0 / max(n - c, 0) if n != c else float("nan"))
+        * g
+        * (self - self.mean(wrap_dims(dim, self.dim()) or None, True))
+    )
 
 
-@op("var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", shape=reduced,
-    dtype=lambda self: (self.dtype, self.dtype.to_real()), native="var", out=True, grad={"self": _var_grad})  # fmt: skip
+@op(
+    "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    shape=reduced,
+    dtype=lambda self: (self.dtype, self.dtype.to_real()),
+    native="var",
+    out=True,
+    grad={"self": _var_grad},
+)
 def var(xp, self, dim, correction, keepdim):
     c = 1 if correction is None else correction
     return self.var(axis=_axes(dim, self.ndim), ddof=c, keepdims=keepdim)
 
 
-@op("std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", shape=reduced,
-    dtype=lambda self: (self.dtype, self.dtype.to_real()), native="std", out=True,
-    grad={"self": lambda g, self, result, dim, correction, keepdim: _var_grad((g / (result * 2)).masked_fill(result == 0, 0.0), self, dim, correction, keepdim)})  # fmt: skip
+@op(
+    "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    shape=reduced,
+    dtype=lambda self: (self.dtype, self.dtype.to_real()),
+    native="std",
+    out=True,
+    grad={
+        "self": lambda g, self, result, dim, correction, keepdim: _var_grad(
+            (g / (result * 2)).masked_fill(result == 0, 0.0), self, dim, correction, keepdim
+        )
+    },
+)
 def std(xp, self, dim, correction, keepdim):
     c = 1 if correction is None else correction
     return self.std(axis=_axes(dim, self.ndim), ddof=c, keepdims=keepdim)
@@ -297,16 +399,42 @@ def std(xp, self, dim, correction, keepdim):
 
 for _name in ("var", "std"):
     composite(f"{_name}(Tensor self, bool unbiased) -> Tensor")(
-        (lambda n: lambda self, unbiased: getattr(self, n)(None, correction=int(unbiased)))(_name))
+        (lambda n: lambda self, unbiased: getattr(self, n)(None, correction=int(unbiased)))(_name)
+    )
     composite(f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor")(
-        (lambda n: lambda self, dim, unbiased, keepdim: getattr(self, n)(dim, correction=int(unbiased), keepdim=keepdim))(_name))
-    composite(f"{_name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", method=False)(
-        (lambda n: lambda self, dim, correction, keepdim: (getattr(self, n)(dim, correction=correction, keepdim=keepdim), self.mean(dim, keepdim)))(_name))  # fmt: skip
+        (
+            lambda n: (
+                lambda self, dim, unbiased, keepdim: getattr(self, n)(dim, correction=int(unbiased), keepdim=keepdim)
+            )
+        )(_name)
+    )
+    composite(
+        f"{_name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+        method=False,
+    )(
+        (
+            lambda n: (
+                lambda self, dim, correction, keepdim: (
+                    getattr(self, n)(dim, correction=correction, keepdim=keepdim),
+                    self.mean(dim, keepdim),
+                )
+            )
+        )(_name)
+    )
 
 
-@op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", shape=reduced, dtype=int_to_float, out=True,
+@op(
+    "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    shape=reduced,
+    dtype=int_to_float,
+    out=True,
     native="logsumexp",
-    grad={"self": lambda g, self, result, dim, keepdim: _grown(g, self.shape, dim, keepdim) * (self - _grown(result, self.shape, dim, keepdim)).exp()})  # fmt: skip
+    grad={
+        "self": lambda g, self, result, dim, keepdim: (
+            _grown(g, self.shape, dim, keepdim) * (self - _grown(result, self.shape, dim, keepdim)).exp()
+        )
+    },
+)
 def logsumexp(xp, self, dim, keepdim):
     axes = _axes(dim, self.ndim)
     if self.size == 0:
@@ -317,13 +445,20 @@ def logsumexp(xp, self, dim, keepdim):
     return s if keepdim else xp.squeeze(s, axes)
 
 
-@op("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", shape=lambda self, dim: reduced(self, dim, False), dtype=fixed("int64"))
+@op(
+    "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+    shape=lambda self, dim: reduced(self, dim, False),
+    dtype=fixed("int64"),
+)
 def count_nonzero_dims(xp, self, dim):
     return (self != 0).sum(axis=_axes(dim, self.ndim)).astype("int64")
 
 
-@op("count_nonzero(Tensor self, int? dim=None) -> Tensor", shape=lambda self, dim: reduced(self, None if dim is None else (dim,), False),
-    dtype=fixed("int64"))  # fmt: skip
+@op(
+    "count_nonzero(Tensor self, int? dim=None) -> Tensor",
+    shape=lambda self, dim: reduced(self, None if dim is None else (dim,), False),
+    dtype=fixed("int64"),
+)
 def count_nonzero(xp, self, dim):
     return (self != 0).sum(axis=_axes(None if dim is None else (dim,), self.ndim)).astype("int64")
 
@@ -336,8 +471,15 @@ def _cum_shape(self, dim):
     return self.shape
 
 
-@op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape=_cum_shape, dtype=sum_dtype, inplace=True,
-    out=True, native="cumsum", grad={"self": lambda g, dim: g.flip(dim).cumsum(dim).flip(dim) if g.dim() else g})  # fmt: skip
+@op(
+    "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    shape=_cum_shape,
+    dtype=sum_dtype,
+    inplace=True,
+    out=True,
+    native="cumsum",
+    grad={"self": lambda g, dim: g.flip(dim).cumsum(dim).flip(dim) if g.dim() else g},
+)
 def cumsum(xp, self, dim, dtype):
     return self.cumsum(axis=dim).astype(self.dtype) if self.ndim else self
 
@@ -358,8 +500,14 @@ def _cumprod_grad(g, self, result, dim):
     return shim_torch.cat(parts, dim)
 
 
-@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape=_cum_shape, dtype=sum_dtype, inplace=True,
-    out=True, grad={"self": _cumprod_grad})  # fmt: skip
+@op(
+    "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    shape=_cum_shape,
+    dtype=sum_dtype,
+    inplace=True,
+    out=True,
+    grad={"self": _cumprod_grad},
+)
 def cumprod(xp, self, dim, dtype):
     return self.cumprod(axis=dim).astype(self.dtype) if self.ndim else self
 
@@ -374,17 +522,34 @@ def _cum_extremum(name, accumulate, better):
         hit = (self == values) | (xp.isnan(self) if self.dtype.kind == "f" else False)
         return values, xp.maximum.accumulate(xp.where(hit, place, 0), axis=dim).astype("int64")
 
-    op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", shape=lambda self, dim: [_cum_shape(self, dim)] * 2,
-       out=True, dtype=lambda self: (self.dtype, [self.dtype, _core.int64]),
-       grad={"self": lambda g, self_shape, result1, dim: g.new_zeros(self_shape).scatter_add(dim, result1, g) if len(self_shape) else g})(body)  # fmt: skip
+    op(
+        f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+        shape=lambda self, dim: [_cum_shape(self, dim)] * 2,
+        out=True,
+        dtype=lambda self: (self.dtype, [self.dtype, _core.int64]),
+        grad={
+            "self": lambda g, self_shape, result1, dim: (
+                g.new_zeros(self_shape).scatter_add(dim, result1, g) if len(self_shape) else g
+            )
+        },
+    )(body)
 
 
 _cum_extremum("cummax", "maximum", "ge")
 _cum_extremum("cummin", "minimum", "le")
 
 
-@op("logcumsumexp(Tensor self, int dim) -> Tensor", shape=_cum_shape, dtype=int_to_float, out=True,
-    grad={"self": lambda g, self, result, dim: ((g * (-result).exp()).flip(dim).cumsum(dim).flip(dim)) * self.exp() if g.dim() else g})  # fmt: skip
+@op(
+    "logcumsumexp(Tensor self, int dim) -> Tensor",
+    shape=_cum_shape,
+    dtype=int_to_float,
+    out=True,
+    grad={
+        "self": lambda g, self, result, dim: (
+            ((g * (-result).exp()).flip(dim).cumsum(dim).flip(dim)) * self.exp() if g.dim() else g
+        )
+    },
+)
 def logcumsumexp(xp, self, dim):
     return xp.logaddexp.accumulate(self, axis=dim) if self.ndim else self
 
@@ -397,7 +562,9 @@ def _norm_dtype(self, dtype):
     if not (kind.is_floating_point or kind.is_complex):
         from shim_torch._utils import _scalar
 
-        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {_scalar(kind)}")
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {_scalar(kind)}"
+        )
     return kind, kind.to_real()
 
 
@@ -419,8 +586,15 @@ def _norm_grad(g, self, result, ord, dim, keepdim):
     return g * shim_torch.where(n == 0, shim_torch.zeros_like(power), power / n.pow(p - 1))
 
 
-@op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    shape=reduced, dtype=_norm_dtype, out=True, module="linalg", method=False, grad={"self": _norm_grad})  # fmt: skip
+@op(
+    "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    shape=reduced,
+    dtype=_norm_dtype,
+    out=True,
+    module="linalg",
+    method=False,
+    grad={"self": _norm_grad},
+)
 def vector_norm(xp, self, ord, dim, keepdim, dtype):
     axes, a, p = _axes(dim, self.ndim), xp.abs(self), float(ord)
     if p == 2:
@@ -436,7 +610,11 @@ def vector_norm(xp, self, ord, dim, keepdim, dtype):
     return (a**p).sum(axis=axes, keepdims=keepdim) ** (1 / p)
 
 
-@composite("norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", function=False, method=False)
+@composite(
+    "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    function=False,
+    method=False,
+)
 def norm(self, p, dim, keepdim, dtype):
     import shim_torch
 
@@ -453,8 +631,12 @@ def dist(self, other, p):
 # --- order statistics ------------------------------------------------------------------------------------------------------
 
 
-@op("median(Tensor self) -> Tensor", **_ALL, dtype=same_dtype,
-    grad={"self": lambda g, self, result: _extremum_grad(g, self, result, None, False)})  # fmt: skip
+@op(
+    "median(Tensor self) -> Tensor",
+    **_ALL,
+    dtype=same_dtype,
+    grad={"self": lambda g, self, result: _extremum_grad(g, self, result, None, False)},
+)
 def median_all(xp, self):
     flat = self.reshape(-1)
     if flat.dtype.kind == "f" and bool(xp.isnan(flat).any()):
@@ -462,9 +644,13 @@ def median_all(xp, self):
     return xp.sort(flat)[(flat.size - 1) // 2]
 
 
-@op("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=True,
+@op(
+    "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    out=True,
     shape=lambda self, dim, keepdim: [_no_empty("median")(self, (dim,), keepdim)] * 2,
-    dtype=lambda self: (self.dtype, [self.dtype, _core.int64]), grad={"self": _picked_grad})  # fmt: skip
+    dtype=lambda self: (self.dtype, [self.dtype, _core.int64]),
+    grad={"self": _picked_grad},
+)
 def median_dim(xp, self, dim, keepdim):
     if self.ndim == 0:
         return self, xp.zeros((), "int64")
@@ -477,7 +663,9 @@ def median_dim(xp, self, dim, keepdim):
     return _picked(xp, self, middle.astype("int64"), wrap_dim(dim, self.ndim), keepdim)
 
 
-@composite("quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor")
+@composite(
+    "quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor"
+)
 def quantile(self, q, dim, keepdim, interpolation):
     import shim_torch
 
@@ -489,15 +677,20 @@ def quantile(self, q, dim, keepdim, interpolation):
     place = q.reshape(-1) * (ordered.size(-1) - 1)
     low, high = place.floor().long(), place.ceil().long()
     a, b, w = ordered[..., low], ordered[..., high], place - place.floor()
-    picks = {"lower": lambda: a, "higher": lambda: b, "midpoint": lambda: (a + b) / 2, "linear": lambda: a.lerp(b, w),
-             "nearest": lambda: ordered[..., place.round().long()]}  # fmt: skip
+    picks = {
+        "lower": lambda: a,
+        "higher": lambda: b,
+        "midpoint": lambda: (a + b) / 2,
+        "linear": lambda: a.lerp(b, w),
+        "nearest": lambda: ordered[..., place.round().long()],
+    }
     if interpolation not in picks:
         raise RuntimeError(
-            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got " + interpolation
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+            + interpolation
         )
     out = picks[interpolation]()
     out = shim_torch.where(ordered.isnan().any(-1, keepdim=True), float("nan"), out).movedim(-1, 0)
     if keepdim:
         out = out.reshape(-1, *[1] * self.dim()) if dim is None else out.unsqueeze(d + 1)
     return out[0] if q.dim() == 0 else out
-

@@ -10,7 +10,11 @@ from ._record import composite, view
 from ._rules import wrap_dim
 
 
-@view("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", function=False, grad={"self": lambda g, self_shape: g.reshape(self_shape)})
+@view(
+    "view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+    function=False,
+    grad={"self": lambda g, self_shape: g.reshape(self_shape)},
+)
 def view_(self, size):
     return _core.view(self, size)
 
@@ -22,7 +26,11 @@ def view_dtype(self, dtype):
 
 @composite("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)")
 def reshape(self, shape):
-    return self.view(shape) if _core.can_view(self, shape) else self.clone(memory_format=_core.contiguous_format).view(shape)
+    return (
+        self.view(shape)
+        if _core.can_view(self, shape)
+        else self.clone(memory_format=_core.contiguous_format).view(shape)
+    )
 
 
 @composite("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", function=False)
@@ -35,8 +43,11 @@ def reshape_as(self, other):
     return self.reshape(other.shape)
 
 
-@view("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", aliases=("swapaxes", "swapdims"),
-      grad={"self": lambda g, dim0, dim1: g.transpose(dim0, dim1)})  # fmt: skip
+@view(
+    "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+    aliases=("swapaxes", "swapdims"),
+    grad={"self": lambda g, dim0, dim1: g.transpose(dim0, dim1)},
+)
 def transpose(self, dim0, dim1):
     return _core.transpose(self, dim0, dim1)
 
@@ -85,8 +96,11 @@ def movedim_int(self, source, destination):
     return self.movedim((source,), (destination,))
 
 
-@view("expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", function=False,
-      grad={"self": lambda g, self_shape: g.sum_to_size(self_shape)})  # fmt: skip
+@view(
+    "expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
+    function=False,
+    grad={"self": lambda g, self_shape: g.sum_to_size(self_shape)},
+)
 def expand(self, size, implicit):
     return _core.expand(self, size)
 
@@ -122,7 +136,9 @@ def squeeze_dim(self, dim):
     return _core.squeeze(self, (dim,))
 
 
-@view("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", grad={"self": lambda g, self_shape: g.reshape(self_shape)})
+@view(
+    "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", grad={"self": lambda g, self_shape: g.reshape(self_shape)}
+)
 def squeeze_dims(self, dim):
     return _core.squeeze(self, dim)
 
@@ -132,8 +148,10 @@ def unsqueeze(self, dim):
     return _core.unsqueeze(self, dim)
 
 
-@view("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
-      grad={"self": lambda g, self_shape, dim, index: _select_grad(g, self_shape, dim, index)})  # fmt: skip
+@view(
+    "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
+    grad={"self": lambda g, self_shape, dim, index: _select_grad(g, self_shape, dim, index)},
+)
 def select(self, dim, index):
     return _core.select(self, dim, index)
 
@@ -144,8 +162,12 @@ def _select_grad(g, shape, dim, index):
     return shim_torch.ops.aten.select_backward(g, shape, dim, index)
 
 
-@view("slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", function=False,
-      method=False, grad={"self": lambda g, self_shape, dim, start, end, step: _slice_grad(g, self_shape, dim, start, end, step)})  # fmt: skip
+@view(
+    "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
+    function=False,
+    method=False,
+    grad={"self": lambda g, self_shape, dim, start, end, step: _slice_grad(g, self_shape, dim, start, end, step)},
+)
 def slice_(self, dim, start, end, step):
     return _core.slice(self, dim, 0 if start is None else start, 2**63 - 1 if end is None else end, step)
 
@@ -153,7 +175,9 @@ def slice_(self, dim, start, end, step):
 def _slice_grad(g, shape, dim, start, end, step):
     import shim_torch
 
-    return shim_torch.ops.aten.slice_backward(g, shape, dim, 0 if start is None else start, 2**63 - 1 if end is None else end, step)
+    return shim_torch.ops.aten.slice_backward(
+        g, shape, dim, 0 if start is None else start, 2**63 - 1 if end is None else end, step
+    )
 
 
 def _padded(g, shape, place):
@@ -172,8 +196,14 @@ def narrow(self, dim, start, length):
     return shim_torch.ops.aten.slice(self, dim, start, start + length, 1)
 
 
-@view("as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
-      grad={"self": lambda g, self_shape, self_strides, size, stride, storage_offset: _as_strided_grad(g, self_shape, self_strides, size, stride, storage_offset)})  # fmt: skip
+@view(
+    "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
+    grad={
+        "self": lambda g, self_shape, self_strides, size, stride, storage_offset: _as_strided_grad(
+            g, self_shape, self_strides, size, stride, storage_offset
+        )
+    },
+)
 def as_strided(self, size, stride, storage_offset):
     return _core.as_strided(self, size, stride, storage_offset)
 
@@ -185,18 +215,23 @@ def _as_strided_grad(g, shape, strides, size, stride, offset):
     def places(sizes, steps):
         index = shim_torch.zeros(tuple(sizes), dtype=shim_torch.int64, device=g.device)
         for d, (n, s) in enumerate(zip(sizes, steps, strict=True)):
-            index = index + (shim_torch.arange(n, device=g.device) * s).reshape([-1 if i == d else 1 for i in range(len(sizes))])
+            index = index + (shim_torch.arange(n, device=g.device) * s).reshape(
+                [-1 if i == d else 1 for i in range(len(sizes))]
+            )
         return index
 
     mine = places(shape, strides).reshape(-1)
     theirs = places(size, stride).reshape(-1) + (offset or 0)
-    span = 1 + max([0, *mine.tolist()[-1:], *( [int(theirs.max())] if theirs.numel() else [])])
+    span = 1 + max([0, *mine.tolist()[-1:], *([int(theirs.max())] if theirs.numel() else [])])
     flat = g.new_zeros(max(span, int(mine.max()) + 1 if mine.numel() else 1)).index_add(0, theirs, g.reshape(-1))
     return flat[mine].reshape(shape)
 
 
-@view("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", function=False,
-      grad={"self": lambda g, self_shape, dimension, size, step: _unfold_grad(g, self_shape, dimension, size, step)})  # fmt: skip
+@view(
+    "unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+    function=False,
+    grad={"self": lambda g, self_shape, dimension, size, step: _unfold_grad(g, self_shape, dimension, size, step)},
+)
 def unfold(self, dimension, size, step):
     return _core.unfold(self, dimension, size, step)
 
@@ -214,18 +249,32 @@ def _unfold_grad(g, shape, dim, size, step):
     return g.new_zeros(shape).index_add(d, index, moved)
 
 
-@view("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
-      grad={"self": lambda g, self_shape, offset, dim1, dim2: _padded(g, self_shape, lambda full: full.diagonal(offset, dim1, dim2))})  # fmt: skip
+@view(
+    "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
+    grad={
+        "self": lambda g, self_shape, offset, dim1, dim2: _padded(
+            g, self_shape, lambda full: full.diagonal(offset, dim1, dim2)
+        )
+    },
+)
 def diagonal(self, offset, dim1, dim2):
     return _core.diagonal(self, offset, dim1, dim2)
 
 
-@view("view_as_real(Tensor(a) self) -> Tensor(a)", method=False, grad={"self": lambda g: _core_torch().view_as_complex(g.contiguous())})
+@view(
+    "view_as_real(Tensor(a) self) -> Tensor(a)",
+    method=False,
+    grad={"self": lambda g: _core_torch().view_as_complex(g.contiguous())},
+)
 def view_as_real(self):
     return _core.view_as_real(self)
 
 
-@view("view_as_complex(Tensor(a) self) -> Tensor(a)", method=False, grad={"self": lambda g: _core_torch().view_as_real(g.contiguous())})
+@view(
+    "view_as_complex(Tensor(a) self) -> Tensor(a)",
+    method=False,
+    grad={"self": lambda g: _core_torch().view_as_real(g.contiguous())},
+)
 def view_as_complex(self):
     return _core.view_as_complex(self)
 
@@ -298,7 +347,9 @@ def split(self, split_size, dim):
     return _cut(self, dim, sizes)
 
 
-@composite("split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", aliases=("split_with_sizes",))
+@composite(
+    "split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", aliases=("split_with_sizes",)
+)
 def split_sizes(self, split_size, dim):
     if sum(split_size) != self.size(dim):
         raise RuntimeError(
@@ -306,7 +357,9 @@ def split_sizes(self, split_size, dim):
             f"{wrap_dim(dim, self.dim())}), but got split_sizes={list(split_size)}"
         )
     if any(n < 0 for n in split_size):
-        raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_size)}")
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_size)}"
+        )
     return _cut(self, dim, split_size)
 
 
@@ -351,7 +404,9 @@ for _name, _dim, _least in (("hsplit", 1, 1), ("vsplit", 0, 2), ("dsplit", 2, 3)
     def _make(name, dim, least):
         def check(self):
             if self.dim() < least:
-                raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {self.dim()} dimensions!")
+                raise RuntimeError(
+                    f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {self.dim()} dimensions!"
+                )
             return 0 if name == "hsplit" and self.dim() == 1 else dim
 
         def sections_(self, sections):
@@ -364,7 +419,9 @@ for _name, _dim, _least in (("hsplit", 1, 1), ("vsplit", 0, 2), ("dsplit", 2, 3)
             return self.tensor_split(sections, d)
 
         composite(f"{name}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]")(sections_)
-        composite(f"{name}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]")(lambda self, indices: self.tensor_split(indices, check(self)))
+        composite(f"{name}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]")(
+            lambda self, indices: self.tensor_split(indices, check(self))
+        )
 
     _make(_name, _dim, _least)
 
@@ -403,7 +460,9 @@ def adjoint(self):
 
 def _matrix_transpose(self):
     if self.dim() < 2:
-        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
+        )
     return self.transpose(-2, -1)
 
 

@@ -115,7 +115,10 @@ class Optimizer:
         def packed(group: dict[str, Any]) -> dict[str, Any]:
             for p in group["params"]:
                 numbers.setdefault(id(p), len(numbers))
-            return {**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]}
+            return {
+                **{k: v for k, v in group.items() if k != "params"},
+                "params": [numbers[id(p)] for p in group["params"]],
+            }
 
         groups = [packed(g) for g in self.param_groups]
         state = {(numbers[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()}
@@ -128,7 +131,9 @@ class Optimizer:
         if len(groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(self.param_groups, groups, strict=True)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
         numbers = chain.from_iterable(g["params"] for g in groups)
         mine = dict(zip(numbers, chain.from_iterable(g["params"] for g in self.param_groups), strict=True))
         state: dict[Any, Any] = defaultdict(dict)

@@ -12,9 +12,14 @@ from native import _core
 Tensor = _core.Tensor
 
 _TOLERANCES = {
-    "float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
-    "complex32": (1e-3, 1e-5), "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7),
-}  # fmt: skip
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+    "complex32": (1e-3, 1e-5),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-7),
+}
 
 
 def default_tolerances(*inputs: Any) -> tuple[float, float]:
@@ -43,10 +48,19 @@ class _Settings:
 
 
 def assert_close(
-    actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None, atol: float | None = None,
-    equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True, check_layout: bool = True,
-    check_stride: bool = False, msg: str | Callable[[str], str] | None = None,
-) -> None:  # fmt: skip
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
     """Raises AssertionError unless |actual - expected| <= atol + rtol |expected| everywhere.
 
     Takes tensors, numbers, arrays, and sequences or mappings of them. rtol and atol come together; their defaults
@@ -58,14 +72,26 @@ def assert_close(
             f"Both 'rtol' and 'atol' must be either specified or unspecified, but got no {'rtol' if rtol is None else 'atol'}"
         )
     settings = _Settings(
-        rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=check_device, check_dtype=check_dtype,
-        check_layout=check_layout, check_stride=check_stride, allow_subclasses=allow_subclasses, msg=msg,
-    )  # fmt: skip
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=check_device,
+        check_dtype=check_dtype,
+        check_layout=check_layout,
+        check_stride=check_stride,
+        allow_subclasses=allow_subclasses,
+        msg=msg,
+    )
     _compare(actual, expected, settings, "")
 
 
 def assert_allclose(
-    actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True, msg: str = ""
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
 ) -> None:
     """Deprecated: ``assert_close`` without device and dtype checks."""
     actual = actual if isinstance(actual, Tensor) else _tensor(actual)
@@ -73,9 +99,15 @@ def assert_allclose(
     if rtol is None and atol is None:
         rtol, atol = default_tolerances(actual, expected)
     assert_close(
-        actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False,
+        actual,
+        expected,
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=True,
+        check_dtype=False,
         msg=msg or None,
-    )  # fmt: skip
+    )
 
 
 def _tensor(x: Any) -> Any:
@@ -86,9 +118,11 @@ def _tensor(x: Any) -> Any:
 
 def _compare(actual: Any, expected: Any, settings: _Settings, where: str) -> None:
     if (
-        isinstance(actual, Sequence) and isinstance(expected, Sequence)
-        and not isinstance(actual, str) and not isinstance(expected, str)
-    ):  # fmt: skip
+        isinstance(actual, Sequence)
+        and isinstance(expected, Sequence)
+        and not isinstance(actual, str)
+        and not isinstance(expected, str)
+    ):
         if len(actual) != len(expected):
             settings.fail(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", where)
         for i, (a, e) in enumerate(zip(actual, expected, strict=True)):
@@ -120,18 +154,26 @@ def _compare_numbers(actual: Any, expected: Any, settings: _Settings, where: str
     kinds = {int: _core.int64, float: _core.float64, complex: _core.complex128}
     rtol, atol = settings.rtol, settings.atol
     if rtol is None:
-        rtol, atol = default_tolerances(kinds.get(type(actual), _core.float64), kinds.get(type(expected), _core.float64))
+        rtol, atol = default_tolerances(
+            kinds.get(type(actual), _core.float64), kinds.get(type(expected), _core.float64)
+        )
     if actual == expected or settings.equal_nan and cmath.isnan(actual) and cmath.isnan(expected):
         return
     difference = abs(actual - expected)
     if cmath.isfinite(difference) and difference <= atol + rtol * abs(expected):
         return
     if rtol == 0 and atol == 0:
-        settings.fail(f"Scalars are not equal!\n\nExpected {expected} but got {actual}.\n"
-                      f"Absolute difference: {difference}\nRelative difference: {_relative(difference, expected)}", where)
-    settings.fail(f"Scalars are not close!\n\nExpected {expected} but got {actual}.\n"
-                  f"Absolute difference: {difference} (up to {atol} allowed)\n"
-                  f"Relative difference: {_relative(difference, expected)} (up to {rtol} allowed)", where)
+        settings.fail(
+            f"Scalars are not equal!\n\nExpected {expected} but got {actual}.\n"
+            f"Absolute difference: {difference}\nRelative difference: {_relative(difference, expected)}",
+            where,
+        )
+    settings.fail(
+        f"Scalars are not close!\n\nExpected {expected} but got {actual}.\n"
+        f"Absolute difference: {difference} (up to {atol} allowed)\n"
+        f"Relative difference: {_relative(difference, expected)} (up to {rtol} allowed)",
+        where,
+    )
 
 
 def _relative(difference: float, expected: Any) -> float:
@@ -148,7 +190,9 @@ def _compare_tensors(actual: Any, expected: Any, settings: _Settings, where: str
             pair.append(_tensor(value))
         except Exception:
             settings.fail(
-                f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.", where, TypeError
+                f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.",
+                where,
+                TypeError,
             )
     a, e = (t.detach() for t in pair)
     if not settings.allow_subclasses and type(actual) is not type(expected):

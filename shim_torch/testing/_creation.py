@@ -6,9 +6,16 @@ from typing import Any
 
 
 def make_tensor(
-    *shape: Any, dtype: Any, device: Any, low: float | None = None, high: float | None = None,
-    requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False, memory_format: Any = None,
-) -> Any:  # fmt: skip
+    *shape: Any,
+    dtype: Any,
+    device: Any,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: Any = None,
+) -> Any:
     """A tensor of random values in [low, high): floats [-9, 9), integers [-9, 10), unsigned [0, 10), bool [0, 2).
 
     noncontiguous: every second element of a tensor twice as wide.

@@ -1,6 +1,5 @@
 """Schemas and their normal forms, as PyTorch 2.13 prints them (str of a parsed schema)."""
 
-# ruff: noqa: E501
 
 NORMAL_FORMS = {
     "aten::a(Tensor self, *, Tensor(a -> b) x, str s='hi', float f=1, int[2] k=[1,1], int[3] q=0, bool[3] z=[True, False,True]) -> ()": 'aten::a(Tensor self, *, Tensor(a -> b) x, str s="hi", float f=1., int[2] k=1, int[3] q=0, bool[3] z=[True, False, True]) -> ()',

@@ -9,7 +9,7 @@ from shim_torch.amp import GradScaler as _GradScaler
 from shim_torch.amp import autocast as _autocast
 from shim_torch.amp import custom_bwd as _custom_bwd
 from shim_torch.amp import custom_fwd as _custom_fwd
-from shim_torch.cuda.amp import autocast_mode, grad_scaler  # noqa: F401
+from shim_torch.cuda.amp import autocast_mode, grad_scaler
 
 custom_fwd = functools.partial(_custom_fwd, device_type="cuda")
 custom_bwd = functools.partial(_custom_bwd, device_type="cuda")
@@ -26,9 +26,13 @@ class GradScaler(_GradScaler):
     """``torch.amp.GradScaler("cuda")``."""
 
     def __init__(
-        self, init_scale: float = 65536.0, growth_factor: float = 2.0, backoff_factor: float = 0.5,
-        growth_interval: int = 2000, enabled: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        init_scale: float = 65536.0,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
 

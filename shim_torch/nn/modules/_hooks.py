@@ -10,10 +10,18 @@ from typing import Any
 from native import _core
 
 TABLES = (
-    "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",
-    "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_state_dict_hooks",
-    "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
-)  # fmt: skip
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
 
 global_forward_pre: OrderedDict[int, Callable[..., Any]] = OrderedDict()
 global_forward: OrderedDict[int, Callable[..., Any]] = OrderedDict()
@@ -54,7 +62,9 @@ def _refresh() -> None:
     any_global = bool(global_forward_pre or global_forward or global_backward)
 
 
-def register(module: Any, table: str, hook: Callable[..., Any], prepend: bool, flags: dict[str, bool]) -> RemovableHandle:
+def register(
+    module: Any, table: str, hook: Callable[..., Any], prepend: bool, flags: dict[str, bool]
+) -> RemovableHandle:
     """Puts a hook into a module's table, its flags into the tables beside it."""
     hooks = getattr(module, table)
     extras = [getattr(module, name) for name in flags]

@@ -87,7 +87,9 @@ class StateDictMixin:
         """``hook(module, prefix, keep_vars)`` runs before state_dict."""
         return self._register(self._state_dict_pre_hooks, hook)  # type: ignore[attr-defined]
 
-    def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> RemovableHandle:
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
         if with_module:
             inner = hook
 
@@ -212,7 +214,9 @@ class StateDictMixin:
         load(self, state)
         if strict:
             if unexpected:
-                errors.insert(0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected)))
+                errors.insert(
+                    0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected))
+                )
             if missing:
                 errors.insert(0, "Missing key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in missing)))
         if errors:

@@ -40,5 +40,11 @@ def functional_layer(name: str, function: str, doc: str, /, _inputs: int = 1, **
     return type(
         name,
         (Module,),
-        {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__doc__": doc, "__constants__": list(names)},
+        {
+            "__init__": __init__,
+            "forward": forward,
+            "extra_repr": extra_repr,
+            "__doc__": doc,
+            "__constants__": list(names),
+        },
     )

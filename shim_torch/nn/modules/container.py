@@ -46,9 +46,11 @@ class Sequential(Module):
         setattr(self, self._key(i), module)
 
     def __delitem__(self, i: Any) -> None:
-        for key in [list(self._modules)[j] for j in range(*i.indices(len(self)))] if isinstance(i, slice) else [self._key(i)]:
+        for key in (
+            [list(self._modules)[j] for j in range(*i.indices(len(self)))] if isinstance(i, slice) else [self._key(i)]
+        ):
             delattr(self, key)
-        self._modules = dict((str(n), m) for n, m in enumerate(self._modules.values()))
+        self._modules = {str(n): m for n, m in enumerate(self._modules.values())}
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -61,9 +63,7 @@ class Sequential(Module):
 
     def __add__(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
-            raise ValueError(
-                f"add operator supports only objects of Sequential class, but {type(other)} is given."
-            )
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return Sequential(*self, *other)
 
     def __iadd__(self, other: Any) -> Sequential:
@@ -163,9 +163,7 @@ class ModuleList(Module):
     def extend(self, modules: Iterable[Module]) -> ModuleList:
         """Adds modules at the end."""
         if not isinstance(modules, Iterable):
-            raise TypeError(
-                "ModuleList.extend should be called with an iterable, but got " + type(modules).__name__
-            )
+            raise TypeError("ModuleList.extend should be called with an iterable, but got " + type(modules).__name__)
         for i, module in enumerate(modules, len(self)):
             self.add_module(str(i), module)
         return self
@@ -275,7 +273,9 @@ class ParameterList(Module):
         lines = []
         for i, p in enumerate(self):
             if isinstance(p, Tensor):
-                lines.append(f"  ({i}): {type(p).__name__} containing: [{p.dtype} of size {'x'.join(map(str, p.size()))}]")
+                lines.append(
+                    f"  ({i}): {type(p).__name__} containing: [{p.dtype} of size {'x'.join(map(str, p.size()))}]"
+                )
             else:
                 lines.append(f"  ({i}): Object of type: {type(p).__name__}")
         return "\n".join(lines)

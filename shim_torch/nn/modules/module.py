@@ -84,8 +84,7 @@ class Module(StateDictMixin):
             raise KeyError(f"attribute '{name}' already exists")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{typename(param)}' object to parameter '{name}' "
-                "(torch.nn.Parameter or None required)"
+                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
@@ -184,8 +183,7 @@ class Module(StateDictMixin):
         elif params is not None and name in params:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{typename(value)}' as parameter '{name}' "
-                    "(torch.nn.Parameter or None expected)"
+                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
                 )
             self.register_parameter(name, value)
         elif isinstance(value, Module):
@@ -229,7 +227,9 @@ class Module(StateDictMixin):
         super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
-        names = set(dir(type(self))) | set(self.__dict__) | set(self._parameters) | set(self._modules) | set(self._buffers)
+        names = (
+            set(dir(type(self))) | set(self.__dict__) | set(self._parameters) | set(self._modules) | set(self._buffers)
+        )
         return sorted(n for n in names if not n[0].isdigit())
 
     # --- calling ------------------------------------------------------------------------------------------------------
@@ -261,7 +261,9 @@ class Module(StateDictMixin):
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """``hook(module, args)`` runs before forward; what it returns, if anything, replaces the arguments."""
-        return _hooks.register(self, "_forward_pre_hooks", hook, prepend, {"_forward_pre_hooks_with_kwargs": with_kwargs})
+        return _hooks.register(
+            self, "_forward_pre_hooks", hook, prepend, {"_forward_pre_hooks_with_kwargs": with_kwargs}
+        )
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -277,8 +279,10 @@ class Module(StateDictMixin):
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(module, grad_input, grad_output)`` runs when the gradients of the module's inputs are known."""
         if self._is_full_backward_hook is False:
-            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. "
-                               "Please use only one of them.")
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. "
+                "Please use only one of them."
+            )
         self._is_full_backward_hook = True
         return _hooks.register(self, "_backward_hooks", hook, prepend, {})
 
@@ -374,7 +378,12 @@ class Module(StateDictMixin):
                 continue
             with no_grad():
                 moved = fn(param)
-                if moved.dtype == param.dtype and moved.device == param.device or not param.is_meta and not moved.is_meta:
+                if (
+                    moved.dtype == param.dtype
+                    and moved.device == param.device
+                    or not param.is_meta
+                    and not moved.is_meta
+                ):
                     param.data = moved
                 else:
                     param = self._parameters[name] = Parameter(moved, param.requires_grad)
@@ -389,7 +398,9 @@ class Module(StateDictMixin):
         """Moves and casts parameters and buffers in place: to(device), to(dtype), to(tensor), memory_format=."""
         device, dtype, non_blocking, memory_format = parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
 
         def convert(t: Tensor) -> Tensor:
             target = dtype if t.is_floating_point() or t.is_complex() else None
@@ -506,4 +517,3 @@ class Module(StateDictMixin):
         for table in ("_parameters", "_buffers", "_modules"):
             replica.__dict__[table] = dict(getattr(self, table))
         return replica
-

@@ -212,8 +212,12 @@ class _BatchNorm(_NormBase):
             input,
             self.running_mean if use_stats else None,
             self.running_var if use_stats else None,
-            self.weight, self.bias, training, factor, self.eps,
-        )  # fmt: skip
+            self.weight,
+            self.bias,
+            training,
+            factor,
+            self.eps,
+        )
 
 
 class BatchNorm1d(_BatchNorm):
@@ -256,9 +260,15 @@ class _InstanceNorm(_NormBase):
         batched = input.dim() == max(self._dims)
         x = input if batched else input.unsqueeze(0)
         y = F.instance_norm(
-            x, self.running_mean, self.running_var, self.weight, self.bias,
-            self.training or not self.track_running_stats, self.momentum if self.momentum is not None else 0.0, self.eps,
-        )  # fmt: skip
+            x,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            self.momentum if self.momentum is not None else 0.0,
+            self.eps,
+        )
         return y if batched else y.squeeze(0)
 
 

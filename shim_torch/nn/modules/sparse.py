@@ -109,8 +109,11 @@ class EmbeddingBag(Module):
     ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim, self.max_norm, self.norm_type = (
-            num_embeddings, embedding_dim, max_norm, norm_type,
-        )  # fmt: skip
+            num_embeddings,
+            embedding_dim,
+            max_norm,
+            norm_type,
+        )
         self.scale_grad_by_freq, self.mode, self.sparse = scale_grad_by_freq, mode, sparse
         self.include_last_offset, self.padding_idx = include_last_offset, padding_idx
         if _weight is None:
@@ -121,6 +124,15 @@ class EmbeddingBag(Module):
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         return F.embedding_bag(
-            input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse,
-            per_sample_weights, self.include_last_offset, self.padding_idx,
-        )  # fmt: skip
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )

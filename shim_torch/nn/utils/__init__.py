@@ -8,14 +8,21 @@ from typing import Any
 
 from native import _core
 from shim_torch._utils import typename
-from shim_torch.nn.utils import parametrize  # noqa: F401
+from shim_torch.nn.utils import parametrize
 from shim_torch.nn.utils.clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, get_total_norm
 from shim_torch.nn.utils.rnn import pad_sequence, unpad_sequence
 
 __all__ = [
-    "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "get_total_norm", "pad_sequence", "parameters_to_vector",
-    "skip_init", "unpad_sequence", "vector_to_parameters",
-]  # fmt: skip
+    "clip_grad_norm",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "get_total_norm",
+    "pad_sequence",
+    "parameters_to_vector",
+    "skip_init",
+    "unpad_sequence",
+    "vector_to_parameters",
+]
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:

@@ -37,9 +37,12 @@ def get_total_norm(
 
 
 def clip_grad_norm_(
-    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
     foreach: bool | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Scales gradients in place so that their total norm is at most ``max_norm``; returns the norm before."""
     with no_grad():
         grads = _grads(parameters)
