@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-
 from shim_torch._utils import _scalar
 
 from ._record import composite, op
@@ -346,9 +345,9 @@ def take_along_dim(self, indices, dim):
     if indices.dtype != _core.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {_scalar(indices.dtype)}")
     d = wrap_dim(dim, self.dim())
-    one = lambda shape: [1 if i == d else n for i, n in enumerate(shape)]  # noqa: E731
+    one = lambda shape: [1 if i == d else n for i, n in enumerate(shape)]
     common = list(_core.broadcast_shapes([one(self.shape), one(indices.shape)]))
-    sized = lambda t: t.expand([t.size(d) if i == d else n for i, n in enumerate(common)])  # noqa: E731
+    sized = lambda t: t.expand([t.size(d) if i == d else n for i, n in enumerate(common)])
     return sized(self).gather(d, sized(indices))
 
 
