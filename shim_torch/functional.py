@@ -254,9 +254,15 @@ def functions() -> dict[str, Any]:
         "norm",
         "diff",
     )
-    return {n: globals()[n] for n in names}
+    return {**{n: globals()[n] for n in names}, **_counting().functions()}
 
 
 def methods() -> dict[str, Any]:
     """What the tensor type takes from here."""
-    return {"norm": norm, "diff": diff}
+    return {"norm": norm, "diff": diff, **_counting().methods()}
+
+
+def _counting() -> Any:
+    from shim_torch.ops import counting
+
+    return counting

@@ -22,6 +22,7 @@ FAMILIES = (
     "sorting",
     "rearranging",
     "indexing_more",
+    "counting",
     "linear",
     "random",
     "nn_functional",

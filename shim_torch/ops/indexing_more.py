@@ -23,8 +23,10 @@ def _grid(xp: Any, axis: int, index: Any) -> tuple[Any, ...]:
 
 
 def _bounded(index: Any, size: int, what: str) -> Any:
-    if index.size and bool(((index < 0) | (index >= size)).any()):
-        raise IndexError(what)
+    """The index, all of it in bounds; ``what`` may name the first bad one as {bad}."""
+    bad = (index < 0) | (index >= size)
+    if bool(bad.any()):
+        raise IndexError(what.format(bad=int(index[bad].reshape(-1)[0])))
     return index
 
 
@@ -48,14 +50,16 @@ def _index_copy_shape(self, dim, index, source):
             f"dimensionality ({len(source.shape)}), destination dimensionality ({len(self.shape)})"
         )
     if index.dtype not in (_core.int64, _core.int32):
-        raise IndexError("index_copy_(): Expected a long tensor for index, but got " + _scalar(index.dtype))
+        raise RuntimeError("index_copy_(): Expected a long tensor for index, but got " + _scalar(index.dtype))
     if self.dtype != source.dtype:
         raise RuntimeError(
             f"index_copy_(): self and source expected to have the same dtype, but got (self) {_scalar(self.dtype)} and "
             f"(source) {_scalar(source.dtype)}"
         )
     if len(source.shape) and count != source.shape[d]:
-        raise IndexError(f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({source.shape[d]})")
+        raise IndexError(
+            f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({source.shape[d]})"
+        )
     return self.shape
 
 
@@ -68,7 +72,11 @@ def _index_copy_source_grad(g, dim, index, source_shape):
                                             "source": _index_copy_source_grad})  # fmt: skip
 def index_copy(xp, self, dim, index, source):
     out, d = _copied(self), wrap_dim(dim, self.ndim)
-    index = _bounded(index.reshape(-1), out.shape[d], "index_copy_(): index out of bounds")
+    index = _bounded(
+        index.reshape(-1),
+        out.shape[d],
+        f"index_copy_(): index {{bad}} is out of bounds for dimension {d} with size {out.shape[d]}",
+    )
     out[_along(d, index)] = source
     return out.reshape(self.shape)
 
@@ -87,7 +95,8 @@ def _index_filled(xp, self, dim, index, value):
     n = out.shape[d]
     bad = (index < -n) | (index >= n)
     if bool(bad.any()):
-        raise IndexError("index out of range in self")
+        first = int(index[bad].reshape(-1)[0])
+        raise IndexError(f"index {first} is out of bounds for dimension {d} with size {n}")
     out[_along(d, index.reshape(-1))] = value
     return out.reshape(self.shape)
 
@@ -152,7 +161,9 @@ class _Places:
         return method(self.dim, self.index, src, "prod", include_self=include_self)
 
 
-def _reduce_grads(g: Any, self: Any, src: Any, result: Any, reduce: str, include_self: bool, at: _Places) -> tuple[Any, Any]:
+def _reduce_grads(
+    g: Any, self: Any, src: Any, result: Any, reduce: str, include_self: bool, at: _Places
+) -> tuple[Any, Any]:
     import shim_torch
 
     if reduce == "sum":
@@ -221,7 +232,10 @@ def _index_reduce_shape(self, dim, index, source, reduce):
     if self.dtype != source.dtype:
         raise RuntimeError("index_reduce(): self and source must have the same dtype")
     if index.numel() != (source.shape[d] if len(source.shape) else 1):
-        raise RuntimeError("index_reduce(): Number of indices should be equal to self.size(dim)")
+        raise RuntimeError(
+            f"index_reduce_(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
+            f"({source.shape[d] if len(source.shape) else 1}), for dim: {d}"
+        )
     return self.shape
 
 
@@ -237,7 +251,7 @@ def index_reduce(xp, self, dim, index, source, reduce, include_self):
         return self
     grown = self.reshape(1) if self.ndim == 0 else self
     d = wrap_dim(dim, grown.ndim)
-    index = _bounded(index.reshape(-1), grown.shape[d], "index_reduce(): index out of bounds")
+    index = _bounded(index.reshape(-1), grown.shape[d], "index out of range in self")
     return _reduced_into(xp, grown, _along(d, index), source, reduce, include_self).reshape(self.shape)
 
 
@@ -257,11 +271,13 @@ def _masked_source_grad(g, mask, source_shape):
 def _masked_scatter_dtype(self, mask, source):
     if self.dtype != source.dtype:
         raise RuntimeError(
-            "masked_scatter: expected self and source to have same dtypes but got "
+            "masked_scatter: expected self and source to have same dtypes but got"
             f"{_scalar(self.dtype)} and {_scalar(source.dtype)}"
         )
     if mask.dtype != _core.bool:
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {_scalar(mask.dtype)}")
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {_scalar(mask.dtype)}"
+        )
     return self.dtype
 
 
@@ -311,7 +327,7 @@ def _put_shape(self, index, source):
             f"source.dtype = {_scalar(source.dtype)}"
         )
     if index.numel() != source.numel():
-        raise RuntimeError(
+        raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.numel()}, index.numel() = {index.numel()}"
         )

@@ -21,7 +21,13 @@ def _flip_shape(self, dims):
     return self.shape
 
 
-@op("flip(Tensor self, int[] dims) -> Tensor", shape=_flip_shape, out=True, grad={"self": lambda g, dims: g.flip(dims)}, **_COPY)
+@op(
+    "flip(Tensor self, int[] dims) -> Tensor",
+    shape=_flip_shape,
+    out=True,
+    grad={"self": lambda g, dims: g.flip(dims)},
+    **_COPY,
+)
 def flip(xp, self, dims):
     axes = _flip_dims(self, dims)
     return xp.flip(self, axes) if axes else self
@@ -108,7 +114,13 @@ def _repeat_grad(g, self_shape, repeats):
     return g.reshape(split).sum(tuple(dims)) if dims else g
 
 
-@op("repeat(Tensor self, SymInt[] repeats) -> Tensor", function=False, shape=_repeat_shape, grad={"self": _repeat_grad}, **_COPY)
+@op(
+    "repeat(Tensor self, SymInt[] repeats) -> Tensor",
+    function=False,
+    shape=_repeat_shape,
+    grad={"self": _repeat_grad},
+    **_COPY,
+)
 def repeat(xp, self, repeats):
     return xp.tile(self, tuple(repeats)) if len(repeats) else self
 
@@ -120,12 +132,17 @@ def tile(self, dims):
 
 def _repeat_places(xp: Any, repeats: Any, output_size: Any) -> Any:
     if repeats.dtype not in ("int32", "int64"):
-        raise RuntimeError("repeats has to be Long or Int tensor")
+        from shim_torch._utils import _scalar
+
+        kind = _scalar(getattr(_core, str(repeats.dtype)))
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{kind}'")
     if repeats.ndim > 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if repeats.size and bool((repeats < 0).any()):
         raise RuntimeError("repeats can not be negative")
-    places = xp.repeat(xp.arange(repeats.size), repeats.reshape(-1) if isinstance(repeats, _host()) else repeats.tolist())
+    places = xp.repeat(
+        xp.arange(repeats.size), repeats.reshape(-1) if isinstance(repeats, _host()) else repeats.tolist()
+    )
     if output_size is not None and output_size != places.size:
         raise RuntimeError("allocated size does not match required size")
     return places.astype("int64")
@@ -137,7 +154,9 @@ def _host() -> Any:
     return numpy.ndarray
 
 
-@composite("repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor")
+@composite(
+    "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"
+)
 def repeat_interleave_tensor(self, repeats, dim, output_size):
     import shim_torch
 
@@ -161,7 +180,9 @@ def repeat_interleave_places(xp, repeats, output_size):
     return _repeat_places(xp, repeats, output_size).astype(repeats.dtype)
 
 
-@composite("repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor")
+@composite(
+    "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"
+)
 def repeat_interleave_int(self, repeats, dim, output_size):
     x, d = (self.reshape(-1), 0) if dim is None else (self, wrap_dim(dim, self.dim()))
     if repeats < 0:
@@ -267,14 +288,18 @@ def select_scatter(self, src, dim, index):
     return _with_part(self, src, lambda t: t.select(dim, index))
 
 
-@composite("slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor")
+@composite(
+    "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor"
+)
 def slice_scatter(self, src, dim, start, end, step):
     import shim_torch
 
     return _with_part(self, src, lambda t: shim_torch.ops.aten.slice(t, dim, start, end, step))
 
 
-@composite("as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor")
+@composite(
+    "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"
+)
 def as_strided_scatter(self, src, size, stride, storage_offset):
     return _with_part(self, src, lambda t: t.as_strided(size, stride, storage_offset))
 
