@@ -35,8 +35,12 @@ def codes(peer: bool) -> dict[str, np.ndarray]:
         import torch
 
         return {n: torch.from_numpy(x).to(getattr(torch, n)).view(torch.uint8).numpy() for n in NAMES.split()}
+    import importlib
+
+    import shim_torch  # noqa: F401
     from native import _core
-    from shim_torch import ops
+
+    ops = importlib.import_module("shim_torch.ops")
 
     ops.define_all()
     cast = _core.function("aten::_to_copy")

@@ -1,11 +1,15 @@
 """Operators of the tests' own namespace, defined once: what calls through the table do, whatever the families hold."""
 
+import importlib
+
 import numpy as np
 
+import shim_torch  # noqa: F401
 from native import _core
-from shim_torch import ops
 from shim_torch.ops._record import RECORDS, composite, op, view
 from shim_torch.ops._rules import broadcast, reduced, same, same_dtype
+
+ops = importlib.import_module("shim_torch.ops")
 
 FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
