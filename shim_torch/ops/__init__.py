@@ -23,6 +23,7 @@ FAMILIES = (
     "rearranging",
     "indexing_more",
     "counting",
+    "statistics",
     "linear",
     "random",
     "nn_functional",

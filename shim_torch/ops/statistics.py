@@ -1,0 +1,137 @@
+"""Small compositions over sorting, products and sums: medians without NaN, covariance, integrals, combinations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+from ._record import composite
+from ._rules import wrap_dim
+
+
+@composite("nanmedian(Tensor self) -> Tensor")
+def nanmedian(self):
+    kept = self.masked_select(~self.isnan())
+    return kept.median() if kept.numel() else self.median()
+
+
+@composite("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=True)
+def nanmedian_dim(self, dim, keepdim):
+    if self.dim() == 0:
+        return self.median(dim, keepdim)
+    values, indices = self.sort(stable=True, dim=dim)
+    count = (~self.isnan()).sum(dim, True)
+    middle = ((count - 1) // 2).clamp(min=0)
+    values, indices = values.gather(dim, middle), indices.gather(dim, middle)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+@composite("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False, aliases=("trapz",))
+def trapezoid(y, x, dim):
+    return _areas(y, _steps(y, x, dim), dim).sum(dim)
+
+
+@composite("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", method=False, aliases=("trapz",))
+def trapezoid_dx(y, dx, dim):
+    return _areas(y, dx, dim).sum(dim)
+
+
+@composite("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False)
+def cumulative_trapezoid(y, x, dim):
+    return _areas(y, _steps(y, x, dim), dim).cumsum(dim)
+
+
+@composite("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", method=False)
+def cumulative_trapezoid_dx(y, dx, dim):
+    return _areas(y, dx, dim).cumsum(dim)
+
+
+def _steps(y: Any, x: Any, dim: int) -> Any:
+    if x.dim() == 1:
+        shape = [1] * y.dim()
+        shape[wrap_dim(dim, y.dim())] = x.numel() - 1
+        return (x[1:] - x[:-1]).reshape(shape)
+    n = x.size(dim)
+    return x.narrow(dim, 1, n - 1) - x.narrow(dim, 0, n - 1)
+
+
+def _areas(y: Any, steps: Any, dim: int) -> Any:
+    n = y.size(dim)
+    if n < 2:
+        return y.new_zeros([0 if i == wrap_dim(dim, y.dim()) else s for i, s in enumerate(y.shape)])
+    return (y.narrow(dim, 0, n - 1) + y.narrow(dim, 1, n - 1)) * steps / 2.0
+
+
+@composite("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", method=False)
+def vander(x, N, increasing):
+    import shim_torch
+
+    if x.dim() != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x.numel() if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    powers = shim_torch.arange(count, device=x.device)
+    powers = powers if increasing else powers.flip(0)
+    whole = not (x.is_floating_point() or x.is_complex())
+    return (x.long() if whole else x).unsqueeze(-1).pow(powers)
+
+
+@composite("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", method=False)
+def combinations(self, r, with_replacement):
+    import itertools
+
+    import shim_torch
+
+    if self.dim() != 1:
+        raise RuntimeError("Expect a 1D vector, but got shape " + str(list(self.shape)))
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return self.new_empty((0,))
+    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(pick(range(self.numel()), r))
+    if not rows:
+        return self.new_empty((0, r))
+    return self[shim_torch.tensor(rows, device=self.device)]
+
+
+@composite("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor")
+def cov(self, correction, fweights, aweights):
+    if self.dim() > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
+        )
+    if self.dtype == _core.bool:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    x = self if self.dim() == 2 else self.reshape(1, -1)
+    if not (x.is_floating_point() or x.is_complex()):
+        x = x.to(_core.get_default_dtype())
+    weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
+    if weights is None:
+        mean, count = x.mean(1, True), x.size(1) - correction
+        scaled = x - mean
+        product = scaled @ scaled.mT.conj()
+        return (product / max(count, 0) if count else product / 0.0).squeeze()
+    total = weights.sum()
+    mean = (x * weights).sum(1, True) / total
+    if aweights is None or correction == 0:
+        norm = total - correction
+    else:
+        norm = total - correction * (weights * aweights).sum() / total
+    centred = x - mean
+    return ((centred * weights) @ centred.mT.conj() / norm.clamp(min=0)).squeeze()
+
+
+@composite("corrcoef(Tensor self) -> Tensor")
+def corrcoef(self):
+    if self.dim() > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
+        )
+    c = self.cov()
+    if c.dim() == 0:
+        return c / c
+    deviation = c.diagonal().sqrt()
+    return (c / deviation.unsqueeze(-1) / deviation).clamp(-1, 1)
