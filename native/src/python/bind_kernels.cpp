@@ -19,7 +19,7 @@ struct Held {
 Tensor call_method(const char* name, const Tensor& self, PyObject* argument) {
   GilAcquire gil;
   Held holder(wrap(self));
-  Held result(argument ? PyObject_CallMethod(holder.o, name, "N", argument) : PyObject_CallMethod(holder.o, name, nullptr));
+  Held result(argument ? PyObject_CallMethod(holder.o, name, "(N)", argument) : PyObject_CallMethod(holder.o, name, nullptr));
   CHECK(Kind::Type, is_tensor(result.o), name, " gave no tensor");
   return Tensor(unwrap(result.o));
 }
