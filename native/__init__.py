@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from native import _core
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["_core", "include_dir"]
 

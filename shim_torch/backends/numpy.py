@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from native import _core
@@ -26,20 +25,26 @@ DTYPES: dict[Any, Any] = {
     _core.float64: np.dtype(np.float64),
     _core.complex64: np.dtype(np.complex64),
     _core.complex128: np.dtype(np.complex128),
-    _core.bfloat16: np.dtype(ml_dtypes.bfloat16),
-    _core.float8_e4m3fn: np.dtype(ml_dtypes.float8_e4m3fn),
-    _core.float8_e4m3fnuz: np.dtype(ml_dtypes.float8_e4m3fnuz),
-    _core.float8_e5m2: np.dtype(ml_dtypes.float8_e5m2),
-    _core.float8_e5m2fnuz: np.dtype(ml_dtypes.float8_e5m2fnuz),
-    _core.float8_e8m0fnu: np.dtype(ml_dtypes.float8_e8m0fnu),
 }
-
 _TORCH = {n: t for t, n in DTYPES.items()}
+_NARROW = "bfloat16 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu".split()
+
+
+def _with_narrow() -> None:
+    """Adds the types of ml_dtypes to both tables: imported when first asked for, as it takes a while."""
+    import ml_dtypes
+
+    for name in _NARROW:
+        torch_name, numpy_name = getattr(_core, name), np.dtype(getattr(ml_dtypes, name))
+        DTYPES[torch_name], _TORCH[numpy_name] = numpy_name, torch_name
 
 
 def torch_dtype(dtype: Any) -> Any:
     """The torch dtype for NumPy's; TypeError in PyTorch's words where there is none."""
     found = _TORCH.get(dtype)
+    if found is None and _core.bfloat16 not in DTYPES:
+        _with_narrow()
+        found = _TORCH.get(dtype)
     if found is None:
         raise TypeError(f"can't convert np.ndarray of type {dtype}")
     return found
@@ -53,6 +58,9 @@ def xp() -> Any:
 def dtype_of(dtype: Any) -> Any:
     """NumPy's dtype for a torch dtype; NotImplementedError where there is none."""
     found = DTYPES.get(dtype)
+    if found is None and _core.bfloat16 not in DTYPES:
+        _with_narrow()
+        found = DTYPES.get(dtype)
     if found is None:
         raise NotImplementedError(f"operators on {dtype} are not supported on the CPU")
     return found

@@ -42,7 +42,8 @@ INPLACE_FUNCTIONS = frozenset(
     sinh_ sqrt_ square_ squeeze_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_ elu_ hardtanh_ leaky_relu_""".split()
 )
 
-_defined: dict[str, list[str]] = {}  # record key -> qualified names of its operators and variants
+_defined: dict[str, list[str]] = {}  # record key -> names of its operators and variants
+_functions: dict[str, list[Record]] = {}  # module -> the records that give it functions
 
 
 # Python's symbols and the operators behind them; a reflected one swaps its operands.
@@ -78,28 +79,23 @@ def define_all() -> None:
 def define(record: Record) -> list[str]:
     """Adds one record to the table; the qualified names it got."""
     run = make_run(record) if record.kind == "kernel" else record.body
-    names = _defined[record.key] = _core.define(record, run)
+    names: list[str] = _core.define(record, run)
+    _defined[record.key] = list(dict.fromkeys(n.partition("::")[2] for n in names))
+    if record.function:
+        _functions.setdefault(record.module, []).append(record)
     return names
-
-
-def _names(record: Record) -> set[str]:
-    return {n.partition("::")[2] for n in _defined[record.key]}
 
 
 def functions(module: str = "") -> dict[str, Any]:
     """The functions of a torch module by name: ``""`` is torch itself, ``"nn.functional"``, ``"linalg"`` and so on."""
     found: dict[str, Any] = {}
     path = f"torch.{module}" if module else "torch"
-    for record in list(RECORDS.values()):
-        if record.key not in _defined or not record.function or record.module != module:
-            continue
-        for name in _names(record):
-            if name.endswith("_") and not name.endswith("__") and record.method and name not in INPLACE_FUNCTIONS:
+    prefix = module.rpartition(".")[2] + "_"
+    for record in _functions.get(module, ()):
+        for name in _defined[record.key]:
+            if name[-1] == "_" and record.method and name not in INPLACE_FUNCTIONS and not name.endswith("__"):
                 continue
-            public = name
-            prefix = module.rpartition(".")[2] + "_"
-            if module and name.startswith(prefix):
-                public = name[len(prefix) :]
+            public = name[len(prefix) :] if module and name.startswith(prefix) else name
             if public not in found:
                 function = _core.function(f"{record.ns}::{name}", path)
                 if public != name:
@@ -110,12 +106,14 @@ def functions(module: str = "") -> dict[str, Any]:
 
 def install(tensor_type: Any) -> None:
     """Adds the methods to the tensor type; names that the type has already stay its own."""
-    own = vars(tensor_type)
-    for record in list(RECORDS.values()):
-        if record.key not in _defined or not record.method:
+    own = set(vars(tensor_type))
+    for key, names in _defined.items():
+        record = RECORDS[key]
+        if not record.method:
             continue
-        for name in _names(record):
+        for name in names:
             if name not in own:
+                own.add(name)
                 setattr(tensor_type, name, _core.method(f"{record.ns}::{name}"))
     _install_symbols(tensor_type)
 

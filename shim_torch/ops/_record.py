@@ -15,9 +15,10 @@ input ``x`` without keeping it. What a formula does not name is not saved.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from native import _core
 
 RECORDS: dict[str, Record] = {}
 
@@ -30,6 +31,7 @@ class Record:
         "ns",
         "name",
         "overload",
+        "key",
         "arguments",
         "kind",
         "body",
@@ -45,57 +47,67 @@ class Record:
         "aliases",
         "keep",
         "module",
-        "tags",
         "differentiable",
-        "passes_generator",
     )
 
-    def __init__(self, schema: str, body: Callable[..., Any], kind: str, **options: Any) -> None:
+    def __init__(
+        self,
+        schema: str,
+        body: Callable[..., Any],
+        kind: str,
+        *,
+        shape: Callable[..., Any] | None = None,
+        dtype: Callable[..., Any] | None = None,
+        grad: dict[str, Callable[..., Any]] | None = None,
+        fused: dict[str, Callable[..., Any]] | None = None,
+        native: str | None = None,
+        function: bool = True,
+        method: bool | None = None,
+        inplace: bool = False,
+        out: bool = False,
+        aliases: Sequence[str] = (),
+        keep: Sequence[str] = (),
+        module: str = "",
+        differentiable: tuple[int, ...] | None = None,
+    ) -> None:
         self.schema = schema
         self.body = body
         self.kind = kind
-        qualified = schema.split("(", 1)[0].strip()
-        self.ns, _, name = qualified.rpartition("::") if "::" in qualified else ("aten", "", qualified)
-        self.name, _, self.overload = name.partition(".")
-        self.arguments = _argument_names(schema)
-        self.shape: Callable[..., Any] | None = options.pop("shape", None)
-        self.dtype: Callable[..., Any] | None = options.pop("dtype", None)
-        self.grad: dict[str, Callable[..., Any]] = options.pop("grad", None) or {}
-        self.fused: dict[str, Callable[..., Any]] = options.pop("fused", None) or {}
-        self.native: str | None = options.pop("native", None)
-        self.function: bool = options.pop("function", True)
-        self.method: bool = options.pop("method", self.arguments[:1] == ("self",))
-        self.inplace: bool = options.pop("inplace", False)
-        self.out: bool = options.pop("out", False)
-        self.aliases: tuple[str, ...] = tuple(options.pop("aliases", ()))
-        self.keep: frozenset[str] = frozenset(options.pop("keep", ()))
-        self.module: str = options.pop("module", "")
-        self.differentiable: tuple[int, ...] | None = options.pop("differentiable", None)
-        if options:
-            raise TypeError(f"{schema}: unknown options {sorted(options)}")
-        self._check()
+        # Cheap: what the names are. The whole schema is parsed when the operator is defined.
+        self.ns, self.name, self.overload, self.key, self.arguments = _core.schema_names(schema)
+        self.shape = shape
+        self.dtype = dtype
+        self.grad = grad or {}
+        self.fused = fused or {}
+        self.native = native
+        self.function = function
+        self.method = self.arguments[:1] == ("self",) if method is None else method
+        self.inplace = inplace
+        self.out = out
+        self.aliases = tuple(aliases)
+        self.keep = tuple(keep)
+        self.module = module
+        self.differentiable = differentiable
         if self.key in RECORDS:
             raise TypeError(f"{self.key}: declared twice")
         RECORDS[self.key] = self
 
-    @property
-    def key(self) -> str:
-        """``aten::add.Tensor``, the name the table knows it by."""
-        return f"{self.ns}::{self.name}" + (f".{self.overload}" if self.overload else "")
-
-    def _check(self) -> None:
+    def check(self) -> None:
+        """TypeError where a rule, the body or a formula names what the schema does not have. The tests check every record."""
+        arguments = set(self.arguments)
         if self.kind == "kernel":
-            _names_known(self, "body", parameters(self.body)[1:], set(self.arguments))
+            _names_known(self, "body", parameters(self.body)[1:], arguments)
         for what in ("shape", "dtype"):
             rule = getattr(self, what)
             if rule is not None and not getattr(rule, "takes_all", False):
-                _names_known(self, what, parameters(rule), set(self.arguments))
+                _names_known(self, what, parameters(rule), arguments)
+        _names_known(self, "keep", self.keep, arguments)
         known = {"g", *(f"g{i}" for i in range(1, 8)), "result", *(f"result{i}" for i in range(8))}
         for name in self.arguments:
             known |= {name, f"{name}_shape", f"{name}_dtype", f"{name}_device", f"{name}_strides"}
         for inputs, formula in {**self.grad, **self.fused}.items():
             for name in inputs.split(","):
-                _names_known(self, "grad", (name.strip(),), set(self.arguments))
+                _names_known(self, "grad", (name.strip(),), arguments)
             _names_known(self, f"gradient of {inputs}", parameters(formula), known)
 
 
@@ -103,24 +115,10 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The positional parameter names of a function (its code object's: no signature object is built)."""
     code = getattr(function, "__code__", None)
     if code is None:
-        return tuple(inspect.signature(function).parameters)
+        from inspect import signature
+
+        return tuple(signature(function).parameters)
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-
-def _argument_names(schema: str) -> tuple[str, ...]:
-    inside = schema.split("(", 1)[1].rsplit("->", 1)[0].strip()[:-1]
-    names, depth, start = [], 0, 0
-    for i, c in enumerate(inside + ","):
-        if c in "([":
-            depth += 1
-        elif c in ")]":
-            depth -= 1
-        elif c == "," and depth == 0:
-            part = inside[start:i].strip()
-            start = i + 1
-            if part and part != "*":
-                names.append(part.split("=")[0].split()[-1])
-    return tuple(names)
 
 
 def _names_known(record: Record, what: str, names: Sequence[str], known: set[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -68,8 +67,9 @@ class Plan:
 
 
 def _positional(function: Callable[..., Any]) -> int:
-    kinds = [p.kind for p in inspect.signature(function).parameters.values()]
-    return sum(k is not inspect.Parameter.KEYWORD_ONLY for k in kinds)
+    from inspect import Parameter, signature
+
+    return sum(p.kind is not Parameter.KEYWORD_ONLY for p in signature(function).parameters.values())
 
 
 def _rule(

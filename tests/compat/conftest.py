@@ -19,7 +19,7 @@ def run_python(arguments: list[str], *folders: str, cwd: Path | None = None) -> 
     paths = [*(str(FIXTURES / folder) for folder in folders), str(ROOT)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, env=environment, cwd=cwd, timeout=120
+        [sys.executable, *arguments], capture_output=True, text=True, env=environment, cwd=cwd or FIXTURES, timeout=120
     )
 
 

@@ -1,6 +1,5 @@
 """Schemas and their normal forms, as PyTorch 2.13 prints them (str of a parsed schema)."""
 
-
 NORMAL_FORMS = {
     "aten::a(Tensor self, *, Tensor(a -> b) x, str s='hi', float f=1, int[2] k=[1,1], int[3] q=0, bool[3] z=[True, False,True]) -> ()": 'aten::a(Tensor self, *, Tensor(a -> b) x, str s="hi", float f=1., int[2] k=1, int[3] q=0, bool[3] z=[True, False, True]) -> ()',
     "aten::b(Tensor self, SymInt[1] stride=1, SymInt[2] pad=0, int[] dims=[0, 1], int r=Mean, ScalarType? dtype=float) -> Tensor": "aten::b(Tensor self, SymInt[1] stride=[1], SymInt[2] pad=[0, 0], int[] dims=[0, 1], int r=1, ScalarType? dtype=6) -> Tensor",

@@ -1,4 +1,6 @@
 // Schemas as Python data: torch._ops builds FunctionSchema and Argument objects from it.
+#include <string_view>
+
 #include "python/dispatch.h"
 
 namespace shim {
@@ -71,7 +73,55 @@ PyObject* py_normal(PyObject*, PyObject* text) {                    // (schema t
   return guarded([&]() -> PyObject* { return PyUnicode_FromString(parse_schema(s).text().c_str()); });
 }
 
+// (ns, name, overload, key, argument names) by one pass over the text, without parsing types: records are many.
+PyObject* py_names(PyObject*, PyObject* text) {
+  const char* s = PyUnicode_AsUTF8(text);
+  if (!s) return nullptr;
+  const std::string_view whole(s);
+  const size_t open = whole.find('('), arrow = whole.rfind("->");
+  if (open == whole.npos || arrow == whole.npos || arrow < open)
+    return PyErr_Format(PyExc_TypeError, "not a schema: %s", s);
+  std::string_view qualified = whole.substr(0, open);
+  while (!qualified.empty() && qualified.back() == ' ') qualified.remove_suffix(1);
+  const size_t colons = qualified.rfind("::");
+  const std::string_view ns = colons == qualified.npos ? "aten" : qualified.substr(0, colons);
+  const std::string_view full = colons == qualified.npos ? qualified : qualified.substr(colons + 2);
+  const size_t dot = full.find('.');
+  const std::string_view name = full.substr(0, dot), overload = full.substr(dot == full.npos ? full.size() : dot + 1);
+  PyObject* names = PyList_New(0);
+  if (!names) return nullptr;
+  int depth = 0;
+  size_t start = open + 1, equals = 0;
+  for (size_t i = open + 1; i < arrow; ++i) {
+    const char c = whole[i];
+    const bool last = c == ')' && depth == 0;
+    if (c == '(' || c == '[') ++depth;
+    else if ((c == ')' || c == ']') && !last) --depth;
+    else if (c == '=' && depth == 0) equals = i;
+    if (!last && !(c == ',' && depth == 0)) continue;
+    size_t end = equals ? equals : i;
+    while (end > start && whole[end - 1] == ' ') --end;
+    size_t from = end;
+    while (from > start && whole[from - 1] != ' ') --from;
+    if (end > from && whole[from] != '*') {
+      PyObject* n = PyUnicode_FromStringAndSize(whole.data() + from, Py_ssize_t(end - from));
+      if (n) PyUnicode_InternInPlace(&n);
+      if (!n || PyList_Append(names, n) < 0) { Py_XDECREF(n); Py_DECREF(names); return nullptr; }
+      Py_DECREF(n);
+    }
+    if (last) break;
+    start = i + 1;
+    equals = 0;
+  }
+  PyObject* tuple = PyList_AsTuple(names);
+  Py_DECREF(names);
+  const std::string key = std::string(ns) + "::" + std::string(full);
+  return Py_BuildValue("s#s#s#s#N", ns.data(), Py_ssize_t(ns.size()), name.data(), Py_ssize_t(name.size()), overload.data(),
+                       Py_ssize_t(overload.size()), key.data(), Py_ssize_t(key.size()), tuple);
+}
+
 PyMethodDef functions[] = {
+    {"schema_names", py_names, METH_O, "(namespace, name, overload, key, argument names) of a schema, unparsed otherwise."},
     {"operator_schema", operator_schema, METH_VARARGS, "The schema of an overload as plain data."},
     {"parse_schema_data", py_parse, METH_O, "A parsed schema as plain data."},
     {"normalize_schema", py_normal, METH_O, "The normal form of a schema."},

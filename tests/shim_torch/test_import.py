@@ -1,0 +1,55 @@
+"""What importing shim_torch costs, and that the records it declares are sound."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import shim_torch
+
+RECORDS = sys.modules["shim_torch.ops._record"].RECORDS
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_every_record_is_sound():
+    for record in RECORDS.values():
+        record.check()
+
+
+def test_a_wrong_name_in_a_record_is_reported():
+    record = RECORDS["aten::add.Tensor"]
+    wrong = type(record).__new__(type(record))
+    for name in record.__slots__:
+        setattr(wrong, name, getattr(record, name))
+    wrong.grad = {"self": lambda g, nobody: g}
+    with pytest.raises(TypeError, match="nobody"):
+        wrong.check()
+
+
+def test_argument_names_are_the_parsers():
+    core = shim_torch._core
+    for record in RECORDS.values():
+        ns, name, overload, _, arguments, *_ = core.parse_schema_data(record.schema)
+        assert (record.ns, record.name, record.overload) == (ns, name, overload)
+        assert record.arguments == tuple(a[0] for a in arguments)
+
+
+def test_import_stays_lean():
+    code = """
+import sys, numpy
+before = set(sys.modules)
+import shim_torch
+print(*sorted(m for m in set(sys.modules) - before if not m.startswith(("shim_torch", "native"))))"""
+    heavy = {"ml_dtypes", "cupy", "triton", "torch", "inspect", "dataclasses", "ast", "unittest", "multiprocessing"}
+    heavy |= {"asyncio", "subprocess", "logging", "pathlib", "tempfile", "ctypes", "packaging", "compat", "json"}
+    assert not heavy & set(run(code).split())
+
+
+def test_narrow_dtypes_reach_numpy_when_needed():
+    code = "import shim_torch as t; print(t.ones(2, dtype=t.bfloat16).cumsum(0).sum().item(), t.bfloat16)"
+    assert run(code) == "3.0 torch.bfloat16"
