@@ -1,5 +1,6 @@
 # make demo   own environment, install, run the main job on the CPU and print a table
 # make test   own environment, install with the test extra, lint, types, tests
+# make test-reference   compares with a real PyTorch, in an environment of its own
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -26,6 +27,21 @@ lint: install-test
 
 test: lint
 	cd tests && ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider .
+
+# Another environment, with PyTorch (its CPU build), answers the cases; this one, without it, is compared with the answers.
+REFERENCE := .venv-reference
+ANSWERS := build/reference-answers
+
+$(REFERENCE)/.made:
+	$(PYTHON) -m venv $(REFERENCE)
+	$(REFERENCE)/bin/python -m pip install -q numpy expecttest
+	$(REFERENCE)/bin/python -m pip install -q --index-url https://download.pytorch.org/whl/cpu torch==2.13.0 \
+		|| $(REFERENCE)/bin/python -m pip install -q torch==2.13.0
+	touch $@
+
+test-reference: install-test $(REFERENCE)/.made
+	$(REFERENCE)/bin/python tests/reference/_peer.py $(ANSWERS)
+	cd tests && SHIM_TORCH_REFERENCE_ANSWERS=../$(ANSWERS) ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider reference
 
 clean:
 	rm -rf build dist $(VENV) .venv-*
