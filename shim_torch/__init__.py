@@ -121,6 +121,13 @@ def __getattr__(name: str) -> Any:
         from shim_torch._legacy_types import legacy_type
 
         return legacy_type(name, "cpu")
+    if name.endswith("Storage") and name != "_LegacyStorage":
+        from shim_torch._legacy_types import legacy_storage
+
+        try:
+            return legacy_storage(name)
+        except KeyError:
+            pass
     if name == "SymInt":
         return int
     if name in ("SymFloat", "SymBool"):

@@ -95,6 +95,19 @@ def _rebuild(
     return t
 
 
+def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Any:
+    """A tensor subclass's instance as files of ``torch.save`` describe it."""
+    made = func(*args)
+    if type(made) is not new_type:
+        made = made.as_subclass(new_type)
+    if getattr(new_type, "__setstate__", None) is not getattr(Tensor, "__setstate__", None):
+        made.__setstate__(state)
+        return made
+    from shim_torch._utils import _set_obj_state
+
+    return _set_obj_state(made, state)
+
+
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     import copy
 
@@ -158,7 +171,7 @@ def _contains(self: Any, element: Any) -> bool:
 def storage(self: Any) -> Any:
     from shim_torch.storage import TypedStorage
 
-    return TypedStorage(self.untyped_storage(), self.dtype)
+    return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
 def new_tensor(

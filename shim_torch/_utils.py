@@ -42,3 +42,90 @@ _NAMES = {
 def _scalar(dtype: Any) -> str:
     name = str(dtype).removeprefix("torch.")
     return _NAMES.get(name, name)
+
+
+# The names under which files of torch.save know how to make tensors again.
+
+
+def _set(tensor: Any, requires_grad: bool, hooks: Any = None, metadata: Any = None) -> Any:
+    if requires_grad:
+        tensor.requires_grad_()
+    if hooks:
+        tensor._backward_hooks = hooks
+    if metadata:
+        raise NotImplementedError("torch.load: tensors with conjugate or negative bits are not supported by shim-torch")
+    return tensor
+
+
+def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Any:
+    from native import _core
+
+    empty = _core.empty_tensor((0,), storage.dtype, storage.device)
+    return empty.set_(storage.untyped(), storage_offset, tuple(size), tuple(stride))
+
+
+def _rebuild_tensor_v2(
+    storage: Any,
+    storage_offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Any:
+    tensor = _rebuild_tensor(storage, storage_offset, size, stride)
+    return _set(tensor, requires_grad, backward_hooks, metadata)
+
+
+def _rebuild_tensor_v3(
+    storage: Any,
+    storage_offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    backward_hooks: Any,
+    dtype: Any,
+    metadata: Any = None,
+) -> Any:
+    from native import _core
+
+    empty = _core.empty_tensor((0,), dtype, storage.device)
+    tensor = empty.set_(storage.untyped(), storage_offset, tuple(size), tuple(stride))
+    return _set(tensor, requires_grad, backward_hooks, metadata)
+
+
+def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires_grad: bool) -> Any:
+    from native import _core
+
+    return _set(_core.empty_strided(tuple(size), tuple(stride), dtype, _core.device("meta")), requires_grad)
+
+
+def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
+    from shim_torch.nn.parameter import Parameter
+
+    return _set(Parameter(data, requires_grad), False, backward_hooks)
+
+
+def _rebuild_parameter_with_state(data: Any, requires_grad: bool, backward_hooks: Any, state: Any) -> Any:
+    return _set_obj_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
+
+
+def _set_obj_state(obj: Any, state: Any) -> Any:
+    """Gives ``obj`` its ``__dict__`` back, and its slots where ``state`` is a pair."""
+    plain, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    for attributes in (plain, slots):
+        for name, value in (attributes or {}).items():
+            setattr(obj, name, value)
+    return obj
+
+
+def _rebuild_sparse_tensor(*_: Any) -> Any:
+    raise NotImplementedError("torch.load: sparse tensors are not supported by shim-torch")
+
+
+def _rebuild_qtensor(*_: Any) -> Any:
+    raise NotImplementedError("torch.load: quantized tensors are not supported by shim-torch")
+
+
+def _rebuild_nested_tensor(*_: Any) -> Any:
+    raise NotImplementedError("torch.load: nested tensors are not supported by shim-torch")

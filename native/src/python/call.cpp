@@ -55,30 +55,6 @@ void check_same_device(const Operator& op, PyObject* const* args, size_t n) {
   }
 }
 
-// torch.return_types.<name>, made when first needed.
-PyObject* name_results(Operator& op, PyObject* result) {
-  if (!result || !PyTuple_CheckExact(result) || op.schema.returns.size() < 2 || op.schema.returns[0].name.empty())
-    return result;
-  size_t n = op.schema.returns.size();
-  if (size_t(PyTuple_GET_SIZE(result)) != n) return result;
-  static std::unordered_map<std::string, PyTypeObject*> types;
-  std::string key = op.schema.name;
-  if (op.out) key += "_out";
-  for (auto& r : op.schema.returns) key += "," + r.name;
-  PyTypeObject*& type = types[key];
-  if (!type) {
-    auto* fields = new PyStructSequence_Field[n + 1]{};             // the type keeps the names
-    for (size_t i = 0; i < n; ++i) fields[i].name = strdup(op.schema.returns[i].name.c_str());
-    PyStructSequence_Desc d{strdup(("torch.return_types." + op.schema.name).c_str()), "", fields, int(n)};
-    type = PyStructSequence_NewType(&d);
-    if (!type) { Py_DECREF(result); return nullptr; }
-  }
-  PyObject* named = PyStructSequence_New(type);
-  for (size_t i = 0; named && i < n; ++i) PyStructSequence_SetItem(named, Py_ssize_t(i), Py_NewRef(PyTuple_GET_ITEM(result, i)));
-  Py_DECREF(result);
-  return named;
-}
-
 PyObject* call_operator(Operator& op, Bound& b) {
   PyObject** args = b.data();
   const size_t n = b.size();

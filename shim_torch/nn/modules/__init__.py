@@ -24,8 +24,29 @@ _LAYERS: dict[str, type[Module]] = {
     for name, value in vars(source).items()
     if isinstance(value, type) and issubclass(value, Module) and not name.startswith("_")
 }
+# Layers that PyTorch keeps in other files than ours; checkpoints of whole models name them by file.
+_ELSEWHERE = {
+    **dict.fromkeys("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm".split(), "batchnorm"),
+    **dict.fromkeys("InstanceNorm1d InstanceNorm2d InstanceNorm3d".split(), "instancenorm"),
+    **dict.fromkeys("Flatten Unflatten".split(), "flatten"),
+    **dict.fromkeys("Fold Unfold".split(), "fold"),
+    **dict.fromkeys("PixelShuffle PixelUnshuffle".split(), "pixelshuffle"),
+    **dict.fromkeys("CosineSimilarity PairwiseDistance".split(), "distance"),
+    "Upsample": "upsampling",
+}
+
+
+def _home(name: str, layer: type[Module]) -> str:
+    if name in _ELSEWHERE:
+        return _ELSEWHERE[name]
+    if "Pool" in name:
+        return "pooling"
+    found = layer.__module__.rpartition(".")[2]
+    return {"_table": "activation", "spatial": "padding"}.get(found, found)
+
+
 for _name, _layer in _LAYERS.items():
-    _layer.__module__ = f"torch.nn.modules.{_layer.__module__.rpartition('.')[2]}"
+    _layer.__module__ = f"torch.nn.modules.{_home(_name, _layer)}"
 globals().update(_LAYERS)
 Module.__module__ = "torch.nn.modules.module"
 __all__ = ["Module", *sorted(_LAYERS)]

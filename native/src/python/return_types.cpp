@@ -1,0 +1,76 @@
+// torch.return_types: the named tuples that operators with several named results give.
+
+#include <unordered_map>
+
+#include "python/dispatch.h"
+
+#include <structmember.h>  // PyMemberDef, before Python 3.12
+
+namespace shim {
+namespace {
+
+// "torch.return_types.max(\nvalues=...,\nindices=...)"
+PyObject* repr(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject* text = PyUnicode_FromFormat("%s(", type->tp_name);
+  const Py_ssize_t n = PyTuple_GET_SIZE(self);
+  for (Py_ssize_t i = 0; text && i < n; ++i) {
+    PyObject* value = PyObject_Repr(PyTuple_GET_ITEM(self, i));
+    PyObject* longer = value ? PyUnicode_FromFormat("%U\n%s=%U%s", text, type->tp_members[i].name, value, i + 1 < n ? "," : ")") : nullptr;
+    Py_XDECREF(value);
+    Py_SETREF(text, longer);
+  }
+  return text;
+}
+
+// The type torch.return_types.<name> (borrowed), made when first needed; one for each name and fields.
+PyTypeObject* return_type(const std::string& name, const std::vector<std::string>& names) {
+  static std::unordered_map<std::string, PyTypeObject*> types;
+  std::string key = name;
+  for (auto& field : names) key += "," + field;
+  PyTypeObject*& type = types[key];
+  if (type) return type;
+  auto* fields = new PyStructSequence_Field[names.size() + 1]{};    // the type keeps the names
+  for (size_t i = 0; i < names.size(); ++i) fields[i].name = strdup(names[i].c_str());
+  PyStructSequence_Desc d{strdup(("torch.return_types." + name).c_str()), "", fields, int(names.size())};
+  type = PyStructSequence_NewType(&d);
+  if (type) type->tp_repr = repr;
+  return type;
+}
+
+PyObject* py_return_type(PyObject*, PyObject* args) {
+  const char* name;
+  PyObject* list;
+  if (!PyArg_ParseTuple(args, "sO!", &name, &PyTuple_Type, &list)) return nullptr;
+  std::vector<std::string> fields;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list); ++i) {
+    const char* field = PyUnicode_AsUTF8(PyTuple_GET_ITEM(list, i));
+    if (!field) return nullptr;
+    fields.emplace_back(field);
+  }
+  return Py_XNewRef(reinterpret_cast<PyObject*>(return_type(name, fields)));
+}
+
+PyMethodDef functions[] = {
+    {"return_type", py_return_type, METH_VARARGS, "return_type(\"max\", (\"values\", \"indices\")): the type torch.return_types.max."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyObject* name_results(Operator& op, PyObject* result) {
+  if (!result || !PyTuple_CheckExact(result) || op.schema.returns.size() < 2 || op.schema.returns[0].name.empty())
+    return result;
+  const size_t n = op.schema.returns.size();
+  if (size_t(PyTuple_GET_SIZE(result)) != n) return result;
+  std::vector<std::string> fields;
+  for (auto& r : op.schema.returns) fields.push_back(r.name);
+  PyTypeObject* type = return_type(op.out ? op.schema.name + "_out" : op.schema.name, fields);
+  PyObject* named = type ? PyStructSequence_New(type) : nullptr;
+  for (size_t i = 0; named && i < n; ++i) PyStructSequence_SetItem(named, Py_ssize_t(i), Py_NewRef(PyTuple_GET_ITEM(result, i)));
+  Py_DECREF(result);
+  return named;
+}
+
+int bind_return_types(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+
+}  // namespace shim

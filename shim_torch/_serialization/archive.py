@@ -1,0 +1,124 @@
+"""The zip archive of ``torch.save``: uncompressed records, each aligned to 64 bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from typing import IO, Any
+
+import numpy as np
+
+from native import _core
+from shim_torch.storage import untyped_tensor
+
+ALIGNMENT = 64
+_LOCAL_HEADER = 30  # bytes of a zip local file header before the name
+_CHUNK = 16 << 20
+_NOT_A_ZIP = (
+    "PytorchStreamReader failed reading zip archive: {why}. This is an internal miniz error. If you are seeing this error, there is a "
+    "high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved properly, was "
+    "transferred incorrectly, or the file was modified after saving."
+)
+
+
+class Writer:
+    """Writes records ``<name>/<record>``; used with ``with``."""
+
+    def __init__(self, file: Any, name: str) -> None:
+        self.zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
+        self.name = name
+        self._digest = hashlib.sha1(usedforsecurity=False)
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if kind is None:
+            self.write("version", b"3\n")
+            self.write(".data/serialization_id", str(int(self._digest.hexdigest(), 16) % 10**40).zfill(40).encode())
+        self.zip.close()
+
+    def write(self, record: str, data: Any) -> None:
+        """Adds a record; ``data`` is bytes or a memoryview of bytes."""
+        size = len(data)
+        info = zipfile.ZipInfo(f"{self.name}/{record}", (1980, 1, 1, 0, 0, 0))
+        info.file_size = size
+        large = size * 1.05 > zipfile.ZIP64_LIMIT
+        start = self.zip.start_dir + _LOCAL_HEADER + len(info.filename.encode()) + 4 + (20 if large else 0)
+        padding = -start % ALIGNMENT
+        info.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
+        with self.zip.open(info, "w", force_zip64=large) as out:
+            out.write(data)
+        self._digest.update(f"{record}:{size}:{info.CRC}".encode())
+
+
+class Reader:
+    """Reads the records of an archive, from a seekable file."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        try:
+            self.zip = zipfile.ZipFile(file)
+        except zipfile.BadZipFile:
+            raise RuntimeError(_NOT_A_ZIP.format(why="not a ZIP archive")) from None
+        names = self.zip.namelist()
+        if not names:
+            raise RuntimeError(_NOT_A_ZIP.format(why="archive does not contain any files"))
+        self.prefix = names[0].split("/", 1)[0] + "/"
+
+    def has(self, record: str) -> bool:
+        return self.prefix + record in self.zip.NameToInfo
+
+    def read(self, record: str) -> bytes:
+        try:
+            return self.zip.read(self.prefix + record)
+        except KeyError:
+            raise RuntimeError(_NOT_A_ZIP.format(why=f"file not found: {self.prefix}{record}")) from None
+
+    def names(self) -> list[str]:
+        return [n.removeprefix(self.prefix) for n in self.zip.namelist()]
+
+    def offset(self, record: str) -> int:
+        """Where a record's data starts in the file."""
+        info = self.zip.getinfo(self.prefix + record)
+        self.file.seek(info.header_offset + 26)
+        name, extra = (int.from_bytes(self.file.read(2), "little") for _ in range(2))
+        return info.header_offset + _LOCAL_HEADER + name + extra
+
+    def storage(self, record: str, nbytes: int) -> Any:
+        """A storage with a record's bytes; their checksum is verified."""
+        try:
+            info = self.zip.getinfo(self.prefix + record)
+        except KeyError:
+            raise RuntimeError(_NOT_A_ZIP.format(why=f"file not found: {self.prefix}{record}")) from None
+        if info.file_size < nbytes:
+            raise RuntimeError(f"torch.load: record {record} has {info.file_size} bytes, but the file says {nbytes}")
+        storage = _core.UntypedStorage(nbytes)
+        if nbytes:
+            view = memoryview(_core.to_numpy(untyped_tensor(storage)))
+            with self.zip.open(info) as source:
+                at = 0
+                while at < nbytes:
+                    data = source.read(min(_CHUNK, nbytes - at))
+                    view[at : at + len(data)] = data
+                    at += len(data)
+        return storage
+
+    def mapped(self, record: str, nbytes: int, path: str) -> Any:
+        """A storage over the file's own bytes, copied when written to."""
+        array = np.memmap(path, np.uint8, "c", self.offset(record), (nbytes,)) if nbytes else np.empty(0, np.uint8)
+        return _core.from_numpy(array).untyped_storage()
+
+
+def is_zip(file: IO[bytes]) -> bool:
+    """Whether a file begins as a zip archive; leaves its position."""
+    start = file.tell()
+    head = file.read(4)
+    file.seek(start)
+    return head == b"PK\x03\x04"
+
+
+def buffer_of(file: Any) -> Any:
+    """A file that zipfile can write to: the file itself, or a buffer in front of one that only has ``write``."""
+    return file if hasattr(file, "seek") and hasattr(file, "tell") else io.BytesIO()

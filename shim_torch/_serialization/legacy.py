@@ -1,0 +1,61 @@
+"""The format before PyTorch 1.6: five pickles in a row, then the storages' bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from native import _core
+from shim_torch.storage import TypedStorage, untyped_tensor
+
+MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+PROTOCOL_VERSION = 1001
+
+
+def _no_storage(pid: Any) -> Any:
+    raise RuntimeError(f"torch.load: unexpected persistent id {pid!r}")
+
+
+def load_legacy(file: Any, restore: Any, unpickler: Callable[[Any], Callable[[Any], Any]]) -> Any:
+    """The object in an old file. RuntimeError for a file that is none."""
+
+    def read(persistent_load: Any = _no_storage) -> Any:
+        return unpickler(file)(persistent_load)
+
+    if read() != MAGIC_NUMBER:
+        raise RuntimeError("Invalid magic number; corrupt file?")
+    version = read()
+    if version != PROTOCOL_VERSION:
+        raise RuntimeError(f"Invalid protocol version: {version}")
+    if not read().get("little_endian", True):
+        raise NotImplementedError(
+            "torch.load: files of a machine with the other byte order are not supported by shim-torch"
+        )
+    pending: dict[str, tuple[TypedStorage, Any, int]] = {}  # key -> (its storage, its bytes on the CPU, count)
+
+    def persistent_load(pid: Any) -> Any:
+        kind = pid[0].decode() if isinstance(pid[0], bytes) else pid[0]
+        if kind == "module":
+            return pid[1]
+        _, storage_type, key, location, count, view = pid
+        if view is not None:
+            raise NotImplementedError(
+                "torch.load: views of storages in files of PyTorch 0.x are not supported by shim-torch"
+            )
+        if key not in pending:
+            dtype = storage_type.dtype
+            cpu = _core.UntypedStorage(count * dtype.itemsize)
+            placed = restore(cpu, location.decode() if isinstance(location, bytes) else location)
+            pending[key] = (TypedStorage(wrap_storage=placed, dtype=dtype), cpu, count)
+        return pending[key][0]
+
+    result = read(persistent_load)
+    for key in read():
+        storage, cpu, count = pending[key]
+        if int.from_bytes(file.read(8), "little") != count:
+            raise RuntimeError("storage has wrong byte size")
+        if cpu.nbytes():
+            memoryview(_core.to_numpy(untyped_tensor(cpu)))[:] = file.read(cpu.nbytes())
+        if storage.untyped() is not cpu and storage.device.type != "meta" and storage._cdata != cpu._cdata:
+            untyped_tensor(storage.untyped()).copy_(untyped_tensor(cpu))
+    return result

@@ -1,0 +1,120 @@
+"""Pickles under PyTorch's names: ``shim_torch.nn.modules.linear.Linear`` is written ``torch.nn.modules.linear.Linear``."""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable
+from importlib import import_module
+from types import FunctionType
+from typing import IO, Any
+
+from native import _core
+from shim_torch import _tensor, _utils
+from shim_torch.nn.parameter import Parameter
+from shim_torch.storage import TypedStorage, legacy_class
+
+ROOT = "shim_torch"
+
+
+def torch_module(name: str) -> str | None:
+    """The torch module that one of ours stands for; None for a module that isn't ours."""
+    if name == ROOT or name.startswith(ROOT + "."):
+        return "torch" + name[len(ROOT) :]
+    return name if name == "torch" or name.startswith("torch.") else None
+
+
+def resolve(module: str, name: str) -> Any:
+    """The object that a file calls ``torch.module.name``; ImportError or AttributeError if there is none."""
+    if module == "torch" and name.endswith("Storage"):
+        return legacy_class(name)
+    path = module.split(".")[1:]
+    for known in range(len(path), -1, -1):  # some of torch's modules are names within ours
+        try:
+            found: Any = import_module(".".join([ROOT, *path[:known]]))
+        except ModuleNotFoundError:
+            if not known:
+                raise
+            continue
+        break
+    for part in [*path[known:], *name.split(".")]:
+        found = getattr(found, part)
+    return found
+
+
+class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
+    """``pickle.Pickler`` that writes tensors as PyTorch does; storages go to ``persistent_id``."""
+
+    dispatch: dict[Any, Any] = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+
+    def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[[Any], Any]) -> None:
+        super().__init__(file, protocol)
+        self._storage_id = persistent_id
+
+    def persistent_id(self, obj: Any) -> Any:
+        return self._storage_id(obj) if isinstance(obj, (TypedStorage, _core.UntypedStorage)) else None
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, _core.TensorBase):
+            return _reduce_tensor(obj, self.proto)
+        if isinstance(obj, (_core.dtype, _core.memory_format)):
+            return str(obj).removeprefix("torch.")
+        if isinstance(obj, _core.layout):
+            from shim_torch.serialization import _get_layout
+
+            return _get_layout, (str(obj),)
+        if isinstance(obj, _core.device):
+            return _core.device, (obj.type,) if obj.index is None else (obj.type, obj.index)
+        if type(obj) is _core.Size:
+            return _core.Size, (tuple(obj),)
+        return NotImplemented
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        if isinstance(obj, (_core.dtype, _core.memory_format)):
+            module: str | None = "torch"
+        else:
+            module = torch_module(getattr(obj, "__module__", None) or "")
+        if module is None:
+            super().save_global(obj, name)
+            return
+        name = name or obj.__qualname__
+        if self.proto >= 4:
+            self.save(module)
+            self.save(name)
+            self.write(pickle.STACK_GLOBAL)
+        else:
+            self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
+        self.memoize(obj)
+
+
+Pickler.dispatch[FunctionType] = Pickler.save_global
+
+
+def _reduce_tensor(t: Any, protocol: int) -> Any:
+    cls = type(t)
+    if isinstance(t, Parameter) and cls is Parameter:
+        state = {k: v for k, v in t.__dict__.items() if not k.startswith("_is_param")}
+        if state:
+            return _utils._rebuild_parameter_with_state, (t.data, t.requires_grad, OrderedDict(), state)
+        return _utils._rebuild_parameter, (t.data, t.requires_grad, OrderedDict())
+    if cls.__reduce_ex__ is not _core.Tensor.__reduce_ex__:
+        return NotImplemented
+    func, args = _rebuild_arguments(t)
+    state = dict(getattr(t, "__dict__", None) or {})
+    if cls is _core.Tensor and not state:
+        return func, args
+    return _tensor._rebuild_from_type_v2, (func, cls, args, state)
+
+
+def _rebuild_arguments(t: Any) -> tuple[Any, tuple[Any, ...]]:
+    if t.device.type == "meta":
+        return _utils._rebuild_meta_tensor_no_storage, (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
+    storage, place = t.untyped_storage(), (t.storage_offset(), tuple(t.shape), tuple(t.stride()))
+    typed = TypedStorage(wrap_storage=storage, dtype=t.dtype)
+    try:
+        typed.pickle_storage_type()
+    except KeyError:  # newer dtypes have no storage class: the bytes, and the dtype beside them
+        typed = TypedStorage(wrap_storage=storage, dtype=_core.uint8)
+        typed._as_untyped = True
+        return _utils._rebuild_tensor_v3, (typed, *place, t.requires_grad, OrderedDict(), t.dtype)
+    return _utils._rebuild_tensor_v2, (typed, *place, t.requires_grad, OrderedDict())

@@ -1,0 +1,315 @@
+"""``torch.serialization``: ``torch.save`` and ``torch.load``, in the zip format of PyTorch 1.6 and later."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pickle
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from native import _core
+from shim_torch import _weights_only_unpickler as _weights_only
+from shim_torch._serialization import archive, pickler
+from shim_torch._serialization.placing import (
+    default_restore_location,
+    location_tag,
+    register_package,
+    restorer,
+)
+from shim_torch.storage import TypedStorage
+
+__all__ = [
+    "SourceChangeWarning",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "default_restore_location",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "load",
+    "location_tag",
+    "register_package",
+    "safe_globals",
+    "save",
+    "skip_data",
+]
+
+DEFAULT_PROTOCOL = 2
+MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+PROTOCOL_VERSION = 1001
+_SEEKABLE = (
+    "You can only torch.load from a file that is seekable. Please pre-load the data into a buffer like io.BytesIO and try to load "
+    "from it instead."
+)
+_UNSAFE = (
+    "Weights only load failed. {advice}\n\nCheck the documentation of torch.load to learn more about types accepted by default with "
+    "weights_only https://pytorch.org/docs/stable/generated/torch.load.html."
+)
+_ADVICE = (
+    "This file can still be loaded, to do so you have two options, \033[1mdo those steps only if you trust the source of the "
+    "checkpoint\033[0m. \n\t(1) In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from "
+    "`False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
+    "arbitrary code execution. Do it only if you got the file from a trusted source.\n\t(2) Alternatively, to load with "
+    "`weights_only=True` please check the recommended steps in the following error message.\n\tWeightsUnpickler error: {why}"
+)
+
+
+class SourceChangeWarning(Warning):
+    """A class's source differs from the one in the file."""
+
+
+def _get_layout(name: str) -> Any:
+    return getattr(_core, name.removeprefix("torch."))
+
+
+class _Storages:
+    """The storages of a file being written: gives each a key, and refuses two dtypes over one."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[str, Any] = {}
+        self._keys: dict[int, str] = {}
+        self._dtypes: dict[int, Any] = {}
+
+    def persistent_id(self, obj: Any) -> tuple[Any, ...]:
+        untyped_only = not isinstance(obj, TypedStorage) or getattr(obj, "_as_untyped", False)
+        storage = obj if not isinstance(obj, TypedStorage) else obj.untyped()
+        if untyped_only:
+            kind, dtype = _core.UntypedStorage, _core.uint8
+        else:
+            kind, dtype = pickler.legacy_class(obj.pickle_storage_type()), obj.dtype
+        pointer = 0 if storage.device.type == "meta" else storage.data_ptr()
+        if pointer and self._dtypes.setdefault(pointer, dtype) != dtype:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+        key = self._keys.setdefault(storage._cdata, str(len(self._keys)))
+        self.by_key[key] = storage
+        return ("storage", kind, key, location_tag(storage), storage.nbytes() // dtype.itemsize)
+
+
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
+    """Writes an object to a file or path, in a form PyTorch reads too.
+
+    Tensors that share a storage share it in the file; CUDA tensors are copied to the CPU for writing.
+    """
+    if pickle_module is not pickle:
+        raise NotImplementedError("torch.save: only the standard pickle_module is supported by shim-torch")
+    if not _use_new_zipfile_serialization:
+        raise NotImplementedError("torch.save: the format before PyTorch 1.6 is read, not written, by shim-torch")
+    is_path = isinstance(f, (str, os.PathLike))
+    if not is_path and not hasattr(f, "write"):
+        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+    storages, data = _Storages(), io.BytesIO()
+    pickler.Pickler(data, pickle_protocol, storages.persistent_id).dump(obj)
+    if is_path:
+        path = os.fspath(f)
+        if os.path.dirname(path) and not os.path.isdir(os.path.dirname(path)):
+            raise RuntimeError(f"Parent directory {os.path.dirname(path)} does not exist.")
+        name = os.path.splitext(os.path.basename(path))[0] or "archive"
+        with open(path, "wb") as file:
+            _write(file, name, data.getbuffer(), storages)
+        return
+    target = archive.buffer_of(f)
+    _write(target, "archive", data.getbuffer(), storages)
+    if target is not f:
+        f.write(target.getvalue())
+
+
+def _write(file: Any, name: str, data: Any, storages: _Storages) -> None:
+    from shim_torch.storage import untyped_tensor
+
+    with archive.Writer(file, name) as out:
+        out.write("data.pkl", data)
+        out.write(".format_version", b"1")
+        out.write(".storage_alignment", str(archive.ALIGNMENT).encode())
+        out.write("byteorder", sys.byteorder.encode())
+        for key, storage in storages.by_key.items():
+            if storage.device.type == "meta":
+                raise RuntimeError("torch.save: a storage on the meta device has no data to write")
+            out.write(f"data/{key}", memoryview(_core.to_numpy(untyped_tensor(storage).cpu())))
+
+
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Reads what ``torch.save`` wrote, ours or PyTorch's.
+
+    weights_only (the default): tensors, plain containers and what ``add_safe_globals`` allows; False runs any code the file
+    asks for. map_location: a device, a dict of locations, or a function (storage, location) -> storage.
+    mmap: storages stay in the file until they are touched; needs a path.
+    """
+    weights_only = _weights_only_wanted(weights_only, pickle_module)
+    if pickle_module not in (None, pickle):
+        raise NotImplementedError("torch.load: only the standard pickle_module is supported by shim-torch")
+    pickle_load_args.setdefault("encoding", "utf-8")
+    with _opened(f) as file:
+        if archive.is_zip(file):
+            return _load_zip(file, restorer(map_location), weights_only, f if mmap else None, pickle_load_args)
+        if mmap:
+            raise RuntimeError(
+                "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), please "
+                "torch.save your checkpoint with this option in order to use mmap."
+            )
+        from shim_torch._serialization.legacy import load_legacy
+
+        return load_legacy(file, restorer(map_location), lambda s: _unpickle(s, weights_only, pickle_load_args))
+
+
+def _weights_only_wanted(given: bool | None, pickle_module: Any) -> bool:
+    true = ("1", "y", "yes", "true")
+    force, deny = (
+        os.environ.get(n, "0").lower() in true
+        for n in ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    )
+    if force and deny:
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set."
+        )
+    if force:
+        return True
+    if given is None:
+        return not deny and pickle_module is None
+    if given and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    return given
+
+
+@contextlib.contextmanager
+def _opened(f: Any) -> Iterator[Any]:
+    if isinstance(f, (str, os.PathLike)):
+        with open(f, "rb") as file:
+            yield file
+        return
+    for method in ("seek", "tell", "read", "readline"):
+        if not hasattr(f, method):
+            raise AttributeError(f"'{type(f).__name__}' object has no attribute '{method}'. {_SEEKABLE}")
+    yield f
+
+
+class _Unpickler(pickle.Unpickler):
+    """Any object; torch's names give ours."""
+
+    def __init__(self, file: Any, persistent_load: Any, **arguments: Any) -> None:
+        super().__init__(file, **arguments)
+        self._persistent_load = persistent_load
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._persistent_load(pid)
+
+    def find_class(self, module: str, name: str) -> Any:
+        if pickler.torch_module(module) == module:
+            return pickler.resolve(module, name)
+        return super().find_class(module, name)
+
+
+def _unpickle(file: Any, weights_only: bool, arguments: dict[str, Any]) -> Any:
+    """A function ``persistent_load -> object`` that reads one pickle."""
+
+    def read(persistent_load: Any) -> Any:
+        if not weights_only:
+            return _Unpickler(file, persistent_load, **arguments).load()
+        reader = _weights_only.Unpickler(file, encoding=arguments["encoding"])
+        reader.persistent_load = persistent_load
+        try:
+            return reader.load()
+        except pickle.UnpicklingError as error:
+            raise pickle.UnpicklingError(_UNSAFE.format(advice=_ADVICE.format(why=error))) from None
+
+    return read
+
+
+def _load_zip(file: Any, restore: Any, weights_only: bool, path: Any, arguments: dict[str, Any]) -> Any:
+    reader = archive.Reader(file)
+    if reader.has("constants.pkl"):
+        raise NotImplementedError("torch.load: TorchScript archives are not supported by shim-torch")
+    if reader.has("byteorder") and reader.read("byteorder").decode() != sys.byteorder:
+        raise NotImplementedError(
+            "torch.load: files of a machine with the other byte order are not supported by shim-torch"
+        )
+    if path is not None and not isinstance(path, (str, os.PathLike)):
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    loaded: dict[str, Any] = {}
+
+    def persistent_load(pid: Any) -> Any:
+        kind, storage_type, key, location, count = pid
+        if kind != "storage":
+            raise RuntimeError(f"Unknown typename for persistent_load, expected 'storage' but got '{kind}'")
+        dtype = _core.uint8 if storage_type is _core.UntypedStorage else storage_type.dtype
+        if key not in loaded:
+            nbytes, record = count * dtype.itemsize, f"data/{key}"
+            cpu = reader.storage(record, nbytes) if path is None else reader.mapped(record, nbytes, os.fspath(path))
+            loaded[key] = restore(cpu, location.decode() if isinstance(location, bytes) else location)
+        return TypedStorage(wrap_storage=loaded[key], dtype=dtype)
+
+    return _unpickle(io.BytesIO(reader.read("data.pkl")), weights_only, arguments)(persistent_load)
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """Lets ``torch.load(weights_only=True)`` use these classes and functions."""
+    _weights_only.add_safe_globals(safe_globals)
+
+
+def get_safe_globals() -> list[Any]:
+    """What was added with ``add_safe_globals``."""
+    return _weights_only.safe_globals()
+
+
+def clear_safe_globals() -> None:
+    """Forgets what was added with ``add_safe_globals``."""
+    _weights_only.replace_safe_globals([])
+
+
+class safe_globals:
+    """``add_safe_globals`` within a ``with`` block."""
+
+    def __init__(self, safe_globals: list[Any]) -> None:
+        self.safe_globals = safe_globals
+
+    def __enter__(self) -> None:
+        self._old = get_safe_globals()
+        add_safe_globals(self.safe_globals)
+
+    def __exit__(self, *_: object) -> None:
+        _weights_only.replace_safe_globals(self._old)
+
+
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+    """The names in a file that ``weights_only`` would refuse."""
+    with _opened(f) as file:
+        if not archive.is_zip(file):
+            raise ValueError("Expected input to be a checkpoint returned by torch.save")
+        names = _weights_only.globals_in(archive.Reader(file).read("data.pkl"))
+    return sorted(names - _weights_only._torch_names().keys() - _weights_only._user.keys())
+
+
+class skip_data:
+    """PyTorch's way to write or read a checkpoint without its bytes."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise NotImplementedError("torch.serialization.skip_data is not supported by shim-torch")
+
+
+def check_module_version_greater_or_equal(module: Any, req_version_tuple: Any, error_if_malformed: bool = True) -> bool:
+    """Whether ``module.__version__`` is at least a tuple of numbers."""
+    try:
+        found = tuple(int(p) for p, _ in zip(module.__version__.split("."), req_version_tuple, strict=False))
+    except Exception as error:
+        if error_if_malformed:
+            raise RuntimeError(
+                f"'{module.__name__}' module version string is malformed '{module.__version__}'"
+            ) from error
+        return True
+    return found >= tuple(req_version_tuple)

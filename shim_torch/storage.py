@@ -1,0 +1,267 @@
+"""``torch.storage``: bytes under tensors (``UntypedStorage``) and the older view of them as elements (``TypedStorage``)."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from native import _core
+
+__all__ = ["TypedStorage", "UntypedStorage"]
+
+UntypedStorage = _core.UntypedStorage
+
+# The dtypes that have a storage class of their own, by that class's name.
+_CLASSES: dict[str, Any] = {
+    "DoubleStorage": _core.float64,
+    "FloatStorage": _core.float32,
+    "HalfStorage": _core.float16,
+    "LongStorage": _core.int64,
+    "IntStorage": _core.int32,
+    "ShortStorage": _core.int16,
+    "CharStorage": _core.int8,
+    "ByteStorage": _core.uint8,
+    "BoolStorage": _core.bool,
+    "BFloat16Storage": _core.bfloat16,
+    "ComplexDoubleStorage": _core.complex128,
+    "ComplexFloatStorage": _core.complex64,
+}
+_NAMES = {dtype: name for name, dtype in _CLASSES.items()}
+
+
+def _dtype_to_storage_type_map() -> dict[Any, str]:
+    return dict(_NAMES)
+
+
+def _storage_type_to_dtype_map() -> dict[str, Any]:
+    return dict(_CLASSES)
+
+
+def _dtype_of(name: str) -> Any:
+    """The dtype of ``"FloatStorage"``; KeyError for others."""
+    return _CLASSES[name]
+
+
+def untyped_tensor(storage: Any) -> Any:
+    """A uint8 tensor over all bytes of a storage."""
+    return over(storage, _core.uint8)
+
+
+def over(storage: Any, dtype: Any) -> Any:
+    """A one-dimensional tensor of ``dtype`` over a whole storage."""
+    count = storage.nbytes() // dtype.itemsize
+    return _core.empty_tensor((0,), dtype, storage.device).set_(storage, 0, (count,), (1,))
+
+
+def _bytes_of(sequence: Any, dtype: Any, device: Any) -> Any:
+    from shim_torch import tensor
+
+    return tensor(list(sequence), dtype=dtype, device=device).untyped_storage()
+
+
+class TypedStorage:
+    """A storage that counts in elements of one dtype.
+
+    TypedStorage(size or sequence, dtype=, device=) or TypedStorage(wrap_storage=untyped, dtype=).
+    """
+
+    is_sparse = False
+    _fixed_dtype: Any = None
+
+    def __init__(self, *args: Any, wrap_storage: Any = None, dtype: Any = None, device: Any = None, **_: Any) -> None:
+        if len(args) > 1:
+            raise RuntimeError(f"{_call(args)}\nToo many positional arguments")
+        if wrap_storage is None and args and isinstance(args[0], UntypedStorage):
+            wrap_storage, args = args[0], ()
+            dtype = dtype if dtype is not None else _core.uint8
+        dtype = dtype if dtype is not None else self._fixed_dtype or _core.get_default_dtype()
+        if not isinstance(dtype, _core.dtype):
+            raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype)}")
+        self.dtype = dtype
+        if wrap_storage is not None:
+            if args:
+                raise RuntimeError(f"{_call(args)}\nNo positional arguments should be given when using 'wrap_storage'")
+            if not isinstance(wrap_storage, UntypedStorage):
+                raise TypeError(f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
+            self._untyped_storage = wrap_storage
+        elif not args:
+            self._untyped_storage = UntypedStorage(0, device=device)
+        elif isinstance(args[0], int):
+            self._untyped_storage = UntypedStorage(args[0] * dtype.itemsize, device=device)
+        else:
+            self._untyped_storage = _bytes_of(args[0], dtype, device)
+
+    @property
+    def device(self) -> Any:
+        return self._untyped_storage.device
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
+
+    @property
+    def filename(self) -> None:
+        return None
+
+    @property
+    def _cdata(self) -> int:
+        return self._untyped_storage._cdata
+
+    def untyped(self) -> Any:
+        """The bytes."""
+        return self._untyped_storage
+
+    def _new(self, storage: Any) -> TypedStorage:
+        return TypedStorage(wrap_storage=storage, dtype=self.dtype)
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self._untyped_storage.nbytes() // self.dtype.itemsize
+
+    __len__ = _size = size
+
+    def nbytes(self) -> int:
+        return self._untyped_storage.nbytes()
+
+    def element_size(self) -> int:
+        return self.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        return self._untyped_storage.data_ptr()
+
+    def get_device(self) -> int:
+        if self.device.type == "cpu":
+            return -1
+        return int(self.device.index or 0)
+
+    def tolist(self) -> list[Any]:
+        return over(self._untyped_storage, self.dtype).tolist()
+
+    def __iter__(self) -> Any:
+        return iter(self.tolist())
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        if not isinstance(index, int):
+            raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        return over(self._untyped_storage, self.dtype)[index].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not isinstance(index, (int, slice)):
+            raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        over(self._untyped_storage, self.dtype)[index] = value
+
+    def fill_(self, value: Any) -> TypedStorage:
+        over(self._untyped_storage, self.dtype).fill_(value)
+        return self
+
+    def copy_(self, source: Any, non_blocking: Any = None) -> TypedStorage:
+        other = source.dtype if isinstance(source, TypedStorage) else _core.uint8
+        bytes_ = source.untyped() if isinstance(source, TypedStorage) else source
+        over(self._untyped_storage, self.dtype).copy_(over(bytes_, other))
+        return self
+
+    def clone(self) -> TypedStorage:
+        return self._new(self._untyped_storage.clone())
+
+    def cpu(self) -> TypedStorage:
+        return self._new(self._untyped_storage.cpu())
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
+        return self._new(self._untyped_storage.cuda())
+
+    def is_pinned(self, device: Any = None) -> bool:
+        return self._untyped_storage.is_pinned()
+
+    def is_shared(self) -> bool:
+        return self._untyped_storage.is_shared()
+
+    def resizable(self) -> bool:
+        return self._untyped_storage.resizable()
+
+    def resize_(self, size: int) -> None:
+        self._untyped_storage.resize_(size * self.dtype.itemsize)
+
+    def _to(self, dtype: Any) -> TypedStorage:
+        return self._new_of(over(self._untyped_storage, self.dtype).to(dtype).clone())
+
+    @staticmethod
+    def _new_of(tensor: Any) -> TypedStorage:
+        return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype)
+
+    def pickle_storage_type(self) -> str:
+        """``"FloatStorage"``: the name under which files know this dtype; KeyError for the dtypes without."""
+        return _NAMES[self.dtype]
+
+    _pickle_storage_type = pickle_storage_type
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        if dtype is None:
+            return f"torch.{'cuda.' if self.is_cuda else ''}{_NAMES[self.dtype]}"
+        return self._to(dtype)
+
+    def __copy__(self) -> TypedStorage:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TypedStorage:
+        return self._new(copy.deepcopy(self._untyped_storage, memo))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TypedStorage) and self._cdata == other._cdata and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash((self._cdata, self.dtype))
+
+    def __str__(self) -> str:
+        head = f"[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+        if self.device.type == "meta":
+            return "...\n" + head
+        return "\n" + "\n".join(f" {x}" for x in self) + "\n" + head
+
+    __repr__ = __str__
+
+
+for _name in "double float half long int short char byte bool bfloat16 complex_double complex_float".split():
+    _dtype = {"byte": "uint8", "char": "int8", "complex_double": "complex128", "complex_float": "complex64"}.get(
+        _name, _name
+    )
+    setattr(TypedStorage, _name, lambda self, _to=getattr(_core, _dtype): self._to(_to))
+
+
+def _call(args: tuple[Any, ...]) -> str:
+    return f"TypedStorage({', '.join(type(a).__name__ for a in args)})"
+
+
+class _LegacyMeta(type):
+    """``isinstance(storage, torch.FloatStorage)`` asks for the dtype."""
+
+    dtype: Any
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type(instance) in (TypedStorage, cls) and instance.dtype == cls.dtype and instance.device.type == "cpu"
+
+
+def legacy_class(name: str) -> Any:
+    """``torch.FloatStorage`` and its like: a TypedStorage of one dtype. KeyError for an unknown name."""
+    dtype = _CLASSES[name]
+
+    def __new__(cls: Any, *args: Any, wrap_storage: Any = None, **_: Any) -> Any:
+        return TypedStorage(*args, wrap_storage=wrap_storage, dtype=dtype)
+
+    return _LegacyMeta(
+        name, (TypedStorage,), {"__module__": "torch", "__new__": __new__, "dtype": dtype, "_fixed_dtype": dtype}
+    )
+
+
+TypedStorage.__module__ = "torch.storage"
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_StorageBase":
+        return UntypedStorage
+    if name in ("_LegacyStorage", "_LegacyStorageMeta"):
+        return {"_LegacyStorage": TypedStorage, "_LegacyStorageMeta": _LegacyMeta}[name]
+    from shim_torch._missing import missing
+
+    return missing("torch.storage", name)

@@ -1,0 +1,42 @@
+"""``torch.types``: names for annotations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import IO, Any
+
+from native import _core
+from shim_torch.storage import TypedStorage, UntypedStorage
+
+__all__ = ["Device", "FileLike", "Number", "Storage"]
+
+Tensor, Size, _device, _dtype, _layout = _core.Tensor, _core.Size, _core.device, _core.dtype, _core.layout
+SymInt, SymFloat, SymBool = int, float, bool  # sizes are plain numbers here
+
+_bool, _int, _float, _complex = bool, int, float, complex
+_TensorOrTensors = Tensor | Sequence[Tensor]
+_TensorOrOptionalTensors = Tensor | Sequence[Tensor | None]
+_TensorOrTensorsOrGradEdge = Tensor | Sequence[Any]
+_size = Size | list[int] | tuple[int, ...]
+_symsize = Size | Sequence[int]
+_dispatchkey = str
+IntLikeType, FloatLikeType, BoolLikeType = int, float, bool
+py_sym_types: tuple[type, ...] = ()
+PySymType = int | float | bool
+Number = int | float | bool
+_Number = (int, float, bool)
+FileLike = str | os.PathLike[str] | IO[bytes]
+Device = _device | str | int | None
+
+
+class Storage:
+    """What a storage has; for annotations and ``isinstance``."""
+
+    _cdata: int
+    device: Any
+    dtype: Any
+
+
+def _is_storage(value: Any) -> bool:
+    return isinstance(value, (UntypedStorage, TypedStorage))
