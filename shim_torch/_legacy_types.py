@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -35,8 +34,12 @@ class tensortype(type):
             and instance.device.type == cls._device
         )
 
-    def __call__(cls, *args: Any, device: Any = None) -> Any:
-        return construct(cls.dtype, device or cls._device, args, f"torch.{cls.__name__}", cls._device)
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        from shim_torch import _constructor, cuda
+
+        if cls.is_cuda and not cuda.is_available():
+            raise TypeError(f"type {cls} not available: {_core.cuda_why_not()}")
+        return _constructor.build(args, kwargs, cls.dtype, cls._device, typed=True)
 
     @property
     def is_cuda(cls) -> bool:
@@ -49,47 +52,6 @@ class tensortype(type):
 
     def __str__(cls) -> str:
         return f"{cls.__module__}.{cls.__name__}"
-
-
-def construct(dtype: Any, device: Any, args: tuple[Any, ...], name: str, device_type: str) -> Any:
-    """What ``torch.FloatTensor(*args)`` gives: nothing, sizes, a sequence of values, a storage or a tensor."""
-    from shim_torch import empty, tensor
-    from shim_torch.storage import TypedStorage, over
-
-    where = _core.device(device) if not isinstance(device, _core.device) else device
-    if where.type != device_type:
-        raise TypeError(
-            f"legacy constructor expects device type: {device_type} but device type: {where.type} was passed"
-        )
-    if not args:
-        return empty(0, dtype=dtype, device=where)
-    if all(isinstance(a, int) for a in args):
-        return empty(*args, dtype=dtype, device=where)
-    if len(args) != 1:
-        raise TypeError(
-            f"{name} received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
-        )
-    (value,) = args
-    if isinstance(value, _core.Size):
-        return empty(value, dtype=dtype, device=where)
-    if isinstance(value, _core.TensorBase):
-        if value.dtype != dtype:
-            raise TypeError(
-                f"expected {_type_name(dtype, device_type)} (got {_type_name(value.dtype, value.device.type)})"
-            )
-        return value.detach()
-    if isinstance(value, (TypedStorage, _core.UntypedStorage)):
-        if isinstance(value, TypedStorage) and value.dtype != dtype:
-            raise RuntimeError(f"Expected a Storage of type {dtype} or an UntypedStorage, but got type {value.dtype}")
-        return over(value.untyped() if isinstance(value, TypedStorage) else value, dtype)
-    if isinstance(value, Sequence) or hasattr(value, "__array__"):
-        return tensor(value, dtype=dtype, device=where)
-    raise TypeError(f"new(): data must be a sequence (got {type(value).__name__})")
-
-
-def _type_name(dtype: Any, device_type: str) -> str:
-    found = next((n for n, d in TENSORS.items() if d == dtype), str(dtype))
-    return f"torch.{'cuda.' if device_type == 'cuda' else ''}{found}"
 
 
 @cache
@@ -115,3 +77,35 @@ def parse(name: str) -> tuple[Any, str] | None:
     if leaf == "Tensor":
         return _core.get_default_dtype(), "cpu" if module == "torch" else "cuda"
     return (TENSORS[leaf], "cpu" if module == "torch" else "cuda") if leaf in TENSORS else None
+
+
+def type_of(tensor: Any) -> str:
+    """``tensor.type()``: ``"torch.FloatTensor"``, ``"torch.cuda.HalfTensor"``."""
+    name = next((n for n, d in TENSORS.items() if d is tensor.dtype), None)
+    if name is None:
+        name = {_core.complex64: "ComplexFloatTensor", _core.complex128: "ComplexDoubleTensor"}.get(tensor.dtype, "")
+        name = name or str(tensor.dtype).removeprefix("torch.").capitalize() + "Tensor"
+    return f"torch.{'' if tensor.device.type == 'cpu' else tensor.device.type + '.'}{name}"
+
+
+def cast(tensor: Any, dtype: Any, non_blocking: bool = False) -> Any:
+    """``tensor.type(dtype)``: a dtype, a typed constructor or its name.
+
+    Errors: ValueError for a name that is no type, RuntimeError for what is no type at all.
+    """
+    if isinstance(dtype, _core.dtype):
+        return tensor.to(dtype=dtype, non_blocking=non_blocking)
+    if isinstance(dtype, str):
+        module, _, name = dtype.rpartition(".")
+        if name not in TENSORS or module not in ("torch", "torch.cuda"):
+            if name == "Tensor" and module == "torch":
+                return tensor.to(dtype=_core.get_default_dtype(), device="cpu")
+            raise ValueError(f"invalid type: '{dtype}'")
+        device = "cuda" if module == "torch.cuda" else "cpu"
+    elif isinstance(dtype, tensortype):
+        name, device = dtype.__name__, "cuda" if dtype.is_cuda else "cpu"
+    elif dtype is _core.Tensor:
+        return tensor.to(dtype=_core.get_default_dtype(), device="cpu")
+    else:
+        raise RuntimeError("dtype must be a type, str, or dtype object")
+    return tensor.to(dtype=TENSORS[name], device=device, non_blocking=non_blocking)

@@ -293,18 +293,8 @@ def tensor(
 
 def _device(device: Any) -> Any:
     if device is None:
-        return (
-            _core._default_device()
-            if hasattr(_core, "_default_device") and not callable(getattr(_core, "_default_device", None))
-            else _core.get_default_device()
-            if _has_default()
-            else None
-        )
+        return _core.get_default_device()
     return device if isinstance(device, _core.device) else _core.device(device)
-
-
-def _has_default() -> bool:
-    return _core.get_default_device() is not None
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
@@ -448,7 +438,7 @@ def set_default_device(device: Any) -> None:
 
 def get_default_device() -> Any:
     """Where factories put new tensors."""
-    return _core.get_default_device() or _core.device("cpu")
+    return _core.get_default_device()
 
 
 def set_default_tensor_type(t: Any) -> None:

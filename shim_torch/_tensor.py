@@ -182,6 +182,13 @@ def new_tensor(
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
+def new(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """The old constructor, with this tensor's dtype and device."""
+    from shim_torch import _constructor
+
+    return _constructor.new(self, *args, **kwargs)
+
+
 def record_stream(self: Any, stream: Any) -> None:
     """Memory freed after this is not reused before ``stream``'s work of now is done."""
     if self.is_cuda:
@@ -252,7 +259,7 @@ def install(tensor_type: Any) -> None:
         "__contains__": _contains,
         "storage": storage,
         "new_tensor": new_tensor,
-        "new": new_tensor,
+        "new": new,
         "record_stream": record_stream,
         "split": split,
         "nonzero": nonzero,

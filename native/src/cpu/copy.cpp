@@ -144,9 +144,27 @@ void copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
   copy_cpu(*self, *from);
 }
 
+// Elements that the driver's memset can write: 1, 2 or 4 bytes, or 8 and 16 whose words are all the same.
+static bool fill_on_device(const Tensor& self, Number value) {
+  if (!dense(*self)) return false;
+  alignas(16) unsigned char element[16];
+  store_number(element, self->dtype(), value);
+  int size = int(self->itemsize());
+  int64_t count = self->numel();
+  if (size > 4) {
+    for (int i = 4; i < size; i += 4)
+      if (std::memcmp(element, element + i, 4) != 0) return false;
+    count *= size / 4;
+    size = 4;
+  }
+  cuda::fill_bytes(self->data(), element, size, size_t(count), cuda::current_stream(self->device().index));
+  return true;
+}
+
 void fill_(const Tensor& self, Number value) {
   if (self->numel() == 0 || self->device().is_meta()) return;
   if (!self->device().is_cpu()) {
+    if (fill_on_device(self, value)) return;
     Tensor one = scalar_tensor(value, self->dtype(), Device{});
     return copy_(self, one);
   }

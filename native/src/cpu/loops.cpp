@@ -145,8 +145,6 @@ void run_blocks(DimSpan shape, const Operand* operands, int count, DType in, DTy
   run_nest(make_nest(shape, operands, count), block_loop, &b);
 }
 
-namespace {
-
 bool dense(const TensorImpl& t) {               // a permutation of a contiguous tensor
   int order[kMaxDims];
   const int n = t.dim();
@@ -160,8 +158,6 @@ bool dense(const TensorImpl& t) {               // a permutation of a contiguous
   }
   return true;
 }
-
-}  // namespace
 
 Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, DType dtype) {
   for (int k = 0; k < count; ++k) {

@@ -136,4 +136,14 @@ void copy_bytes(void* to, const void* from, size_t bytes, CUstream stream) {
   check(driver().memcpy_async(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), bytes, stream), "cuMemcpyAsync");
 }
 
+void fill_bytes(void* to, const void* element, int itemsize, size_t count, CUstream stream) {
+  if (!count) return;
+  ensure_context();
+  const Driver& d = driver();
+  CUdeviceptr p = reinterpret_cast<CUdeviceptr>(to);
+  if (itemsize == 1) return check(d.memset_async(p, *static_cast<const uint8_t*>(element), count, stream), "cuMemsetD8Async");
+  if (itemsize == 2) return check(d.memset16_async(p, *static_cast<const uint16_t*>(element), count, stream), "cuMemsetD16Async");
+  check(d.memset32_async(p, *static_cast<const uint32_t*>(element), count, stream), "cuMemsetD32Async");
+}
+
 }  // namespace shim::cuda

@@ -59,6 +59,8 @@ struct Uuid { char bytes[16]; };
   X(pool_trim, cuMemPoolTrimTo, (CUmemoryPool, size_t))                                                  \
   X(memcpy_async, cuMemcpyAsync, (CUdeviceptr, CUdeviceptr, size_t, CUstream))                           \
   X(memset_async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                       \
+  X(memset16_async, cuMemsetD16Async, (CUdeviceptr, unsigned short, size_t, CUstream))                   \
+  X(memset32_async, cuMemsetD32Async, (CUdeviceptr, unsigned, size_t, CUstream))                         \
   X(pointer_attribute, cuPointerGetAttribute, (void*, int, CUdeviceptr))                                 \
   X(stream_create, cuStreamCreateWithPriority, (CUstream*, unsigned, int))                               \
   X(stream_priorities, cuCtxGetStreamPriorityRange, (int*, int*))                                        \
@@ -105,6 +107,8 @@ void use_cupy_stream_getter(intptr_t (*get_stream)(int));
 
 bool capturing(CUstream);
 void copy_bytes(void* to, const void* from, size_t bytes, CUstream);      // asynchronous, any direction (unified addresses)
+// Sets `count` elements of 1, 2 or 4 bytes, all the same, asynchronously.
+void fill_bytes(void* to, const void* element, int itemsize, size_t count, CUstream);
 
 // Memory of the stream-ordered pool.
 struct MemoryStats { uint64_t used, reserved, used_high, reserved_high; };

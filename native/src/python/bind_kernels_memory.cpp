@@ -1,4 +1,6 @@
 // Native fast paths of copies and fills.
+#include "cpu/loops.h"
+#include "cuda/driver.h"
 #include "python/native_ops.h"
 
 namespace shim {
@@ -37,19 +39,31 @@ PyObject* native_clone(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* { return wrap(clone(Tensor(unwrap(args[0])), format)); });
 }
 
-// _to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format) that only casts, on the CPU.
+// Where a tensor asked for on `d` really is: "cuda" is the current GPU, "cpu:0" the CPU.
+Device placed(Device d) {
+  if (d.is_cuda()) return d.index < 0 ? Device{d.type, int8_t(cuda::current_device())} : d;
+  return Device{d.type, -1};
+}
+
+// _to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 PyObject* native_to_copy(Operator&, PyObject* const* args, size_t n) {
-  if (n != 7 || !is_tensor(args[0]) || !unwrap(args[0])->device().is_cpu() || args[4] == Py_True) return nullptr;
-  if (args[3] != Py_None && !(is_device(args[3]) && device_of(args[3]).is_cpu())) return nullptr;
+  if (n != 7 || !is_tensor(args[0])) return nullptr;
   MemoryFormat format = MemoryFormat::preserve;
   if (args[6] != Py_None && !memory_format_of(args[6], &format)) return nullptr;
   if (args[1] != Py_None && !is_dtype(args[1])) return nullptr;
+  if (args[3] != Py_None && !is_device(args[3])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
     const DType to = args[1] == Py_None ? self->dtype() : dtype_of(args[1]);
-    if (format == MemoryFormat::preserve) return wrap(to_dtype(self, to));
-    Tensor out = empty(self->sizes(), to, self->device(), false, format);
-    copy_(out, self);
+    const Device where = args[3] == Py_None ? self->device() : placed(device_of(args[3]));
+    const bool pinned = args[4] == Py_True;
+    if (format == MemoryFormat::preserve && where == self->device() && where.is_cpu() && !pinned) return wrap(to_dtype(self, to));
+    CHECK(Kind::NotImplemented, where.is_meta() || !self->device().is_meta(), "Cannot copy out of meta tensor; no data!");
+    Tensor out;
+    const bool keep = format == MemoryFormat::preserve && dense(*self);
+    if (keep) out = empty_strided(self->sizes(), self->strides(), to, where, pinned);
+    else out = empty(self->sizes(), to, where, pinned, format == MemoryFormat::preserve ? MemoryFormat::contiguous : format);
+    copy_(out, self, args[5] == Py_True);
     return wrap(out);
   });
 }

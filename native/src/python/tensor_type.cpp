@@ -97,7 +97,14 @@ void drop_pyobj(TensorImpl* impl) {             // the tensor dies while it owns
   Py_DECREF(o);
 }
 
-PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) { return construct_tensor(type, args, kwargs); }
+// torch.Tensor(...): the old constructor, whose many forms are in Python (shim_torch._constructor).
+PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  PyObject* module = PyImport_ImportModule("shim_torch._constructor");
+  if (!module) return nullptr;
+  PyObject* made = PyObject_CallMethod(module, "construct", "OOO", type, args, kwargs ? kwargs : Py_None);
+  Py_DECREF(module);
+  return made;
+}
 
 PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
                          {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr},

@@ -7,7 +7,6 @@ namespace shim {
 extern PyObject* out_of_memory_type;            // torch.OutOfMemoryError, set from Python
 int make_tensor_types(PyObject* module);
 int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset);   // onto TensorBase; any bind_*.cpp may call it
-PyObject* construct_tensor(PyTypeObject*, PyObject* args, PyObject* kwargs);   // Tensor(...)
 bool dims_of(PyObject* o, Dims* out);           // a sequence of int (or one int); false with a Python error set
 PyObject* number_object(const void* element, DType);            // one element as a Python number
 PyObject* storage_object(const Ref<Storage>&);  // torch.UntypedStorage

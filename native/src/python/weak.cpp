@@ -8,7 +8,6 @@
 namespace shim {
 WEAK int bind_operators(PyObject*) { return 0; }
 WEAK int bind_kernels(PyObject*) { return 0; }
-WEAK PyObject* construct_tensor(PyTypeObject*, PyObject*, PyObject*) { return PyErr_Format(PyExc_NotImplementedError, "torch.Tensor(...)"); }
 WEAK void copy_(const Tensor&, const Tensor&, bool) { fail(Kind::NotImplemented, "copy_"); }
 WEAK Tensor clone(const Tensor&, MemoryFormat) { fail(Kind::NotImplemented, "clone"); }
 }  // namespace shim

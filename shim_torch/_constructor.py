@@ -1,0 +1,109 @@
+"""``torch.Tensor(...)``, ``tensor.new(...)`` and what the typed constructors (``torch.FloatTensor``) share with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from native import _core
+
+_FORMS = """expected one of:
+ * (*, torch.device device = None)
+ * (torch.Storage storage)
+ * (Tensor other)
+ * (tuple of ints size, *, torch.device device = None)
+ * (object data, *, torch.device device = None)
+"""
+
+
+def _check_device(given: Any, expected: str) -> None:
+    if given is not None:
+        given = given if isinstance(given, _core.device) else _core.device(given)
+        if given.type != expected:
+            raise RuntimeError(
+                f"legacy constructor expects device type: {expected} but device type: {given.type} was passed"
+            )
+
+
+def build(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: Any, device: str, typed: bool) -> Any:
+    """The tensor that ``torch.Tensor(*args, **kwargs)`` or a typed constructor makes.
+
+    No arguments: empty; integers or a Size: uninitialised of that shape; a tensor: an alias of it; a storage: 1-d over
+    it; a sequence or array: a copy as dtype.
+    Errors: TypeError for other arguments, RuntimeError for a device of another type.
+    """
+    unknown = [k for k in kwargs if k not in ("device", "data", "size", "other")]
+    if unknown or len(args) + len([k for k in kwargs if k != "device"]) > 1 and "device" not in kwargs and kwargs:
+        given = ", ".join([type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
+        raise TypeError(f"new() received an invalid combination of arguments - got ({given}, ), but {_FORMS}")
+    _check_device(kwargs.get("device"), device)
+    for name in ("data", "size", "other"):
+        if name in kwargs:
+            args = (kwargs[name], *args)
+    where = _core.device(kwargs.get("device") or device)
+    if not args:
+        return _core.empty_tensor((0,), dtype, where)
+    first = args[0]
+    if len(args) > 1 or (isinstance(first, (int, np.integer)) and not isinstance(first, bool)):
+        return _core.empty_tensor(_sizes(args), dtype, where)
+    if isinstance(first, _core.Size):
+        return _core.empty_tensor(first, dtype, where)
+    if isinstance(first, _core.TensorBase):
+        if typed and first.dtype is not dtype:
+            from shim_torch._legacy_types import TENSORS
+
+            wanted = next((n for n, d in TENSORS.items() if d is dtype), str(dtype))
+            prefix = "torch.cuda." if device == "cuda" else "torch."
+            raise TypeError(f"expected {prefix}{wanted} (got {first.type()})")
+        return first.detach() if first.requires_grad else _core.alias(first)
+    if isinstance(first, _core.UntypedStorage) or type(first).__name__ == "TypedStorage":
+        return _over(first, dtype)
+    return _data(first, dtype, where)
+
+
+def _over(storage: Any, dtype: Any) -> Any:
+    from shim_torch.storage import over
+
+    if isinstance(storage, _core.UntypedStorage):
+        return over(storage, dtype)
+    if storage.dtype != dtype:
+        raise RuntimeError(f"Expected a Storage of type {dtype} or an UntypedStorage, but got type {storage.dtype}")
+    return over(storage.untyped(), dtype)
+
+
+def _sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
+    for i, n in enumerate(args):
+        if isinstance(n, bool) or not hasattr(n, "__index__"):
+            raise TypeError(
+                f"new(): argument 'size' failed to unpack the object at pos {i + 1} with error "
+                f'"type must be tuple of ints,but got {type(n).__name__}"'
+            )
+    sizes = tuple(int(n) for n in args)
+    for n in sizes:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(sizes)}")
+    return sizes
+
+
+def _data(data: Any, dtype: Any, device: Any) -> Any:
+    if isinstance(data, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
+        raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
+    from shim_torch._python_functions import _from_data
+
+    if isinstance(data, np.ndarray) or not dtype.is_floating_point:
+        return _from_data(data, None, _core.device("cpu")).to(device=device, dtype=dtype)
+    return _from_data(data, dtype, device)
+
+
+def new(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """``tensor.new(...)``: the old constructor with the tensor's dtype and device."""
+    return build(args, kwargs, self.dtype, self.device.type, typed=True)
+
+
+def construct(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+    """``cls(*args, **kwargs)`` for ``torch.Tensor`` and subclasses that leave ``__new__`` alone."""
+    made = build(args, kwargs or {}, _core.get_default_dtype(), _core.get_default_device().type, typed=False)
+    return made if cls is _core.Tensor else made.as_subclass(cls)

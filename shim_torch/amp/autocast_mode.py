@@ -1,0 +1,195 @@
+"""``torch.amp.autocast``: operators take a lower precision where PyTorch's lists say so; the lists are native."""
+
+from __future__ import annotations
+
+import collections.abc
+import functools
+import warnings
+from typing import Any
+
+from native import _core
+
+_LOWER = {
+    "cpu": (_core.bfloat16, _core.float16),
+    "cuda": (_core.float16, _core.bfloat16, _core.float32),
+    "meta": (_core.float16, _core.bfloat16),
+}
+_OTHERS = frozenset("xpu ipu hpu xla mps mtia maia privateuseone".split())
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether autocast has rules for a device type (str)."""
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    return _core.device(device_type).type in ("cpu", "cuda")
+
+
+def _stateful(device_type: str) -> bool:
+    return device_type in ("cpu", "cuda")
+
+
+class autocast:
+    """Context manager and decorator.
+
+    device_type: "cuda" or "cpu" (str, not a device); dtype: what it lowers to (float16 on cuda, bfloat16 on cpu);
+    enabled: whether it does anything; cache_enabled: kept for the API, casts are not cached here.
+
+    Errors: RuntimeError for an unknown device type; ValueError when device_type is no str.
+    """
+
+    def __init__(
+        self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        self.device = self.device_type = (
+            _core.device(device_type).type if device_type != "privateuseone" else device_type
+        )
+        if self.device not in _LOWER and self.device not in _OTHERS:
+            raise RuntimeError(f"User specified an unsupported autocast device_type '{self.device}'")
+        if self.device in _OTHERS:
+            raise RuntimeError(f"User specified an unsupported autocast device_type '{self.device}'")
+        stateful = _stateful(self.device)
+        self.fast_dtype = dtype if dtype is not None else get_autocast_dtype(self.device) if stateful else _core.float16
+        self._enabled = self._usable(enabled)
+        self._cache_enabled = _core.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
+
+    def _usable(self, enabled: bool) -> bool:
+        from shim_torch import cuda
+
+        if enabled and self.device == "cuda" and not cuda.is_available():
+            warnings.warn(
+                "User provided device_type of 'cuda', but CUDA is not available. Disabling", UserWarning, stacklevel=3
+            )
+            return False
+        if enabled and self.device == "cpu" and self.fast_dtype not in _LOWER["cpu"]:
+            warnings.warn(
+                "In CPU autocast, but the target dtype is not supported. Disabling autocast.\nCPU Autocast only supports "
+                "dtype of torch.bfloat16, torch.float16 currently.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return False
+        return bool(enabled)
+
+    def __enter__(self) -> autocast:
+        if _stateful(self.device):
+            self.prev = _core.is_autocast_enabled(self.device)
+            self.prev_fastdtype = _core.get_autocast_dtype(self.device)
+            self.prev_cache_enabled = _core.is_autocast_cache_enabled()
+            _core.set_autocast_enabled(self.device, self._enabled)
+            _core.set_autocast_dtype(self.device, self.fast_dtype)
+            _core.set_autocast_cache_enabled(self._cache_enabled)
+        _core.autocast_increment_nesting()
+        return self
+
+    def __exit__(self, *exc: Any) -> bool:
+        if _core.autocast_decrement_nesting() == 0:
+            _core.clear_autocast_cache()
+        if _stateful(self.device):
+            _core.set_autocast_enabled(self.device, self.prev)
+            _core.set_autocast_dtype(self.device, self.prev_fastdtype)
+            _core.set_autocast_cache_enabled(self.prev_cache_enabled)
+        return False
+
+    def __call__(self, func: Any) -> Any:
+        @functools.wraps(func)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return func(*args, **kwargs)
+
+        return run
+
+
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """Whether autocast is on for a device type (cuda when none is given)."""
+    return _core.is_autocast_enabled() if device_type is None else _core.is_autocast_enabled(device_type)
+
+
+def get_autocast_dtype(device_type: str) -> Any:
+    """What autocast lowers to on a device type."""
+    return _core.get_autocast_dtype(device_type)
+
+
+def get_autocast_gpu_dtype() -> Any:
+    """What autocast lowers to on CUDA."""
+    return _core.get_autocast_dtype("cuda")
+
+
+def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
+    """``set_autocast_enabled(device_type, enabled)`` or, for cuda, ``set_autocast_enabled(enabled)``."""
+    if enabled is None:
+        _core.set_autocast_enabled(device_type)
+    else:
+        _core.set_autocast_enabled(device_type, enabled)
+
+
+def set_autocast_dtype(device_type: str, dtype: Any) -> None:
+    """Sets what autocast lowers to on a device type."""
+    _core.set_autocast_dtype(device_type, dtype)
+
+
+is_autocast_cache_enabled = _core.is_autocast_cache_enabled
+
+
+def _enter_autocast(*values: Any) -> autocast:
+    mode = autocast(*values)
+    mode.__enter__()
+    return mode
+
+
+def _exit_autocast(mode: autocast) -> None:
+    mode.__exit__(None, None, None)
+
+
+def _cast(value: Any, device_type: str, dtype: Any) -> Any:
+    """Floating tensors of the device type, inside containers too, cast to dtype (float64 stays)."""
+    if isinstance(value, _core.TensorBase):
+        eligible = value.is_floating_point() and value.device.type == device_type and value.dtype is not _core.float64
+        return value.to(dtype) if eligible else value
+    if isinstance(value, (str, bytes)):
+        return value
+    if isinstance(value, collections.abc.Mapping):
+        return {_cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()}
+    if isinstance(value, collections.abc.Iterable):
+        cast = (_cast(v, device_type, dtype) for v in value)
+        return type(value)(cast) if isinstance(value, (list, tuple)) else cast
+    return value
+
+
+def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
+    """Decorator of ``autograd.Function.forward``: remembers autocast's state for backward, or casts and turns it off."""
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def decorate_fwd(*args: Any, **kwargs: Any) -> Any:
+        args[0]._dtype = get_autocast_dtype(device_type)
+        if cast_inputs is None:
+            args[0]._fwd_used_autocast = is_autocast_enabled(device_type)
+            return fwd(*args, **kwargs)
+        active = is_autocast_enabled(device_type)
+        args[0]._fwd_used_autocast = False
+        if not active:
+            return fwd(*args, **kwargs)
+        with autocast(device_type=device_type, enabled=False):
+            return fwd(*_cast(args, device_type, cast_inputs), **_cast(kwargs, device_type, cast_inputs))
+
+    return decorate_fwd
+
+
+def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
+    """Decorator of ``autograd.Function.backward``: runs it under the autocast state that forward had."""
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def decorate_bwd(*args: Any, **kwargs: Any) -> Any:
+        with autocast(device_type=device_type, enabled=args[0]._fwd_used_autocast, dtype=args[0]._dtype):
+            return bwd(*args, **kwargs)
+
+    return decorate_bwd

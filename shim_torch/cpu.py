@@ -1,0 +1,104 @@
+"""``torch.cpu``: the CPU seen through the interface of an accelerator."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+
+def is_available() -> bool:
+    """Always."""
+    return True
+
+
+def device_count() -> int:
+    """One."""
+    return 1
+
+
+def current_device() -> str:
+    """``"cpu"``."""
+    return "cpu"
+
+
+def set_device(device: Any) -> None:
+    """There is one CPU device: nothing changes."""
+
+
+def synchronize(device: Any = None) -> None:
+    """CPU operators have finished when they return."""
+
+
+def is_initialized() -> bool:
+    """Always."""
+    return True
+
+
+class Stream:
+    """The CPU has one stream; work on it is done when the call returns."""
+
+    def __init__(self, priority: int = -1) -> None: ...
+
+    def wait_stream(self, stream: Any) -> None: ...
+
+    def record_event(self, event: Any = None) -> Any:
+        return event or Event()
+
+    def wait_event(self, event: Any) -> None: ...
+
+    def synchronize(self) -> None: ...
+
+
+class Event:
+    """Work on the CPU is over when the call returns: an event has always happened."""
+
+    def query(self) -> bool:
+        return True
+
+    def record(self, stream: Any = None) -> None: ...
+
+    def synchronize(self) -> None: ...
+
+    def wait(self, stream: Any = None) -> None: ...
+
+
+_default = Stream()
+_current = _default
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The current stream."""
+    return _current
+
+
+class StreamContext(AbstractContextManager[Any]):
+    """Makes a stream current for a ``with`` block."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream, self.previous = stream, _default
+
+    def __enter__(self) -> Any:
+        global _current
+        self.previous = _current
+        if self.stream is not None:
+            _current = self.stream
+        return self.stream
+
+    def __exit__(self, *exc: Any) -> None:
+        global _current
+        _current = self.previous
+
+
+def stream(stream: Stream) -> StreamContext:
+    """``with torch.cpu.stream(s):``"""
+    return StreamContext(stream)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":
+        import importlib
+
+        return importlib.import_module("shim_torch.amp")
+    from shim_torch._missing import missing
+
+    return missing("torch.cpu", name)

@@ -1,0 +1,83 @@
+"""``torch.distributed.tensor``: the types, so that ``isinstance(x, DTensor)`` answers. Distributed tensors cannot be made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+
+def _refuse(what: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"torch.distributed.tensor.{what} is not supported by shim-torch: tensors are on one device"
+    )
+
+
+class DTensor(_core.Tensor):
+    """A tensor spread over a mesh of devices; none can exist here."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise _refuse("DTensor")
+
+    @staticmethod
+    def from_local(local_tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        raise _refuse("DTensor.from_local")
+
+
+class Placement:
+    """How a dimension of the mesh holds a tensor."""
+
+    def is_shard(self, dim: int | None = None) -> bool:
+        return isinstance(self, Shard) and (dim is None or self.dim == dim)
+
+    def is_replicate(self) -> bool:
+        return isinstance(self, Replicate)
+
+    def is_partial(self, reduce_op: str | None = None) -> bool:
+        return isinstance(self, Partial) and (reduce_op is None or self.reduce_op == reduce_op)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(vars(self).items())))
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{k}={v}" for k, v in vars(self).items())
+        return f"{type(self).__name__}({inner})"
+
+
+class Shard(Placement):
+    """Split along a dimension."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+
+class Replicate(Placement):
+    """A whole copy on every device."""
+
+
+class Partial(Placement):
+    """Partial results, to be reduced."""
+
+    def __init__(self, reduce_op: str = "sum") -> None:
+        self.reduce_op = reduce_op
+
+
+def distribute_tensor(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+    raise _refuse("distribute_tensor")
+
+
+def distribute_module(module: Any, *args: Any, **kwargs: Any) -> Any:
+    raise _refuse("distribute_module")
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("DeviceMesh", "init_device_mesh"):
+        from shim_torch.distributed import device_mesh
+
+        return getattr(device_mesh, name)
+    from shim_torch._missing import missing
+
+    return missing("torch.distributed.tensor", name)

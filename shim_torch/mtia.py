@@ -1,0 +1,15 @@
+"""``torch.mtia``: MTIA accelerators. There are none here: asking says so, using one is an error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch._absent_device import names
+
+globals().update(names("torch.mtia", "MTIA"))
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch.mtia", name)

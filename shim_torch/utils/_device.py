@@ -1,0 +1,46 @@
+"""``torch.device`` as a mode: ``with torch.device("meta"):`` and its decorator form."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+
+def decorate(device: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """``@torch.device(...)``: the function runs with that default device."""
+    if inspect.isclass(function):
+        raise RuntimeError(
+            "Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods should have the "
+            "context manager applied; additionally, decorating a class at definition-site will prevent use of the "
+            "identifier as a conventional type.  To specify which methods to decorate, decorate each of them individually."
+        )
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with device:
+            return function(*args, **kwargs)
+
+    return run
+
+
+def device_decorator(device: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The name PyTorch's own code uses for ``decorate``."""
+    return decorate(device, function)
+
+
+class DeviceContext:
+    """``with DeviceContext(device):`` new tensors go to device."""
+
+    def __init__(self, device: Any) -> None:
+        import shim_torch as torch
+
+        self.device = torch.device(device)
+
+    def __enter__(self) -> DeviceContext:
+        self.device.__enter__()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.device.__exit__(*exc)
