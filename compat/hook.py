@@ -38,6 +38,7 @@ _entries: list[Token] = []
 _layers: dict[str, ExitStack] = {}  # in the order of installation
 _scope = Scope()  # immutable snapshot, replaced whole: readers take no lock
 _exposed = 0
+_finder: ScopeFinder
 _reported: set[str] = set()
 native_windows = 0
 
@@ -159,7 +160,8 @@ def _caller_in_scope(depth: int = 2) -> bool:
 
 
 def _install_base(stack: ExitStack) -> None:
-    finder = ScopeFinder(scope, lambda: _exposed > 0, _native_window)
+    global _finder
+    _finder = finder = ScopeFinder(scope, lambda: _exposed > 0, _native_window)
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
     stack.callback(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)  # type: ignore[arg-type]
     _install_importlib(stack)
@@ -263,6 +265,7 @@ def _install_version(stack: ExitStack, version: str) -> None:
 def _install_adapter(stack: ExitStack, family: str) -> None:
     adapter = adapters.load(family)
     if adapter is not None:
+        _finder.after.update(getattr(adapter, "AFTER", {}))
         adapter.install(stack)
 
 

@@ -4,9 +4,12 @@ An adapter is the module ``compat.adapters.<family>`` with
 
 - ``install(stack: contextlib.ExitStack) -> None``: called when a scope first implies the family, before the scoped
   package is imported. Every change is pushed on ``stack`` with its undo; closing the stack uninstalls.
+- ``AFTER: dict[str, Callable[[ModuleType], None]]`` (optional): a module's name and what is done right after it was
+  executed, while the proxy is enabled.
 - ``report() -> list[str]`` (optional): the mends that ``python -m compat doctor`` lists, a line each.
 
-It imports the library inside functions only, and never another adapter.
+It imports the library inside functions only (the modules that a library's own plugin protocol loads excepted), and
+never another adapter.
 """
 
 from __future__ import annotations

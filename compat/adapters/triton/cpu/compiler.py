@@ -1,0 +1,38 @@
+"""The compiler that Triton asks for on a machine with no GPU: there is none, and it says so."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NoReturn
+
+from triton.backends import compiler as base
+
+from compat.adapters.triton.cpu import TOO_LATE
+
+
+class CPUBackend(base.BaseBackend):
+    """Backend of ``GPUTarget("cpu", 0, 1)``; Errors: RuntimeError for everything that compiles."""
+
+    binary_ext = "none"
+
+    @staticmethod
+    def supports_target(target: Any) -> bool:
+        return target.backend == "cpu"
+
+    def hash(self) -> str:
+        return "shim-cpu"
+
+    def _no_gpu(self, *_: object, **__: object) -> NoReturn:
+        raise RuntimeError(f"a kernel is to be compiled, and there is no GPU: {TOO_LATE}")
+
+    def parse_options(self, options: dict[str, Any]) -> object:
+        self._no_gpu()
+
+    def add_stages(self, stages: dict[str, Any], options: object, language: object = None) -> None:
+        self._no_gpu()
+
+    def load_dialects(self, context: object) -> None:
+        self._no_gpu()
+
+    def get_module_map(self) -> dict[str, ModuleType]:
+        return {}

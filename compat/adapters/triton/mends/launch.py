@@ -1,0 +1,58 @@
+"""``kernel.warmup``: an interpreted kernel has nothing to compile, but callers use what compiling returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from compat.adapters.triton.mends.mend import Mend, Patch
+
+
+class InterpretedKernel:
+    """What ``warmup`` returns: launches as a compiled kernel does; occupancy figures are the least that divide."""
+
+    n_regs, n_spills, n_max_threads = 1, 0, 1
+    module = function = None
+
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        self._function = function
+        self.name = function.__name__
+        self.src = function.fn
+        self.asm: dict[str, str] = {}
+        self.metadata = SimpleNamespace(
+            name=self.name,
+            shared=1,
+            num_warps=options.get("num_warps", 4),
+            num_stages=options.get("num_stages", 3),
+            num_ctas=options.get("num_ctas", 1),
+        )
+
+    def _init_handles(self) -> None:
+        pass
+
+    def __getitem__(self, grid: Any) -> Callable[..., None]:
+        """The launcher: takes all arguments of the kernel, constants included."""
+        return self._function[grid]
+
+
+def _warmup(interpreter: ModuleType, patch: Patch) -> None:
+    kernel = interpreter.InterpretedFunction
+
+    def warmup(self: Any, *args: Any, grid: Any = None, **kwargs: Any) -> InterpretedKernel:
+        return InterpretedKernel(self, kwargs)
+
+    patch.set(kernel, "warmup", warmup)
+    if "run" not in vars(kernel):  # up to 3.5 each kernel makes its own, which autotuning calls
+        return
+    stock = kernel.run
+
+    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        if warmup:
+            return InterpretedKernel(self, kwargs)
+        return stock(self, *args, grid=grid, warmup=warmup, **kwargs)
+
+    patch.set(kernel, "run", run)
+
+
+MENDS = (Mend("warmup", "returns a kernel that can be launched", "triton.runtime.interpreter", _warmup),)
