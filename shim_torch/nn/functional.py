@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.nn import _losses
+from shim_torch.nn import _losses, _spatial
 from shim_torch.ops import functions as _table
 
 globals().update(_table("nn.functional"))
 globals().update(_losses.functions())
+globals().update(_spatial.functions())
+_torch_functions = _table()
+globals().update({
+    name: _torch_functions[name]
+    for name in (
+        "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc",
+        "avg_pool1d", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
+    )
+})  # fmt: skip
 
 
 def _aten() -> Any:

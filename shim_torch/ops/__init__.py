@@ -30,6 +30,9 @@ FAMILIES = (
     "loss",
     "normalization",
     "joining",
+    "convolution",
+    "pooling",
+    "resampling",
 )
 
 # The in-place functions that torch has as functions too; the others are methods only.

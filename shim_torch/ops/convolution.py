@@ -1,0 +1,397 @@
+"""Convolutions and their transposes: windows of the input times the weight, one matrix product a group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._utils import _scalar as scalar_name
+
+from ._record import composite, op
+from ._windows import add_windows, expanded, padded, windows
+
+
+def _text(sizes: Any) -> str:
+    return "[" + ", ".join(map(str, sizes)) + "]"
+
+
+def _times(sizes: Any) -> str:
+    return "(" + " x ".join(map(str, sizes)) + ")"
+
+
+def _check_parameters(n: int, stride: Any, padding: Any, dilation: Any, output_padding: Any, groups: int) -> None:
+    if min(padding, default=0) < 0:
+        raise RuntimeError("negative padding is not supported")
+    if min(output_padding, default=0) < 0:
+        raise RuntimeError("negative output_padding is not supported")
+    if min(stride, default=1) <= 0:
+        raise RuntimeError("non-positive stride is not supported")
+    if min(dilation, default=1) <= 0:
+        raise RuntimeError("non-positive dilation is not supported")
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    for name, value in (("stride", stride), ("padding", padding), ("dilation", dilation)):
+        if len(value) != n:
+            raise RuntimeError(f"expected {name} to be a single integer value or a list of {n} values to match the "
+                               f"convolution dimensions, but got {name}={_text(value)}")  # fmt: skip
+
+
+def _check_channels(input: Any, weight: Any, bias: Any, transposed: bool, groups: int) -> None:
+    shape, given = tuple(weight.shape), tuple(input.shape)
+    if len(given) != len(shape):
+        raise RuntimeError(
+            f"Expected {len(shape)}-dimensional input for {len(shape)}-dimensional weight {_text(shape)}, but got "
+            f"{len(given)}-dimensional input of size {_text(given)} instead"
+        )
+    if shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"[{_text(shape)}] instead"
+        )
+    if shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"[{_text(shape)}] instead"
+        )
+    what = "transposed=1, weight" if transposed else f"groups={groups}, weight"
+    wanted = shape[0] if transposed else shape[1] * groups
+    if given[1] != wanted:
+        raise RuntimeError(
+            f"Given {what} of size {_text(shape)}, expected input{_text(given)} to have {wanted} channels, but got "
+            f"{given[1]} channels instead"
+        )
+    out = shape[1] * groups if transposed else shape[0]
+    if bias is not None and (bias.dim() != 1 or bias.shape[0] != out):
+        raise RuntimeError(
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {_text(shape)}, expected bias to be "
+            f"1-dimensional with {out} elements, but got bias of size {_text(bias.shape)} instead"
+        )
+
+
+def _check_output_padding(n: int, stride: Any, dilation: Any, extra: Any) -> None:
+    if all(e < s or e < d for e, s, d in zip(extra, stride, dilation, strict=True)):
+        return
+    names = ("depth", "height", "width")[-n if n > 1 else -2 :]
+    values = [(0, *extra), (1, *stride), (1, *dilation)] if n == 1 else [extra, stride, dilation]
+    said = [
+        f"{what}_{name}: {value}"
+        for what, given in zip(("output_padding", "stride", "dilation"), values, strict=True)
+        for name, value in zip(names, given, strict=True)
+    ]
+    raise RuntimeError("output padding must be smaller than either stride or dilation, but got " + " ".join(said))
+
+
+def _convolution_shape(
+    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    output_padding: Any, groups: int,
+) -> tuple[int, ...]:  # fmt: skip
+    n = weight.dim() - 2
+    stride, padding, dilation = expanded(stride, n), expanded(padding, n), expanded(dilation, n)
+    extra = expanded(output_padding, n)
+    _check_parameters(n, stride, padding, dilation, extra, groups)
+    _check_channels(input, weight, bias, transposed, groups)
+    size, kernel = input.shape[2:], weight.shape[2:]
+    if transposed:
+        _check_output_padding(n, stride, dilation, extra)
+        out = [
+            (size[i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel[i] - 1) + extra[i] + 1 for i in range(n)
+        ]
+        if min(out, default=1) <= 0:
+            raise RuntimeError(
+                f"Given input size per channel: {_times(size)}. Calculated output size per channel: {_times(out)}. "
+                "Output size is too small"
+            )
+        return input.shape[0], weight.shape[1] * groups, *out
+    padded = [size[i] + 2 * padding[i] for i in range(n)]
+    spread = [dilation[i] * (kernel[i] - 1) + 1 for i in range(n)]
+    if any(p < s for p, s in zip(padded, spread, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: {_times(padded)}. Kernel size: {_times(spread)}. Kernel size "
+            "can't be greater than actual input size"
+        )
+    return input.shape[0], weight.shape[0], *[(padded[i] - spread[i]) // stride[i] + 1 for i in range(n)]
+
+
+_TYPES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
+
+
+def _type(dtype: Any) -> str:
+    name = str(dtype).removeprefix("torch.")
+    return _TYPES.get(name) or scalar_name(dtype)
+
+
+def _convolution_dtype(input: Any, weight: Any, bias: Any) -> Any:
+    if input.dtype != weight.dtype:
+        raise RuntimeError(f"expected scalar type {scalar_name(input.dtype)} but found {scalar_name(weight.dtype)}")
+    if bias is not None and bias.dtype != input.dtype:
+        raise RuntimeError(f"Input type ({_type(input.dtype)}) and bias type ({_type(bias.dtype)}) should be the same")
+    return input.dtype
+
+
+def _forward(xp: Any, x: Any, w: Any, stride: Any, padding: Any, dilation: Any, groups: int, out: Any) -> Any:
+    n, batch = len(out), x.shape[0]
+    kernel, per = w.shape[2:], w.shape[1]
+    count = 1
+    for k in (*kernel, per):
+        count *= k
+    view = windows(xp, padded(xp, x, padding), kernel, stride, dilation, out)
+    view = view.reshape(batch, groups, per, *out, *kernel)
+    # (batch, groups, *out, per, *kernel): rows of the product's left side
+    order = (0, 1, *range(3, 3 + n), 2, *range(3 + n, 3 + 2 * n))
+    rows = view.transpose(order).reshape(batch, groups, -1, count) if view.size else None
+    if rows is None:
+        return xp.zeros((batch, w.shape[0], *out), x.dtype)
+    columns = w.reshape(groups, w.shape[0] // groups, count)
+    product = xp.matmul(columns[None], rows.swapaxes(-1, -2))
+    return product.reshape(batch, w.shape[0], *out)
+
+
+def _transposed(xp: Any, x: Any, w: Any, stride: Any, padding: Any, dilation: Any, groups: int, out: Any) -> Any:
+    n, batch = len(out), x.shape[0]
+    kernel, per, size = w.shape[2:], w.shape[1], x.shape[2:]
+    if not x.size or not w.size:
+        return xp.zeros((batch, per * groups, *out), x.dtype)
+    left = w.reshape(groups, w.shape[0] // groups, -1).swapaxes(-1, -2)  # (groups, per * kernel, in)
+    product = xp.matmul(left[None], x.reshape(batch, groups, w.shape[0] // groups, -1))
+    parts = product.reshape(batch, groups * per, *kernel, *size)
+    parts = parts.transpose(0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n))
+    return add_windows(xp, parts, out, stride, dilation, padding)
+
+
+def _input_grad(g, input_shape, weight, stride, padding, dilation, transposed, output_padding, groups):
+    n = weight.dim() - 2
+    stride, padding, dilation = expanded(stride, n), expanded(padding, n), expanded(dilation, n)
+    w = weight.conj() if weight.is_complex() else weight
+    import shim_torch
+
+    convolution = shim_torch.ops.aten.convolution
+    if transposed:
+        return convolution(g, w, None, stride, padding, dilation, False, (0,) * n, groups)
+    size, kernel = input_shape[2:], weight.shape[2:]
+    extra = [
+        size[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1 - (g.size(2 + i) - 1) * stride[i] for i in range(n)
+    ]
+    return convolution(g, w, None, stride, padding, dilation, True, extra, groups)
+
+
+def _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, groups):
+    x = input.conj() if input.is_complex() else input
+    if transposed:  # the roles of input and gradient change
+        x, g = g, x
+    return weight_gradient(x, g, tuple(weight_shape[2:]), stride, padding, dilation, groups)
+
+
+def weight_gradient(x: Any, g: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    """Gradient of a convolution's weight: the input convolved with the gradient, batch and channels exchanged."""
+    import shim_torch
+
+    n, batch, c, o = len(kernel), x.size(0), x.size(1) // groups, g.size(1) // groups
+    stride, padding, dilation = expanded(stride, n), expanded(padding, n), expanded(dilation, n)
+    rest = tuple(range(3, 3 + n))
+    left = x.reshape(batch, groups, c, *x.shape[2:]).permute(2, 1, 0, *rest).reshape(c, groups * batch, *x.shape[2:])
+    right = g.reshape(batch, groups, o, *g.shape[2:]).permute(1, 2, 0, *rest).reshape(groups * o, batch, *g.shape[2:])
+    found = shim_torch.ops.aten.convolution(left, right, None, dilation, padding, stride, False, (0,) * n, groups)
+    for i, k in enumerate(kernel):
+        found = found.narrow(2 + i, 0, k)
+    return found.transpose(0, 1).contiguous()
+
+
+@op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
+    shape=_convolution_shape, dtype=_convolution_dtype, out=True, method=False,
+    grad={"input": _input_grad, "weight": _weight_grad,
+          "bias": lambda g: g.sum([0, *range(2, g.dim())])})  # fmt: skip
+def convolution(xp, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    """Convolution of (N, C, *size) with (O, C / groups, *kernel), or the transposed one with (C, O / groups, *kernel).
+
+    Errors:  RuntimeError for channels, dtypes, kernels larger than the padded input
+    Source:  torch.convolution
+    """
+    n = weight.ndim - 2
+    stride, padding, dilation = expanded(stride, n), expanded(padding, n), expanded(dilation, n)
+    size, kernel = input.shape[2:], weight.shape[2:]
+    spread = [dilation[i] * (kernel[i] - 1) + 1 for i in range(n)]
+    if transposed:
+        extra = expanded(output_padding, n)
+        out = [(size[i] - 1) * stride[i] - 2 * padding[i] + spread[i] + extra[i] for i in range(n)]
+        y = _transposed(xp, input, weight, stride, padding, dilation, groups, out)
+    else:
+        out = [(size[i] + 2 * padding[i] - spread[i]) // stride[i] + 1 for i in range(n)]
+        y = _forward(xp, input, weight, stride, padding, dilation, groups, out)
+    return y if bias is None else y + bias.reshape(1, -1, *[1] * n)
+
+
+@composite(
+    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    function=False, method=False)  # fmt: skip
+def convolution_backward(
+    grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask
+):
+    wanted = tuple(output_mask)
+    settings = (stride, padding, dilation, transposed)
+    gi = gw = gb = None
+    if wanted[0]:
+        gi = _input_grad(grad_output, input.shape, weight, *settings, output_padding, groups)
+    if wanted[1]:
+        gw = _weight_grad(grad_output, input, weight.shape, *settings, groups)
+    if wanted[2]:
+        gb = grad_output.sum([0, *range(2, grad_output.dim())])
+    return gi, gw, gb
+
+
+# --- the functions --------------------------------------------------------------------------------------------------
+
+
+def _run(name: str, n: int, input: Any, weight: Any, bias: Any, settings: Any) -> Any:
+    import shim_torch
+
+    if input.dim() not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {_text(input.shape)}"
+        )
+    batched = input.dim() == n + 2
+    x = input if batched else input.unsqueeze(0)
+    y = shim_torch.ops.aten.convolution(x, weight, bias, *settings)
+    return y if batched else y.squeeze(0)
+
+
+def _declare(n: int) -> None:
+    ones, zeros = _text([1] * n), _text([0] * n)
+
+    @composite(
+        f"conv{n}d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride={ones}, SymInt[{n}] padding={zeros}, SymInt[{n}] dilation={ones}, SymInt groups=1) -> Tensor",
+        method=False)  # fmt: skip
+    def conv(input, weight, bias, stride, padding, dilation, groups):
+        return _run(f"conv{n}d", n, input, weight, bias, (stride, padding, dilation, False, (0,) * n, groups))
+
+    @composite(
+        f'conv{n}d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride={ones}, str padding="valid", SymInt[{n}] dilation={ones}, SymInt groups=1) -> Tensor',
+        method=False)  # fmt: skip
+    def conv_named(input, weight, bias, stride, padding, dilation, groups):
+        if padding == "valid":
+            pads = (0,) * n
+        elif padding == "same":
+            if any(s != 1 for s in stride):
+                raise RuntimeError("padding='same' is not supported for strided convolutions")
+            total = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
+            pads = tuple(t // 2 for t in total)
+            odd = [x for t in reversed(total) for x in (0, t % 2)]
+            input = _aten("constant_pad_nd")(input, odd) if any(odd) else input
+        else:
+            raise RuntimeError(f"Invalid padding string: '{padding}'")
+        return _run(f"conv{n}d", n, input, weight, bias, (stride, pads, dilation, False, (0,) * n, groups))
+
+    overload = "" if n == 1 else ".input"
+
+    @composite(
+        f"conv_transpose{n}d{overload}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride={ones}, SymInt[{n}] padding={zeros}, SymInt[{n}] output_padding={zeros}, SymInt groups=1, SymInt[{n}] dilation={ones}) -> Tensor",
+        method=False)  # fmt: skip
+    def conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation):
+        settings = (stride, padding, dilation, True, output_padding, groups)
+        return _run(f"conv_transpose{n}d", n, input, weight, bias, settings)
+
+
+for _n in (1, 2, 3):
+    _declare(_n)
+
+
+@composite("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", method=False)
+def conv_tbc(self, weight, bias, pad):
+    """Convolution of (time, batch, channels) with (kernel, in, out)."""
+    import shim_torch
+
+    x, w = self.permute(1, 2, 0), weight.permute(2, 1, 0)
+    y = shim_torch.ops.aten.convolution(x, w, bias, (1,), (pad,), (1,), False, (0,), 1)
+    return y.permute(2, 0, 1)
+
+
+def _im2col_shape(self, kernel_size, dilation, padding, stride):
+    if self.dim() not in (3, 4) or any(n == 0 for n in self.shape[1 if self.dim() == 4 else 0 :]):
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
+            + _text(self.shape)
+        )
+    _positive(("kernel size", kernel_size), ("stride", stride), ("dilation", dilation))
+    out = _column_grid(self.shape[-2:], kernel_size, dilation, padding, stride)
+    if min(out) < 1:
+        sizes = [f"({a}, {b})" for a, b in (self.shape[-2:], kernel_size, dilation, padding, out)]
+        raise RuntimeError(
+            f"Given input with spatial size {sizes[0]}, kernel_size={sizes[1]}, dilation={sizes[2]}, padding={sizes[3]}, "
+            f"calculated shape of the array of sliding blocks as {sizes[4]}, but its components must be at least one."
+        )
+    return (*self.shape[:-3], self.shape[-3] * kernel_size[0] * kernel_size[1], out[0] * out[1])
+
+
+def _positive(*values: Any) -> None:
+    for name, (a, b) in values:
+        if a <= 0 or b <= 0:
+            both = (
+                f"{name}_height: {a} {name}_width: {b}"
+                if name != "kernel size"
+                else f"kernel_height: {a} kernel_width: {b}"
+            )
+            raise RuntimeError(f"{name} should be greater than zero, but got {both}")
+
+
+def _column_grid(size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> tuple[int, int]:
+    a, b = ((size[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in (0, 1))
+    return a, b
+
+
+_SAME: dict[str, Any] = {"dtype": lambda self: self.dtype, "out": True, "method": False, "function": False}
+
+
+@op("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    shape=_im2col_shape,
+    grad={"self": lambda g, self_shape, kernel_size, dilation, padding, stride: _aten("col2im")(
+        g, self_shape[-2:], kernel_size, dilation, padding, stride)}, **_SAME)  # fmt: skip
+def im2col(xp, self, kernel_size, dilation, padding, stride):
+    """Windows of (*, C, H, W) as columns: (*, C · kernel, count)."""
+    out = _column_grid(self.shape[-2:], kernel_size, dilation, padding, stride)
+    view = windows(xp, padded(xp, self, padding), kernel_size, stride, dilation, out)
+    lead = self.ndim - 2
+    order = (*range(lead), lead + 2, lead + 3, lead, lead + 1)
+    rows = self.shape[-3] * kernel_size[0] * kernel_size[1]
+    return xp.array(view.transpose(order)).reshape(*self.shape[:-3], rows, out[0] * out[1])
+
+
+def _col2im_shape(self, output_size, kernel_size, dilation, padding, stride):
+    if self.dim() not in (2, 3) or any(n == 0 for n in self.shape[-2:]):
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: "
+            + _text(self.shape)
+        )
+    _positive(("kernel size", kernel_size), ("stride", stride), ("dilation", dilation))
+    area = kernel_size[0] * kernel_size[1]
+    pair = f"({kernel_size[0]}, {kernel_size[1]})"
+    if self.shape[-2] % area:
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={self.shape[-2]} and kernel_size={pair}."
+        )
+    grid = _column_grid(output_size, kernel_size, dilation, padding, stride)
+    if grid[0] * grid[1] != self.shape[-1] or min(grid) < 1:
+        sizes = [f"({a}, {b})" for a, b in (output_size, dilation, padding, stride)]
+        raise RuntimeError(
+            f"Given output_size={sizes[0]}, kernel_size={pair}, dilation={sizes[1]}, padding={sizes[2]}, stride={sizes[3]}, "
+            f"expected size of input's dimension 2 to match the calculated number of sliding blocks {grid[0]} * {grid[1]} = "
+            f"{grid[0] * grid[1]}, but got input.size(2)={self.shape[-1]}."
+        )
+    return (*self.shape[:-2], self.shape[-2] // area, *output_size)
+
+
+@op("col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    shape=_col2im_shape,
+    grad={"self": lambda g, kernel_size, dilation, padding, stride: _aten("im2col")(
+        g, kernel_size, dilation, padding, stride)}, **_SAME)  # fmt: skip
+def col2im(xp, self, output_size, kernel_size, dilation, padding, stride):
+    """Sums columns of windows back into an image: the adjoint of im2col."""
+    grid = _column_grid(output_size, kernel_size, dilation, padding, stride)
+    channels = self.shape[-2] // (kernel_size[0] * kernel_size[1])
+    parts = self.reshape(*self.shape[:-2], channels, *kernel_size, *grid)
+    n = parts.ndim
+    parts = parts.transpose(*range(n - 4), n - 2, n - 1, n - 4, n - 3)
+    return add_windows(xp, parts, output_size, stride, dilation, padding)
+
+
+def _aten(name: str) -> Any:
+    return _core.function(f"aten::{name}")

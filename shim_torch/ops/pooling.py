@@ -1,0 +1,367 @@
+"""Pooling over windows: maxima with their places, means, and pooling to a given size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+from ._record import composite, op
+from ._windows import expanded
+
+_AXES = ("T", "H", "W")
+_INF = float("inf")
+
+
+def _text(sizes: Any) -> str:
+    return "[" + ", ".join(map(str, sizes)) + "]"
+
+
+def pooled_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
+    """How many windows fit; in ceil mode the last may hang over, but must start inside or in the left padding."""
+    room = size + 2 * padding - dilation * (kernel - 1) - 1
+    out = -(-room // stride) + 1 if ceil_mode else room // stride + 1
+    if ceil_mode and (out - 1) * stride >= size + padding:
+        out -= 1
+    return out
+
+
+def _settings(name: str, n: int, kernel: Any, stride: Any, padding: Any, dilation: Any = None) -> tuple[Any, ...]:
+    """Kernel, stride, padding and dilation for n dims, checked in PyTorch's words."""
+    words = {
+        1: "a single int, or a tuple of one int",
+        2: "a single int, or a tuple of two ints",
+        3: "a single int, or a tuple of three ints",
+    }
+    for what, value in (("kernel_size", kernel), ("padding", padding), ("dilation", dilation or (1,))):
+        if len(value) not in (1, n):
+            raise RuntimeError(f"{name}: {what} must {'either ' if what == 'kernel_size' else ''}be {words[n]}")
+    if len(stride) not in (0, 1, n):
+        raise RuntimeError(f"{name}: stride must either be omitted, {words[n]}")
+    kernel, padding, dilation = expanded(kernel, n), expanded(padding, n), expanded(dilation or (1,), n)
+    stride = expanded(stride, n) if stride else kernel
+    if 0 in stride:
+        raise RuntimeError("stride should not be zero")
+    if min(kernel) <= 0 or min(stride) <= 0:
+        each = " ".join(f"k{a}: {k} d{a}: {s}" for a, k, s in zip(_AXES[-n:], kernel, stride, strict=True))
+        raise RuntimeError(f"kernel size and stride should be greater than zero, but got {each}")
+    if min(dilation) <= 0:
+        each = " ".join(f"dilation{a}: {d}" for a, d in zip(_AXES[-n:], dilation, strict=True))
+        raise RuntimeError(f"dilation should be greater than zero, but got {each}")
+    for k, p, d in zip(kernel, padding, dilation, strict=True):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > ((k - 1) * d + 1) // 2:
+            raise RuntimeError(
+                "pad should be at most half of effective kernel size, but got "
+                f"pad={p}, kernel_size={k} and dilation={d}"
+            )
+    return kernel, stride, padding, dilation
+
+
+def _pool_shape(name: str, n: int, self: Any, settings: Any, ceil_mode: bool) -> tuple[int, ...]:
+    shape = tuple(self.shape)
+    if n == 2 and (len(shape) not in (3, 4) or 0 in shape[-3:]):
+        if len(shape) not in (3, 4):
+            raise RuntimeError("non-empty 3D or 4D (batch mode) tensor expected for input")
+        raise RuntimeError(
+            f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{_text(shape)}"
+        )
+    if n == 3 and (len(shape) not in (4, 5) or 0 in shape[-4:]):
+        raise RuntimeError("non-empty 4D or 5D (batch mode) tensor expected for input")
+    if n == 1 and (len(shape) not in (2, 3) or 0 in shape[-2:]):
+        raise RuntimeError(
+            f"{name.removesuffix('()')}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{_text(shape)}"
+        )
+    sizes = shape[-n:]
+    out = [pooled_size(sizes[i], *(s[i] for s in settings), ceil_mode) for i in range(n)]
+    if min(out) < 1:
+        if n == 1 and name == "max_pool1d()":
+            raise RuntimeError(f"max_pool1d() Invalid computed output size: {out[0]}")
+        before, after = ((*shape[-n - 1 : -n], *[1] * (2 - n), *s) for s in (sizes, out))
+        shown = ["x".join(map(str, s)) for s in (before, after)]
+        raise RuntimeError(
+            f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small"
+        )
+    return (*shape[:-n], *out)
+
+
+# --- maxima ---------------------------------------------------------------------------------------------------------
+
+
+def _window_places(xp: Any, size: int, out: int, kernel: int, stride: int, padding: int, dilation: int) -> Any:
+    places = xp.arange(out)[:, None] * stride - padding + xp.arange(kernel) * dilation
+    return places.clip(0, size - 1), (places >= 0) & (places < size)
+
+
+def _adaptive_places(xp: Any, size: int, out: int) -> Any:
+    starts = xp.arange(out) * size // out
+    ends = -(-(xp.arange(out) + 1) * size // out)
+    widest = int((ends - starts).max()) if out else 1
+    places = starts[:, None] + xp.arange(widest)
+    return places.clip(0, size - 1), places < ends[:, None]
+
+
+def _take_maxima(xp: Any, x: Any, places: Any) -> tuple[Any, Any]:
+    """Maxima and their flat places over windows: ``places`` has (index, valid) of shape (out, kernel) for each dim."""
+    n = len(places)
+    lead, sizes = x.shape[:-n], x.shape[-n:]
+    flat = valid = None
+    for i, (index, good) in enumerate(places):
+        shape = [1] * (2 * n)
+        shape[i], shape[n + i] = index.shape
+        index, good = index.reshape(shape), good.reshape(shape)
+        flat = index if flat is None else flat * sizes[i] + index
+        valid = good if valid is None else valid & good
+    out, kernel = flat.shape[:n], flat.shape[n:]
+    flat, valid = (xp.broadcast_to(a, (*out, *kernel)).reshape(*out, -1) for a in (flat, valid))
+    values = x.reshape(*lead, -1)[..., flat]
+    lowest = -_INF if x.dtype.kind == "f" else xp.iinfo(x.dtype).min
+    values = xp.where(valid, values, xp.asarray(lowest, x.dtype))
+    if x.dtype.kind == "f":  # the first of the largest wins; not a number beats all, and its last one
+        missing = xp.isnan(values) & valid
+        best = xp.where(
+            missing.any(-1), values.shape[-1] - 1 - missing[..., ::-1].argmax(-1), _first_valid(xp, values, valid)
+        )
+    else:
+        best = _first_valid(xp, values, valid)
+    taken = xp.take_along_axis(values, best[..., None], -1)[..., 0]
+    return taken, xp.take_along_axis(xp.broadcast_to(flat, values.shape), best[..., None], -1)[..., 0]
+
+
+def _first_valid(xp: Any, values: Any, valid: Any) -> Any:
+    """The first largest value's place: among values that are all the lowest, the first inside the input."""
+    best = values.argmax(-1)
+    inside = xp.take_along_axis(xp.broadcast_to(valid, values.shape), best[..., None], -1)[..., 0]
+    return xp.where(inside, best, valid.argmax(-1))
+
+
+def _no_bool(name: str) -> Any:
+    from shim_torch._utils import _scalar
+
+    def rule(self: Any) -> Any:
+        if self.dtype == _core.bool or self.dtype.is_complex:
+            raise NotImplementedError(f"\"{name}\" not implemented for '{_scalar(self.dtype)}'")
+        return self.dtype, [self.dtype, _core.int64]
+
+    return rule
+
+
+def _spread_back(n: int) -> Any:
+    """Gradient of maxima: each goes back to the place it came from."""
+
+    def formula(g: Any, result1: Any, self_shape: Any) -> Any:
+        lead = tuple(self_shape[:-n])
+        count = 1
+        for size in self_shape[-n:]:
+            count *= size
+        return (
+            g.new_zeros((*lead, count))
+            .scatter_add(-1, result1.reshape(*lead, -1), g.reshape(*lead, -1))
+            .reshape(self_shape)
+        )
+
+    return formula
+
+
+def _declare_max(n: int) -> None:
+    name = f"max_pool{n}d_with_indices"
+    zero, one = ("[0]", "[1]") if n == 1 else ("0", "1")
+    arguments = f"Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding={zero}, int[{n}] dilation={one}, bool ceil_mode=False"
+
+    def settings(kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+        return _settings(f"max_pool{n}d", n, kernel_size, stride, padding, dilation)
+
+    def shape(self, kernel_size, stride, padding, dilation, ceil_mode):
+        found = _pool_shape(f"max_pool{n}d", n, self, settings(kernel_size, stride, padding, dilation), ceil_mode)
+        return [found, found]
+
+    def run(xp, self, kernel_size, stride, padding, dilation, ceil_mode):
+        chosen = settings(kernel_size, stride, padding, dilation)
+        sizes = self.shape[-n:]
+        places = []
+        for i in range(n):
+            k, s, p, d = (c[i] for c in chosen)
+            out = pooled_size(sizes[i], k, s, p, d, ceil_mode)
+            places.append(_window_places(xp, sizes[i], out, k, s, p, d))
+        return _take_maxima(xp, self, places)
+
+    function = {"method": False, "function": n == 1}
+    op(f"{name}({arguments}) -> (Tensor, Tensor)", shape=shape, dtype=_no_bool(f"max_pool{n}d"), out=n > 1,
+       differentiable=(0,), grad={"self": _spread_back(n)}, **function)(run)  # fmt: skip
+
+    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False)
+    def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
+        if n == 1:
+            _pool_shape("max_pool1d()", 1, self, settings(kernel_size, stride, padding, dilation), ceil_mode)
+        return _core.function(f"aten::{name}")(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+    def adaptive_shape(self, output_size):
+        dims = tuple(self.shape)
+        _check_adaptive(f"adaptive_max_pool{n}d", n, dims, output_size, ": ")
+        return [(*dims[:-n], *output_size)] * 2
+
+    def adaptive(xp, self, output_size):
+        return _take_maxima(
+            xp, self, [_adaptive_places(xp, s, o) for s, o in zip(self.shape[-n:], output_size, strict=True)]
+        )
+
+    op(f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)", shape=adaptive_shape,
+       dtype=_no_bool(f"adaptive_max_pool{n}d"), out=n > 1, differentiable=(0,), grad={"self": _spread_back(n)},
+       **function)(adaptive)  # fmt: skip
+
+
+def _check_adaptive(name: str, n: int, shape: Any, output_size: Any, colon: str) -> None:
+    if len(output_size) != n:
+        raise RuntimeError(f"{name}: output_size must be {n}")
+    if n == 1 and len(shape) not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' "
+            f"(while checking arguments for {name})"
+        )
+    if len(shape) not in (n + 1, n + 2):
+        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon}{_text(shape)}")
+    if min(output_size) < 0:
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, output_size))}}}"
+        )
+    for d in range(len(shape) - n, len(shape)):
+        if shape[d] == 0:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{_text(shape)} with dimension {d} being empty"
+            )
+
+
+# --- means ----------------------------------------------------------------------------------------------------------
+
+
+def _mean_over_windows(self: Any, n: int, settings: Any, ceil_mode: bool, include_pad: bool, divisor: Any) -> Any:
+    import shim_torch
+
+    kernel, stride, padding, _ = settings
+    sizes, first = self.shape[-n:], self.dim() - n
+    out = [pooled_size(sizes[i], *(s[i] for s in settings), ceil_mode) for i in range(n)]
+    narrow = self.dtype if self.dtype in (_core.float16, _core.bfloat16) else None
+    x = self.float() if narrow is not None else self
+    ends = [max((out[i] - 1) * stride[i] + kernel[i] - sizes[i] - padding[i], 0) for i in range(n)]
+    if any(padding) or any(ends):
+        x = shim_torch.ops.aten.constant_pad_nd(x, [v for i in reversed(range(n)) for v in (padding[i], ends[i])])
+    for i in range(n):
+        x = x.narrow(first + i, 0, (out[i] - 1) * stride[i] + kernel[i]).unfold(first + i, kernel[i], stride[i])
+    total = x.sum(list(range(self.dim(), self.dim() + n)))
+    if divisor is None:
+        count: Any = 1
+        for i in range(n):
+            place = shim_torch.arange(out[i], device=self.device) * stride[i] - padding[i]
+            end = (place + kernel[i]).clamp(max=sizes[i] + padding[i])
+            size = end - place if include_pad else end.clamp(max=sizes[i]) - place.clamp(min=0)
+            count = count * size.reshape([-1 if j == i else 1 for j in range(n)])
+    else:
+        count = divisor
+    if not total.is_floating_point():
+        return total.div(count, rounding_mode="trunc").to(self.dtype)
+    total = total / count
+    return total if narrow is None else total.to(narrow)
+
+
+def _declare_mean(n: int) -> None:
+    zero = "[0]" if n == 1 else "0"
+    more = "" if n == 1 else ", int? divisor_override=None"
+
+    @composite(
+        f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding={zero}, bool ceil_mode=False, bool count_include_pad=True{more}) -> Tensor",
+        method=False, out=True, module="" if n == 1 else "nn.functional")  # fmt: skip
+    def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
+        name = f"avg_pool{n}d"
+        if divisor_override == 0:
+            raise RuntimeError("divisor must be not zero")
+        if n == 1:
+            if self.dim() not in (2, 3):
+                _check_adaptive(name, 1, tuple(self.shape), (1,), " ")
+        elif n == 2 and self.dim() < 3:
+            self.size(-3)
+        settings = _settings(name, n, kernel_size, stride, padding)
+        _pool_shape(name, n, self, settings, ceil_mode)
+        if self.dtype == _core.bool:
+            raise NotImplementedError(f"\"avg_pool{n}d_out_frame\" not implemented for 'Bool'")
+        return _mean_over_windows(self, n, settings, ceil_mode, count_include_pad, divisor_override)
+
+    size = "int[1]" if n == 1 else f"SymInt[{n}]"
+
+    @composite(
+        f"adaptive_avg_pool{n}d(Tensor self, {size} output_size) -> Tensor", method=False, out=True, function=n == 1
+    )
+    def adaptive_avg_pool(self, output_size):
+        return _adaptive_mean(f"adaptive_avg_pool{n}d", n, self, output_size)
+
+
+def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
+    import shim_torch
+
+    _check_adaptive(name, n, tuple(self.shape), output_size, " ")
+    if not self.is_floating_point():
+        from shim_torch._utils import _scalar
+
+        if all(o == 1 for o in output_size):
+            return self.mean(list(range(-n, 0)), keepdim=True)
+        raise NotImplementedError(
+            f"\"{name.removesuffix('d') if n == 1 else name}\" not implemented for '{_scalar(self.dtype)}'"
+        )
+    narrow = self.dtype if self.dtype in (_core.float16, _core.bfloat16) else None
+    x = self.float() if narrow is not None else self
+    for i, out in enumerate(output_size):
+        d = self.dim() - n + i
+        size = self.shape[d]
+        if out and size % out == 0:
+            x = x.unflatten(d, (out, size // out)).mean(d + 1)
+            continue
+        place = shim_torch.arange(out, device=self.device)
+        start, end = place * size // out if out else place, ((place + 1) * size + out - 1) // max(out, 1)
+        at = shim_torch.arange(size, device=self.device)
+        inside = (at >= start.unsqueeze(1)) & (at < end.unsqueeze(1))
+        weights = inside.to(x.dtype) / (end - start).unsqueeze(1).to(x.dtype)
+        x = x.movedim(d, -1).matmul(weights.t()).movedim(-1, d)
+    return x.contiguous() if narrow is None else x.to(narrow)
+
+
+for _n in (1, 2, 3):
+    _declare_max(_n)
+    _declare_mean(_n)
+
+
+@composite("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", method=False, function=False)
+def max_unpool2d(self, indices, output_size):
+    return _unpool(self, indices, output_size)
+
+
+@composite(
+    "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
+    method=False, function=False)  # fmt: skip
+def max_unpool3d(self, indices, output_size, stride, padding):
+    return _unpool(self, indices, output_size)
+
+
+def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
+    """Values at the places max pooling found them, zeros elsewhere."""
+    from shim_torch._utils import _scalar
+
+    n = len(output_size)
+    if indices.dtype != _core.int64:
+        raise RuntimeError(f"elements in indices should be type int64 but got: {_scalar(indices.dtype)}")
+    if self.shape != indices.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({_text(self.shape)}) but got indices tensor "
+            f"with shape: {_text(indices.shape)}"
+        )
+    lead = tuple(self.shape[:-n])
+    count = 1
+    for size in output_size:
+        count *= size
+    flat = indices.reshape(*lead, -1)
+    if not flat.is_meta and flat.numel() and bool(((flat < 0) | (flat >= count)).any()):
+        bad = flat[(flat < 0) | (flat >= count)]
+        wrong = (bad[-1] if n == 3 else bad[0]).item()
+        volume = "x".join(map(str, output_size))
+        raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {volume}" + ")" * (n == 3))
+    return self.new_zeros((*lead, count)).scatter(-1, flat, self.reshape(*lead, -1)).reshape(*lead, *output_size)

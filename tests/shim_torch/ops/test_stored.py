@@ -1,0 +1,26 @@
+"""Operators against what PyTorch 2.13 gave for the same expressions: values, dtypes, gradients, error texts."""
+
+import importlib
+
+import pytest
+from expressions import difference, outcome, stored, tolerance
+
+import shim_torch
+
+MODULES = ("convolution_cases", "spatial_cases")
+
+
+def _all():
+    for name in MODULES:
+        cases = importlib.import_module(name)
+        for expression in cases.CASES:
+            yield pytest.param(cases, expression, stored(name)[expression], id=f"{name[:-6]}: {expression}")
+
+
+@pytest.mark.parametrize(("cases", "expression", "expected"), list(_all()))
+def test_as_pytorch(cases, expression, expected):
+    got = outcome(shim_torch, cases, expression)
+    if got[0] == "error" and expected[0] == "values":
+        pytest.fail(f"{got[1]}: {got[2]}")
+    found = difference(got, expected, rtol=tolerance(expression))
+    assert found is None, found
