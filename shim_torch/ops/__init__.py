@@ -24,6 +24,7 @@ FAMILIES = (
     "indexing_more",
     "counting",
     "statistics",
+    "matmul",
     "linear",
     "random",
     "nn_functional",

@@ -167,6 +167,7 @@ int bind_kernels(PyObject* module) {
   register_pointwise();
   register_reductions();
   register_memory();
+  register_gemm();
   return PyModule_AddFunctions(module, functions);
 }
 

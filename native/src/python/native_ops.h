@@ -10,5 +10,6 @@ bool number_of(PyObject*, Number*);             // a Python number; false if it 
 void register_pointwise();                      // bind_kernels_pointwise.cpp
 void register_reductions();                     // bind_kernels_reductions.cpp
 void register_memory();                         // bind_kernels_memory.cpp
+void register_gemm();                           // bind_gemm.cpp
 
 }  // namespace shim

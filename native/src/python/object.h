@@ -60,6 +60,7 @@ int bind_operators(PyObject* module);           // dispatch
 int bind_autograd(PyObject* module);            // autograd
 int bind_kernels(PyObject* module);             // kernels
 int bind_cuda(PyObject* module);                // cuda
+int bind_gemm(PyObject* module);                // gemm
 
 // Called by dispatch after a differentiable operator ran (python/record_node.cpp, autograd). `args` are the bound arguments
 // of the overload in schema order, `results` the tensors it returned. Does nothing when no input requires grad.

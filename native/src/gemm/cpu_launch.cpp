@@ -1,0 +1,179 @@
+// Products on the CPU by the BLAS that NumPy brought into the process: found among the loaded libraries, linked to by nobody.
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/tensor.h"
+#include "cpu/parallel.h"
+#include "gemm/problem.h"
+#include "gemm/settings.h"
+
+namespace shim::gemm {
+namespace {
+
+constexpr int kColMajor = 102, kNoTrans = 111, kTrans = 112;
+
+template <class Int, class T>
+using Gemm = void (*)(int, int, int, Int, Int, Int, T, const T*, Int, const T*, Int, T, T*, Int);
+template <class Int, class T>
+using Gemv = void (*)(int, int, Int, Int, T, const T*, Int, const T*, Int, T, T*, Int);
+
+struct Blas {
+  std::string name = "none";
+  Gemm<int64_t, float> sgemm64 = nullptr;
+  Gemm<int64_t, double> dgemm64 = nullptr;
+  Gemv<int64_t, float> sgemv64 = nullptr;
+  Gemv<int64_t, double> dgemv64 = nullptr;
+  Gemm<int, float> sgemm32 = nullptr;
+  Gemm<int, double> dgemm32 = nullptr;
+  bool loaded() const { return sgemm64 || sgemm32; }
+};
+
+template <class F>
+void load(void* library, F& f, const std::string& symbol) { f = reinterpret_cast<F>(dlsym(library, symbol.c_str())); }
+
+bool load_from(Blas& blas, void* library, const std::string& path) {
+  struct { const char *prefix, *suffix; bool wide; } forms[] = {
+      {"scipy_cblas_", "64_", true}, {"cblas_", "64_", true}, {"scipy_cblas_", "", false}, {"cblas_", "", false}};
+  for (auto& form : forms) {
+    auto symbol = [&](const char* f) { return std::string(form.prefix) + f + form.suffix; };
+    if (form.wide) {
+      load(library, blas.sgemm64, symbol("sgemm"));
+      load(library, blas.dgemm64, symbol("dgemm"));
+      load(library, blas.sgemv64, symbol("sgemv"));
+      load(library, blas.dgemv64, symbol("dgemv"));
+      if (!blas.sgemm64 || !blas.dgemm64 || !blas.sgemv64 || !blas.dgemv64) { blas.sgemm64 = nullptr; continue; }
+    } else {
+      load(library, blas.sgemm32, symbol("sgemm"));
+      load(library, blas.dgemm32, symbol("dgemm"));
+      if (!blas.sgemm32 || !blas.dgemm32) { blas.sgemm32 = nullptr; continue; }
+    }
+    blas.name = path.substr(path.rfind('/') + 1);
+    return true;
+  }
+  return false;
+}
+
+int visit(dl_phdr_info* info, size_t, void* data) {
+  auto* found = static_cast<std::string*>(data);
+  std::string path = info->dlpi_name ? info->dlpi_name : "", name = path.substr(path.rfind('/') + 1);
+  for (const char* word : {"openblas", "libmkl_rt", "libblis", "libcblas"})
+    if (name.find(word) != std::string::npos && (found->empty() || path.find("numpy") != std::string::npos)) *found = path;
+  return 0;
+}
+
+const Blas& blas() {
+  static const Blas found = [] {
+    Blas b;
+    std::string path;
+    dl_iterate_phdr(visit, &path);
+    if (path.empty()) return b;
+    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) load_from(b, library, path);
+    return b;
+  }();
+  return found;
+}
+
+struct Scalars { double alpha, beta; };
+
+template <class T>
+void one(const GemmProblem& p, const T* a, const T* b, T* d, Scalars s) {
+  const Blas& lib = blas();
+  const int ta = p.trans_a ? kTrans : kNoTrans, tb = p.trans_b ? kTrans : kNoTrans;
+  if constexpr (std::is_same_v<T, float>) {
+    if (lib.sgemm64) lib.sgemm64(kColMajor, ta, tb, p.m, p.n, p.k, T(s.alpha), a, p.lda, b, p.ldb, T(s.beta), d, p.ldd);
+    else lib.sgemm32(kColMajor, ta, tb, int(p.m), int(p.n), int(p.k), T(s.alpha), a, int(p.lda), b, int(p.ldb), T(s.beta), d, int(p.ldd));
+  } else {
+    if (lib.dgemm64) lib.dgemm64(kColMajor, ta, tb, p.m, p.n, p.k, T(s.alpha), a, p.lda, b, p.ldb, T(s.beta), d, p.ldd);
+    else lib.dgemm32(kColMajor, ta, tb, int(p.m), int(p.n), int(p.k), T(s.alpha), a, int(p.lda), b, int(p.ldb), T(s.beta), d, int(p.ldd));
+  }
+}
+
+// A single column of the result: a matrix-vector product reads A once and packs nothing. False where it does not fit.
+template <class T>
+bool vector_product(const GemmProblem& p, const T* a, const T* b, T* d, Scalars s) {
+  const Blas& lib = blas();
+  if (!lib.sgemv64 || p.k < 2) return false;
+  auto gemv = [&](bool trans, int64_t rows, int64_t cols, const T* m, int64_t ld, const T* x, int64_t incx, T* y, int64_t incy) {
+    if (s.beta == 0)                            // what stood in y does not count, NaN neither
+      for (int64_t i = 0, n = trans ? cols : rows; i < n; ++i) y[i * incy] = 0;
+    const int op = trans ? kTrans : kNoTrans;
+    if constexpr (std::is_same_v<T, float>) lib.sgemv64(kColMajor, op, rows, cols, T(s.alpha), m, ld, x, incx, T(s.beta), y, incy);
+    else lib.dgemv64(kColMajor, op, rows, cols, T(s.alpha), m, ld, x, incx, T(s.beta), y, incy);
+  };
+  if (p.n == 1) {                               // d[m] = op(A) b
+    const int64_t step = p.trans_b ? p.ldb : 1;
+    gemv(p.trans_a, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, a, p.lda, b, step, d, 1);
+    return true;
+  }
+  if (p.m == 1) {                               // d^T[n] = op(B)^T a
+    const int64_t step = p.trans_a ? 1 : p.lda;
+    gemv(!p.trans_b, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, b, p.ldb, a, step, d, p.ldd);
+    return true;
+  }
+  return false;
+}
+
+// k = 1: an outer product, bound by writing D.
+template <class T>
+bool outer_product(const GemmProblem& p, const T* a, const T* b, T* d, Scalars s) {
+  if (p.k != 1) return false;
+  const int64_t step_a = p.trans_a ? p.lda : 1, step_b = p.trans_b ? 1 : p.ldb;
+  parallel_for(p.n, std::max<int64_t>(1, kGrain / std::max<int64_t>(p.m, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
+      const T scale = T(s.alpha) * b[j * step_b];
+      T* column = d + j * p.ldd;
+      if (s.beta != 0) for (int64_t i = 0; i < p.m; ++i) column[i] = T(s.beta) * column[i] + scale * a[i * step_a];
+      else if (step_a == 1) for (int64_t i = 0; i < p.m; ++i) column[i] = scale * a[i];
+      else for (int64_t i = 0; i < p.m; ++i) column[i] = scale * a[i * step_a];
+    }
+  });
+  return true;
+}
+
+template <class T>
+void run(const GemmProblem& p, const GemmBuffers& buffers, Scalars s) {
+  auto call = [&](int64_t i) {
+    const T* a = static_cast<const T*>(buffers.a) + i * p.stride_a;
+    const T* b = static_cast<const T*>(buffers.b) + i * p.stride_b;
+    T* d = static_cast<T*>(buffers.d) + i * p.stride_d;
+    if (!outer_product(p, a, b, d, s) && !vector_product(p, a, b, d, s)) one(p, a, b, d, s);
+  };
+  const double work = double(p.m) * double(p.n) * double(p.k);
+  if (p.batch == 1) return call(0);
+  if (work > 32 * 32 * 32 || p.k == 1) {        // BLAS shares each one among its threads
+    for (int64_t i = 0; i < p.batch; ++i) call(i);
+    return;
+  }
+  const int64_t grain = std::max<int64_t>(1, int64_t(double(kGrain) / std::max(work, 1.0)));
+  parallel_for(p.batch, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) call(i);
+  });
+}
+
+}  // namespace
+
+const char* cpu_library() { return blas().name.c_str(); }
+
+bool launch_cpu(const GemmProblem& p, const GemmBuffers& buffers, double alpha, double beta) {
+  if (!blas().loaded() || p.a_dtype != p.b_dtype || p.a_dtype != p.d_dtype || p.epilogue != Epilogue::none) return false;
+  if (!blas().sgemm64 && std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldd}) > INT32_MAX) return false;
+  if (p.a_dtype == DType::f32) run<float>(p, buffers, {alpha, beta});
+  else if (p.a_dtype == DType::f64) run<double>(p, buffers, {alpha, beta});
+  else return false;
+  ++counters().cpu;
+  return true;
+}
+
+bool can_launch(Device device, DType dtype) {
+  if (device.is_cpu()) return blas().loaded() && (dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16);
+  return false;
+}
+
+bool launch(Device device, const GemmProblem& p, const GemmBuffers& buffers, double alpha, double beta) {
+  return device.is_cpu() && launch_cpu(p, buffers, alpha, beta);
+}
+
+}  // namespace shim::gemm

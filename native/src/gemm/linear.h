@@ -1,0 +1,31 @@
+#pragma once
+// Pure kernels of matrix products: one result each, no autograd, no Python. A null Tensor means that this device or dtype is
+// not served here and the caller's other way is to be taken. Shapes and dtypes are checked by the caller.
+#include <optional>
+
+#include "core/tensor.h"
+
+namespace shim::gemm {
+
+enum class Activation : uint8_t { none, relu, gelu, gelu_tanh };
+
+// y = act(x weight^T + bias): x (..., K), weight (N, K), bias null or broadcasting to (..., N).
+Tensor linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias);
+// dx = dy weight, of shape (..., K).
+Tensor linear_backward_input(const Tensor& dy, const Tensor& weight);
+// dW = dy^T x; laid out as (K, N) memory when `transposed` (the weight was a transposed view).
+Tensor linear_backward_weight(const Tensor& dy, const Tensor& x, bool transposed = false);
+// db = dy summed over its rows.
+Tensor linear_backward_bias(const Tensor& dy);
+
+Tensor mm(const Tensor& a, const Tensor& b);                         // (M, K) (K, N)
+Tensor mv(const Tensor& a, const Tensor& x);                         // (M, K) (K)
+Tensor bmm(const Tensor& a, const Tensor& b);                        // (B, M, K) (B, K, N)
+// beta * self + alpha * a b: self broadcasts to the product; a and b of two or three dimensions.
+Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, double beta, double alpha);
+Tensor matmul(const Tensor& a, const Tensor& b);                     // any dimensions, as torch.matmul
+
+Tensor matmul_backward_input(const Tensor& dy, const Tensor& other); // dy other^T, batched as dy
+Tensor matmul_backward_other(const Tensor& dy, const Tensor& input); // input^T dy
+
+}  // namespace shim::gemm

@@ -1,0 +1,28 @@
+#pragma once
+// Tensors as BLAS operands. Transposed and padded views, folded leading dimensions and strided batches cost no copy.
+#include "core/tensor.h"
+#include "gemm/problem.h"
+
+namespace shim::gemm {
+
+// A row-major matrix of rows x cols. Stored with `ld` elements between rows or, when `transposed`, between columns.
+struct Matrix {
+  Tensor holder;                                // keeps a copy alive, where one was needed
+  void* data = nullptr;
+  DType dtype = DType::f32;
+  int64_t rows = 0, cols = 0, ld = 1;
+  bool transposed = false;
+  int64_t batch = 1, stride = 0;                // `batch` matrices, `stride` elements apart (0: the same one)
+};
+
+Matrix matrix(const Tensor& t);                 // 2-D
+Matrix matrices(const Tensor& t);               // 3-D: a batch
+Matrix flip(Matrix m);                          // its transpose, without moving anything
+// (..., K) as rows. Two groups of leading dimensions with a gap between stay a batch when `may_batch`; more are copied.
+Matrix folded(const Tensor& t, bool may_batch);
+Matrix row_vector(const Tensor& t);             // (K) as 1 x K
+
+struct Call { GemmProblem problem; GemmBuffers buffers; };
+Call describe(const Matrix& a, const Matrix& b, const Matrix& d);     // d = a b
+
+}  // namespace shim::gemm

@@ -1,0 +1,60 @@
+#include "gemm/settings.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "gemm/problem.h"
+
+namespace shim::gemm {
+namespace {
+
+thread_local int tls_legacy = -1;
+
+bool legacy_from_environment() {
+  const char* v = std::getenv("SHIM_LEGACY_LINEAR");
+  return v && *v && std::strcmp(v, "0") != 0;
+}
+
+void mix(size_t& h, uint64_t v) {
+  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+  h *= 0xff51afd7ed558ccdull;
+}
+
+}  // namespace
+
+Settings& settings() {
+  static Settings s;
+  return s;
+}
+
+Counters& counters() {
+  static Counters c;
+  return c;
+}
+
+bool legacy_linear() {
+  if (tls_legacy >= 0) return tls_legacy != 0;
+  static const bool environment = legacy_from_environment();
+  return environment;
+}
+
+int set_legacy_linear(int value) {
+  int old = tls_legacy;
+  tls_legacy = value;
+  return old;
+}
+
+size_t hash_of(const GemmProblem& p) {
+  size_t h = 0;
+  mix(h, uint64_t(uint8_t(p.a_dtype)) | uint64_t(uint8_t(p.b_dtype)) << 8 | uint64_t(uint8_t(p.d_dtype)) << 16 |
+             uint64_t(uint8_t(p.bias_dtype)) << 24 | uint64_t(p.compute) << 32 | uint64_t(p.epilogue) << 40);
+  mix(h, uint64_t(p.trans_a) | uint64_t(p.trans_b) << 1 | uint64_t(p.accumulate) << 2 | uint64_t(p.fast_accumulate) << 3 |
+             uint64_t(p.scaling) << 4 | uint64_t(p.reduction_mask) << 8 | uint64_t(uint32_t(p.sm_target)) << 16);
+  for (int64_t v : {p.m, p.n, p.k, p.lda, p.ldb, p.ldd, p.batch}) mix(h, uint64_t(v));
+  if (p.batch > 1)
+    for (int64_t v : {p.stride_a, p.stride_b, p.stride_d, p.stride_bias, p.aux_stride}) mix(h, uint64_t(v));
+  if (p.aux_ld) mix(h, uint64_t(p.aux_ld));
+  return h;
+}
+
+}  // namespace shim::gemm

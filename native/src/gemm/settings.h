@@ -1,0 +1,28 @@
+#pragma once
+// The switches of torch.backends.cuda.matmul and their like, read when a problem is described.
+#include <atomic>
+
+namespace shim::gemm {
+
+struct Settings {
+  std::atomic<bool> allow_tf32{false};
+  std::atomic<bool> fp16_reduced{true}, fp16_split_k{true};     // reduced-precision reductions
+  std::atomic<bool> bf16_reduced{true}, bf16_split_k{true};
+  std::atomic<bool> fp16_accumulation{false};
+  std::atomic<bool> deterministic{false};                       // the first plan of the heuristic, never a measured one
+  std::atomic<bool> tuning{true};
+  std::atomic<int> sm_carveout{0};
+};
+Settings& settings();
+
+// Unfused product and sum instead of one fused linear; from SHIM_LEGACY_LINEAR, and switched at run time for a thread.
+bool legacy_linear();
+int set_legacy_linear(int value);               // 1, 0, or -1 for the environment's answer; gives the former value
+
+// What ran, for torch_proxy_status() and tests.
+struct Counters {
+  std::atomic<uint64_t> cpu{0}, lt{0}, own{0}, plans{0}, tuned{0}, fallbacks{0};
+};
+Counters& counters();
+
+}  // namespace shim::gemm

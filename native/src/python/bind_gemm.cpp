@@ -1,0 +1,222 @@
+// Native fast paths of linear and the matrix products, and the module's functions about them. What does not fit (a wrong shape,
+// mixed dtypes, complex or integer matrices) is left to the record's rules, which raise PyTorch's errors, and to its body.
+#include "cpu/parallel.h"
+#include "gemm/linear.h"
+#include "gemm/problem.h"
+#include "gemm/settings.h"
+#include "python/native_ops.h"
+#include "python/tensor_type.h"
+
+namespace shim {
+namespace {
+
+constexpr double kWorthReleasing = 1 << 18;     // multiplications
+
+// Runs f without the GIL where it takes long enough on this thread to be worth it.
+template <class F>
+PyObject* compute(const TensorImpl& like, double work, F&& f) {
+  Tensor r;
+  if (like.device().is_cuda() || work < kWorthReleasing) {
+    r = f();
+  } else {
+    GilRelease released;
+    r = f();
+  }
+  return r ? wrap(r) : nullptr;
+}
+
+bool floats(const TensorImpl& t) {
+  return t.dtype() == DType::f32 || t.dtype() == DType::f64 || t.dtype() == DType::f16 || t.dtype() == DType::bf16;
+}
+bool alike(const TensorImpl& a, const TensorImpl& b) { return a.dtype() == b.dtype() && a.device() == b.device() && !a.device().is_meta(); }
+int64_t last(const TensorImpl& t) { return t.sizes_data()[t.dim() - 1]; }
+
+// Whether `t` broadcasts to `sizes`.
+bool spreads(const TensorImpl& t, const int64_t* sizes, int dims) {
+  if (t.dim() > dims) return false;
+  for (int i = 1; i <= t.dim(); ++i)
+    if (t.sizes_data()[t.dim() - i] != 1 && t.sizes_data()[t.dim() - i] != sizes[dims - i]) return false;
+  return true;
+}
+
+// (input, weight, bias): each fits as linear_forward wants it.
+bool linear_fits(PyObject* const* args) {
+  if (!is_tensor(args[0]) || !is_tensor(args[1])) return false;
+  const TensorImpl &x = *unwrap(args[0]), &w = *unwrap(args[1]);
+  if (!floats(x) || !alike(x, w) || w.dim() != 2 || x.dim() == 0 || last(x) != last(w)) return false;
+  if (args[2] == Py_None) return true;
+  if (!is_tensor(args[2])) return false;
+  const TensorImpl& b = *unwrap(args[2]);
+  if (!alike(x, b)) return false;
+  if (b.dim() == 1) return b.numel() == w.sizes_data()[0] || b.numel() == 1;
+  Dims sizes(x.sizes().begin(), x.sizes().end());
+  sizes.back() = w.sizes_data()[0];
+  return spreads(b, sizes.data(), int(sizes.size()));
+}
+
+PyObject* native_linear(Operator&, PyObject* const* args, size_t n) {
+  if (n != 3 || !linear_fits(args)) return nullptr;
+  return guarded([&] {
+    Tensor x(unwrap(args[0])), w(unwrap(args[1])), b = args[2] == Py_None ? Tensor() : Tensor(unwrap(args[2]));
+    return compute(*x, double(x->numel()) * double(w->sizes_data()[0]), [&] { return gemm::linear_forward(x, w, b); });
+  });
+}
+
+PyObject* native_backward_input(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor g(unwrap(args[0])), w(unwrap(args[1]));
+    if (!floats(*g) || !alike(*g, *w) || w->dim() != 2 || g->dim() == 0 || last(*g) != w->sizes_data()[0]) return nullptr;
+    return compute(*g, double(g->numel()) * double(last(*w)), [&] { return gemm::linear_backward_input(g, w); });
+  });
+}
+
+PyObject* native_backward_weight(Operator&, PyObject* const* args, size_t n) {
+  if (n != 3 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor g(unwrap(args[0])), x(unwrap(args[1]));
+    if (!floats(*g) || !alike(*g, *x) || g->dim() == 0 || g->dim() != x->dim()) return nullptr;
+    const bool transposed = args[2] == Py_True;
+    return compute(*g, double(g->numel()) * double(last(*x)), [&] { return gemm::linear_backward_weight(g, x, transposed); });
+  });
+}
+
+PyObject* native_backward_bias(Operator&, PyObject* const* args, size_t n) {
+  if (n != 1 || !is_tensor(args[0])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor g(unwrap(args[0]));
+    if (!floats(*g) || g->device().is_meta() || g->dim() == 0) return nullptr;
+    return compute(*g, double(g->numel()), [&] { return gemm::linear_backward_bias(g); });
+  });
+}
+
+enum class Product : uintptr_t { mm, mv, bmm, dot };
+
+bool product_fits(Product kind, const TensorImpl& a, const TensorImpl& b) {
+  const int64_t *m = a.sizes_data(), *o = b.sizes_data();
+  switch (kind) {
+    case Product::mm: return a.dim() == 2 && b.dim() == 2 && m[1] == o[0];
+    case Product::mv: return a.dim() == 2 && b.dim() == 1 && m[1] == o[0];
+    case Product::bmm: return a.dim() == 3 && b.dim() == 3 && m[0] == o[0] && m[2] == o[1];
+    case Product::dot: return a.dim() == 1 && b.dim() == 1 && m[0] == o[0];
+  }
+  return false;
+}
+
+PyObject* native_product(Operator& op, PyObject* const* args, size_t n) {
+  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
+  const auto kind = static_cast<Product>(reinterpret_cast<uintptr_t>(op.native_data));
+  return guarded([&]() -> PyObject* {
+    Tensor a(unwrap(args[0])), b(unwrap(args[1]));
+    if (!floats(*a) || !alike(*a, *b) || !product_fits(kind, *a, *b)) return nullptr;
+    return compute(*a, double(a->numel()) * double(last(*b)), [&] {
+      switch (kind) {
+        case Product::mm: return gemm::mm(a, b);
+        case Product::mv: return gemm::mv(a, b);
+        case Product::bmm: return gemm::bmm(a, b);
+        default: return gemm::matmul(a, b);
+      }
+    });
+  });
+}
+
+// matmul is a composite: natively only where no history is kept, so that its graph is that of mm and bmm.
+PyObject* native_matmul(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
+  if (GradMode::enabled() && any_requires_grad(args, n)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor a(unwrap(args[0])), b(unwrap(args[1]));
+    if (!floats(*a) || !alike(*a, *b) || a->dim() == 0 || b->dim() == 0) return nullptr;
+    if (last(*a) != b->sizes_data()[b->dim() == 1 ? 0 : b->dim() - 2]) return nullptr;
+    for (int i = 3; i <= a->dim() && i <= b->dim(); ++i) {
+      const int64_t x = a->sizes_data()[a->dim() - i], y = b->sizes_data()[b->dim() - i];
+      if (x != y && x != 1 && y != 1) return nullptr;
+    }
+    return compute(*a, double(a->numel()) * double(last(*b)), [&] { return gemm::matmul(a, b); });
+  });
+}
+
+// addmm, addmv, baddbmm: (self, a, b, beta, alpha).
+PyObject* native_addmm(Operator&, PyObject* const* args, size_t n) {
+  if (n != 5 || !is_tensor(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0])), a(unwrap(args[1])), b(unwrap(args[2]));
+    Number beta, alpha;
+    if (!number_of(args[3], &beta) || !number_of(args[4], &alpha) || beta.type == Number::Complex || alpha.type == Number::Complex) return nullptr;
+    if (!floats(*a) || !alike(*a, *b) || !alike(*a, *self)) return nullptr;
+    const Product kind = a->dim() == 3 ? Product::bmm : b->dim() == 1 ? Product::mv : Product::mm;
+    if (!product_fits(kind, *a, *b)) return nullptr;
+    Dims sizes(a->sizes().begin(), a->sizes().end());
+    if (kind == Product::mv) sizes.pop_back();
+    else sizes.back() = last(*b);
+    if (!spreads(*self, sizes.data(), int(sizes.size()))) return nullptr;
+    return compute(*a, double(a->numel()) * double(last(*b)), [&] { return gemm::addmm(self, a, b, beta.to_double(), alpha.to_double()); });
+  });
+}
+
+// --- module functions -----------------------------------------------------------------------------------------------------
+
+PyObject* set_legacy(PyObject*, PyObject* value) {                  // 1, 0 or -1; the former value of this thread
+  long v = PyLong_AsLong(value);
+  if (v == -1 && PyErr_Occurred()) return nullptr;
+  return PyLong_FromLong(gemm::set_legacy_linear(v < 0 ? -1 : v != 0));
+}
+
+PyObject* is_legacy(PyObject*, PyObject*) { return PyBool_FromLong(gemm::legacy_linear()); }
+
+struct NamedFlag { const char* name; std::atomic<bool>& (*get)(); };
+#define FLAG(field) {#field, []() -> std::atomic<bool>& { return gemm::settings().field; }}
+const NamedFlag flags[] = {FLAG(allow_tf32), FLAG(fp16_reduced), FLAG(fp16_split_k), FLAG(bf16_reduced), FLAG(bf16_split_k),
+                           FLAG(fp16_accumulation), FLAG(deterministic), FLAG(tuning)};
+#undef FLAG
+
+PyObject* flag(PyObject*, PyObject* args) {                         // (name) reads it, (name, value) sets it and gives the old one
+  const char* name;
+  PyObject* value = nullptr;
+  if (!PyArg_ParseTuple(args, "s|O", &name, &value)) return nullptr;
+  for (const NamedFlag& f : flags) {
+    if (std::string(f.name) != name) continue;
+    const bool old = f.get();
+    if (value) {
+      int truth = PyObject_IsTrue(value);
+      if (truth < 0) return nullptr;
+      f.get() = truth != 0;
+    }
+    return PyBool_FromLong(old);
+  }
+  return PyErr_Format(PyExc_KeyError, "%s", name);
+}
+
+PyObject* status(PyObject*, PyObject*) {
+  const gemm::Counters& c = gemm::counters();
+  auto n = [](const std::atomic<uint64_t>& v) { return static_cast<unsigned long long>(v.load()); };
+  return Py_BuildValue("{s:s,s:K,s:K,s:K,s:K,s:K,s:K}", "cpu_library", gemm::cpu_library(), "cpu", n(c.cpu), "cublaslt", n(c.lt), "own_kernels", n(c.own),
+                       "plans", n(c.plans), "tuned", n(c.tuned), "fallbacks", n(c.fallbacks));
+}
+
+PyMethodDef functions[] = {
+    {"gemm_set_legacy_linear", set_legacy, METH_O, "Unfused linear for this thread: 1, 0, or -1 for SHIM_LEGACY_LINEAR's answer."},
+    {"gemm_legacy_linear", is_legacy, METH_NOARGS, "Whether linear runs as product and sum."},
+    {"gemm_flag", flag, METH_VARARGS, "Reads or sets a switch of matrix products."},
+    {"gemm_status", status, METH_NOARGS, "What served matrix products so far."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void register_gemm() {
+  auto put = [](const char* name, Product p) { register_native(name, native_product, reinterpret_cast<void*>(p)); };
+  put("mm", Product::mm);
+  put("mv", Product::mv);
+  put("bmm", Product::bmm);
+  put("dot", Product::dot);
+  register_native("matmul", native_matmul);
+  for (const char* name : {"addmm", "addmv", "baddbmm"}) register_native(name, native_addmm);
+  register_native("linear", native_linear);
+  register_native("linear_backward_input", native_backward_input);
+  register_native("linear_backward_weight", native_backward_weight);
+  register_native("linear_backward_bias", native_backward_bias);
+}
+
+int bind_gemm(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+
+}  // namespace shim

@@ -1,0 +1,427 @@
+"""Matrix products: mm, bmm, mv, addmm and their like, all by way of one description of the problem (native/src/gemm)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+from ._record import composite, op
+from ._rules import wrap_dim
+
+
+def same_kind(a: Any, b: Any) -> Any:
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_c10(a.dtype)} != {_c10(b.dtype)}")
+    return a.dtype
+
+
+def _same_scalar(a: Any, b: Any) -> Any:
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"expected scalar type {_name(a.dtype)} but found {_name(b.dtype)}")
+    return a.dtype
+
+
+def _same_vectors(self: Any, mat: Any, vec: Any) -> Any:
+    if not self.dtype == mat.dtype == vec.dtype:
+        names = [_name(t.dtype) for t in (self, mat, vec)]
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}"
+        )
+    return self.dtype
+
+
+def _c10(dtype: Any) -> str:
+    names = {
+        "float32": "float",
+        "float64": "double",
+        "float16": "c10::Half",
+        "bfloat16": "c10::BFloat16",
+        "int64": "long int",
+        "int32": "int",
+        "int16": "short int",
+        "int8": "signed char",
+        "uint8": "unsigned char",
+        "bool": "bool",
+        "complex64": "c10::complex<float>",
+        "complex128": "c10::complex<double>",
+    }
+    name = str(dtype).removeprefix("torch.")
+    return names.get(name, name)
+
+
+def _mm_shape(self, mat2):
+    if self.dim() != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2.dim() != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    if self.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({self.shape[0]}x{self.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})"
+        )
+    return self.shape[0], mat2.shape[1]
+
+
+@op(
+    "mm(Tensor self, Tensor mat2) -> Tensor",
+    shape=_mm_shape,
+    dtype=lambda self, mat2: same_kind(self, mat2),
+    out=True,
+    native="mm",
+    grad={"self": lambda g, mat2: g.mm(mat2.t().conj()), "mat2": lambda g, self: self.t().conj().mm(g)},
+)
+def mm(xp, self, mat2):
+    return xp.matmul(self, mat2)
+
+
+def _bmm_shape(self, mat2):
+    for name, t in (("batch1", self), ("batch2", mat2)):
+        if t.dim() != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    b, m, k = self.shape
+    if mat2.shape[0] != b or mat2.shape[1] != k:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{mat2.shape[0]}, {mat2.shape[1]}]."
+        )
+    return b, m, mat2.shape[2]
+
+
+@op(
+    "bmm(Tensor self, Tensor mat2) -> Tensor",
+    shape=_bmm_shape,
+    dtype=lambda self, mat2: _same_scalar(self, mat2),
+    out=True,
+    native="bmm",
+    grad={
+        "self": lambda g, mat2: g.bmm(mat2.transpose(1, 2).conj()),
+        "mat2": lambda g, self: self.transpose(1, 2).conj().bmm(g),
+    },
+)
+def bmm(xp, self, mat2):
+    return xp.matmul(self, mat2)
+
+
+def _mv_shape(self, vec):
+    if self.dim() != 2 or vec.dim() != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {self.dim()}, {vec.dim()}")
+    if self.size(1) != vec.size(0):
+        raise RuntimeError(
+            f"size mismatch, got input ({self.size(0)}), mat ({self.size(0)}x{self.size(1)}), vec ({vec.size(0)})"
+        )
+    return (self.size(0),)
+
+
+@op(
+    "mv(Tensor self, Tensor vec) -> Tensor",
+    shape=_mv_shape,
+    dtype=lambda self, vec: _same_vectors(vec, self, vec),
+    out=True,
+    native="mv",
+    grad={"self": lambda g, vec: g.outer(vec.conj()), "vec": lambda g, self: self.t().conj().mv(g)},
+)
+def mv(xp, self, vec):
+    return xp.matmul(self, vec)
+
+
+def _dot_check(self, tensor):
+    if self.dim() != 1 or tensor.dim() != 1:
+        raise RuntimeError(f"1D tensors expected, but got {self.dim()}D and {tensor.dim()}D tensors")
+    if self.dtype != tensor.dtype:
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {_name(self.dtype)} and {_name(tensor.dtype)}"
+        )
+    if self.numel() != tensor.numel():
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{self.numel()}] and src [{tensor.numel()}] to have the same number of "
+            f"elements, but got {self.numel()} and {tensor.numel()} elements respectively"
+        )
+    return ()
+
+
+def _name(dtype):
+    from shim_torch._utils import _scalar
+
+    return _scalar(dtype)
+
+
+@op(
+    "dot(Tensor self, Tensor tensor) -> Tensor",
+    shape=_dot_check,
+    dtype=lambda self, tensor: self.dtype,
+    out=True,
+    native="dot",
+    grad={"self": lambda g, tensor: g * tensor.conj(), "tensor": lambda g, self: g * self.conj()},
+)
+def dot(xp, self, tensor):
+    return xp.matmul(self, tensor)
+
+
+@composite("vdot(Tensor self, Tensor other) -> Tensor", out=True)
+def vdot(self, other):
+    return self.conj().dot(other)
+
+
+@composite("outer(Tensor self, Tensor vec2) -> Tensor", out=True, aliases=("ger",))
+def outer(self, vec2):
+    if self.dim() != 1 or vec2.dim() != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument self, but got {self.dim()}-D")
+    return self.unsqueeze(1) * vec2.unsqueeze(0)
+
+
+@composite("inner(Tensor self, Tensor other) -> Tensor", out=True)
+def inner(self, other):
+    import shim_torch
+
+    return self * other if 0 in (self.dim(), other.dim()) else shim_torch.tensordot(self, other, ([-1], [-1]))
+
+
+@composite("matmul(Tensor self, Tensor other) -> Tensor", out=True, native="matmul")
+def matmul(self, other):
+    a, b = self.dim(), other.dim()
+    if a == 0 or b == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
+    if a == 1 and b == 1:
+        return self.dot(other)
+    if a == 2 and b == 1:
+        return self.mv(other)
+    if a == 1 and b == 2:
+        return self.unsqueeze(0).mm(other).squeeze(0)
+    if a == 2 and b == 2:
+        return self.mm(other)
+    if a >= 3 and b == 1 and self.size(-1) != other.size(0):
+        rows = self.numel() // max(self.size(-1), 1)
+        raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{self.size(-1)}), vec ({other.size(0)})")
+    if a >= 3 and b <= 2:  # fold the batch into rows
+        m = other.unsqueeze(1) if b == 1 else other
+        if self.size(-1) != m.size(0):
+            raise RuntimeError(
+                f"mat1 and mat2 shapes cannot be multiplied ({self.numel() // max(self.size(-1), 1)}x{self.size(-1)} and {m.size(0)}x{m.size(1)})"
+            )
+        rows = 1
+        for n in self.shape[:-1]:
+            rows *= n
+        out = self.reshape(rows, self.size(-1)).mm(m).reshape(*self.shape[:-1], m.size(1))
+        return out.squeeze(-1) if b == 1 else out
+    return _batched(self.unsqueeze(0) if a == 1 else self, other.unsqueeze(1) if b == 1 else other, a == 1, b == 1)
+
+
+def _batched(x, y, drop_row, drop_col):
+    batch = _core.broadcast_shapes([x.shape[:-2], y.shape[:-2]])
+    if x.size(-1) != y.size(-2):
+        n = 1
+        for s in batch:
+            n *= s
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {x.size(-1)}] but got: [{n}, {y.size(-2)}]."
+        )
+    n = 1
+    for s in batch:
+        n *= s
+    left = x.expand(*batch, *x.shape[-2:]).reshape(n, *x.shape[-2:])
+    right = y.expand(*batch, *y.shape[-2:]).reshape(n, *y.shape[-2:])
+    out = left.bmm(right).reshape(*batch, x.size(-2), y.size(-1))
+    if drop_row:
+        out = out.squeeze(-2)
+    return out.squeeze(-1) if drop_col else out
+
+
+def _add_scaled(self, product, beta, alpha):
+    if alpha != 1:
+        product = product * alpha
+    if beta == 0:
+        return product
+    return (self if beta == 1 else self * beta) + product
+
+
+def check_addmm(self: Any, wanted: Any) -> None:
+    """PyTorch's error where ``self`` does not expand to the product's shape."""
+    have = list(self.shape)
+    if len(have) > len(wanted):
+        raise RuntimeError(
+            f"expand(torch.{_name(self.dtype)}Tensor{{{have}}}, size={list(wanted)}): the number of sizes provided "
+            f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({len(have)})"
+        )
+    for dim in range(len(wanted) - 1, len(wanted) - 1 - len(have), -1):
+        n = have[dim - len(wanted)]
+        if n not in (1, wanted[dim]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({wanted[dim]}) must match the existing size ({n}) at non-singleton dimension "
+                f"{dim}.  Target sizes: {list(wanted)}.  Tensor sizes: {have}"
+            )
+
+
+def _addmm_grad(g, beta, self_shape):
+    return (g if beta == 1 else g * beta).sum_to_size(self_shape)
+
+
+def _addmm_shape(self, mat1, mat2):
+    for name, t in (("mat1", mat1), ("mat2", mat2)):
+        if t.dim() != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {t.dim()}-D tensor")
+    shape = _mm_shape(mat1, mat2)
+    check_addmm(self, shape)
+    return shape
+
+
+def addmm_dtype_rule(self, mat1, mat2):
+    if mat1.dtype != mat2.dtype:
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {_name(mat1.dtype)} and {_name(mat2.dtype)}"
+        )
+    if self.dtype != mat2.dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {_name(self.dtype)} and {_name(mat2.dtype)}"
+        )
+    return self.dtype
+
+
+@op(
+    "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    shape=_addmm_shape,
+    dtype=addmm_dtype_rule,
+    inplace=True,
+    out=True,
+    native="addmm",
+    grad={
+        "self": _addmm_grad,
+        "mat1": lambda g, mat2, alpha: _times(g.mm(mat2.t().conj()), alpha),
+        "mat2": lambda g, mat1, alpha: _times(mat1.t().conj().mm(g), alpha),
+    },
+)
+def addmm(xp, self, mat1, mat2, beta, alpha):
+    return _combined(xp, self, xp.matmul(mat1, mat2), beta, alpha)
+
+
+def _times(x, alpha):
+    return x if alpha == 1 else x * alpha
+
+
+def _combined(xp, self, product, beta, alpha):
+    t = product.dtype.type
+    product = product if alpha == 1 else product * t(alpha)
+    return product if beta == 0 else product + (self if beta == 1 else self * t(beta))
+
+
+@composite(
+    "addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    out=True,
+    method=False,
+)
+def addmm_dtype(self, mat1, mat2, out_dtype, beta, alpha):
+    return _add_scaled(self.to(out_dtype), mat1.to(out_dtype).mm(mat2.to(out_dtype)), beta, alpha)
+
+
+@composite("mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", out=True, method=False)
+def mm_dtype(self, mat2, out_dtype):
+    return self.to(out_dtype).mm(mat2.to(out_dtype))
+
+
+def _addmv_shape(self, mat, vec):
+    if mat.dim() != 2 or vec.dim() != 1 or self.dim() > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {self.dim()}, {mat.dim()}, {vec.dim()}")
+    if mat.size(1) != vec.size(0) or (self.numel() != 1 and self.numel() != mat.size(0)):
+        raise RuntimeError(
+            f"size mismatch, got input ({self.numel()}), mat ({mat.size(0)}x{mat.size(1)}), vec ({vec.size(0)})"
+        )
+    return (mat.size(0),)
+
+
+@op(
+    "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    shape=_addmv_shape,
+    dtype=_same_vectors,
+    inplace=True,
+    out=True,
+    native="addmv",
+    grad={
+        "self": _addmm_grad,
+        "mat": lambda g, vec, alpha: _times(g.outer(vec.conj()), alpha),
+        "vec": lambda g, mat, alpha: _times(mat.t().conj().mv(g), alpha),
+    },
+)
+def addmv(xp, self, mat, vec, beta, alpha):
+    return _combined(xp, self, xp.matmul(mat, vec), beta, alpha)
+
+
+@composite(
+    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True
+)
+def addr(self, vec1, vec2, beta, alpha):
+    return _add_scaled(self, vec1.outer(vec2), beta, alpha)
+
+
+def _baddbmm_shape(self, batch1, batch2):
+    if batch1.dim() == 3 and batch2.dim() == 3:  # PyTorch looks at self first
+        check_addmm(self, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
+    return _bmm_shape(batch1, batch2)
+
+
+def _baddbmm_dtype(self, batch1, batch2):
+    if batch1.dtype != self.dtype:
+        names = [_c10(t.dtype) for t in (self, batch1, batch2)]
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, batch2: {names[2]}"
+        )
+    return _same_scalar(batch1, batch2)
+
+
+@op(
+    "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    shape=_baddbmm_shape,
+    dtype=_baddbmm_dtype,
+    inplace=True,
+    out=True,
+    native="baddbmm",
+    grad={
+        "self": _addmm_grad,
+        "batch1": lambda g, batch2, alpha: _times(g.bmm(batch2.transpose(1, 2).conj()), alpha),
+        "batch2": lambda g, batch1, alpha: _times(batch1.transpose(1, 2).conj().bmm(g), alpha),
+    },
+)
+def baddbmm(xp, self, batch1, batch2, beta, alpha):
+    return _combined(xp, self, xp.matmul(batch1, batch2), beta, alpha)
+
+
+@composite(
+    "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
+)
+def addbmm(self, batch1, batch2, beta, alpha):
+    return _add_scaled(self, batch1.bmm(batch2).sum(0), beta, alpha)
+
+
+@composite(
+    "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", function=False, method=False
+)
+def tensordot(self, other, dims_self, dims_other):
+    a, b = [wrap_dim(d, self.dim()) for d in dims_self], [wrap_dim(d, other.dim()) for d in dims_other]
+    if len(a) != len(b):
+        raise RuntimeError("both dimension lists should have same length")
+    for x, y in zip(a, b, strict=True):
+        if self.size(x) != other.size(y) and 1 not in (self.size(x), other.size(y)):
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {self.size(x)} in dim {x} and second has size {other.size(y)} in dim {y}"
+            )
+    free_a = [d for d in range(self.dim()) if d not in a]
+    free_b = [d for d in range(other.dim()) if d not in b]
+    k = 1
+    for d in a:
+        k *= self.size(d)
+    left = self.permute([*free_a, *a]).reshape(-1 if self.numel() else _size(self, free_a), k)
+    right = other.permute([*b, *free_b]).reshape(k, -1 if other.numel() else _size(other, free_b))
+    return left.mm(right).reshape([self.size(d) for d in free_a] + [other.size(d) for d in free_b])
+
+
+def _size(t, dims):
+    n = 1
+    for d in dims:
+        n *= t.size(d)
+    return n
+
+
+@composite("trace(Tensor self) -> Tensor")
+def trace(self):
+    if self.dim() != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got a tensor with {self.dim()} dims")
+    return self.diagonal().sum()

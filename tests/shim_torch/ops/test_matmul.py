@@ -1,0 +1,152 @@
+"""Matrix products: values against float64 in any layout, batches without copies, gradients, PyTorch's errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shim_torch as torch
+from native import _core
+
+
+def random(rng, *shape, dtype=torch.float64):
+    return torch.from_numpy(rng.standard_normal(shape)).to(dtype)
+
+
+def numbers(t):
+    return t.detach().to(torch.float64).numpy()
+
+
+SHAPES = [((3,), (3,)), ((4, 3), (3,)), ((3,), (3, 5)), ((4, 3), (3, 5)), ((2, 4, 3), (3, 5)), ((2, 4, 3), (3,)), ((3,), (2, 3, 5)),
+          ((2, 4, 3), (2, 3, 5)), ((2, 4, 3), (1, 3, 5)), ((4, 3), (2, 3, 5)), ((2, 1, 4, 3), (5, 3, 6)), ((0, 3), (3, 5)),
+          ((4, 0), (0, 5)), ((2, 4, 0), (2, 0, 5)), ((0, 4, 3), (0, 3, 5)), ((1, 1), (1, 1)), ((7, 1), (1, 9)), ((2, 3, 40, 8), (2, 3, 8, 8))]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "dtype, tolerance", [(torch.float64, 1e-12), (torch.float32, 1e-5), (torch.bfloat16, 2e-2), (torch.float16, 2e-3)]
+)
+@pytest.mark.parametrize("a, b", SHAPES)
+def test_matmul_and_gradients(a, b, dtype, tolerance):
+    rng = np.random.default_rng(0)
+    x, y = random(rng, *a, dtype=dtype).requires_grad_(), random(rng, *b, dtype=dtype).requires_grad_()
+    want = numbers(x) @ numbers(y)
+    got = torch.matmul(x, y)
+    np.testing.assert_allclose(numbers(got), want, rtol=tolerance, atol=10 * tolerance)
+    np.testing.assert_allclose(numbers(torch.matmul(x.detach(), y.detach())), want, rtol=tolerance, atol=10 * tolerance)
+    g = random(rng, *want.shape, dtype=dtype)
+    got.backward(g)
+    left = x.detach().double().requires_grad_()
+    right = y.detach().double().requires_grad_()
+    exact = np.einsum("...ij,...jk->...ik", numbers(left) if len(a) > 1 else numbers(left)[None], numbers(right) if len(b) > 1 else numbers(right)[:, None])  # fmt: skip
+    gd = numbers(g).reshape(exact.shape)
+    ga = gd @ np.swapaxes(numbers(right) if len(b) > 1 else numbers(right)[:, None], -1, -2)
+    gb = np.swapaxes(numbers(left) if len(a) > 1 else numbers(left)[None], -1, -2) @ gd
+    np.testing.assert_allclose(numbers(x.grad), summed(ga, a), rtol=4 * tolerance, atol=40 * tolerance)
+    np.testing.assert_allclose(numbers(y.grad), summed(gb, b), rtol=4 * tolerance, atol=40 * tolerance)
+
+
+def summed(array, shape):
+    """Summed to a shape that broadcast to it."""
+    if len(shape) == 1:
+        return array.sum(tuple(range(array.ndim - 2))).reshape(shape)
+    array = array.sum(tuple(range(array.ndim - len(shape))))
+    for i, n in enumerate(shape):
+        if n == 1:
+            array = array.sum(i, keepdims=True)
+    return array
+
+
+def test_batches_of_any_layout():
+    rng = np.random.default_rng(1)
+    big = random(rng, 6, 8, 10)
+    forms = [
+        big,
+        big.transpose(0, 1),
+        big.transpose(1, 2),
+        big[:, ::2],
+        big[::2],
+        big[:, :, 1:9],
+        big[:1].expand(6, 8, 10),
+        big[:, :1].expand(6, 8, 10),
+    ]
+    for x in forms:
+        y = random(rng, x.size(0), x.size(2), 4)
+        np.testing.assert_allclose(numbers(torch.bmm(x, y)), numbers(x) @ numbers(y), rtol=1e-12, atol=1e-13)
+        z = random(rng, x.size(0), 4, x.size(1))
+        np.testing.assert_allclose(numbers(torch.bmm(z, x)), numbers(z) @ numbers(x), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("beta, alpha", [(1, 1), (0, 1), (0.5, -2), (1, 0.25)])
+def test_addmm_addmv_baddbmm(beta, alpha):
+    rng = np.random.default_rng(2)
+    cases = [(torch.addmm, ((3, 4), (3, 5), (5, 4))), (torch.addmm, ((4,), (3, 5), (5, 4))), (torch.addmm, ((3, 1), (3, 5), (5, 4))),
+             (torch.addmm, ((), (3, 5), (5, 4))), (torch.addmv, ((3,), (3, 5), (5,))), (torch.addmv, ((1,), (3, 5), (5,))),
+             (torch.baddbmm, ((2, 3, 4), (2, 3, 5), (2, 5, 4))), (torch.baddbmm, ((3, 4), (2, 3, 5), (2, 5, 4))),
+             (torch.addmm, ((3, 4), (3, 0), (0, 4)))]  # fmt: skip
+    for function, shapes in cases:
+        c, a, b = (torch.from_numpy(np.asarray(rng.standard_normal(s))).requires_grad_() for s in shapes)
+        got = function(c, a, b, beta=beta, alpha=alpha)
+        np.testing.assert_allclose(
+            numbers(got), beta * numbers(c) + alpha * (numbers(a) @ numbers(b)), rtol=1e-12, atol=1e-13
+        )
+        got.sum().backward()
+        ones = np.ones(got.shape)
+        want = alpha * (ones @ np.swapaxes(numbers(b), -1, -2) if b.dim() > 1 else np.outer(ones, numbers(b)))
+        np.testing.assert_allclose(numbers(a.grad), want, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(numbers(c.grad).sum(), beta * ones.sum(), rtol=1e-12, atol=1e-12)
+
+
+def test_beta_zero_ignores_nan():
+    nan = torch.full((2, 2), float("nan"))
+    assert torch.addmm(nan, torch.ones(2, 3), torch.ones(3, 2), beta=0).tolist() == [[3, 3], [3, 3]]
+    assert torch.addmv(nan[0], torch.ones(2, 3), torch.ones(3), beta=0).tolist() == [3, 3]
+
+
+def test_in_place_and_out():
+    c = torch.ones(2, 2)
+    assert c.addmm_(torch.ones(2, 3), torch.ones(3, 2)) is c and c.tolist() == [[4, 4], [4, 4]]
+    out = torch.empty(2, 2)
+    torch.mm(torch.ones(2, 3), torch.ones(3, 2), out=out)
+    assert out.tolist() == [[3, 3], [3, 3]]
+
+
+def test_products_are_native():
+    before = _core.gemm_status()["cpu"]
+    torch.mm(torch.ones(2, 3), torch.ones(3, 2))
+    torch.ones(2, 3) @ torch.ones(3)
+    torch.bmm(torch.ones(2, 3, 4), torch.ones(2, 4, 5))
+    assert _core.gemm_status()["cpu"] - before == 3
+
+
+R = torch.randn
+ERRORS = [
+    (lambda: torch.mv(R(3, 4), R(3)), "size mismatch, got input (3), mat (3x4), vec (3)"),
+    (lambda: torch.mv(R(3, 4, 2), R(3)), "vector + matrix @ vector expected, got 1, 3, 1"),
+    (lambda: torch.mv(R(3, 4), R(4).double()), "addmv input tensors must have the same dtype, but got Double, Float, and Double"),
+    (lambda: torch.addmv(R(4), R(3, 4), R(4)), "size mismatch, got input (4), mat (3x4), vec (4)"),
+    (lambda: torch.baddbmm(R(2, 3, 5), R(2, 3, 4), R(2, 5, 4)), "The expanded size of the tensor (4) must match the "
+     "existing size (5) at non-singleton dimension 2.  Target sizes: [2, 3, 4].  Tensor sizes: [2, 3, 5]"),
+    (lambda: torch.baddbmm(R(2, 4, 5), R(2, 3, 4), R(2, 4, 5)), "The expanded size of the tensor (3) must match the existing size (4) at "
+     "non-singleton dimension 1.  Target sizes: [2, 3, 5].  Tensor sizes: [2, 4, 5]"),
+    (lambda: torch.bmm(R(2, 3, 4), R(2, 4, 5).double()), "expected scalar type Float but found Double"),
+    (lambda: torch.mm(R(3, 4), R(4, 5).double()), "expected m1 and m2 to have the same dtype, but got: float != double"),
+    (lambda: torch.bmm(R(2, 4), R(2, 4, 5)), "batch1 must be a 3D tensor"),
+    (lambda: torch.mm(R(3), R(4, 5)), "self must be a matrix"),
+    (lambda: torch.mm(R(3, 4), R(3, 4)), "mat1 and mat2 shapes cannot be multiplied (3x4 and 3x4)"),
+    (lambda: torch.dot(R(3), R(4)), "inconsistent tensor size, expected tensor [3] and src [4] to have the same number "
+     "of elements, but got 3 and 4 elements respectively"),
+    (lambda: torch.dot(R(3, 1), R(4)), "1D tensors expected, but got 2D and 1D tensors"),
+    (lambda: torch.addmm(R(3), R(2, 3), R(3, 4)), "The expanded size of the tensor (4) must match the existing size (3) at "
+     "non-singleton dimension 1.  Target sizes: [2, 4].  Tensor sizes: [3]"),
+    (lambda: torch.addmm(R(4), R(2, 3), R(3)), "mat2 must be a matrix, got 1-D tensor"),
+    (lambda: torch.matmul(R(2, 3, 4), R(3, 5)), "mat1 and mat2 shapes cannot be multiplied (6x4 and 3x5)"),
+    (lambda: torch.matmul(R(2, 3, 4), R(3)), "size mismatch, got input (6), mat (6x4), vec (3)"),
+    (lambda: torch.matmul(torch.tensor(1.0), R(3)), "both arguments to matmul need to be at least 1D, but they are 0D and 1D"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call, text", ERRORS)
+def test_errors_are_pytorchs(call, text):
+    with pytest.raises(RuntimeError) as error:
+        call()
+    assert str(error.value) == text
