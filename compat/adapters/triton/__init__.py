@@ -18,6 +18,7 @@ from compat.adapters.triton import cpu, gpu, mends
 AFTER: dict[str, Callable[[ModuleType], None]] = {
     "triton.backends": cpu.register,
     "triton.knobs": cpu.remember,
+    gpu.MODULE: gpu.serve,
     **dict.fromkeys(mends.MODULES, mends.apply),
 }
 

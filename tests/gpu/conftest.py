@@ -1,0 +1,28 @@
+"""Tests about GPUs: skipped where there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import shim_torch as torch
+from native import _core
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items):
+    if not torch.cuda.is_available():
+        skip = pytest.mark.skip(reason=f"needs a CUDA device: {_core.cuda_why_not()}")
+        for item in items:
+            if HERE in Path(item.path).parents:
+                item.add_marker(skip)
+
+
+def pytest_configure(config):
+    """The kernel languages and libraries under test get our torch, in this process."""
+    if torch.cuda.is_available():
+        from compat import enable_torch_proxy
+
+        enable_torch_proxy(scope={"triton", "liger_kernel", "conch", "triton_kernels", "gpu_kernels"})

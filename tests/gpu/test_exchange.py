@@ -1,0 +1,42 @@
+"""Zero-copy with CuPy both ways."""
+
+import cupy
+import numpy as np
+
+import shim_torch as torch
+
+
+def test_dlpack_from_and_to_cupy_shares_memory():
+    a = cupy.arange(12, dtype=cupy.float32).reshape(3, 4)
+    t = torch.from_dlpack(a)
+    assert t.data_ptr() == a.data.ptr
+    assert t.device.type == "cuda"
+    t += 1
+    assert a[2, 3] == 12
+    back = cupy.from_dlpack(t)
+    assert back.data.ptr == t.data_ptr()
+    assert torch.from_dlpack(a.T).stride() == (1, 4)
+
+
+def test_cuda_array_interface_both_ways():
+    a = cupy.random.rand(5, 6).astype(cupy.float16)
+    t = torch.as_tensor(a, device="cuda")
+    assert t.data_ptr() == a.data.ptr
+    view = cupy.asarray(t[:, ::2])
+    assert view.data.ptr == t.data_ptr()
+    assert np.array_equal(cupy.asnumpy(view), cupy.asnumpy(a[:, ::2]))
+
+
+def test_cupy_functions_take_our_tensors():
+    t = torch.arange(6, dtype=torch.float32, device="cuda")
+    assert float(cupy.sum(cupy.asarray(t))) == 15.0
+
+
+def test_pool_is_shared_with_cupy():
+    torch.ones(1, device="cuda") + 1
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    a = cupy.empty(32 << 20, dtype=cupy.uint8)
+    torch.cuda.synchronize()
+    assert torch.cuda.memory_allocated() - before >= 32 << 20
+    del a

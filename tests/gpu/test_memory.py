@@ -1,0 +1,111 @@
+"""Allocation, copies, pinned memory, statistics, out of memory, on CUDA."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import shim_torch as torch
+
+
+def test_copies_there_and_back_keep_values_and_strides():
+    host = torch.randn(5, 7).t()
+    there = host.to("cuda")
+    assert there.device == torch.device("cuda", 0)
+    assert there.stride() == host.stride()
+    assert torch.equal(there.cpu(), host)
+    assert torch.equal(there[1:, ::2].cpu(), host[1:, ::2])
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, torch.float64, torch.complex64,
+     torch.float8_e4m3fn, torch.float8_e5m2],
+)  # fmt: skip
+def test_every_dtype_travels(dtype):
+    host = torch.arange(-3, 9).to(dtype)
+    there = host.cuda()
+    assert there.dtype is dtype
+    assert there.cpu().to(torch.float32).tolist() == host.to(torch.float32).tolist()
+
+
+def test_casts_on_the_device():
+    x = torch.randn(1000, device="cuda")
+    assert torch.equal(x.bfloat16().cpu(), x.cpu().bfloat16())
+    assert torch.equal(x.half().cpu(), x.cpu().half())
+    assert torch.equal(x.double().cpu(), x.cpu().double())
+    assert torch.equal(x.bfloat16().float().cpu(), x.cpu().bfloat16().float())
+
+
+def test_fill_forms():
+    for dtype, value in (
+        (torch.float32, 2.5),
+        (torch.float64, -1.25),
+        (torch.int64, 7),
+        (torch.bool, True),
+        (torch.bfloat16, 3.0),
+    ):
+        t = torch.full((33,), value, dtype=dtype, device="cuda")
+        assert t.cpu().tolist() == [value] * 33
+        t = torch.zeros(4, 6, dtype=dtype, device="cuda")
+        t[:, ::2] = value
+        assert t.cpu()[:, ::2].tolist() == [[value] * 3] * 4
+        assert not t.cpu()[:, 1::2].any()
+
+
+def test_pinned_memory_and_asynchronous_copies():
+    host = torch.randn(1 << 16).pin_memory()
+    assert host.is_pinned()
+    there = host.to("cuda", non_blocking=True)
+    back = there.to("cpu")
+    assert torch.equal(back, host)
+
+
+def test_statistics_follow_allocations():
+    gc.collect()
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    block = torch.empty(64 << 20, dtype=torch.uint8, device="cuda")
+    torch.cuda.synchronize()
+    assert torch.cuda.memory_allocated() - before >= 64 << 20
+    del block
+    torch.cuda.synchronize()
+    assert torch.cuda.memory_allocated() - before < 1 << 20
+    assert torch.cuda.max_memory_allocated() - before >= 64 << 20
+    torch.cuda.empty_cache()
+
+
+def test_out_of_memory_names_the_sizes():
+    with pytest.raises(torch.OutOfMemoryError, match=r"CUDA out of memory. Tried to allocate 10.00 TiB"):
+        torch.empty(10 << 40, dtype=torch.uint8, device="cuda")
+    with pytest.raises(torch.cuda.OutOfMemoryError):
+        torch.empty(10 << 40, dtype=torch.uint8, device="cuda")
+    assert torch.ones(3, device="cuda").sum().item() == 3
+
+
+def test_wrong_device_index_is_an_error():
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        torch.empty(1, device="cuda:63")
+
+
+def test_a_cuda_tensor_is_no_numpy_array():
+    with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
+        torch.ones(2, device="cuda").numpy()
+    with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
+        np.asarray(torch.ones(2, device="cuda"))
+
+
+def test_operands_on_two_devices_are_an_error():
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        torch.ones(2, device="cuda") + torch.ones(2)
+    assert (torch.ones(2, device="cuda") + torch.tensor(1.0)).tolist() == [2.0, 2.0]
+
+
+def test_churn_leaves_memory_flat():
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    for _ in range(20000):
+        torch.empty(1024, device="cuda")
+    torch.cuda.synchronize()
+    assert torch.cuda.memory_allocated() - before < 1 << 20

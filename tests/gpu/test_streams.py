@@ -1,0 +1,74 @@
+"""Streams, events and graphs; the current stream is CuPy's."""
+
+import cupy
+import pytest
+
+import shim_torch as torch
+
+
+def test_the_current_stream_is_cupys():
+    torch.ones(1, device="cuda") + 1  # CuPy is linked when it is first used
+    s = torch.cuda.Stream()
+    with torch.cuda.stream(s):
+        assert cupy.cuda.get_current_stream().ptr == s.cuda_stream
+        assert torch.cuda.current_stream() == s
+    c = cupy.cuda.Stream(non_blocking=True)
+    with c:
+        assert torch.cuda.current_stream().cuda_stream == c.ptr
+    assert torch.cuda.current_stream().cuda_stream == cupy.cuda.get_current_stream().ptr
+
+
+def test_events_time_work():
+    x = torch.randn(1 << 22, device="cuda")
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    for _ in range(10):
+        x = x * 1.0001
+    end.record()
+    end.synchronize()
+    assert end.query()
+    assert 0 < start.elapsed_time(end) < 10000
+
+
+def test_work_on_one_stream_waits_for_another():
+    a, b = torch.cuda.Stream(), torch.cuda.Stream()
+    x = torch.zeros(1 << 20, device="cuda")
+    torch.cuda.synchronize()
+    with torch.cuda.stream(a):
+        torch.cuda._sleep(20_000_000)
+        x.fill_(3.0)
+    b.wait_stream(a)
+    with torch.cuda.stream(b):
+        y = x + 1
+    b.synchronize()
+    assert y.min().item() == 4.0
+
+
+def test_graph_capture_and_replay():
+    x = torch.ones(1024, device="cuda")
+    y = torch.empty_like(x)
+    torch.mul(x, 2.0, out=y)  # warm up
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        z = x * 2.0
+        y.copy_(z + 1.0)
+    x.fill_(5.0)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert y.tolist() == [11.0] * 1024
+    x.fill_(1.0)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert y.tolist() == [3.0] * 1024
+
+
+def test_device_properties():
+    p = torch.cuda.get_device_properties(0)
+    assert p.multi_processor_count > 0
+    assert torch.cuda.get_device_capability() == (p.major, p.minor)
+    assert p.name in torch.cuda.get_device_name()
+    free, total = torch.cuda.mem_get_info()
+    assert 0 < free <= total == p.total_memory or abs(total - p.total_memory) < 2 << 30
+    with pytest.raises(AssertionError, match="Invalid device id"):
+        torch.cuda.get_device_properties(99)
