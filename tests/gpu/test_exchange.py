@@ -1,9 +1,11 @@
 """Zero-copy with CuPy both ways."""
 
-import cupy
 import numpy as np
+import pytest
 
 import shim_torch as torch
+
+cupy = pytest.importorskip("cupy")
 
 
 def test_dlpack_from_and_to_cupy_shares_memory():

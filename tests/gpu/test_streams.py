@@ -1,9 +1,10 @@
 """Streams, events and graphs; the current stream is CuPy's."""
 
-import cupy
 import pytest
 
 import shim_torch as torch
+
+cupy = pytest.importorskip("cupy")
 
 
 def test_the_current_stream_is_cupys():

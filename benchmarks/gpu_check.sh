@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# On a machine with a GPU: builds the native part in place, runs tests/gpu, compute-sanitizer and the benchmarks, and
+# prints a short table last. Pure-Python wheels found in build/wheels (liger-kernel, conch-triton-kernels, ...) are used.
+#   benchmarks/gpu_check.sh [LOG FOLDER] [all|tests|bench]
+set -uo pipefail
+cd "$(dirname "$0")/.."
+LOGS="${1:-build/gpu-check}"
+WHAT="${2:-all}"
+mkdir -p "$LOGS" build/site
+PYTHON="${PYTHON:-python3}"
+export PYTHONUNBUFFERED=1
+declare -a SUMMARY
+note() { SUMMARY+=("$1"); echo "== $1"; }
+
+begin=$SECONDS
+cmake -S . -B build/gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DSHIM_IN_TREE=ON -DPython_EXECUTABLE="$(command -v "$PYTHON")" >"$LOGS/build.log" 2>&1 \
+  && cmake --build build/gpu >>"$LOGS/build.log" 2>&1
+if [ $? -ne 0 ]; then tail -40 "$LOGS/build.log"; echo "the build failed"; exit 1; fi
+note "build: $((SECONDS - begin)) s"
+if compgen -G "build/wheels/*.whl" >/dev/null; then
+  "$PYTHON" -m pip install -q --no-index --no-deps --no-compile --upgrade --target build/site build/wheels/*.whl
+fi
+export PYTHONPATH="$PWD:$PWD/build/site${PYTHONPATH:+:$PYTHONPATH}"
+
+if [ "$WHAT" != bench ]; then
+  begin=$SECONDS
+  (cd tests && "$PYTHON" -m pytest gpu -q -p no:cacheprovider -n "${WORKERS:-4}" -rfE --tb=short >"../$LOGS/tests.log" 2>&1)
+  note "tests/gpu: $(tail -1 "$LOGS/tests.log") ($((SECONDS - begin)) s)"
+  if command -v compute-sanitizer >/dev/null; then
+    compute-sanitizer --tool memcheck --error-exitcode 9 "$PYTHON" benchmarks/gpu_short.py >"$LOGS/sanitizer.log" 2>&1
+    note "compute-sanitizer memcheck: exit $?, $(grep -E 'ERROR SUMMARY|not supported' "$LOGS/sanitizer.log" | tail -1)"
+  fi
+fi
+if [ "$WHAT" != tests ]; then
+  for benchmark in ${BENCHMARKS:-gpu_eager}; do
+    "$PYTHON" "benchmarks/$benchmark.py" 2>"$LOGS/$benchmark.err" | tee "$LOGS/$benchmark.txt"
+  done
+fi
+echo
+echo "---- summary"
+printf '%s\n' "${SUMMARY[@]}"
