@@ -17,7 +17,7 @@ install: $(VENV)/.made
 
 install-test: $(VENV)/.made
 	$(BIN)/python -m pip install -q ".[test]"
-	$(BIN)/python -m pip install -q --no-deps liger-kernel==0.8.5 conch-triton-kernels triton-kernels
+	$(BIN)/python -m pip install -q --no-deps liger-kernel==0.8.5 conch-triton-kernels==1.3 triton-kernels==0.1.0
 
 demo: install-test
 	cd examples && ../$(BIN)/python train.py

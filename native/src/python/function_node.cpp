@@ -49,11 +49,16 @@ class FunctionNode final : public Node {
     if (materialize_)
       for (size_t i = 0; i < grads.size(); ++i)
         if (!grads[i]) grads[i] = engine_ops().zeros(inputs[i].sizes, inputs[i].dtype, inputs[i].device);
-    PyObject* args = PyTuple_New(Py_ssize_t(grads.size()) + 1);
+    PyObject* args = PyTuple_New(Py_ssize_t(is_tensor_output.size()) + 1);
     if (!args) throw PythonError();
     Py_INCREF(ctx_);
     PyTuple_SET_ITEM(args, 0, ctx_);
-    for (size_t i = 0; i < grads.size(); ++i) PyTuple_SET_ITEM(args, Py_ssize_t(i) + 1, wrap(grads[i]));
+    for (size_t i = 0, grad = 0; i < is_tensor_output.size(); ++i) {
+      PyObject* g = Py_None;
+      if (is_tensor_output[i]) g = wrap(grads[grad++]);
+      else Py_INCREF(g);
+      PyTuple_SET_ITEM(args, Py_ssize_t(i) + 1, g);
+    }
     grads.clear();
     PyObject* r = PyObject_CallObject(backward_, args);
     Py_DECREF(args);
@@ -64,6 +69,7 @@ class FunctionNode final : public Node {
   }
 
   std::vector<bool> is_tensor_input;            // one an argument of apply()
+  std::vector<bool> is_tensor_output;           // one a result of forward; backward gets None for the others
   std::vector<PyObject*> saved;                 // owned PySaved objects, shared with ctx
 
  private:
@@ -162,6 +168,7 @@ PyObject* connect(PyObject*, PyObject* call_args) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) {
       PyObject* o = PyTuple_GET_ITEM(outputs, i);
       Py_INCREF(o);
+      node->is_tensor_output.push_back(is_tensor(o));
       if (!is_tensor(o)) {
         PyTuple_SET_ITEM(result, i, o);
         continue;

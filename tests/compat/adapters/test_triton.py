@@ -274,6 +274,22 @@ def test_warmup_returns_a_kernel_that_launches():
     np.testing.assert_allclose(numbers(y), np.tanh(numbers(x)), rtol=1e-6)
 
 
+def test_kernels_overflow_silently(recwarn):
+    x, y = torch.full((4,), 60000.0, dtype=torch.float16), torch.empty(4, dtype=torch.float16)
+    kernels.polynomial[(1,)](x, y, 4, BLOCK=4)
+    assert y.tolist() == [math.inf] * 4
+    assert not recwarn.list
+
+
+def test_mends_are_applied_once():
+    from triton.runtime import interpreter
+
+    before = interpreter._implicit_cvt, interpreter.InterpretedFunction.run
+    with torch_proxy({"triton"}):
+        assert (interpreter._implicit_cvt, interpreter.InterpretedFunction.run) == before
+    assert (interpreter._implicit_cvt, interpreter.InterpretedFunction.run) == before
+
+
 def test_views_and_aliases_are_written_through():
     base = torch.arange(64.0)
     kernels.cast[(1,)](base[:32], base[32:], BLOCK=32)

@@ -16,6 +16,7 @@ from compat.adapters.triton.mends import floats, launch, libdevice, scalars
 from compat.adapters.triton.mends.mend import Mend, Patch
 
 MENDS: tuple[Mend, ...] = (*floats.MENDS, *scalars.MENDS, *libdevice.MENDS, *launch.MENDS)
+_DONE = "_mended_by_shim_torch"
 MODULES = tuple(sorted({mend.module for mend in MENDS}))
 
 
@@ -35,8 +36,11 @@ def interpreting() -> bool:
 
 def apply(module: ModuleType, stack: ExitStack | None = None) -> None:
     """Applies the mends of Triton's ``module``; with ``stack``, for as long as that is open."""
-    if not interpreting():
+    if not interpreting() or vars(module).get(_DONE):
         return
+    vars(module)[_DONE] = True
+    if stack is not None:
+        stack.callback(vars(module).pop, _DONE)
     version = parse(sys.modules["triton"].__version__)
     for mend in MENDS:
         if mend.module == module.__name__ and mend.wanted(version):

@@ -1,0 +1,27 @@
+"""autograd.Function whose forward returns more than tensors."""
+
+from __future__ import annotations
+
+import shim_torch as torch
+
+
+def test_backward_gets_none_for_results_that_are_no_tensors():
+    seen = []
+
+    class Split(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, None, x * 3, "name"
+
+        @staticmethod
+        def backward(ctx, first, none, second, name):
+            seen.append((none, name))
+            return first * 2 + second * 3
+
+    x = torch.ones(2, requires_grad=True)
+    a, b, c, d = Split.apply(x)
+    assert b is None
+    assert d == "name"
+    (a.sum() + 10 * c.sum()).backward()
+    assert x.grad.tolist() == [32.0, 32.0]
+    assert seen == [(None, None)]
