@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 LOGS="${1:-build/gpu-check}"
 WHAT="${2:-all}"
 mkdir -p "$LOGS" build/site
+LOGS="$(cd "$LOGS" && pwd)"
 PYTHON="${PYTHON:-python3}"
 export PYTHONUNBUFFERED=1
 declare -a SUMMARY
@@ -24,7 +25,7 @@ export PYTHONPATH="$PWD:$PWD/build/site${PYTHONPATH:+:$PYTHONPATH}"
 
 if [ "$WHAT" != bench ]; then
   begin=$SECONDS
-  (cd tests && "$PYTHON" -m pytest gpu -q -p no:cacheprovider -n "${WORKERS:-4}" -rfE --tb=short >"../$LOGS/tests.log" 2>&1)
+  (cd tests && "$PYTHON" -m pytest gpu -q -p no:cacheprovider -n "${WORKERS:-4}" -rfE --tb=short >"$LOGS/tests.log" 2>&1)
   note "tests/gpu: $(tail -1 "$LOGS/tests.log") ($((SECONDS - begin)) s)"
   if command -v compute-sanitizer >/dev/null; then
     compute-sanitizer --tool memcheck --error-exitcode 9 "$PYTHON" benchmarks/gpu_short.py >"$LOGS/sanitizer.log" 2>&1
