@@ -387,7 +387,14 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
     """Distances between all rows of two batches: (*, P, M), (*, R, M) -> (*, P, R)."""
     import shim_torch
 
-    return shim_torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+    modes = {
+        "use_mm_for_euclid_dist_if_necessary": None,
+        "use_mm_for_euclid_dist": 1,
+        "donot_use_mm_for_euclid_dist": 2,
+    }
+    if compute_mode not in modes:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return shim_torch.ops.aten.cdist(x1, x2, p, modes[compute_mode])
 
 
 # --- settings -----------------------------------------------------------------------------------------------------------------

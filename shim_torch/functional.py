@@ -221,9 +221,11 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
 
     if p in ("fro", None):
         p = 2
-    elif p == "nuc":
-        return shim_torch.linalg.matrix_norm(input, "nuc", dim if dim is not None else (-2, -1), keepdim, dtype=dtype)
-    result = shim_torch.linalg.vector_norm(input, p, dim, keepdim, dtype=dtype)
+    elif isinstance(p, str):
+        dims = (0, 1) if dim is None else dim
+        found = shim_torch.ops.aten.linalg_matrix_norm(input, p, dims, keepdim, dtype=dtype)
+        return found if out is None else out.copy_(found)
+    result = shim_torch.ops.aten.linalg_vector_norm(input, p, dim, keepdim, dtype=dtype)
     return result if out is None else out.copy_(result)
 
 
@@ -240,6 +242,15 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     return x
 
 
+def chain_matmul(*matrices: Any, out: Any = None) -> Any:
+    """The product of matrices in the cheapest order."""
+    import shim_torch
+
+    given = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
+    result = shim_torch.ops.aten.chain_matmul(given)
+    return result if out is None else out.copy_(result)
+
+
 def functions() -> dict[str, Any]:
     """What torch takes from here."""
     names = (
@@ -253,6 +264,7 @@ def functions() -> dict[str, Any]:
         "block_diag",
         "norm",
         "diff",
+        "chain_matmul",
     )
     return {**{n: globals()[n] for n in names}, **_counting().functions()}
 

@@ -15,7 +15,7 @@ globals().update({
     name: _torch_functions[name]
     for name in (
         "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc",
-        "avg_pool1d", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
+        "avg_pool1d", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "pdist",
     )
 })  # fmt: skip
 
@@ -266,7 +266,7 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out:
     """x / max(|x|_p, eps) over dim."""
     import shim_torch
 
-    result = input / shim_torch.linalg.vector_norm(input, p, dim, True).clamp(min=eps).expand_as(input)
+    result = input / shim_torch.ops.aten.linalg_vector_norm(input, p, dim, True).clamp(min=eps).expand_as(input)
     return result if out is None else out.copy_(result)
 
 

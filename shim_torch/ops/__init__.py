@@ -34,6 +34,10 @@ FAMILIES = (
     "convolution",
     "pooling",
     "resampling",
+    "norms",
+    "decomposition",
+    "linear_systems",
+    "least_squares",
 )
 
 # The in-place functions that torch has as functions too; the others are methods only.

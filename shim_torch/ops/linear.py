@@ -171,19 +171,3 @@ def bilinear(input1, input2, weight, bias):
 
     out = shim_torch.einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias
-
-
-@composite("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
-def cosine_similarity(x1, x2, dim, eps):
-    import shim_torch
-
-    norm = shim_torch.linalg.vector_norm
-    a, b = norm(x1, 2, dim, True).clamp(min=eps), norm(x2, 2, dim, True).clamp(min=eps)
-    return ((x1 / a) * (x2 / b)).sum(dim)
-
-
-@composite("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor")
-def pairwise_distance(x1, x2, p, eps, keepdim):
-    import shim_torch
-
-    return shim_torch.linalg.vector_norm(x1 - x2 + eps, p, -1, keepdim)

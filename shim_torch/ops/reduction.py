@@ -557,75 +557,11 @@ def logcumsumexp(xp, self, dim):
 # --- norms --------------------------------------------------------------------------------------------------------------------
 
 
-def _norm_dtype(self, dtype):
-    kind = dtype or self.dtype
-    if not (kind.is_floating_point or kind.is_complex):
-        from shim_torch._utils import _scalar
-
-        raise RuntimeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {_scalar(kind)}"
-        )
-    return kind, kind.to_real()
-
-
-def _norm_grad(g, self, result, ord, dim, keepdim):
-    import shim_torch
-
-    g, n = _grown(g, self.shape, dim, keepdim), _grown(result, self.shape, dim, keepdim)
-    p = float(ord)
-    if p == 0:
-        return self.new_zeros(self.shape)
-    if p == 1:
-        return g * self.sgn()
-    if p == 2:
-        return g * (self / n).masked_fill(n == 0, 0.0)
-    if p in (float("inf"), float("-inf")):
-        hit = self.abs() == n
-        return g * self.sgn() * hit / hit.sum(wrap_dims(dim, self.dim()) or None, True)
-    power = self.sgn() * self.abs().pow(p - 1)
-    return g * shim_torch.where(n == 0, shim_torch.zeros_like(power), power / n.pow(p - 1))
-
-
-@op(
-    "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    shape=reduced,
-    dtype=_norm_dtype,
-    out=True,
-    module="linalg",
-    method=False,
-    grad={"self": _norm_grad},
-)
-def vector_norm(xp, self, ord, dim, keepdim, dtype):
-    axes, a, p = _axes(dim, self.ndim), xp.abs(self), float(ord)
-    if p == 2:
-        return xp.sqrt((a * a).sum(axis=axes, keepdims=keepdim))
-    if p == 1:
-        return a.sum(axis=axes, keepdims=keepdim)
-    if p == 0:
-        return (a != 0).sum(axis=axes, keepdims=keepdim).astype(a.dtype)
-    if p == float("inf"):
-        return a.max(axis=axes, keepdims=keepdim)
-    if p == float("-inf"):
-        return a.min(axis=axes, keepdims=keepdim)
-    return (a**p).sum(axis=axes, keepdims=keepdim) ** (1 / p)
-
-
-@composite(
-    "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    function=False,
-    method=False,
-)
-def norm(self, p, dim, keepdim, dtype):
-    import shim_torch
-
-    return shim_torch.linalg.vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
-
-
 @composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
 def dist(self, other, p):
     import shim_torch
 
-    return shim_torch.linalg.vector_norm(self - other, p)
+    return shim_torch.ops.aten.linalg_vector_norm(self - other, p)
 
 
 # --- order statistics ------------------------------------------------------------------------------------------------------

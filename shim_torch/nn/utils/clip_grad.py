@@ -25,8 +25,8 @@ def get_total_norm(
     if not tensors:
         return shim_torch.tensor(0.0)
     first = tensors[0].device
-    norms = [shim_torch.linalg.vector_norm(t, float(norm_type)).to(first) for t in tensors]
-    total = shim_torch.linalg.vector_norm(shim_torch.stack(norms), float(norm_type))
+    norms = [shim_torch.ops.aten.linalg_vector_norm(t, float(norm_type)).to(first) for t in tensors]
+    total = shim_torch.ops.aten.linalg_vector_norm(shim_torch.stack(norms), float(norm_type))
     if error_if_nonfinite and bool(shim_torch.logical_or(total.isnan(), total.isinf())):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "

@@ -1,0 +1,17 @@
+"""``torch.linalg``: matrix decompositions, norms, linear systems, from the operator table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch.ops import functions as _table
+from shim_torch.ops.decomposition import LinAlgError
+
+globals().update(_table("linalg"))
+__all__ = ["LinAlgError", *_table("linalg")]
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch.linalg", name)

@@ -1,0 +1,528 @@
+"""Decompositions of matrices: Cholesky, QR, SVD, eigenvalues, LU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._utils import _scalar
+
+from ._record import composite, op
+
+_LINALG = {"module": "linalg", "method": False}
+
+
+class LinAlgError(RuntimeError):
+    """torch.linalg.LinAlgError: a matrix is singular, not positive definite, or an iteration did not converge."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+LinAlgError.__module__ = "torch._C"
+
+
+def check_matrix(name: str, a: Any, square: bool = False, argument: str = "A") -> Any:
+    """The dtype of a batch of matrices; RuntimeError in torch.linalg's words where it is none."""
+    if a.dim() < 2:
+        raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
+    if square and a.shape[-1] != a.shape[-2]:
+        raise RuntimeError(
+            f"{name}: {argument} must be batches of square matrices, but they are {a.shape[-2]} by {a.shape[-1]} matrices"
+        )
+    if not (a.dtype.is_floating_point or a.dtype.is_complex):
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {_scalar(a.dtype)}")
+    if a.dtype in (_core.float16, _core.bfloat16) or a.dtype.itemsize == 1:
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {_scalar(a.dtype)}")
+    return a.dtype
+
+
+def adjoint(t: Any) -> Any:
+    """The conjugate transpose of the last two dims."""
+    t = t.transpose(-2, -1)
+    return t.conj() if t.is_complex() else t
+
+
+def swapped(xp: Any, a: Any) -> Any:
+    """The transpose of an array's last two axes."""
+    return xp.swapaxes(a, -1, -2)
+
+
+def _checked(name: str, square: bool = True, argument: str = "A") -> Any:
+    return lambda t: check_matrix(name, t, square, argument)
+
+
+# --- Cholesky -------------------------------------------------------------------------------------------------------
+
+
+def _half(x: Any) -> Any:
+    """Lower triangle with its diagonal halved."""
+    low = x.tril()
+    return low - low.diagonal(0, -2, -1).diag_embed() * 0.5
+
+
+def _cholesky_grad(g: Any, result0: Any, upper: bool) -> Any:
+    import shim_torch
+
+    L, g = (adjoint(result0), adjoint(g)) if upper else (result0, g)
+    solve = shim_torch.ops.aten.linalg_solve_triangular
+    phi = _half(adjoint(L) @ g)
+    x = solve(adjoint(L), adjoint(solve(adjoint(L), adjoint(phi), upper=True)), upper=True)
+    return (x + adjoint(x)) * 0.5
+
+
+def _square_shape(name: str, argument: str = "A") -> Any:
+    def rule(self: Any) -> Any:
+        check_matrix(name, self, True, argument)
+        return [tuple(self.shape), tuple(self.shape[:-2])]
+
+    return rule
+
+
+@op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
+    shape=_square_shape("linalg.cholesky"), dtype=lambda self: (self.dtype, [self.dtype, _core.int32]),
+    differentiable=(0,), grad={"self": _cholesky_grad}, **_LINALG)  # fmt: skip
+def linalg_cholesky_ex(xp, self, upper, check_errors):
+    batch, n = self.shape[:-2], self.shape[-1]
+    info = xp.zeros(batch, "int32")
+    a = swapped(xp, self).conj() if upper else self
+    try:
+        L = xp.linalg.cholesky(a) if self.size else xp.zeros_like(self)
+    except Exception:  # NumPy's LinAlgError: some matrix of the batch is not positive definite
+        L, info = _cholesky_each(xp, a.reshape(-1, n, n), batch)
+        L = L.reshape(self.shape)
+    bad = int(info.reshape(-1)[0]) if info.ndim == 0 else 0
+    if check_errors and bool((info > 0).any()):
+        raise LinAlgError(_not_definite("linalg.cholesky_ex", info, bad))
+    return (swapped(xp, L).conj() if upper else L), info
+
+
+def _cholesky_each(xp: Any, stack: Any, batch: Any) -> tuple[Any, Any]:
+    n = stack.shape[-1]
+    out, info = xp.zeros_like(stack), xp.zeros(len(stack), "int32")
+    for i, matrix in enumerate(stack):
+        low = xp.tril(matrix)
+        hermitian = low + xp.tril(matrix, -1).T.conj()
+        for order in range(n, 0, -1):
+            try:
+                part = xp.linalg.cholesky(hermitian[:order, :order])
+            except Exception:  # that leading minor is not positive definite either
+                info[i] = order
+                continue
+            out[i, :order, :order] = part
+            break
+    return out, info.reshape(batch)
+
+
+def _not_definite(name: str, info: Any, first: int) -> str:
+    where = ""
+    if info.ndim:
+        flat = info.reshape(-1)
+        at = int((flat > 0).argmax())
+        where, first = f"(Batch element {at}): ", int(flat[at])
+    return (
+        f"{name}: {where}The factorization could not be completed because the input is not positive-definite (the leading minor of "
+        f"order {first} is not positive-definite)."
+    )
+
+
+@composite("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", out=True, **_LINALG)
+def linalg_cholesky(self, upper):
+    return _cholesky("linalg.cholesky", self, upper)
+
+
+def _cholesky(name: str, self: Any, upper: bool) -> Any:
+    import shim_torch
+
+    L, info = shim_torch.ops.aten.linalg_cholesky_ex(self, upper=upper)
+    if not self.is_meta and bool((info > 0).any()):
+        info = info.cpu().numpy()
+        raise LinAlgError(_not_definite(name, info, int(info.reshape(-1)[0])))
+    return L
+
+
+@composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=True)
+def cholesky(self, upper):
+    return _cholesky("cholesky", self, upper)
+
+
+@composite("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True)
+def cholesky_inverse(self, upper):
+    import shim_torch
+
+    one = shim_torch.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape)
+    return cholesky_solve(one, self, upper)
+
+
+@composite("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True)
+def cholesky_solve(self, input2, upper):
+    import shim_torch
+
+    if self.dim() < 2:
+        raise RuntimeError(f"b should have at least 2 dimensions, but has {self.dim()} dimensions instead")
+    if input2.dim() < 2:
+        raise RuntimeError(f"u should have at least 2 dimensions, but has {input2.dim()} dimensions instead")
+    solve = shim_torch.ops.aten.linalg_solve_triangular
+    first, second = (adjoint(input2), input2) if upper else (input2, adjoint(input2))
+    return solve(second, solve(first, self, upper=False), upper=True)
+
+
+# --- QR -------------------------------------------------------------------------------------------------------------
+
+
+def _qr_shape(A: Any, mode: str) -> Any:
+    check_matrix("linalg.qr", A)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    *batch, m, n = A.shape
+    k = min(m, n)
+    if mode == "complete":
+        return [(*batch, m, m), (*batch, m, n)]
+    return [(*batch, m, k) if mode == "reduced" else (0,), (*batch, k, n)]
+
+
+def _qr_grad(g0: Any, g1: Any, result0: Any, result1: Any, mode: str, A_shape: Any) -> Any:
+    import shim_torch
+
+    m, n = A_shape[-2:]
+    if mode == "r":
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') "
+            "if you are going to require gradients."
+        )
+    if mode == "complete" and m > n:
+        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
+    Q, R = result0, result1
+    if m >= n:
+        return _qr_square_grad(g0, g1, Q, R)
+    # A = [X | Y] with X = Q U and R = [U | QᴴY]: Y gets Q's share of its part of R, and Q gets Y's.
+    U, side = R[..., :m], None if g1 is None else g1[..., m:]
+    if side is None:
+        rest = Q.new_zeros((*A_shape[:-1], n - m))
+    else:
+        rest = Q @ side
+        through = Q @ R[..., m:] @ adjoint(side)
+        g0 = through if g0 is None else g0 + through
+    first = _qr_square_grad(g0, None if g1 is None else g1[..., :m], Q, U)
+    return shim_torch.cat([first, rest], -1)
+
+
+def _qr_square_grad(g0: Any, g1: Any, Q: Any, R: Any) -> Any:
+    """(gQ + Q · copyltu(R gRᴴ - gQᴴ Q)) R⁻ᴴ."""
+    import shim_torch
+
+    M: Any = 0
+    if g1 is not None:
+        M = R @ adjoint(g1)
+    if g0 is not None:
+        M = M - adjoint(g0) @ Q
+    low = M.tril(-1)
+    x = Q @ (low + adjoint(low) + M.diagonal(0, -2, -1).diag_embed())
+    x = x if g0 is None else x + g0
+    return adjoint(shim_torch.ops.aten.linalg_solve_triangular(R, adjoint(x), upper=True))
+
+
+@op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", shape=_qr_shape, dtype=lambda A: (A.dtype, [A.dtype] * 2),
+    out=True, grad={"A": _qr_grad}, **_LINALG)  # fmt: skip
+def linalg_qr(xp, A, mode):
+    m, n = A.shape[-2:]
+    k = min(m, n)
+    if A.size == 0:
+        rows = m if mode == "complete" else k
+        eye = xp.broadcast_to(xp.eye(m, rows, dtype=A.dtype), (*A.shape[:-2], m, rows))
+        return (eye if mode != "r" else xp.zeros((0,), A.dtype)), xp.zeros((*A.shape[:-2], rows, n), A.dtype)
+    if mode == "r":
+        return xp.zeros((0,), A.dtype), xp.linalg.qr(A, "r")
+    q, r = xp.linalg.qr(A, mode)
+    return q, r
+
+
+@composite("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)")
+def qr(self, some):
+    import shim_torch
+
+    return tuple(shim_torch.linalg.qr(self, "reduced" if some else "complete"))
+
+
+# --- singular values ------------------------------------------------------------------------------------------------
+
+
+def _svd_shape(A: Any, full_matrices: bool) -> Any:
+    check_matrix("linalg.svd", A)
+    *batch, m, n = A.shape
+    k = min(m, n)
+    return [(*batch, m, m if full_matrices else k), (*batch, k), (*batch, n if full_matrices else k, n)]
+
+
+def _svd_grad(g0: Any, g1: Any, g2: Any, result0: Any, result1: Any, result2: Any) -> Any:
+    k = result1.size(-1)
+    U, S, Vh = result0.narrow(-1, 0, k), result1, result2.narrow(-2, 0, k)
+    m, n = U.size(-2), Vh.size(-1)
+    if g0 is None and g2 is None:
+        return (U * g1.to(U.dtype).unsqueeze(-2)) @ Vh
+    gU = None if g0 is None else g0.narrow(-1, 0, k)
+    gVh = None if g2 is None else g2.narrow(-2, 0, k)
+    squares = S * S
+    E = squares.unsqueeze(-2) - squares.unsqueeze(-1)
+    E = E + E.new_ones(k).diag_embed()
+
+    def skew(x: Any) -> Any:
+        return x - adjoint(x)
+
+    row = S.unsqueeze(-2)
+    inner = 0
+    if gU is not None:
+        inner = skew(adjoint(U) @ gU) / E * row
+    if gVh is not None:
+        inner = inner + row.transpose(-2, -1) * (skew(Vh @ adjoint(gVh)) / E)
+    if U.is_complex() and gU is not None:
+        imaginary = (adjoint(U) @ gU).diagonal(0, -2, -1)
+        inner = inner + ((imaginary - imaginary.conj()) * 0.5 / S).diag_embed()
+    if g1 is not None:
+        inner = inner + g1.to(U.dtype).diag_embed()
+    inner = inner.to(U.dtype)
+    out = U @ inner @ Vh
+    if gU is not None and m > k:
+        out = out + ((gU - U @ (adjoint(U) @ gU)) / row.to(U.dtype)) @ Vh
+    if gVh is not None and n > k:
+        out = out + U @ ((gVh - (gVh @ adjoint(Vh)) @ Vh) / S.unsqueeze(-1).to(U.dtype))
+    return out
+
+
+@op("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", shape=_svd_shape,
+    dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real(), A.dtype]), out=True, grad={"A": _svd_grad}, **_LINALG)  # fmt: skip
+def linalg_svd(xp, A, full_matrices, driver):
+    if driver is not None and "cupy" not in type(A).__module__:
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
+    m, n = A.shape[-2:]
+    if A.size == 0:
+        k, batch = min(m, n), A.shape[:-2]
+        u = xp.broadcast_to(xp.eye(m, m if full_matrices else k, dtype=A.dtype), (*batch, m, m if full_matrices else k))
+        v = xp.broadcast_to(xp.eye(n if full_matrices else k, n, dtype=A.dtype), (*batch, n if full_matrices else k, n))
+        return u, xp.zeros((*batch, k), A.real.dtype), v
+    u, s, vh = xp.linalg.svd(A, full_matrices=full_matrices)
+    return u, s, vh
+
+
+@composite("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", out=True, **_LINALG)
+def linalg_svdvals(A, driver):
+    import shim_torch
+
+    check_matrix("linalg.svdvals", A)
+    return shim_torch.ops.aten.linalg_svd(A, False)[1]
+
+
+@composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)")
+def svd(self, some, compute_uv):
+    import shim_torch
+
+    check_matrix("svd", self)
+    U, S, Vh = shim_torch.ops.aten.linalg_svd(self, not some)
+    return (U, S, adjoint(Vh)) if compute_uv else (U.detach().zero_(), S, adjoint(Vh).detach().zero_())
+
+
+# --- eigenvalues ----------------------------------------------------------------------------------------------------
+
+
+def _eigh_grad(g0: Any, g1: Any, result0: Any, result1: Any) -> Any:
+    L, V = result0, result1
+    inner = 0 if g0 is None else g0.to(V.dtype).diag_embed()
+    if g1 is not None:
+        E = L.unsqueeze(-2) - L.unsqueeze(-1)
+        mixed = adjoint(V) @ g1 / (E + E.new_ones(E.size(-1)).diag_embed()).to(V.dtype)
+        inner = inner + mixed - mixed.diagonal(0, -2, -1).diag_embed()
+    return V @ inner @ adjoint(V)
+
+
+def _eigh_shape(self: Any) -> Any:
+    check_matrix("linalg.eigh", self, True)
+    return [tuple(self.shape[:-1]), tuple(self.shape)]
+
+
+@op("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", shape=_eigh_shape,
+    dtype=lambda self: (self.dtype, [self.dtype.to_real(), self.dtype]), out=True, grad={"self": _eigh_grad}, **_LINALG)  # fmt: skip
+def linalg_eigh(xp, self, UPLO):
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    if self.size == 0:
+        return xp.zeros(self.shape[:-1], self.real.dtype), xp.zeros(self.shape, self.dtype)
+    values, vectors = xp.linalg.eigh(self, UPLO.upper())
+    return values, vectors
+
+
+@composite("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=True, **_LINALG)
+def linalg_eigvalsh(self, UPLO):
+    import shim_torch
+
+    return shim_torch.ops.aten.linalg_eigh(self, UPLO)[0]
+
+
+def _eig_shape(self: Any) -> Any:
+    check_matrix("linalg.eig", self, True)
+    return [tuple(self.shape[:-1]), tuple(self.shape)]
+
+
+def _eig_grad(g0: Any, g1: Any, self_dtype: Any, result0: Any, result1: Any) -> Any:
+    import shim_torch
+
+    L, V = result0, result1
+    inner = 0 if g0 is None else g0.diag_embed()
+    if g1 is not None:
+        VhgV = adjoint(V) @ g1
+        diagonal = VhgV.diagonal(0, -2, -1)
+        change = VhgV - adjoint(V) @ (V * diagonal.real.unsqueeze(-2))
+        E = (L.unsqueeze(-2) - L.unsqueeze(-1)).conj()
+        change = change / (E + shim_torch.eye(E.size(-1), dtype=E.dtype, device=E.device))
+        inner = inner + change - change.diagonal(0, -2, -1).diag_embed()
+    g = shim_torch.ops.aten.linalg_solve(adjoint(V), inner @ adjoint(V))
+    return g if self_dtype.is_complex else g.real
+
+
+@op("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", shape=_eig_shape,
+    dtype=lambda self: (self.dtype, [self.dtype.to_complex()] * 2), out=True, grad={"self": _eig_grad}, **_LINALG)  # fmt: skip
+def linalg_eig(xp, self):
+    complex_dtype = (xp.zeros((), self.dtype) + xp.zeros((), "complex64")).dtype
+    values, vectors = xp.linalg.eig(self)
+    return values.astype(complex_dtype), vectors.astype(complex_dtype)
+
+
+@composite("linalg_eigvals(Tensor self) -> Tensor", out=True, **_LINALG)
+def linalg_eigvals(self):
+    import shim_torch
+
+    return shim_torch.ops.aten.linalg_eig(self)[0]
+
+
+# --- LU -------------------------------------------------------------------------------------------------------------
+
+
+def lu(xp: Any, a: Any, pivot: bool = True) -> tuple[Any, Any, Any]:
+    """Packed L and U, pivots from 1 (int32) and the first zero pivot (0: none) of a batch of matrices."""
+    *batch, m, n = a.shape
+    k = min(m, n)
+    count = 1
+    for size in batch:
+        count *= size
+    x = a.reshape(count, m, n).copy()
+    pivots = xp.broadcast_to(xp.arange(1, k + 1, dtype="int32"), (count, k)).copy()
+    info, each = xp.zeros(count, "int32"), xp.arange(count)
+    for j in range(k if x.size else 0):
+        if pivot:
+            best = j + xp.abs(x[:, j:, j]).argmax(axis=1)
+            pivots[:, j] = best + 1
+            row = x[each, best].copy()
+            x[each, best] = x[:, j]
+            x[:, j] = row
+        head = x[:, j, j]
+        info = xp.where((head == 0) & (info == 0), j + 1, info)
+        scale = xp.where(head == 0, xp.ones((), a.dtype), head)
+        x[:, j + 1 :, j] /= scale[:, None]
+        x[:, j + 1 :, j + 1 :] -= x[:, j + 1 :, j, None] * x[:, j, None, j + 1 :]
+    return x.reshape(a.shape), pivots.reshape(*batch, k), info.reshape(tuple(batch)).astype("int32")
+
+
+def _lu_grad(g: Any, result0: Any, result1: Any) -> Any:
+    """Gradient of packed L and U: P (L⁻ᴴ (tril(Lᴴ gL, -1) + triu(gU Uᴴ)) U⁻ᴴ), for each block that is square."""
+    import shim_torch
+
+    m, n = result0.shape[-2:]
+    if m != n:
+        raise NotImplementedError(
+            "torch.linalg.lu_factor: the gradient of matrices that are not square is not supported by shim-torch"
+        )
+    solve = shim_torch.ops.aten.linalg_solve_triangular
+    P, L, U = lu_unpack(result0, result1, True, True)
+    inner = (adjoint(L) @ g.tril(-1)).tril(-1) + (g.triu() @ adjoint(U)).triu()
+    return P @ solve(adjoint(U), solve(adjoint(L), inner, upper=True, unitriangular=True), upper=False, left=False)
+
+
+def _lu_shape(A: Any) -> Any:
+    check_matrix("torch.lu_factor", A)
+    *batch, m, n = A.shape
+    return [tuple(A.shape), (*batch, min(m, n)), tuple(batch)]
+
+
+@op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
+    shape=_lu_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32, _core.int32]), differentiable=(0,), grad={"A": _lu_grad}, **_LINALG)  # fmt: skip
+def linalg_lu_factor_ex(xp, A, pivot, check_errors):
+    packed, pivots, info = lu(xp, A, pivot)
+    if check_errors and bool((info > 0).any()):
+        raise RuntimeError(_zero_pivot("torch.linalg.lu_factor_ex", int(info.max())))
+    return packed, pivots, info
+
+
+@composite("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", **_LINALG)
+def linalg_lu_factor(A, pivot):
+    import shim_torch
+
+    packed, pivots, info = shim_torch.ops.aten.linalg_lu_factor_ex(A, pivot=pivot)
+    if not info.is_meta and bool((info > 0).any()):
+        raise RuntimeError(_zero_pivot("torch.linalg.lu_factor", int(info.max())))
+    return packed, pivots
+
+
+def _zero_pivot(name: str, at: int) -> str:
+    return (
+        f"{name}: U[{at},{at}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
+        "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+    )
+
+
+@composite("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", **_LINALG)
+def linalg_lu(A, pivot):
+    import shim_torch
+
+    packed, pivots, _ = shim_torch.ops.aten.linalg_lu_factor_ex(A, pivot=pivot)
+    P, L, U = lu_unpack(packed, pivots, True, pivot)
+    return P, L, U
+
+
+@composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
+           method=False)  # fmt: skip
+def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
+    import shim_torch
+
+    m, n = LU_data.shape[-2:]
+    k = min(m, n)
+    none = LU_data.new_zeros((0,))
+    L = U = P = none
+    if unpack_data:
+        eye = shim_torch.eye(m, k, dtype=LU_data.dtype, device=LU_data.device)
+        L, U = LU_data.narrow(-1, 0, k).tril(-1) + eye, LU_data.narrow(-2, 0, k).triu()
+    if unpack_pivots:
+        order = _permutation(LU_pivots, m)
+        P = shim_torch.nn.functional.one_hot(order, m).transpose(-2, -1).to(LU_data.dtype)
+    return P, L, U
+
+
+def _permutation(pivots: Any, rows: int) -> Any:
+    """Where each row of P·A's factors comes from."""
+    import shim_torch
+
+    order = shim_torch.arange(rows, device=pivots.device).expand(*pivots.shape[:-1], rows).clone()
+    for j in range(pivots.size(-1)):
+        other = pivots[..., j : j + 1].long() - 1
+        here, there = order[..., j : j + 1].clone(), order.gather(-1, other)
+        order = order.scatter(-1, other, here)
+        order[..., j : j + 1] = there
+    return order
+
+
+@composite("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)
+def lu_solve(self, LU_data, LU_pivots):
+    """Solves A X = self with the factors of A."""
+    return linalg_lu_solve(LU_data, LU_pivots, self, True, False)
+
+
+@composite(
+    "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", **_LINALG
+)
+def linalg_lu_solve(LU, pivots, B, left, adjoint):
+    import shim_torch
+
+    P, L, U = lu_unpack(LU, pivots, True, True)
+    A = P @ L @ U
+    A = A.mH if adjoint else A
+    return shim_torch.ops.aten.linalg_solve(A, B, left=left)

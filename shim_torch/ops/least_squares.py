@@ -1,0 +1,350 @@
+"""Pseudo-inverses, ranks, condition numbers, least squares, and products of Householder's reflections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._utils import _scalar
+
+from ._record import composite, op
+from .decomposition import adjoint, check_matrix
+
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+
+
+def _aten() -> Any:
+    import shim_torch
+
+    return shim_torch.ops.aten
+
+
+def _epsilon(a: Any) -> float:
+    import shim_torch
+
+    return shim_torch.finfo(a.dtype).eps
+
+
+def _tolerances(a: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
+    """PyTorch's defaults: rtol is epsilon · max(m, n) unless an absolute tolerance is given."""
+    if rtol is None:
+        fallback = _epsilon(a) * max(a.shape[-2:])
+        if isinstance(atol, _core.TensorBase):
+            rtol = (atol <= 0).to(atol.dtype) * fallback
+        else:
+            rtol = 0.0 if atol is not None and atol > 0 else fallback
+    return (0.0 if atol is None else atol), rtol
+
+
+def _singular_values(a: Any, hermitian: bool) -> Any:
+    return _aten().linalg_eigvalsh(a).abs() if hermitian else _aten().linalg_svdvals(a)
+
+
+def _limit(values: Any, atol: Any, rtol: Any) -> Any:
+    largest = values.amax(-1, keepdim=True) if values.size(-1) else values
+    a, r = (t.unsqueeze(-1) if isinstance(t, _core.TensorBase) else t for t in (atol, rtol))
+    limit = largest * r
+    return limit.clamp(min=a) if not isinstance(a, _core.TensorBase) else limit.maximum(a.to(limit.dtype))
+
+
+def _rank(name: str, a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+    import shim_torch
+
+    if a.dim() < 2:
+        raise RuntimeError(f"{name}: The input tensor input must have at least 2 dimensions.")
+    check_matrix(name, a)
+    if a.numel() == 0:
+        return shim_torch.zeros(a.shape[:-2], dtype=_core.int64, device=a.device)
+    values = _singular_values(a.detach(), hermitian)
+    atol, rtol = _tolerances(a, atol, rtol)
+    return (values > _limit(values, atol, rtol)).sum(-1)
+
+
+_NAME = "torch.linalg.matrix_rank"
+
+
+@composite("linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+           out=True, **_LINALG)  # fmt: skip
+def matrix_rank_tensors(input, atol, rtol, hermitian):
+    """How many singular values exceed max(atol, rtol · largest)."""
+    return _rank(_NAME, input, atol, rtol, hermitian)
+
+
+@composite("linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+           out=True, **_LINALG)  # fmt: skip
+def matrix_rank_floats(self, atol, rtol, hermitian):
+    return _rank(_NAME, self, atol, rtol, hermitian)
+
+
+@composite("linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", out=True, **_LINALG)
+def matrix_rank(self, tol, hermitian):
+    return _rank(_NAME, self, tol, 0.0, hermitian)
+
+
+@composite(
+    "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", out=True, **_LINALG
+)
+def matrix_rank_tensor(input, tol, hermitian):
+    return _rank(_NAME, input, tol, 0.0, hermitian)
+
+
+# --- pseudo-inverse -------------------------------------------------------------------------------------------------
+
+
+def _pinv_shape(A: Any) -> Any:
+    if A.dim() < 2 or not (A.dtype.is_floating_point or A.dtype.is_complex):
+        raise RuntimeError(
+            f"linalg.pinv({_scalar(A.dtype)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
+            "cfloat or cdouble types"
+        )
+    return (*A.shape[:-2], A.shape[-1], A.shape[-2])
+
+
+def _pinv_grad(g: Any, A: Any, result: Any) -> Any:
+    """Golub and Pereyra's derivative of the pseudo-inverse, for constant rank."""
+    P, Ph, gh = result, adjoint(result), adjoint(g)
+    if A.size(-2) <= A.size(-1):
+        K = gh @ P
+        KPh = K @ Ph
+        return -adjoint(P @ K) + KPh - (A @ P) @ KPh + (Ph @ P) @ (gh - K @ A)
+    K = P @ gh
+    PhK = Ph @ K
+    return -adjoint(K @ P) + (gh - A @ K) @ P @ Ph + PhK - (PhK @ P) @ A
+
+
+@op("_pinv_of(Tensor A, Tensor atol, Tensor rtol, bool hermitian) -> Tensor", shape=_pinv_shape,
+    dtype=lambda A: A.dtype, keep=("atol", "rtol"), grad={"A": _pinv_grad}, function=False, method=False)  # fmt: skip
+def _pinv_of(xp, A, atol, rtol, hermitian):
+    m, n = A.shape[-2:]
+    if A.size == 0:
+        return xp.zeros((*A.shape[:-2], n, m), A.dtype)
+    if hermitian:
+        values, u = xp.linalg.eigh(A)
+        size = xp.abs(values)
+        left, right = u, xp.swapaxes(u.conj(), -1, -2)
+    else:
+        u, values, vh = xp.linalg.svd(A, full_matrices=False)
+        size = values
+        left, right = xp.swapaxes(vh.conj(), -1, -2), xp.swapaxes(u.conj(), -1, -2)
+    limit = xp.maximum(atol[..., None], rtol[..., None] * size.max(-1, keepdims=True))
+    kept = size > limit
+    inverse = xp.where(kept, 1 / xp.where(kept, values, xp.ones((), values.dtype)), xp.zeros((), values.dtype))
+    return xp.matmul(left * inverse[..., None, :].astype(A.real.dtype), right)
+
+
+def _pinv(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+    import shim_torch
+
+    _pinv_shape(a)
+    if hermitian:
+        check_matrix("linalg.pinv", a, True)
+    atol, rtol = _tolerances(a, atol, rtol)
+    as_tensor = [
+        t if isinstance(t, _core.TensorBase) else shim_torch.tensor(t, dtype=_core.float64, device=a.device)
+        for t in (atol, rtol)
+    ]
+    return _aten()._pinv_of(a, *as_tensor, hermitian)
+
+
+@composite("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+           out=True, **_LINALG)  # fmt: skip
+def pinv_tensors(self, atol, rtol, hermitian):
+    """Moore and Penrose's inverse; singular values up to max(atol, rtol · largest) count as zero."""
+    return _pinv(self, atol, rtol, hermitian)
+
+
+@composite("linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+           out=True, **_LINALG)  # fmt: skip
+def pinv_floats(self, atol, rtol, hermitian):
+    return _pinv(self, atol, rtol, hermitian)
+
+
+@composite("linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", out=True, **_LINALG)
+def pinv(self, rcond, hermitian):
+    return _pinv(self, 0.0, rcond, hermitian)
+
+
+@composite("linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", out=True, **_LINALG)
+def pinv_tensor(self, rcond, hermitian):
+    return _pinv(self, 0.0, rcond, hermitian)
+
+
+@composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
+def pinverse(self, rcond):
+    return _pinv(self, 0.0, rcond, False)
+
+
+# --- least squares --------------------------------------------------------------------------------------------------
+
+
+def _check_least_squares(a: Any, b: Any, driver: Any) -> bool:
+    """Whether ``b`` is a vector (a batch of them)."""
+    name = "torch.linalg.lstsq"
+    if a.dim() < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if b.dim() < 1:
+        raise RuntimeError(f"{name}: other must have at least 1 dimension.")
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            f"{name}: Expected input and other to have the same dtype, but got input's dtype {_scalar(a.dtype)} and other's "
+            f"dtype {_scalar(b.dtype)}"
+        )
+    check_matrix(name, a)
+    difference = a.dim() - b.dim()
+    if difference not in (0, 1):
+        raise RuntimeError(
+            f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
+        )
+    vector = a.dim() > 1 and difference == 1 and tuple(b.shape) == tuple(a.shape[:-1])
+    at = -1 if vector or b.dim() == 1 else -2
+    if a.shape[-2] != b.shape[at]:
+        raise RuntimeError(f"{name}: input.size(-2) should match other.size({at})")
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    return vector or b.dim() == 1
+
+
+@composite("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+           **_LINALG)  # fmt: skip
+def linalg_lstsq(self, b, rcond, driver):
+    """X of least ‖self · X - b‖; residuals where the system has more rows than columns and full rank."""
+    vector = _check_least_squares(self, b, driver)
+    driver = "gelsy" if driver is None else driver
+    right = b.unsqueeze(-1) if vector else b
+    m, n = self.shape[-2:]
+    rcond = _epsilon(self) * max(m, n) if rcond is None else rcond
+    inverse = _pinv(self, 0.0, max(rcond, 0.0), False)
+    solution = inverse @ right
+    none = self.new_zeros((0,))
+    values = _singular_values(self.detach(), False)
+    rank = (values > _limit(values, 0.0, rcond)).sum(-1)
+    full = driver == "gels" or bool((rank == n).all())
+    residuals = none
+    if m > n and full and driver != "gelsy":
+        residuals = (right - self @ solution).abs().square().sum(-2).detach()
+    return (
+        solution.squeeze(-1) if vector else solution,
+        residuals,
+        rank if driver != "gels" else none.long(),
+        values if driver in ("gelsd", "gelss") else none.real,
+    )
+
+
+# --- condition ------------------------------------------------------------------------------------------------------
+
+_INF = float("inf")
+
+
+def _condition_by_inverse(self: Any, p: Any) -> Any:
+    if self.shape[-1] != self.shape[-2]:
+        shown = {_INF: "inf", -_INF: "-inf"}.get(p, p)
+        raise RuntimeError(
+            f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {self.shape[-2]} by "
+            f"{self.shape[-1]} matrices"
+        )
+    inverse, info = _aten().linalg_inv_ex(self)
+    norm = _aten().linalg_matrix_norm
+    found = norm(self, p) * norm(inverse, p)
+    return found.masked_fill(info > 0, _INF)
+
+
+@composite("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", out=True, **_LINALG)
+def linalg_cond(self, p):
+    """norm(A) · norm(A⁻¹); None and 2 divide the largest singular value by the smallest, -2 the other way."""
+    if self.dim() < 2:
+        raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
+    if p is None or abs(p) == 2:
+        values = _aten().linalg_svdvals(self)
+        if self.numel() == 0:
+            return values.new_zeros(self.shape[:-2])
+        found = values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+        return found
+    if abs(p) not in (1, _INF):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    return _condition_by_inverse(self, p)
+
+
+@composite("linalg_cond.p_str(Tensor self, str p) -> Tensor", out=True, **_LINALG)
+def linalg_cond_named(self, p):
+    if self.dim() < 2:
+        raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
+    if p not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    return _condition_by_inverse(self, p)
+
+
+# --- Householder ----------------------------------------------------------------------------------------------------
+
+
+@composite("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", out=True, **_LINALG)
+def linalg_householder_product(input, tau):
+    """The first n columns of the product of the reflections that ``geqrf`` packs below the diagonal."""
+    import shim_torch
+
+    m, n = input.shape[-2:]
+    if input.dim() < 2:
+        raise RuntimeError("torch.linalg.householder_product: input must have at least 2 dimensions.")
+    if m < n:
+        raise RuntimeError(
+            "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"
+        )
+    if n < tau.shape[-1]:
+        raise RuntimeError(
+            "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]"
+        )
+    eye = shim_torch.eye(m, n, dtype=input.dtype, device=input.device)
+    x = eye.expand(*input.shape[:-2], m, n)
+    below = input.tril(-1) + eye
+    for k in reversed(range(tau.size(-1))):
+        v = below[..., k : k + 1]
+        x = x - tau[..., k].unsqueeze(-1).unsqueeze(-1) * (v @ (adjoint(v) @ x))
+    return x
+
+
+@composite("orgqr(Tensor self, Tensor input2) -> Tensor", out=True)
+def orgqr(self, input2):
+    return linalg_householder_product(self, input2)
+
+
+@op("geqrf(Tensor self) -> (Tensor a, Tensor tau)",
+    shape=lambda self: [tuple(self.shape), (*self.shape[:-2], min(self.shape[-2:]))],
+    dtype=lambda self: (check_matrix("torch.geqrf", self), [self.dtype] * 2), out=True)  # fmt: skip
+def geqrf(xp, self):
+    """Householder's reflections below the diagonal, R on and above it, and their scales (LAPACK's conventions)."""
+    a, (m, n) = self.copy(), self.shape[-2:]
+    k = min(m, n)
+    tau = xp.zeros((*self.shape[:-2], k), self.dtype)
+    for j in range(k):
+        x = a[..., j:, j]
+        alpha = x[..., 0].copy()
+        rest = xp.sqrt((xp.abs(x[..., 1:]) ** 2).sum(-1))
+        size = xp.sqrt(xp.abs(alpha) ** 2 + rest**2)
+        beta = xp.where(alpha.real > 0, -size, size).astype(self.dtype)
+        plain = (rest == 0) & (alpha.imag == 0)
+        beta = xp.where(plain, alpha, beta)
+        safe = xp.where(plain, xp.ones((), self.dtype), beta)
+        scale = xp.where(plain, xp.zeros((), self.dtype), (beta - alpha) / safe)
+        below = xp.where(plain, xp.ones((), self.dtype), alpha - beta)
+        v = x / below[..., None]
+        v[..., 0] = 1
+        block = a[..., j:, j + 1 :]
+        inner = xp.matmul(v.conj()[..., None, :], block)
+        a[..., j:, j + 1 :] = block - scale.conj()[..., None, None] * v[..., :, None] * inner
+        a[..., j + 1 :, j] = v[..., 1:]
+        a[..., j, j] = beta
+        tau[..., j] = scale
+    return a, tau
+
+
+@composite("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", out=True)
+def ormqr(self, input2, input3, left, transpose):
+    """The full Q of packed reflections times ``input3``."""
+    import shim_torch
+
+    m = self.size(-2)
+    wide = self
+    if self.size(-1) < m:
+        wide = shim_torch.cat([self, self.new_zeros((*self.shape[:-1], m - self.size(-1)))], -1)
+    Q = linalg_householder_product(wide[..., :m], input2)
+    Q = adjoint(Q) if transpose else Q
+    return Q @ input3 if left else input3 @ Q
