@@ -8,7 +8,7 @@
 The schema is the signature. ``shape`` and ``dtype`` are functions whose parameter names are schema names; they alone
 answer for meta tensors. The body is pure: it gets the array namespace ``xp`` (NumPy or CuPy) and, by schema name,
 arrays already cast to the compute dtype, and plain Python values for everything else. ``grad`` has one formula an
-input: parameter ``g`` is the gradient of the (first) result, ``g1``, ``g2`` of further ones, an input's name is that
+input: parameter ``g`` is the gradient of the (first) result, ``g0``, ``g1``, ``g2`` of the first, second and third, an input's name is that
 saved input, ``result`` (``result0``, ``result1``) a saved output, ``x_shape``, ``x_dtype``, ``x_device`` metadata of
 input ``x`` without keeping it. What a formula does not name is not saved.
 """
@@ -102,7 +102,7 @@ class Record:
             if rule is not None and not getattr(rule, "takes_all", False):
                 _names_known(self, what, parameters(rule), arguments)
         _names_known(self, "keep", self.keep, arguments)
-        known = {"g", *(f"g{i}" for i in range(1, 8)), "result", *(f"result{i}" for i in range(8))}
+        known = {"g", *(f"g{i}" for i in range(8)), "result", *(f"result{i}" for i in range(8))}
         for name in self.arguments:
             known |= {name, f"{name}_shape", f"{name}_dtype", f"{name}_device", f"{name}_strides"}
         for inputs, formula in {**self.grad, **self.fused}.items():
