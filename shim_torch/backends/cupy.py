@@ -121,8 +121,10 @@ def wrap(array: Any, dtype: Any, inputs: Any = (), keep_strides: bool = False) -
         array = array.astype(dtype_of(dtype), copy=False)
     if array.base is not None or any(array is i for i in inputs) or not array.flags.c_contiguous:
         array = cupy.array(array, order="C", copy=True)
-    tensor = _core.from_dlpack(array)
-    return tensor.view(_core.bfloat16) if dtype is _core.bfloat16 else tensor
+    itemsize = array.itemsize
+    strides = tuple(n // itemsize for n in array.strides)
+    device = _core.device("cuda", array.device.id)
+    return _core.own_memory(_core.from_pointer(array.data.ptr, array, device, dtype, array.shape, strides))
 
 
 def copy(to: Any, source: Any) -> None:
