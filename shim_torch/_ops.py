@@ -261,11 +261,15 @@ class _Ops(ModuleType):
     def __iter__(self) -> Iterator[str]:
         return iter(_core.operator_namespaces())
 
-    def load_library(self, path: str) -> None:
-        """Loading of compiled operator libraries."""
-        raise NotImplementedError(
-            f"torch.ops.load_library({str(path)!r}): compiled operator libraries are not supported yet by shim-torch"
-        )
+    def load_library(self, path: Any) -> None:
+        """Loads a compiled library; the operators it registers through PyTorch's stable C ABI are there from now on.
+
+        Errors: OSError when it cannot be loaded, with what is missing; RuntimeError when PyTorch's own libtorch is loaded.
+        """
+        from . import _libraries
+
+        _libraries.load(path)
+        self.loaded_libraries.add(str(path))
 
 
 def forget(qualified: str) -> None:

@@ -161,6 +161,11 @@ _CASTS = {
 }
 
 
+@composite("is_pinned(Tensor self, Device? device=None) -> bool", function=False, method=False)
+def is_pinned(self, device):
+    return self.is_pinned()
+
+
 def methods() -> dict[str, Any]:
     """Methods of the tensor type that only name a cast or a move."""
     table: dict[str, Any] = {}

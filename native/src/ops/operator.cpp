@@ -25,6 +25,8 @@ std::unordered_map<std::string, Native>& natives() {
 
 }  // namespace
 
+void (*before_lookup)() = nullptr;
+
 void register_native(const char* name, NativeFn fn, void* data) { natives()[name] = {fn, data}; }
 
 NativeFn find_native(const std::string& name, void** data) {
@@ -35,11 +37,13 @@ NativeFn find_native(const std::string& name, void** data) {
 }
 
 const std::vector<Operator*>& overloads(const std::string& qualified_name) {
+  if (before_lookup) before_lookup();
   // The entry is made if absent, so that a callable can hold on to it and see later definitions.
   return table().by_name[qualified_name];
 }
 
 Operator* find_operator(const std::string& qualified_name, const std::string& overload) {
+  if (before_lookup) before_lookup();
   auto it = table().by_name.find(qualified_name);
   if (it == table().by_name.end()) return nullptr;
   for (Operator* op : it->second)
@@ -63,6 +67,7 @@ void remove_operator(Operator* op) {
 }
 
 std::vector<std::string> operator_names(const std::string& ns) {
+  if (before_lookup) before_lookup();
   std::vector<std::string> names;
   for (auto& [name, ops] : table().by_name)
     if (!ops.empty() && name.compare(0, ns.size() + 2, ns + "::") == 0) names.push_back(name.substr(ns.size() + 2));
@@ -71,6 +76,7 @@ std::vector<std::string> operator_names(const std::string& ns) {
 }
 
 std::vector<std::string> operator_namespaces() {
+  if (before_lookup) before_lookup();
   std::set<std::string> names;
   for (auto& [name, ops] : table().by_name)
     if (!ops.empty()) names.insert(name.substr(0, name.find("::")));

@@ -56,6 +56,8 @@ struct Operator {
   uint64_t calls_body = 0, calls_native = 0;    // counted for torch_proxy_status()
 };
 
+extern void (*before_lookup)();                 // lets loaded libraries' operators in; null until there can be any
+
 Operator* find_operator(const std::string& qualified_name, const std::string& overload);
 const std::vector<Operator*>& overloads(const std::string& qualified_name);
 

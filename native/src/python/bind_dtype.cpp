@@ -349,6 +349,8 @@ PyObject* size_object(DimSpan d) {
 PyObject* layout_object(int i) { return incref(layouts[i]); }
 PyObject* memory_format_object(MemoryFormat f) { return incref(formats[int(f)]); }
 
+int layout_of(PyObject* o) { return Py_TYPE(o) == LayoutType ? int(reinterpret_cast<PyNamed*>(o)->value) : -1; }
+
 bool memory_format_of(PyObject* o, MemoryFormat* f) {
   if (Py_TYPE(o) != FormatType) return false;
   *f = MemoryFormat(reinterpret_cast<PyNamed*>(o)->value);

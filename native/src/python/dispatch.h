@@ -9,6 +9,9 @@ PyObject* run_inplace(Operator&, PyObject** args, size_t n);       // inplace.cp
 PyObject* run_out(Operator&, PyObject** args, size_t n);
 PyObject* run_functional(Operator&, PyObject** args, size_t n);    // native, else run; no history
 PyObject* run_override(Operator&, PyObject** args, size_t n, bool* done);   // kernels of torch.library
+Operator* define_operator(Schema);              // library_table.cpp: of another namespace than aten; throws if it is defined already
+// Registers a kernel for a dispatch key, also before its operator is defined; null removes it. The old one, or null.
+PyObject* set_kernel(const std::string& qualified, const std::string& overload, const std::string& key, PyObject* kernel);
 void raise_no_kernel(const Operator&, PyObject** args, size_t n);
 void check_same_device(const Operator&, PyObject* const* args, size_t n);
 PyObject* name_results(Operator&, PyObject* result);               // steals; a tuple becomes torch.return_types.max

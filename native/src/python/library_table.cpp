@@ -3,6 +3,7 @@
 
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
+#include "python/stable_values.h"
 
 namespace shim {
 namespace {
@@ -39,6 +40,7 @@ PyObject* kernel(const Operator& op, const char* key) {
 
 // Calls a Python kernel as PyTorch does: keyword-only arguments by keyword.
 PyObject* call_kernel(const Operator& op, PyObject* f, PyObject** args, size_t n) {
+  if (Py_TYPE(f) == StableKernelType) return call_stable(op.schema, kernel_of(f), args, n);
   size_t positional = op.positional;
   if (positional >= n) return PyObject_Vectorcall(f, args, n, nullptr);
   PyObject* names = PyTuple_New(Py_ssize_t(n - positional));
@@ -61,6 +63,31 @@ void bump_written(const Operator& op, PyObject** args) {
 }
 
 }  // namespace
+
+Operator* define_operator(Schema schema) {
+  Operator op;
+  op.schema = std::move(schema);
+  prepare_slots(op);
+  if (PyErr_Occurred()) throw PythonError();
+  for (Slot& s : op.slots) s.number_ok = false;
+  Operator* made = add_operator(std::move(op));
+  auto it = waiting().find(full_name(made->schema.qualified(), made->schema.overload));
+  if (it != waiting().end())
+    for (auto& [key, f] : it->second) made->overrides[key] = Py_NewRef(f);
+  return made;
+}
+
+PyObject* set_kernel(const std::string& qualified, const std::string& overload, const std::string& key, PyObject* kernel) {
+  auto& slot = waiting()[full_name(qualified, overload)];
+  PyObject* old = slot.count(key) ? slot[key] : nullptr;
+  if (kernel) slot[key] = Py_NewRef(kernel);
+  else slot.erase(key);
+  if (Operator* op = find_operator(qualified, overload)) {
+    if (kernel) op->overrides[key] = Py_NewRef(kernel);
+    else op->overrides.erase(key);
+  }
+  return old;
+}
 
 void raise_no_kernel(const Operator& op, PyObject** args, size_t n) {
   const std::string name = op.schema.qualified();
@@ -129,16 +156,9 @@ PyObject* define_schema(PyObject*, PyObject* args) {                // (ns, sche
   const char *ns, *schema;
   if (!PyArg_ParseTuple(args, "ss", &ns, &schema)) return nullptr;
   return guarded([&]() -> PyObject* {
-    Operator op;
-    op.schema = parse_schema(schema);
-    if (std::string(schema).find("::") > std::string(schema).find('(')) op.schema.ns = ns;
-    prepare_slots(op);
-    if (PyErr_Occurred()) return nullptr;
-    for (Slot& s : op.slots) s.number_ok = false;
-    Operator* made = add_operator(std::move(op));
-    auto it = waiting().find(full_name(made->schema.qualified(), made->schema.overload));
-    if (it != waiting().end())
-      for (auto& [key, f] : it->second) made->overrides[key] = Py_NewRef(f);
+    Schema parsed = parse_schema(schema);
+    if (std::string(schema).find("::") > std::string(schema).find('(')) parsed.ns = ns;
+    Operator* made = define_operator(std::move(parsed));
     return Py_BuildValue("ss", made->schema.qualified().c_str(), made->schema.overload.c_str());
   });
 }
@@ -156,15 +176,11 @@ PyObject* implement(PyObject*, PyObject* args) {                    // (qualifie
   const char *qualified, *overload, *key;
   PyObject* f;
   if (!PyArg_ParseTuple(args, "sssO", &qualified, &overload, &key, &f)) return nullptr;
-  auto& slot = waiting()[full_name(qualified, overload)];
-  PyObject* old = slot.count(key) ? slot[key] : nullptr;
-  if (f == Py_None) slot.erase(key);
-  else slot[key] = Py_NewRef(f);
-  if (Operator* op = find_operator(qualified, overload)) {
-    if (f == Py_None) op->overrides.erase(key);
-    else op->overrides[key] = Py_NewRef(f);
-  }
-  return old ? old : Py_NewRef(Py_None);
+  return guarded([&]() -> PyObject* {
+    if (std::string_view(key) != "Meta") abi::note_python_kernel(qualified, overload);
+    PyObject* old = set_kernel(qualified, overload, key, f == Py_None ? nullptr : f);
+    return old ? old : Py_NewRef(Py_None);
+  });
 }
 
 PyObject* kernels_of(PyObject*, PyObject* args) {                   // (qualified, overload) -> {key: callable}

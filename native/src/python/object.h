@@ -33,6 +33,7 @@ bool is_device(PyObject*);
 Device device_of(PyObject*);                    // torch.device, str, int
 PyObject* size_object(DimSpan);                 // torch.Size
 PyObject* layout_object(int);                   // torch.strided is 0
+int layout_of(PyObject*);                       // -1 if it is none
 PyObject* memory_format_object(MemoryFormat);
 bool memory_format_of(PyObject*, MemoryFormat*);
 
@@ -61,6 +62,7 @@ int bind_autograd(PyObject* module);            // autograd
 int bind_kernels(PyObject* module);             // kernels
 int bind_cuda(PyObject* module);                // cuda
 int bind_gemm(PyObject* module);                // gemm
+int bind_stable_abi(PyObject* module);          // compiled operator libraries
 
 // Called by dispatch after a differentiable operator ran (python/record_node.cpp, autograd). `args` are the bound arguments
 // of the overload in schema order, `results` the tensors it returned. Does nothing when no input requires grad.

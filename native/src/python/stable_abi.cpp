@@ -1,0 +1,260 @@
+// The interpreter's side of the stable C ABI: compiled kernels as entries of the operator table, and calls of compiled
+// code into it.
+#include "python/dispatch.h"
+#include "python/stable_values.h"
+
+namespace shim {
+
+PyTypeObject* StableKernelType = nullptr;
+
+namespace {
+
+using abi::Value;
+
+struct StableKernel {
+  PyObject_HEAD
+  abi::Kernel kernel;
+  PyObject *qualified, *overload;
+};
+
+StableKernel* as_kernel(PyObject* o) { return reinterpret_cast<StableKernel*>(o); }
+
+void kernel_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  Py_XDECREF(as_kernel(self)->qualified);
+  Py_XDECREF(as_kernel(self)->overload);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* kernel_repr(PyObject* self) {
+  return PyUnicode_FromFormat("<compiled kernel of %U%s%U>", as_kernel(self)->qualified,
+                              PyUnicode_GET_LENGTH(as_kernel(self)->overload) ? "." : "", as_kernel(self)->overload);
+}
+
+// Called on its own (kernels_of): all arguments of the schema, in order; keyword-only ones may be given by name.
+PyObject* kernel_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    Operator* op = find_operator(PyUnicode_AsUTF8(as_kernel(self)->qualified), PyUnicode_AsUTF8(as_kernel(self)->overload));
+    CHECK(Kind::Runtime, op, "the operator of this kernel is not defined");
+    std::vector<PyObject*> all;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
+    for (size_t i = all.size(); i < op->schema.args.size(); ++i) {
+      PyObject* o = kwargs ? PyDict_GetItemString(kwargs, op->schema.args[i].name.c_str()) : nullptr;
+      if (o) all.push_back(o);
+    }
+    CHECK(Kind::Type, all.size() == op->schema.args.size(), op->schema.qualified(), ": the kernel takes ", op->schema.args.size(), " arguments, got ", all.size());
+    return call_stable(op->schema, as_kernel(self)->kernel, all.data(), all.size());
+  });
+}
+
+PyType_Slot kernel_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(kernel_dealloc)},
+                              {Py_tp_repr, reinterpret_cast<void*>(kernel_repr)},
+                              {Py_tp_call, reinterpret_cast<void*>(kernel_call)},
+                              {Py_tp_doc, const_cast<char*>("A kernel of a compiled library, registered through the stable C ABI.")},
+                              {0, nullptr}};
+PyType_Spec kernel_spec = {"native._core.StableKernel", sizeof(StableKernel), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, kernel_slots};
+
+// --- taking over what libraries registered ----------------------------------------------------------------------------
+std::vector<std::string>& problems() {
+  static auto* p = new std::vector<std::string>;
+  return *p;
+}
+std::unordered_map<std::string, std::vector<int32_t>>& tags() {
+  static auto* t = new std::unordered_map<std::string, std::vector<int32_t>>;
+  return *t;
+}
+
+// --- calls of compiled code -------------------------------------------------------------------------------------------
+// The pending Python exception as text; it is cleared.
+std::string take_python_error() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyObject* text = value ? PyObject_Str(value) : nullptr;
+  const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
+  std::string s = chars ? chars : "an exception without a text";
+  PyErr_Clear();
+  Py_XDECREF(text);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  return s;
+}
+
+void bind_stack(const Schema& s, Value* stack, Bound& b) {
+  const size_t n = s.args.size();
+  b.reset(n);
+  for (size_t i = 0; i < n; ++i) {
+    try {
+      b.set(i, from_value(stack[i], s.args[i].type));
+    } catch (...) {
+      for (size_t rest = i + 1; rest < n; ++rest) abi::release(s.args[rest].type, stack[rest]);
+      throw;
+    }
+  }
+}
+
+void put_returns(const Schema& s, PyObject* result, Value* stack) {
+  const size_t n = s.returns.size();
+  if (n == 0) return;
+  if (n == 1) {
+    stack[0] = to_value(result, s.returns[0].type);
+    return;
+  }
+  CHECK(Kind::Runtime, PyTuple_Check(result) && size_t(PyTuple_GET_SIZE(result)) == n, s.qualified(), " returned ", Py_TYPE(result)->tp_name,
+        " where its schema says ", n, " values");
+  for (size_t i = 0; i < n; ++i) {
+    try {
+      stack[i] = to_value(PyTuple_GET_ITEM(result, Py_ssize_t(i)), s.returns[i].type);
+    } catch (...) {
+      for (size_t k = 0; k < i; ++k) abi::release(s.returns[k].type, stack[k]);
+      throw;
+    }
+  }
+}
+
+void run_operator(const char* name, const char* overload, Value* stack, bool internal) {
+  Operator* op = find_operator(name, overload);
+  CHECK(Kind::NotImplemented, op, "Could not find schema for ", name, ".", overload, ": shim-torch has no such operator");
+  const Schema& s = op->schema;
+  for (const Argument& a : s.args)
+    CHECK(Kind::NotImplemented, internal || a.type.base != ArgType::Scalar, name, ".", overload, ": Not yet supported conversion: argument '", a.name,
+          "' is a Scalar, which the stable C ABI cannot carry");
+  Bound b;
+  bind_stack(s, stack, b);
+  PyObject* result = call_operator(*op, b);
+  if (!result) throw PythonError();
+  struct Owner { PyObject* o; ~Owner() { Py_DECREF(o); } } owner{result};
+  put_returns(s, result, stack);
+}
+
+void dispatch(const char* name, const char* overload, Value* stack, bool internal) {
+  CHECK(Kind::Runtime, Py_IsInitialized(), "the interpreter has ended");
+  GilAcquire gil;
+  try {
+    run_operator(name, overload, stack, internal);
+  } catch (const PythonError&) {
+    fail(Kind::Runtime, take_python_error());
+  }
+  if (PyErr_Occurred()) fail(Kind::Runtime, take_python_error());
+}
+
+void warn(const char* text) {
+  if (!Py_IsInitialized()) return;
+  GilAcquire gil;
+  if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) PyErr_WriteUnraisable(nullptr);
+}
+
+void locked(void (*f)(void*), void* context) {
+  if (!Py_IsInitialized()) return f(context);
+  GilAcquire gil;
+  f(context);
+}
+
+// --- streams: Python callables, given by shim_torch.cuda --------------------------------------------------------------
+PyObject *set_stream_hook = nullptr, *pool_stream_hook = nullptr;
+
+PyObject* call_hook(PyObject* hook, const char* what, PyObject* args) {
+  PyObject* r = hook && args ? PyObject_CallObject(hook, args) : nullptr;
+  Py_XDECREF(args);
+  if (!r) fail(Kind::Runtime, hook ? take_python_error() : str(what, ": torch.cuda is not loaded"));
+  return r;
+}
+
+void set_stream(void* stream, int device) {
+  GilAcquire gil;
+  Py_DECREF(call_hook(set_stream_hook, "torch_set_current_cuda_stream", Py_BuildValue("(Ki)", reinterpret_cast<unsigned long long>(stream), device)));
+}
+
+void* pool_stream(bool high_priority, int device) {
+  GilAcquire gil;
+  PyObject* r = call_hook(pool_stream_hook, "torch_get_cuda_stream_from_pool", Py_BuildValue("(Oi)", high_priority ? Py_True : Py_False, device));
+  void* stream = PyLong_AsVoidPtr(r);
+  Py_DECREF(r);
+  if (PyErr_Occurred()) fail(Kind::Runtime, take_python_error());
+  return stream;
+}
+
+// --- Python functions -------------------------------------------------------------------------------------------------
+PyObject* strings(const std::vector<std::string>& all) {
+  PyObject* list = PyList_New(0);
+  for (auto& s : all) {
+    PyObject* o = PyUnicode_DecodeUTF8(s.data(), Py_ssize_t(s.size()), "replace");
+    if (!list || !o || PyList_Append(list, o) < 0) Py_CLEAR(list);
+    Py_XDECREF(o);
+  }
+  return list;
+}
+
+PyObject* library_problems(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    take_over_libraries();
+    return strings(std::exchange(problems(), {}));
+  });
+}
+
+PyObject* operator_tags(PyObject*, PyObject* args) {
+  const char *qualified, *overload;
+  if (!PyArg_ParseTuple(args, "ss", &qualified, &overload)) return nullptr;
+  std::vector<std::string> names;
+  for (int32_t tag : tags()[std::string(qualified) + "." + overload]) names.push_back(abi::tag_name(tag));
+  return strings(names);
+}
+
+PyObject* stream_hooks(PyObject*, PyObject* args) {
+  PyObject *set, *pool;
+  if (!PyArg_ParseTuple(args, "OO", &set, &pool)) return nullptr;
+  Py_XSETREF(set_stream_hook, Py_NewRef(set));
+  Py_XSETREF(pool_stream_hook, Py_NewRef(pool));
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"library_problems", library_problems, METH_NOARGS, "What was wrong with the schemas of libraries loaded since the last call."},
+    {"operator_tags", operator_tags, METH_VARARGS, "The tags a library gave its operator (qualified name, overload)."},
+    {"_stream_hooks", stream_hooks, METH_VARARGS, "(set(stream, device), pool(high_priority, device) -> stream) for compiled kernels."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyObject* stable_kernel(abi::Kernel kernel, const std::string& qualified, const std::string& overload) {
+  PyObject* self = StableKernelType->tp_alloc(StableKernelType, 0);
+  if (!self) throw PythonError();
+  as_kernel(self)->kernel = kernel;
+  as_kernel(self)->qualified = PyUnicode_FromString(qualified.c_str());
+  as_kernel(self)->overload = PyUnicode_FromString(overload.c_str());
+  return self;
+}
+
+abi::Kernel kernel_of(PyObject* o) { return as_kernel(o)->kernel; }
+
+void take_over_libraries() {
+  if (!abi::any_news()) return;
+  abi::News news = abi::take_news();
+  for (auto& p : news.problems) problems().push_back(p);
+  for (auto& d : news.definitions) {
+    const std::string key = d.schema.qualified() + "." + d.schema.overload;
+    if (!d.tags.empty()) tags()[key] = d.tags;
+    try {
+      define_operator(std::move(d.schema));
+    } catch (const Error& e) {
+      problems().push_back(str(e.what(), " (", d.file, ":", d.line, ")"));
+    }
+  }
+  for (auto& i : news.implementations) {
+    PyObject* kernel = stable_kernel(i.kernel, i.qualified, i.overload);
+    Py_XDECREF(set_kernel(i.qualified, i.overload, i.key, kernel));
+    Py_DECREF(kernel);
+  }
+}
+
+int bind_stable_abi(PyObject* module) {
+  StableKernelType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
+  if (!StableKernelType) return -1;
+  abi::host() = {.dispatch = dispatch, .warn = warn, .set_stream = set_stream, .pool_stream = pool_stream, .locked = locked};
+  before_lookup = take_over_libraries;
+  return PyModule_AddFunctions(module, functions);
+}
+
+}  // namespace shim

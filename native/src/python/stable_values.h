@@ -1,0 +1,22 @@
+#pragma once
+// Between Python objects and the cells of the stable C ABI, by schema type. Everything here needs the GIL.
+#include "abi/abi.h"
+#include "python/object.h"
+
+namespace shim {
+
+// A new value that owns what it refers to. Throws Error, or PythonError with a Python error set.
+abi::Value to_value(PyObject*, const ArgType&);
+// Takes over what the value owns, also when it fails. A new reference, as bound arguments are: tuples for lists of
+// numbers, lists for lists of tensors.
+PyObject* from_value(abi::Value, const ArgType&);
+// Calls a compiled kernel with bound arguments, the GIL released. A new reference; null with a Python error set.
+PyObject* call_stable(const Schema&, abi::Kernel, PyObject* const* args, size_t n);
+
+extern PyTypeObject* StableKernelType;          // what the operator table holds for a compiled kernel
+PyObject* stable_kernel(abi::Kernel, const std::string& qualified, const std::string& overload);   // new reference
+abi::Kernel kernel_of(PyObject*);               // of a StableKernel
+void take_over_libraries();                     // what libraries registered since the last look enters the operator table
+int bind_stable_abi(PyObject* module);
+
+}  // namespace shim
