@@ -13,6 +13,7 @@ from typing import Any
 from native import _core
 
 from ._record import composite, op
+from ._special import special
 from .matmul import addmm_dtype_rule, check_addmm, same_kind
 
 
@@ -163,6 +164,139 @@ def _bias_spread(g, grad_output_shape):
 def linear_backward_bias(xp, grad_output):
     """db = dy summed over its rows: (*, N) gives (N,)."""
     return grad_output.reshape(math.prod(grad_output.shape[:-1]), grad_output.shape[-1]).sum(0)
+
+
+# --- linear with an activation ------------------------------------------------------------------------------------------
+
+
+def _activated(xp, z, activation):
+    if activation == "relu":
+        return xp.maximum(z, z.dtype.type(0))
+    if activation == "gelu_tanh":
+        return 0.5 * z * (1 + xp.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z * z * z)))
+    return 0.5 * z * (1 + special(xp, "erf")(z * z.dtype.type(1 / math.sqrt(2))))
+
+
+def _slope(z, activation):
+    """gelu'(z) of tensors or arrays ``z`` that have methods, for second derivatives."""
+    if activation == "gelu_tanh":
+        c = math.sqrt(2 / math.pi)
+        t = (c * (z + 0.044715 * z * z * z)).tanh()
+        return 0.5 * (1 + t) + 0.5 * z * (1 - t * t) * c * (1 + 3 * 0.044715 * z * z)
+    cdf = 0.5 * (1 + (z * (1 / math.sqrt(2))).erf())
+    return cdf + z * (-0.5 * z * z).exp() * (1 / math.sqrt(2 * math.pi))
+
+
+def _curvature(z, activation):
+    """gelu''(z)."""
+    if activation == "gelu_tanh":
+        c = math.sqrt(2 / math.pi)
+        t = (c * (z + 0.044715 * z * z * z)).tanh()
+        du = c * (1 + 3 * 0.044715 * z * z)
+        return (1 - t * t) * du + 0.5 * z * (1 - t * t) * (6 * 0.044715 * c * z - 2 * t * du * du)
+    return (2 - z * z) * (-0.5 * z * z).exp() * (1 / math.sqrt(2 * math.pi))
+
+
+def _saved_grad(g, grad_output, saved, activation):
+    if activation == "relu":
+        return None
+    return g * grad_output * _curvature(saved, activation)
+
+
+@op(
+    "shim::activation_backward(Tensor grad_output, Tensor saved, str activation) -> Tensor",
+    function=False,
+    shape=lambda grad_output: grad_output.shape,
+    dtype=lambda grad_output, saved: same_kind(grad_output, saved),
+    native="activation_backward",
+    grad={
+        "grad_output": lambda g, saved, activation: _kernel("activation_backward")(g, saved, activation),
+        "saved": _saved_grad,
+    },
+)
+def activation_backward(xp, grad_output, saved, activation):
+    """dy · act'(z). ``saved`` is the result y for relu (0 where y <= 0, so NaN passes as PyTorch's does), z for gelu."""
+    if activation == "relu":
+        return xp.where(saved <= 0, grad_output.dtype.type(0), grad_output)
+    if activation == "gelu_tanh":
+        c = math.sqrt(2 / math.pi)
+        t = xp.tanh(c * (saved + 0.044715 * saved * saved * saved))
+        return grad_output * (0.5 * (1 + t) + 0.5 * saved * (1 - t * t) * c * (1 + 3 * 0.044715 * saved * saved))
+    cdf = 0.5 * (1 + special(xp, "erf")(saved * saved.dtype.type(1 / math.sqrt(2))))
+    return grad_output * (cdf + saved * xp.exp(-0.5 * saved * saved) * saved.dtype.type(1 / math.sqrt(2 * math.pi)))
+
+
+def _fused_shape(input, weight, bias, keep):
+    shape = _linear_shape(input, weight, bias)
+    return [shape, shape if keep else (0,)]
+
+
+def _dz(g, g1, saved, activation):
+    """The gradient of the product: through the activation, plus what came for the kept input itself."""
+    if saved.shape != g.shape:
+        raise RuntimeError(
+            f"fused_linear: the gradient of {activation} needs what forward keeps for it, which was not kept: "
+            "call it with keep=True where gradients are wanted"
+        )
+    dz = _kernel("activation_backward")(g, saved, activation)
+    return dz if g1 is None or activation == "relu" else dz + g1
+
+
+def _fused_input(g, g1, result1, activation, weight):
+    return _input_grad(_dz(g, g1, result1, activation), weight)
+
+
+def _fused_weight(g, g1, result1, activation, input, weight_shape, weight_strides):
+    return _weight_grad(_dz(g, g1, result1, activation), input, weight_shape, weight_strides)
+
+
+def _fused_bias(g, g1, result1, activation, bias_shape):
+    return _bias_grad(_dz(g, g1, result1, activation), bias_shape)
+
+
+def _fused_input_weight(g, g1, result1, activation, input, weight, weight_shape, weight_strides):
+    dz = _dz(g, g1, result1, activation)
+    return _input_grad(dz, weight), _weight_grad(dz, input, weight_shape, weight_strides)
+
+
+def _fused_weight_bias(g, g1, result1, activation, input, weight_shape, weight_strides, bias_shape):
+    dz = _dz(g, g1, result1, activation)
+    return _weight_grad(dz, input, weight_shape, weight_strides), _bias_grad(dz, bias_shape)
+
+
+def _fused_input_bias(g, g1, result1, activation, weight, bias_shape):
+    dz = _dz(g, g1, result1, activation)
+    return _input_grad(dz, weight), _bias_grad(dz, bias_shape)
+
+
+def _fused_all(g, g1, result1, activation, input, weight, weight_shape, weight_strides, bias_shape):
+    dz = _dz(g, g1, result1, activation)
+    return _input_grad(dz, weight), _weight_grad(dz, input, weight_shape, weight_strides), _bias_grad(dz, bias_shape)
+
+
+@op(
+    "shim::fused_linear(Tensor input, Tensor weight, Tensor? bias, str activation, bool keep=True) -> (Tensor, Tensor)",
+    function=False,
+    shape=_fused_shape,
+    dtype=_linear_dtype,
+    native="fused_linear",
+    grad={"input": _fused_input, "weight": _fused_weight, "bias": _fused_bias},
+    fused={
+        "input, weight, bias": _fused_all,
+        "input, weight": _fused_input_weight,
+        "weight, bias": _fused_weight_bias,
+        "input, bias": _fused_input_bias,
+    },
+)
+def fused_linear(xp, input, weight, bias, activation, keep):
+    """(act(input · weightᵀ + bias), what its gradient needs): relu, gelu (erf) or gelu_tanh.
+
+    With ``keep`` the second result is the activation's input for gelu, and the first result again for relu; else empty.
+    """
+    z = xp.matmul(input, weight.T)
+    z = z if bias is None else z + bias
+    y = _activated(xp, z, activation)
+    return y, (y.copy() if activation == "relu" else z) if keep else z.reshape(-1)[:0]
 
 
 @composite("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", module="nn.functional")

@@ -167,13 +167,6 @@ bool launch_cpu(const GemmProblem& p, const GemmBuffers& buffers, double alpha, 
   return true;
 }
 
-bool can_launch(Device device, DType dtype) {
-  if (device.is_cpu()) return blas().loaded() && (dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16);
-  return false;
-}
-
-bool launch(Device device, const GemmProblem& p, const GemmBuffers& buffers, double alpha, double beta) {
-  return device.is_cpu() && launch_cpu(p, buffers, alpha, beta);
-}
+bool can_launch_cpu() { return blas().loaded(); }
 
 }  // namespace shim::gemm

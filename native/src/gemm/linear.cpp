@@ -2,7 +2,6 @@
 
 #include "cpu/reduce.h"
 #include "gemm/operands.h"
-#include "gemm/settings.h"
 #include "ops/kernels.h"
 
 namespace shim::gemm {
@@ -56,14 +55,10 @@ Dims with_last(const Tensor& t, int64_t last) {
 
 Matrix rows_of(const Tensor& t, bool may_batch) { return t->dim() == 1 ? row_vector(t) : folded(t, may_batch); }
 
-}  // namespace
-
-Tensor linear_forward(const Tensor& x0, const Tensor& weight0, const Tensor& bias0) {
-  if (!can_launch(x0->device(), x0->dtype())) return {};
-  const DType dtype = x0->dtype();
+// The product and its bias in the dtype it is computed in.
+Tensor forward_wide(const Tensor& x0, const Tensor& weight0, const Tensor& bias0) {
   const int64_t n = weight0->sizes_data()[0], k = weight0->sizes_data()[1];
-  const bool legacy = bias0 && legacy_linear();
-  Tensor x = widened(x0), weight = widened(weight0), bias = bias0 && !legacy ? widened(bias0) : Tensor();
+  Tensor x = widened(x0), weight = widened(weight0), bias = bias0 ? widened(bias0) : Tensor();
   Tensor out = empty(with_last(x, n), x->dtype(), x->device());
   if (out->numel()) {
     if (k == 0) {
@@ -75,8 +70,34 @@ Tensor linear_forward(const Tensor& x0, const Tensor& weight0, const Tensor& bia
       if (!forward_product(rows, flip(matrix(weight)), result_of(out, rows.rows, n, rows.batch), bias, out)) return {};
     }
   }
-  Tensor y = rounded(out, dtype);
-  return legacy ? add(y, bias0, Number{Number::Int, 1}) : y;
+  return out;
+}
+
+}  // namespace
+
+Tensor linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  if (!can_launch(x->device(), x->dtype())) return {};
+  Tensor out = forward_wide(x, weight, bias);
+  return out ? rounded(out, x->dtype()) : out;
+}
+
+Activated linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, bool keep) {
+  if (!x->device().is_cpu() || !can_launch(x->device(), x->dtype())) return {};
+  const DType dtype = x->dtype();
+  Tensor z = forward_wide(x, weight, bias);
+  if (!z) return {};
+  const int64_t none[1] = {0};
+  if (activation == Activation::relu) {
+    Tensor y = rounded(unary("relu", z, z), dtype);
+    return {y, keep ? alias(*y) : empty(none, dtype, x->device())};
+  }
+  const char* name = activation == Activation::gelu ? "gelu" : "gelu_tanh";
+  if (!keep) return {rounded(unary(name, z, z), dtype), empty(none, dtype, x->device())};
+  return {rounded(unary(name, z), dtype), rounded(z, dtype)};
+}
+
+Tensor activation_backward(Activation activation, const Tensor& dy, const Tensor& kept) {
+  return dy->device().is_cpu() ? activation_backward_cpu(activation, dy, kept) : Tensor();
 }
 
 Tensor linear_backward_input(const Tensor& dy0, const Tensor& weight0) {

@@ -11,6 +11,11 @@ enum class Activation : uint8_t { none, relu, gelu, gelu_tanh };
 
 // y = act(x weight^T + bias): x (..., K), weight (N, K), bias null or broadcasting to (..., N).
 Tensor linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias);
+// act(x weight^T + bias), and what its gradient needs where `keep`: the activation's input for gelu, the result for relu.
+struct Activated { Tensor y, kept; };
+Activated linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation, bool keep);
+Tensor activation_backward(Activation, const Tensor& dy, const Tensor& kept);     // dy act'(z)
+Tensor activation_backward_cpu(Activation, const Tensor& dy, const Tensor& kept);
 // dx = dy weight, of shape (..., K).
 Tensor linear_backward_input(const Tensor& dy, const Tensor& weight);
 // dW = dy^T x; laid out as (K, N) memory when `transposed` (the weight was a transposed view).

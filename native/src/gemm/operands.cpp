@@ -124,6 +124,7 @@ Call describe(const Matrix& a, const Matrix& b, const Matrix& d) {
     if (!s.fp16_reduced) c.problem.reduction_mask = s.fp16_split_k ? 2 : 0;
   }
   if (a.dtype == DType::bf16 && !s.bf16_reduced) c.problem.reduction_mask = s.bf16_split_k ? 2 : 0;
+  if (s.deterministic) c.problem.reduction_mask &= 2;       // partial sums are kept apart and added in a fixed order
   c.problem.sm_target = s.sm_carveout;
   c.buffers = GemmBuffers{.a = b.data, .b = a.data, .d = d.data};
   return c;

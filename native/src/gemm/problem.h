@@ -55,6 +55,7 @@ bool can_launch(Device, DType);                 // worth preparing operands for
 
 // cpu_launch.cpp
 bool launch_cpu(const GemmProblem&, const GemmBuffers&, double alpha, double beta);
+bool can_launch_cpu();
 const char* cpu_library();                      // what serves products on the CPU: "openblas64", "own", ...
 
 }  // namespace shim::gemm

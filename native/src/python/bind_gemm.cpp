@@ -1,6 +1,6 @@
 // Native fast paths of linear and the matrix products, and the module's functions about them. What does not fit (a wrong shape,
 // mixed dtypes, complex or integer matrices) is left to the record's rules, which raise PyTorch's errors, and to its body.
-#include "cpu/parallel.h"
+#include "cuda/cublaslt.h"
 #include "gemm/linear.h"
 #include "gemm/problem.h"
 #include "gemm/settings.h"
@@ -56,9 +56,54 @@ bool linear_fits(PyObject* const* args) {
 
 PyObject* native_linear(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !linear_fits(args)) return nullptr;
-  return guarded([&] {
+  return guarded([&]() -> PyObject* {
     Tensor x(unwrap(args[0])), w(unwrap(args[1])), b = args[2] == Py_None ? Tensor() : Tensor(unwrap(args[2]));
+    if (b && gemm::legacy_linear()) {           // a product, and a sum of its own
+      PyObject* y = compute(*x, double(x->numel()) * double(w->sizes_data()[0]), [&] { return gemm::linear_forward(x, w, {}); });
+      PyObject* sum = y ? PyNumber_Add(y, args[2]) : nullptr;
+      Py_XDECREF(y);
+      return sum;
+    }
     return compute(*x, double(x->numel()) * double(w->sizes_data()[0]), [&] { return gemm::linear_forward(x, w, b); });
+  });
+}
+
+bool activation_of(PyObject* o, gemm::Activation* a) {
+  const char* text = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : nullptr;
+  struct { const char* name; gemm::Activation value; } known[] = {
+      {"relu", gemm::Activation::relu}, {"gelu", gemm::Activation::gelu}, {"gelu_tanh", gemm::Activation::gelu_tanh}};
+  for (auto& k : known)
+    if (text && std::string(text) == k.name) {
+      *a = k.value;
+      return true;
+    }
+  return false;
+}
+
+PyObject* native_fused_linear(Operator&, PyObject* const* args, size_t n) {      // (input, weight, bias, activation, keep)
+  gemm::Activation activation;
+  if (n != 5 || !linear_fits(args) || !activation_of(args[3], &activation)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor x(unwrap(args[0])), w(unwrap(args[1])), b = args[2] == Py_None ? Tensor() : Tensor(unwrap(args[2]));
+    gemm::Activated r;
+    const bool keep = args[4] == Py_True;
+    if (x->device().is_cuda()) {
+      r = gemm::linear_activation(x, w, b, activation, keep);
+    } else {
+      GilRelease released;
+      r = gemm::linear_activation(x, w, b, activation, keep);
+    }
+    return r.y ? Py_BuildValue("(NN)", wrap(r.y), wrap(r.kept)) : nullptr;
+  });
+}
+
+PyObject* native_activation_backward(Operator&, PyObject* const* args, size_t n) {   // (grad_output, saved, activation)
+  gemm::Activation activation;
+  if (n != 3 || !is_tensor(args[0]) || !is_tensor(args[1]) || !activation_of(args[2], &activation)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor g(unwrap(args[0])), kept(unwrap(args[1]));
+    if (!floats(*g) || !alike(*g, *kept) || !std::equal(g->sizes().begin(), g->sizes().end(), kept->sizes().begin(), kept->sizes().end())) return nullptr;
+    return compute(*g, 32.0 * double(g->numel()), [&] { return gemm::activation_backward(activation, g, kept); });
   });
 }
 
@@ -194,7 +239,36 @@ PyObject* status(PyObject*, PyObject*) {
                        "plans", n(c.plans), "tuned", n(c.tuned), "fallbacks", n(c.fallbacks));
 }
 
+// shim_torch.cuda._libraries.candidates(name), where the Python environment is known.
+std::vector<std::string> python_candidates(const char* name) {
+  GilAcquire gil;
+  std::vector<std::string> found;
+  PyObject* module = PyImport_ImportModule("shim_torch.cuda._libraries");
+  PyObject* list = module ? PyObject_CallMethod(module, "candidates", "s", name) : nullptr;
+  for (Py_ssize_t i = 0; list && PyList_Check(list) && i < PyList_GET_SIZE(list); ++i)
+    if (const char* path = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i))) found.push_back(path);
+  Py_XDECREF(list);
+  Py_XDECREF(module);
+  PyErr_Clear();                                // the bare names are tried all the same
+  return found;
+}
+
+PyObject* check_library(PyObject*, PyObject* path) {                // (version, "") or (0, what is wrong); needs no GPU
+  const char* text = PyUnicode_AsUTF8(path);
+  if (!text) return nullptr;
+  cublaslt::Library l;
+  const bool ok = cublaslt::load_library(text, l);
+  return Py_BuildValue("(nsO)", Py_ssize_t(ok ? l.version_number : 0), l.why.c_str(), l.copyable_desc ? Py_True : Py_False);
+}
+
+PyObject* found_library(PyObject*, PyObject*) {                     // (path, version, why not)
+  const cublaslt::Library& l = cublaslt::library();
+  return Py_BuildValue("(sns)", l.path.c_str(), Py_ssize_t(l.version_number), l.why.c_str());
+}
+
 PyMethodDef functions[] = {
+    {"cublaslt_check", check_library, METH_O, "Loads a library and compares its ABI with ours: (version, reason, copies are independent)."},
+    {"cublaslt_library", found_library, METH_NOARGS, "The library that serves CUDA products: (path, version, why there is none)."},
     {"gemm_set_legacy_linear", set_legacy, METH_O, "Unfused linear for this thread: 1, 0, or -1 for SHIM_LEGACY_LINEAR's answer."},
     {"gemm_legacy_linear", is_legacy, METH_NOARGS, "Whether linear runs as product and sum."},
     {"gemm_flag", flag, METH_VARARGS, "Reads or sets a switch of matrix products."},
@@ -212,11 +286,16 @@ void register_gemm() {
   register_native("matmul", native_matmul);
   for (const char* name : {"addmm", "addmv", "baddbmm"}) register_native(name, native_addmm);
   register_native("linear", native_linear);
+  register_native("fused_linear", native_fused_linear);
+  register_native("activation_backward", native_activation_backward);
   register_native("linear_backward_input", native_backward_input);
   register_native("linear_backward_weight", native_backward_weight);
   register_native("linear_backward_bias", native_backward_bias);
 }
 
-int bind_gemm(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_gemm(PyObject* module) {
+  cublaslt::set_library_finder(python_candidates);
+  return PyModule_AddFunctions(module, functions);
+}
 
 }  // namespace shim

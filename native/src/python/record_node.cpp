@@ -138,7 +138,7 @@ class RecordNode final : public Node {
 
   PyObject* saved(const std::string& what) {    // grad_fn._saved_self
     for (size_t i = 0; i < keys_.size(); ++i) {
-      std::string n = keys_[i].kind == Source::Result ? "result" : keys_[i].kind == Source::Argument ? op_.schema.args[size_t(keys_[i].index)].name : "";
+      std::string n = keys_[i].kind == Source::Result ? result_name(keys_[i].index) : keys_[i].kind == Source::Argument ? op_.schema.args[size_t(keys_[i].index)].name : "";
       if (n == what) return unpack(values_[i]);
     }
     return nullptr;
@@ -199,6 +199,8 @@ class RecordNode final : public Node {
     v.object = metadata(s.kind, a);
     return v;
   }
+
+  std::string result_name(int index) const { return op_.schema.returns.size() > 1 ? "result" + std::to_string(index) : "result"; }
 
   static PyObject* metadata(Source::Kind kind, PyObject* a) {
     if (!is_tensor(a)) {
@@ -364,8 +366,8 @@ void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* res
   }
   auto node = make<RecordNode>(op, plan);
   node->build(args, n);
-  node->save(args, result);
   if (inplace) {
+    node->save(args, result);
     rebase_history(outputs[0], node);
     return;
   }
@@ -373,6 +375,7 @@ void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* res
     if (differentiable(*t)) set_history(t, node);
     else node->add_input(*t);
   }
+  node->save(args, result);                     // after history: a saved result knows which output it is
 }
 
 PyObject* saved_attribute(Node* node, const char* name) {

@@ -1,0 +1,257 @@
+#include "gemm/plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+#include "cpu/convert.h"
+#include "gemm/settings.h"
+
+namespace shim::gemm {
+namespace {
+
+namespace lt = cublaslt;
+
+int data_type(DType t) {
+  switch (t) {
+    case DType::f32: return lt::r_32f;
+    case DType::f64: return lt::r_64f;
+    case DType::f16: return lt::r_16f;
+    case DType::bf16: return lt::r_16bf;
+    case DType::f8e4m3fn: return lt::r_8f_e4m3;
+    case DType::f8e5m2: return lt::r_8f_e5m2;
+    default: return -1;
+  }
+}
+
+int compute_type(Compute c) {
+  switch (c) {
+    case Compute::tf32: return lt::compute_32f_fast_tf32;
+    case Compute::f16: return lt::compute_16f;
+    case Compute::f64: return lt::compute_64f;
+    default: return lt::compute_32f;
+  }
+}
+
+int scale_type(Compute c) { return c == Compute::f64 ? lt::r_64f : c == Compute::f16 ? lt::r_16f : lt::r_32f; }
+
+uint32_t alignment_log2(const void* p) {
+  if (!p) return 8;
+  return uint32_t(std::min(std::countr_zero(reinterpret_cast<uintptr_t>(p)), 8));
+}
+
+bool reads_bias(Epilogue e) { return e == Epilogue::bias || e == Epilogue::relu_bias || e == Epilogue::relu_aux_bias || e == Epilogue::gelu_bias || e == Epilogue::gelu_aux_bias; }
+bool writes_bias(Epilogue e) { return e == Epilogue::bgrad_a || e == Epilogue::bgrad_b || e == Epilogue::drelu_bgrad || e == Epilogue::dgelu_bgrad; }
+bool has_aux(Epilogue e) { return (uint16_t(e) & 128) != 0; }
+
+bool layout(lt::MatrixLayout& m, DType t, int64_t rows, int64_t cols, int64_t ld, int64_t batch, int64_t stride) {
+  const lt::Library& l = lt::library();
+  if (l.layout_init(&m, sizeof m, data_type(t), uint64_t(rows), uint64_t(cols), ld) != lt::kSuccess) return false;
+  const int32_t count = int32_t(batch);
+  return batch == 1 || (l.layout_set(&m, lt::layout_batch, &count, sizeof count) == lt::kSuccess &&
+                        l.layout_set(&m, lt::layout_stride, &stride, sizeof stride) == lt::kSuccess);
+}
+
+bool preference(lt::Preference& p, const PlanKey& key) {
+  const lt::Library& l = lt::library();
+  auto put = [&](int attribute, auto value) { return l.preference_set(&p, attribute, &value, sizeof value) == lt::kSuccess; };
+  auto align = [&](int place) { return uint32_t(1) << ((key.alignments >> (4 * place)) & 15); };
+  const uint32_t mask = key.problem.reduction_mask;
+  return l.preference_init(&p, sizeof p) == lt::kSuccess && put(lt::preference_workspace, uint64_t(kWorkspace)) && put(lt::preference_reductions, mask) &&
+         put(lt::preference_align_a, align(0)) && put(lt::preference_align_b, align(1)) && put(lt::preference_align_c, align(2)) &&
+         put(lt::preference_align_d, align(2));
+}
+
+// An algorithm measured before goes to the front.
+void prefer_remembered(Plan& plan) {
+  lt::HeuristicResult kept{};
+  if (settings().deterministic || !settings().tuning || !recall(plan.key, &kept.algo)) return;
+  const lt::Library& l = lt::library();
+  if (l.algo_check(lt::handle(plan.key.device), &plan.desc, &plan.a, &plan.b, &plan.d, &plan.d, &kept.algo, &kept) != lt::kSuccess) return;
+  if (kept.workspace > kWorkspace) return;
+  plan.candidates.insert(plan.candidates.begin(), kept);
+  plan.tuned = true;
+}
+
+void build(Plan& plan, const GemmBuffers& buffers) {
+  const GemmProblem& p = plan.key.problem;
+  const lt::Library& l = lt::library();
+  if (!fill(plan.desc, p, buffers)) return;
+  if (!layout(plan.a, p.a_dtype, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.lda, p.batch, p.stride_a)) return;
+  if (!layout(plan.b, p.b_dtype, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, p.ldb, p.batch, p.stride_b)) return;
+  if (!layout(plan.d, p.d_dtype, p.m, p.n, p.ldd, p.batch, p.stride_d)) return;
+  lt::Preference preferred{};
+  if (!preference(preferred, plan.key)) return;
+  plan.candidates.resize(kCandidates);
+  int found = 0;
+  lt::Status s = l.heuristic(lt::handle(plan.key.device), &plan.desc, &plan.a, &plan.b, &plan.d, &plan.d, &preferred, kCandidates,
+                             plan.candidates.data(), &found);
+  plan.candidates.resize(s == lt::kSuccess && found > 0 ? size_t(found) : 0);
+  std::erase_if(plan.candidates, [](const lt::HeuristicResult& r) { return r.state != lt::kSuccess; });
+  if (!plan.candidates.empty()) prefer_remembered(plan);
+  ++counters().plans;
+}
+
+struct Cache {
+  static constexpr size_t kShards = 16;
+  struct Shard {
+    std::mutex lock;
+    std::unordered_map<PlanKey, std::unique_ptr<Plan>, PlanKeyHash> plans;
+  };
+  Shard shards[kShards];
+  std::atomic<size_t> count{0};
+};
+
+Cache& cache() {
+  static auto* c = new Cache();
+  return *c;
+}
+
+}  // namespace
+
+size_t PlanKeyHash::operator()(const PlanKey& k) const {
+  return hash_of(k.problem) ^ (size_t(k.alignments) * 0x9e3779b97f4a7c15ull + size_t(k.device) * 0xff51afd7ed558ccdull);
+}
+
+PlanKey key_of(int device, const GemmProblem& p, const GemmBuffers& b) {
+  const void* pointers[] = {b.a, b.b, b.d, b.bias, b.aux};
+  PlanKey key{p, device, 0};
+  for (int i = 0; i < 5; ++i) key.alignments |= alignment_log2(pointers[i]) << (4 * i);
+  return key;
+}
+
+bool fill(lt::MatmulDesc& d, const GemmProblem& p, const GemmBuffers& b) {
+  const lt::Library& l = lt::library();
+  bool ok = l.desc_init(&d, sizeof d, compute_type(p.compute), scale_type(p.compute)) == lt::kSuccess;
+  auto put = [&](int attribute, auto value) { ok = ok && l.desc_set(&d, attribute, &value, sizeof value) == lt::kSuccess; };
+  put(lt::desc_trans_a, int32_t(p.trans_a));
+  put(lt::desc_trans_b, int32_t(p.trans_b));
+  if (p.epilogue != Epilogue::none) put(lt::desc_epilogue, uint32_t(p.epilogue));
+  if (reads_bias(p.epilogue) || writes_bias(p.epilogue)) {
+    put(lt::desc_bias_pointer, b.bias);
+    if (p.bias_dtype != DType::undefined && p.bias_dtype != p.d_dtype) put(lt::desc_bias_type, int32_t(data_type(p.bias_dtype)));
+    if (p.stride_bias) put(lt::desc_bias_batch_stride, p.stride_bias);
+  }
+  if (has_aux(p.epilogue)) {
+    put(lt::desc_aux_pointer, b.aux);
+    put(lt::desc_aux_ld, p.aux_ld);
+    if (p.aux_stride) put(lt::desc_aux_batch_stride, p.aux_stride);
+  }
+  if (p.sm_target) put(lt::desc_sm_target, p.sm_target);
+  if (p.scaling != Scaling::none) {
+    put(lt::desc_a_scale_pointer, b.scale_a);
+    put(lt::desc_b_scale_pointer, b.scale_b);
+    put(lt::desc_fast_accumulate, int8_t(p.fast_accumulate));
+    if (p.scaling == Scaling::row) {
+      put(lt::desc_a_scale_mode, lt::kScaleOuterVector);
+      put(lt::desc_b_scale_mode, lt::kScaleOuterVector);
+    }
+  }
+  return ok;
+}
+
+Plan& plan_for(const PlanKey& key, const GemmBuffers& buffers) {
+  constexpr size_t kRecent = 64;
+  static thread_local Plan* recent[kRecent] = {};
+  const size_t h = PlanKeyHash()(key);
+  Plan*& slot = recent[h % kRecent];
+  if (slot && slot->key == key) return *slot;
+  Cache::Shard& shard = cache().shards[(h >> 8) % Cache::kShards];
+  std::lock_guard<std::mutex> guard(shard.lock);
+  std::unique_ptr<Plan>& plan = shard.plans[key];
+  if (!plan) {
+    plan = std::make_unique<Plan>(key);
+    build(*plan, buffers);
+    ++cache().count;
+  }
+  slot = plan.get();
+  return *plan;
+}
+
+size_t plan_count() { return cache().count; }
+
+Scalars::Scalars(const GemmProblem& p, double a, double b) {
+  auto put = [&](unsigned char* to, double v) {
+    const float f = float(v);
+    const Half h = to_half(f);
+    switch (scale_type(p.compute)) {
+      case lt::r_64f: std::memcpy(to, &v, sizeof v); break;
+      case lt::r_16f: std::memcpy(to, &h, sizeof h); break;
+      default: std::memcpy(to, &f, sizeof f);
+    }
+  };
+  put(alpha, a);
+  put(beta, b);
+}
+
+void* workspace(int device, cuda::CUstream stream) {
+  struct Last { int device = -1; cuda::CUstream stream = nullptr; void* memory = nullptr; };
+  static thread_local Last last;
+  if (last.memory && last.device == device && last.stream == stream) return last.memory;
+  static std::mutex lock;
+  static auto* all = new std::map<std::pair<int, cuda::CUstream>, void*>();
+  std::lock_guard<std::mutex> guard(lock);
+  void*& memory = (*all)[{device, stream}];
+  if (!memory) {                                // kept for ever: a captured graph may refer to it
+    cuda::CUdeviceptr p = 0;
+    cuda::check(cuda::driver().mem_alloc(&p, kWorkspace), "cuMemAlloc of a 32 MiB matrix product workspace");
+    memory = reinterpret_cast<void*>(p);
+  }
+  last = {device, stream, memory};
+  return memory;
+}
+
+lt::Status run_plan(const Plan& plan, int candidate, const GemmBuffers& b, const Scalars& s, void* work, cuda::CUstream stream) {
+  const lt::Library& l = lt::library();
+  const GemmProblem& p = plan.key.problem;
+  const lt::HeuristicResult& choice = plan.candidates[size_t(candidate)];
+  const lt::MatmulDesc* desc = &plan.desc;
+  lt::MatmulDesc own;
+  if (p.epilogue != Epilogue::none || p.scaling != Scaling::none) {        // the only thing that changes between calls is pointers
+    if (l.copyable_desc) {
+      std::memcpy(&own, &plan.desc, sizeof own);
+      auto put = [&](int attribute, const void* pointer) { l.desc_set(&own, attribute, &pointer, sizeof pointer); };
+      if (b.bias) put(lt::desc_bias_pointer, b.bias);
+      if (b.aux) put(lt::desc_aux_pointer, b.aux);
+      if (p.scaling != Scaling::none) {
+        put(lt::desc_a_scale_pointer, b.scale_a);
+        put(lt::desc_b_scale_pointer, b.scale_b);
+      }
+    } else if (!fill(own, p, b)) {
+      return lt::kInvalidValue;
+    }
+    desc = &own;
+  }
+  return l.matmul(lt::handle(plan.key.device), desc, s.alpha, b.a, &plan.a, b.b, &plan.b, s.beta, b.d, &plan.d, b.d, &plan.d, &choice.algo,
+                  work, kWorkspace, stream);
+}
+
+bool launch_cuda(int device, const GemmProblem& p, const GemmBuffers& b, double alpha, double beta) {
+  if (!lt::library().loaded || data_type(p.a_dtype) < 0 || data_type(p.d_dtype) < 0) return false;
+  if (std::max({p.m, p.n, p.k, p.batch}) > INT32_MAX || std::min({p.m, p.n, p.k}) < 1) return false;
+  cuda::ensure_context();
+  const int before = cuda::current_device();
+  if (before != device) cuda::set_device(device);
+  struct Back { int to, from; ~Back() { if (to != from) cuda::set_device(to); } } back{before, device};
+  Plan& plan = plan_for(key_of(device, p, b), b);
+  if (!plan.usable()) return false;
+  const cuda::CUstream stream = cuda::current_stream(device);
+  void* work = workspace(device, stream);
+  const Scalars scalars(p, alpha, beta);
+  if (!plan.tuned.load(std::memory_order_relaxed) && plan.uses.fetch_add(1, std::memory_order_relaxed) == 2 && settings().tuning &&
+      !settings().deterministic && !cuda::capturing(stream))
+    tune(plan, b, scalars, work, stream);
+  for (int i = plan.chosen; size_t(i) < plan.candidates.size(); i = plan.chosen) {
+    if (run_plan(plan, i, b, scalars, work, stream) == lt::kSuccess) {
+      counters().lt.fetch_add(1, std::memory_order_relaxed);
+      return true;
+    }
+    plan.chosen.compare_exchange_strong(i, i + 1);      // an algorithm that cannot run is not tried again
+  }
+  return false;
+}
+
+}  // namespace shim::gemm

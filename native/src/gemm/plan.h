@@ -1,0 +1,57 @@
+#pragma once
+// How cuBLASLt runs one problem: descriptors built once, and the algorithm chosen for it.
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "cuda/cublaslt.h"
+#include "gemm/problem.h"
+
+namespace shim::gemm {
+
+constexpr size_t kWorkspace = size_t(32) << 20;
+constexpr int kCandidates = 8;
+
+struct PlanKey {
+  GemmProblem problem;
+  int32_t device = 0;
+  uint32_t alignments = 0;                      // log2, capped at 8, of a, b, d, bias, aux: four bits each
+  bool operator==(const PlanKey&) const = default;
+};
+struct PlanKeyHash { size_t operator()(const PlanKey&) const; };
+PlanKey key_of(int device, const GemmProblem&, const GemmBuffers&);
+
+struct Plan {
+  explicit Plan(const PlanKey& k) : key(k) {}
+  PlanKey key;
+  cublaslt::MatmulDesc desc{};
+  cublaslt::MatrixLayout a{}, b{}, d{};
+  std::vector<cublaslt::HeuristicResult> candidates;    // best guess first; none: the library has no algorithm for this
+  std::atomic<int> chosen{0};
+  std::atomic<uint32_t> uses{0};
+  std::atomic<bool> tuned{false};
+  bool usable() const { return size_t(chosen.load(std::memory_order_relaxed)) < candidates.size(); }
+};
+
+bool fill(cublaslt::MatmulDesc&, const GemmProblem&, const GemmBuffers&);       // the descriptor with its pointers
+Plan& plan_for(const PlanKey&, const GemmBuffers&);    // from the cache, or built; lives for ever
+size_t plan_count();
+
+struct Scalars {                                // alpha and beta in the problem's scale type, as the library reads them
+  Scalars(const GemmProblem&, double alpha, double beta);
+  alignas(8) unsigned char alpha[8], beta[8];
+};
+
+void* workspace(int device, cuda::CUstream);    // kWorkspace bytes that no other stream uses
+cublaslt::Status run_plan(const Plan&, int candidate, const GemmBuffers&, const Scalars&, void* work, cuda::CUstream);
+
+// Measures the candidates and keeps the best: never while a stream is captured, never in deterministic mode.
+void tune(Plan&, const GemmBuffers&, const Scalars&, void* work, cuda::CUstream);
+
+// Algorithms measured in earlier processes (plan_store.cpp), by library version, GPU and driver.
+bool recall(const PlanKey&, cublaslt::Algo*);
+void remember(const PlanKey&, const cublaslt::Algo&);
+
+bool launch_cuda(int device, const GemmProblem&, const GemmBuffers&, double alpha, double beta);
+
+}  // namespace shim::gemm

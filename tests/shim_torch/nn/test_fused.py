@@ -1,0 +1,165 @@
+"""fused_linear: values and gradients against the separate operators, what is kept, the switch to unfused linear."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import shim_torch as torch
+from native import _core
+from shim_torch.nn.fused import fused_linear, legacy_linear
+
+F = torch.nn.functional
+ACTIVATIONS = [("none", "none"), ("relu", "none"), ("gelu", "none"), ("gelu", "tanh")]
+
+
+def random(rng, *shape, dtype=torch.float64):
+    return torch.from_numpy(rng.standard_normal(shape)).to(dtype)
+
+
+def numbers(t):
+    return t.detach().to(torch.float64).numpy()
+
+
+def separate(x, w, b, activation, approximate):
+    z = F.linear(x, w, b)
+    return z if activation == "none" else F.relu(z) if activation == "relu" else F.gelu(z, approximate=approximate)
+
+
+@pytest.mark.parametrize("activation, approximate", ACTIVATIONS)
+@pytest.mark.parametrize("needs", list(itertools.product([False, True], repeat=3)))
+def test_all_subsets_of_gradients(activation, approximate, needs):
+    rng = np.random.default_rng(0)
+    tensors = [random(rng, 2, 3, 5), random(rng, 7, 5), random(rng, 7)]
+    for t, need in zip(tensors, needs, strict=True):
+        t.requires_grad_(need)
+    y, want = fused_linear(*tensors, activation, approximate), separate(*tensors, activation, approximate)
+    np.testing.assert_allclose(numbers(y), numbers(want), rtol=1e-12, atol=1e-14)
+    wanted = [t for t, need in zip(tensors, needs, strict=True) if need]
+    if not wanted:
+        assert y.grad_fn is None
+        return
+    g = random(rng, 2, 3, 7)
+    for a, b in zip(torch.autograd.grad(y, wanted, g), torch.autograd.grad(want, wanted, g), strict=True):
+        np.testing.assert_allclose(numbers(a), numbers(b), rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("trans_x, trans_y", itertools.product([False, True], repeat=2))
+def test_operands_of_every_orientation(trans_x, trans_y):
+    rng = np.random.default_rng(1)
+    x, w, b = random(rng, 6, 5), random(rng, 7, 5), random(rng, 7)
+    given_x = x.t().contiguous() if trans_x else x
+    given_w = w if trans_y else w.t().contiguous()
+    y = fused_linear(given_x, given_w, b, "relu", trans_x=trans_x, trans_y=trans_y)
+    np.testing.assert_allclose(numbers(y), np.maximum(numbers(x) @ numbers(w).T + numbers(b), 0), rtol=1e-12)
+
+
+def kept(y):
+    return y.grad_fn._saved_result1
+
+
+def test_what_is_kept():
+    w = torch.ones(3, 2, requires_grad=True)
+    x = torch.ones(4, 2)
+    with torch.no_grad():
+        assert fused_linear(x, w, None, "gelu").grad_fn is None
+    y, reserve = _core.function("shim::fused_linear")(x, w.detach(), None, "gelu", False)
+    assert reserve.numel() == 0
+    y = fused_linear(x, w, None, "gelu")
+    assert kept(y).tolist() == [[2.0] * 3] * 4
+    y = fused_linear(x, w, None, "relu")
+    assert kept(y).data_ptr() == y.data_ptr()  # relu keeps its result, not a copy
+
+
+def test_backward_without_what_was_kept_is_an_error():
+    w = torch.ones(3, 2, requires_grad=True)
+    y, _ = _core.function("shim::fused_linear")(torch.ones(4, 2), w, None, "gelu", False)
+    with pytest.raises(RuntimeError, match="was not kept"):
+        y.sum().backward()
+
+
+def test_in_place_change_of_a_kept_result_is_noticed():
+    w = torch.ones(3, 2, requires_grad=True)
+    y = fused_linear(torch.ones(4, 2), w, None, "relu")
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_relu_at_zero_and_nan():
+    x = torch.tensor([[0.0], [-0.0], [math.nan], [1.0], [-1.0], [math.inf], [-math.inf]], requires_grad=True)
+    w = torch.ones(2, 1)
+    y = fused_linear(x, w, None, "relu")
+    assert y[:, 0].isnan().tolist() == [False, False, True, False, False, False, False]
+    y.sum().backward()
+    want = x.detach().clone().requires_grad_()
+    F.linear(want, w).clamp(min=0)
+    assert x.grad.flatten().tolist() == [0, 0, 2, 2, 0, 2, 0]
+
+
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu_is_the_one_asked_for(approximate):
+    z = np.linspace(-6, 6, 101)
+    y = fused_linear(torch.from_numpy(z[:, None]), torch.ones(1, 1, dtype=torch.float64), None, "gelu", approximate)
+    erf = np.array([0.5 * v * (1 + math.erf(v / math.sqrt(2))) for v in z])
+    tanh = 0.5 * z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3)))
+    np.testing.assert_allclose(numbers(y)[:, 0], erf if approximate == "none" else tanh, rtol=1e-11, atol=1e-15)
+    assert np.abs(erf - tanh).max() > 4e-4
+
+
+@pytest.mark.parametrize("activation, approximate", ACTIVATIONS)
+def test_second_derivatives(activation, approximate):
+    rng = np.random.default_rng(2)
+    tensors = [random(rng, 3, 4).requires_grad_(), random(rng, 5, 4).requires_grad_(), random(rng, 5).requires_grad_()]
+    v = [random(rng, *t.shape) for t in tensors]
+
+    def second(f):
+        first = torch.autograd.grad((f(*tensors, activation, approximate) ** 2).sum(), tensors, create_graph=True)
+        return torch.autograd.grad(sum((a * b).sum() for a, b in zip(first, v, strict=True)), tensors)
+
+    for a, b in zip(second(fused_linear), second(separate), strict=True):
+        np.testing.assert_allclose(numbers(a), numbers(b), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("activation, approximate", ACTIVATIONS[1:])
+def test_fused_is_never_less_accurate(dtype, activation, approximate):
+    rng = np.random.default_rng(3)
+    x, w, b = random(rng, 40, 64, dtype=dtype), random(rng, 30, 64, dtype=dtype), random(rng, 30, dtype=dtype)
+    exact = separate(x.double(), w.double(), b.double(), activation, approximate)
+    fused = (fused_linear(x, w, b, activation, approximate).double() - exact).abs().max()
+    unfused = (separate(x, w, b, activation, approximate).double() - exact).abs().max()
+    assert fused <= unfused
+
+
+def test_arguments():
+    with pytest.raises(ValueError, match="activation must be one of none, relu, gelu"):
+        fused_linear(torch.ones(1, 1), torch.ones(1, 1), activation="tanh")
+    with pytest.raises(RuntimeError, match="either none or tanh"):
+        fused_linear(torch.ones(1, 1), torch.ones(1, 1), activation="gelu", approximate="erf")
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        fused_linear(torch.ones(2, 3), torch.ones(4, 5), activation="relu")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_legacy_linear_is_product_and_sum(dtype):
+    rng = np.random.default_rng(4)
+    x, w, b = random(rng, 9, 33, dtype=dtype), random(rng, 17, 33, dtype=dtype), random(rng, 17, dtype=dtype)
+    fused = F.linear(x, w, b)
+    with legacy_linear():
+        assert _core.gemm_legacy_linear()
+        assert (F.linear(x, w, b) == torch.matmul(x, w.t()) + b).all()
+        with legacy_linear(False):
+            assert (F.linear(x, w, b) == fused).all()
+        w.requires_grad_()
+        F.linear(x, w, b).sum().backward()
+        np.testing.assert_allclose(numbers(w.grad), np.ones((17, 1)) * numbers(x).sum(0), rtol=2e-2, atol=1e-1)
+    assert not _core.gemm_legacy_linear()
+
+
+def test_meta():
+    y = fused_linear(torch.empty(2, 3, 4, device="meta"), torch.empty(5, 4, device="meta"), None, "gelu")
+    assert y.is_meta and y.shape == (2, 3, 5)
