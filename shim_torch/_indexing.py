@@ -2,90 +2,118 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from native import _core
 
-Tensor = _core.Tensor
+Tensor = _core.TensorBase
 _MASKS = (_core.bool, _core.uint8)
+_NO_INDEX = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
+_NOT_A_TUPLE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
+    "will result either in an error or a different result"
+)
+
+
+def _sequence(item: Any) -> bool:
+    return isinstance(item, (Sequence, np.ndarray)) or (hasattr(item, "__getitem__") and not isinstance(item, (dict, set)))
 
 
 def _as_index(item: Any, device: Any) -> Any:
-    """A list, range or array as an index tensor."""
+    """A sequence or array as an index tensor: of its own dtype if bool or uint8, else int64."""
     import shim_torch
 
-    if isinstance(item, (list, tuple, range)):
-        item = list(item)
-        made = shim_torch.tensor(item) if item else shim_torch.empty((0,), dtype=_core.int64)
-        return made.to(device)
-    return shim_torch.as_tensor(item, device=device)
+    if isinstance(item, np.ndarray):
+        made = shim_torch.as_tensor(item)
+    else:
+        made = shim_torch.tensor(item) if len(item) else shim_torch.empty((0,), dtype=_core.int64)
+    if made.dtype not in _MASKS and made.dtype is not _core.int64:
+        made = made.to(_core.int64)
+    return made.to(device)
 
 
-def _items(key: Any) -> list[Any]:
+def _items(key: Any) -> tuple[Any, ...]:
+    """The key as a tuple; short sequences that hold slices, tensors or sequences count as one, as in old NumPy."""
+    if type(key) is tuple:
+        return key
     if isinstance(key, tuple):
-        return list(key)
-    if isinstance(key, list) and any(isinstance(k, (slice, type(None), type(Ellipsis))) for k in key):
-        return list(key)
-    return [key]
+        return tuple(key)
+    if isinstance(key, (Tensor, np.ndarray, str, bytes)) or not isinstance(key, Sequence) or len(key) >= 32:
+        return (key,)
+    for item in key:
+        if item is None or item is Ellipsis or isinstance(item, (Tensor, slice)) or _sequence(item):
+            warnings.warn(_NOT_A_TUPLE, stacklevel=3)
+            return tuple(key)
+    return (key,)
 
 
 def _consumed(item: Any) -> int:
     """How many dims of the tensor an index uses up."""
-    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+    if item is None or item is Ellipsis or item is True or item is False:
         return 0
-    if isinstance(item, (Tensor, np.ndarray)) and item.dtype in (*_MASKS, np.dtype(bool)):
-        return item.ndim
+    if isinstance(item, Tensor) and item.dtype in _MASKS:
+        return item.dim()
     return 1
 
 
-def _is_int(item: Any) -> bool:
-    return isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_))
-
-
-def _apply(self: Any, key: Any) -> tuple[Any, list[Any] | None]:
-    """Basic indexing done as views; what is left for advanced indexing: a list of index tensors or None, or None."""
-    items = _items(key)
-    used = sum(_consumed(i) for i in items)
+def _apply(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+    """Basic indexing done as views, and the index tensors left for advanced indexing, by dim of that view."""
+    used = sum(map(_consumed, items))
     if used > self.dim():
         raise IndexError(f"too many indices for tensor of dimension {self.dim()}")
-    if not any(i is Ellipsis for i in items):
-        items.append(Ellipsis)
-    x, dim, advanced = self, 0, None
+    x, dim = self, 0
     indices: list[Any] = []
-    aten = _aten()
-    for item in items:
-        if item is Ellipsis:
-            skip = self.dim() - used
-            used = self.dim()  # a second ellipsis stands for nothing
-            dim += skip
-            indices += [None] * skip
+
+    def record(index: Any) -> None:
+        nonlocal dim
+        indices.extend([None] * (dim - len(indices)))
+        indices.append(index)
+        dim += 1
+
+    for place, item in enumerate(items):
+        kind = type(item)
+        if kind is slice:
+            x = _sliced(x, dim, item)
+            dim += 1
+        elif kind is int:
+            x = _select(x, dim, item, place)
+        elif item is Ellipsis:
+            dim += self.dim() - used
         elif item is None:
             x = x.unsqueeze(dim)
             dim += 1
-            indices.append(None)
-        elif _is_int(item):
-            x = _select(x, dim, int(item))
-        elif isinstance(item, slice):
-            x = _sliced(aten, x, dim, item)
-            dim += 1
-            indices.append(None)
-        elif isinstance(item, (bool, np.bool_)):
+        elif item is True or item is False:
             x = x.unsqueeze(dim)
-            indices.append(_as_index([0] if item else [], x.device))
-            dim += 1
-            advanced = True
+            record(_as_index([0] if item else [], x.device))
         else:
-            index = item if isinstance(item, Tensor) else _as_index(item, x.device)
-            if index.dim() == 0 and index.dtype not in _MASKS and not index.dtype.is_floating_point:
-                x = _select(x, dim, int(index))
-                continue
-            advanced = True
-            for part in _expanded(index, x, dim):
-                indices.append(part)
-                dim += 1
-    return x, indices if advanced else None
+            index = _tensor_index(item, x)
+            if isinstance(index, int):
+                x = _select(x, dim, index, place)
+            elif index.dim() == 0 and index.dtype in _MASKS:
+                x = x.unsqueeze(dim)
+                record(_as_index([0] if index.item() else [], x.device))
+            elif index.dim() == 0 and not (index.dtype.is_floating_point or index.dtype.is_complex):
+                x = _select(x, dim, int(index), place)
+            else:
+                record(index)
+    return x, indices
+
+
+def _tensor_index(item: Any, x: Any) -> Any:
+    """An item that is no basic index, as a tensor or an int."""
+    if isinstance(item, Tensor):
+        return item
+    if isinstance(item, np.ndarray) or (_sequence(item) and not isinstance(item, np.generic)):
+        return _as_index(item, x.device)
+    try:
+        return item.__index__()
+    except (AttributeError, TypeError):
+        raise IndexError(_NO_INDEX.format(type(item).__name__)) from None
 
 
 def _aten() -> Any:
@@ -94,102 +122,107 @@ def _aten() -> Any:
     return shim_torch.ops.aten
 
 
-def _select(x: Any, dim: int, i: int) -> Any:
+def _select(x: Any, dim: int, i: int, place: int) -> Any:
+    if x.dim() == 0:
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+            "tensor to a number"
+        )
     n = x.size(dim)
     if not -n <= i < n:
-        raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {n}")
+        raise IndexError(f"index {i} is out of bounds for dimension {place} with size {n}")
     return x.select(dim, i)
 
 
-def _sliced(aten: Any, x: Any, dim: int, s: slice) -> Any:
-    def whole(v: Any) -> Any:
-        return None if v is None else v.__index__()
+def _whole(v: Any) -> Any:
+    if v is None or type(v) is int:
+        return v
+    try:
+        return v.__index__()
+    except (AttributeError, TypeError):
+        raise TypeError("slice indices must be integers or None or have an __index__ method") from None
 
-    start, stop, step = whole(s.start), whole(s.stop), whole(s.step)
+
+def _sliced(x: Any, dim: int, s: slice) -> Any:
+    start, stop, step = _whole(s.start), _whole(s.stop), _whole(s.step)
     step = 1 if step is None else step
-    if step <= 0:
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step < 0:
         raise ValueError("step must be greater than zero")
+    if x.dim() == 0:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if start is None and stop is None and step == 1:
         return x
-    return aten.slice(x, dim, start, stop, step)
-
-
-def _expanded(index: Any, x: Any, dim: int) -> list[Any]:
-    """A mask as one index tensor a dim; an integer tensor as itself."""
-    if index.dtype in _MASKS:
-        for i, n in enumerate(index.shape):
-            if n != x.size(dim + i):
-                raise IndexError(
-                    f"The shape of the mask {list(index.shape)} at index {i} does not match the shape of the indexed tensor "
-                    f"{list(x.shape)} at index {dim + i}"
-                )
-        if index.dim() == 0:
-            raise NotImplementedError(
-                "torch.Tensor.__getitem__: 0-dim mask tensors inside a tuple are not supported; use bool(mask)"
-            )
-        return list(index.to(x.device).nonzero(as_tuple=True))
-    if index.dtype not in (_core.int64, _core.int32, _core.int16, _core.int8):
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    return [index.to(device=x.device, dtype=_core.int64)]
+    return _aten().slice(x, dim, start, stop, step)
 
 
 def getitem(self: Any, key: Any) -> Any:
-    """``tensor[key]``."""
+    """``tensor[key]``; IndexError for what is out of bounds or no index."""
     if type(key) is int:
-        if self.dim() == 0:
-            raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
-                "tensor to a number"
-            )
-        return _select(self, 0, key)
-    if isinstance(key, Tensor) and key.dim() == 0 and key.dtype in _MASKS:
-        return getitem(self, bool(key))
-    x, indices = _apply(self, key)
-    if indices is None:
-        return x.view(x.shape) if x is self else x
-    while indices and indices[-1] is None:
-        indices.pop()
+        return _select(self, 0, key, 0)
+    if type(key) is slice:
+        x = _sliced(self, 0, key)
+        return _aten().alias(x) if x is self else x
+    x, indices = _apply(self, _items(key))
+    if not indices:
+        return _aten().alias(x) if x is self else x
     return _aten().index(x, indices)
 
 
 def setitem(self: Any, key: Any, value: Any) -> None:
-    """``tensor[key] = value``."""
-    import shim_torch
-
-    if isinstance(key, Tensor) and key.dim() == 0 and key.dtype in _MASKS:
-        key = bool(key)
-    x, indices = _apply(self, key)
+    """``tensor[key] = value``; the value is a tensor or a number."""
+    if key is False:
+        return
+    if type(key) is int:
+        x, indices = _select(self, 0, key, 0), []
+    else:
+        x, indices = _apply(self, _items(key))
     if not isinstance(value, Tensor):
-        if indices is None and isinstance(value, (int, float, bool, complex)):
+        value = _number(self, value)
+        if not indices:
             x.fill_(value)
             return
-        value = shim_torch.as_tensor(
-            value, dtype=self.dtype if isinstance(value, (int, float, bool, complex)) else None, device=self.device
-        )
-    if indices is None:
-        x.copy_(_fitted(value, x.shape))
+        value = self.new_full((), value, requires_grad=False)
+    if not indices:
+        _copy_into(x, value)
         return
-    while indices and indices[-1] is None:
-        indices.pop()
+    leading = _leading_ones(value.shape)
+    if leading:
+        value = value.view(value.shape[leading:])
     if value.device != x.device and value.dim() == 0:
         value = value.to(x.device)
-    _aten().index_put_(x, indices, value.to(x.dtype) if value.dtype != x.dtype else value, False)
+    _aten().index_put_(x, indices, value, False)
 
 
-def _fitted(value: Any, shape: Any) -> Any:
-    """Leading dims of size 1 beyond the target's are dropped, as PyTorch does."""
-    while value.dim() > len(shape) and value.size(0) == 1:
-        value = value.squeeze(0)
-    if value.dim() > len(shape):
-        raise RuntimeError(
-            f"expand(torch.FloatTensor{{{list(value.shape)}}}, size={list(shape)}): the number of sizes provided "
-            f"({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({value.dim()})"
-        )
-    if any(a not in (1, b) for a, b in zip(value.shape[::-1], tuple(shape)[::-1], strict=False)):
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {list(shape)}"
-        )
-    return value
+def _number(self: Any, value: Any) -> Any:
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    if isinstance(value, (np.integer, np.bool_)):
+        return value.item()
+    kind = type(value)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    raise TypeError(f"can't assign a {name} to a {self.type()}")
+
+
+def _leading_ones(shape: Any) -> int:
+    for i, n in enumerate(shape):
+        if n != 1:
+            return i
+    return len(shape)
+
+
+def _copy_into(x: Any, value: Any) -> None:
+    """Assignment to a view: leading dims of size 1 of the value are dropped."""
+    if x.shape != value.shape:
+        leading = _leading_ones(value.shape)
+        if leading:
+            value = value.view(value.shape[leading:])
+        if value.dim() == 0 and value.device != x.device:
+            x.fill_(value)
+            return
+        value = value.expand(x.shape)
+    x.copy_(value)
 
 
 def install(tensor_type: Any) -> None:

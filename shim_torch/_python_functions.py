@@ -213,10 +213,14 @@ def _from_data(data: Any, dtype: Any, device: Any) -> Any:
     try:
         if array_dtype.kind in "iu" and any(isinstance(x, float) for x in flat):
             flat = [int(x) for x in flat]
+        if array_dtype.kind == "u" and array_dtype.itemsize == 1:
+            flat = [x + 256 if -256 < x < 0 else x for x in flat]
         array = np.array(flat, dtype=array_dtype).reshape(shape)
     except OverflowError as error:
         if array_dtype.kind in "iu" and array_dtype.itemsize < 8:
-            raise RuntimeError(f"value cannot be converted to type {target} without overflow") from error
+            raise RuntimeError(
+                f"value cannot be converted to type {str(target).removeprefix('torch.')} without overflow"
+            ) from error
         raise RuntimeError("Overflow when unpacking long long") from error
     made = (
         _core.clone_raw(_core.from_numpy(array))

@@ -12,6 +12,12 @@ from typing import Any
 from native import _core
 
 Rule = Callable[..., Any]
+type_name = _core.scalar_name
+
+
+def not_implemented(kernel: str, dtype: Any) -> NotImplementedError:
+    """PyTorch's error for a dtype that a kernel does not have."""
+    return NotImplementedError(f""""{kernel}" not implemented for '{type_name(dtype)}'""")
 
 
 def _takes_all(rule: Rule) -> Rule:
@@ -51,6 +57,13 @@ def int_to_float(*arguments: Any) -> Any:
 def comparison(*arguments: Any) -> tuple[Any, Any]:
     """Computed in the promoted dtype, answers bool."""
     return _core.result_type(*arguments), _core.bool
+
+
+def holding(self: Any, value: Any) -> Any:
+    """The dtype of ``self``, which must be able to hold the number ``value``."""
+    if not isinstance(value, _core.TensorBase):
+        _core.check_fits(value, self.dtype)
+    return self.dtype
 
 
 def fixed(dtype_name: str) -> Rule:

@@ -2,101 +2,194 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from native import _core
 
 from ._record import composite, op
-from ._rules import same_dtype, wrap_dim
+from ._rules import holding, same_dtype, type_name, wrap_dim
 
 
-def _broadcast_index(self: Any, indices: Any) -> tuple[Any, ...]:
+def _places(self: Any, indices: Any) -> list[Any]:
+    """One index tensor, or None, for every dim that ``indices`` covers: masks become the places where they are true."""
+    if len(indices) > self.dim():
+        raise IndexError(f"too many indices for tensor of dimension {self.dim()} (got {len(indices)})")
+    found: list[Any] = []
+    for index in indices:
+        if index is None:
+            found.append(None)
+        elif index.dtype in (_core.bool, _core.uint8):
+            if index.dtype is _core.uint8:
+                warnings.warn(
+                    "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", stacklevel=3
+                )
+            _check_mask(self, index, len(found))
+            found += index.to(self.device).nonzero(as_tuple=True)
+        elif index.dtype in (_core.int64, _core.int32):
+            found.append(index if index.device == self.device else index.to(self.device))
+        else:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if len(found) > self.dim():
+        raise IndexError(f"too many indices for tensor of dimension {self.dim()} (got {len(found)})")
+    return found
+
+
+def _check_mask(self: Any, mask: Any, dim: int) -> None:
+    for i, n in enumerate(mask.shape):
+        if dim + i >= self.dim() or n != self.size(dim + i):
+            raise IndexError(
+                f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of the indexed tensor "
+                f"{list(self.shape)} at index {dim + i}"
+            )
+
+
+def _indexed_shape(self: Any, indices: Any) -> tuple[int, ...]:
     """The result shape of advanced indexing: index dims in place if adjacent, else first."""
-    places = [i for i, t in enumerate(indices) if t is not None]
-    shape = _core.broadcast_shapes([indices[i].shape for i in places])
-    adjacent = places == list(range(places[0], places[-1] + 1))
+    at = [i for i, t in enumerate(indices) if t is not None]
+    if not at:
+        return tuple(self.shape)
+    try:
+        shape = _core.broadcast_shapes([indices[i].shape for i in at])
+    except RuntimeError:
+        shapes = ", ".join(str(list(indices[i].shape)) for i in at)
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
+    adjacent = at == list(range(at[0], at[-1] + 1))
     rest = [n for d, n in enumerate(self.shape) if d >= len(indices) or indices[d] is None]
-    first = places[0] if adjacent else 0
+    first = at[0] if adjacent else 0
+    covered = [n for d, n in enumerate(self.shape) if d in at]
+    if 0 in covered and 0 not in shape:
+        raise IndexError("index is out of bounds for dimension with size 0")
     return (*rest[:first], *shape, *rest[first:])
 
 
-def _numpy_index(ndim: int, indices: Any) -> tuple[Any, ...]:
+def _key(xp: Any, self: Any, indices: Any) -> tuple[Any, ...]:
+    """The indices as NumPy takes them, within bounds."""
+    order = -1
+    for d, index in enumerate(indices):
+        if index is None:
+            continue
+        order += 1
+        n = self.shape[d]
+        if index.size and xp.__name__ == "numpy":
+            low, high = int(index.min()), int(index.max())
+            if low < -n or high >= n:
+                raise IndexError(
+                    f"index {low if low < -n else high} is out of bounds for dimension {order} with size {n}"
+                )
     return tuple(slice(None) if i is None else i for i in indices)
 
 
-def _checked(xp: Any, self: Any, indices: Any) -> tuple[Any, ...]:
-    for d, index in enumerate(indices):
-        if index is None or index.size == 0:
-            continue
-        n = self.shape[d]
-        if xp.__name__ == "numpy":
-            low, high = int(index.min()), int(index.max())
-            if low < -n or high >= n:
-                raise IndexError(f"index {low if low < -n else high} is out of bounds for dimension {d} with size {n}")
-    return _numpy_index(self.ndim, indices)
+@composite("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", function=False, method=False)
+def index(self, indices):
+    """``self[indices]``; None keeps a dim, masks stand for as many dims as they have."""
+    return _aten()._index_at(self, _places(self, indices))
 
 
 @op(
-    "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    "_index_at(Tensor self, Tensor?[] indices) -> Tensor",
     function=False,
     method=False,
     dtype=lambda self: self.dtype,
     keep=("self", "indices"),
-    shape=_broadcast_index,
-    grad={"self": lambda g, self_shape, indices: _index_grad(g, self_shape, indices)},
+    shape=_indexed_shape,
+    grad={"self": lambda g, self_shape, indices: _aten().index_put(g.new_zeros(self_shape), indices, g, True)},
 )
-def index(xp, self, indices):
-    key = _checked(xp, self, indices)
-    places = [i for i, k in enumerate(indices) if k is not None]
-    out = self[key]
-    return out if out.base is not self or not places else out.copy()
+def _index_at(xp, self, indices):
+    out = self[_key(xp, self, indices)]
+    return out if out.base is not self else out.copy()
 
 
-def _index_grad(g, shape, indices):
-    import shim_torch
+@composite(
+    "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    inplace=False,
+)
+def index_put(self, indices, values, accumulate):
+    """A copy of ``self`` with ``values`` at ``indices``; equal places are summed with ``accumulate``."""
+    masked = _as_masked_fill(self, indices, values, accumulate)
+    if masked is not None:
+        return self.masked_fill(masked, values)
+    return _aten()._index_put_at(self, *_assigned(self, indices, values), accumulate)
 
-    return shim_torch.ops.aten.index_put_(g.new_zeros(shape), indices, g, True)
+
+@composite(
+    "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)", function=True
+)
+def index_put_(self, indices, values, accumulate):
+    """``self`` with ``values`` at ``indices``, in place."""
+    masked = _as_masked_fill(self, indices, values, accumulate)
+    if masked is not None:
+        return self.masked_fill_(masked, values)
+    return _aten()._index_put_at_(self, *_assigned(self, indices, values), accumulate)
+
+
+def _as_masked_fill(self, indices, values, accumulate):
+    """The mask, where all there is to do is filling one mask with one value."""
+    given = [i for i in indices if i is not None]
+    if accumulate or values.numel() != 1 or values.device.type != "cpu" or len(given) != 1 or given[0].dtype is not _core.bool:
+        return None
+    mask, dim = given[0], next(i for i, t in enumerate(indices) if t is not None)
+    _check_mask(self, mask, dim)
+    return mask.reshape(mask.shape + (1,) * (self.dim() - dim - mask.dim())).to(self.device)
+
+
+def _assigned(self, indices, values):
+    places = _places(self, indices)
+    if values.dtype != self.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{type_name(self.dtype)} for the destination and {type_name(values.dtype)} for the source."
+        )
+    shape = _indexed_shape(self, places)
+    sizes = tuple(values.shape)
+    if len(sizes) > len(shape) or any(a not in (1, b) for a, b in zip(sizes[::-1], shape[::-1], strict=False)):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(sizes)} cannot be broadcast to indexing result of shape {list(shape)}"
+        )
+    return places, values
 
 
 @op(
-    "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    "_index_put_at(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     inplace=True,
-    function=True,
+    function=False,
+    method=False,
     shape=lambda self: self.shape,
     dtype=lambda self: (None, self.dtype),
     keep=("self", "indices", "values"),
     grad={
         "self": lambda g, indices, values_shape, accumulate: g if accumulate else _cleared(g, indices),
-        "values": lambda g, indices: _picked(g, indices),
+        "values": lambda g, indices: _aten().index(g, indices),
     },
 )
-def index_put(xp, self, indices, values, accumulate):
-    out, key = self.copy(), _checked(xp, self, indices)
-    values = values if hasattr(values, "astype") else xp.asarray(values)
+def _index_put_at(xp, self, indices, values, accumulate):
+    out, key = self.copy(), _key(xp, self, indices)
     if accumulate:
-        _add_at(xp, out, key, values.astype(out.dtype))
+        _add_at(xp, out, key, values)
     else:
-        out[key] = values.astype(out.dtype)
+        out[key] = values
     return out
 
 
 def _add_at(xp, out, key, values):
-    if xp.__name__ == "numpy":
+    if out.dtype.kind == "b":
+        xp.logical_or.at(out, key, values)
+    elif xp.__name__ == "numpy" and out.dtype.kind in "iufc":
         xp.add.at(out, key, values)
     else:
         xp.add.at(out, key, xp.broadcast_to(values, out[key].shape))
 
 
 def _cleared(g, indices):
+    return _aten().index_put(g, indices, g.new_zeros(()), False)
+
+
+def _aten():
     import shim_torch
 
-    return shim_torch.ops.aten.index_put(g, indices, g.new_zeros(()), False)
-
-
-def _picked(g, indices):
-    import shim_torch
-
-    return shim_torch.ops.aten.index(g, indices)
+    return shim_torch.ops.aten
 
 
 def _check_bounds(xp, index, n, dim, what):
@@ -298,13 +391,13 @@ def _mask_shape(self, mask):
     inplace=True,
     function=True,
     shape=_mask_shape,
-    dtype=lambda self: self.dtype,
+    dtype=holding,
     keep=("mask",),
     native="masked_fill",
     grad={"self": lambda g, mask: g.masked_fill(mask, 0)},
 )
 def masked_fill(xp, self, mask, value):
-    return xp.where(mask, self.dtype.type(value), self)
+    return xp.where(mask, xp.asarray(value).astype(self.dtype), self)
 
 
 @op(
@@ -317,6 +410,10 @@ def masked_fill(xp, self, mask, value):
     grad={"self": lambda g, mask: g.masked_fill(mask, 0), "value": lambda g, mask: (g * mask).sum()},
 )
 def masked_fill_tensor(xp, self, mask, value):
+    if value.ndim:
+        raise RuntimeError(
+            f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
     return xp.where(mask, value, self)
 
 

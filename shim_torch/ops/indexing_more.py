@@ -8,7 +8,7 @@ from native import _core
 from shim_torch._utils import _scalar
 
 from ._record import composite, op
-from ._rules import broadcast, same_dtype, wrap_dim
+from ._rules import broadcast, holding, same_dtype, wrap_dim
 
 
 def _along(dim: int, index: Any) -> tuple[Any, ...]:
@@ -97,15 +97,21 @@ def _index_filled(xp, self, dim, index, value):
     if bool(bad.any()):
         first = int(index[bad].reshape(-1)[0])
         raise IndexError(f"index {first} is out of bounds for dimension {d} with size {n}")
-    out[_along(d, index.reshape(-1))] = value
+    out[_along(d, index.reshape(-1))] = xp.asarray(value).astype(out.dtype)
     return out.reshape(self.shape)
+
+
+def _filled_dtype(self, value):
+    if isinstance(value, complex) and not self.dtype.is_complex:
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    return holding(self, value)
 
 
 _FILL = {"inplace": True, "shape": _index_fill_shape, "dtype": same_dtype, "keep": ("index",)}
 
 
 @op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-    grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0)}, **_FILL)  # fmt: skip
+    grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0)}, **{**_FILL, "dtype": _filled_dtype})  # fmt: skip
 def index_fill(xp, self, dim, index, value):
     return _index_filled(xp, self, dim, index, value)
 

@@ -143,6 +143,11 @@ def squeeze_dims(self, dim):
     return _core.squeeze(self, dim)
 
 
+@view("alias(Tensor(a) self) -> Tensor(a)", function=False, method=False, grad={"self": lambda g: g})
+def alias(self):
+    return _core.alias(self)
+
+
 @view("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", grad={"self": lambda g, self_shape: g.reshape(self_shape)})
 def unsqueeze(self, dim):
     return _core.unsqueeze(self, dim)

@@ -162,6 +162,7 @@ static bool fill_on_device(const Tensor& self, Number value) {
 }
 
 void fill_(const Tensor& self, Number value) {
+  check_fits(value, self->dtype());
   if (self->numel() == 0 || self->device().is_meta()) return;
   if (!self->device().is_cpu()) {
     if (fill_on_device(self, value)) return;

@@ -194,6 +194,7 @@ Tensor run_where(const Tensor& condition, const Input& a, const Input& b) {
   if (condition->dtype() != DType::b8 || !takes(*condition)) return {};
   if ((a.tensor && !takes(*a.tensor)) || (b.tensor && !takes(*b.tensor))) return {};
   const DType common = common_dtype(a, b), in = compute_dtype(common);
+  for (const Input* i : {&a, &b}) if (!i->tensor) check_fits(i->number, common);
   const BlockKernel kernel = where_op().at(in);
   if (!kernel) return {};
   Dims shape(condition->sizes().begin(), condition->sizes().end());
@@ -218,6 +219,7 @@ Tensor run_clamp(const Tensor& self, const Number* least, const Number* most) {
     p.add(*n);
   }
   const DType common = p.result(), in = compute_dtype(common);
+  for (const Number* bound : {least, most}) if (bound) check_fits(*bound, common);
   const BlockKernel kernel = clamp_op().at(in);
   if (!kernel || (is_integral(in) && (!least || !most))) return {};
   const TensorImpl* like = self.get();

@@ -11,7 +11,8 @@ namespace shim {
 struct Number {
   enum Type : uint8_t { Bool, Int, Float, Complex } type = Int;
   int64_t i = 0; double f = 0, imag = 0;
-  double to_double() const { return type == Float || type == Complex ? f : double(i); }
+  bool big = false;                            // i holds the bits of an integer of 2**63 or more
+  double to_double() const { return type == Float || type == Complex ? f : big ? double(uint64_t(i)) : double(i); }
 };
 
 // Type promotion over tensors and numbers, PyTorch's three categories (dimensioned tensors, 0-d tensors, numbers).
@@ -30,6 +31,7 @@ Tensor scalar_tensor(Number, DType, Device);    // wrapped_number is set
 // --- memory (cpu/copy.cpp; cuda/copy.cpp) -------------------------------------------------------------------------------
 void copy_(const Tensor& self, const Tensor& src, bool non_blocking = false);  // broadcasts, casts, crosses devices
 void fill_(const Tensor& self, Number value);
+void check_fits(Number, DType);                // RuntimeError where the dtype cannot hold the number
 Tensor to_dtype(const Tensor&, DType);          // always a copy
 Tensor contiguous(const Tensor&);
 Tensor clone(const Tensor&, MemoryFormat = MemoryFormat::preserve);

@@ -12,7 +12,7 @@ void Promotion::add(DType t, int ndim, bool wrapped) {
 void Promotion::add(const TensorImpl& t) { add(t.dtype(), t.dim(), t.wrapped_number); }
 
 void Promotion::add(Number n) {
-  DType t = n.type == Number::Bool ? DType::b8 : n.type == Number::Int ? DType::i64 : n.type == Number::Float ? default_dtype() : to_complex(default_dtype());
+  DType t = n.type == Number::Bool ? DType::b8 : n.type == Number::Int ? (n.big ? DType::u64 : DType::i64) : n.type == Number::Float ? default_dtype() : to_complex(default_dtype());
   number_ = promote(number_, t);
 }
 
@@ -23,7 +23,7 @@ DType combine(DType higher, DType lower) {
   if (higher == DType::undefined) return lower;
   if (lower == DType::undefined) return higher;
   if (is_complex(higher)) return higher;
-  if (is_floating(higher)) return is_complex(lower) ? promote(higher, lower) : higher;
+  if (is_floating(higher)) return is_complex(lower) ? to_complex(higher) : higher;
   if (higher == DType::b8 || is_floating(lower) || is_complex(lower)) return promote(higher, lower);
   return higher;
 }

@@ -88,6 +88,20 @@ PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
+PyObject* py_check_fits(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || !is_dtype(args[1])) return PyErr_Format(PyExc_TypeError, "check_fits() takes a number and a torch.dtype");
+  return guarded([&]() -> PyObject* {
+    Number number;
+    if (number_of(args[0], &number)) check_fits(number, dtype_of(args[1]));
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* py_scalar_name(PyObject*, PyObject* o) {
+  if (!is_dtype(o)) return PyErr_Format(PyExc_TypeError, "scalar_name() takes a torch.dtype");
+  return PyUnicode_FromString(scalar_name(dtype_of(o)));
+}
+
 PyObject* two_dtypes(PyObject* const* args, Py_ssize_t n, const char* name, DType* a, DType* b) {
   if (n != 2 || !is_dtype(args[0]) || !is_dtype(args[1])) return PyErr_Format(PyExc_TypeError, "%s() takes two torch.dtype arguments", name);
   *a = dtype_of(args[0]);
@@ -121,6 +135,8 @@ template <class F> PyCFunction fast(F* f) { return reinterpret_cast<PyCFunction>
 
 PyMethodDef functions[] = {
     {"result_type", fast(py_result_type), METH_FASTCALL, "The dtype in which tensors and numbers meet."},
+    {"check_fits", fast(py_check_fits), METH_FASTCALL, "RuntimeError where the dtype cannot hold the number."},
+    {"scalar_name", py_scalar_name, METH_O, "A dtype as PyTorch's error texts name it: Float, Long."},
     {"promote_types", fast(py_promote_types), METH_FASTCALL, "The smallest dtype that both dtypes promote to."},
     {"can_cast", fast(py_can_cast), METH_FASTCALL, "Whether a cast keeps the kind of number."},
     {"get_num_threads", py_get_num_threads, METH_NOARGS, "How many threads a large CPU kernel uses."},
@@ -139,10 +155,10 @@ bool number_of(PyObject* o, Number* n) {
     if (overflow) {
       if (overflow > 0) {
         unsigned long long u = PyLong_AsUnsignedLongLong(o);
-        if (!PyErr_Occurred()) { n->i = int64_t(u); return true; }
+        if (!PyErr_Occurred()) { n->i = int64_t(u), n->big = true; return true; }
         PyErr_Clear();
       }
-      fail(Kind::Runtime, "value cannot be converted to type int64_t without overflow");
+      fail(Kind::Overflow, "int too big to convert");
     }
   } else if (PyFloat_Check(o)) {
     *n = Number{Number::Float, 0, PyFloat_AS_DOUBLE(o)};
