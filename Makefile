@@ -20,7 +20,7 @@ install-test: $(VENV)/.made
 	$(BIN)/python -m pip install -q --no-deps liger-kernel==0.8.5 conch-triton-kernels==1.3 triton-kernels==0.1.0
 
 demo: install-test
-	cd examples && ../$(BIN)/python train.py
+	cd examples && for job in triton_kernels liger_kernels liger_training; do ../$(BIN)/python $$job.py || exit 1; echo; done
 
 lint: install-test
 	$(BIN)/ruff check .

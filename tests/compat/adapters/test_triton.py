@@ -284,10 +284,10 @@ def test_kernels_overflow_silently(recwarn):
 def test_mends_are_applied_once():
     from triton.runtime import interpreter
 
-    before = interpreter._implicit_cvt, interpreter.InterpretedFunction.run
+    before = interpreter._implicit_cvt, interpreter.GridExecutor.__call__
     with torch_proxy({"triton"}):
-        assert (interpreter._implicit_cvt, interpreter.InterpretedFunction.run) == before
-    assert (interpreter._implicit_cvt, interpreter.InterpretedFunction.run) == before
+        assert (interpreter._implicit_cvt, interpreter.GridExecutor.__call__) == before
+    assert (interpreter._implicit_cvt, interpreter.GridExecutor.__call__) == before
 
 
 def test_views_and_aliases_are_written_through():

@@ -12,12 +12,19 @@ def _bfloat16(interpreter: ModuleType, patch: Patch) -> None:
     """Blocks of bfloat16 are ml_dtypes arrays (stock: uint16, which arithmetic takes for integers)."""
     import ml_dtypes
     import numpy as np
+    from triton.language import core  # triton.language itself is half loaded now
 
-    tl, stock, bfloat16 = interpreter.tl, interpreter._get_np_dtype, np.dtype(ml_dtypes.bfloat16)
+    stock, bfloat16 = interpreter._get_np_dtype, np.dtype(ml_dtypes.bfloat16)
+    known = {"bf16": bfloat16}  # by name: stock builds its table anew in each call
 
     def _get_np_dtype(tt_dtype: Any) -> Any:
-        scalar = tt_dtype.element_ty if isinstance(tt_dtype, tl.block_type) else tt_dtype
-        return bfloat16 if scalar == tl.bfloat16 else stock(tt_dtype)
+        scalar = tt_dtype.element_ty if isinstance(tt_dtype, core.block_type) else tt_dtype
+        if isinstance(scalar, core.pointer_type):
+            return stock(scalar)
+        found = known.get(scalar.name)
+        if found is None:
+            found = known[scalar.name] = stock(scalar)
+        return found
 
     patch.set(interpreter, "_get_np_dtype", _get_np_dtype)
     patch.set(interpreter, "_interpreter", _Memory(interpreter._interpreter, bfloat16))
@@ -100,7 +107,7 @@ def _rounding(interpreter: ModuleType, patch: Patch) -> None:
     """
     import ml_dtypes
     import numpy as np
-    from triton.language import core  # triton.language itself is half loaded now
+    from triton.language import core
 
     stock, formats = interpreter._convert_float, _formats(core)
     toward_zero = interpreter._ir.ROUNDING_MODE.RTZ
