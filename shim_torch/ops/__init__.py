@@ -38,6 +38,7 @@ FAMILIES = (
     "decomposition",
     "linear_systems",
     "least_squares",
+    "fourier",
 )
 
 # The in-place functions that torch has as functions too; the others are methods only.

@@ -112,7 +112,24 @@ _unary("frac", lambda xp, self: self - xp.trunc(self), lambda g: g, same_dtype)
 _unary("neg", lambda xp, self: -self, lambda g: -g, same_dtype, aliases=("negative",))
 _unary("positive", lambda xp, self: +self, lambda g: g, same_dtype, inplace=False, out=False, native=None)
 _unary("square", lambda xp, self: self * self, lambda g, self: g * (2 * self).conj(), same_dtype)
-_unary("sgn", lambda xp, self: xp.sign(self), _zeros, same_dtype)
+
+
+def _sgn(xp: Any, self: Any) -> Any:
+    if self.dtype.kind != "c":
+        return self if self.dtype.kind == "b" else xp.sign(self)
+    size = xp.abs(self)
+    return xp.where(size == 0, xp.zeros((), self.dtype), self / xp.where(size == 0, xp.ones((), size.dtype), size))
+
+
+def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
+    """Zero for real numbers; for complex ones what turns the direction, over the size."""
+    if not self.is_complex():
+        return _zeros(g)
+    across = g - result * (result.conj() * g).real
+    return (across / self.abs()).masked_fill(self == 0, 0)
+
+
+_unary("sgn", _sgn, _sgn_grad, same_dtype)
 _unary("sign", lambda xp, self: self if self.dtype.kind == "b" else xp.sign(self), _zeros, same_dtype)
 _unary("logical_not", _f("logical_not"), None, fixed("bool"))
 _unary("bitwise_not", lambda xp, self: ~self, None, same_dtype)
