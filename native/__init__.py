@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
 
 from native import _core
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["_core", "include_dir"]
 
 
 def include_dir() -> str:
     """The folder of C++ headers that extensions compile against."""
-    return str(Path(__file__).parent / "include")
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")

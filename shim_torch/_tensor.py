@@ -60,7 +60,7 @@ def _cuda_array_interface(self: Any) -> dict[str, Any]:
 def _reduce(self: Any, protocol: Any) -> Any:
     state = dict(self.__dict__) if getattr(self, "__dict__", None) else None
     return _rebuild, (
-        type(self),
+        None if type(self) is Tensor else type(self),  # its name is torch.Tensor, which may not be importable
         self.untyped_storage() if self.device.type == "cpu" else self.detach().cpu().untyped_storage(),
         self.dtype,
         self.storage_offset() if self.device.type == "cpu" else 0,
@@ -70,6 +70,16 @@ def _reduce(self: Any, protocol: Any) -> Any:
         str(self.device),
         state,
     )
+
+
+def _reduce_storage(self: Any, protocol: Any) -> Any:
+    from shim_torch.storage import untyped_tensor
+
+    return _rebuild_storage, (_core.to_numpy(untyped_tensor(self.cpu())).tobytes(),)
+
+
+def _rebuild_storage(data: bytes) -> Any:
+    return _core.UntypedStorage(data)
 
 
 def _rebuild(
@@ -86,7 +96,7 @@ def _rebuild(
     t = _core.empty_tensor((0,), dtype).set_(storage, offset, size, stride)
     if device.startswith("cuda") and _core.cuda_device_count():
         t = t.to(_core.device(device))
-    if cls is not Tensor:
+    if cls not in (None, Tensor):
         t = t.as_subclass(cls)
     if requires_grad:
         t.requires_grad_()
@@ -273,6 +283,7 @@ def install(tensor_type: Any) -> None:
     for name, method in table.items():
         setattr(tensor_type, name, method)
     tensor_type.__array_priority__ = 1000
+    _core.UntypedStorage.__reduce_ex__ = _reduce_storage
     for name, prop in view.properties().items():
         setattr(tensor_type, name, prop)
     tensor_type.__cuda_array_interface__ = property(_cuda_array_interface)

@@ -1,0 +1,339 @@
+"""``torch.utils.checkpoint``: saves memory by running a part of the forward pass again in backward."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from enum import IntEnum
+from typing import Any
+
+from native import _core
+from shim_torch import autograd
+from shim_torch.autograd.grad_mode import enable_grad, no_grad
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
+    "detach_variable",
+    "get_device_states",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+    "set_device_states",
+]
+SAC_IGNORED_OPS: set[Any] = set()
+_early_stop = True
+
+
+class CheckpointError(RuntimeError):
+    """The second forward pass did something else than the first."""
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs as leaves, each with its requires_grad."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, _core.TensorBase) else x for x in inputs)
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warns when no input needs a gradient."""
+    if not any(isinstance(x, _core.TensorBase) and x.requires_grad for x in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """The GPUs that the arguments are on, and the states of their random generators."""
+    from shim_torch.utils._pytree import tree_leaves
+
+    found = sorted({x.get_device() for x in tree_leaves(args) if isinstance(x, _core.TensorBase) and x.is_cuda})
+    return found, _device_states(found)
+
+
+def _device_states(devices: list[int]) -> list[Any]:
+    from shim_torch import cuda
+
+    return [cuda.get_rng_state(i) for i in devices]
+
+
+def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
+    """Sets the states that ``get_device_states`` gave."""
+    from shim_torch import cuda
+
+    for device, state in zip(devices, states, strict=True):
+        cuda.set_rng_state(state, device)
+
+
+class _Surroundings:
+    """The random state and autocast settings of the first pass, for the second."""
+
+    def __init__(self, args: Any, preserve_rng_state: bool) -> None:
+        from shim_torch.random import get_rng_state
+
+        self.rng = get_rng_state() if preserve_rng_state else None
+        self.devices, self.states = get_device_states(args) if preserve_rng_state else ([], [])
+        self.autocast = [
+            (kind, _core.is_autocast_enabled(kind), _core.get_autocast_dtype(kind), _core.is_autocast_cache_enabled())
+            for kind in ("cpu", "cuda")
+        ]
+
+    @contextlib.contextmanager
+    def again(self) -> Iterator[None]:
+        from shim_torch.random import get_rng_state, set_rng_state
+
+        current = get_rng_state() if self.rng is not None else None
+        here = self.devices, _device_states(self.devices)
+        with contextlib.ExitStack() as stack:
+            for kind, enabled, dtype, cache in self.autocast:
+                if enabled or _core.is_autocast_enabled(kind):
+                    from shim_torch import amp
+
+                    stack.enter_context(amp.autocast(kind, dtype=dtype, enabled=enabled, cache_enabled=cache))
+            if self.rng is not None:
+                set_rng_state(self.rng)
+                set_device_states(self.devices, self.states)
+            try:
+                yield
+            finally:
+                if current is not None:
+                    set_rng_state(current)
+                    set_device_states(*here)
+
+
+class CheckpointFunction(autograd.Function):
+    """The reentrant kind: a function whose backward runs the forward again and calls ``backward`` on it."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.surroundings = _Surroundings(args, preserve_rng_state)
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, _core.TensorBase)]
+        ctx.inputs = [None if i in set(ctx.places) else a for i, a in enumerate(args)]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        with no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        inputs = list(ctx.inputs)
+        for i, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            inputs[i] = tensor
+        with ctx.surroundings.again():
+            detached = detach_variable(tuple(inputs))
+            with enable_grad():
+                outputs = ctx.run_function(*detached)
+        if isinstance(outputs, _core.TensorBase):
+            outputs = (outputs,)
+        wanted = [
+            (out, g)
+            for out, g in zip(outputs, grads, strict=True)
+            if isinstance(out, _core.TensorBase) and out.requires_grad
+        ]
+        if not wanted:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        autograd.backward([out for out, _ in wanted], [g for _, g in wanted])
+        return None, None, *(x.grad if isinstance(x, _core.TensorBase) else None for x in detached)
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """Two contexts that do nothing: for the first and the second forward pass."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """``function(*args, **kwargs)``, of which backward keeps the arguments only and computes the rest again.
+
+    use_reentrant=False (recommended) works with ``autograd.grad``, keyword arguments and inputs without gradients;
+    CheckpointError when the second pass saves other tensors than the first.
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn or debug is not False:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve, *args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ['default', 'none'] but got {determinism_check}")
+    if not _core.is_grad_enabled():
+        return function(*args, **kwargs)
+    first, second = context_fn()
+    frame = _Frame(function, args, kwargs, second, preserve, early_stop and _early_stop, determinism_check == "default")
+    with frame.saving(), first:
+        result = function(*args, **kwargs)
+    frame.complete = True
+    return result
+
+
+class _Holder:
+    """Stands in the graph for a tensor that will be computed again."""
+
+    __slots__ = ("__weakref__", "frame", "meta", "value")
+
+    def __init__(self, frame: _Frame, x: Any) -> None:
+        self.frame, self.value = frame, None
+        self.meta = (tuple(x.shape), x.dtype, x.device)
+
+
+class _Stop(Exception):
+    """Every saved tensor is back: the rest of the second pass is not needed."""
+
+
+class _Frame:
+    """One checkpointed call."""
+
+    def __init__(
+        self, function: Any, args: Any, kwargs: Any, context: Any, preserve: bool, early_stop: bool, check: bool
+    ) -> None:
+        self.function, self.args, self.kwargs, self.context = function, args, kwargs, context
+        self.surroundings = _Surroundings((args, kwargs), preserve)
+        self.early_stop, self.check, self.complete = early_stop, check, False
+        self.holders: list[weakref.ref[_Holder]] = []
+
+    def saving(self) -> Any:
+        """The first pass: nothing is kept but where a tensor would have been."""
+
+        def pack(x: Any) -> _Holder:
+            holder = _Holder(self, x)
+            self.holders.append(weakref.ref(holder))
+            return holder
+
+        def unpack(holder: _Holder) -> Any:
+            if holder.value is None:
+                self._recompute()
+            if holder.value is None:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to backward through the graph a second time, or the second forward pass "
+                    "saved fewer tensors than the first"
+                )
+            value, holder.value = holder.value, None
+            return value
+
+        return autograd.graph.saved_tensors_hooks(pack, unpack)
+
+    def _recompute(self) -> None:
+        count = 0
+
+        def pack(x: Any) -> Any:
+            nonlocal count
+            place, count = count, count + 1
+            holder = self.holders[place]() if place < len(self.holders) else None
+            if holder is not None:
+                holder.value = x.detach()
+                self._compare(place, holder.meta, x)
+            if self.early_stop and count >= len(self.holders):
+                raise _Stop
+            return x.detach()
+
+        try:
+            with self.surroundings.again(), self.context, enable_grad():
+                with autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+                    self.function(*self.args, **self.kwargs)
+        except _Stop:
+            pass
+        if self.check and count != len(self.holders) and not (self.early_stop and count > len(self.holders)):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {len(self.holders)}\n"
+                f"Number of tensors saved during recomputation: {count}."
+            )
+
+    def _compare(self, place: int, before: Any, x: Any) -> None:
+        now = (tuple(x.shape), x.dtype, x.device)
+        if self.check and now != before:
+            names = ("shape", "dtype", "device")
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
+                f"forward pass.\ntensor at position {place}:\nsaved metadata: {dict(zip(names, before, strict=True))}\n"
+                f"recomputed metadata: {dict(zip(names, now, strict=True))}"
+            )
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Runs a sequence of layers in ``segments`` parts, all but the last checkpointed."""
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    layers = list(functions.children()) if hasattr(functions, "children") else list(functions)
+
+    def run(start: int, end: int) -> Callable[[Any], Any]:
+        def forward(x: Any) -> Any:
+            for layer in layers[start : end + 1]:
+                x = layer(x)
+            return x
+
+        return forward
+
+    size, end = len(layers) // segments, -1
+    for start in range(0, size * (segments - 1), size):
+        end = start + size - 1
+        input = checkpoint(run(start, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return run(end + 1, len(layers) - 1)(input)
+
+
+class CheckpointPolicy(IntEnum):
+    """What selective checkpointing does with an operator's result."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+
+
+class SelectiveCheckpointContext:
+    """What a selective checkpoint policy is given."""
+
+    def __init__(self, *, is_recompute: bool) -> None:
+        self.is_recompute = is_recompute
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
+    """PyTorch's per-operator choice, which needs ``__torch_dispatch__``."""
+    raise NotImplementedError(
+        "torch.utils.checkpoint.create_selective_checkpoint_contexts is not supported by shim-torch"
+    )
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Whether the second pass stops once every saved tensor is back."""
+    global _early_stop
+    old, _early_stop = _early_stop, enable
+    try:
+        yield
+    finally:
+        _early_stop = old
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Accepted; there is no operator log to show."""
+    yield

@@ -1,0 +1,221 @@
+"""``torch.utils.cpp_extension``: where things are for building extensions; compiling them here is not supported."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "BuildExtension",
+    "CUDAExtension",
+    "CppExtension",
+    "SyclExtension",
+    "check_compiler_is_gcc",
+    "check_compiler_ok_for_platform",
+    "get_compiler_abi_compatibility_and_version",
+    "get_cxx_compiler",
+    "get_default_build_root",
+    "include_paths",
+    "is_ninja_available",
+    "library_paths",
+    "load",
+    "load_inline",
+    "verify_ninja_availability",
+]
+IS_WINDOWS, IS_MACOS, IS_LINUX = sys.platform == "win32", sys.platform == "darwin", sys.platform.startswith("linux")
+LIB_EXT = ".pyd" if IS_WINDOWS else ".so"
+EXEC_EXT = ".exe" if IS_WINDOWS else ""
+CLIB_PREFIX = "" if IS_WINDOWS else "lib"
+CLIB_EXT = ".dll" if IS_WINDOWS else ".so"
+SHARED_FLAG = "/DLL" if IS_WINDOWS else "-shared"
+SUBPROCESS_DECODE_ARGS = ("oem",) if IS_WINDOWS else ()
+MINIMUM_GCC_VERSION, MINIMUM_MSVC_VERSION, MINIMUM_CLANG_VERSION = (5, 0, 0), (19, 0, 24215), (3, 3, 0)
+ROCM_HOME = HIP_HOME = SYCL_HOME = ROCM_VERSION = None
+IS_HIP_EXTENSION = False
+CUDNN_HOME = os.environ.get("CUDNN_HOME") or os.environ.get("CUDNN_PATH")
+COMMON_NVCC_FLAGS = [
+    "-D__CUDA_NO_HALF_OPERATORS__",
+    "-D__CUDA_NO_HALF_CONVERSIONS__",
+    "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
+    "-D__CUDA_NO_HALF2_OPERATORS__",
+    "--expt-relaxed-constexpr",
+]
+COMMON_HIP_FLAGS = ["-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM=1", "-DHIPBLAS_V2"]
+COMMON_HIPCC_FLAGS = ["-DCUDA_HAS_FP16=1", "-D__HIP_NO_HALF_OPERATORS__=1", "-D__HIP_NO_HALF_CONVERSIONS__=1"]
+COMMON_MSVC_FLAGS = ["/MD", "/wd4819", "/wd4251", "/wd4244", "/wd4267", "/wd4275", "/wd4018", "/wd4190", "/EHsc"]
+JIT_EXTENSION_VERSIONER = None
+_TORCH_PATH = str(Path(__file__).resolve().parent.parent)
+TORCH_LIB_PATH = os.path.join(_TORCH_PATH, "lib")
+BUILD_SPLIT_CUDA = None
+
+
+def _find_cuda_home() -> str | None:
+    """The CUDA toolkit: $CUDA_HOME, $CUDA_PATH, beside nvcc, or /usr/local/cuda; None without one."""
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
+    if home:
+        return home
+    nvcc = shutil.which("nvcc")
+    if nvcc is not None:
+        return str(Path(nvcc).resolve().parent.parent)
+    return "/usr/local/cuda" if os.path.exists("/usr/local/cuda") else None
+
+
+def _find_rocm_home() -> None:
+    return None
+
+
+CUDA_HOME = _find_cuda_home()
+
+
+def _join_cuda_home(*paths: str) -> str:
+    if CUDA_HOME is None:
+        raise OSError("CUDA_HOME environment variable is not set. Please set it to your CUDA install root.")
+    return os.path.join(CUDA_HOME, *paths)
+
+
+def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]:
+    """The folders with the headers extensions are compiled against."""
+    import native
+
+    found = [native.include_dir()] if torch_include_dirs and hasattr(native, "include_dir") else []
+    if device_type == "cuda" and CUDA_HOME is not None and CUDA_HOME != "/usr":
+        found.append(_join_cuda_home("include"))
+    return [str(p) for p in found]
+
+
+def library_paths(
+    device_type: str = "cpu", torch_include_dirs: bool = True, cross_target_platform: Any = None
+) -> list[str]:
+    """The folders with the libraries extensions are linked to."""
+    found = [TORCH_LIB_PATH] if torch_include_dirs and os.path.isdir(TORCH_LIB_PATH) else []
+    if device_type == "cuda" and CUDA_HOME is not None:
+        found.append(
+            next(
+                (p for p in (_join_cuda_home("lib64"), _join_cuda_home("lib")) if os.path.exists(p)),
+                _join_cuda_home("lib64"),
+            )
+        )
+    return found
+
+
+def get_cxx_compiler() -> str:
+    """$CXX, or the platform's compiler."""
+    return os.environ.get("CXX", "cl" if IS_WINDOWS else "c++")
+
+
+def check_compiler_ok_for_platform(compiler: str) -> bool:
+    """Whether the compiler is there."""
+    return shutil.which(compiler) is not None
+
+
+def check_compiler_is_gcc(compiler: str) -> bool:
+    """Whether the compiler says it is GCC."""
+    import subprocess
+
+    try:
+        text = subprocess.check_output([compiler, "-v"], stderr=subprocess.STDOUT).decode(*SUBPROCESS_DECODE_ARGS)
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return "gcc version" in text or "g++ version" in text
+
+
+def get_compiler_abi_compatibility_and_version(compiler: str) -> tuple[bool, Any]:
+    """(whether the compiler can be used, its version)."""
+    from shim_torch._version import TorchVersion
+
+    if not check_compiler_ok_for_platform(compiler):
+        return False, TorchVersion("0.0.0")
+    if not check_compiler_is_gcc(compiler):
+        return True, TorchVersion("0.0.0")
+    import subprocess
+
+    text = (
+        subprocess.check_output([compiler, "-dumpfullversion", "-dumpversion"]).decode(*SUBPROCESS_DECODE_ARGS).strip()
+    )
+    numbers = [int(p) for p in text.split(".")]
+    return numbers >= list(MINIMUM_GCC_VERSION), TorchVersion(text)
+
+
+def is_ninja_available() -> bool:
+    """Whether ``ninja`` can be run."""
+    return shutil.which("ninja") is not None
+
+
+def verify_ninja_availability() -> None:
+    """RuntimeError where ninja is missing."""
+    if not is_ninja_available():
+        raise RuntimeError("Ninja is required to load C++ extensions (pip install ninja to get it)")
+
+
+def get_default_build_root() -> str:
+    """The folder extensions are built in: torch_extensions in the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.realpath(os.path.join(base, "torch_extensions"))
+
+
+def _get_cuda_arch_flags(cflags: Any = None) -> list[str]:
+    """nvcc's flags for $TORCH_CUDA_ARCH_LIST, or for the GPUs that are here."""
+    names = os.environ.get("TORCH_CUDA_ARCH_LIST", "")
+    if not names:
+        from shim_torch import cuda
+
+        found = sorted({cuda.get_device_capability(i) for i in range(cuda.device_count())})
+        names = ";".join(f"{major}.{minor}" for major, minor in found)
+    flags = []
+    for name in names.replace(" ", ";").split(";"):
+        number = name.removesuffix("+PTX").replace(".", "")
+        if number:
+            flags.append(f"-gencode=arch=compute_{number},code=sm_{number}")
+            if name.endswith("+PTX"):
+                flags.append(f"-gencode=arch=compute_{number},code=compute_{number}")
+    return flags
+
+
+def _refuse(name: str) -> None:
+    raise NotImplementedError(
+        f"torch.utils.cpp_extension.{name} is not supported by shim-torch: it has no LibTorch C++ API to compile against. Extensions "
+        "that use PyTorch's stable C ABI load as built wheels; kernels can be written in Triton, or with cupy.RawKernel."
+    )
+
+
+def load(name: str, sources: Any, *_: Any, **__: Any) -> None:
+    """Compiling against PyTorch's C++ API raises NotImplementedError."""
+    _refuse("load")
+
+
+def load_inline(name: str, cpp_sources: Any, *_: Any, **__: Any) -> None:
+    """Compiling against PyTorch's C++ API raises NotImplementedError."""
+    _refuse("load_inline")
+
+
+def _import_module_from_library(module_name: str, path: str, is_python_module: bool) -> Any:
+    _refuse("_import_module_from_library")
+
+
+def CppExtension(name: str, sources: Any, *_: Any, **__: Any) -> None:
+    """Compiling against PyTorch's C++ API raises NotImplementedError."""
+    _refuse("CppExtension")
+
+
+def CUDAExtension(name: str, sources: Any, *_: Any, **__: Any) -> None:
+    """Compiling against PyTorch's C++ API raises NotImplementedError."""
+    _refuse("CUDAExtension")
+
+
+def SyclExtension(name: str, sources: Any, *_: Any, **__: Any) -> None:
+    """Compiling against PyTorch's C++ API raises NotImplementedError."""
+    _refuse("SyclExtension")
+
+
+class BuildExtension:
+    """PyTorch's setuptools command; making one raises NotImplementedError."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        _refuse("BuildExtension")
+
+    @classmethod
+    def with_options(cls, **_: Any) -> Any:
+        return cls

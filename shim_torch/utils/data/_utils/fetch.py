@@ -1,0 +1,44 @@
+"""Fetching the items of one batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class _MapDatasetFetcher:
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> None:
+        self.dataset, self.auto_collation, self.collate_fn = dataset, auto_collation, collate_fn
+
+    def fetch(self, keys: Any) -> Any:
+        if not self.auto_collation:
+            return self.collate_fn(self.dataset[keys])
+        if getattr(self.dataset, "__getitems__", None):
+            return self.collate_fn(self.dataset.__getitems__(keys))
+        return self.collate_fn([self.dataset[k] for k in keys])
+
+
+class _IterableDatasetFetcher:
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> None:
+        self.items, self.auto_collation, self.collate_fn, self.drop_last = (
+            iter(dataset),
+            auto_collation,
+            collate_fn,
+            drop_last,
+        )
+        self.ended = False
+
+    def fetch(self, keys: Any) -> Any:
+        if self.ended:
+            raise StopIteration
+        if not self.auto_collation:
+            return self.collate_fn(next(self.items))
+        batch = []
+        for _ in keys:
+            try:
+                batch.append(next(self.items))
+            except StopIteration:
+                self.ended = True
+                break
+        if not batch or (self.drop_last and len(batch) < len(keys)):
+            raise StopIteration
+        return self.collate_fn(batch)

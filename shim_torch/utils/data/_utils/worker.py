@@ -1,0 +1,92 @@
+"""What runs in a loader's worker process."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+
+class WorkerInfo:
+    """Which worker this process is: id, num_workers, seed, dataset."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __repr__(self) -> str:
+        return f"WorkerInfo({', '.join(f'{k}={v}' for k, v in self.__dict__.items())})"
+
+
+_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """This worker's WorkerInfo; None in the main process."""
+    return _info
+
+
+class Failure:
+    """An exception on its way to the main process."""
+
+    def __init__(self, worker: int) -> None:
+        import sys
+        import traceback
+
+        kind, value, trace = sys.exc_info()
+        assert kind is not None
+        self.kind, self.text, self.worker = kind, "".join(traceback.format_exception(kind, value, trace)), worker
+
+    def reraise(self) -> None:
+        """Raises it again with the worker's traceback in its text."""
+        message = f"Caught {self.kind.__name__} in DataLoader worker process {self.worker}.\nOriginal {self.text}"
+        try:
+            error = self.kind(message)
+        except TypeError:
+            raise RuntimeError(message) from None
+        raise error
+
+
+class End:
+    """An iterable data set of a worker is at its end."""
+
+
+def run(
+    make_fetcher: Any, tasks: Any, results: Any, worker: int, count: int, seed: int, dataset: Any, init: Any
+) -> None:
+    """Answers (number, keys) tasks with (number, worker, batch) until it gets None."""
+    global _info
+    import numpy as np
+
+    import shim_torch
+
+    shim_torch.set_num_threads(1)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    shim_torch.manual_seed(seed)
+    _info = WorkerInfo(id=worker, num_workers=count, seed=seed, dataset=dataset)
+    fetcher, failure = None, None
+    try:
+        if init is not None:
+            init(worker)
+        fetcher = make_fetcher(dataset)
+    except Exception:
+        failure = Failure(worker)
+    while (task := tasks.get()) is not None:
+        number, keys = task
+        result: Any
+        try:
+            result = failure if fetcher is None else fetcher.fetch(keys)
+        except StopIteration:
+            result = End()
+        except Exception:
+            result = Failure(worker)
+        results.put((number, worker, _packed(result, worker)))
+
+
+def _packed(result: Any, worker: int) -> bytes:
+    """Pickled here: a queue only prints the error of what it can't pickle, and the batch would be missed forever."""
+    from multiprocessing.reduction import ForkingPickler
+
+    try:
+        return bytes(ForkingPickler.dumps(result))
+    except Exception:
+        return bytes(ForkingPickler.dumps(Failure(worker)))

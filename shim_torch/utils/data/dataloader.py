@@ -1,0 +1,328 @@
+"""``DataLoader``: batches of a data set, in this process or by worker processes."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import pickle
+import warnings
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+from shim_torch.utils.data._utils import fetch as _fetch
+from shim_torch.utils.data._utils import pin_memory as _pin
+from shim_torch.utils.data._utils import worker as _worker
+from shim_torch.utils.data._utils.collate import default_collate, default_convert
+from shim_torch.utils.data._utils.worker import get_worker_info
+from shim_torch.utils.data.dataset import IterableDataset
+from shim_torch.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+
+__all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
+T_co = TypeVar("T_co", covariant=True)
+
+
+class _DatasetKind:
+    Map = 0
+    Iterable = 1
+
+    @staticmethod
+    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> Any:
+        cls = _fetch._MapDatasetFetcher if kind == _DatasetKind.Map else _fetch._IterableDatasetFetcher
+        return cls(dataset, auto_collation, collate_fn, drop_last)
+
+
+class _InfiniteConstantSampler(Sampler[Any]):
+    """Keys for data sets that need none."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.repeat(None)
+
+
+class DataLoader(Generic[T_co]):
+    """Iterates over a data set in batches.
+
+    num_workers: 0 loads in this process; otherwise that many processes load, each ``prefetch_factor`` batches ahead.
+    A worker's exception is raised here with its traceback; a worker that dies raises RuntimeError.
+    """
+
+    _iterator: Any = None
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        batch_sampler: Any = None,
+        num_workers: int = 0,
+        collate_fn: Any = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Any = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
+        if num_workers < 0:
+            raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+        if timeout < 0:
+            raise ValueError("timeout option should be non-negative")
+        if num_workers == 0 and prefetch_factor is not None:
+            raise ValueError(
+                "prefetch_factor option could only be specified in multiprocessing."
+                "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
+            )
+        if persistent_workers and num_workers == 0:
+            raise ValueError("persistent_workers option needs num_workers > 0")
+        self.dataset, self.num_workers, self.timeout, self.worker_init_fn = (
+            dataset,
+            num_workers,
+            timeout,
+            worker_init_fn,
+        )
+        self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
+        self.pin_memory, self.pin_memory_device, self.in_order = pin_memory, pin_memory_device, in_order
+        self.multiprocessing_context, self.generator = multiprocessing_context, generator
+        self.persistent_workers = persistent_workers
+        self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
+        self._set_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last)
+        self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
+
+    def _set_samplers(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
+        if self._dataset_kind == _DatasetKind.Iterable:
+            given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+            for name, value in given.items():
+                if value is not None:
+                    raise ValueError(
+                        f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
+                    )
+            shuffle = False
+        shuffle = bool(shuffle)
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
+            batch_size, drop_last = None, False
+        elif batch_size is None and drop_last:
+            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+        if sampler is None:
+            if self._dataset_kind == _DatasetKind.Iterable:
+                sampler = _InfiniteConstantSampler()
+            else:
+                sampler = (
+                    RandomSampler(self.dataset, generator=self.generator)
+                    if shuffle
+                    else SequentialSampler(self.dataset)
+                )
+        if batch_size is not None and batch_sampler is None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = (
+            batch_size,
+            drop_last,
+            sampler,
+            batch_sampler,
+        )
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.batch_sampler if self._auto_collation else self.sampler
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.num_workers == 0:
+            return _SingleProcessDataLoaderIter(self)
+        if not self.persistent_workers:
+            return _MultiProcessingDataLoaderIter(self)
+        if self._iterator is None:
+            self._iterator = _MultiProcessingDataLoaderIter(self)
+        else:
+            self._iterator.reset()
+        return self._iterator
+
+    def __len__(self) -> int:
+        if self._dataset_kind != _DatasetKind.Iterable:
+            return len(self._index_sampler)
+        length = len(self.dataset)
+        if self.batch_size is None:
+            return length
+        return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
+
+    def check_worker_number_rationality(self) -> None:
+        """Warns when there are more workers than CPUs."""
+        import os
+
+        cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        if cpus is not None and self.num_workers > cpus:
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes; there are {cpus} CPUs.", stacklevel=2
+            )
+
+
+class _BaseDataLoaderIter:
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        import shim_torch
+
+        self._loader = loader
+        self._pin = loader.pin_memory and shim_torch.cuda.is_available()
+        self._make_fetcher = functools.partial(
+            _DatasetKind.create_fetcher,
+            loader._dataset_kind,
+            auto_collation=loader._auto_collation,
+            collate_fn=loader.collate_fn,
+            drop_last=loader.drop_last,
+        )
+        self._base_seed = self._seed()
+        self._keys = iter(loader._index_sampler)
+
+    def _seed(self) -> int:
+        import shim_torch
+
+        return int(shim_torch.empty((), dtype=shim_torch.int64).random_(generator=self._loader.generator).item())
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._loader._index_sampler)
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        super().__init__(loader)
+        self._fetcher = self._make_fetcher(loader.dataset)
+
+    def __next__(self) -> Any:
+        batch = self._fetcher.fetch(next(self._keys))
+        return _pin.pin_memory(batch) if self._pin else batch
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """Batches are numbered when they are asked for, and given out in that order (or as they come: ``in_order=False``)."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        super().__init__(loader)
+        import multiprocessing
+
+        context = loader.multiprocessing_context
+        context = context if hasattr(context, "Process") else multiprocessing.get_context(context)
+        self._results = context.Queue()
+        self._tasks = [context.Queue() for _ in range(loader.num_workers)]
+        self._workers = []
+        for i, tasks in enumerate(self._tasks):
+            arguments = (
+                self._make_fetcher,
+                tasks,
+                self._results,
+                i,
+                loader.num_workers,
+                self._base_seed + i,
+                loader.dataset,
+                loader.worker_init_fn,
+            )
+            process = context.Process(target=_worker.run, args=arguments, daemon=True)
+            process.start()
+            self._workers.append(process)
+        self._start()
+
+    def _start(self) -> None:
+        self._asked, self._given, self._done = 0, 0, {}  # type: int, int, dict[int, Any]
+        self._live = set(range(len(self._workers)))
+        self._who: dict[int, int] = {}
+        for _ in range(self._loader.prefetch_factor or 2):
+            for worker in range(len(self._workers)):
+                self._ask(worker)
+
+    def reset(self) -> None:
+        """Another epoch with the same workers."""
+        while self._who:
+            number, _, _ = self._receive()
+            self._who.pop(number, None)
+        if self._loader._dataset_kind == _DatasetKind.Iterable:
+            raise NotImplementedError(
+                "torch.utils.data.DataLoader: persistent_workers with an IterableDataset is not supported by shim-torch"
+            )
+        self._keys = iter(self._loader._index_sampler)
+        self._start()
+
+    def _ask(self, worker: int) -> None:
+        if worker not in self._live:
+            return
+        try:
+            keys = next(self._keys)
+        except StopIteration:
+            return
+        self._tasks[worker].put((self._asked, keys))
+        self._who[self._asked] = worker
+        self._asked += 1
+
+    def _receive(self) -> Any:
+        import queue
+
+        waited = 0.0
+        while True:
+            try:
+                number, worker, packed = self._results.get(timeout=1.0)
+                return number, worker, pickle.loads(packed)
+            except queue.Empty:
+                waited += 1.0
+                dead = [str(w.pid) for w in self._workers if not w.is_alive()]
+                if dead:
+                    raise RuntimeError(f"DataLoader worker (pid(s) {', '.join(dead)}) exited unexpectedly") from None
+                if self._loader.timeout and waited >= self._loader.timeout:
+                    self._shutdown()
+                    raise RuntimeError(f"DataLoader timed out after {self._loader.timeout} seconds") from None
+
+    def __next__(self) -> Any:
+        while True:
+            if self._loader.in_order:
+                while self._given < self._asked and self._given not in self._who and self._given not in self._done:
+                    self._given += 1
+            ready = self._given if self._loader.in_order else next(iter(self._done), None)
+            if ready in self._done:
+                self._given += self._loader.in_order
+                return self._hand_out(self._done.pop(ready))
+            if not self._who:
+                if not self._loader.persistent_workers:
+                    self._shutdown()
+                raise StopIteration
+            number, worker, result = self._receive()
+            self._who.pop(number, None)
+            if isinstance(result, _worker.End):
+                self._live.discard(worker)
+                continue
+            self._done[number] = result
+            self._ask(worker)
+
+    def _hand_out(self, result: Any) -> Any:
+        if isinstance(result, _worker.Failure):
+            self._shutdown()
+            result.reraise()
+        return _pin.pin_memory(result) if self._pin else result
+
+    def _shutdown(self) -> None:
+        for tasks in self._tasks:
+            tasks.put(None)
+        for process in self._workers:
+            process.join(timeout=5)
+            if process.is_alive():
+                process.terminate()
+        self._workers, self._tasks, self._who = [], [], {}
+
+    def __del__(self) -> None:
+        try:
+            if getattr(self, "_workers", None):
+                for process in self._workers:
+                    process.terminate()
+        except Exception:  # the interpreter may be on its way out
+            pass

@@ -1,0 +1,127 @@
+"""torch.utils.data: data sets, samplers, collation and loading with and without worker processes."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import shim_torch as torch
+from shim_torch.utils import data
+
+Point = namedtuple("Point", "x y")
+
+
+class Squares(data.Dataset):
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, i):
+        return torch.tensor([i, i * i]), i
+
+
+class Stream(data.IterableDataset):
+    def __iter__(self):
+        info = data.get_worker_info()
+        first, step = (0, 1) if info is None else (info.id, info.num_workers)
+        return iter(range(first, 7, step))
+
+
+class Failing(Squares):
+    def __getitem__(self, i):
+        raise KeyError("no item")
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_batches(workers):
+    loader = data.DataLoader(Squares(), batch_size=4, num_workers=workers)
+    assert len(loader) == 3
+    batches = list(loader)
+    assert [len(b[1]) for b in batches] == [4, 4, 2]
+    np.testing.assert_array_equal(torch.cat([b[0] for b in batches]).numpy(), [[i, i * i] for i in range(10)])
+    np.testing.assert_array_equal(torch.cat([b[1] for b in batches]).numpy(), np.arange(10))
+    assert [len(b[1]) for b in data.DataLoader(Squares(), batch_size=4, drop_last=True, num_workers=workers)] == [4, 4]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_iterable(workers):
+    found = [b.tolist() for b in data.DataLoader(Stream(), batch_size=3, num_workers=workers)]
+    assert sorted(i for b in found for i in b) == list(range(7))
+    if not workers:
+        assert found == [[0, 1, 2], [3, 4, 5], [6]]
+
+
+def test_worker_errors_come_back():
+    with pytest.raises(KeyError, match="Caught KeyError in DataLoader worker process 0"):
+        next(iter(data.DataLoader(Failing(), num_workers=1)))
+
+
+def test_persistent_workers():
+    loader = data.DataLoader(Squares(), batch_size=5, num_workers=1, persistent_workers=True)
+    assert [b[1].tolist() for b in loader] == [b[1].tolist() for b in loader] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
+
+
+def test_shuffle_follows_the_generator():
+    def order():
+        return [int(i) for _, i in data.DataLoader(Squares(), shuffle=True, generator=torch.Generator().manual_seed(3))]
+
+    assert order() == order()
+    assert sorted(order()) == list(range(10))
+    assert order() != list(range(10))
+
+
+def test_collate():
+    batch = data.default_collate(
+        [{"a": 1, "b": [1.5, "x"], "p": Point(1, np.ones(2))}, {"a": 2, "b": [2.5, "y"], "p": Point(2, np.zeros(2))}]
+    )
+    assert batch["a"].tolist() == [1, 2]
+    assert batch["a"].dtype == torch.int64
+    assert batch["b"][0].dtype == torch.float64
+    assert batch["b"][1] == ("x", "y")
+    assert isinstance(batch["p"], Point)
+    assert batch["p"].y.tolist() == [[1.0, 1.0], [0.0, 0.0]]
+    with pytest.raises(
+        TypeError, match="batch must contain tensors, numpy arrays, numbers, dicts or lists; found <class 'object'>"
+    ):
+        data.default_collate([object()])
+    with pytest.raises(RuntimeError, match="each element in list of batch should be of equal size"):
+        data.default_collate([[1], [1, 2]])
+
+
+def test_datasets():
+    tensors = data.TensorDataset(torch.arange(4), torch.arange(4) * 2)
+    assert [x.item() for x in tensors[3]] == [3, 6]
+    both = data.ConcatDataset([tensors, tensors])
+    assert len(both) == 8
+    assert both[5][0].item() == 1
+    assert both[-1][1].item() == 6
+    assert len(data.Subset(tensors, [1, 2])) == 2
+    parts = data.random_split(range(10), [0.5, 0.3, 0.2], torch.Generator().manual_seed(1))
+    assert [len(p) for p in parts] == [5, 3, 2]
+    assert sorted(x for p in parts for x in p) == list(range(10))
+    with pytest.raises(ValueError, match="Sum of input lengths does not equal"):
+        data.random_split(range(10), [5, 6])
+    assert data.StackDataset(a=[1, 2], b=[3, 4])[1] == {"a": 2, "b": 4}
+
+
+def test_samplers():
+    assert list(data.BatchSampler(data.SequentialSampler(range(5)), 2, False)) == [[0, 1], [2, 3], [4]]
+    assert len(data.BatchSampler(range(5), 2, True)) == 2
+    weighted = data.WeightedRandomSampler([0.0, 1.0, 0.0], 5)
+    assert list(weighted) == [1] * 5
+    assert sorted(data.SubsetRandomSampler([3, 5, 7])) == [3, 5, 7]
+    drawn = list(data.RandomSampler(range(4), replacement=True, num_samples=40))
+    assert len(drawn) == 40
+    assert set(drawn) <= set(range(4))
+    parts = [list(data.DistributedSampler(range(5), 2, rank, shuffle=False)) for rank in (0, 1)]
+    assert parts == [[0, 2, 4], [1, 3, 0]]
+
+
+def test_arguments():
+    with pytest.raises(ValueError, match="mutually exclusive with shuffle"):
+        data.DataLoader(Squares(), shuffle=True, sampler=data.SequentialSampler(range(10)))
+    with pytest.raises(ValueError, match="expected unspecified sampler option"):
+        data.DataLoader(Stream(), sampler=data.SequentialSampler(range(10)))
+    with pytest.raises(ValueError, match="prefetch_factor option"):
+        data.DataLoader(Squares(), prefetch_factor=2)

@@ -1,0 +1,105 @@
+"""torch.utils._pytree: values and texts as PyTorch 2.13 gives them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque, namedtuple
+
+import pytest
+
+import shim_torch as torch
+from shim_torch.utils import _pytree as tree
+
+Point = namedtuple("Point", "x y")
+
+CASES = [
+    (1, [1], "*"),
+    ((1, 2), [1, 2], "TreeSpec(tuple, None, [*,\n  *])"),
+    ([1, [2, 3]], [1, 2, 3], "TreeSpec(list, None, [*,\n  TreeSpec(list, None, [*,\n    *])])"),
+    ({"b": 1, "a": (2,)}, [1, 2], "TreeSpec(dict, ['b', 'a'], [*,\n  TreeSpec(tuple, None, [*])])"),
+    (OrderedDict(z=1), [1], "TreeSpec(OrderedDict, ['z'], [*])"),
+    (defaultdict(list, {"a": 1}), [1], "TreeSpec(defaultdict, [<class 'list'>, ['a']], [*])"),
+    (deque([1, 2], maxlen=3), [1, 2], "TreeSpec(deque, 3, [*,\n  *])"),
+    (None, [None], "*"),
+    ((), [], "TreeSpec(tuple, None, [])"),
+]
+
+
+@pytest.mark.parametrize(("value", "leaves", "text"), CASES)
+def test_flatten(value, leaves, text):
+    found, spec = tree.tree_flatten(value)
+    assert found == leaves
+    assert repr(spec) == text
+    again = tree.tree_unflatten(found, spec)
+    assert again == value
+    assert type(again) is type(value)
+    assert spec == tree.tree_structure(value)
+    assert spec.num_leaves == len(leaves)
+
+
+def test_named_tuples_and_return_types():
+    spec = tree.tree_structure(Point(1, 2))
+    assert spec.context is Point
+    assert tree.tree_map(lambda x: x + 1, Point(1, 2)) == Point(2, 3)
+    result = torch.max(torch.tensor([[1.0, 2.0]]), 1)
+    doubled = tree.tree_map(lambda x: x * 2, result)
+    assert type(doubled) is torch.return_types.max
+    assert doubled.values.tolist() == [4.0]
+
+
+def test_map():
+    assert tree.tree_map(lambda a, b: a + b, {"x": [1, 2]}, {"x": [10, 20]}) == {"x": [11, 22]}
+    assert tree.tree_map_only(int, lambda x: -x, (1, "a", 2.0)) == (-1, "a", 2.0)
+    assert tree.tree_any(lambda x: x > 1, [1, 2])
+    assert not tree.tree_all(lambda x: x > 1, [1, 2])
+    assert tree.arg_tree_leaves(1, [2], k={"a": 3}) == [1, 2, 3]
+    assert tree.tree_leaves([1, (2, 3)], is_leaf=lambda x: isinstance(x, tuple)) == [1, (2, 3)]
+    assert tree._broadcast_to_and_flatten((0, 1), tree.tree_structure(([1, 2], 3))) == [0, 0, 1]
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="`leaves` has length 1 but the spec refers to a pytree that holds 2 items"):
+        tree.tree_unflatten([1], tree.tree_structure((1, 2)))
+    with pytest.raises(ValueError, match="Node arity mismatch; expected 2, but got 3."):
+        tree.tree_map(lambda a, b: a, (1, 2), (1, 2, 3))
+    with pytest.raises(ValueError, match="Node type mismatch; expected <class 'tuple'>, but got <class 'list'>."):
+        tree.tree_map(lambda a, b: a, (1, 2), [1, 2])
+    with pytest.raises(ValueError, match=r"Node keys mismatch; missing key\(s\): {'a'}; extra key\(s\): {'b'}."):
+        tree.tree_map(lambda a, b: a, {"a": 1}, {"b": 1})
+
+
+def test_paths():
+    pairs, _ = tree.tree_flatten_with_path({"a": [1, 2], "p": Point(3, 4)})
+    assert [tree.keystr(p) for p, _ in pairs] == ["['a'][0]", "['a'][1]", "['p'].x", "['p'].y"]
+    value = {"a": [1, 2], "p": Point(3, 4)}
+    assert [tree.key_get(value, p) for p, _ in pairs] == [1, 2, 3, 4]
+    assert tree.tree_map_with_path(lambda p, x: f"{tree.keystr(p)}={x}", [7]) == ["[0]=7"]
+
+
+class Box:
+    def __init__(self, inner):
+        self.inner = inner
+
+
+def test_registration():
+    tree.register_pytree_node(Box, lambda b: ([b.inner], "context"), lambda v, _: Box(*v))
+    try:
+        assert tree.tree_map(lambda x: x + 1, Box(1)).inner == 2
+        assert tree.tree_structure(Box(1)).context == "context"
+        with pytest.raises(ValueError, match="is already registered as pytree node"):
+            tree.register_pytree_node(Box, None, None)
+        with pytest.raises(NotImplementedError, match="No registered serialization name"):
+            tree.treespec_dumps(tree.tree_structure(Box(1)))
+    finally:
+        tree._deregister_pytree_node(Box)
+    assert tree.tree_is_leaf(Box(1))
+
+
+def test_json():
+    spec = tree.tree_structure((1, [2], {"k": 3}))
+    text = tree.treespec_dumps(tree.tree_structure((1, [2])))
+    assert text == (
+        '[1, {"type": "builtins.tuple", "context": "null", "children_spec": [{"type": null, "context": null, '
+        '"children_spec": []}, {"type": "builtins.list", "context": "null", "children_spec": [{"type": null, '
+        '"context": null, "children_spec": []}]}]}]'
+    )
+    assert tree.treespec_loads(tree.treespec_dumps(spec)) == spec
