@@ -227,5 +227,4 @@ def _copy_into(x: Any, value: Any) -> None:
 
 def install(tensor_type: Any) -> None:
     """Gives the tensor type its indexing."""
-    tensor_type.__getitem__ = getitem
-    tensor_type.__setitem__ = setitem
+    tensor_type.__getitem__, tensor_type.__setitem__ = _core.indexing_methods(getitem, setitem)

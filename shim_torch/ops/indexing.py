@@ -82,7 +82,7 @@ def _key(xp: Any, self: Any, indices: Any) -> tuple[Any, ...]:
     return tuple(slice(None) if i is None else i for i in indices)
 
 
-@composite("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", function=False, method=False)
+@composite("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", function=False, method=False, native="index")
 def index(self, indices):
     """``self[indices]``; None keeps a dim, masks stand for as many dims as they have."""
     return _aten()._index_at(self, _places(self, indices))
@@ -90,6 +90,7 @@ def index(self, indices):
 
 @op(
     "_index_at(Tensor self, Tensor?[] indices) -> Tensor",
+    native="_index_at",
     function=False,
     method=False,
     dtype=lambda self: self.dtype,
@@ -201,6 +202,7 @@ def _check_bounds(xp, index, n, dim, what):
 
 @op(
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    native="index_select",
     dtype=same_dtype,
     keep=("self", "index"),
     out=True,
@@ -271,6 +273,7 @@ def _grid(xp, shape, d, index):
 
 @op(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    native="gather",
     dtype=same_dtype,
     keep=("self", "index"),
     shape=_gather_shape,
@@ -417,7 +420,7 @@ def masked_fill_tensor(xp, self, mask, value):
     return xp.where(mask, value, self)
 
 
-@composite("masked_select(Tensor self, Tensor mask) -> Tensor", out=True)
+@composite("masked_select(Tensor self, Tensor mask) -> Tensor", out=True, native="masked_select")
 def masked_select(self, mask):
     if mask.dtype != _core.bool:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
@@ -426,7 +429,12 @@ def masked_select(self, mask):
 
 
 @op(
-    "_nonzero(Tensor self) -> Tensor", function=False, method=False, module="_C", dtype=lambda self: (None, _core.int64)
+    "_nonzero(Tensor self) -> Tensor",
+    native="_nonzero",
+    function=False,
+    method=False,
+    module="_C",
+    dtype=lambda self: (None, _core.int64),
 )
 def _nonzero(xp, self):
     if self.ndim == 0:

@@ -71,7 +71,7 @@ def cat(xp, tensors, dim):
     return xp.concatenate(real, axis=dim)
 
 
-@composite("stack(Tensor[] tensors, int dim=0) -> Tensor", method=False, out=True)
+@composite("stack(Tensor[] tensors, int dim=0) -> Tensor", method=False, out=True, native="stack")
 def stack(tensors, dim):
     import shim_torch
 

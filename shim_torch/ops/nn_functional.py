@@ -15,6 +15,7 @@ _NN = {"module": "nn.functional", "method": False}
 @composite(
     "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
     method=False,
+    native="embedding",
 )
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     import shim_torch
@@ -45,6 +46,7 @@ def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
 
 @op(
     "_embedding(Tensor weight, Tensor indices, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+    native="_embedding",
     module="_C",
     method=False,
     function=False,

@@ -233,6 +233,7 @@ def _full_extremum(name, reduce):
         f"{name}(Tensor self) -> Tensor",
         shape=check,
         dtype=same_dtype,
+        native=f"a{name}",
         grad={"self": lambda g, self, result: _extremum_grad(g, self, result, None, False)},
     )(body)
 
@@ -263,6 +264,7 @@ def _with_index(name, arg):
     op(
         f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
         shape=shapes,
+        native=f"{name}_dim",
         out=True,
         dtype=lambda self: (self.dtype, [self.dtype, _core.int64]),
         grad={"self": _picked_grad},
@@ -411,6 +413,7 @@ for _name in ("var", "std"):
     composite(
         f"{_name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
         method=False,
+        native=f"{_name}_mean",
     )(
         (
             lambda n: (

@@ -24,7 +24,7 @@ def view_dtype(self, dtype):
     return _core.view_dtype(self, dtype)
 
 
-@composite("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)")
+@composite("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", native="reshape")
 def reshape(self, shape):
     return (
         self.view(shape)
@@ -191,7 +191,7 @@ def _padded(g, shape, place):
     return full
 
 
-@composite("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)")
+@composite("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", native="narrow")
 def narrow(self, dim, start, length):
     import shim_torch
 
@@ -337,7 +337,7 @@ def _cut(self, dim, sizes):
     return tuple(out)
 
 
-@composite("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]")
+@composite("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", native="split")
 def split(self, split_size, dim):
     if self.dim() == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -353,7 +353,9 @@ def split(self, split_size, dim):
 
 
 @composite(
-    "split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", aliases=("split_with_sizes",)
+    "split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
+    aliases=("split_with_sizes",),
+    native="split_sizes",
 )
 def split_sizes(self, split_size, dim):
     if sum(split_size) != self.size(dim):
@@ -368,7 +370,7 @@ def split_sizes(self, split_size, dim):
     return _cut(self, dim, split_size)
 
 
-@composite("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]")
+@composite("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", native="chunk")
 def chunk(self, chunks, dim):
     if self.dim() == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -397,7 +399,7 @@ def tensor_split_indices(self, indices, dim):
     return tuple(shim_torch.ops.aten.slice(self, dim, a, b, 1) for a, b in zip(edges, edges[1:], strict=False))
 
 
-@composite("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]")
+@composite("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", native="unbind")
 def unbind(self, dim):
     if self.dim() == 0:
         raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")

@@ -184,7 +184,9 @@ int bind_kernels(PyObject* module) {
   register_reductions();
   register_memory();
   register_gemm();
-  return PyModule_AddFunctions(module, functions);
+  register_statistics();
+  register_indexing();
+  return PyModule_AddFunctions(module, functions) < 0 ? -1 : bind_getitem(module);
 }
 
 }  // namespace shim

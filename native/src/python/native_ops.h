@@ -12,4 +12,8 @@ void register_reductions();                     // bind_kernels_reductions.cpp
 void register_memory();                         // bind_kernels_memory.cpp
 void register_gemm();                           // bind_gemm.cpp
 
+void register_statistics();                     // bind_kernels_statistics.cpp
+void register_indexing();                       // bind_kernels_indexing.cpp
+int bind_getitem(PyObject* module);             // bind_getitem.cpp
+
 }  // namespace shim

@@ -1,0 +1,241 @@
+#include "cpu/indexing.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/parallel.h"
+#include "ops/kernels.h"
+
+namespace shim {
+namespace {
+
+bool on_cpu(const TensorImpl& t) { return t.device().is_cpu(); }
+
+Tensor packed(const TensorImpl& t) {
+  Tensor self(const_cast<TensorImpl*>(&t));
+  return t.is_contiguous() ? self : contiguous(self);
+}
+
+int64_t product_of(DimSpan d, size_t begin, size_t end) {
+  int64_t n = 1;
+  for (size_t i = begin; i < end; ++i) n *= d[i];
+  return n;
+}
+
+// n pieces of `bytes` bytes, the i-th from `from + place(i)`.
+template <class Place>
+void copy_pieces(char* to, const char* from, int64_t n, int64_t bytes, Place place) {
+  auto fixed = [&]<class T>(T, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) *reinterpret_cast<T*>(to + i * int64_t(sizeof(T))) = *reinterpret_cast<const T*>(from + place(i));
+  };
+  parallel_for(n, std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(bytes, 1)), [&](int64_t begin, int64_t end) {
+    switch (bytes) {
+      case 1: return fixed(uint8_t{}, begin, end);
+      case 2: return fixed(uint16_t{}, begin, end);
+      case 4: return fixed(uint32_t{}, begin, end);
+      case 8: return fixed(uint64_t{}, begin, end);
+      default:
+        for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * bytes, from + place(i), size_t(bytes));
+    }
+  });
+}
+
+// The indices as int64 in [0, n), or false if one is outside.
+template <class T>
+bool wrapped(const T* index, int64_t count, int64_t n, bool wraps, int64_t* out) {
+  const int64_t low = wraps ? -n : 0;
+  bool good = true;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t v = index[i];
+    good &= v >= low && v < n;
+    out[i] = v < 0 ? v + n : v;
+  }
+  return good;
+}
+
+bool read_index(const TensorImpl& index, int64_t n, bool wraps, std::vector<int64_t>& out) {
+  if (!on_cpu(index)) return false;
+  Tensor flat = packed(index);
+  out.resize(size_t(index.numel()));
+  if (index.dtype() == DType::i64) return wrapped(flat->data_as<int64_t>(), index.numel(), n, wraps, out.data());
+  if (index.dtype() == DType::i32) return wrapped(flat->data_as<int32_t>(), index.numel(), n, wraps, out.data());
+  return false;
+}
+
+}  // namespace
+
+Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim) {
+  const TensorImpl& first = *tensors[0];
+  const int n = first.dim();
+  if (n == 0 || dim < -n || dim >= n) return {};
+  const size_t d = size_t(dim < 0 ? dim + n : dim);
+  int64_t total = 0;
+  for (const TensorImpl* t : tensors) {
+    if (!on_cpu(*t) || t->dtype() != first.dtype() || t->dim() != n || (n == 1 && t->numel() == 0)) return {};
+    for (size_t i = 0; i < size_t(n); ++i)
+      if (i != d && t->sizes()[i] != first.sizes()[i]) return {};
+    total += t->sizes()[d];
+  }
+  Dims shape(first.sizes().begin(), first.sizes().end());
+  shape[d] = total;
+  Tensor out = empty(shape, first.dtype(), Device{});
+  const int64_t outer = product_of(shape, 0, d), inner = product_of(shape, d + 1, size_t(n)) * int64_t(first.itemsize());
+  char* to = static_cast<char*>(out->data());
+  int64_t start = 0;
+  for (const TensorImpl* t : tensors) {
+    const int64_t size = t->sizes()[d], bytes = size * inner;
+    if (bytes && outer) {
+      if (!t->is_contiguous()) {
+        copy_(narrow(*out, int64_t(d), start, size), Tensor(const_cast<TensorImpl*>(t)));
+      } else {
+        const char* from = static_cast<const char*>(t->data());
+        const int64_t step = total * inner;
+        if (outer == 1)
+          parallel_for(bytes, 1 << 20, [&](int64_t b, int64_t e) { std::memcpy(to + start * inner + b, from + b, size_t(e - b)); });
+        else
+          parallel_for(outer, std::max<int64_t>(1, (1 << 20) / bytes), [&](int64_t b, int64_t e) {
+            for (int64_t o = b; o < e; ++o) std::memcpy(to + o * step + start * inner, from + o * bytes, size_t(bytes));
+          });
+      }
+    }
+    start += size;
+  }
+  return out;
+}
+
+Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, bool wraps) {
+  const int n = self.dim();
+  if (!on_cpu(self) || n == 0 || dim < -n || dim >= n) return {};
+  const size_t d = size_t(dim < 0 ? dim + n : dim);
+  std::vector<int64_t> at;
+  if (!read_index(index, self.sizes()[d], wraps, at)) return {};
+  Dims shape(self.sizes().begin(), self.sizes().begin() + long(d));
+  shape.insert(shape.end(), index.sizes().begin(), index.sizes().end());
+  shape.insert(shape.end(), self.sizes().begin() + long(d) + 1, self.sizes().end());
+  Tensor out = empty(shape, self.dtype(), Device{});
+  if (out->numel() == 0) return out;
+  Tensor source = packed(self);
+  const int64_t count = int64_t(at.size()), inner = product_of(self.sizes(), d + 1, size_t(n)) * int64_t(self.itemsize());
+  const int64_t outer = product_of(self.sizes(), 0, d), step = self.sizes()[d] * inner;
+  const char* from = static_cast<const char*>(source->data());
+  char* to = static_cast<char*>(out->data());
+  if (outer == 1) copy_pieces(to, from, count, inner, [&](int64_t i) { return at[size_t(i)] * inner; });
+  else copy_pieces(to, from, outer * count, inner, [&](int64_t i) { return i / count * step + at[size_t(i % count)] * inner; });
+  return out;
+}
+
+Tensor take_points(const TensorImpl& self, int64_t first, std::span<const Tensor> indices) {
+  const size_t n = size_t(self.dim()), p = size_t(first), many = indices.size();
+  if (!on_cpu(self) || p + many > n) return {};
+  Dims points;
+  for (const Tensor& t : indices) {
+    if (!on_cpu(*t) || t->dtype() != DType::i64) return {};
+    points = &t == indices.data() ? Dims(t->sizes().begin(), t->sizes().end()) : broadcast_shapes(points, t->sizes());
+  }
+  const int64_t count = product(points);
+  int64_t inner = product_of(self.sizes(), p + many, n) * int64_t(self.itemsize());
+  std::vector<int64_t> places(static_cast<size_t>(count), 0), at;
+  int64_t step = inner;
+  const int64_t piece = inner;
+  for (size_t k = many; k-- > 0;) {
+    Tensor index = contiguous(expand(*indices[k], points));
+    if (!read_index(*index, self.sizes()[p + k], true, at)) return {};
+    for (size_t i = 0; i < places.size(); ++i) places[i] += at[i] * step;
+    step *= self.sizes()[p + k];
+  }
+  Dims shape(self.sizes().begin(), self.sizes().begin() + long(p));
+  shape.insert(shape.end(), points.begin(), points.end());
+  shape.insert(shape.end(), self.sizes().begin() + long(p + many), self.sizes().end());
+  Tensor out = empty(shape, self.dtype(), Device{});
+  if (out->numel() == 0) return out;
+  Tensor source = packed(self);
+  copy_pieces(static_cast<char*>(out->data()), static_cast<const char*>(source->data()), product_of(self.sizes(), 0, p) * count, piece,
+              [&](int64_t i) { return i / count * step + places[size_t(i % count)]; });
+  return out;
+}
+
+Tensor take_masked(const TensorImpl& self, const TensorImpl& mask) {
+  const size_t m = size_t(mask.dim()), n = size_t(self.dim());
+  if (!on_cpu(self) || !on_cpu(mask) || mask.dtype() != DType::b8 || m == 0 || m > n) return {};
+  if (!std::equal(mask.sizes().begin(), mask.sizes().end(), self.sizes().begin())) return {};
+  Tensor chosen = packed(mask);
+  const auto* bits = chosen->data_as<uint8_t>();
+  int64_t count = 0;
+  for (int64_t i = 0; i < mask.numel(); ++i) count += bits[i] != 0;
+  Dims shape{count};
+  shape.insert(shape.end(), self.sizes().begin() + long(m), self.sizes().end());
+  Tensor out = empty(shape, self.dtype(), Device{});
+  if (out->numel() == 0) return out;
+  Tensor source = packed(self);
+  const int64_t inner = product_of(self.sizes(), m, n) * int64_t(self.itemsize());
+  const char* from = static_cast<const char*>(source->data());
+  char* to = static_cast<char*>(out->data());
+  // Elements of 4 and 8 bytes are written always and kept if chosen: no branch to mispredict. One place is left for the last of them.
+  auto fixed = [&]<class T>(T) {
+    auto* x = reinterpret_cast<const T*>(from);
+    auto* y = reinterpret_cast<T*>(to);
+    int64_t k = 0;
+    for (int64_t i = 0; k < count; ++i) {
+      y[k] = x[i];
+      k += bits[i] != 0;
+    }
+  };
+  if (inner == 4) fixed(uint32_t{});
+  else if (inner == 8) fixed(uint64_t{});
+  else
+    for (int64_t i = 0; i < mask.numel(); ++i)
+      if (bits[i]) std::memcpy(to, from + i * inner, size_t(inner)), to += inner;
+  return out;
+}
+
+Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
+  const int n = self.dim();
+  if (!on_cpu(self) || n == 0 || index.dim() != n || dim < -n || dim >= n) return {};
+  const size_t d = size_t(dim < 0 ? dim + n : dim);
+  for (size_t i = 0; i < size_t(n); ++i)
+    if (i != d && (index.sizes()[i] > self.sizes()[i] || (i > d && index.sizes()[i] != self.sizes()[i]))) return {};
+  for (size_t i = 1; i < d; ++i)                // the rows of leading dims must lie one after another
+    if (index.sizes()[i] != self.sizes()[i]) return {};
+  std::vector<int64_t> at;
+  if (!read_index(index, self.sizes()[d], false, at)) return {};
+  Tensor out = empty(index.sizes(), self.dtype(), Device{});
+  if (at.empty()) return out;
+  Tensor source = packed(self);
+  const int64_t inner = product_of(self.sizes(), d + 1, size_t(n)), size = int64_t(self.itemsize());
+  const int64_t row = index.sizes()[d] * inner, step = self.sizes()[d] * inner * size;
+  const char* from = static_cast<const char*>(source->data());
+  char* to = static_cast<char*>(out->data());
+  if (inner == 1) copy_pieces(to, from, int64_t(at.size()), size, [&](int64_t i) { return i / row * step + at[size_t(i)] * size; });
+  else copy_pieces(to, from, int64_t(at.size()), size, [&](int64_t i) { return i / row * step + (at[size_t(i)] * inner + i % inner) * size; });
+  return out;
+}
+
+Tensor nonzero(const TensorImpl& self) {
+  if (!on_cpu(self) || is_complex(self.dtype()) || self.dim() == 0) return {};
+  Tensor own(const_cast<TensorImpl*>(&self));
+  Tensor truth = self.dtype() == DType::b8 && self.is_contiguous() ? own : to_dtype(packed(self), DType::b8);
+  const auto* bits = truth->data_as<uint8_t>();
+  int64_t count = 0;
+  for (int64_t i = 0; i < self.numel(); ++i) count += bits[i] != 0;
+  const int n = self.dim();
+  Tensor out = empty(Dims{count, n}, DType::i64, Device{});
+  auto* to = out->data_as<int64_t>();
+  if (n == 1) {
+    for (int64_t i = 0, k = 0; k < count; ++i) {
+      to[k] = i;
+      k += bits[i] != 0;
+    }
+    return out;
+  }
+  Dims at(static_cast<size_t>(n), 0);
+  for (int64_t i = 0, last = self.numel(); i < last; ++i) {
+    if (bits[i]) to = std::copy(at.begin(), at.end(), to);
+    for (size_t d = size_t(n); d-- > 0;) {
+      if (++at[d] < self.sizes()[d]) break;
+      at[d] = 0;
+    }
+  }
+  return out;
+}
+
+}  // namespace shim

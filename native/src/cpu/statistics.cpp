@@ -1,0 +1,332 @@
+#include "cpu/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cpu/kernel_table.h"
+#include "cpu/parallel.h"
+#include "cpu/vector_math.h"
+#include "ops/kernels.h"
+
+namespace shim {
+namespace {
+
+constexpr int kLanes = 16;
+
+// The tensor as rows to be reduced: contiguous, of the compute dtype; reduced dims last.
+struct Rows {
+  Tensor data;
+  int64_t rows = 1, cols = 1;
+  Dims shape;                                   // of the result
+};
+
+bool rows_of(const Tensor& self, DimSpan dims, bool keepdim, DType compute, Rows* r) {
+  const int n = self->dim();
+  bool reduced[kMaxDims] = {};
+  if (dims.empty()) std::fill_n(reduced, n, true);
+  for (int64_t d : dims) {
+    if (n == 0 ? d < -1 || d > 0 : d < -n || d >= n) return false;
+    bool& mark = reduced[d < 0 ? d + n : d];
+    if (n && mark) return false;
+    mark = true;
+  }
+  Dims order, last;
+  for (int d = 0; d < n; ++d) {
+    (reduced[d] ? last : order).push_back(d);
+    (reduced[d] ? r->cols : r->rows) *= self->sizes()[size_t(d)];
+    if (!reduced[d] || keepdim) r->shape.push_back(reduced[d] ? 1 : self->sizes()[size_t(d)]);
+  }
+  order.insert(order.end(), last.begin(), last.end());
+  Tensor seen = std::is_sorted(order.begin(), order.end()) ? self : permute(*self, order);
+  if (seen->dtype() != compute || !seen->is_contiguous()) {
+    Tensor packed = empty(seen->sizes(), compute, Device{});
+    copy_(packed, seen);
+    seen = packed;
+  }
+  r->data = seen;
+  return true;
+}
+
+template <class F>
+void each_row(int64_t rows, int64_t cols, F&& f) {
+  parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(cols, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) f(r);
+  });
+}
+
+bool real_float(const Tensor& t) {
+  return t->device().is_cpu() && is_floating(t->dtype()) && t->itemsize() > 1;
+}
+
+Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
+
+// Sums in double: of x, and of (x - m)^2.
+template <class T>
+SHIM_CLONES double total(const T* x, int64_t n) {
+  double lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) lanes[k] += double(x[i + k]);
+  for (; i < n; ++i) lanes[0] += double(x[i]);
+  double sum = 0;
+  for (double l : lanes) sum += l;
+  return sum;
+}
+template <class T>
+SHIM_CLONES double deviations(const T* x, double m, int64_t n) {
+  double lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) {
+      const double d = double(x[i + k]) - m;
+      lanes[k] += d * d;
+    }
+  for (; i < n; ++i) lanes[0] += (double(x[i]) - m) * (double(x[i]) - m);
+  double sum = 0;
+  for (double l : lanes) sum += l;
+  return sum;
+}
+
+// One long row in pieces that do not depend on the number of threads.
+template <class F>
+double in_pieces(int64_t n, F&& f) {
+  if (n < 2 * kGrain) return f(0, n);
+  const int64_t pieces = (n + kGrain - 1) / kGrain;
+  std::vector<double> partial;
+  partial.resize(size_t(pieces));
+  parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) partial[size_t(p)] = f(p * kGrain, std::min(kGrain, n - p * kGrain));
+  });
+  return total(partial.data(), pieces);
+}
+
+template <class T>
+void variances(const Rows& r, double correction, bool root, T* out, T* means) {
+  const T* x = r.data->data_as<T>();
+  const int64_t n = r.cols;
+  each_row(r.rows, n, [&](int64_t row) {
+    const T* from = x + row * n;
+    const double m = in_pieces(n, [&](int64_t at, int64_t count) { return total(from + at, count); }) / double(n);
+    const double d = in_pieces(n, [&](int64_t at, int64_t count) { return deviations(from + at, m, count); });
+    const double v = d / std::max(double(n) - correction, 0.0);
+    out[row] = T(root ? std::sqrt(v) : v);
+    if (means) means[row] = T(m);
+  });
+}
+
+// The largest (or smallest) element, and whether one is NaN.
+template <class T> struct MaskOf { using type = T; };
+template <> struct MaskOf<float> { using type = int32_t; };
+template <> struct MaskOf<double> { using type = int64_t; };
+
+template <class T, bool Largest>
+SHIM_CLONES T extreme(const T* x, int64_t n, bool* nan) {
+  using M = typename MaskOf<T>::type;
+  T lanes[kLanes];
+  M bad[kLanes] = {};
+  for (T& l : lanes) l = x[0];
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) {
+      const T v = x[i + k];
+      lanes[k] = (Largest ? v > lanes[k] : v < lanes[k]) ? v : lanes[k];
+      if constexpr (std::is_floating_point_v<T>) bad[k] |= v != v ? M(-1) : M(0);
+    }
+  for (; i < n; ++i) {
+    lanes[0] = (Largest ? x[i] > lanes[0] : x[i] < lanes[0]) ? x[i] : lanes[0];
+    if constexpr (std::is_floating_point_v<T>) bad[0] |= x[i] != x[i] ? M(-1) : M(0);
+  }
+  T best = lanes[0];
+  bool any = false;
+  for (int k = 0; k < kLanes; ++k) {
+    best = (Largest ? lanes[k] > best : lanes[k] < best) ? lanes[k] : best;
+    any |= bad[k] != 0;
+  }
+  *nan = any || best != best;
+  return best;
+}
+
+template <class T>
+SHIM_CLONES int64_t first_equal(const T* x, T value, int64_t n) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    bool hit = false;
+    for (int k = 0; k < kLanes; ++k) hit |= x[i + k] == value;
+    if (hit) break;
+  }
+  while (i < n && x[i] != value) ++i;
+  return i;
+}
+
+template <class T, bool Largest>
+void extremes(const Rows& r, int64_t* index, T* values) {
+  const T* x = r.data->data_as<T>();
+  each_row(r.rows, r.cols, [&](int64_t row) {
+    const T* from = x + row * r.cols;
+    bool nan = false;
+    const T best = extreme<T, Largest>(from, r.cols, &nan);
+    int64_t at = 0;
+    if (nan) while (from[at] == from[at]) ++at;
+    else at = first_equal(from, best, r.cols);
+    index[row] = at;
+    if (values) values[row] = from[at];
+  });
+}
+
+// y = running sums of x along `n`, for each of `inner` neighbours; floats add up in double, as PyTorch's do.
+template <class T, class A>
+void running(const T* x, T* y, int64_t outer, int64_t n, int64_t inner) {
+  if (inner == 1) {
+    parallel_for((outer + 3) / 4, std::max<int64_t>(1, kGrain / std::max<int64_t>(4 * n, 1)), [&](int64_t begin, int64_t end) {
+      for (int64_t q = begin; q < end; ++q) {   // four rows at a time: one alone waits for its additions
+        const int64_t rows = std::min<int64_t>(4, outer - 4 * q);
+        const T* from = x + 4 * q * n;
+        T* to = y + 4 * q * n;
+        if (rows == 4) {
+          A a = 0, b = 0, c = 0, d = 0;
+          for (int64_t i = 0; i < n; ++i) {
+            to[i] = T(a += A(from[i]));
+            to[n + i] = T(b += A(from[n + i]));
+            to[2 * n + i] = T(c += A(from[2 * n + i]));
+            to[3 * n + i] = T(d += A(from[3 * n + i]));
+          }
+        } else {
+          for (int64_t r = 0; r < rows; ++r) {
+            A sum = 0;
+            for (int64_t i = 0; i < n; ++i) to[r * n + i] = T(sum += A(from[r * n + i]));
+          }
+        }
+      }
+    });
+    return;
+  }
+  constexpr int64_t kStrip = 128;
+  const int64_t strips = (inner + kStrip - 1) / kStrip;
+  parallel_for(outer * strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(n * kStrip, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) {
+      const int64_t at = s % strips * kStrip, width = std::min(kStrip, inner - at);
+      const T* from = x + s / strips * n * inner + at;
+      T* to = y + s / strips * n * inner + at;
+      A sums[kStrip] = {};
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t c = 0; c < width; ++c) to[i * inner + c] = T(sums[c] += A(from[i * inner + c]));
+    }
+  });
+}
+
+template <class T>
+SHIM_CLONES T exponential_sum(const T* x, T m, int64_t n) {
+  T lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) lanes[k] += exp_of(x[i + k] - m);
+  for (; i < n; ++i) lanes[0] += exp_of(x[i] - m);
+  T sum = 0;
+  for (T l : lanes) sum += l;
+  return sum;
+}
+
+template <class T>
+void log_sums(const Rows& r, T* out) {
+  const T* x = r.data->data_as<T>();
+  each_row(r.rows, r.cols, [&](int64_t row) {
+    const T* from = x + row * r.cols;
+    bool nan = false;
+    T m = extreme<T, true>(from, r.cols, &nan);
+    if (!std::isfinite(m)) m = 0;               // all -inf, or an infinity or NaN: the sum says which
+    out[row] = nan ? std::numeric_limits<T>::quiet_NaN() : m + std::log(exponential_sum(from, m, r.cols));
+  });
+}
+
+}  // namespace
+
+Tensor variance(const Tensor& self, DimSpan dims, bool keepdim, double correction, bool root, Tensor* mean) {
+  Rows r;
+  if (!real_float(self)) return {};
+  const DType compute = compute_dtype(self->dtype());
+  if (!rows_of(self, dims, keepdim, compute, &r) || r.cols == 0 || double(r.cols) <= correction) return {};
+  Tensor out = empty(r.shape, compute, Device{}), means = mean ? empty(r.shape, compute, Device{}) : Tensor{};
+  if (compute == DType::f32) variances(r, correction, root, out->data_as<float>(), means ? means->data_as<float>() : nullptr);
+  else variances(r, correction, root, out->data_as<double>(), means ? means->data_as<double>() : nullptr);
+  if (mean) *mean = narrowed(means, self->dtype());
+  return narrowed(out, self->dtype());
+}
+
+Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool keepdim, Tensor* values) {
+  const DType own = self->dtype(), compute = own == DType::b8 ? DType::u8 : compute_dtype(own);
+  Rows r;
+  const int64_t only[1] = {dim};
+  if (!self->device().is_cpu() || self->numel() == 0 || is_complex(own) || (self->itemsize() == 1 && is_floating(own))) return {};
+  if (!rows_of(self, all ? DimSpan{} : DimSpan(only, 1), keepdim, compute, &r)) return {};
+  Tensor index = empty(r.shape, DType::i64, Device{}), picked = values ? empty(r.shape, compute, Device{}) : Tensor{};
+  auto run = [&]<class T>(T) {
+    T* to = picked ? picked->data_as<T>() : nullptr;
+    largest ? extremes<T, true>(r, index->data_as<int64_t>(), to) : extremes<T, false>(r, index->data_as<int64_t>(), to);
+  };
+  switch (compute) {
+    case DType::u8: run(uint8_t{}); break;
+    case DType::i8: run(int8_t{}); break;
+    case DType::i16: run(int16_t{}); break;
+    case DType::i32: run(int32_t{}); break;
+    case DType::i64: run(int64_t{}); break;
+    case DType::f32: run(float{}); break;
+    case DType::f64: run(double{}); break;
+    default: return {};
+  }
+  if (values) *values = narrowed(picked, own);
+  return index;
+}
+
+Tensor cumsum(const Tensor& self, int64_t dim, DType dtype) {
+  const int64_t n = self->dim();
+  const DType compute = compute_dtype(dtype);
+  if (!self->device().is_cpu() || n == 0 || dim < -n || dim >= n || (self->itemsize() == 1 && is_floating(self->dtype()))) return {};
+  if (compute != DType::f32 && compute != DType::f64 && compute != DType::i64 && compute != DType::i32) return {};
+  Tensor in = self;
+  if (in->dtype() != compute || !in->is_contiguous()) {
+    in = empty(self->sizes(), compute, Device{});
+    copy_(in, self);
+  }
+  Tensor out = empty(self->sizes(), compute, Device{});
+  const size_t d = size_t(dim < 0 ? dim + n : dim);
+  int64_t outer = 1, inner = 1;
+  for (size_t i = 0; i < size_t(n); ++i) (i < d ? outer : inner) *= i == d ? 1 : self->sizes()[i];
+  const int64_t length = self->sizes()[d];
+  if (out->numel() == 0) return narrowed(out, dtype);
+  if (compute == DType::f32) running<float, double>(in->data_as<float>(), out->data_as<float>(), outer, length, inner);
+  else if (compute == DType::f64) running<double, double>(in->data_as<double>(), out->data_as<double>(), outer, length, inner);
+  else if (compute == DType::i64) running<int64_t, int64_t>(in->data_as<int64_t>(), out->data_as<int64_t>(), outer, length, inner);
+  else running<int32_t, int32_t>(in->data_as<int32_t>(), out->data_as<int32_t>(), outer, length, inner);
+  return narrowed(out, dtype);
+}
+
+Tensor logsumexp(const Tensor& self, DimSpan dims, bool keepdim) {
+  Rows r;
+  if (!real_float(self)) return {};
+  const DType compute = compute_dtype(self->dtype());
+  if (!rows_of(self, dims, keepdim, compute, &r) || r.cols == 0) return {};
+  Tensor out = empty(r.shape, compute, Device{});
+  if (compute == DType::f32) log_sums(r, out->data_as<float>());
+  else log_sums(r, out->data_as<double>());
+  return narrowed(out, self->dtype());
+}
+
+Tensor norm2(const Tensor& self, DimSpan dims, bool keepdim) {
+  Rows r;
+  if (!real_float(self)) return {};
+  const DType compute = compute_dtype(self->dtype());
+  if (!rows_of(self, dims, keepdim, compute, &r)) return {};
+  Tensor out = empty(r.shape, compute, Device{});
+  auto run = [&]<class T>(const T* x, T* y) {
+    each_row(r.rows, r.cols, [&](int64_t row) {
+      const T* from = x + row * r.cols;
+      y[row] = T(std::sqrt(in_pieces(r.cols, [&](int64_t at, int64_t count) { return deviations(from + at, 0, count); })));
+    });
+  };
+  if (compute == DType::f32) run(r.data->data_as<float>(), out->data_as<float>());
+  else run(r.data->data_as<double>(), out->data_as<double>());
+  return narrowed(out, self->dtype());
+}
+
+}  // namespace shim

@@ -1,0 +1,279 @@
+// Native fast paths of joining, gathering and splitting.
+#include "autograd/autograd.h"
+#include "cpu/indexing.h"
+#include "cpu/parallel.h"
+#include "python/native_ops.h"
+#include "python/tensor_type.h"
+
+namespace shim {
+namespace {
+
+PyObject* result_of(const Tensor& t) { return t ? wrap(t) : nullptr; }
+
+template <class F>
+PyObject* compute(int64_t elements, F&& f) {
+  Tensor r;
+  if (elements < 2 * kGrain) {
+    r = f();
+  } else {
+    GilRelease released;
+    r = f();
+  }
+  return result_of(r);
+}
+
+bool history(PyObject* const* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }
+
+// A list of tensors, borrowed. False if it is empty or holds something else.
+bool tensors_in(PyObject* list, std::vector<const TensorImpl*>* out, int64_t* elements) {
+  if (!PyList_Check(list) && !PyTuple_Check(list)) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(list, i);
+    if (!is_tensor(item)) return false;
+    out->push_back(unwrap(item));
+    *elements += out->back()->numel();
+  }
+  return !out->empty();
+}
+
+PyObject* native_cat(Operator&, PyObject* const* args, size_t n) {
+  std::vector<const TensorImpl*> tensors;
+  int64_t elements = 0;
+  if (n != 2 || !PyLong_CheckExact(args[1]) || !tensors_in(args[0], &tensors, &elements)) return nullptr;
+  const long dim = PyLong_AsLong(args[1]);
+  return guarded([&]() -> PyObject* { return compute(elements, [&] { return cat(tensors, dim); }); });
+}
+
+PyObject* native_stack(Operator&, PyObject* const* args, size_t n) {
+  std::vector<const TensorImpl*> tensors;
+  int64_t elements = 0;
+  if (n != 2 || !PyLong_CheckExact(args[1]) || history(args, n) || !tensors_in(args[0], &tensors, &elements)) return nullptr;
+  long dim = PyLong_AsLong(args[1]);
+  const long dims = tensors[0]->dim() + 1;
+  if (dim < -dims || dim >= dims) return nullptr;
+  if (dim < 0) dim += dims;
+  return guarded([&]() -> PyObject* {
+    std::vector<Tensor> parts;
+    for (const TensorImpl*& t : tensors) {
+      if (t->dim() + 1 != dims) return nullptr;
+      parts.push_back(unsqueeze(*t, dim));
+      t = parts.back().get();
+    }
+    return compute(elements, [&] { return cat(tensors, dim); });
+  });
+}
+
+PyObject* native_index_select(Operator&, PyObject* const* args, size_t n) {
+  if (n != 3 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !is_tensor(args[2]) || unwrap(args[2])->dim() != 1) return nullptr;
+  const long dim = PyLong_AsLong(args[1]);
+  return guarded([&]() -> PyObject* {
+    const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]);
+    return compute(self.numel(), [&] { return take_along(self, dim, index, false); });
+  });
+}
+
+PyObject* native_embedding(Operator&, PyObject* const* args, size_t n) {  // (weight, indices, ...); _embedding too
+  if (n < 2 || !is_tensor(args[0]) || !is_tensor(args[1]) || unwrap(args[0])->dim() != 2) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const TensorImpl &weight = *unwrap(args[0]), &index = *unwrap(args[1]);
+    return compute(index.numel() * weight.sizes()[1], [&] { return take_along(weight, 0, index, false); });
+  });
+}
+PyObject* native_embedding_whole(Operator& op, PyObject* const* args, size_t n) {
+  return history(args, n) ? nullptr : native_embedding(op, args, n);
+}
+
+PyObject* native_gather(Operator&, PyObject* const* args, size_t n) {     // (self, dim, index, sparse_grad)
+  if (n != 4 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !is_tensor(args[2])) return nullptr;
+  const long dim = PyLong_AsLong(args[1]);
+  return guarded([&]() -> PyObject* {
+    const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]);
+    return compute(index.numel(), [&] { return gather(self, dim, index); });
+  });
+}
+
+// (self, [None, ..., tensor, tensor, None, ...]): neighbouring dims indexed by int64 tensors.
+PyObject* native_index_at(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !is_tensor(args[0]) || !PyList_Check(args[1])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::vector<Tensor> indices;
+    Py_ssize_t first = -1;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[1]); ++i) {
+      PyObject* item = PyList_GET_ITEM(args[1], i);
+      if (item == Py_None) continue;
+      if (!is_tensor(item)) return nullptr;
+      if (first < 0) first = i;
+      if (first + Py_ssize_t(indices.size()) != i) return nullptr;
+      indices.emplace_back(unwrap(item));
+    }
+    if (indices.empty()) return nullptr;
+    const TensorImpl& self = *unwrap(args[0]);
+    if (indices.size() == 1) {
+      if (indices[0]->dtype() != DType::i64) return nullptr;
+      return compute(indices[0]->numel(), [&] { return take_along(self, first, *indices[0], true); });
+    }
+    return compute(indices[0]->numel(), [&] { return take_points(self, first, indices); });
+  });
+}
+
+// The same without history, and one mask over the leading dims.
+PyObject* native_index(Operator& op, PyObject* const* args, size_t n) {
+  if (n != 2 || history(args, n) || !PyList_Check(args[1])) return nullptr;
+  PyObject* only = PyList_GET_SIZE(args[1]) == 1 ? PyList_GET_ITEM(args[1], 0) : nullptr;
+  if (!only || !is_tensor(only) || unwrap(only)->dtype() != DType::b8) return native_index_at(op, args, n);
+  if (!is_tensor(args[0])) return nullptr;
+  const TensorImpl &self = *unwrap(args[0]), &mask = *unwrap(only);
+  return guarded([&]() -> PyObject* { return compute(self.numel(), [&] { return take_masked(self, mask); }); });
+}
+
+PyObject* native_masked_select(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1]) || history(args, n)) return nullptr;
+  const TensorImpl &self = *unwrap(args[0]), &mask = *unwrap(args[1]);
+  if (self.dim() != mask.dim()) return nullptr;
+  return guarded([&]() -> PyObject* { return compute(self.numel(), [&] { return take_masked(self, mask); }); });
+}
+
+PyObject* native_nonzero(Operator&, PyObject* const* args, size_t n) {
+  if (n != 1 || !is_tensor(args[0])) return nullptr;
+  const TensorImpl& self = *unwrap(args[0]);
+  return guarded([&]() -> PyObject* { return compute(self.numel(), [&] { return nonzero(self); }); });
+}
+
+// --- composite views that need no history -----------------------------------------------------------------------------------
+
+PyObject* view_of(const Tensor& t, const Tensor& base) {
+  if (!InferenceMode::enabled()) mark_view(t, base);
+  return wrap(t);
+}
+
+// Views along `dim` with these sizes, as a tuple.
+PyObject* cut(const Tensor& self, int64_t dim, const Dims& sizes) {
+  PyObject* parts = PyTuple_New(Py_ssize_t(sizes.size()));
+  int64_t start = 0;
+  for (size_t i = 0; parts && i < sizes.size(); ++i) {
+    PyObject* part = view_of(slice(*self, dim, start, start + sizes[i], 1), self);
+    if (!part) Py_CLEAR(parts);
+    else PyTuple_SET_ITEM(parts, Py_ssize_t(i), part);
+    start += sizes[i];
+  }
+  return parts;
+}
+
+bool int_in_range(PyObject* o, int64_t low, int64_t high, int64_t* out) {
+  if (!PyLong_CheckExact(o)) return false;
+  int overflow = 0;
+  *out = PyLong_AsLongLongAndOverflow(o, &overflow);
+  return !overflow && *out >= low && *out < high;
+}
+
+bool splittable(PyObject* const* args, size_t n, int64_t* dim) {
+  if (n != 3 || !is_tensor(args[0]) || history(args, 1)) return false;
+  const int64_t dims = unwrap(args[0])->dim();
+  if (!int_in_range(args[2], -dims, dims, dim)) return false;
+  if (*dim < 0) *dim += dims;
+  return true;
+}
+
+PyObject* pieces(PyObject* tensor, int64_t dim, int64_t size) {
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(tensor));
+    const int64_t all = self->sizes()[size_t(dim)];
+    Dims sizes;
+    for (int64_t at = 0; at < all; at += size) sizes.push_back(std::min(size, all - at));
+    return cut(self, dim, sizes);
+  });
+}
+
+constexpr int64_t kMost = INT64_MAX;
+
+PyObject* native_split(Operator&, PyObject* const* args, size_t n) {      // (self, split_size, dim)
+  int64_t dim, size;
+  if (!splittable(args, n, &dim) || !int_in_range(args[1], 1, kMost, &size) || !unwrap(args[0])->sizes()[size_t(dim)]) return nullptr;
+  return pieces(args[0], dim, size);
+}
+
+PyObject* native_chunk(Operator&, PyObject* const* args, size_t n) {      // (self, chunks, dim)
+  int64_t dim, chunks;
+  if (!splittable(args, n, &dim) || !int_in_range(args[1], 1, kMost, &chunks)) return nullptr;
+  const int64_t all = unwrap(args[0])->sizes()[size_t(dim)];
+  return all ? pieces(args[0], dim, (all + chunks - 1) / chunks) : nullptr;
+}
+
+PyObject* native_split_sizes(Operator&, PyObject* const* args, size_t n) {
+  int64_t dim, total = 0;
+  if (!splittable(args, n, &dim) || !PyTuple_Check(args[1])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Dims sizes;
+    if (!dims_of(args[1], &sizes)) return nullptr;
+    Tensor self(unwrap(args[0]));
+    for (int64_t s : sizes) {
+      if (s < 0) return nullptr;
+      total += s;
+    }
+    return total == self->sizes()[size_t(dim)] ? cut(self, dim, sizes) : nullptr;
+  });
+}
+
+PyObject* native_unbind(Operator&, PyObject* const* args, size_t n) {     // (self, dim)
+  int64_t dim;
+  if (n != 2 || !is_tensor(args[0]) || history(args, 1)) return nullptr;
+  const int64_t dims = unwrap(args[0])->dim();
+  if (!int_in_range(args[1], -dims, dims, &dim)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0]));
+    const int64_t count = self->size(dim);
+    PyObject* parts = PyTuple_New(count);
+    for (int64_t i = 0; parts && i < count; ++i) {
+      PyObject* part = view_of(select(*self, dim, i), self);
+      if (!part) Py_CLEAR(parts);
+      else PyTuple_SET_ITEM(parts, i, part);
+    }
+    return parts;
+  });
+}
+
+PyObject* native_narrow(Operator&, PyObject* const* args, size_t n) {     // (self, dim, start, length)
+  int64_t dim, start, length;
+  if (n != 4 || !is_tensor(args[0]) || history(args, 1)) return nullptr;
+  const int64_t dims = unwrap(args[0])->dim();
+  if (!int_in_range(args[1], -dims, dims, &dim) || !int_in_range(args[2], 0, kMost, &start) || !int_in_range(args[3], 0, kMost, &length)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0]));
+    return view_of(narrow(*self, dim, start, length), self);
+  });
+}
+
+PyObject* native_reshape(Operator&, PyObject* const* args, size_t n) {    // (self, shape), where it is a view
+  if (n != 2 || !is_tensor(args[0]) || !PyTuple_Check(args[1]) || history(args, 1)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Dims shape, strides;
+    if (!dims_of(args[1], &shape)) return nullptr;
+    Tensor self(unwrap(args[0]));
+    const Dims sizes = infer_size(shape, self->numel());
+    if (!self->is_contiguous() && !try_view_strides(self->sizes(), self->strides(), sizes, strides)) return nullptr;
+    return view_of(view(*self, sizes), self);
+  });
+}
+
+}  // namespace
+
+void register_indexing() {
+  register_native("cat", native_cat);
+  register_native("stack", native_stack);
+  register_native("index_select", native_index_select);
+  register_native("_embedding", native_embedding);
+  register_native("embedding", native_embedding_whole);
+  register_native("gather", native_gather);
+  register_native("index", native_index);
+  register_native("_index_at", native_index_at);
+  register_native("masked_select", native_masked_select);
+  register_native("_nonzero", native_nonzero);
+  register_native("split", native_split);
+  register_native("split_sizes", native_split_sizes);
+  register_native("chunk", native_chunk);
+  register_native("unbind", native_unbind);
+  register_native("narrow", native_narrow);
+  register_native("reshape", native_reshape);
+}
+
+}  // namespace shim
