@@ -15,23 +15,32 @@ from . import numpy as host
 calls = 0  # xp calls on CUDA, for torch_proxy_status()
 
 
+class _Function:
+    """A function of CuPy, its calls counted; a ufunc keeps its attributes (``add.at``)."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        global calls
+        calls += 1
+        return self.function(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.function, name)
+
+
 class _Counted:
     """CuPy's namespace with its function calls counted."""
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(cupy, name)
-        if not callable(value) or isinstance(value, type):
-            setattr(self, name, value)
-            return value
-
-        def counted(*args: Any, **kwargs: Any) -> Any:
-            global calls
-            calls += 1
-            return value(*args, **kwargs)
-
-        counted.__name__ = name
-        setattr(self, name, counted)
-        return counted
+        if callable(value) and not isinstance(value, type):
+            value = _Function(value)
+        setattr(self, name, value)
+        return value
 
 
 _xp = _Counted()

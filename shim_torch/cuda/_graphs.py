@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from typing import Any
 
 from native import _core
@@ -25,11 +26,40 @@ def graph_pool_handle() -> tuple[int, int]:
 graph_pool_handle.count = 0  # type: ignore[attr-defined]
 
 
+_held: dict[int, Any] = {}  # pointer -> the tensor that owns the memory CuPy was given during a capture
+
+
+def _allocate(size: int, device: int) -> int:
+    if not size:
+        return 0
+    block = _core.empty_raw((size,), _core.uint8, _core.device("cuda", device))
+    _held[block.data_ptr()] = block
+    return block.data_ptr()
+
+
+def _free(pointer: int, device: int) -> None:
+    _held.pop(pointer, None)
+
+
+def _cupy_takes_graph_memory() -> Any:
+    """A context in which CuPy allocates on this thread as operators do: from the memory of the graph being captured.
+
+    Its own stream-ordered allocations would become nodes of the graph, which can then be launched only once.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None or not hasattr(cupy, "cuda"):
+        return None
+    context = cupy.cuda.using_allocator(cupy.cuda.PythonFunctionAllocator(_allocate, _free).malloc)
+    context.__enter__()
+    return context
+
+
 class CUDAGraph:
     """A captured sequence of CUDA work (torch.cuda.CUDAGraph). Memory allocated in the capture lives with the graph."""
 
     def __init__(self, keep_graph: bool = False) -> None:
         self._exec = self._pool = self._stream = 0
+        self._cupy: Any = None
         self._device = -1
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
@@ -45,10 +75,17 @@ class CUDAGraph:
                 "CUDA graphs must be captured on a non-default stream. (However, after capture, it's ok to replay them on "
                 "the default stream.)"
             )
+        from shim_torch import backends
+
+        backends.of_type("cuda")  # CuPy is imported before the capture, not in it
         self._pool = _core.cuda_graph_begin(self._stream, 2)  # relaxed: memory is allocated during the capture
+        self._cupy = _cupy_takes_graph_memory()
 
     def capture_end(self) -> None:
         """Ends the capture and instantiates the graph."""
+        if self._cupy is not None:
+            self._cupy.__exit__(None, None, None)
+            self._cupy = None
         self._exec = _core.cuda_graph_end(self._stream, self._pool)
 
     def instantiate(self) -> None:
@@ -97,7 +134,7 @@ class graph:
 
     def __exit__(self, *exc: Any) -> None:
         try:
-            self.cuda_graph.capture_end()
+            self.cuda_graph.capture_end()  # an invalid capture ends too, so that the stream can be used again
         finally:
             self.stream_context.__exit__(*exc)
 

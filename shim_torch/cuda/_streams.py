@@ -171,12 +171,30 @@ def raw_stream(index: int) -> int:
     return _core.cuda_current_stream(index)
 
 
+class _Foreign:
+    """A stream's pointer in the form of the CUDA stream protocol."""
+
+    def __init__(self, pointer: int) -> None:
+        self.pointer = pointer
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, self.pointer)
+
+
+def _cupy_stream(cupy: Any, pointer: int, index: int) -> Any:
+    if pointer == 0:
+        return cupy.cuda.Stream.null
+    if hasattr(cupy.cuda.Stream, "from_external"):  # CuPy 14; ExternalStream before it
+        return cupy.cuda.Stream.from_external(_Foreign(pointer))
+    return cupy.cuda.ExternalStream(pointer, index)
+
+
 def _put(index: int, pointer: int) -> None:
     link_cupy()
     if _linked:
         cupy = sys.modules["cupy"]
         with cupy.cuda.Device(index):
-            (cupy.cuda.Stream.null if pointer == 0 else cupy.cuda.ExternalStream(pointer, index)).use()
+            _cupy_stream(cupy, pointer, index).use()
     else:
         _core.cuda_set_current_stream(index, pointer)
 

@@ -7,6 +7,7 @@ seed. Recorded are values, dtype, shape, strides, storage sharing, gradients, se
 from __future__ import annotations
 
 import importlib
+import os
 import warnings
 import zlib
 from collections.abc import Iterable
@@ -15,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+# Where this side's tensors are: the answers of PyTorch's CPU are compared with other devices too.
+DEVICE = os.environ.get("SHIM_TORCH_REFERENCE_DEVICE", "cpu")
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 INTS = ("uint8", "int8", "int16", "int32", "int64")
 COMPLEX = ("complex64", "complex128")
@@ -51,7 +54,7 @@ class Stored:
 
     def tensor(self, torch: Any) -> Any:
         dtype = getattr(torch, self.dtype)
-        flat = torch.from_numpy(self.data.copy())
+        flat = torch.from_numpy(self.data.copy()).to(DEVICE)
         t = torch.as_strided(
             flat.view(dtype) if flat.numel() else flat.to(dtype), self.shape, self.strides, self.offset
         )
@@ -127,11 +130,11 @@ def build(torch: Any, name: str, spec: Input | Stored) -> Any:
     """The input as a leaf tensor of one side."""
     if isinstance(spec, Stored):
         return spec.tensor(torch)
-    t = torch.from_numpy(array_of(name, spec).copy()).to(getattr(torch, spec.dtype))
+    t = torch.from_numpy(array_of(name, spec).copy()).to(device=DEVICE, dtype=getattr(torch, spec.dtype))
     if spec.layout == "transposed" and t.dim() > 1:
         t = t.transpose(0, -1).contiguous().transpose(0, -1)
     elif spec.layout == "strided" and t.dim() > 0:
-        wide = torch.zeros((*t.shape[:-1], t.shape[-1] * 2), dtype=t.dtype)
+        wide = torch.zeros((*t.shape[:-1], t.shape[-1] * 2), dtype=t.dtype, device=DEVICE)
         wide[..., ::2] = t
         t = wide[..., ::2]
     elif spec.layout == "expanded" and t.dim() > 0:
@@ -169,7 +172,7 @@ def weighted(torch: Any, outs: list[Any]) -> Any:
     """A scalar that weighs every element of every output differently."""
     total = None
     for i, t in enumerate(outs):
-        w = torch.from_numpy(np.cos(np.arange(t.numel()) * 0.7 + i).reshape(tuple(t.shape))).to(t.dtype)
+        w = torch.from_numpy(np.cos(np.arange(t.numel()) * 0.7 + i).reshape(tuple(t.shape))).to(t.device, t.dtype)
         part = (t * w).sum()
         part = torch.view_as_real(part).sum() if part.is_complex() else part
         total = part if total is None else total + part.to(total.dtype)

@@ -1,8 +1,10 @@
 #pragma once
 // One exception type for the core; its kind is the Python exception that the binding layer raises.
 #include <exception>
-#include <sstream>
+#include <cstdio>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 namespace shim {
 
@@ -19,11 +21,22 @@ class Error : public std::exception {
   std::string text_;
 };
 
+// Text without iostreams: those look their facets up in the locale, which crashes in processes where another library
+// brings a C++ runtime of its own (seen with a CUDA driver).
+inline void append(std::string& s, std::string_view v) { s += v; }
+inline void append(std::string& s, char c) { s += c; }
+template <class T> requires std::is_integral_v<T>
+void append(std::string& s, T v) { s += std::to_string(v); }
+template <class T> requires std::is_floating_point_v<T>
+void append(std::string& s, T v) {
+  char text[48];
+  s.append(text, size_t(snprintf(text, sizeof text, "%g", double(v))));
+}
 template <class... A>
 std::string str(const A&... a) {
-  std::ostringstream s;
-  (s << ... << a);
-  return s.str();
+  std::string s;
+  (append(s, a), ...);
+  return s;
 }
 
 template <class... A>
