@@ -135,6 +135,8 @@ PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OLOO:set_", const_cast<char**>(names), &source, &offset, &size, &stride)) return nullptr;
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(self);
+    // The tensor goes on counting its own writes: those of the new storage's other tensors are not its.
+    if (!t->own_version()) t->own_version() = std::make_shared<std::atomic<uint32_t>>(t->version());
     Dims sizes, strides;
     if (source && is_tensor(source)) {
       TensorImpl* s = unwrap(source);
