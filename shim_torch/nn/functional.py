@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.nn import _losses, _spatial
+from shim_torch.nn import _losses, _narrow, _spatial
 from shim_torch.ops import functions as _table
 
 globals().update(_table("nn.functional"))
 globals().update(_losses.functions())
 globals().update(_spatial.functions())
+globals().update(_narrow.functions())
 _torch_functions = _table()
 globals().update({
     name: _torch_functions[name]

@@ -39,6 +39,9 @@ FAMILIES = (
     "linear_systems",
     "least_squares",
     "fourier",
+    "foreach",
+    "matmul_narrow",
+    "backward",
 )
 
 # The in-place functions that torch has as functions too; the others are methods only.

@@ -42,7 +42,9 @@ def from_file(filename, shared, size, dtype, layout, device, pin_memory):
         have = file.seek(0, 2)
         if have < count:
             if not shared:
-                raise RuntimeError(f"file <{filename}> size <{have}> is smaller than the required mapping size <{count}>")
+                raise RuntimeError(
+                    f"file <{filename}> size <{have}> is smaller than the required mapping size <{count}>"
+                )
             file.truncate(count)
     mapped = np.memmap(filename, dtype="uint8", mode="r+" if shared else "c", shape=(count,))
     return _core.from_numpy(mapped.view(np.ndarray)).view(dtype)

@@ -22,7 +22,8 @@ def _places(self: Any, indices: Any) -> list[Any]:
         elif index.dtype in (_core.bool, _core.uint8):
             if index.dtype is _core.uint8:
                 warnings.warn(
-                    "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", stacklevel=3
+                    "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+                    stacklevel=3,
                 )
             _check_mask(self, index, len(found))
             found += index.to(self.device).nonzero(as_tuple=True)
@@ -129,7 +130,13 @@ def index_put_(self, indices, values, accumulate):
 def _as_masked_fill(self, indices, values, accumulate):
     """The mask, where all there is to do is filling one mask with one value."""
     given = [i for i in indices if i is not None]
-    if accumulate or values.numel() != 1 or values.device.type != "cpu" or len(given) != 1 or given[0].dtype is not _core.bool:
+    if (
+        accumulate
+        or values.numel() != 1
+        or values.device.type != "cpu"
+        or len(given) != 1
+        or given[0].dtype is not _core.bool
+    ):
         return None
     mask, dim = given[0], next(i for i, t in enumerate(indices) if t is not None)
     _check_mask(self, mask, dim)

@@ -113,7 +113,9 @@ def column_stack(tensors):
     return shim_torch.hstack([t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors])
 
 
-@composite('pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor', function=False, method=False)
+@composite(
+    'pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor', function=False, method=False
+)
 def pad(self, pad, mode, value):
     from shim_torch.nn import functional
 

@@ -1,0 +1,202 @@
+"""One operation over lists of tensors (``torch._foreach_*``), as optimisers use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._record import composite
+
+_METHODLESS: dict[str, Any] = {"method": False}
+
+_UNARY = (
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt "
+    "sigmoid sign sin sinh sqrt tan tanh trunc"
+).split()
+
+
+def _lists(first: Any, *others: Any) -> None:
+    if not first:
+        raise RuntimeError("Tensor list must have at least one tensor.")
+    for other in others:
+        if len(other) != len(first):
+            raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(first)} and {len(other)}")
+
+
+def _scalars(first: Any, scalars: Any) -> None:
+    _lists(first)
+    if len(scalars) != len(first):
+        raise RuntimeError("Tensor list must have same number of elements as scalar list.")
+
+
+def _scalar_tensor(scalar: Any) -> None:
+    if scalar.dim() or scalar.numel() != 1:
+        raise RuntimeError(
+            f"scalar tensor expected to be 0 dim but it has {scalar.dim()} dimensions and {scalar.numel()} elements."
+        )
+
+
+def _each(
+    run: Callable[..., Any], check: Callable[..., None] = _lists
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The functional body and the in-place one: ``run(t, *its share of the others)`` gives the new value of ``t``."""
+
+    def functional(self: Any, *rest: Any) -> Any:
+        check(self, *rest)
+        return [run(t, *(r[i] if isinstance(r, (list, tuple)) else r for r in rest)) for i, t in enumerate(self)]
+
+    def in_place(self: Any, *rest: Any) -> Any:
+        check(self, *rest)
+        for i, t in enumerate(self):
+            t.copy_(run(t, *(r[i] if isinstance(r, (list, tuple)) else r for r in rest)))
+        return self
+
+    return functional, in_place
+
+
+def _both(name: str, overload: str, rest: str, run: Callable[..., Any], check: Callable[..., None]) -> None:
+    functional, in_place = _each(run, check)
+    dot = f".{overload}" if overload else ""
+    comma = f", {rest}" if rest else ""
+    composite(f"_foreach_{name}{dot}(Tensor[] self{comma}) -> Tensor[]", **_METHODLESS)(functional)
+    composite(f"_foreach_{name}_{dot}(Tensor(a!)[] self{comma}) -> ()", **_METHODLESS)(in_place)
+
+
+def _declare_unary(name: str) -> None:
+    def check(self: Any) -> None:
+        _lists(self)
+
+    _both(name, "", "", lambda t: getattr(t, name)(), check)
+
+
+for _name in _UNARY:
+    _declare_unary(_name)
+
+
+def _check_list(self: Any, other: Any, *_: Any) -> None:
+    _lists(self, other)
+
+
+def _check_one(self: Any, *_: Any) -> None:
+    _lists(self)
+
+
+def _check_tensor(self: Any, other: Any, *_: Any) -> None:
+    _lists(self)
+    _scalar_tensor(other)
+
+
+def _declare_binary(name: str, word: str, run: Callable[..., Any], alpha: bool = False, tensor: bool = False) -> None:
+    more = ", *, Scalar alpha=1" if alpha else ""
+    scalar = "exponent" if name == "pow" else "scalar"
+    many = "exponent" if name == "pow" else "scalars"
+    _both(name, "Scalar", f"Scalar {scalar}", run, _check_one)
+    _both(name, "ScalarList", f"Scalar[] {many}", run, _scalars)  # before lists of tensors: numbers match here alone
+    _both(name, "List", f"Tensor[] {word}{more}", run, _check_list)
+    if tensor:
+        _both(name, "Tensor", f"Tensor other{', *, Scalar alpha=1' if name == 'add' else ''}", run, _check_tensor)
+
+
+def _least(t: Any, other: Any) -> Any:
+    return t.clamp(max=other) if not hasattr(other, "dim") else t.minimum(other)
+
+
+def _greatest(t: Any, other: Any) -> Any:
+    return t.clamp(min=other) if not hasattr(other, "dim") else t.maximum(other)
+
+
+_declare_binary("add", "other", lambda t, other, alpha=1: t.add(other, alpha=alpha), alpha=True, tensor=True)
+_declare_binary("sub", "other", lambda t, other, alpha=1: t.sub(other, alpha=alpha), alpha=True)
+_declare_binary("mul", "other", lambda t, other: t.mul(other), tensor=True)
+_declare_binary("div", "other", lambda t, other: t.div(other), tensor=True)
+_declare_binary("pow", "exponent", lambda t, exponent: t.pow(exponent))
+for _name, _run in (("clamp_min", _greatest), ("maximum", _greatest), ("clamp_max", _least), ("minimum", _least)):
+    _declare_binary(_name, "other", _run)
+
+
+@composite("_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]", **_METHODLESS)
+def foreach_pow_scalar(self, exponent):
+    import shim_torch
+
+    return [shim_torch.pow(self, e) for e in exponent]
+
+
+def _lerp(t: Any, other: Any, weight: Any) -> Any:
+    return t.lerp(other, weight)
+
+
+def _check_lists(self: Any, *others: Any) -> None:
+    _lists(self, *(o for o in others if isinstance(o, list)))
+
+
+def _check_pair_scalars(self: Any, first: Any, *rest: Any) -> None:
+    _lists(self, first, *rest[:-1])
+    _scalars(self, rest[-1])
+
+
+_both("lerp", "Scalar", "Tensor[] tensors1, Scalar weight", _lerp, _check_lists)
+_both("lerp", "ScalarList", "Tensor[] tensors1, Scalar[] weight", _lerp, _check_pair_scalars)
+_both("lerp", "List", "Tensor[] tensors1, Tensor[] weights", _lerp, _check_lists)
+
+
+def _declare_fused(name: str) -> None:
+    def run(t: Any, first: Any, second: Any, value: Any = 1) -> Any:
+        return getattr(t, name)(first, second, value=value)
+
+    def unpacked(self: Any, tensor1: Any, tensor2: Any, scalars: Any) -> tuple[Any, ...]:
+        if scalars.dim() != 1 or scalars.numel() != len(self):
+            raise RuntimeError(
+                f"Expected length of scalars to match input of length {len(self)} but got {scalars.numel()} instead."
+            )
+        return self, tensor1, tensor2, tuple(scalars.tolist())
+
+    lists = "Tensor[] tensor1, Tensor[] tensor2"
+    _both(name, "Scalar", f"{lists}, Scalar value=1", run, _check_lists)
+    _both(name, "ScalarList", f"{lists}, Scalar[] scalars", run, _check_pair_scalars)
+    functional, in_place = _each(run, _check_pair_scalars)
+    tensor = f"{lists}, Tensor scalars"
+    composite(f"_foreach_{name}.Tensor(Tensor[] self, {tensor}) -> Tensor[]", **_METHODLESS)(
+        lambda *given: functional(*unpacked(*given))
+    )
+    composite(f"_foreach_{name}_.Tensor(Tensor(a!)[] self, {tensor}) -> ()", **_METHODLESS)(
+        lambda *given: in_place(*unpacked(*given))
+    )
+
+
+_declare_fused("addcmul")
+_declare_fused("addcdiv")
+
+
+@composite("_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]", **_METHODLESS)
+def foreach_norm(self, ord, dtype):
+    import shim_torch
+
+    _lists(self)
+    return [shim_torch.ops.aten.linalg_vector_norm(t, ord, dtype=dtype) for t in self]
+
+
+@composite("_foreach_max(Tensor[] self) -> Tensor[]", **_METHODLESS)
+def foreach_max(self):
+    _lists(self)
+    return [t.max() for t in self]
+
+
+@composite("_foreach_clone(Tensor[] self, *, MemoryFormat? memory_format=None) -> Tensor[]", **_METHODLESS)
+def foreach_clone(self, memory_format):
+    return [t.clone(memory_format=memory_format) for t in self]
+
+
+@composite("_foreach_zero_(Tensor(a!)[] self) -> ()", **_METHODLESS)
+def foreach_zero(self):
+    _lists(self)
+    for t in self:
+        t.zero_()
+    return self
+
+
+@composite("_foreach_copy_(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()", **_METHODLESS)
+def foreach_copy(self, src, non_blocking):
+    _lists(self, src)
+    for t, s in zip(self, src, strict=True):
+        t.copy_(s, non_blocking)
+    return self
