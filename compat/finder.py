@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -58,14 +60,15 @@ class ScopeFinder:
         covered = scope.names is not None and scope.covers(fullname)
         blocked = scope.names is None and scope.blocks(fullname)
         after = self.after.get(fullname)
-        if not (covered or blocked or after):
+        process = scope.names is None and not blocked
+        if not (covered or blocked or after or process):
             return None
         spec = self._others(fullname, path, target)
         if spec is None or spec.loader is None or isinstance(spec.loader, type):
             return spec
-        if covered and isinstance(spec.loader, ExtensionFileLoader):
-            self._shadow_native(spec)
-        else:
+        if (covered or process) and isinstance(spec.loader, ExtensionFileLoader):
+            self._shadow_native(spec, covered)
+        elif covered or blocked or after:
             table = importer.SCOPED if covered else importer.BLOCKED if blocked else None
             self._shadow(spec, table, after)
         return spec
@@ -104,20 +107,35 @@ class ScopeFinder:
                 name=spec.name,
             ) from None
 
-    def _shadow_native(self, spec: ModuleSpec) -> None:
-        """Extension modules import from C, which sees sys.modules only: ours is there while they initialise."""
+    def _shadow_native(self, spec: ModuleSpec, covered: bool) -> None:
+        """Extension modules import from C, which sees sys.modules only: ours is there while they initialise.
+
+        What they link to as libtorch is there too, from before they are loaded.
+        """
         loader: Any = spec.loader
 
         def during(method: str) -> Callable[[Any], Any]:
             def call(argument: Any) -> Any:
                 vars(loader).pop(method, None)
                 with self.expose():
-                    return getattr(loader, method)(argument)
+                    if method == "exec_module":
+                        return loader.exec_module(argument)
+                    with _prepared(loader.path, covered):
+                        return loader.create_module(argument)
 
             return call
 
         for method in ("create_module", "exec_module"):
             vars(loader)[method] = during(method)
+
+
+def _prepared(path: str, covered: bool) -> AbstractContextManager[None]:
+    """What an extension module links to as libtorch is there within; nothing to do for those that ours is made of."""
+    if not covered and "torch" not in modules.loaded:
+        return nullcontext()
+    libraries = sys.modules.get("shim_torch._libraries") or importlib.import_module("shim_torch._libraries")
+    importing = getattr(libraries, "importing", None)  # None: it is being imported itself
+    return nullcontext() if importing is None else importing(path)
 
 
 def find_spec_for(name: str, package: str | None) -> ModuleSpec | None:

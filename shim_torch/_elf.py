@@ -43,6 +43,9 @@ class _Image:
         self.machine = self.unpack("<H", 18)[0]
         start, size, count = self.unpack("<Q", 32)[0], *self.unpack("<HH", 54)
         self.segments = [self.unpack("<IIQQQQQQ", start + i * size) for i in range(count)]
+        end = max((s[2] + s[5] for s in self.segments if s[0] == _LOAD), default=0)
+        if end > len(data):  # the system's loader would crash on it
+            raise ValueError(f"the file is truncated: it has {len(data)} bytes of {end} or more")
 
     def unpack(self, form: str, at: int) -> tuple[Any, ...]:
         try:
@@ -79,8 +82,8 @@ def _symbol_count(image: _Image, table: dict[int, int]) -> int:
     buckets, first, bloom, _ = image.unpack("<IIII", at)
     chains = at + 16 + 8 * bloom + 4 * buckets
     last = max(image.unpack(f"<{buckets}I", at + 16 + 8 * bloom), default=0)
-    if last < first:
-        return int(first)  # nothing is exported: what is before `first` are the wanted ones
+    if last < first:  # nothing is exported, and the table says nothing of the others: the names follow the symbols
+        return int(table[_STRTAB] - table[_SYMTAB]) // 24 if table[_STRTAB] > table[_SYMTAB] else 0
     while not image.unpack("<I", chains + 4 * (last - first))[0] & 1:
         last += 1
     return int(last + 1)
@@ -93,8 +96,11 @@ def _newest(old: str, new: str) -> str:
     return new if not old or key(new) > key(old) else old
 
 
-def parse(data: Any) -> SharedObject:
-    """Reads an ELF image (bytes or a memory map). Errors: ValueError when it is none, truncated or damaged."""
+def parse(data: Any, symbols: bool = True) -> SharedObject:
+    """Reads an ELF image (bytes or a memory map), with or without its symbols.
+
+    Errors: ValueError when it is none, truncated or damaged.
+    """
     image = _Image(data)
     pairs = image.dynamic()
     table = dict(pairs)
@@ -116,10 +122,12 @@ def parse(data: Any) -> SharedObject:
             result.soname = text(value)
         elif tag in (_RPATH, _RUNPATH):
             result.runpath += text(value).split(":")
+    if not symbols:
+        return result
     if _SYMTAB in table:
-        symbols = image.offset(table[_SYMTAB])
+        first = image.offset(table[_SYMTAB])
         for i in range(1, _symbol_count(image, table)):
-            name, info, _, section = image.unpack("<IBBH", symbols + 24 * i)
+            name, info, _, section = image.unpack("<IBBH", first + 24 * i)
             if name == 0:
                 continue
             weak = info >> 4 == 2
@@ -142,11 +150,11 @@ def _read_versions(image: _Image, at: int, count: int, text: Any, result: Shared
         at += step
 
 
-def read(path: str) -> SharedObject:
+def read(path: str, symbols: bool = True) -> SharedObject:
     """:func:`parse` of a file. Errors: OSError, ValueError."""
     with open(path, "rb") as file:
         size = file.seek(0, 2)
         if size < 64:
             raise ValueError("not an ELF file")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return parse(data)
+            return parse(data, symbols)

@@ -7,6 +7,8 @@ import os
 import re
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from glob import glob
 from typing import Any
 
@@ -35,7 +37,6 @@ _PACKAGES = {
     "cusparseLt": "nvidia-cusparselt-cu13",
 }
 _kept: dict[str, ctypes.CDLL] = {}
-_read: dict[str, _elf.SharedObject] = {}
 
 
 def _cuda_library(soname: str) -> tuple[str, str] | None:
@@ -85,31 +86,36 @@ def _open(soname: str) -> bool:
     return False
 
 
-def read(path: str) -> _elf.SharedObject | None:
-    """The tables of a shared object, read once; None when the file cannot be read."""
-    if path not in _read:
-        try:
-            _read[path] = _elf.read(path)
-        except (OSError, ValueError):
-            return None
-    return _read[path]
+def read(path: str, symbols: bool = True) -> _elf.SharedObject | None:
+    """The tables of a shared object; None when the file cannot be read (the loader will say why)."""
+    try:
+        return _elf.read(path, symbols)
+    except (OSError, ValueError):
+        return None
 
 
 def prepare(path: str) -> list[str]:
     """Loads what a library needs and the system would not find: our stand-ins, CUDA libraries of pip packages.
 
     Neighbours that it needs are looked into as well. Returns what is missing, a line each.
+    Errors: OSError for a file that is no shared object or is truncated; RuntimeError beside PyTorch's own libtorch.
     """
     missing: list[str] = []
+    if os.path.exists(path):
+        try:
+            _elf.read(path, symbols=False)
+        except ValueError as error:
+            raise OSError(f"{path}: {error}") from None
     seen: set[str] = set()
     todo = [os.path.abspath(path)]
     while todo:
         here = todo.pop()
-        tables = read(here)
-        if here in seen or tables is None:
+        tables = read(here, symbols=False) if here not in seen else None
+        if tables is None:
             continue
         seen.add(here)
-        if any(name in stand_ins.SONAMES for name in tables.needed) or _wants(tables):
+        ours = any(name in stand_ins.SONAMES for name in tables.needed)
+        if ours:
             stand_ins.load()
         for name in tables.needed:
             neighbour = os.path.join(os.path.dirname(here), name)
@@ -117,18 +123,15 @@ def prepare(path: str) -> list[str]:
                 todo.append(neighbour)
             elif _cuda_library(name) and not _open(name):
                 missing.append(f"{name}: pip install {package_of(name)}")
-        if any(name.startswith(("cublasLt", "cublas")) for name in tables.undefined):
-            _open_blas(tables.needed)
+        if ours and not any(name.startswith("libcublas") for name in tables.needed):
+            _open_blas(here, tables.needed)
     return missing
 
 
-def _wants(tables: _elf.SharedObject) -> bool:
-    return any(name.startswith(("aoti_torch_", "torch_call_dispatcher")) for name in tables.undefined)
-
-
-def _open_blas(needed: list[str]) -> None:
+def _open_blas(path: str, needed: list[str]) -> None:
     """Some wheels call cuBLAS without naming it: PyTorch's libtorch_cuda.so brings it along."""
-    if any(name.startswith("libcublas") for name in needed):
+    tables = read(path)
+    if tables is None or not any(name.startswith("cublas") for name in tables.undefined):
         return
     majors = [found[1] for found in map(_cuda_library, needed) if found]
     for name in ("libcublasLt", "libcublas"):
@@ -164,7 +167,9 @@ def diagnose(path: str, error: BaseException, missing: list[str]) -> str:
     return text
 
 
-_CPP = re.compile(r"^_Z\w*?(?:2at|3c10|5torch)\d")
+# Functions, vtables and type information of at::, c10:: and torch::, but not of torch::stable and the like, which are
+# headers alone.
+_CPP = re.compile(r"^_Z(?:TV|TI|TS|GV)?NK?(?:2at|3c10|5torch(?!6stable|10headeronly|4aoti))\d")
 
 
 def classify(tables: _elf.SharedObject) -> tuple[str, list[str]]:
@@ -208,6 +213,26 @@ def _pool_stream(high_priority: bool, device: int) -> int:
 
 
 _core._stream_hooks(_set_stream, _pool_stream)
+
+
+@contextmanager
+def importing(path: str) -> Iterator[None]:
+    """Around the import of an extension module that may link to libtorch: prepares it, and says what was wrong.
+
+    Errors: ImportError, also beside PyTorch's own libtorch.
+    """
+    try:
+        missing = prepare(path)
+    except (RuntimeError, OSError) as error:
+        raise ImportError(str(error), path=path) from None
+    try:
+        yield
+    except ImportError as error:
+        text = diagnose(path, error, missing)
+        if text == str(error):
+            raise
+        raise ImportError(text, name=error.name, path=path) from None
+    report_problems(path)
 
 
 def load(path: Any) -> None:

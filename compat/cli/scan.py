@@ -1,4 +1,4 @@
-"""``python -m compat scan``: the torch names that a package uses, and those that are missing here."""
+"""``python -m compat scan``: the torch names and C functions that a package uses, and those that are missing here."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ def sources(target: str) -> Iterator[tuple[str, str]]:
 
     Errors: FileNotFoundError when ``target`` is none of these.
     """
+    from compat.cli import binaries
+
     if os.path.isfile(target) and zipfile.is_zipfile(target):
         with zipfile.ZipFile(target) as archive:
             for name in sorted(archive.namelist()):
@@ -33,6 +35,8 @@ def sources(target: str) -> Iterator[tuple[str, str]]:
     if not roots:
         raise FileNotFoundError(f"{target!r} is no file, folder, wheel or package; install it or give its path")
     for root in roots:
+        if os.path.isfile(root) and binaries.is_shared_object(root):
+            continue
         files = [root] if os.path.isfile(root) else sorted(
             os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names if name.endswith(".py")
         )  # fmt: skip
@@ -91,7 +95,9 @@ def status(name: str) -> tuple[str, str]:
 
 
 def scan(target: str) -> dict[str, Any]:
-    """``{"target", "files", "names": {name: {"uses", "status"}}, "missing": […]}``."""
+    """``{"target", "files", "names": {name: {"uses", "status"}}, "missing": […], "binaries": […]}``."""
+    from compat.cli import binaries
+
     uses: Counter[str] = Counter()
     files = unreadable = 0
     for _, text in sources(target):
@@ -106,11 +112,23 @@ def scan(target: str) -> dict[str, Any]:
         row = table.setdefault(short, {"uses": 0, "status": state})
         row["uses"] += count
     missing = sorted(name for name, row in table.items() if row["status"] == "missing")
-    return {"target": target, "files": files, "unreadable": unreadable, "names": table, "missing": missing}
+    found = binaries.scan(target)
+    if not files and not found:
+        raise FileNotFoundError(f"{target!r} has neither Python files nor shared objects")
+    return {
+        "target": target,
+        "files": files,
+        "unreadable": unreadable,
+        "names": table,
+        "missing": missing,
+        "binaries": found,
+    }
 
 
 def main(target: str, as_json: bool) -> int:
     """Prints the table; 0 when nothing is missing, 1 otherwise, 2 when there is nothing to scan."""
+    from compat.cli import binaries
+
     try:
         result = scan(target)
     except FileNotFoundError as error:
@@ -121,5 +139,8 @@ def main(target: str, as_json: bool) -> int:
     else:
         for name, row in sorted(result["names"].items(), key=lambda item: (item[1]["status"], -item[1]["uses"])):
             print(f"{row['status']:8} {row['uses']:6}  {name}")
+        for line in binaries.lines(result["binaries"]):
+            print(line)
         print(f"{result['files']} files, {len(result['names'])} names, {len(result['missing'])} missing")
-    return 1 if result["missing"] else 0
+    bad = any(row["missing"] or row["kind"] == "C++ ABI" for row in result["binaries"])
+    return 1 if result["missing"] or bad else 0

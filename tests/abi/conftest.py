@@ -13,13 +13,14 @@ from native import stand_ins
 HERE = Path(__file__).parent
 
 
-def compile_extension(source: Path, target: Path, *options: str) -> Path:
-    """Builds a shared object that links to the stand-ins; skips where there is no compiler."""
+def compile_extension(source: Path, target: Path, *options: str, link: bool = True) -> Path:
+    """Builds a shared object that links to the stand-ins (``link``); skips where there is no compiler."""
     compiler = shutil.which("c++") or shutil.which("g++")
     if compiler is None:
         pytest.skip("no C++ compiler")
     command = [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", str(source), "-o", str(target), *options]
-    subprocess.run([*command, "-Wl,--no-as-needed", f"-L{stand_ins.folder()}", "-ltorch", "-ltorch_cpu"], check=True)
+    libraries = ["-Wl,--no-as-needed", f"-L{stand_ins.folder()}", "-ltorch", "-ltorch_cpu"] if link else []
+    subprocess.run([*command, *libraries], check=True)
     return target
 
 

@@ -121,6 +121,14 @@ void three(Value* stack, uint64_t, uint64_t) {
   aoti_torch_delete_tensor_object(tensor(stack[2]));
 }
 
+// keep_until_exit(Tensor x) -> (): the handle is dropped by a static destructor
+struct Kept {
+  Tensor tensor[8];
+  int count = 0;
+  ~Kept() { while (count) aoti_torch_delete_tensor_object(tensor[--count]); }
+} kept;
+void keep_until_exit(Value* stack, uint64_t, uint64_t) { kept.tensor[kept.count++] = tensor(stack[0]); }
+
 struct Registration {
   Library def, cpu, composite, other;
   Registration() {
@@ -128,7 +136,7 @@ struct Registration {
     for (const char* schema :
          {"twice(Tensor x) -> Tensor", "fails(str text) -> ()", "multiply(Tensor a, Tensor b) -> Tensor", "call_own(Tensor x) -> Tensor",
           "call_unknown(Tensor x) -> Tensor", "call_missing() -> ()", "nothing() -> Tensor", "use_nothing() -> ()",
-          "sum_squares(int n) -> float", "three(Tensor a, Tensor b, Tensor c) -> Tensor", "undone(Tensor x) -> Tensor",
+          "sum_squares(int n) -> float", "three(Tensor a, Tensor b, Tensor c) -> Tensor", "undone(Tensor x) -> Tensor", "keep_until_exit(Tensor x) -> ()",
           "echo(int i, float f, bool b, str s, ScalarType t, Device d, MemoryFormat m, Layout l, Tensor x) -> "
           "(int, float, bool, str, ScalarType, Device, MemoryFormat, Layout, Tensor)",
           "echo.optional(int? i, float? f, bool? b, str? s, ScalarType? t, Device? d, Tensor? x) -> "
@@ -144,7 +152,7 @@ struct Registration {
       torch_library_impl(cpu, name, kernel, 0);
     for (auto [name, kernel] : std::initializer_list<std::pair<const char*, Kernel>>{
              {"fails", fails}, {"call_own", call_own}, {"call_unknown", call_unknown}, {"call_missing", call_missing}, {"nothing", nothing},
-             {"use_nothing", use_nothing}, {"sum_squares", sum_squares}, {"three", three}, {"echo", echo}, {"echo.optional", echo}, {"echo.list", echo}})
+             {"use_nothing", use_nothing}, {"keep_until_exit", keep_until_exit}, {"sum_squares", sum_squares}, {"three", three}, {"echo", echo}, {"echo.optional", echo}, {"echo.list", echo}})
       torch_library_impl(composite, name, kernel, 0);
     aoti_torch_library_init_impl("abi_python", "CPU", __FILE__, __LINE__, &other);
     torch_library_impl(other, "before", twice, 0);            // its definition comes from Python

@@ -176,6 +176,24 @@ void* pool_stream(bool high_priority, int device) {
   return stream;
 }
 
+}  // namespace
+}  // namespace shim
+
+// PyTorch 2.14: between handles and Python objects, for extensions that hold the GIL.
+SHIM_EXPORT shim::abi::Err torch_tensor_from_pyobject(void* object, shim::abi::Handle* result) {
+  return shim::abi::guarded([&] {
+    auto* o = static_cast<PyObject*>(object);
+    CHECK(shim::Kind::Type, o && shim::is_tensor(o), "torch_tensor_from_pyobject: expected a Tensor, but got ", o ? Py_TYPE(o)->tp_name : "null");
+    *result = shim::abi::handle_of(shim::Tensor(shim::unwrap(o)));
+  });
+}
+SHIM_EXPORT shim::abi::Err torch_tensor_to_pyobject(shim::abi::Handle handle, void** result) {
+  return shim::abi::guarded([&] { *result = shim::wrap(shim::Tensor(&shim::abi::tensor_of(handle))); });
+}
+
+namespace shim {
+namespace {
+
 // --- Python functions -------------------------------------------------------------------------------------------------
 PyObject* strings(const std::vector<std::string>& all) {
   PyObject* list = PyList_New(0);
