@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from native import _core
-from shim_torch.autograd import function, grad_mode
-from shim_torch.autograd.function import Function
+from shim_torch.autograd import anomaly_mode, function, grad_mode, graph, variable
+from shim_torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+from shim_torch.autograd.function import Function, NestedIOFunction
 from shim_torch.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -15,52 +16,110 @@ from shim_torch.autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from shim_torch.autograd.gradcheck import gradcheck, gradgradcheck
+from shim_torch.autograd.variable import Variable
 
 __all__ = [
     "Function",
+    "NestedIOFunction",
     "Variable",
+    "anomaly_mode",
     "backward",
     "detect_anomaly",
     "enable_grad",
     "function",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
     "inference_mode",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
+    "variable",
 ]
 Tensor = _core.Tensor
+GradientEdge = graph.GradientEdge
 
 
 def _sequence(x: Any) -> tuple[Any, ...]:
-    return (x,) if isinstance(x, Tensor) or x is None else tuple(x)
+    return (x,) if isinstance(x, (Tensor, GradientEdge)) or x is None else tuple(x)
 
 
-def _start(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> list[Any]:
+def _ones_for(out: Any) -> Any:
+    """The gradient that a backward pass starts with where none is given: 1, for a scalar."""
+    if isinstance(out, GradientEdge):
+        meta = out.node._input_metadata[out.output_nr]
+        if len(meta.shape) and meta.shape.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        return _core.empty_tensor(tuple(meta.shape), meta.dtype, meta.device).fill_(1)
+    if not out.requires_grad:
+        return None
+    if out.numel() != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if not out.dtype.is_floating_point:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
+    return out.detach().new_ones(out.shape)
+
+
+def _check_start(i: int, out: Any, g: Any) -> None:
+    """A given gradient must be like the output it belongs to."""
+    if isinstance(out, GradientEdge):
+        meta = out.node._input_metadata[out.output_nr]
+        shape, dtype = meta.shape, meta.dtype
+    else:
+        shape, dtype = out.shape, out.dtype
+    if g.shape != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {shape}."
+        )
+    if dtype.is_complex != g.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtype}."
+        )
+
+
+def _start(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
     """The gradients that the backward pass starts with: given ones checked, ones for scalars."""
     if len(grads) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
     made = []
     for i, (out, g) in enumerate(zip(outputs, grads, strict=True)):
         if g is None:
-            if out.requires_grad:
-                if out.numel() != 1:
-                    raise RuntimeError("grad can be implicitly created only for scalar outputs")
-                if not (out.dtype.is_floating_point or out.dtype.is_complex):
-                    raise RuntimeError(
-                        f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
-                    )
-                g = out.detach().new_ones(out.shape)
+            g = _ones_for(out)
         elif not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-        elif g.shape != out.shape:
-            raise RuntimeError(
-                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {out.shape}."
-            )
+        else:
+            _check_start(i, out, g)
         made.append(g)
     return made
+
+
+def _check_roots(tensors: Sequence[Any]) -> None:
+    for i, t in enumerate(tensors):
+        if not isinstance(t, GradientEdge) and not t.requires_grad:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+
+
+_warned_create_graph = False
+
+
+def _warn_create_graph() -> None:
+    global _warned_create_graph
+    if _warned_create_graph:
+        return
+    import warnings
+
+    _warned_create_graph = True
+    warnings.warn(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+        "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
+        "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.",
+        stacklevel=4,
+    )
 
 
 def backward(
@@ -71,19 +130,38 @@ def backward(
     grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Adds the gradients of ``tensors`` to the leaves they depend on (or to ``inputs`` only)."""
-    if grad_variables is not None and grad_tensors is None:
+    """Adds the gradients of ``tensors`` to the leaves they depend on (or to ``inputs`` only).
+
+    Tensors may be ``GradientEdge`` s. RuntimeError where a tensor needs no gradient, or is no scalar and has none given.
+    """
+    if grad_variables is not None:
+        import warnings
+
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+            )
         grad_tensors = grad_variables
-    inputs = () if inputs is None else _sequence(inputs)
-    if inputs is not None and len(inputs) == 0 and inputs != ():
+    given = inputs is not None
+    inputs = _sequence(inputs) if given else ()
+    if given and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     tensors = _sequence(tensors)
     grads = [None] * len(tensors) if grad_tensors is None else _sequence(grad_tensors)
-    for i, t in enumerate(tensors):
+    started = _start(tensors, grads)
+    _check_roots(tensors)
+    for t in inputs:
+        if isinstance(t, GradientEdge):
+            continue
         if not t.requires_grad:
-            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        if not t.is_leaf:
+            t.retain_grad()
+    if create_graph:
+        _warn_create_graph()
     retain = create_graph if retain_graph is None else retain_graph
-    _core.run_backward(tensors, _start(tensors, grads, create_graph), inputs, retain, create_graph, True, True)
+    _core.run_backward(tensors, started, inputs, retain, create_graph, True, True)
 
 
 def grad(
@@ -97,72 +175,73 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """The gradients of ``outputs`` with respect to ``inputs``, as a tuple."""
+    """The gradients of ``outputs`` with respect to ``inputs``, as a tuple.
+
+    RuntimeError where an input was not used and neither ``allow_unused`` nor ``materialize_grads`` is on.
+    """
     if is_grads_batched:
         raise NotImplementedError("torch.autograd.grad(is_grads_batched=True) is not supported by shim-torch")
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
+    if not only_inputs:
+        import warnings
+
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of "
+            "the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     outputs, inputs = _sequence(outputs), _sequence(inputs)
+    if _core._has_torch_function(outputs + inputs):
+        return _core._handle_torch_function(
+            grad,
+            outputs + inputs,
+            outputs,
+            inputs,
+            grad_outputs=grad_outputs,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            only_inputs=only_inputs,
+            allow_unused=allow_unused,
+            materialize_grads=materialize_grads,
+        )
     grads = [None] * len(outputs) if grad_outputs is None else _sequence(grad_outputs)
     retain = create_graph if retain_graph is None else retain_graph
     unused = materialize_grads if allow_unused is None else allow_unused
-    pairs = [(o, g) for o, g in zip(outputs, _start(outputs, grads, create_graph), strict=True)]
-    for i, (o, _) in enumerate(pairs):
-        if not o.requires_grad:
-            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-    results = _core.run_backward(
-        [o for o, _ in pairs], [g for _, g in pairs], inputs, retain, create_graph, unused, False
-    )
-    if materialize_grads:
-        return tuple(i.new_zeros(i.shape) if g is None else g for i, g in zip(inputs, results, strict=True))
-    return results
-
-
-class _VariableMeta(type):
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor)
-
-
-class Variable(metaclass=_VariableMeta):
-    """The old name of a tensor with gradients: ``Variable(t)`` is a tensor."""
-
-    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
-        import shim_torch
-
-        t = shim_torch.empty(0) if data is None else data.detach()
-        return t.requires_grad_() if requires_grad else t
-
-
-class detect_anomaly:
-    """Names the forward operator whose backward failed: not supported; a warning says so, backward runs as usual."""
-
-    def __init__(self, check_nan: bool = True) -> None:
-        import warnings
-
-        warnings.warn("torch.autograd.detect_anomaly: shim-torch does not trace anomalies", stacklevel=2)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *exc: Any) -> None:
-        return None
-
-
-class set_detect_anomaly(detect_anomaly):
-    """As ``detect_anomaly``, with a switch."""
-
-    def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        if mode:
-            super().__init__(check_nan)
+    started = _start(outputs, grads)
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    _check_roots(outputs)
+    for t in inputs:
+        if not isinstance(t, GradientEdge) and not t.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    results = _core.run_backward(outputs, started, inputs, retain, create_graph, unused, False)
+    if not materialize_grads:
+        return results
+    if any(isinstance(i, GradientEdge) and g is None for i, g in zip(inputs, results, strict=True)):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    return tuple(i.new_zeros(i.shape) if g is None else g for i, g in zip(inputs, results, strict=True))
 
 
 def _tensor_backward(
     self: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
 ) -> None:
     """Adds this tensor's gradients to the leaves (Tensor.backward)."""
+    if _core._has_torch_function_unary(self):
+        return _core._handle_torch_function(
+            Tensor.backward,
+            (self,),
+            self,
+            gradient=gradient,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            inputs=inputs,
+        )
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    return None
 
 
 def install(tensor_type: Any) -> None:
@@ -172,15 +251,13 @@ def install(tensor_type: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("gradcheck", "gradgradcheck", "functional", "graph", "profiler", "forward_ad"):
+    if name in ("forward_ad", "functional", "profiler", "profiler_util", "_functions"):
         import importlib
 
         try:
-            module = importlib.import_module(f"shim_torch.autograd.{name.replace('gradgradcheck', 'gradcheck')}")
+            return importlib.import_module(f"shim_torch.autograd.{name}")
         except ModuleNotFoundError:
             pass
-        else:
-            return getattr(module, name) if "check" in name else module
     from shim_torch._missing import missing
 
     return missing("torch.autograd", name)

@@ -10,77 +10,90 @@ from native import _core
 from shim_torch.autograd.grad_mode import no_grad
 
 Tensor = _core.Tensor
-_set, _get = _core._set_grad_enabled, _core.is_grad_enabled
-_connect, _unpack = _core._connect_function, _core._unpack_saved
+_get = _core.is_grad_enabled
 
 
 class FunctionCtx:
-    """What forward leaves for backward; also the ``grad_fn`` of the function's results."""
-
-    _to_save: tuple[Any, ...] = ()
-    _saved: tuple[Any, ...] = ()
-    _dirty: Any = None
-    _non_differentiable: Any = None
-    _materialize = True
-    needs_input_grad: tuple[bool, ...] = ()
-    metadata: dict[str, Any]
+    """What forward leaves for backward."""
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keeps tensors for backward; changes to them in between are found out."""
-        for t in tensors:
-            if t is not None and not isinstance(t, Tensor):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument 0 is of type {type(t).__name__}"
-                )
-        self._to_save = tensors
+        """Keeps tensors for backward; changes to them in between are found out. Once, from within forward."""
+        self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """For forward-mode gradients, which shim-torch does not have: kept and not used."""
+        """Keeps tensors for ``jvp``."""
+        for tensor in tensors:
+            assert isinstance(tensor, Tensor) or tensor is None, (
+                "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+            )
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Any) -> None:
         """Names inputs that forward changed in place."""
-        self._dirty = args
+        self.dirty_tensors = args
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """No longer needed: storage shared between inputs and outputs is seen."""
+        import warnings
+
+        warnings.warn(
+            "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
+            "`set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
 
     def mark_non_differentiable(self, *args: Any) -> None:
         """Names outputs that carry no gradient."""
-        self._non_differentiable = args
+        self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether gradients that are not there come as zeros (default) or None."""
-        self._materialize = value
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """What ``save_for_backward`` kept."""
-        if self._saved:
-            return tuple(_unpack(t) for t in self._saved)
-        return self._to_save
-
-    @property
-    def saved_variables(self) -> tuple[Any, ...]:
-        return self.saved_tensors
-
-    @property
-    def materialize_grads(self) -> bool:
-        return self._materialize
-
-    def name(self) -> str:
-        """The node's name."""
-        return type(self).__name__
-
-    @property
-    def next_functions(self) -> tuple[Any, ...]:
-        return getattr(self, "_next", ())
+        self.materialize_grads = value
 
 
-class _HookMixin(FunctionCtx):
-    """The backward class of one Function: its instances are the ctx objects."""
+class _HookMixin:
+    @staticmethod
+    def _register_hook(backward_hooks: Any, hook: Any) -> Any:
+        from collections import OrderedDict
+
+        from shim_torch.utils.hooks import RemovableHandle
+
+        backward_hooks = OrderedDict() if backward_hooks is None else backward_hooks
+        handle = RemovableHandle(backward_hooks)
+        backward_hooks[handle.id] = hook
+        return backward_hooks, handle
+
+
+class BackwardCFunction(_core._FunctionBase, FunctionCtx, _HookMixin):
+    """The class of ctx objects, which are also the ``grad_fn`` of a Function's results."""
 
     _forward_cls: Any = None
 
-    def __repr__(self) -> str:
-        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+    def apply(self, *args: Any) -> Any:
+        """Runs the Function's backward with these gradients."""
+        backward, vjp = self._forward_cls.backward, self._forward_cls.vjp
+        if backward is not Function.backward and vjp is not Function.vjp:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+            )
+        return (vjp if vjp is not Function.vjp else backward)(self, *args)
+
+    def apply_jvp(self, *args: Any) -> Any:
+        """Runs the Function's jvp with these tangents."""
+        return self._forward_cls.jvp(self, *args)
+
+
+def _bind_arguments(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """All of forward's arguments by position, defaults filled in."""
+    code = getattr(cls.forward, "__code__", None)
+    if code is not None and not kwargs and code.co_argcount == len(args) and not code.co_kwonlyargcount:
+        return args
+    import inspect
+
+    bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
 
 
 def _tensors_require_grad(args: tuple[Any, ...]) -> bool:
@@ -91,32 +104,14 @@ class FunctionMeta(type):
     """Gives every Function class the class of its ctx objects, named <Function>Backward."""
 
     def __init__(cls, name: str, bases: Any, attrs: dict[str, Any]) -> None:
-        cls._backward_cls = type(name + "Backward", (_HookMixin,), {"_forward_cls": cls})
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
         super().__init__(name, bases, attrs)
 
 
-class Function(metaclass=FunctionMeta):
-    """Subclasses give static methods forward(ctx, ...) and backward(ctx, *grads); use them through ``apply``."""
+class _SingleLevelFunction(_core._FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):
+    """``forward``, ``setup_context``, ``backward`` and ``jvp`` of a Function, to be overridden."""
 
     _backward_cls: Any
-    generate_vmap_rule = False
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        import warnings
-
-        warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
-            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future version "
-            "of PyTorch.",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
-            "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
-        )
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -144,44 +139,39 @@ class Function(metaclass=FunctionMeta):
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
-    @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Runs forward and, where an input wants a gradient, records the function."""
-        ctx = cls._backward_cls()
-        ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a.requires_grad for a in args])
-        record = True in ctx.needs_input_grad and _get()
-        separate = cls.setup_context is not Function.setup_context
-        old = _get()
-        _set(False)
-        try:
-            if separate:
-                output = cls.forward(*args, **kwargs)
-                cls.setup_context(ctx, args, output)
-            else:
-                output = cls.forward(ctx, *args, **kwargs)
-        finally:
-            _set(old)
-        if not record:
-            if ctx._dirty:
-                for t in ctx._dirty:
-                    _core.bump_version(t)
-            return output
-        single = not isinstance(output, tuple)
-        outputs = (output,) if single else output
-        backward = cls.backward if cls.backward is not Function.backward else cls.vjp
-        results = _connect(
-            ctx,
-            backward,
-            cls._backward_cls.__name__,
-            args,
-            outputs,
-            ctx._dirty,
-            ctx._non_differentiable,
-            ctx._materialize,
-            ctx._to_save,
+
+class Function(_SingleLevelFunction):
+    """Subclasses give static methods forward(ctx, ...) and backward(ctx, *grads); use them through ``apply``.
+
+    With ``setup_context(ctx, inputs, output)`` defined, forward takes no ctx.
+    """
+
+    generate_vmap_rule = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        import warnings
+
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future version "
+            "of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
         )
-        ctx._to_save = ()
-        return results[0] if single else results
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+            "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """The batched form, for torch.func.vmap."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -194,26 +184,37 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if not _get() or not _tensors_require_grad(args):
             return outputs
         single = not isinstance(outputs, tuple)
-        values = (outputs,) if single else outputs
-        error = _DelayedError.apply(
-            *(v for v in values if isinstance(v, Tensor)), *(a for a in args if isinstance(a, Tensor))
+        error = DelayedError(
+            "trying to differentiate twice a function that was marked with @once_differentiable",
+            1 if single else len(outputs),
         )
-        error = error if isinstance(error, tuple) else (error,)
-        errors = iter(error)
-        result = tuple(next(errors) if isinstance(v, Tensor) else v for v in values)
-        return result[0] if single else result
+        values = (outputs,) if single else outputs
+        result = error(*(v.detach().requires_grad_() if isinstance(v, Tensor) else v for v in values))
+        return result
 
     return wrapper
 
 
-class _DelayedError(Function):
+class _Failing(Function):
     @staticmethod
-    def forward(ctx: Any, *args: Any) -> Any:
-        return tuple(a.detach() for a in args)
+    def forward(ctx: Any, message: str, *args: Any) -> Any:
+        ctx.message = message
+        result = tuple(a.detach() if isinstance(a, Tensor) else a for a in args)
+        return result[0] if len(result) == 1 else result
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+        raise RuntimeError(ctx.message)
+
+
+class DelayedError:
+    """A function that gives its inputs back, and an error when their gradient is asked for (torch._C._functions)."""
+
+    def __init__(self, message: str, num_inputs: int) -> None:
+        self.message = message
+
+    def __call__(self, *args: Any) -> Any:
+        return _Failing.apply(self.message, *args)
 
 
 class InplaceFunction(Function):
@@ -228,6 +229,13 @@ class NestedIOFunction(Function):
         raise NotImplementedError("torch.autograd.function.NestedIOFunction is not supported by shim-torch")
 
 
-BackwardCFunction = _HookMixin
-for _class in (FunctionCtx, Function, FunctionMeta, InplaceFunction, NestedIOFunction):
+for _class in (
+    FunctionCtx,
+    BackwardCFunction,
+    _SingleLevelFunction,
+    Function,
+    FunctionMeta,
+    InplaceFunction,
+    NestedIOFunction,
+):
     _class.__module__ = "torch.autograd.function"

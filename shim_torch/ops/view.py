@@ -337,7 +337,17 @@ def _cut(self, dim, sizes):
     return tuple(out)
 
 
-@composite("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", native="split")
+def _joined(g, dim):
+    import shim_torch
+
+    return shim_torch.cat(g, dim)
+
+
+@view(
+    "split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
+    native="split",
+    grad={"self": _joined},
+)
 def split(self, split_size, dim):
     if self.dim() == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -352,12 +362,17 @@ def split(self, split_size, dim):
     return _cut(self, dim, sizes)
 
 
-@composite(
-    "split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
-    aliases=("split_with_sizes",),
-    native="split_sizes",
-)
+@composite("split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]")
 def split_sizes(self, split_size, dim):
+    return self.split_with_sizes(split_size, dim)
+
+
+@view(
+    "split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
+    native="split_sizes",
+    grad={"self": _joined},
+)
+def split_with_sizes(self, split_size, dim):
     if sum(split_size) != self.size(dim):
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {self.size(dim)} (input tensor's size at dimension "
@@ -399,7 +414,13 @@ def tensor_split_indices(self, indices, dim):
     return tuple(shim_torch.ops.aten.slice(self, dim, a, b, 1) for a, b in zip(edges, edges[1:], strict=False))
 
 
-@composite("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", native="unbind")
+def _stacked(g, dim):
+    import shim_torch
+
+    return shim_torch.stack(g, dim)
+
+
+@view("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", native="unbind", grad={"self": _stacked})
 def unbind(self, dim):
     if self.dim() == 0:
         raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")

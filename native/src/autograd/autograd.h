@@ -33,23 +33,31 @@ class Hook : public RefCounted {                // a tensor or node hook; the Py
   virtual void post(Grads&, const Grads&) {}
 };
 
+class Metadata : public RefCounted {};          // what Python keeps with a node (grad_fn.metadata); lives in src/python
+
 class Node : public RefCounted {
  public:
   std::vector<Edge> next_edges;                 // one for each input of the forward operator
   std::vector<InputMeta> inputs;                // one for each output of the forward operator
   uint64_t sequence = 0;
   uint64_t topological = 0;                     // 1 + the largest of the next nodes
-  std::vector<Ref<Hook>> pre_hooks, tensor_pre_hooks, post_hooks;
+  std::vector<Ref<Hook>> pre_hooks, tensor_pre_hooks, retain_hooks, post_hooks;
   void* pyobj = nullptr;                        // the Python view of this node, borrowed
+  Ref<Metadata> metadata;
   virtual Grads apply(Grads&& grads) = 0;       // as many results as next_edges
   virtual void release_saved() {}               // after backward without retain_graph
   virtual std::string name() const = 0;         // "AddBackward0"
-  virtual std::vector<Ref<Hook>> tensor_hooks() { return tensor_pre_hooks; }   // run before the gradient is captured
+  std::string forward_name() const;             // "Add": what error texts call it
+  virtual bool runs_without_gradients() const { return false; }   // whether apply() is called when no gradient arrived
+  virtual std::vector<Ref<Hook>> tensor_hooks();                  // run before the gradient is captured
   ~Node() override;                             // lets long chains go one by one, not recursively
   uint32_t add_input(const TensorImpl& output); // records its InputMeta, returns its number
   void set_next_edges(std::vector<Edge>);       // also sets topological; takes a new sequence number
   bool needs(size_t i) const { return i < next_edges.size() && bool(next_edges[i].node); }
 };
+
+// How a view came to be; decides what an in-place write through it, or through its base, means.
+enum class Creation : uint8_t { normal, multi_output, no_grad, inference, custom_function };
 
 struct AutogradMeta {
   bool requires_grad = false;                   // of a leaf
@@ -59,14 +67,25 @@ struct AutogradMeta {
   Ref<Node> grad_fn;                            // null for a leaf
   uint32_t output_nr = 0;
   Node* accumulator = nullptr;                  // the leaf's AccumulateGrad while something holds it (weak)
+  Ref<Node> kept_accumulator;                   // of a leaf that was unpacked: gradients go to the original's
   Ref<Hook> retain;                             // of retain_grad(): writes `grad` as the gradient passes
   std::vector<Ref<Hook>> hooks;                 // tensor hooks of a leaf or of this output
   std::vector<Ref<Hook>> post_accumulate;
   // Differentiable views: in-place writes through one are recorded on the base.
   Tensor base;                                  // null for a tensor that is not a view
   uint32_t view_version = 0;                    // base's version when grad_fn was last made
-  bool view_inplace_forbidden = false;          // made in no_grad, or one of several outputs (split, unbind)
-  std::string forbidden_why;
+  Creation creation = Creation::normal;
+};
+
+class PackedValue : public RefCounted {         // what a saved tensor's pack hook made of it
+ public:
+  virtual Tensor unpack() = 0;
+};
+
+// Default hooks of saved tensors (torch.autograd.graph.saved_tensors_hooks); `pack` is set by src/python.
+struct SavedHooks {
+  static int& depth();                          // of this thread
+  static Ref<PackedValue> (*pack)(const Tensor&);
 };
 
 // A tensor kept for backward: holds it without a reference cycle when it is the node's own output, and finds out
@@ -74,17 +93,22 @@ struct AutogradMeta {
 class SavedTensor {
  public:
   SavedTensor() = default;
-  SavedTensor(const Tensor& t, bool is_output, const Node* owner = nullptr);
+  SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr = 0);
   Tensor unpack(const Ref<Node>& owner) const;
-  bool defined() const { return bool(data_) || was_default_; }
+  bool defined() const { return !was_default_; }
+  bool has_hooks() const { return bool(packed_); }
+  Tensor to_pack() const;                       // what a pack hook is given
+  void set_packed(Ref<PackedValue>);            // replaces the tensor
   void reset();
   bool released = false;
 
  private:
+  Tensor restored(Tensor data, const Ref<Node>& owner) const;
   Tensor data_;                                 // for an output: a detached alias
-  Ref<Node> grad_fn_;
+  Ref<PackedValue> packed_;
+  Ref<Node> grad_fn_, accumulator_;
   uint32_t output_nr_ = 0, version_ = 0;
-  bool is_output_ = false, was_default_ = false, is_leaf_ = false, requires_grad_ = false;
+  bool is_output_ = false, was_default_ = true, is_leaf_ = false, requires_grad_ = false;
 };
 
 // Thread-local modes.
@@ -92,11 +116,13 @@ struct GradMode { static bool enabled(); static void set(bool); };
 struct InferenceMode { static bool enabled(); static void set(bool); };
 struct NoGrad { bool old = GradMode::enabled(); NoGrad() { GradMode::set(false); } ~NoGrad() { GradMode::set(old); } };
 
+int& forward_gradients();                       // how many levels of forward-mode gradients are open on this thread
+
 Edge gradient_edge(const Tensor&);              // grad_fn, or the leaf's AccumulateGrad, or nothing
 void set_history(const Tensor& output, const Ref<Node>&);             // output gets grad_fn = node (adds an input to it)
 void rebase_history(const Tensor& self, const Ref<Node>&);            // after an in-place write (CopySlices for views)
 void check_inplace(const Tensor& self);         // leaf, view-of-leaf and no_grad-view errors, PyTorch's texts; before writing
-void mark_view(const Tensor& view, const Tensor& base_or_view);       // records view-of, when gradients may flow
+void mark_view(const Tensor& view, const Tensor& base_or_view, bool several = false);   // records view-of; `several`: split, unbind
 Tensor detach(const Tensor&);                   // same storage, no history; counts versions with its source
 bool retain_grad(const Tensor&);                // keeps the gradient of a tensor that is no leaf
 void accumulate_grad(const Tensor& variable, Tensor grad, bool create_graph);   // variable.grad += grad
@@ -105,8 +131,28 @@ void refresh_view(TensorImpl&);                 // regenerates grad_fn of a view
 struct BackwardOptions {
   bool retain_graph = false, create_graph = false, allow_unused = false, accumulate = true;
 };
-// roots/gradients pair up; with `targets` the gradients of those tensors are returned (accumulate=false), else leaves accumulate.
-Grads run_backward(const std::vector<Tensor>& roots, const Grads& gradients, const std::vector<Tensor>& targets, const BackwardOptions&);
+// A graph is entered at `roots` with `gradients`. With `targets`: their gradients are returned, or (accumulate) only they
+// accumulate; without: all leaves accumulate.
+Grads run_backward(const std::vector<Edge>& roots, Grads gradients, const std::vector<Edge>& targets, const BackwardOptions&);
+
+// What a node that is running may ask about the pass it is part of.
+struct CurrentBackward {
+  static int64_t id();                          // -1 outside
+  static Node* node();
+  static bool retains_graph();
+  static void queue_callback(std::function<void()>);              // runs when the pass is done
+  static bool has_targets();                    // a pass of grad(), or with inputs=
+  static bool executes(const Node*);
+  static std::vector<Node*> order();            // the nodes that will still run, first ones first
+};
+
+// Anomaly mode: nodes remember where they were made; set by src/python.
+struct Anomaly {
+  static bool enabled, check_nan;
+  static void (*created)(Node&, Node* parent);
+  static void (*failed)(Node&);                 // warns; the error goes on
+  static bool (*has_nan)(const Tensor&);
+};
 
 // The few operators the engine itself needs; set by src/ops at start-up (they record history when GradMode is on).
 struct EngineOps {

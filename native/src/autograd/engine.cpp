@@ -1,7 +1,7 @@
 // The backward pass: nodes run on the calling thread, later ones first, each once all its gradients have arrived.
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "autograd/autograd.h"
 #include "autograd/nodes.h"
@@ -39,83 +39,172 @@ void fit(Tensor& g, const InputMeta& meta, const Node& from, size_t index) {
   }
   CHECK(Kind::Runtime, g->device() == meta.device || (g->device().is_cpu() && g->dim() == 0), "Function ", from.name(), " returned an invalid gradient at index ", index,
         " - expected device ", to_string(meta.device), " but got ", to_string(g->device()));
-  if (g->dtype() != meta.dtype) {
-    if (is_complex(g->dtype()) && !is_complex(meta.dtype)) g = engine_ops().cast(g, meta.dtype);
-    else g = engine_ops().cast(g, meta.dtype);
-  }
+  if (g->dtype() != meta.dtype) g = engine_ops().cast(g, meta.dtype);
 }
 
-struct Ready {
-  Ref<Node> node;
-  bool operator<(const Ready& o) const { return node->sequence < o.node->sequence; }
+class Task;
+thread_local Task* current = nullptr;
+std::atomic<int64_t> next_task{0};
+
+struct Slot { uint32_t input; size_t slot; };
+
+// What one pass knows about one node.
+struct State {
+  Node* node;
+  int waiting = 0;                              // edges whose gradients have not come yet
+  bool needed = false, queued = false;
+  Grads grads;
+  std::vector<Slot> captures;
+};
+
+// Open addressing: a pass looks up every edge of the graph twice.
+class States {
+ public:
+  State& operator[](Node* n) {
+    if (all_.size() * 2 >= slots_.size()) grow();
+    uint32_t& at = place(n);
+    if (at == kNone) {
+      at = uint32_t(all_.size());
+      all_.push_back({n, 0, false, false, {}, {}});
+    }
+    return all_[at];
+  }
+  State* find(const Node* n) {
+    if (slots_.empty()) return nullptr;
+    uint32_t at = place(n);
+    return at == kNone ? nullptr : &all_[at];
+  }
+  std::vector<State>& all() { return all_; }
+
+ private:
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+  uint32_t& place(const Node* n) {
+    size_t mask = slots_.size() - 1, i = (reinterpret_cast<uintptr_t>(n) >> 4) * 0x9E3779B97F4A7C15ull >> 20 & mask;
+    while (slots_[i] != kNone && all_[slots_[i]].node != n) i = (i + 1) & mask;
+    return slots_[i];
+  }
+  void grow() {
+    slots_.assign(std::max<size_t>(64, slots_.size() * 4), kNone);
+    for (uint32_t k = 0; k < all_.size(); ++k) place(all_[k].node) = k;
+  }
+  std::vector<State> all_;
+  std::vector<uint32_t> slots_;
 };
 
 class Task {
  public:
-  Task(const BackwardOptions& options) : options_(options) {}
+  explicit Task(const BackwardOptions& options) : options_(options), outer_(current) { current = this; }
+  ~Task() { current = outer_; }
 
   void add_root(const Edge& edge, Tensor grad) {
     roots_.push_back(edge.node);
-    receive(edge, std::move(grad));
+    states_[edge.node.get()];
+    pending_.push_back({edge, std::move(grad)});
   }
 
-  void capture(const Edge& edge, size_t slot) { captures_[edge.node.get()].push_back({edge.input_nr, slot}); }
+  void target(const Edge& edge, size_t slot) {
+    State& s = states_[edge.node.get()];
+    targeted_ = true;
+    if (options_.accumulate) s.needed = true;
+    else s.captures.push_back({edge.input_nr, slot});
+  }
 
   Grads run(size_t slots) {
     captured_.resize(slots);
-    count_dependencies();
-    if (!captures_.empty()) find_needed();
-    std::unordered_set<Node*> queued;
+    explore();
+    if (targeted_) find_needed();
+    for (auto& [edge, grad] : pending_) receive(edge, std::move(grad));
+    pending_.clear();
     for (auto& r : roots_)
-      if (!waiting_[r.get()] && queued.insert(r.get()).second) push(r);
+      if (State& s = states_[r.get()]; s.waiting == 0) push(s);
     while (!heap_.empty()) {
-      std::pop_heap(heap_.begin(), heap_.end());
-      Ref<Node> node = std::move(heap_.back().node);
+      std::pop_heap(heap_.begin(), heap_.end(), later);
+      Ref<Node> node(heap_.back());
       heap_.pop_back();
       evaluate(node);
+    }
+    for (size_t i = 0; i < callbacks_.size(); ++i) {
+      auto callback = callbacks_[i];            // it may queue others
+      callback();
     }
     return std::move(captured_);
   }
 
- private:
-  struct Slot { uint32_t input; size_t slot; };
-
-  void push(Ref<Node> n) {
-    heap_.push_back({std::move(n)});
-    std::push_heap(heap_.begin(), heap_.end());
+  void queue(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
+  int64_t id() const { return id_; }
+  Node* running() const { return running_; }
+  bool retains() const { return options_.retain_graph; }
+  bool targeted() const { return targeted_; }
+  bool executes(const Node* n) {
+    State* s = states_.find(n);
+    return s && (!targeted_ || s->needed);
+  }
+  std::vector<Node*> order() {                  // the order in which what is left would run
+    std::vector<Node*> heap = heap_, out;
+    std::unordered_map<Node*, int> waiting;
+    for (State& s : states_.all()) waiting[s.node] = s.waiting;
+    while (!heap.empty()) {
+      std::pop_heap(heap.begin(), heap.end(), later);
+      Node* n = heap.back();
+      heap.pop_back();
+      if (!targeted_ || states_[n].needed) out.push_back(n);
+      for (Edge& e : n->next_edges)
+        if (e && --waiting[e.node.get()] == 0) {
+          heap.push_back(e.node.get());
+          std::push_heap(heap.begin(), heap.end(), later);
+        }
+    }
+    return out;
   }
 
-  void count_dependencies() {
+ private:
+  static bool later(const Node* a, const Node* b) { return a->sequence < b->sequence; }
+
+  void push(State& s) {
+    if (s.queued) return;
+    s.queued = true;
+    heap_.push_back(s.node);
+    std::push_heap(heap_.begin(), heap_.end(), later);
+  }
+
+  // Counts for every node the edges that lead to it.
+  void explore() {
     std::vector<Node*> stack;
-    std::unordered_set<Node*> seen;
-    for (auto& r : roots_)
-      if (seen.insert(r.get()).second) stack.push_back(r.get());
+    auto visit = [&](Node* n) {
+      State& s = states_[n];
+      if (s.queued) return;                     // the flag serves as "seen" until the pass starts
+      s.queued = true;
+      stack.push_back(n);
+    };
+    for (auto& r : roots_) visit(r.get());
     while (!stack.empty()) {
       Node* n = stack.back();
       stack.pop_back();
-      order_.push_back(n);
       for (Edge& e : n->next_edges) {
         if (!e) continue;
-        ++waiting_[e.node.get()];
-        if (seen.insert(e.node.get()).second) stack.push_back(e.node.get());
+        ++states_[e.node.get()].waiting;
+        visit(e.node.get());
       }
     }
+    for (State& s : states_.all()) s.queued = false;
   }
 
   // With targets given, only nodes from which a target can be reached run.
   void find_needed() {
-    std::sort(order_.begin(), order_.end(), [](Node* a, Node* b) { return a->topological < b->topological; });
-    for (Node* n : order_) {
-      bool need = captures_.count(n) > 0;
-      for (size_t i = 0; !need && i < n->next_edges.size(); ++i) need = n->next_edges[i] && needed_.count(n->next_edges[i].node.get());
-      if (need) needed_.insert(n);
-    }
+    std::vector<State*> sorted;
+    for (State& s : states_.all()) sorted.push_back(&s);
+    std::sort(sorted.begin(), sorted.end(), [](State* a, State* b) { return a->node->topological < b->node->topological; });
+    for (State* s : sorted)
+      for (Edge& e : s->node->next_edges) {
+        State* next = e ? states_.find(e.node.get()) : nullptr;
+        if (next && (next->needed || !next->captures.empty())) s->needed = true;
+      }
   }
 
   void receive(const Edge& edge, Tensor g) {
-    Grads& buffer = buffers_[edge.node.get()];
-    if (buffer.size() < edge.node->inputs.size()) buffer.resize(edge.node->inputs.size());
-    if (buffer.size() <= edge.input_nr) buffer.resize(edge.input_nr + 1);
+    Grads& buffer = states_[edge.node.get()].grads;
+    size_t size = std::max<size_t>(edge.node->inputs.size(), edge.input_nr + 1);
+    if (buffer.size() < size) buffer.resize(size);
     Tensor& place = buffer[edge.input_nr];
     if (!g) return;
     if (!place) {
@@ -128,52 +217,70 @@ class Task {
   }
 
   void evaluate(const Ref<Node>& node) {
-    Grads grads;
-    if (auto it = buffers_.find(node.get()); it != buffers_.end()) {
-      grads = std::move(it->second);
-      buffers_.erase(it);
-    }
-    grads.resize(std::max(grads.size(), node->inputs.size()));
-    const bool wanted = captures_.empty() || needed_.count(node.get());
-    if (wanted) {
-      for (auto hooks = node->tensor_hooks(); auto& h : hooks) h->pre(grads);
-      if (auto it = captures_.find(node.get()); it != captures_.end())
-        for (Slot s : it->second) {
-          Tensor& place = captured_[s.slot];
-          place = grads[s.input];
-        }
-    }
     Grads out;
-    bool any = std::any_of(grads.begin(), grads.end(), [](const Tensor& g) { return bool(g); });
-    bool leads_on = captures_.empty() || std::any_of(node->next_edges.begin(), node->next_edges.end(), [&](Edge& e) { return e && needed_.count(e.node.get()); });
-    bool leaf = node->next_edges.empty();
-    if (wanted && any && (leaf ? captures_.empty() : leads_on)) {
-      for (auto hooks = node->pre_hooks; auto& h : hooks) h->pre(grads);
-      Grads before;
-      if (!node->post_hooks.empty()) before = grads;
-      out = node->apply(std::move(grads));
-      for (auto hooks = node->post_hooks; auto& h : hooks) h->post(out, before);
-      if (!options_.retain_graph) node->release_saved();
-    }
+    State& state = states_[node.get()];
+    if (!targeted_ || state.needed || !state.captures.empty()) out = compute(node);
     for (size_t i = 0; i < node->next_edges.size(); ++i) {
       Edge& e = node->next_edges[i];
       if (!e) continue;
-      if (i < out.size() && out[i]) {
-        fit(out[i], e.node->inputs[e.input_nr], *node, i);
-        receive(e, std::move(out[i]));
-      }
-      if (--waiting_[e.node.get()] == 0) push(e.node);
+      if (i < out.size() && out[i]) receive(e, std::move(out[i]));
+      State& next = states_[e.node.get()];
+      if (--next.waiting == 0) push(next);
     }
   }
 
+  Grads compute(const Ref<Node>& node) {
+    Node* outer = running_;
+    running_ = node.get();
+    struct Restore { Node*& place; Node* old; ~Restore() { place = old; } } restore{running_, outer};
+    State& state = states_[node.get()];
+    Grads grads = std::move(state.grads);
+    grads.resize(std::max(grads.size(), node->inputs.size()));
+    if (!node->tensor_pre_hooks.empty() || !node->retain_hooks.empty() || node->next_edges.empty())
+      for (auto hooks = node->tensor_hooks(); auto& h : hooks) h->pre(grads);
+    for (Slot s : state.captures) captured_[s.slot] = grads[s.input];
+    if (targeted_ && !state.needed) return {};
+    bool any = std::any_of(grads.begin(), grads.end(), [](const Tensor& g) { return bool(g); });
+    if (!any && !node->runs_without_gradients()) return {};
+    return apply(*node, std::move(grads));
+  }
+
+  Grads apply(Node& node, Grads&& grads) {
+    if (!node.pre_hooks.empty())
+      for (auto hooks = node.pre_hooks; auto& h : hooks) h->pre(grads);
+    Grads before, out;
+    if (!node.post_hooks.empty()) before = grads;
+    try {
+      out = node.apply(std::move(grads));
+      if (Anomaly::enabled && Anomaly::check_nan) check_nan(node, out);
+    } catch (...) {
+      if (Anomaly::enabled) Anomaly::failed(node);
+      throw;
+    }
+    if (!options_.retain_graph) node.release_saved();
+    for (size_t i = 0; i < node.next_edges.size() && i < out.size(); ++i)
+      if (Edge& e = node.next_edges[i]) fit(out[i], e.node->inputs[e.input_nr], node, i);
+      else out[i] = Tensor();
+    if (!node.post_hooks.empty())
+      for (auto hooks = node.post_hooks; auto& h : hooks) h->post(out, before);
+    return out;
+  }
+
+  static void check_nan(Node& node, Grads& out) {
+    for (size_t i = 0; i < out.size(); ++i)
+      if (out[i]) CHECK(Kind::Runtime, !Anomaly::has_nan(out[i]), "Function '", node.name(), "' returned nan values in its ", i, "th output.");
+  }
+
   BackwardOptions options_;
+  Task* outer_;
+  int64_t id_ = next_task++;
+  Node* running_ = nullptr;
+  bool targeted_ = false;
   std::vector<Ref<Node>> roots_;
-  std::vector<Node*> order_;
-  std::unordered_map<Node*, Grads> buffers_;
-  std::unordered_map<Node*, int> waiting_;
-  std::unordered_map<Node*, std::vector<Slot>> captures_;
-  std::unordered_set<Node*> needed_;
-  std::vector<Ready> heap_;
+  std::vector<std::pair<Edge, Tensor>> pending_;
+  States states_;
+  std::vector<Node*> heap_;
+  std::vector<std::function<void()>> callbacks_;
   Grads captured_;
 };
 
@@ -216,6 +323,12 @@ Node::~Node() {
   graveyard = nullptr;
 }
 
+std::string Node::forward_name() const {
+  std::string n = name();
+  size_t digits = n.find_last_not_of("0123456789") + 1, word = digits >= 8 ? digits - 8 : 0;
+  return digits > 8 && n.compare(word, 8, "Backward") == 0 ? n.substr(0, word) : n;
+}
+
 uint32_t Node::add_input(const TensorImpl& t) {
   inputs.push_back({Dims(t.sizes().begin(), t.sizes().end()), t.dtype(), t.device()});
   return uint32_t(inputs.size() - 1);
@@ -227,31 +340,48 @@ void Node::set_next_edges(std::vector<Edge> edges) {
   topological = 0;
   for (Edge& e : next_edges)
     if (e) topological = std::max(topological, e.node->topological + 1);
+  if (Anomaly::enabled) Anomaly::created(*this, CurrentBackward::node());
 }
 
-Grads run_backward(const std::vector<Tensor>& roots, const Grads& gradients, const std::vector<Tensor>& targets, const BackwardOptions& options) {
-  Task task(options);
-  std::vector<Edge> edges(targets.size());
-  for (size_t i = 0; i < targets.size(); ++i) {
-    edges[i] = gradient_edge(targets[i]);
-    CHECK(Kind::Runtime, edges[i], "One of the differentiated Tensors does not require grad");
-    task.capture(edges[i], i);
-  }
+std::vector<Ref<Hook>> Node::tensor_hooks() {
+  auto all = tensor_pre_hooks;
+  all.insert(all.end(), retain_hooks.begin(), retain_hooks.end());
+  return all;
+}
+
+bool Anomaly::enabled = false, Anomaly::check_nan = true;
+void (*Anomaly::created)(Node&, Node*) = nullptr;
+void (*Anomaly::failed)(Node&) = nullptr;
+bool (*Anomaly::has_nan)(const Tensor&) = nullptr;
+
+int64_t CurrentBackward::id() { return current ? current->id() : -1; }
+Node* CurrentBackward::node() { return current ? current->running() : nullptr; }
+bool CurrentBackward::retains_graph() { return current && current->retains(); }
+std::vector<Node*> CurrentBackward::order() {
+  CHECK(Kind::Runtime, current, "_current_graph_task_execution_order should only be called during the backward pass");
+  return current->order();
+}
+bool CurrentBackward::has_targets() { return current && current->targeted(); }
+bool CurrentBackward::executes(const Node* n) {
+  CHECK(Kind::Runtime, current, "_get_should_execute_nodes should only be called during the backward pass");
+  return current->executes(n);
+}
+void CurrentBackward::queue_callback(std::function<void()> f) {
+  CHECK(Kind::Runtime, current, "Final callbacks can only be installed during backward pass.");
+  current->queue(std::move(f));
+}
+
+Grads run_backward(const std::vector<Edge>& roots, Grads gradients, const std::vector<Edge>& targets, const BackwardOptions& options) {
   ModeGuard mode(options.create_graph);
-  for (size_t i = 0; i < roots.size(); ++i) {
-    Edge e = gradient_edge(roots[i]);
-    CHECK(Kind::Runtime, e, "element ", i, " of tensors does not require grad and does not have a grad_fn");
-    task.add_root(e, gradients[i]);
-  }
+  Task task(options);
+  for (size_t i = 0; i < targets.size(); ++i)
+    if (targets[i]) task.target(targets[i], i);
+  for (size_t i = 0; i < roots.size(); ++i) task.add_root(roots[i], std::move(gradients[i]));
   Grads found = task.run(targets.size());
-  if (!targets.empty() && options.accumulate) {
-    for (size_t i = 0; i < targets.size(); ++i)
-      if (found[i]) accumulate_grad(targets[i], found[i], options.create_graph);
-    return {};
-  }
+  if (options.accumulate) return {};
   if (!options.allow_unused)
-    for (auto& g : found)
-      CHECK(Kind::Runtime, g, "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
+    for (size_t i = 0; i < found.size(); ++i)
+      CHECK(Kind::Runtime, found[i], "The differentiated Tensor at index ", i, " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
   return found;
 }
 

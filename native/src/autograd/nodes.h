@@ -14,7 +14,7 @@ class AccumulateGrad final : public Node {      // the end of the line: adds to 
   explicit AccumulateGrad(Tensor variable);
   ~AccumulateGrad() override;
   Grads apply(Grads&&) override;
-  std::string name() const override { return "AccumulateGrad"; }
+  std::string name() const override { return "torch::autograd::AccumulateGrad"; }
   std::vector<Ref<Hook>> tensor_hooks() override;
   const Tensor& variable() const { return variable_; }
 
@@ -27,7 +27,7 @@ class CopySlices final : public Node {          // an in-place write through a v
   CopySlices(const TensorImpl& base, const TensorImpl& view, Ref<Node> function);
   Grads apply(Grads&&) override;
   void release_saved() override { if (function_) function_->release_saved(); }
-  std::string name() const override { return "CopySlices"; }
+  std::string name() const override { return "torch::autograd::CopySlices"; }
 
  private:
   Geometry base_, view_;

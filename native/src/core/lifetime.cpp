@@ -3,6 +3,8 @@
 
 namespace shim {
 
+bool creating_inference_tensors() noexcept { return InferenceMode::enabled(); }
+
 TensorImpl::~TensorImpl() { delete autograd_; }
 
 AutogradMeta& TensorImpl::ensure_autograd() {
@@ -12,8 +14,7 @@ AutogradMeta& TensorImpl::ensure_autograd() {
 
 bool TensorImpl::requires_grad() const noexcept {
   if (!autograd_) return false;
-  if (autograd_->base) refresh_view(const_cast<TensorImpl&>(*this));
-  return autograd_->requires_grad || autograd_->grad_fn;
+  return autograd_->requires_grad || autograd_->grad_fn || (autograd_->base && autograd_->base->requires_grad());
 }
 
 }  // namespace shim

@@ -69,7 +69,7 @@ void TensorImpl::operator delete(void* p) {
 }
 
 TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, DimSpan sizes, DimSpan strides, int64_t offset)
-    : storage_(std::move(storage)), dtype_(dtype), device_(storage_->device()) {
+    : is_inference(creating_inference_tensors()), storage_(std::move(storage)), dtype_(dtype), device_(storage_->device()) {
   set_geometry(sizes, strides, offset);
 }
 

@@ -24,6 +24,8 @@ using Tensor = Ref<TensorImpl>;
 
 enum class MemoryFormat : int8_t { contiguous = 0, preserve = 1, channels_last = 2, channels_last_3d = 3 };
 
+bool creating_inference_tensors() noexcept;    // this thread is in inference mode (autograd/)
+
 class TensorImpl final : public RefCounted {
  public:
   TensorImpl(Ref<Storage> storage, DType dtype, DimSpan sizes, DimSpan strides, int64_t offset);
@@ -71,7 +73,7 @@ class TensorImpl final : public RefCounted {
   void* pyobj = nullptr;
   bool owns_pyobj = false;
   static void (*drop_pyobj)(TensorImpl*);       // called when a tensor that owns its object is destroyed
-  bool is_inference = false;
+  bool is_inference;                            // made in inference mode; views of a normal tensor are normal
   bool is_conj = false, is_neg = false;         // reserved: conj() materialises for now
   bool wrapped_number = false;                  // a Python number seen as a 0-d tensor, for promotion
 

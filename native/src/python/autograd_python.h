@@ -6,9 +6,24 @@
 namespace shim {
 
 PyObject* node_object(const Ref<Node>&);        // the grad_fn object; a Function's is its ctx
+Ref<Node> node_of(PyObject*);                   // of a grad_fn object; null for anything else
+PyObject* function_ctx(Node*);                  // borrowed; null for other nodes
+Ref<Node> node_of_function(PyObject* ctx);
+PyObject* next_functions_of(Node&);
+PyObject* metadata_of_inputs(Node&);
+PyObject* node_metadata(Node&);                 // the dict of grad_fn.metadata; new reference
+PyObject* register_node_hook(Node&, PyObject* f, PyObject* owner, bool before);
 PyObject* saved_attribute(Node*, const char* name);   // grad_fn._saved_x; null without an error if there is none
-int bind_function(PyObject* module);            // function_node.cpp
+bool raw_saved_attribute(Node*, const char* name, std::vector<SavedTensor*>* found, bool* list);
+PyObject* saved_object(const Ref<Node>& owner, SavedTensor*);       // a SavedTensor object that lives with its node
+int visit_history(TensorImpl&, visitproc, void*);     // what only this tensor keeps alive, for the cycle collector
+
+int bind_function(PyObject* module);            // function_object.cpp
 int bind_node(PyObject* module);                // node_object.cpp
+int bind_hooks();                               // hooks.cpp
+int bind_saved(PyObject* module);               // saved_object.cpp
+int bind_backward(PyObject* module);            // bind_backward.cpp
+int bind_anomaly(PyObject* module);             // anomaly.cpp
 
 class PythonHook : public Hook {                // a Python callable on gradients
  public:
@@ -21,6 +36,7 @@ class PythonHook : public Hook {                // a Python callable on gradient
   }
   void pre(Grads& grads) override;
   void post(Grads& outputs, const Grads& inputs) override;
+  PyObject* callable() const { return f_; }
 
  private:
   PyObject* f_;

@@ -7,9 +7,23 @@
 
 namespace shim {
 
-Ref<Node> node_of(PyObject*);                   // node_object.cpp
-
 namespace {
+
+std::string list(DimSpan d) {
+  std::string s = "[";
+  for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
+  return s + "]";
+}
+
+std::string spoken(DType t) {                   // what C++ calls it, as PyTorch's text does
+  switch (t) {
+    case DType::f32: return "float";
+    case DType::f64: return "double";
+    case DType::i64: return "long int";
+    case DType::i32: return "int";
+    default: return scalar_name(t);
+  }
+}
 
 bool can_have_grad(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
 
@@ -26,7 +40,7 @@ int put_requires_grad(TensorImpl* t, bool on) {
     if (leaf && m && m->base) { t->requires_grad(); leaf = !m->grad_fn; }
     CHECK(Kind::Runtime, leaf || on, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require "
           "differentiation use var_no_grad = var.detach().");
-    CHECK(Kind::Runtime, !on || can_have_grad(*t), "only Tensors of floating point and complex dtype can require gradients");
+    CHECK(Kind::Runtime, !on || can_have_grad(*t), "only Tensors of floating point dtype can require gradients");
     CHECK(Kind::Runtime, !on || !t->is_inference || InferenceMode::enabled(), "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
     if (leaf && (on || m)) t->ensure_autograd().requires_grad = on;
     return 1;
@@ -43,6 +57,11 @@ int set_requires_grad(PyObject* self, PyObject* value, void*) {
 
 PyObject* get_grad(PyObject* self, void*) {
   AutogradMeta* m = unwrap(self)->autograd();
+  if (m && m->grad_fn && !m->retains_grad && !m->grad &&
+      PyErr_WarnEx(PyExc_UserWarning, "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during autograd.backward(). If "
+                   "you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make "
+                   "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.", 1) < 0)
+    return nullptr;
   return wrap(m ? m->grad : Tensor());
 }
 
@@ -56,12 +75,13 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     CHECK(Kind::Type, is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name);
     TensorImpl* g = unwrap(value);
     CHECK(Kind::Runtime, g != t, "can't assign Variable as its own grad");
-    CHECK(Kind::Runtime, g->dtype() == t->dtype(), "attempting to assign a gradient with dtype '", dtype_name(g->dtype()), "' to a tensor with dtype '", dtype_name(t->dtype()),
-          "'. The gradient must match the tensor's dtype (allowed dtypes: ", dtype_name(t->dtype()), ").");
+    CHECK(Kind::Runtime, g->dtype() == t->dtype(), "attempting to assign a gradient with dtype '", spoken(g->dtype()), "' to a tensor with grad_dtype '", scalar_name(t->dtype()),
+          "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
+          "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match.");
     CHECK(Kind::Runtime, g->device() == t->device(), "attempting to assign a gradient located on device with type ", to_string(g->device()),
           " to a tensor with device type ", to_string(t->device()), ". Please ensure that the gradient and the tensor are on the same device");
     CHECK(Kind::Runtime, std::equal(g->sizes().begin(), g->sizes().end(), t->sizes().begin(), t->sizes().end()),
-          "assigned grad has data of a different size");
+          "attempting to assign a gradient of size '", list(g->sizes()), "' to a tensor of size '", list(t->sizes()), "'. Please ensure that the gradient and the tensor are the same size");
     t->ensure_autograd().grad = Tensor(g);
     return 1;
   }) == 1 ? 0 : -1;
@@ -71,6 +91,7 @@ PyObject* get_grad_fn(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(self);
     if (!t->requires_grad()) Py_RETURN_NONE;
+    refresh_view(*t);
     return node_object(t->autograd()->grad_fn);
   });
 }
@@ -90,7 +111,9 @@ int clear_grad_fn(PyObject* self, PyObject* value, void*) {
 PyObject* get_is_leaf(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(self);
-    return PyBool_FromLong(!t->requires_grad() || !t->autograd()->grad_fn);
+    if (!t->requires_grad()) Py_RETURN_TRUE;
+    refresh_view(*t);
+    return PyBool_FromLong(!t->autograd()->grad_fn);
   });
 }
 PyObject* get_output_nr(PyObject* self, void*) {
@@ -102,6 +125,7 @@ PyObject* get_retains_grad(PyObject* self, void*) {
   AutogradMeta* m = t->autograd();
   return PyBool_FromLong(m && m->retains_grad);
 }
+PyObject* get_grad_dtype(PyObject* self, void*) { return dtype_object(unwrap(self)->dtype()); }
 PyObject* get_base(PyObject* self, void*) {
   AutogradMeta* m = unwrap(self)->autograd();
   return wrap(m ? m->base : Tensor());
@@ -135,7 +159,7 @@ PyGetSetDef getset[] = {{"requires_grad", get_requires_grad, set_requires_grad, 
                         {"_grad", get_grad, set_grad, nullptr, nullptr}, {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
                         {"_grad_fn", get_grad_fn, clear_grad_fn, nullptr, nullptr}, {"is_leaf", get_is_leaf, nullptr, nullptr, nullptr},
                         {"output_nr", get_output_nr, nullptr, nullptr, nullptr}, {"retains_grad", get_retains_grad, nullptr, nullptr, nullptr},
-                        {"_base", get_base, nullptr, nullptr, nullptr}, {"data", get_data, set_data, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+                        {"grad_dtype", get_grad_dtype, nullptr, nullptr, nullptr}, {"_base", get_base, nullptr, nullptr, nullptr}, {"data", get_data, set_data, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // --- methods ----------------------------------------------------------------------------------------------------------------
 
@@ -164,7 +188,8 @@ PyObject* detach_inplace(PyObject* self, PyObject*) {
     AutogradMeta* m = unwrap(self)->autograd();
     if (m) {
       CHECK(Kind::Runtime, !m->base, "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
-            "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients.");
+            "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+            "torch/optim/optimizer.py as the solution.");
       m->grad_fn.reset();
       m->requires_grad = false;
     }
@@ -220,68 +245,6 @@ PyMethodDef methods[] = {
     {"retain_grad", retain_grad_method, METH_NOARGS, nullptr}, {"register_hook", register_hook, METH_O, nullptr},
     {"register_post_accumulate_grad_hook", register_post_accumulate, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
-// --- functions ----------------------------------------------------------------------------------------------------------------
-
-PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(GradMode::enabled()); }
-PyObject* set_grad_enabled(PyObject*, PyObject* on) {
-  GradMode::set(PyObject_IsTrue(on) == 1);
-  Py_RETURN_NONE;
-}
-PyObject* is_inference(PyObject*, PyObject*) { return PyBool_FromLong(InferenceMode::enabled()); }
-PyObject* set_inference(PyObject*, PyObject* on) {
-  InferenceMode::set(PyObject_IsTrue(on) == 1);
-  Py_RETURN_NONE;
-}
-
-PyObject* backward(PyObject*, PyObject* args) {  // (tensors, grads, targets, retain, create, allow_unused, accumulate)
-  PyObject *tensors, *grads, *targets;
-  int retain, create, unused, accumulate;
-  if (!PyArg_ParseTuple(args, "OOOpppp:run_backward", &tensors, &grads, &targets, &retain, &create, &unused, &accumulate)) return nullptr;
-  Grads t, g, to;
-  if (!grads_from(tensors, &t) || !grads_from(grads, &g) || !grads_from(targets, &to)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    BackwardOptions o{bool(retain), bool(create), bool(unused), bool(accumulate)};
-    return tuple_of_grads(run_backward(t, g, to, o));
-  });
-}
-
-PyObject* mark_view_function(PyObject*, PyObject* args) {                    // (view, base)
-  PyObject *view, *base;
-  if (!PyArg_ParseTuple(args, "O!O!:mark_view", TensorBaseType, &view, TensorBaseType, &base)) return nullptr;
-  mark_view(Tensor(unwrap(view)), Tensor(unwrap(base)));
-  Py_RETURN_NONE;
-}
-
-PyObject* forbid_inplace(PyObject*, PyObject* args) {                         // (view, text): writing to it in place is an error
-  PyObject* view;
-  const char* why;
-  if (!PyArg_ParseTuple(args, "O!s:forbid_inplace", TensorBaseType, &view, &why)) return nullptr;
-  AutogradMeta& m = unwrap(view)->ensure_autograd();
-  m.view_inplace_forbidden = true;
-  m.forbidden_why = why;
-  Py_RETURN_NONE;
-}
-
-PyObject* gradient_edge_function(PyObject*, PyObject* t) {                    // -> (node, output number)
-  if (!is_tensor(t)) return PyErr_Format(PyExc_TypeError, "get_gradient_edge: expected a tensor, got %s", Py_TYPE(t)->tp_name);
-  return guarded([&]() -> PyObject* {
-    Edge e = gradient_edge(Tensor(unwrap(t)));
-    CHECK(Kind::Runtime, e, "It is not possible to get the gradient edge for a Tensor that does not require gradients");
-    return Py_BuildValue("(NI)", node_object(e.node), e.input_nr);
-  });
-}
-
-PyObject* mark_inference(PyObject*, PyObject* t) {
-  if (is_tensor(t)) unwrap(t)->is_inference = true;
-  Py_RETURN_NONE;
-}
-
-PyMethodDef functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NOARGS, nullptr}, {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
-                           {"is_inference_mode_enabled", is_inference, METH_NOARGS, nullptr}, {"_set_inference_mode", set_inference, METH_O, nullptr},
-                           {"run_backward", backward, METH_VARARGS, nullptr}, {"mark_view", mark_view_function, METH_VARARGS, nullptr},
-                           {"forbid_inplace", forbid_inplace, METH_VARARGS, nullptr}, {"gradient_edge", gradient_edge_function, METH_O, nullptr},
-                           {"_mark_inference", mark_inference, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
-
 // --- what the engine asks of operators: the tensor's own methods, which record history when they should ---------------------
 
 template <class... A>
@@ -322,8 +285,9 @@ void install_engine_ops() {
 
 int bind_autograd(PyObject* module) {
   install_engine_ops();
-  if (add_to_tensor(methods, getset) < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
-  return bind_node(module) < 0 || bind_function(module) < 0 ? -1 : 0;
+  if (add_to_tensor(methods, getset) < 0) return -1;
+  bool failed = bind_hooks() < 0 || bind_node(module) < 0 || bind_function(module) < 0 || bind_saved(module) < 0 || bind_backward(module) < 0 || bind_anomaly(module) < 0;
+  return failed ? -1 : 0;
 }
 
 }  // namespace shim

@@ -11,12 +11,12 @@ PyObject* vectorcall(PyObject* f, PyObject** args, size_t n) {
 }
 
 // A view's results are tied to their base before history is recorded.
-void mark_views(PyObject* base, PyObject* result) {
+void mark_views(PyObject* base, PyObject* result, bool several = false) {
   if (result == base) return;
   if (is_tensor(result)) {
-    mark_view(Tensor(unwrap(result)), Tensor(unwrap(base)));
+    mark_view(Tensor(unwrap(result)), Tensor(unwrap(base)), several);
   } else if (PyTuple_Check(result) || PyList_Check(result)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i) mark_views(base, PySequence_Fast_GET_ITEM(result, i));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i) mark_views(base, PySequence_Fast_GET_ITEM(result, i), true);
   }
 }
 
@@ -72,6 +72,7 @@ PyObject* call_operator(Operator& op, Bound& b) {
     if (op.out) return run_out(op, args, n);
     if (op.kind == Operator::Composite) {
       PyObject* r = run_functional(op, args, n);
+      if (r && op.factory && is_tensor(r)) unwrap(r)->storage()->version = 0;  // filling new memory is no change
       if (r && b.requires_grad && is_tensor(r) && !set_requires_grad(r)) Py_CLEAR(r);
       return r;
     }

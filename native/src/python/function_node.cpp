@@ -1,213 +1,248 @@
-// The node of a user's autograd.Function. `ctx` is a Python object; this node calls its class' backward.
-#include "python/autograd_python.h"
+// The node of a user's autograd.Function: calls its class' backward; gives the results of forward their history.
+#include "python/function.h"
+
+#include <algorithm>
 
 namespace shim {
 namespace {
 
-// A tensor given to save_for_backward. An output is kept without its history and gets it back when it is unpacked,
-// through the node, so that nothing holds itself.
-struct PySaved { PyObject_HEAD SavedTensor* saved; Node* owner; };
-PyTypeObject* SavedType;
+PyObject* interned(const char* s) { return PyUnicode_InternFromString(s); }
 
-PySaved* saved_in(PyObject* o) { return reinterpret_cast<PySaved*>(o); }
+Tensor zeros_like_meta(const InputMeta& m) { return engine_ops().zeros(m.sizes, m.dtype, m.device); }
 
-void drop_saved(PyObject* o) {
-  delete saved_in(o)->saved;
-  PyTypeObject* type = Py_TYPE(o);
-  type->tp_free(o);
-  Py_DECREF(type);
-}
-
-PyType_Slot saved_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_saved)}, {0, nullptr}};
-PyType_Spec saved_spec = {"torch._C._autograd.SavedTensor", sizeof(PySaved), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, saved_slots};
-
-class FunctionNode final : public Node {
- public:
-  FunctionNode(PyObject* ctx, PyObject* backward, std::string name, bool materialize)
-      : ctx_(ctx), backward_(backward), name_(std::move(name)), materialize_(materialize) {
-    Py_INCREF(ctx_);
-    Py_INCREF(backward_);
-  }
-  ~FunctionNode() override {
-    if (!Py_IsInitialized()) return;
-    GilAcquire gil;
-    for (PyObject* o : saved) {
-      saved_in(o)->owner = nullptr;
-      Py_DECREF(o);
-    }
-    Py_CLEAR(backward_);
-    Py_CLEAR(ctx_);
-  }
-  void release_saved() override {
-    for (PyObject* o : saved) saved_in(o)->saved->reset();
-  }
-  std::string name() const override { return name_; }
-  PyObject* ctx() const { return ctx_; }
-
-  Grads apply(Grads&& grads) override {
-    GilAcquire gil;
-    if (materialize_)
-      for (size_t i = 0; i < grads.size(); ++i)
-        if (!grads[i]) grads[i] = engine_ops().zeros(inputs[i].sizes, inputs[i].dtype, inputs[i].device);
-    PyObject* args = PyTuple_New(Py_ssize_t(is_tensor_output.size()) + 1);
-    if (!args) throw PythonError();
-    Py_INCREF(ctx_);
-    PyTuple_SET_ITEM(args, 0, ctx_);
-    for (size_t i = 0, grad = 0; i < is_tensor_output.size(); ++i) {
-      PyObject* g = Py_None;
-      if (is_tensor_output[i]) g = wrap(grads[grad++]);
-      else Py_INCREF(g);
-      PyTuple_SET_ITEM(args, Py_ssize_t(i) + 1, g);
-    }
-    grads.clear();
-    PyObject* r = PyObject_CallObject(backward_, args);
-    Py_DECREF(args);
-    if (!r) throw PythonError();
-    Grads out = results(r);
-    Py_DECREF(r);
-    return out;
-  }
-
-  std::vector<bool> is_tensor_input;            // one an argument of apply()
-  std::vector<bool> is_tensor_output;           // one a result of forward; backward gets None for the others
-  std::vector<PyObject*> saved;                 // owned PySaved objects, shared with ctx
-
- private:
-  Grads results(PyObject* r) {
-    PyObject* tuple = PyTuple_Check(r) ? (Py_INCREF(r), r) : PyList_Check(r) ? PyList_AsTuple(r) : PyTuple_Pack(1, r);
-    if (!tuple) throw PythonError();
-    struct Drop { PyObject* o; ~Drop() { Py_DECREF(o); } } drop{tuple};
-    size_t n = size_t(PyTuple_GET_SIZE(tuple)), expected = is_tensor_input.size();
-    bool rest_none = n > expected;              // trailing Nones are forgiven
-    for (size_t i = expected; i < n; ++i) rest_none = rest_none && PyTuple_GET_ITEM(tuple, Py_ssize_t(i)) == Py_None;
-    CHECK(Kind::Runtime, n == expected || rest_none, "function ", name_, " returned an incorrect number of gradients (expected ", expected, ", got ", n, ")");
-    Grads out;
-    for (size_t i = 0; i < expected; ++i) {
-      PyObject* o = PyTuple_GET_ITEM(tuple, Py_ssize_t(i));
-      if (!is_tensor_input[i]) {
-        CHECK(Kind::Runtime, o == Py_None, "function ", name_, " returned a gradient different from None at position ", i + 1, ", but the corresponding forward input was not a Variable");
-        continue;
-      }
-      if (o != Py_None && !is_tensor(o)) {
-        PyErr_Format(PyExc_TypeError, "expected Variable or None (got %s)", Py_TYPE(o)->tp_name);
-        throw PythonError();
-      }
-      out.push_back(o == Py_None ? Tensor() : Tensor(unwrap(o)));
-    }
-    return out;
-  }
-
-  PyObject *ctx_, *backward_;
-  std::string name_;
-  bool materialize_;
+struct Held {
+  PyObject* o;
+  ~Held() { Py_XDECREF(o); }
 };
 
-bool contains(PyObject* tuple, PyObject* item) {
-  if (!tuple || tuple == Py_None) return false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(tuple); ++i)
-    if (PySequence_Fast_GET_ITEM(tuple, i) == item) return true;
-  return false;
-}
-
-bool save_all(FunctionNode& node, PyObject* ctx, PyObject* to_save, PyObject* outputs, PyObject* result, PyObject* dirty) {
-  Py_ssize_t n = PyTuple_GET_SIZE(to_save);
-  PyObject* kept = PyTuple_New(n);
-  if (!kept) return false;
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* t = PyTuple_GET_ITEM(to_save, i);
-    PyObject* o = Py_None;
-    if (is_tensor(t)) {
-      bool output = contains(outputs, t) || contains(result, t) || contains(dirty, t);
-      o = SavedType->tp_alloc(SavedType, 0);
-      saved_in(o)->saved = new SavedTensor(Tensor(unwrap(t)), output && unwrap(t)->requires_grad());
-      saved_in(o)->owner = &node;
-      Py_INCREF(o);
-      node.saved.push_back(o);
-    } else {
-      Py_INCREF(o);
-    }
-    PyTuple_SET_ITEM(kept, i, o);
-  }
-  int r = PyObject_SetAttrString(ctx, "_saved", kept);
-  Py_DECREF(kept);
-  return r == 0;
-}
-
-PyObject* unpack_saved(PyObject*, PyObject* o) {
-  if (Py_TYPE(o) != SavedType) {
-    Py_INCREF(o);
-    return o;
-  }
-  return guarded([&]() -> PyObject* { return wrap(saved_in(o)->saved->unpack(Ref<Node>(saved_in(o)->owner))); });
-}
-
-// connect(ctx, backward, name, args, outputs, dirty, non_differentiable, materialize, to_save) -> outputs with history.
-// `outputs` is a tuple; every tensor of it becomes an output of the node.
-PyObject* connect(PyObject*, PyObject* call_args) {
-  PyObject *ctx, *backward, *args, *outputs, *dirty, *plain;
-  PyObject* to_save;
-  const char* name;
-  int materialize;
-  if (!PyArg_ParseTuple(call_args, "OOsO!O!OOpO!:connect", &ctx, &backward, &name, &PyTuple_Type, &args, &PyTuple_Type, &outputs, &dirty, &plain, &materialize, &PyTuple_Type,
-                        &to_save)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    auto node = make<FunctionNode>(ctx, backward, name, materialize);
-    std::vector<Edge> edges;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
-      PyObject* a = PyTuple_GET_ITEM(args, i);
-      node->is_tensor_input.push_back(is_tensor(a));
-      if (is_tensor(a)) edges.push_back(gradient_edge(Tensor(unwrap(a))));
-    }
-    for (Py_ssize_t i = 0; dirty != Py_None && i < PySequence_Fast_GET_SIZE(dirty); ++i)
-      if (PyObject* d = PySequence_Fast_GET_ITEM(dirty, i); is_tensor(d)) {
-        check_inplace(Tensor(unwrap(d)));
-        unwrap(d)->bump_version();
-      }
-    node->set_next_edges(std::move(edges));
-    PyObject* result = PyTuple_New(PyTuple_GET_SIZE(outputs));
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) {
-      PyObject* o = PyTuple_GET_ITEM(outputs, i);
-      Py_INCREF(o);
-      node->is_tensor_output.push_back(is_tensor(o));
-      if (!is_tensor(o)) {
-        PyTuple_SET_ITEM(result, i, o);
-        continue;
-      }
-      Tensor t(unwrap(o));
-      bool input = contains(args, o), written = contains(dirty, o);
-      bool grad = (is_floating(t->dtype()) || is_complex(t->dtype())) && !contains(plain, o);
-      if (input && !written) {                  // returned as it came: the output is a view of it
-        Tensor v = alias(*t);
-        mark_view(v, t);
-        Py_DECREF(o);
-        o = Py_TYPE(o) == TensorType ? wrap(v) : wrap_as(v, Py_TYPE(o));
-        t = v;
-      }
-      if (!grad) node->add_input(*t);
-      else if (written) rebase_history(t, node);
-      else {
-        if (AutogradMeta* m = t->autograd(); m && m->base) m->base.reset();  // a view made in forward: history is the node's
-        set_history(t, node);
-      }
-      PyTuple_SET_ITEM(result, i, o);
-    }
-    if (!save_all(*node, ctx, to_save, outputs, result, dirty)) Py_CLEAR(result);
-    return result;
-  });
-}
-
-PyMethodDef functions[] = {{"_connect_function", connect, METH_VARARGS, nullptr}, {"_unpack_saved", unpack_saved, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+bool can_have_grad(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
 
 }  // namespace
 
-PyObject* function_ctx(Node* node) {
-  auto* f = dynamic_cast<FunctionNode*>(node);
-  return f ? f->ctx() : nullptr;
+FunctionNode::FunctionNode(PyFunction* ctx, std::string name) : ctx_(ctx), name_(std::move(name)) {
+  Py_INCREF(ctx_);
+  ctx_->node = this;
 }
 
-int bind_function(PyObject* module) {
-  SavedType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&saved_spec));
-  return SavedType ? PyModule_AddFunctions(module, functions) : -1;
+FunctionNode::~FunctionNode() {
+  if (!Py_IsInitialized()) return;
+  GilAcquire gil;
+  ctx_->node = nullptr;
+  Py_DECREF(ctx_);
+}
+
+void FunctionNode::release_saved() {
+  GilAcquire gil;
+  if (!ctx_->saved) return;
+  for (SavedTensor& s : *ctx_->saved) s.reset();
+  if (!ctx_->saved->empty()) ctx_->freed = 1;
+}
+
+PyObject* FunctionNode::call_backward(PyObject* args) {
+  static PyObject *forward_cls = interned("_forward_cls"), *backward = interned("backward"), *vjp = interned("vjp"), *base = nullptr;
+  if (!base) {
+    Held module{PyImport_ImportModule("shim_torch.autograd.function")};
+    base = module.o ? PyObject_GetAttrString(module.o, "Function") : nullptr;
+    if (!base) return nullptr;
+  }
+  Held cls{PyObject_GetAttr(reinterpret_cast<PyObject*>(ctx_), forward_cls)};
+  if (!cls.o) return nullptr;
+  Held b{PyObject_GetAttr(cls.o, backward)}, v{PyObject_GetAttr(cls.o, vjp)}, b0{PyObject_GetAttr(base, backward)}, v0{PyObject_GetAttr(base, vjp)};
+  if (!b.o || !v.o || !b0.o || !v0.o) return nullptr;
+  if (b.o != b0.o && v.o != v0.o) {
+    PyErr_SetString(PyExc_RuntimeError, "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.");
+    return nullptr;
+  }
+  return PyObject_CallObject(v.o != v0.o ? v.o : b.o, args);
+}
+
+Grads FunctionNode::apply(Grads&& grads) {
+  GilAcquire gil;
+  Ref<Node> alive(this);
+  Held args{PyTuple_New(Py_ssize_t(outputs.size()) + 1)};
+  if (!args.o) throw PythonError();
+  Py_INCREF(ctx_);
+  PyTuple_SET_ITEM(args.o, 0, reinterpret_cast<PyObject*>(ctx_));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    bool zeros = !grads[i] && outputs[i] != not_tensor && ctx_->materialize && (outputs[i] == differentiable || ctx_->materialize_non_diff);
+    PyTuple_SET_ITEM(args.o, Py_ssize_t(i) + 1, wrap(zeros ? zeros_like_meta(inputs[i]) : grads[i]));
+  }
+  grads.clear();
+  Held r{call_backward(args.o)};
+  if (!r.o) throw PythonError();
+  return results(r.o);
+}
+
+Grads FunctionNode::results(PyObject* r) {
+  Held tuple{PyTuple_Check(r) ? Py_NewRef(r) : PyTuple_Pack(1, r)};
+  if (!tuple.o) throw PythonError();
+  size_t n = size_t(PyTuple_GET_SIZE(tuple.o)), expected = is_tensor_input.size();
+  bool rest_none = n > expected;                // trailing Nones are forgiven
+  for (size_t i = expected; i < n; ++i) rest_none = rest_none && PyTuple_GET_ITEM(tuple.o, Py_ssize_t(i)) == Py_None;
+  CHECK(Kind::Runtime, n == expected || rest_none, "function ", name_, " returned an incorrect number of gradients (expected ", expected, ", got ", n, ")");
+  Grads out;
+  for (size_t i = 0; i < expected; ++i) {
+    PyObject* o = PyTuple_GET_ITEM(tuple.o, Py_ssize_t(i));
+    if (!is_tensor_input[i]) {
+      CHECK(Kind::Runtime, o == Py_None, "function ", name_, " returned a gradient different from None at position ", i + 1, ", but the corresponding forward input was not a Variable");
+      continue;
+    }
+    CHECK(Kind::Runtime, o == Py_None || is_tensor(o), "expected Variable or None (got ", Py_TYPE(o)->tp_name, ")");
+    out.push_back(o == Py_None ? Tensor() : Tensor(unwrap(o)));
+  }
+  return out;
+}
+
+// --- the results of forward -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+using Impls = std::vector<TensorImpl*>;
+bool has(const Impls& v, TensorImpl* t) { return std::find(v.begin(), v.end(), t) != v.end(); }
+
+Impls tensors_of(PyObject* tuple, const char* what) {
+  Impls found;
+  if (!tuple || tuple == Py_None) return found;
+  CHECK(Kind::Type, PyTuple_Check(tuple), "autograd internal error: saved attribute '", what, "' is not a tuple but is ", Py_TYPE(tuple)->tp_name);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    PyObject* o = PyTuple_GET_ITEM(tuple, i);
+    CHECK(Kind::Type, is_tensor(o), what, " can accept only tensors, but argument ", i, " is of type ", Py_TYPE(o)->tp_name);
+    found.push_back(unwrap(o));
+  }
+  return found;
+}
+
+struct Wrapping {
+  PyFunction* ctx;
+  const Ref<FunctionNode>& node;                // null when nothing is recorded
+  Impls inputs, dirty, plain;
+  size_t tensor_outputs = 0, differentiable_outputs = 0;
+};
+
+// The same values as a new view: an input that is returned as it came.
+PyObject* view_of_itself(PyObject* o) {
+  Tensor t(unwrap(o)), v = alias(*t);
+  if (!t->is_inference) {
+    NoGrad off;
+    mark_view(v, t);
+  }
+  return Py_TYPE(o) == TensorType || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType ? wrap(v) : wrap_as(v, Py_TYPE(o));
+}
+
+void placeholder(const Ref<FunctionNode>& node, const TensorImpl* t) {
+  if (t) node->add_input(*t);
+  else node->inputs.push_back({});
+}
+
+PyObject* wrap_plain(Wrapping& w, PyObject* o, bool is_input, bool modified) {
+  TensorImpl* t = unwrap(o);
+  if (w.node) placeholder(w.node, t), w.node->outputs.push_back(FunctionNode::plain);
+  if (!t->requires_grad()) return is_input && !modified ? view_of_itself(o) : Py_NewRef(o);
+  AutogradMeta& m = *t->autograd();
+  if (is_input) return wrap(detach(Tensor(t)));
+  if (!m.base) {
+    m.grad_fn.reset();
+    m.requires_grad = false;
+  }
+  return Py_NewRef(o);
+}
+
+void rewrite_history(Wrapping& w, const Tensor& t) {
+  AutogradMeta* m = t->autograd();
+  CHECK(Kind::Runtime, !(m && m->requires_grad && !m->grad_fn), "a leaf Variable that requires grad has been used in an in-place operation.");
+  if (m && m->base) {
+    CHECK(Kind::Runtime, w.tensor_outputs <= 1, "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor. This is "
+          "not supported by the current autograd engine. You should either make sure the input is not a view (using .clone() for example) or make your Function only return one Tensor "
+          "(potentially splitting it into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations). You can ask on the forum "
+          "https://discuss.pytorch.org/ if you need help to do this change.");
+    check_inplace(t);
+  }
+  size_t nr = w.node->inputs.size();
+  rebase_history(t, w.node);
+  if (w.node->inputs.size() == nr) placeholder(w.node, t.get());
+  if (m = t->autograd(); m->grad_fn.get() == w.node.get()) m->output_nr = uint32_t(nr);
+}
+
+PyObject* wrap_output(Wrapping& w, PyObject* o) {
+  if (!is_tensor(o)) {
+    if (w.node) placeholder(w.node, nullptr), w.node->outputs.push_back(FunctionNode::not_tensor);
+    return Py_NewRef(o);
+  }
+  TensorImpl* impl = unwrap(o);
+  bool is_input = has(w.inputs, impl), modified = has(w.dirty, impl);
+  if (!w.node || has(w.plain, impl) || !can_have_grad(*impl)) return wrap_plain(w, o, is_input, modified);
+  w.node->outputs.push_back(FunctionNode::differentiable);
+  if (is_input && !modified) {
+    PyObject* view = view_of_itself(o);
+    if (!view) throw PythonError();
+    Tensor t(unwrap(view));
+    set_history(t, w.node);
+    ++w.differentiable_outputs;
+    return view;
+  }
+  Tensor t(impl);
+  if (modified && is_input) rewrite_history(w, t);
+  else set_history(t, w.node);
+  if (!(is_input && modified)) ++w.differentiable_outputs;
+  return Py_NewRef(o);
+}
+
+}  // namespace
+
+PyObject* wrap_outputs(PyFunction* ctx, const Ref<FunctionNode>& node, PyObject* const* args, size_t nargs, PyObject* outputs) {
+  Wrapping w{ctx, node, {}, tensors_of(ctx->dirty_tensors, "mark_dirty"), tensors_of(ctx->non_differentiable, "mark_non_differentiable")};
+  for (size_t i = 0; i < nargs; ++i)
+    if (is_tensor(args[i])) w.inputs.push_back(unwrap(args[i]));
+  Py_ssize_t n = PyTuple_GET_SIZE(outputs);
+  Impls returned;
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (PyObject* o = PyTuple_GET_ITEM(outputs, i); is_tensor(o)) returned.push_back(unwrap(o));
+  w.tensor_outputs = returned.size();
+  for (TensorImpl* d : w.dirty) {
+    d->bump_version();
+    if (!has(w.inputs, d) &&
+        PyErr_WarnEx(PyExc_UserWarning, "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it to mark_dirty().", 1) < 0)
+      throw PythonError();
+    CHECK(Kind::Runtime, has(returned, d), "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must all be "
+          "outputs of the Function.");
+  }
+  Held result{PyTuple_New(n)};
+  if (!result.o) return nullptr;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* o = wrap_output(w, PyTuple_GET_ITEM(outputs, i));
+    if (!o) return nullptr;
+    PyTuple_SET_ITEM(result.o, i, o);
+  }
+  for (Py_ssize_t i = 0; node && i < n; ++i) {  // views among the results may not be written to
+    PyObject* o = PyTuple_GET_ITEM(result.o, i);
+    if (!is_tensor(o) || has(w.dirty, unwrap(o)) || node->outputs[size_t(i)] != FunctionNode::differentiable) continue;
+    AutogradMeta* m = unwrap(o)->autograd();
+    if (m && m->base) m->creation = w.differentiable_outputs > 1 ? Creation::multi_output : Creation::custom_function;
+  }
+  return Py_NewRef(result.o);
+}
+
+bool save_variables(PyFunction* ctx, const Ref<FunctionNode>& node) {
+  PyObject* to_save = ctx->to_save;
+  if (!to_save || to_save == Py_None) return true;
+  CHECK(Kind::Type, PyTuple_Check(to_save), "saved attribute 'to_save' is not a tuple but is ", Py_TYPE(to_save)->tp_name);
+  if (!ctx->saved) ctx->saved = new std::vector<SavedTensor>();
+  ctx->saved->clear();
+  ctx->saved->reserve(size_t(PyTuple_GET_SIZE(to_save)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save); ++i) {
+    PyObject* o = PyTuple_GET_ITEM(to_save, i);
+    if (o == Py_None) {
+      ctx->saved->emplace_back();
+      continue;
+    }
+    CHECK(Kind::Type, is_tensor(o), "save_for_backward can only save variables, but argument ", i, " is of type ", Py_TYPE(o)->tp_name);
+    Tensor t(unwrap(o));
+    AutogradMeta* m = t->autograd();
+    bool output = m && m->grad_fn.get() == static_cast<Node*>(node.get());
+    ctx->saved->emplace_back(t, output, output ? m->output_nr : 0);
+  }
+  Py_CLEAR(ctx->to_save);
+  return true;
 }
 
 }  // namespace shim

@@ -65,7 +65,7 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   Tensor target(unwrap(self));
   check_same_device(op, args, n);
   const bool history = GradMode::enabled() && any_requires_grad(args, n);
-  if (history) check_inplace(target);
+  if (history || target->is_inference) check_inplace(target);
   if (op.native && !history) {                  // writes in one pass
     PyObject* r = op.native(op, args, n);
     if (r) { ++op.calls_native; target->bump_version(); return r; }

@@ -79,6 +79,11 @@ Plan& plan_of(Operator& op) {
   return plan;
 }
 
+const char* kFreed =
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are "
+    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+    "tensors after calling backward.";
+
 struct Saved {                                  // one value that a formula names
   std::vector<SavedTensor> tensors;             // one; several for a Tensor[] argument
   PyObject* object = nullptr;                   // anything else
@@ -120,10 +125,7 @@ class RecordNode final : public Node {
 
   Grads apply(Grads&& grads) override {
     GilAcquire gil;
-    CHECK(Kind::Runtime, !released_,
-          "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph "
-          "are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
-          "saved tensors after calling backward.");
+    CHECK(Kind::Runtime, !released_, kFreed);
     Grads out(next_edges.size());
     for (auto* f : chosen_) call(*f, grads, out);
     return out;
@@ -131,17 +133,26 @@ class RecordNode final : public Node {
 
   void release_saved() override {
     GilAcquire gil;
-    if (values_.empty()) return;                // nothing was kept: running again is harmless
-    drop();
-    released_ = true;
+    for (Saved& v : values_)                    // the entries stay: grad_fn._raw_saved_x points to them
+      for (SavedTensor& t : v.tensors) {
+        t.reset();
+        released_ = true;                       // without a saved tensor running again is harmless
+      }
   }
 
-  PyObject* saved(const std::string& what) {    // grad_fn._saved_self
+  Saved* find(const std::string& what) {        // of grad_fn._saved_self; null: there is none
     for (size_t i = 0; i < keys_.size(); ++i) {
       std::string n = keys_[i].kind == Source::Result ? result_name(keys_[i].index) : keys_[i].kind == Source::Argument ? op_.schema.args[size_t(keys_[i].index)].name : "";
-      if (n == what) return unpack(values_[i]);
+      if (n == what) return &values_[i];
     }
     return nullptr;
+  }
+
+  PyObject* saved(const std::string& what) {
+    Saved* v = find(what);
+    if (!v) return nullptr;
+    CHECK(Kind::Runtime, !released_, kFreed);
+    return unpack(*v);
   }
 
  private:
@@ -179,7 +190,7 @@ class RecordNode final : public Node {
     Saved v;
     if (s.kind == Source::Result) {
       PyObject* r = PyTuple_Check(result) ? PyTuple_GET_ITEM(result, s.index) : PyList_Check(result) ? PyList_GET_ITEM(result, s.index) : result;
-      keep(v, r, true);
+      keep(v, r, true, uint32_t(s.index));
       return v;
     }
     PyObject* a = args[s.index];
@@ -216,10 +227,10 @@ class RecordNode final : public Node {
     }
   }
 
-  static void keep(Saved& v, PyObject* o, bool output) {
+  static void keep(Saved& v, PyObject* o, bool output, uint32_t output_nr = 0) {
     if (is_tensor(o)) {
       v.is_tensor = true;
-      v.tensors.emplace_back(Tensor(unwrap(o)), output);
+      v.tensors.emplace_back(Tensor(unwrap(o)), output, output_nr);
       return;
     }
     bool list = (PyList_Check(o) || PyTuple_Check(o)) && PySequence_Fast_GET_SIZE(o) && is_tensor(PySequence_Fast_GET_ITEM(o, 0));
@@ -231,7 +242,7 @@ class RecordNode final : public Node {
     v.is_list = true;
     for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k) {
       PyObject* item = PySequence_Fast_GET_ITEM(o, k);
-      v.tensors.emplace_back(is_tensor(item) ? Tensor(unwrap(item)) : Tensor(), output);
+      v.tensors.emplace_back(is_tensor(item) ? Tensor(unwrap(item)) : Tensor(), output, output_nr + uint32_t(k));
     }
   }
 
@@ -376,6 +387,15 @@ void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* res
     else node->add_input(*t);
   }
   node->save(args, result);                     // after history: a saved result knows which output it is
+}
+
+bool raw_saved_attribute(Node* node, const char* name, std::vector<SavedTensor*>* found, bool* list) {
+  auto* record = dynamic_cast<RecordNode*>(node);
+  Saved* v = record ? record->find(std::string(name)) : nullptr;
+  if (!v || (!v->is_tensor && !v->is_list)) return false;
+  for (SavedTensor& t : v->tensors) found->push_back(&t);
+  *list = v->is_list;
+  return true;
 }
 
 PyObject* saved_attribute(Node* node, const char* name) {

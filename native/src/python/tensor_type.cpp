@@ -4,6 +4,7 @@
 
 #include <structmember.h>
 
+#include "python/autograd_python.h"
 #include "python/tensor_type.h"
 
 namespace shim {
@@ -24,11 +25,17 @@ PyTensor* as_py(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(as_py(self)->dict);
   Py_VISIT(Py_TYPE(self));
-  return 0;
+  TensorImpl* impl = as_py(self)->impl;
+  return impl && impl->autograd() ? visit_history(*impl, visit, arg) : 0;
 }
 
 int clear(PyObject* self) {
   Py_CLEAR(as_py(self)->dict);
+  TensorImpl* impl = as_py(self)->impl;
+  if (AutogradMeta* m = impl && impl->use_count() == 1 ? impl->autograd() : nullptr) {
+    auto hooks = std::move(m->hooks), more = std::move(m->post_accumulate);
+    Ref<Node> node = std::move(m->grad_fn);     // they go when this returns
+  }
   return 0;
 }
 

@@ -1,0 +1,160 @@
+// Views and in-place writes: what may be written, and how history changes when it is.
+#include "autograd/nodes.h"
+
+namespace shim {
+
+void move_retain_hook(TensorImpl&, Node* from);                               // variable.cpp
+
+namespace {
+
+// Where a view's elements lie relative to a compact copy of its base (same strides, offset 0).
+Tensor within(const Tensor& base_like, const Geometry& base, const Geometry& view) {
+  return engine_ops().as_strided(base_like, view.sizes, view.strides, view.offset - base.offset);
+}
+
+Tensor zeros_like_base(const Geometry& g, DType t, Device d) {
+  Tensor flat = engine_ops().zeros(Dims{int64_t(storage_bytes(g.sizes, g.strides, 1))}, t, d);
+  return as_strided(*flat, g.sizes, g.strides, 0);
+}
+
+Creation creation_of_new_view(bool several) {
+  if (InferenceMode::enabled()) return Creation::inference;
+  if (!GradMode::enabled()) return Creation::no_grad;
+  return several ? Creation::multi_output : Creation::normal;
+}
+
+// PyTorch's error for a view that may not be written to; `indirect`: its base or another view of it was.
+[[noreturn]] void forbidden(const AutogradMeta& m, bool indirect) {
+  const char* object = indirect ? "its base or another view of its base has been" : "is being";
+  std::string text;
+  if (m.grad_fn) text = str("Output ", m.output_nr, " of ", m.grad_fn->forward_name(), " is a view and ", object, " modified inplace.");
+  else if (m.creation == Creation::inference) text = str("A view was created in inference mode and ", object, " modified inplace in normal mode.");
+  else text = str("A view was created in no_grad mode and ", object, " modified inplace with grad mode enabled.");
+  const char* mode = m.creation == Creation::inference ? "inference_mode" : "no_grad";
+  if (m.creation == Creation::multi_output)
+    text += " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
+            "inplace operation by an out-of-place one.";
+  else if (m.creation == Creation::custom_function)
+    text += " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
+            "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+            "Function.";
+  else
+    text += str(" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the ",
+                mode, " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+  fail(Kind::Runtime, text);
+}
+
+}  // namespace
+
+void mark_view(const Tensor& view, const Tensor& source, bool several) {
+  if (view->storage().get() != source->storage().get() || (source->is_inference && InferenceMode::enabled())) return;
+  AutogradMeta* from = source->autograd();
+  AutogradMeta& m = view->ensure_autograd();
+  m.base = from && from->base ? from->base : source;
+  m.view_version = view->version();
+  m.creation = creation_of_new_view(several);
+  if (m.creation == Creation::normal && from && from->base) m.creation = from->creation;
+}
+
+void refresh_view(TensorImpl& t) {
+  AutogradMeta* m = t.autograd();
+  if (!m || !m->base || m->view_version == t.version()) return;
+  if (!m->grad_fn && !m->base->requires_grad()) return;                      // written without history
+  if (m->creation != Creation::normal) forbidden(*m, true);
+  m->view_version = t.version();
+  auto node = make<AsStridedBackward>(*m->base, t);
+  node->set_next_edges({gradient_edge(m->base)});
+  Ref<Node> old = m->grad_fn;
+  m->output_nr = node->add_input(t);
+  m->grad_fn = node;
+  m->requires_grad = false;
+  move_retain_hook(t, old.get());
+}
+
+// Errors that do not depend on gradients are those of inference tensors.
+void check_inplace(const Tensor& self) {
+  CHECK(Kind::Runtime, !self->is_inference || InferenceMode::enabled(), "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+        "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
+  AutogradMeta* m = self->autograd();
+  if (!m) return;
+  if (m->base) {
+    if (m->creation != Creation::normal) forbidden(*m, false);
+    refresh_view(*self);
+    AutogradMeta* b = m->base->autograd();
+    CHECK(Kind::Runtime, !(b && b->requires_grad && !b->grad_fn), "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+  }
+  CHECK(Kind::Runtime, !(m->requires_grad && !m->grad_fn), "a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+void rebase_history(const Tensor& self, const Ref<Node>& node) {
+  AutogradMeta& m = self->ensure_autograd();
+  Ref<Node> old_fn = m.grad_fn;
+  if (!m.base) {
+    m.output_nr = node->inputs.empty() ? node->add_input(*self) : 0;
+    m.grad_fn = node;
+    m.requires_grad = false;
+    m.view_version = self->version();
+    move_retain_hook(*self, old_fn.get());
+    return;
+  }
+  Tensor base = m.base;
+  auto slices = make<CopySlices>(*base, *self, node);
+  Edge old = gradient_edge(base);
+  std::vector<Edge> edges = node->next_edges;
+  if (edges.empty()) edges.resize(1);
+  edges[0] = old;
+  slices->set_next_edges(std::move(edges));
+  AutogradMeta& b = base->ensure_autograd();
+  Ref<Node> old_base = b.grad_fn;
+  b.output_nr = slices->add_input(*base);
+  b.grad_fn = slices;
+  b.requires_grad = false;
+  b.view_version = base->version();
+  move_retain_hook(*base, old_base.get());
+  m.view_version = self->version() - 1;                                      // regenerated at the next look
+  refresh_view(*self);
+}
+
+CopySlices::CopySlices(const TensorImpl& base, const TensorImpl& view, Ref<Node> function)
+    : base_(geometry_of(base)), view_(geometry_of(view)), function_(std::move(function)) {
+  if (function_->inputs.empty()) function_->add_input(view);
+}
+
+Grads CopySlices::apply(Grads&& grads) {
+  CHECK(Kind::Runtime, function_, "Trying to backward through the graph a second time.");
+  Tensor g = grads[0];
+  Tensor result = zeros_like_base(base_, g->dtype(), g->device());
+  engine_ops().copy_(result, g);
+  Tensor part = within(result, base_, view_);
+  // the write's node believes that its first input needs a gradient exactly when the base does
+  Edge own = function_->next_edges.empty() ? Edge{} : function_->next_edges[0];
+  if (!function_->next_edges.empty()) function_->next_edges[0] = next_edges[0];
+  Grads out = function_->apply({engine_ops().clone(part)});
+  if (!function_->next_edges.empty()) function_->next_edges[0] = own;
+  out.resize(next_edges.size());
+  if (needs(0)) {
+    if (out[0]) engine_ops().copy_(part, out[0]);
+    else engine_ops().copy_(part, engine_ops().zeros(view_.sizes, g->dtype(), g->device()));
+    out[0] = result;
+  } else {
+    out[0] = Tensor();
+  }
+  return out;
+}
+
+AsStridedBackward::AsStridedBackward(const TensorImpl& base, const TensorImpl& view)
+    : base_(geometry_of(base)), view_(geometry_of(view)), dtype_(view.dtype()), device_(view.device()) {}
+
+Grads AsStridedBackward::apply(Grads&& grads) {
+  Geometry v = view_;
+  Dims summed = v.sizes;
+  for (size_t i = 0; i < v.strides.size(); ++i)
+    if (v.strides[i] == 0) summed[i] = v.sizes[i] = 1;                       // expanded: every copy is one element of the base
+  Tensor g = grads[0];
+  if (summed != Dims(g->sizes().begin(), g->sizes().end())) g = engine_ops().sum_to(g, summed);
+  Tensor result = zeros_like_base(base_, dtype_, device_);
+  engine_ops().copy_(within(result, base_, v), g);
+  return {result};
+}
+
+}  // namespace shim

@@ -1,0 +1,98 @@
+// Tensors kept for backward.
+#include "autograd/autograd.h"
+
+namespace shim {
+namespace {
+
+const char* freed_text =
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are "
+    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+    "tensors after calling backward.";
+
+std::string type_text(const TensorImpl& t) {
+  std::string s = str("torch.", t.device().is_cuda() ? "cuda." : "", scalar_name(t.dtype()), "Tensor [");
+  for (int i = 0; i < t.dim(); ++i) s += (i ? ", " : "") + std::to_string(t.sizes()[size_t(i)]);
+  return s + "]";
+}
+
+bool differentiable(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
+
+}  // namespace
+
+int& SavedHooks::depth() {
+  static thread_local int active = 0;
+  return active;
+}
+Ref<PackedValue> (*SavedHooks::pack)(const Tensor&) = nullptr;
+
+SavedTensor::SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr) : output_nr_(output_nr) {
+  if (!t) return;
+  was_default_ = false;
+  CHECK(Kind::Runtime, !t->is_inference || !GradMode::enabled() || InferenceMode::enabled(), "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+        "inference mode in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+        "instead of `torch.inference_mode()`.");
+  version_ = t->version();
+  is_output_ = is_output;
+  data_ = is_output ? alias(*t) : t;            // holding the output itself would be a cycle
+  if (SavedHooks::depth() && SavedHooks::pack)
+    if (Ref<PackedValue> packed = SavedHooks::pack(to_pack())) set_packed(std::move(packed));
+}
+
+Tensor SavedTensor::to_pack() const { return data_; }
+
+void SavedTensor::set_packed(Ref<PackedValue> packed) {
+  if (!is_output_) {
+    Edge edge = gradient_edge(data_);
+    is_leaf_ = edge && edge.node->next_edges.empty() && !(data_->autograd() && data_->autograd()->grad_fn);
+    requires_grad_ = bool(edge);
+    output_nr_ = edge.input_nr;
+    (is_leaf_ ? accumulator_ : grad_fn_) = edge.node;
+  }
+  packed_ = std::move(packed);
+  data_.reset();
+}
+
+// The unpacked data with the history that the saved tensor had.
+Tensor SavedTensor::restored(Tensor data, const Ref<Node>& owner) const {
+  bool history = is_output_ ? bool(owner) && differentiable(*data) : requires_grad_;
+  if (!history && !data->requires_grad()) return data;
+  Tensor t = alias(*data);
+  if (!history) return t;
+  AutogradMeta& m = t->ensure_autograd();
+  m.view_version = t->version();
+  if (is_leaf_) {
+    m.requires_grad = true;
+    m.kept_accumulator = accumulator_;
+    return t;
+  }
+  m.grad_fn = is_output_ ? owner : grad_fn_;
+  m.output_nr = output_nr_;
+  return t;
+}
+
+Tensor SavedTensor::unpack(const Ref<Node>& owner) const {
+  if (was_default_) return {};
+  CHECK(Kind::Runtime, (data_ || packed_) && !released, freed_text);
+  if (packed_) return restored(packed_->unpack(), owner);
+  if (data_->version() != version_) {
+    std::string from;
+    Ref<Node> fn = is_output_ ? owner : data_->autograd() ? data_->autograd()->grad_fn : Ref<Node>();
+    if (fn) from = str(", which is output ", is_output_ ? output_nr_ : data_->autograd()->output_nr, " of ", fn->forward_name(), ",");
+    const char* hint = Anomaly::enabled ? "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in there "
+                                          "or anywhere later. Good luck!"
+                                        : "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).";
+    fail(Kind::Runtime, "one of the variables needed for gradient computation has been modified by an inplace operation: [", type_text(*data_), "]", from, " is at version ",
+         data_->version(), "; expected version ", version_, " instead. ", hint);
+  }
+  return is_output_ ? restored(data_, owner) : data_;
+}
+
+void SavedTensor::reset() {
+  data_.reset();
+  packed_.reset();
+  grad_fn_.reset();
+  accumulator_.reset();
+  released = true;
+}
+
+}  // namespace shim

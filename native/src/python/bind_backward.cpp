@@ -1,0 +1,166 @@
+// The backward pass from Python, modes, and what may be asked while a pass runs.
+#include <memory>
+#include <thread>
+
+#include "python/autograd_python.h"
+
+namespace shim {
+namespace {
+
+PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(GradMode::enabled()); }
+PyObject* set_grad_enabled(PyObject*, PyObject* on) {
+  GradMode::set(PyObject_IsTrue(on) == 1);
+  Py_RETURN_NONE;
+}
+PyObject* is_inference(PyObject*, PyObject*) { return PyBool_FromLong(InferenceMode::enabled()); }
+PyObject* set_inference(PyObject*, PyObject* on) {
+  InferenceMode::set(PyObject_IsTrue(on) == 1);
+  Py_RETURN_NONE;
+}
+
+// A pass started inside another one runs on the same stack; after this many levels it gets a fresh one.
+constexpr int kMaxReentrant = 60;
+thread_local int nested = 0;
+
+Edge edge_of(PyObject* o) {                     // a tensor, or (node, input number)
+  if (is_tensor(o)) return gradient_edge(Tensor(unwrap(o)));
+  if (o == Py_None) return {};
+  PyObject *fn, *nr;
+  CHECK(Kind::Type, PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2, "expected a tensor or a GradientEdge, got ", Py_TYPE(o)->tp_name);
+  fn = PyTuple_GET_ITEM(o, 0), nr = PyTuple_GET_ITEM(o, 1);
+  Ref<Node> node = node_of(fn);
+  CHECK(Kind::Runtime, node, "GradientEdge: the node is gone or is not a node of the graph");
+  long n = PyLong_AsLong(nr);
+  if (n == -1 && PyErr_Occurred()) throw PythonError();
+  return {node, uint32_t(n)};
+}
+
+bool edges_from(PyObject* sequence, std::vector<Edge>* out) {
+  PyObject* fast = PySequence_Fast(sequence, "expected a sequence");
+  if (!fast) return false;
+  int good = guarded([&]() -> int {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) out->push_back(edge_of(PySequence_Fast_GET_ITEM(fast, i)));
+    return 1;
+  });
+  Py_DECREF(fast);
+  return good;
+}
+
+PyObject* pass(const std::vector<Edge>& roots, const Grads& grads, const std::vector<Edge>& targets, const BackwardOptions& options) {
+  struct Level { Level() { ++nested; } ~Level() { --nested; } } level;
+  return guarded([&]() -> PyObject* { return tuple_of_grads(run_backward(roots, grads, targets, options)); });
+}
+
+PyObject* pass_on_new_stack(const std::vector<Edge>& roots, const Grads& grads, const std::vector<Edge>& targets, const BackwardOptions& options) {
+  PyObject *result = nullptr, *type = nullptr, *value = nullptr, *trace = nullptr;
+  bool grad_mode = GradMode::enabled();
+  {
+    GilRelease released;
+    std::thread fresh([&] {
+      GilAcquire gil;
+      GradMode::set(grad_mode);
+      result = pass(roots, grads, targets, options);
+      if (!result) PyErr_Fetch(&type, &value, &trace);
+    });
+    fresh.join();
+  }
+  if (!result) PyErr_Restore(type, value, trace);
+  return result;
+}
+
+PyObject* backward(PyObject*, PyObject* args) {  // (tensors, grads, targets, retain, create, allow_unused, accumulate)
+  PyObject *tensors, *grads, *targets;
+  int retain, create, unused, accumulate;
+  if (!PyArg_ParseTuple(args, "OOOpppp:run_backward", &tensors, &grads, &targets, &retain, &create, &unused, &accumulate)) return nullptr;
+  std::vector<Edge> roots, to;
+  Grads g;
+  if (!edges_from(tensors, &roots) || !grads_from(grads, &g) || !edges_from(targets, &to)) return nullptr;
+  for (size_t i = 0; i < roots.size(); ++i)
+    if (!roots[i]) return PyErr_Format(PyExc_RuntimeError, "element %zu of tensors does not require grad and does not have a grad_fn", i);
+  BackwardOptions o{bool(retain), bool(create), bool(unused), bool(accumulate)};
+  return nested < kMaxReentrant ? pass(roots, g, to, o) : pass_on_new_stack(roots, g, to, o);
+}
+
+PyObject* mark_view_function(PyObject*, PyObject* args) {                    // (view, base)
+  PyObject *view, *base;
+  if (!PyArg_ParseTuple(args, "O!O!:mark_view", TensorBaseType, &view, TensorBaseType, &base)) return nullptr;
+  mark_view(Tensor(unwrap(view)), Tensor(unwrap(base)));
+  Py_RETURN_NONE;
+}
+
+PyObject* gradient_edge_function(PyObject*, PyObject* t) {                    // -> (node, output number)
+  if (!is_tensor(t)) return PyErr_Format(PyExc_TypeError, "get_gradient_edge: expected a tensor, got %s", Py_TYPE(t)->tp_name);
+  return guarded([&]() -> PyObject* {
+    Edge e = gradient_edge(Tensor(unwrap(t)));
+    CHECK(Kind::Runtime, e, "It is not possible to get the gradient edge for a Tensor that does not require gradients");
+    return Py_BuildValue("(NI)", node_object(e.node), e.input_nr);
+  });
+}
+
+PyObject* mark_inference(PyObject*, PyObject* t) {
+  if (is_tensor(t)) unwrap(t)->is_inference = true;
+  Py_RETURN_NONE;
+}
+
+// --- while a pass runs ------------------------------------------------------------------------------------------------------
+
+PyObject* queue_callback(PyObject*, PyObject* f) {
+  return guarded([&]() -> PyObject* {
+    struct Drop { void operator()(PyObject* o) const { GilAcquire gil; Py_DECREF(o); } };
+    Py_INCREF(f);
+    std::shared_ptr<PyObject> held(f, Drop{});
+    CurrentBackward::queue_callback([held] {
+      GilAcquire gil;
+      PyObject* r = PyObject_CallNoArgs(held.get());
+      if (!r) throw PythonError();
+      Py_DECREF(r);
+    });
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* task_id(PyObject*, PyObject*) { return PyLong_FromLongLong(CurrentBackward::id()); }
+PyObject* current_node(PyObject*, PyObject*) { return node_object(Ref<Node>(CurrentBackward::node())); }
+PyObject* keeps_graph(PyObject*, PyObject*) { return PyBool_FromLong(CurrentBackward::retains_graph()); }
+
+PyObject* execution_order(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    PyObject* list = PyList_New(0);
+    for (Node* n : CurrentBackward::order()) {
+      PyObject* o = node_object(Ref<Node>(n));
+      PyList_Append(list, o);
+      Py_DECREF(o);
+    }
+    return list;
+  });
+}
+
+PyObject* will_execute(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    Ref<Node> n = node_of(o);
+    CHECK(Kind::Type, n, "_will_engine_execute_node expects an grad_fn, but got ", Py_TYPE(o)->tp_name);
+    return PyBool_FromLong(CurrentBackward::executes(n.get()));
+  });
+}
+
+PyObject* is_checkpoint_valid(PyObject*, PyObject*) { return PyBool_FromLong(!CurrentBackward::has_targets()); }
+
+PyObject* open_forward_level(PyObject*, PyObject*) { return PyLong_FromLong(++forward_gradients()); }
+PyObject* close_forward_level(PyObject*, PyObject*) { return PyLong_FromLong(--forward_gradients()); }
+
+PyMethodDef functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NOARGS, nullptr}, {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
+                           {"is_inference_mode_enabled", is_inference, METH_NOARGS, nullptr}, {"_set_inference_mode", set_inference, METH_O, nullptr},
+                           {"run_backward", backward, METH_VARARGS, nullptr}, {"mark_view", mark_view_function, METH_VARARGS, nullptr},
+                           {"gradient_edge", gradient_edge_function, METH_O, nullptr}, {"_mark_inference", mark_inference, METH_O, nullptr},
+                           {"queue_callback", queue_callback, METH_O, nullptr}, {"_current_graph_task_id", task_id, METH_NOARGS, nullptr},
+                           {"_current_autograd_node", current_node, METH_NOARGS, nullptr}, {"_graph_task_retains_graph", keeps_graph, METH_NOARGS, nullptr},
+                           {"_current_graph_task_execution_order", execution_order, METH_NOARGS, nullptr},
+                           {"_will_engine_execute_node", will_execute, METH_O, nullptr}, {"_enter_forward_level", open_forward_level, METH_NOARGS, nullptr},
+                           {"_is_checkpoint_valid", is_checkpoint_valid, METH_NOARGS, nullptr},
+                           {"_exit_forward_level", close_forward_level, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_backward(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+
+}  // namespace shim

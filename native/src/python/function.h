@@ -1,0 +1,43 @@
+#pragma once
+// torch.autograd.Function in C++: the ctx object (function_object.cpp) and its node (function_node.cpp).
+#include "python/autograd_python.h"
+
+namespace shim {
+
+class FunctionNode;
+
+struct PyFunction {                             // ctx; also the grad_fn of the results
+  PyObject_HEAD
+  PyObject *dict, *weakrefs;
+  FunctionNode* node;                           // while it lives; the node owns the ctx
+  PyObject *needs_input_grad, *to_save, *non_differentiable, *dirty_tensors, *saved_for_forward;
+  char materialize, materialize_non_diff, freed;
+  std::vector<SavedTensor>* saved;
+};
+
+class FunctionNode final : public Node {
+ public:
+  FunctionNode(PyFunction* ctx, std::string name);
+  ~FunctionNode() override;
+  void release_saved() override;
+  bool runs_without_gradients() const override { return true; }
+  std::string name() const override { return name_; }
+  PyFunction* ctx() const { return ctx_; }
+  Grads apply(Grads&& grads) override;
+
+  std::vector<bool> is_tensor_input;            // one an argument of apply()
+  enum Output : uint8_t { not_tensor, plain, differentiable };
+  std::vector<Output> outputs;
+
+ private:
+  PyObject* call_backward(PyObject* args);
+  Grads results(PyObject* r);
+  PyFunction* ctx_;
+  std::string name_;
+};
+
+// Gives the results of forward their history; `args` are apply()'s. A new tuple; null with an error set.
+PyObject* wrap_outputs(PyFunction* ctx, const Ref<FunctionNode>& node, PyObject* const* args, size_t nargs, PyObject* outputs);
+bool save_variables(PyFunction* ctx, const Ref<FunctionNode>& node);
+
+}  // namespace shim

@@ -1,0 +1,276 @@
+// torch._C._FunctionBase: the ctx of a user's autograd.Function, and its apply().
+#include "python/function.h"
+
+#include <structmember.h>
+
+namespace shim {
+namespace {
+
+PyTypeObject* FunctionType;
+PyFunction* in(PyObject* o) { return reinterpret_cast<PyFunction*>(o); }
+
+PyObject* create(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* o = type->tp_alloc(type, 0);
+  if (o) in(o)->materialize = in(o)->materialize_non_diff = 1;
+  return o;
+}
+
+int traverse(PyObject* o, visitproc visit, void* arg) {
+  PyFunction* f = in(o);
+  Py_VISIT(f->dict);
+  Py_VISIT(f->needs_input_grad);
+  Py_VISIT(f->to_save);
+  Py_VISIT(f->non_differentiable);
+  Py_VISIT(f->dirty_tensors);
+  Py_VISIT(f->saved_for_forward);
+  if (f->node && f->node->use_count() == 1) {
+    for (auto* hooks : {&f->node->pre_hooks, &f->node->post_hooks, &f->node->tensor_pre_hooks})
+      for (auto& h : *hooks)
+        if (auto* p = dynamic_cast<PythonHook*>(h.get()); p && h->use_count() == 1) Py_VISIT(p->callable());
+  }
+  Py_VISIT(Py_TYPE(o));
+  return 0;
+}
+
+int clear(PyObject* o) {
+  PyFunction* f = in(o);
+  Py_CLEAR(f->dict);
+  Py_CLEAR(f->needs_input_grad);
+  Py_CLEAR(f->to_save);
+  Py_CLEAR(f->non_differentiable);
+  Py_CLEAR(f->dirty_tensors);
+  Py_CLEAR(f->saved_for_forward);
+  if (f->node) {
+    std::vector<Ref<Hook>> gone;
+    for (auto* hooks : {&f->node->pre_hooks, &f->node->post_hooks, &f->node->tensor_pre_hooks}) {
+      gone.insert(gone.end(), hooks->begin(), hooks->end());
+      hooks->clear();
+    }
+  }
+  return 0;
+}
+
+void dealloc(PyObject* o) {
+  PyObject_GC_UnTrack(o);
+  PyFunction* f = in(o);
+  if (f->weakrefs) PyObject_ClearWeakRefs(o);
+  clear(o);
+  auto* saved = f->saved;
+  f->saved = nullptr;
+  delete saved;
+  PyTypeObject* type = Py_TYPE(o);
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+
+Node& node_or_error(PyObject* o, const char* what) {
+  CHECK(Kind::Runtime, in(o)->node, "Attribute '", what, "' is invalid for this instance of _C._FunctionBase. Accessing this attribute directly on an instance of autograd.Function is a "
+        "legacy access pattern that is no longer supported. For examples on how to use new-style autograd functions, see "
+        "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function ");
+  return *in(o)->node;
+}
+
+PyObject* next_functions(PyObject* o, void*) { return guarded([&]() -> PyObject* { return next_functions_of(node_or_error(o, "next_functions")); }); }
+PyObject* metadata(PyObject* o, void*) { return guarded([&]() -> PyObject* { return node_metadata(node_or_error(o, "metadata")); }); }
+PyObject* input_metadata(PyObject* o, void*) { return guarded([&]() -> PyObject* { return metadata_of_inputs(node_or_error(o, "_input_metadata")); }); }
+PyObject* name(PyObject* o, PyObject*) { return PyUnicode_FromString(Py_TYPE(o)->tp_name); }
+PyObject* sequence(PyObject* o, PyObject*) { return guarded([&]() -> PyObject* { return PyLong_FromUnsignedLongLong(node_or_error(o, "_sequence_nr").sequence); }); }
+PyObject* register_post(PyObject* o, PyObject* f) {
+  return guarded([&]() -> PyObject* { return register_node_hook(node_or_error(o, "register_hook"), f, o, false); });
+}
+PyObject* register_pre(PyObject* o, PyObject* f) {
+  return guarded([&]() -> PyObject* { return register_node_hook(node_or_error(o, "register_prehook"), f, o, true); });
+}
+
+template <class F>
+PyObject* each_saved(PyObject* o, F f) {
+  return guarded([&]() -> PyObject* {
+    PyFunction* ctx = in(o);
+    CHECK(Kind::Runtime, !ctx->freed, "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate "
+          "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need "
+          "to access saved tensors after calling backward.");
+    size_t n = ctx->saved ? ctx->saved->size() : 0;
+    PyObject* tuple = PyTuple_New(Py_ssize_t(n));
+    struct Drop { PyObject*& o; ~Drop() { if (PyErr_Occurred() || std::uncaught_exceptions()) Py_CLEAR(o); } } drop{tuple};
+    for (size_t i = 0; tuple && i < n; ++i) PyTuple_SET_ITEM(tuple, Py_ssize_t(i), f((*ctx->saved)[i], Ref<Node>(ctx->node)));
+    return tuple;
+  });
+}
+
+PyObject* saved_tensors(PyObject* o, void*) {
+  return each_saved(o, [](SavedTensor& s, const Ref<Node>& owner) { return wrap(s.unpack(owner)); });
+}
+PyObject* raw_saved_tensors(PyObject* o, void*) {
+  return each_saved(o, [](SavedTensor& s, const Ref<Node>& owner) { return saved_object(owner, &s); });
+}
+PyObject* saved_variables(PyObject* o, void*) {
+  if (PyErr_WarnEx(PyExc_DeprecationWarning, "'saved_variables' is deprecated; use 'saved_tensors'", 1) < 0) return nullptr;
+  return saved_tensors(o, nullptr);
+}
+
+PyGetSetDef getset[] = {{"next_functions", next_functions, nullptr, nullptr, nullptr}, {"metadata", metadata, nullptr, nullptr, nullptr},
+                        {"_input_metadata", input_metadata, nullptr, nullptr, nullptr}, {"saved_tensors", saved_tensors, nullptr, nullptr, nullptr},
+                        {"saved_variables", saved_variables, nullptr, nullptr, nullptr}, {"_raw_saved_tensors", raw_saved_tensors, nullptr, nullptr, nullptr},
+                        {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef members[] = {{"needs_input_grad", T_OBJECT, offsetof(PyFunction, needs_input_grad), 0, nullptr},
+                         {"to_save", T_OBJECT, offsetof(PyFunction, to_save), 0, nullptr},
+                         {"non_differentiable", T_OBJECT, offsetof(PyFunction, non_differentiable), 0, nullptr},
+                         {"dirty_tensors", T_OBJECT, offsetof(PyFunction, dirty_tensors), 0, nullptr},
+                         {"saved_for_forward", T_OBJECT, offsetof(PyFunction, saved_for_forward), 0, nullptr},
+                         {"materialize_grads", T_BOOL, offsetof(PyFunction, materialize), 0, nullptr},
+                         {"_materialize_non_diff_grads", T_BOOL, offsetof(PyFunction, materialize_non_diff), 0, nullptr},
+                         {"__dictoffset__", T_PYSSIZET, offsetof(PyFunction, dict), READONLY, nullptr},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(PyFunction, weakrefs), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+
+// --- apply ----------------------------------------------------------------------------------------------------------------------
+
+struct Names {
+  PyObject *backward_cls = PyUnicode_InternFromString("_backward_cls"), *forward = PyUnicode_InternFromString("forward"),
+           *setup_context = PyUnicode_InternFromString("setup_context");
+};
+Names& names() {
+  static Names n;
+  return n;
+}
+
+struct Held {
+  PyObject* o;
+  ~Held() { Py_XDECREF(o); }
+};
+
+PyObject* python_helper(const char* name) {                                   // of shim_torch.autograd.function
+  Held module{PyImport_ImportModule("shim_torch.autograd.function")};
+  return module.o ? PyObject_GetAttrString(module.o, name) : nullptr;
+}
+
+bool has_setup_context(PyObject* cls, PyObject** found) {
+  static PyObject* original = nullptr;
+  if (!original) {
+    Held function{python_helper("Function")};
+    original = function.o ? PyObject_GetAttr(function.o, names().setup_context) : nullptr;
+  }
+  *found = PyObject_GetAttr(cls, names().setup_context);
+  return *found && *found != original;
+}
+
+PyObject* run_forward(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n, PyObject* setup) {
+  NoGrad off;
+  struct NoTangents { int old = forward_gradients(); NoTangents() { forward_gradients() = 0; } ~NoTangents() { forward_gradients() = old; } } no_tangents;
+  Held forward{PyObject_GetAttr(cls, names().forward)};
+  if (!forward.o) return nullptr;
+  if (!setup) {
+    std::vector<PyObject*> with(n + 1);
+    with[0] = ctx;
+    std::copy(args, args + n, with.begin() + 1);
+    return PyObject_Vectorcall(forward.o, with.data(), n + 1, nullptr);
+  }
+  PyObject* output = PyObject_Vectorcall(forward.o, args, n, nullptr);
+  if (!output) return nullptr;
+  Held inputs{PyTuple_New(Py_ssize_t(n))};
+  for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(inputs.o, Py_ssize_t(i), Py_NewRef(args[i]));
+  Held done{PyObject_CallFunctionObjArgs(setup, ctx, inputs.o, output, nullptr)};
+  if (!done.o) Py_CLEAR(output);
+  return output;
+}
+
+PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* setup) {
+  Held backward_cls{PyObject_GetAttr(cls, names().backward_cls)};
+  Held ctx{backward_cls.o ? PyObject_CallNoArgs(backward_cls.o) : nullptr};
+  if (!ctx.o) return nullptr;
+  PyFunction* f = in(ctx.o);
+  bool any = false;
+  f->needs_input_grad = PyTuple_New(Py_ssize_t(n));
+  for (size_t i = 0; i < n; ++i) {
+    bool wants = is_tensor(args[i]) && unwrap(args[i])->requires_grad();
+    any |= wants;
+    PyTuple_SET_ITEM(f->needs_input_grad, Py_ssize_t(i), PyBool_FromLong(wants));
+  }
+  Ref<FunctionNode> node;
+  if (any && GradMode::enabled()) {
+    node = make<FunctionNode>(f, Py_TYPE(ctx.o)->tp_name);
+    std::vector<Edge> edges;
+    for (size_t i = 0; i < n; ++i) {
+      node->is_tensor_input.push_back(is_tensor(args[i]));
+      if (is_tensor(args[i])) edges.push_back(gradient_edge(Tensor(unwrap(args[i]))));
+    }
+    node->set_next_edges(std::move(edges));
+  }
+  Held output{run_forward(cls, ctx.o, args, n, setup)};
+  if (!output.o) return nullptr;
+  bool single = !PyTuple_Check(output.o);
+  Held outputs{single ? PyTuple_Pack(1, output.o) : Py_NewRef(output.o)};
+  Held result{wrap_outputs(f, node, args, n, outputs.o)};
+  if (!result.o) return nullptr;
+  if (node) save_variables(f, node);
+  Py_CLEAR(f->to_save);
+  Py_CLEAR(f->dirty_tensors);
+  Py_CLEAR(f->non_differentiable);
+  return Py_NewRef(single ? PyTuple_GET_ITEM(result.o, 0) : result.o);
+}
+
+PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  Held setup{nullptr};
+  bool separate = has_setup_context(cls, &setup.o);
+  if (!setup.o) return nullptr;
+  if (kwnames && PyTuple_GET_SIZE(kwnames) && !separate) return PyErr_Format(PyExc_TypeError, "%s.apply() takes no keyword arguments", reinterpret_cast<PyTypeObject*>(cls)->tp_name);
+  Held bound{nullptr};
+  if (separate) {                               // defaults and keywords of forward become plain arguments
+    Held bind{python_helper("_bind_arguments")};
+    Held positional{PyTuple_New(nargs)}, keywords{PyDict_New()};
+    if (!bind.o || !positional.o || !keywords.o) return nullptr;
+    for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(positional.o, i, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
+      if (PyDict_SetItem(keywords.o, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) < 0) return nullptr;
+    bound.o = PyObject_CallFunctionObjArgs(bind.o, cls, positional.o, keywords.o, nullptr);
+    if (!bound.o) return nullptr;
+    args = reinterpret_cast<PyTupleObject*>(bound.o)->ob_item;
+    nargs = PyTuple_GET_SIZE(bound.o);
+  }
+  return guarded([&]() -> PyObject* { return apply_to(cls, args, size_t(nargs), separate ? setup.o : nullptr); });
+}
+
+PyMethodDef methods[] = {{"name", name, METH_NOARGS, nullptr}, {"register_hook", register_post, METH_O, nullptr}, {"register_prehook", register_pre, METH_O, nullptr},
+                         {"_sequence_nr", sequence, METH_NOARGS, nullptr},
+                         {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply)), METH_FASTCALL | METH_KEYWORDS | METH_CLASS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(create)}, {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)}, {Py_tp_getset, getset}, {Py_tp_members, members}, {Py_tp_methods, methods}, {0, nullptr}};
+PyType_Spec spec = {"torch._C._FunctionBase", sizeof(PyFunction), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+
+}  // namespace
+
+PyObject* function_ctx(Node* node) {
+  auto* f = dynamic_cast<FunctionNode*>(node);
+  return f ? reinterpret_cast<PyObject*>(f->ctx()) : nullptr;
+}
+
+Ref<Node> node_of_function(PyObject* o) {
+  return PyObject_TypeCheck(o, FunctionType) ? Ref<Node>(in(o)->node) : Ref<Node>();
+}
+
+// What nothing but this tensor keeps alive: its hooks, and the ctx of a Function whose node only it holds.
+int visit_history(TensorImpl& t, visitproc visit, void* arg) {
+  AutogradMeta* m = t.autograd();
+  if (!m || t.use_count() != 1) return 0;
+  auto hooks = [&](std::vector<Ref<Hook>>& list) {
+    for (auto& h : list)
+      if (auto* p = dynamic_cast<PythonHook*>(h.get()); p && h->use_count() == 1) Py_VISIT(p->callable());
+    return 0;
+  };
+  if (int r = hooks(m->hooks)) return r;
+  if (int r = hooks(m->post_accumulate)) return r;
+  if (!m->grad_fn || m->grad_fn->use_count() != 1) return 0;
+  if (PyObject* ctx = function_ctx(m->grad_fn.get())) Py_VISIT(ctx);
+  else
+    for (auto* list : {&m->grad_fn->pre_hooks, &m->grad_fn->post_hooks, &m->grad_fn->tensor_pre_hooks})
+      if (int r = hooks(*list)) return r;
+  return 0;
+}
+
+int bind_function(PyObject* module) {
+  FunctionType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return FunctionType ? PyObject_SetAttrString(module, "_FunctionBase", reinterpret_cast<PyObject*>(FunctionType)) : -1;
+}
+
+}  // namespace shim

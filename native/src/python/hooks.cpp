@@ -1,0 +1,120 @@
+// Python callables as hooks of tensors and nodes, and the handles that remove them.
+#include "python/autograd_python.h"
+
+namespace shim {
+namespace {
+
+struct PyHandle { PyObject_HEAD std::vector<Ref<Hook>>* list; Hook* hook; PyObject* owner; };
+PyTypeObject* HandleType;
+
+void drop_handle(PyObject* o) {
+  auto* h = reinterpret_cast<PyHandle*>(o);
+  h->hook->release();
+  Py_CLEAR(h->owner);
+  PyTypeObject* type = Py_TYPE(o);
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+
+PyObject* remove(PyObject* o, PyObject*) {
+  auto* h = reinterpret_cast<PyHandle*>(o);
+  for (size_t i = 0; i < h->list->size(); ++i)
+    if ((*h->list)[i].get() == h->hook) {
+      h->list->erase(h->list->begin() + std::ptrdiff_t(i));
+      break;
+    }
+  Py_RETURN_NONE;
+}
+PyObject* enter(PyObject* o, PyObject*) { Py_INCREF(o); return o; }
+PyObject* leave(PyObject* o, PyObject*) { return remove(o, nullptr); }
+PyObject* handle_id(PyObject* o, void*) { return PyLong_FromVoidPtr(reinterpret_cast<PyHandle*>(o)->hook); }
+PyMethodDef handle_methods[] = {{"remove", remove, METH_NOARGS, nullptr}, {"__enter__", enter, METH_NOARGS, nullptr}, {"__exit__", leave, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef handle_getset[] = {{"id", handle_id, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot handle_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_handle)}, {Py_tp_methods, handle_methods}, {Py_tp_getset, handle_getset}, {0, nullptr}};
+PyType_Spec handle_spec = {"torch.utils.hooks.RemovableHandle", sizeof(PyHandle), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, handle_slots};
+
+}  // namespace
+
+PyObject* tuple_of_grads(const Grads& grads) {
+  PyObject* tuple = PyTuple_New(Py_ssize_t(grads.size()));
+  for (size_t i = 0; tuple && i < grads.size(); ++i) PyTuple_SET_ITEM(tuple, Py_ssize_t(i), wrap(grads[i]));
+  return tuple;
+}
+
+bool grads_from(PyObject* sequence, Grads* out) {
+  if (is_tensor(sequence)) {
+    out->assign(1, Tensor(unwrap(sequence)));
+    return true;
+  }
+  PyObject* fast = PySequence_Fast(sequence, "expected a sequence of tensors");
+  if (!fast) return false;
+  out->clear();
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
+    PyObject* o = PySequence_Fast_GET_ITEM(fast, i);
+    if (o != Py_None && !is_tensor(o)) {
+      PyErr_Format(PyExc_TypeError, "gradients can be either Tensors or None, but got %s", Py_TYPE(o)->tp_name);
+      Py_DECREF(fast);
+      return false;
+    }
+    out->push_back(o == Py_None ? Tensor() : Tensor(unwrap(o)));
+  }
+  Py_DECREF(fast);
+  return true;
+}
+
+void PythonHook::pre(Grads& grads) {
+  GilAcquire gil;
+  if (form_ == OneTensor && !grads[index_]) return;
+  PyObject* arg = form_ == Tuple ? tuple_of_grads(grads) : wrap(grads[index_]);
+  PyObject* r = arg ? PyObject_CallOneArg(f_, arg) : nullptr;
+  Py_XDECREF(arg);
+  if (!r) throw PythonError();
+  if (r != Py_None && form_ == OneTensor) {
+    if (!is_tensor(r)) {
+      PyErr_Format(PyExc_TypeError, "expected Variable, but hook returned '%s'", Py_TYPE(r)->tp_name);
+      Py_DECREF(r);
+      throw PythonError();
+    }
+    grads[index_] = Tensor(unwrap(r));
+  } else if (r != Py_None && form_ == Tuple && !grads_from(r, &grads)) {
+    Py_DECREF(r);
+    throw PythonError();
+  }
+  Py_DECREF(r);
+}
+
+void PythonHook::post(Grads& outputs, const Grads& inputs) {
+  GilAcquire gil;
+  PyObject *a = tuple_of_grads(outputs), *b = tuple_of_grads(inputs);
+  PyObject* r = PyObject_CallFunctionObjArgs(f_, a, b, nullptr);
+  Py_XDECREF(a);
+  Py_XDECREF(b);
+  if (!r) throw PythonError();
+  bool good = r == Py_None || grads_from(r, &outputs);
+  Py_DECREF(r);
+  if (!good) throw PythonError();
+}
+
+PyObject* hook_handle(std::vector<Ref<Hook>>* list, const Ref<Hook>& hook, PyObject* owner) {
+  auto* h = reinterpret_cast<PyHandle*>(HandleType->tp_alloc(HandleType, 0));
+  if (!h) return nullptr;
+  h->list = list;
+  h->hook = Ref<Hook>(hook).detach();
+  Py_INCREF(owner);
+  h->owner = owner;
+  return reinterpret_cast<PyObject*>(h);
+}
+
+PyObject* register_node_hook(Node& n, PyObject* f, PyObject* owner, bool before) {
+  Ref<Hook> h(new PythonHook(f, before ? PythonHook::Tuple : PythonHook::Post));
+  auto& list = before ? n.pre_hooks : n.post_hooks;
+  list.push_back(h);
+  return hook_handle(&list, h, owner);
+}
+
+int bind_hooks() {
+  HandleType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&handle_spec));
+  return HandleType ? 0 : -1;
+}
+
+}  // namespace shim

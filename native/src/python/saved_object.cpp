@@ -1,0 +1,164 @@
+// Saved tensors seen from Python: their pack and unpack hooks, default ones (a stack) and those of one tensor.
+#include <string>
+
+#include "python/autograd_python.h"
+
+namespace shim {
+namespace {
+
+struct PySaved { PyObject_HEAD Node* owner; SavedTensor* saved; };
+PyTypeObject* SavedType;
+
+struct HookPair { PyObject *pack, *unpack; };
+thread_local std::vector<HookPair> defaults;    // owned references
+thread_local std::string disabled;              // why default hooks may not be used; empty: they may
+
+class Packed final : public PackedValue {
+ public:
+  Packed(PyObject* value, PyObject* unpack) : value_(value), unpack_(unpack) { Py_INCREF(unpack_); }
+  ~Packed() override {
+    if (!Py_IsInitialized()) return;
+    GilAcquire gil;
+    Py_DECREF(value_);
+    Py_DECREF(unpack_);
+  }
+  Tensor unpack() override {
+    GilAcquire gil;
+    PyObject* r = PyObject_CallOneArg(unpack_, value_);
+    if (!r) throw PythonError();
+    struct Drop { PyObject* o; ~Drop() { Py_DECREF(o); } } drop{r};
+    CHECK(Kind::Type, is_tensor(r), "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ", Py_TYPE(r)->tp_name);
+    return Tensor(unwrap(r));
+  }
+
+ private:
+  PyObject *value_, *unpack_;                   // value_: stolen
+};
+
+Ref<PackedValue> packed_by(PyObject* pack, PyObject* unpack, const Tensor& t) {
+  NoGrad off;
+  uint32_t version = t->version();
+  PyObject* arg = wrap(t);
+  PyObject* value = arg ? PyObject_CallOneArg(pack, arg) : nullptr;
+  Py_XDECREF(arg);
+  if (!value) throw PythonError();
+  Ref<PackedValue> packed(new Packed(value, unpack));
+  CHECK(Kind::Runtime, t->version() == version, "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
+        "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the input to a pack hook.");
+  return packed;
+}
+
+Ref<PackedValue> pack_default(const Tensor& t) {
+  if (defaults.empty() || t->wrapped_number) return {};
+  GilAcquire gil;
+  HookPair pair = defaults.back();
+  struct Off { int old = SavedHooks::depth(); Off() { SavedHooks::depth() = 0; } ~Off() { SavedHooks::depth() = old; } } off;
+  return packed_by(pair.pack, pair.unpack, t);
+}
+
+void drop_saved(PyObject* o) {
+  reinterpret_cast<PySaved*>(o)->owner->release();
+  PyTypeObject* type = Py_TYPE(o);
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+
+PyObject* register_hooks(PyObject* self, PyObject* args) {
+  PyObject *pack, *unpack;
+  if (!PyArg_ParseTuple(args, "OO:register_hooks", &pack, &unpack)) return nullptr;
+  if (!PyCallable_Check(pack) || !PyCallable_Check(unpack)) {
+    PyErr_SetString(PyExc_TypeError, "incompatible function arguments: register_hooks(pack_hook: function, unpack_hook: function)");
+    return nullptr;
+  }
+  return guarded([&]() -> PyObject* {
+    SavedTensor& s = *reinterpret_cast<PySaved*>(self)->saved;
+    CHECK(Kind::Runtime, !s.released, "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you call .backward() or "
+          "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved variables after calling backward.");
+    CHECK(Kind::Runtime, s.defined(), "Calling register_hooks on a saved tensor with value None is forbidden");
+    CHECK(Kind::Runtime, !s.has_hooks(), "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.");
+    s.set_packed(packed_by(pack, unpack, s.to_pack()));
+    Py_RETURN_NONE;
+  });
+}
+
+PyMethodDef saved_methods[] = {{"register_hooks", register_hooks, METH_VARARGS, "Packs the tensor now with the first function, unpacks with the second."}, {nullptr, nullptr, 0, nullptr}};
+PyType_Slot saved_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_saved)}, {Py_tp_methods, saved_methods}, {0, nullptr}};
+PyType_Spec saved_spec = {"torch._C._autograd.SavedTensor", sizeof(PySaved), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, saved_slots};
+
+// --- the stack of default hooks ------------------------------------------------------------------------------------------------
+
+PyObject* push_default(PyObject*, PyObject* args) {
+  PyObject *pack, *unpack;
+  if (!PyArg_ParseTuple(args, "OO:_push_saved_tensors_default_hooks", &pack, &unpack)) return nullptr;
+  if (!disabled.empty()) {
+    PyErr_SetString(PyExc_RuntimeError, disabled.c_str());
+    return nullptr;
+  }
+  Py_INCREF(pack);
+  Py_INCREF(unpack);
+  defaults.push_back({pack, unpack});
+  SavedHooks::depth() = int(defaults.size());
+  Py_RETURN_NONE;
+}
+
+PyObject* pop_default(PyObject*, PyObject*) {
+  if (!defaults.empty()) {
+    HookPair pair = defaults.back();
+    defaults.pop_back();
+    SavedHooks::depth() = int(defaults.size());
+    Py_DECREF(pair.pack);
+    Py_DECREF(pair.unpack);
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* top_default(PyObject*, PyObject*) {
+  if (defaults.empty()) Py_RETURN_NONE;
+  return Py_BuildValue("OO", defaults.back().pack, defaults.back().unpack);
+}
+
+PyObject* disable(PyObject*, PyObject* args) {
+  const char* why;
+  int fail_if_set = 1;
+  if (!PyArg_ParseTuple(args, "s|p:_saved_tensors_hooks_disable", &why, &fail_if_set)) return nullptr;
+  if (fail_if_set && !defaults.empty()) {
+    PyErr_SetString(PyExc_RuntimeError, why);
+    return nullptr;
+  }
+  disabled = why;
+  Py_RETURN_NONE;
+}
+PyObject* enable(PyObject*, PyObject*) { disabled.clear(); Py_RETURN_NONE; }
+PyObject* is_enabled(PyObject*, PyObject*) { return PyBool_FromLong(disabled.empty()); }
+PyObject* why_disabled(PyObject*, PyObject*) {
+  if (disabled.empty()) Py_RETURN_NONE;
+  return PyUnicode_FromString(disabled.c_str());
+}
+
+PyMethodDef functions[] = {{"_push_saved_tensors_default_hooks", push_default, METH_VARARGS, nullptr},
+                           {"_pop_saved_tensors_default_hooks", pop_default, METH_NOARGS, nullptr},
+                           {"_top_saved_tensors_default_hooks", top_default, METH_VARARGS, nullptr},
+                           {"_saved_tensors_hooks_disable", disable, METH_VARARGS, nullptr},
+                           {"_saved_tensors_hooks_enable", enable, METH_NOARGS, nullptr},
+                           {"_saved_tensors_hooks_is_enabled", is_enabled, METH_NOARGS, nullptr},
+                           {"_saved_tensors_hooks_get_disabled_error_message", why_disabled, METH_NOARGS, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyObject* saved_object(const Ref<Node>& owner, SavedTensor* saved) {
+  auto* o = reinterpret_cast<PySaved*>(SavedType->tp_alloc(SavedType, 0));
+  if (!o) return nullptr;
+  o->owner = Ref<Node>(owner).detach();
+  o->saved = saved;
+  return reinterpret_cast<PyObject*>(o);
+}
+
+int bind_saved(PyObject* module) {
+  SavedHooks::pack = pack_default;
+  SavedType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&saved_spec));
+  if (!SavedType || PyObject_SetAttrString(module, "SavedTensor", reinterpret_cast<PyObject*>(SavedType)) < 0) return -1;
+  return PyModule_AddFunctions(module, functions);
+}
+
+}  // namespace shim

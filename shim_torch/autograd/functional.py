@@ -1,0 +1,310 @@
+"""``torch.autograd.functional``: Jacobians, Hessians and their products with vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from native import _core
+from shim_torch.autograd.grad_mode import enable_grad
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+Tensor = _core.Tensor
+
+
+def _tuple(x: Any, what: str, fn_name: str) -> tuple[bool, tuple[Any, ...]]:
+    is_tuple = isinstance(x, tuple)
+    values = x if is_tuple else (x,)
+    for i, t in enumerate(values):
+        if not isinstance(t, Tensor):
+            if is_tuple:
+                raise TypeError(
+                    f"The {what} given to {fn_name} must be either a Tensor or a tuple of Tensors but the value at index {i} "
+                    f"has type {type(t)}."
+                )
+            raise TypeError(
+                f"The {what} given to {fn_name} must be either a Tensor or a tuple of Tensors but the given {what} has type "
+                f"{type(t)}."
+            )
+    return is_tuple, values
+
+
+def _prepared(values: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
+    prepared = []
+    for t in values:
+        if create_graph and t.requires_grad:
+            prepared.append(t.view_as(t))
+        else:
+            prepared.append(t.detach().requires_grad_())
+    return tuple(prepared)
+
+
+def _vectors(v: Any, like: tuple[Any, ...], is_tuple: bool, missing: str) -> tuple[Any, ...]:
+    if v is None:
+        if len(like) != 1 or like[0].nelement() != 1:
+            raise RuntimeError(missing)
+        return tuple(t.new_ones(t.shape) for t in like)
+    _, v = _tuple(v, "v", "v")
+    if len(like) != len(v):
+        if is_tuple:
+            raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}.")
+        raise RuntimeError("The given v should contain a single Tensor.")
+    for i, (a, b) in enumerate(zip(v, like, strict=True)):
+        if a.shape != b.shape:
+            at = f"Entry {i} in " if is_tuple else ""
+            raise RuntimeError(f"{at}v has invalid size: should be {b.shape} but got {a.shape}.")
+    return tuple(v)
+
+
+def _grad(outputs: Any, inputs: Any, v: Any, create_graph: bool) -> tuple[Any, ...]:
+    """autograd.grad, with None where nothing flows."""
+    from shim_torch.autograd import grad
+
+    pairs = [(o, g) for o, g in zip(outputs, v, strict=True) if g is not None and o.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    return grad(
+        tuple(o for o, _ in pairs),
+        inputs,
+        tuple(g for _, g in pairs),
+        allow_unused=True,
+        create_graph=create_graph,
+        retain_graph=True,
+    )
+
+
+def _fill(
+    grads: tuple[Any, ...], like: tuple[Any, ...], strict: bool, create_graph: bool, stage: str
+) -> tuple[Any, ...]:
+    made = []
+    for i, (g, t) in enumerate(zip(grads, like, strict=True)):
+        if g is None:
+            if strict:
+                raise RuntimeError(_STRICT[stage].format(i))
+            g = t.new_zeros(t.shape)
+        elif strict and create_graph and not g.requires_grad:
+            raise RuntimeError(_INDEPENDENT[stage].format(i))
+        made.append(g)
+    return tuple(made)
+
+
+_STRICT = {
+    "back": "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
+    "backward trick to compute forward mode gradients. This is not allowed in strict mode.",
+    "double_back": "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "double_back_trick": "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not "
+    "allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD.",
+}
+_INDEPENDENT = {
+    "back": "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode when "
+    "create_graph=True.",
+    "back_trick": "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode "
+    "when create_graph=True.",
+    "double_back": "The hessian of the user-provided function is independent of input {}. This is not allowed in strict mode "
+    "when create_graph=True.",
+    "double_back_trick": "The hessian of the user-provided function is independent of input {}. This is not allowed in strict "
+    "mode when create_graph=True.",
+}
+
+
+def _finish(values: tuple[Any, ...], create_graph: bool, is_tuple: bool) -> Any:
+    if not create_graph:
+        values = tuple(_detached(t) for t in values)
+    return values if is_tuple else values[0]
+
+
+def _detached(x: Any) -> Any:
+    return tuple(map(_detached, x)) if isinstance(x, tuple) else x.detach()
+
+
+def _call(
+    func: Callable[..., Any], inputs: tuple[Any, ...], fn_name: str, strict: bool
+) -> tuple[bool, tuple[Any, ...]]:
+    is_tuple, outputs = _tuple(func(*inputs), "outputs of the user-provided function", fn_name)
+    if strict:
+        for i, o in enumerate(outputs):
+            if not o.requires_grad:
+                raise RuntimeError(
+                    f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
+                    "differentiable manner from the input when running in strict mode."
+                )
+    return is_tuple, outputs
+
+
+def vjp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """``func(*inputs)`` and the product of ``v`` (like the outputs) with its Jacobian."""
+    with enable_grad():
+        tuple_in, inputs = _tuple(inputs, "inputs", "vjp")
+        inputs = _prepared(inputs, create_graph)
+        tuple_out, outputs = _call(func, inputs, "vjp", strict)
+        v = _vectors(
+            v,
+            outputs,
+            tuple_out,
+            "The vector v can only be None if the user-provided function returns a single Tensor with a single element.",
+        )
+        grads = _fill(_grad(outputs, inputs, v, create_graph), inputs, strict, create_graph, "back")
+    return _finish(outputs, create_graph, tuple_out), _finish(grads, create_graph, tuple_in)
+
+
+def jvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """``func(*inputs)`` and the product of its Jacobian with ``v`` (like the inputs), by the double backward trick."""
+    with enable_grad():
+        tuple_in, inputs = _tuple(inputs, "inputs", "jvp")
+        inputs = _prepared(inputs, create_graph)
+        v = _vectors(
+            v,
+            inputs,
+            tuple_in,
+            "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
+        )
+        tuple_out, outputs = _call(func, inputs, "jvp", strict)
+        seeds = tuple(o.new_zeros(o.shape).requires_grad_() for o in outputs)
+        back = _fill(_grad(outputs, inputs, seeds, True), inputs, strict, create_graph, "back")
+        grads = _fill(_grad(back, seeds, v, create_graph), outputs, strict, create_graph, "back_trick")
+    return _finish(outputs, create_graph, tuple_out), _finish(grads, create_graph, tuple_out)
+
+
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian of ``func``: of shape output.shape + input.shape, one an output and an input."""
+    import shim_torch
+
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more '
+            'outputs than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use '
+            f'"reverse-mode". Got: {strategy}'
+        )
+    if strategy == "forward-mode" and create_graph:
+        raise NotImplementedError(
+            'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet). '
+            'Please either set `create_graph=False` or `strategy="reverse-mode"`.'
+        )
+    with enable_grad():
+        tuple_in, inputs = _tuple(inputs, "inputs", "jacobian")
+        inputs = _prepared(inputs, create_graph)
+        tuple_out, outputs = _call(func, inputs, "jacobian", strict)
+        result = []
+        for i, out in enumerate(outputs):
+            rows: tuple[list[Any], ...] = tuple([] for _ in inputs)
+            flat = out.reshape(-1)
+            for j in range(out.nelement()):
+                grads = _grad((flat[j],), inputs, (out.new_ones(()),), create_graph)
+                for k, (g, t) in enumerate(zip(grads, inputs, strict=True)):
+                    if g is not None:
+                        if strict and create_graph and not g.requires_grad:
+                            raise RuntimeError(
+                                f"The jacobian of the user-provided function is independent of input {k}. This is not allowed "
+                                "in strict mode when create_graph=True."
+                            )
+                        rows[k].append(g)
+                        continue
+                    if strict:
+                        raise RuntimeError(
+                            f"Output {i} of the user-provided function is independent of input {k}. This is not allowed in "
+                            "strict mode."
+                        )
+                    rows[k].append(t.new_zeros(t.shape))
+            result.append(
+                tuple(
+                    shim_torch.stack(r, 0).view(tuple(out.shape) + tuple(t.shape))
+                    if r
+                    else t.new_zeros(tuple(out.shape) + tuple(t.shape))
+                    for r, t in zip(rows, inputs, strict=True)
+                )
+            )
+    blocks = [_finish(r, create_graph, tuple_in) for r in result]
+    return tuple(blocks) if tuple_out else blocks[0]
+
+
+def _scalar(outputs: tuple[Any, ...], is_tuple: bool, name: str) -> None:
+    if is_tuple or not isinstance(outputs[0], Tensor):
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if outputs[0].nelement() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The second derivatives of a scalar function: a block of shape input_i.shape + input_j.shape for every pair."""
+    tuple_in, inputs = _tuple(inputs, "inputs", "hessian")
+
+    def gradients(*args: Any) -> Any:
+        def single(*xs: Any) -> Any:
+            out = func(*xs)
+            tuple_out, outs = _tuple(out, "outputs of the user-provided function", "hessian")
+            if tuple_out:
+                raise RuntimeError("The function given to hessian should return a single Tensor")
+            if outs[0].nelement() != 1:
+                raise RuntimeError(
+                    "The Tensor returned by the function given to hessian should contain a single element"
+                )
+            return outs[0].reshape(())
+
+        return jacobian(single, args if tuple_in else args[0], create_graph=True, strict=strict)
+
+    return jacobian(gradients, inputs if tuple_in else inputs[0], create_graph=create_graph, strict=strict)
+
+
+def vhp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """``func(*inputs)``, a scalar, and the product of ``v`` (like the inputs) with its Hessian."""
+    with enable_grad():
+        tuple_in, inputs = _tuple(inputs, "inputs", "vhp")
+        inputs = _prepared(inputs, create_graph)
+        v = _vectors(
+            v,
+            inputs,
+            tuple_in,
+            "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
+        )
+        tuple_out, outputs = _call(func, inputs, "vhp", strict)
+        _scalar(outputs, tuple_out, "vhp")
+        first = _fill(
+            _grad(outputs, inputs, tuple(o.new_ones(o.shape) for o in outputs), True), inputs, strict, True, "back"
+        )
+        grads = _fill(_grad(first, inputs, v, create_graph), inputs, strict, create_graph, "double_back")
+    return _finish(outputs, create_graph, False), _finish(grads, create_graph, tuple_in)
+
+
+def hvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """``func(*inputs)``, a scalar, and the product of its Hessian with ``v`` (like the inputs)."""
+    with enable_grad():
+        tuple_in, inputs = _tuple(inputs, "inputs", "hvp")
+        inputs = _prepared(inputs, create_graph)
+        v = _vectors(
+            v,
+            inputs,
+            tuple_in,
+            "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
+        )
+        tuple_out, outputs = _call(func, inputs, "hvp", strict)
+        _scalar(outputs, tuple_out, "hvp")
+        first = _fill(
+            _grad(outputs, inputs, tuple(o.new_ones(o.shape) for o in outputs), True), inputs, strict, True, "back"
+        )
+        seeds = tuple(t.new_zeros(t.shape).requires_grad_() for t in inputs)
+        double = _fill(_grad(first, inputs, seeds, True), inputs, strict, True, "double_back")
+        grads = _fill(_grad(double, seeds, v, create_graph), inputs, strict, create_graph, "double_back_trick")
+    return _finish(outputs, create_graph, False), _finish(grads, create_graph, tuple_in)
