@@ -27,6 +27,9 @@ WIDER: dict[Any, Any] = {
 _KINDS = {"b": "b", "i": "i", "u": "i", "f": "f", "c": "c", "V": "f"}
 
 
+RuleData = tuple[Callable[..., Any], bool, tuple[int, ...]]
+
+
 class Plan:
     """What running a record needs and can be known before the first call."""
 
@@ -37,6 +40,8 @@ class Plan:
         "keywords",
         "shape",
         "dtype",
+        "shape_rule",
+        "dtype_rule",
         "tensor_place",
         "keep",
         "results",
@@ -56,8 +61,10 @@ class Plan:
         self.keywords = tuple((n, index[n]) for n in names[split:])
         self.tensor_place = tuple(a[8].startswith("Tensor") for a in data[4])
         places = tuple(i for i, is_tensor in enumerate(self.tensor_place) if is_tensor)
-        self.shape = _rule(record.shape, index, places)
-        self.dtype = _rule(record.dtype, index, places)
+        self.shape_rule = _rule_data(record.shape, index)
+        self.dtype_rule = _rule_data(record.dtype, index)
+        self.shape = _rule(self.shape_rule, places)
+        self.dtype = _rule(self.dtype_rule, places)
         self.keep = tuple(n in record.keep for n in record.arguments)
         self.results = tuple(r[8].split("(")[0] if r[8].startswith("Tensor") else r[8] for r in data[5])
         if len(data[5]) == 1 and data[5][0][8].endswith("[]"):
@@ -72,18 +79,21 @@ def _positional(function: Callable[..., Any]) -> int:
     return sum(p.kind is not Parameter.KEYWORD_ONLY for p in signature(function).parameters.values())
 
 
-def _rule(
-    rule: Callable[..., Any] | None, index: dict[str, int], places: tuple[int, ...]
-) -> Callable[[tuple[Any, ...]], Any] | None:
-    """A rule as a function of the bound arguments; one that takes all gets what stands in tensor places."""
+def _rule_data(rule: Callable[..., Any] | None, index: dict[str, int]) -> RuleData | None:
+    """A rule, whether it takes all operands, and else the places of the bound arguments it names."""
     if rule is None:
         return None
-    if getattr(rule, "takes_all", False):
+    takes_all = getattr(rule, "takes_all", False)
+    return rule, takes_all, () if takes_all else tuple(index[n] for n in parameters(rule))
+
+
+def _rule(data: RuleData | None, places: tuple[int, ...]) -> Callable[[tuple[Any, ...]], Any] | None:
+    """A rule as a function of the bound arguments; one that takes all gets what stands in tensor places."""
+    if data is None:
+        return None
+    rule, takes_all, at = data
+    if takes_all:
         return lambda bound: rule(*_operands(bound, places))
-    at = tuple(index[n] for n in parameters(rule))
-    if len(at) == 1:
-        (only,) = at
-        return lambda bound: rule(bound[only])
     return lambda bound: rule(*[bound[i] for i in at])
 
 
@@ -99,17 +109,18 @@ def _operands(bound: tuple[Any, ...], places: tuple[int, ...]) -> list[Any]:
 
 
 def make_run(record: Record) -> Callable[..., Any]:
-    """The callable of the operator table for a kernel record: bound arguments in schema order to result."""
-    plan: Plan | None = None
+    """The callable of the operator table for a kernel record: bound arguments in schema order to result.
 
-    def run(*bound: Any) -> Any:
-        nonlocal plan
-        if plan is None:
-            plan = Plan(record)
-        return execute(plan, bound)
-
-    run.__name__ = run.__qualname__ = record.name
+    Tensors on the CPU are seen to natively (native/src/python/bind_body.cpp) in the steps that ``execute`` takes here for
+    the other devices, and for whatever is out of the ordinary.
+    """
+    run: Callable[..., Any] = _core.body_runner(lambda: Plan(record), execute, finish, backends.numpy_backend.scalar)
     return run
+
+
+def finish(plan: Plan, value: Any, shape: Any, dtype: Any, bound: tuple[Any, ...], arrays: list[Any]) -> Any:
+    """The results of a body that ran on CPU arrays, where they need more than being adopted."""
+    return _results(plan, value, shape, dtype, tensors_of(bound), arrays, backends.of_type("cpu"))
 
 
 def tensors_of(bound: tuple[Any, ...]) -> list[Any]:

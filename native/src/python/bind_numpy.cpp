@@ -1,5 +1,6 @@
 // NumPy arrays over tensor memory and the reverse, and tensors from any memory by pointer; empty tensors; views by name.
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include "python/body.h"
 #include "python/tensor_type.h"
 
 #include <numpy/arrayobject.h>
@@ -185,6 +186,23 @@ PyMethodDef functions[] = {{"from_numpy", from_numpy, METH_O, nullptr}, {"to_num
                            {"dtype_from_numpy", torch_dtype, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+PyObject* array_of(TensorImpl* t) { return to_numpy(t); }
+
+PyObject* tensor_over(PyObject* array, DimSpan sizes, DType t) {
+  Tensor made = from_memory(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)), array, Device{}, t, sizes, contiguous_strides(sizes));
+  made->storage()->set_resizable(true);
+  return wrap(made);
+}
+
+DType dtype_of_array(PyObject* array) {
+  PyArray_Descr* d = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(array));
+  try {
+    return dtype_of_descr(d);
+  } catch (const Error&) {
+    return DType::undefined;
+  }
+}
 
 int bind_numpy(PyObject* module) {
   import_array1(-1);

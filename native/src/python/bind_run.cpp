@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "python/body.h"
 #include "python/dispatch.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -97,10 +98,12 @@ int load_numpy() { import_array1(-1); return 0; }
 
 }  // namespace
 
+PyObject* aligned_handler() { return handler_capsule; }
+
 int bind_run(PyObject* module) {
   if (load_numpy() < 0) return -1;
   handler_capsule = PyCapsule_New(&handler, "mem_handler", nullptr);
-  return handler_capsule ? PyModule_AddFunctions(module, functions) : -1;
+  return handler_capsule && PyModule_AddFunctions(module, functions) == 0 ? bind_body(module) : -1;
 }
 
 }  // namespace shim

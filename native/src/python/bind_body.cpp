@@ -1,0 +1,372 @@
+// The body of a kernel record on CPU tensors: rules asked, arrays made over the tensors' memory, the body called while NumPy warns of
+// nothing and allocates aligned, its arrays adopted. Other devices, and results that are out of the ordinary, are the business of the
+// same steps in Python (shim_torch/ops/_run.py).
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "ops/kernels.h"
+#include "python/body.h"
+#include "python/dispatch.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_23_API_VERSION
+#include <numpy/arrayobject.h>
+
+namespace shim {
+namespace {
+
+struct Held {                                   // an owned reference, or null
+  PyObject* o = nullptr;
+  Held() = default;
+  explicit Held(PyObject* p) : o(p) {}
+  Held(Held&& h) noexcept : o(h.o) { h.o = nullptr; }
+  Held& operator=(Held&& h) noexcept { std::swap(o, h.o); return *this; }
+  ~Held() { Py_XDECREF(o); }
+  PyObject* give() { PyObject* p = o; o = nullptr; return p; }
+};
+
+struct Rule {
+  PyObject* function = nullptr;                 // null: there is none
+  bool takes_all = false;                       // every operand, not the arguments at `at`
+  std::vector<int> at;
+};
+
+struct Plan {
+  PyObject* python = nullptr;                   // shim_torch.ops._run.Plan
+  PyObject* body = nullptr;
+  std::vector<int> places;                      // bound arguments in the body's order, keyword ones last
+  Py_ssize_t positional = 0;
+  PyObject* keywords = nullptr;                 // names of the keyword ones, or null
+  std::vector<bool> tensor, keep;               // of each bound argument
+  Rule shape, dtype;
+  int results = 0;                              // how many tensors the body gives; 0: something else
+  int device_at = -1;
+};
+
+struct Runner {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject* make_plan;                          // () -> Plan
+  PyObject* execute;                            // (Plan, bound)
+  PyObject* finish;                             // (Plan, value, shape, dtype, tensors, arrays)
+  PyObject* scalar;                             // (number, dtype) -> 0-d array
+  Plan* plan;
+};
+
+// --- NumPy's state around a body ----------------------------------------------------------------------------------------------
+
+// What `with numpy.errstate(all="ignore")` sets, without its cost. Null where NumPy has no such variable (before 2.0):
+// then the steps in Python serve.
+PyObject *error_variable = nullptr, *error_ignored = nullptr, *xp = nullptr;
+
+bool load_state() {
+  xp = PyImport_ImportModule("numpy");
+  Held umath(PyImport_ImportModule("numpy._core.umath"));
+  if (!umath.o) PyErr_Clear();
+  PyObject* variable = umath.o ? PyObject_GetAttrString(umath.o, "_extobj_contextvar") : nullptr;
+  Held make(variable ? PyObject_GetAttrString(umath.o, "_make_extobj") : nullptr);
+  Held none(PyTuple_New(0)), all(Py_BuildValue("{ss}", "all", "ignore"));
+  if (make.o && (error_ignored = PyObject_Call(make.o, none.o, all.o))) error_variable = variable;
+  PyErr_Clear();
+  return xp != nullptr;
+}
+
+class Quiet {
+ public:
+  Quiet() {
+    token_ = PyContextVar_Set(error_variable, error_ignored);
+    old_ = PyDataMem_SetHandler(aligned_handler());
+    if (!old_) throw PythonError();
+  }
+  ~Quiet() {                                    // keeps a Python error that is on its way
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    Held ours(PyDataMem_SetHandler(old_));
+    Py_DECREF(old_);
+    if (token_) {
+      if (PyContextVar_Reset(error_variable, token_) < 0) PyErr_Clear();
+      Py_DECREF(token_);
+    }
+    PyErr_Restore(type, value, trace);
+  }
+
+ private:
+  PyObject *token_ = nullptr, *old_ = nullptr;
+};
+
+// --- the plan -------------------------------------------------------------------------------------------------------------------
+
+Held get(PyObject* o, const char* name) {
+  Held v(PyObject_GetAttrString(o, name));
+  if (!v.o) throw PythonError();
+  return v;
+}
+
+std::vector<int> ints(PyObject* tuple) {
+  std::vector<int> v;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); ++i) v.push_back(int(PyLong_AsLong(PyTuple_GET_ITEM(tuple, i))));
+  return v;
+}
+std::vector<bool> flags(PyObject* tuple) {
+  std::vector<bool> v;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); ++i) v.push_back(PyTuple_GET_ITEM(tuple, i) == Py_True);
+  return v;
+}
+
+Rule rule_of(PyObject* plan, const char* name) {                   // (function, takes_all, places) or None
+  Rule r;
+  Held data = get(plan, name);
+  if (data.o == Py_None) return r;
+  r.function = Py_NewRef(PyTuple_GetItem(data.o, 0));
+  r.takes_all = PyTuple_GetItem(data.o, 1) == Py_True;
+  r.at = ints(PyTuple_GetItem(data.o, 2));
+  return r;
+}
+
+Plan* plan_of(Runner& self) {
+  if (self.plan) return self.plan;
+  Held made(PyObject_CallNoArgs(self.make_plan));
+  if (!made.o) throw PythonError();
+  auto plan = std::make_unique<Plan>();
+  plan->body = get(made.o, "body").give();
+  Held places = get(made.o, "positions"), keywords = get(made.o, "keywords"), results = get(made.o, "results");
+  plan->places = ints(places.o);
+  plan->positional = Py_ssize_t(plan->places.size()) + 1;          // xp comes first
+  const Py_ssize_t named = PyTuple_Size(keywords.o);
+  if (named > 0) plan->keywords = PyTuple_New(named);
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    PyObject* pair = PyTuple_GET_ITEM(keywords.o, i);
+    PyTuple_SET_ITEM(plan->keywords, i, Py_NewRef(PyTuple_GetItem(pair, 0)));
+    plan->places.push_back(int(PyLong_AsLong(PyTuple_GetItem(pair, 1))));
+  }
+  Held tensor = get(made.o, "tensor_place"), keep = get(made.o, "keep"), device = get(made.o, "device_at");
+  plan->tensor = flags(tensor.o);
+  plan->keep = flags(keep.o);
+  plan->device_at = int(PyLong_AsLong(device.o));
+  plan->shape = rule_of(made.o, "shape_rule");
+  plan->dtype = rule_of(made.o, "dtype_rule");
+  plan->results = int(PyTuple_Size(results.o));
+  for (Py_ssize_t i = 0; i < PyTuple_Size(results.o); ++i)
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(results.o, i), "Tensor") != 0) plan->results = 0;
+  if (PyErr_Occurred()) throw PythonError();
+  plan->python = made.give();
+  if (!self.plan) self.plan = plan.release();   // plans live as long as the table
+  return self.plan;
+}
+
+// --- one call -------------------------------------------------------------------------------------------------------------------
+
+bool all_on_cpu(PyObject* a) {
+  if (is_tensor(a)) return unwrap(a)->device().is_cpu();
+  if (!PyList_CheckExact(a)) return true;
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(a); ++k)
+    if (PyObject* item = PyList_GET_ITEM(a, k); is_tensor(item) && !unwrap(item)->device().is_cpu()) return false;
+  return true;
+}
+
+bool on_cpu(const Plan& p, PyObject* const* bound, size_t n) {
+  for (size_t i = 0; i < n; ++i)
+    if (!all_on_cpu(bound[i])) return false;
+  PyObject* device = p.device_at >= 0 ? bound[p.device_at] : Py_None;
+  return device == Py_None || (is_device(device) && device_of(device).is_cpu());
+}
+
+Held ask(const Rule& r, const std::vector<bool>& tensor, PyObject* const* bound, size_t n) {
+  PyObject* inline_[16];
+  std::vector<PyObject*> many;
+  PyObject** args = inline_;
+  size_t count = 0;
+  auto put = [&](PyObject* o) {
+    if (count == 16 && args == inline_) many.assign(inline_, inline_ + 16), args = nullptr;
+    if (args) inline_[count] = o;
+    else many.push_back(o);
+    ++count;
+  };
+  if (!r.takes_all) {
+    for (int i : r.at) put(bound[i]);
+  } else {
+    for (size_t i = 0; i < n; ++i) {
+      if (!tensor[i] || bound[i] == Py_None) continue;
+      if (!PyList_CheckExact(bound[i])) put(bound[i]);
+      else
+        for (Py_ssize_t k = 0; k < PyList_GET_SIZE(bound[i]); ++k)
+          if (PyObject* item = PyList_GET_ITEM(bound[i], k); item != Py_None) put(item);
+    }
+  }
+  Held answer(PyObject_Vectorcall(r.function, args ? args : many.data(), count, nullptr));
+  if (!answer.o) throw PythonError();
+  return answer;
+}
+
+DType wider(DType t) {                          // low precision is computed one step up and rounded once, at the end
+  if (t == DType::c32) return DType::c64;
+  return t == DType::f16 || (is_floating(t) && itemsize(t) == 1) || t == DType::bf16 ? DType::f32 : t;
+}
+
+PyObject* array_over(PyObject* tensor, DType wanted) {             // wanted undefined: as it is
+  const TensorImpl& t = *unwrap(tensor);
+  if (wanted == DType::undefined || t.dtype() == wanted) return array_of(unwrap(tensor));
+  Held cast(wrap(to_dtype(Tensor(unwrap(tensor)), wanted)));
+  return array_of(unwrap(cast.o));
+}
+
+Held argument(const Runner& self, PyObject* value, bool keep, DType compute, PyObject* wide) {
+  PyObject* made;
+  if (is_tensor(value)) {
+    const DType own = unwrap(value)->dtype();
+    made = array_over(value, keep ? DType::undefined : compute != DType::undefined ? compute : wider(own));
+  } else if (PyList_CheckExact(value)) {
+    made = PyList_New(PyList_GET_SIZE(value));
+    for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(value); ++i)
+      PyList_SET_ITEM(made, i, argument(self, PyList_GET_ITEM(value, i), keep, compute, wide).give());
+  } else if (value == Py_None || !wide) {
+    made = Py_NewRef(value);
+  } else {
+    PyObject* both[2] = {value, wide};
+    made = PyObject_Vectorcall(self.scalar, both, 2, nullptr);
+  }
+  if (!made) throw PythonError();
+  return Held(made);
+}
+
+bool same_sizes(PyObject* shape, PyArrayObject* a) {
+  if (!PyTuple_Check(shape) || PyTuple_GET_SIZE(shape) != PyArray_NDIM(a)) return false;
+  for (int i = 0; i < PyArray_NDIM(a); ++i) {
+    PyObject* n = PyTuple_GET_ITEM(shape, i);
+    if (!PyLong_Check(n) || PyLong_AsLongLong(n) != PyArray_DIM(a, i)) return false;
+  }
+  return true;
+}
+
+char kind_of(DType t) { return t == DType::b8 ? 'b' : is_complex(t) ? 'c' : is_floating(t) ? 'f' : 'i'; }
+
+// The tensor of one result; null without an error: Python's to finish.
+PyObject* adopted(PyObject* value, PyObject* shape, PyObject* dtype, const std::vector<Held>& arrays) {
+  if (!PyArray_CheckExact(value)) {
+    if (!PyArray_IsScalar(value, Generic)) return nullptr;
+    Held zero_d(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
+    if (!zero_d.o) throw PythonError();
+    return adopted(zero_d.o, shape, dtype, arrays);
+  }
+  auto* a = reinterpret_cast<PyArrayObject*>(value);
+  if (shape && shape != Py_None && !same_sizes(shape, a)) return nullptr;
+  if (!dtype || !is_dtype(dtype) || !PyArray_IS_C_CONTIGUOUS(a) || !PyArray_ISNOTSWAPPED(a)) return nullptr;
+  const DType wanted = dtype_of(dtype), own = dtype_of_array(value);
+  if (own == DType::undefined || (kind_of(own) != kind_of(wanted) && own != wanted)) return nullptr;
+  Dims sizes(PyArray_DIMS(a), PyArray_DIMS(a) + PyArray_NDIM(a));
+  bool ours = own == wanted && !PyArray_BASE(a) && PyArray_ISWRITEABLE(a) && reinterpret_cast<uintptr_t>(PyArray_DATA(a)) % 64 == 0;
+  for (const Held& h : arrays) ours = ours && h.o != value;
+  if (ours && PyArray_SIZE(a) > 16) return tensor_over(value, sizes, own);
+  Tensor out = empty(sizes, wanted, Device{});  // small results too: a copy costs less than keeping two objects
+  if (PyArray_SIZE(a)) {
+    if (own == wanted) std::memcpy(out->data(), PyArray_DATA(a), size_t(PyArray_NBYTES(a)));
+    else copy_(out, Tensor(unwrap(Held(tensor_over(value, sizes, own)).o)));
+  }
+  return wrap(out);
+}
+
+PyObject* finished(const Runner& self, const Plan& p, Held& value, Held& shape, PyObject* result, PyObject* const* bound, size_t n, std::vector<Held>& arrays) {
+  if (p.results == 1) {
+    PyObject* t = adopted(value.o, shape.o, result, arrays);
+    if (t) return t;
+  } else if (p.results > 1 && PyTuple_CheckExact(value.o) && PyTuple_GET_SIZE(value.o) == p.results) {
+    const bool shapes = shape.o && PyList_CheckExact(shape.o) && PyList_GET_SIZE(shape.o) == p.results;
+    const bool dtypes = result && PyList_CheckExact(result) && PyList_GET_SIZE(result) == p.results;
+    Held all(PyTuple_New(p.results));
+    bool complete = true;
+    for (int i = 0; complete && i < p.results; ++i) {
+      PyObject* t = adopted(PyTuple_GET_ITEM(value.o, i), shapes ? PyList_GET_ITEM(shape.o, i) : shape.o, dtypes ? PyList_GET_ITEM(result, i) : result, arrays);
+      if (t) PyTuple_SET_ITEM(all.o, i, t);
+      else complete = false;
+    }
+    if (complete) return all.give();
+  }
+  Held inputs(PyTuple_New(Py_ssize_t(n))), made(PyList_New(Py_ssize_t(arrays.size())));
+  for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(inputs.o, Py_ssize_t(i), Py_NewRef(bound[i]));
+  for (size_t i = 0; i < arrays.size(); ++i) PyList_SET_ITEM(made.o, Py_ssize_t(i), Py_NewRef(arrays[i].o));
+  PyObject* args[6] = {p.python, value.o, shape.o ? shape.o : Py_None, result ? result : Py_None, inputs.o, made.o};
+  return PyObject_Vectorcall(self.finish, args, 6, nullptr);
+}
+
+PyObject* run_body(Runner& self, PyObject* const* bound, size_t n) {
+  const Plan& p = *plan_of(self);
+  if (!error_variable || !on_cpu(p, bound, n)) {
+    Held all(PyTuple_New(Py_ssize_t(n)));
+    for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(all.o, Py_ssize_t(i), Py_NewRef(bound[i]));
+    PyObject* args[2] = {p.python, all.o};
+    return PyObject_Vectorcall(self.execute, args, 2, nullptr);
+  }
+  Held shape, rule;
+  if (p.shape.function) shape = ask(p.shape, p.tensor, bound, n);
+  if (p.dtype.function) rule = ask(p.dtype, p.tensor, bound, n);
+  PyObject *compute = rule.o, *result = rule.o;                    // a pair: computed in, given in
+  if (rule.o && PyTuple_CheckExact(rule.o) && PyTuple_GET_SIZE(rule.o) == 2) {
+    compute = PyTuple_GET_ITEM(rule.o, 0);
+    result = PyTuple_GET_ITEM(rule.o, 1);
+  }
+  const DType wide = compute && is_dtype(compute) ? wider(dtype_of(compute)) : DType::undefined;
+  Held wide_object(wide == DType::undefined ? nullptr : dtype_object(wide));
+  std::vector<Held> arrays(n);
+  for (size_t i = 0; i < n; ++i)
+    arrays[i] = p.tensor[i] ? argument(self, bound[i], p.keep[i], wide, wide_object.o) : Held(Py_NewRef(bound[i]));
+  std::vector<PyObject*> args{xp};
+  for (int i : p.places) args.push_back(arrays[size_t(i)].o);
+  Held value;
+  {
+    Quiet quiet;
+    value = Held(PyObject_Vectorcall(p.body, args.data(), size_t(p.positional), p.keywords));
+  }
+  if (!value.o) return nullptr;
+  return finished(self, p, value, shape, result, bound, n, arrays);
+}
+
+PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  if (kwnames && PyTuple_GET_SIZE(kwnames)) return PyErr_Format(PyExc_TypeError, "a body takes its bound arguments by position");
+  return guarded([&]() -> PyObject* { return run_body(*reinterpret_cast<Runner*>(self), args, size_t(PyVectorcall_NARGS(nargsf))); });
+}
+
+PyTypeObject runner_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+
+// body_runner(make_plan, execute, finish, scalar): a callable of bound arguments. Runners live as long as the table.
+PyObject* body_runner(PyObject*, PyObject* args) {
+  PyObject *make_plan, *execute, *finish, *scalar;
+  if (!PyArg_ParseTuple(args, "OOOO", &make_plan, &execute, &finish, &scalar)) return nullptr;
+  auto* r = PyObject_New(Runner, &runner_type);
+  if (!r) return nullptr;
+  r->vectorcall = call;
+  r->make_plan = Py_NewRef(make_plan);
+  r->execute = Py_NewRef(execute);
+  r->finish = Py_NewRef(finish);
+  r->scalar = Py_NewRef(scalar);
+  r->plan = nullptr;
+  return reinterpret_cast<PyObject*>(r);
+}
+
+void dealloc(PyObject* self) {
+  auto* r = reinterpret_cast<Runner*>(self);
+  Py_DECREF(r->make_plan);
+  Py_DECREF(r->execute);
+  Py_DECREF(r->finish);
+  Py_DECREF(r->scalar);
+  PyObject_Free(self);
+}
+
+PyMethodDef functions[] = {{"body_runner", body_runner, METH_VARARGS, "The native runner of a kernel record's body."}, {nullptr, nullptr, 0, nullptr}};
+
+int load_numpy() { import_array1(-1); return 0; }
+
+}  // namespace
+
+int bind_body(PyObject* module) {
+  runner_type.tp_name = "native._core.BodyRunner";
+  runner_type.tp_basicsize = sizeof(Runner);
+  runner_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
+  runner_type.tp_vectorcall_offset = offsetof(Runner, vectorcall);
+  runner_type.tp_call = PyVectorcall_Call;
+  runner_type.tp_dealloc = dealloc;
+  if (PyType_Ready(&runner_type) < 0 || load_numpy() < 0 || !load_state()) return -1;
+  return PyModule_AddFunctions(module, functions);
+}
+
+}  // namespace shim
