@@ -79,7 +79,10 @@ struct Uuid { char bytes[16]; };
   X(event_query, cuEventQuery, (CUevent))                                                                \
   X(event_synchronize, cuEventSynchronize, (CUevent))                                                    \
   X(event_elapsed, cuEventElapsedTime, (float*, CUevent, CUevent))                                       \
-  X(event_destroy, cuEventDestroy_v2, (CUevent))
+  X(event_destroy, cuEventDestroy_v2, (CUevent))                                                         \
+  X(module_load, cuModuleLoadData, (CUmodule*, const void*))                                             \
+  X(module_function, cuModuleGetFunction, (CUfunction*, CUmodule, const char*))                          \
+  X(launch, cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))
 
 struct Driver {
 #define SHIM_MEMBER(member, symbol, types) CUresult (*member) types = nullptr;

@@ -1,6 +1,7 @@
 #include "gemm/linear.h"
 
 #include "cpu/reduce.h"
+#include "gemm/cuda_kernels.h"
 #include "gemm/operands.h"
 #include "ops/kernels.h"
 
@@ -53,7 +54,14 @@ Dims with_last(const Tensor& t, int64_t last) {
   return sizes;
 }
 
+Tensor contiguous_copy(const Tensor& t) { return t->is_contiguous() ? t : clone(t, MemoryFormat::contiguous); }
 Matrix rows_of(const Tensor& t, bool may_batch) { return t->dim() == 1 ? row_vector(t) : folded(t, may_batch); }
+
+// Rows as our own kernels read them: row-major, one matrix.
+Matrix plain_rows(const Tensor& t) {
+  Matrix m = rows_of(t, false);
+  return m.transposed && m.cols > 1 ? rows_of(contiguous_copy(t), false) : m;
+}
 
 // The product and its bias in the dtype it is computed in.
 Tensor forward_wide(const Tensor& x0, const Tensor& weight0, const Tensor& bias0) {
@@ -73,6 +81,55 @@ Tensor forward_wide(const Tensor& x0, const Tensor& weight0, const Tensor& bias0
   return out;
 }
 
+// The activation in the product's epilogue where cuBLASLt has the same function; else in a pass of our own. False: not possible.
+bool epilogue_product(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, const Tensor& y, const Tensor& kept) {
+  if (activation == Activation::gelu || (bias && !epilogue_bias(bias, weight->sizes_data()[0]))) return false;      // its GELU is the tanh form
+  Matrix rows = rows_of(x, false);
+  Call c = describe(rows, flip(matrix(weight)), result_of(y, rows.rows, weight->sizes_data()[0]));
+  if (activation == Activation::relu) {
+    c.problem.epilogue = bias ? Epilogue::relu_bias : Epilogue::relu;
+  } else if (kept) {
+    c.problem.epilogue = bias ? Epilogue::gelu_aux_bias : Epilogue::gelu_aux;
+    c.problem.aux_ld = kept->strides_data()[kept->dim() - 2];
+    c.buffers.aux = kept->data();
+  } else {
+    c.problem.epilogue = bias ? Epilogue::gelu_bias : Epilogue::gelu;
+  }
+  if (bias) {
+    c.problem.bias_dtype = bias->dtype();
+    c.buffers.bias = bias->data();
+  }
+  return launch(x->device(), c.problem, c.buffers);
+}
+
+// A tensor of x's leading sizes and n, whose rows are padded to 8 elements as the GELU epilogue writes them.
+Tensor padded(const Tensor& x, int64_t n) {
+  const int64_t ld = (n + 7) / 8 * 8;
+  Dims sizes = with_last(x, ld), strides;
+  Tensor whole = empty(sizes, x->dtype(), x->device());
+  sizes.back() = n;
+  return as_strided(*whole, sizes, whole->strides(), 0);
+}
+
+Activated activation_cuda(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, bool keep) {
+  const int64_t n = weight->sizes_data()[0], none[1] = {0};
+  Tensor y = empty(with_last(x, n), x->dtype(), x->device());
+  if (!y->numel() || weight->sizes_data()[1] == 0) return {};
+  const bool gelu = activation != Activation::relu;
+  Tensor kept = keep && gelu && x->dim() > 1 ? padded(x, n) : Tensor();
+  const bool fused = (x->dim() > 1 || !keep || !gelu) && epilogue_product(x, weight, bias, activation, y, kept);
+  if (!fused) {
+    Tensor z = forward_wide(x, weight, bias);
+    if (!z) return {};
+    if (!keep || !gelu) y = z;                  // in place
+    const int64_t rows = z->numel() / n;
+    if (!activate(x->device(), activation, result_of(z, rows, n), result_of(y, rows, n))) return {};
+    if (keep && gelu) kept = z;
+  }
+  if (!keep) return {y, empty(none, x->dtype(), x->device())};
+  return {y, gelu ? kept : alias(*y)};
+}
+
 }  // namespace
 
 Tensor linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -82,8 +139,9 @@ Tensor linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias)
 }
 
 Activated linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, bool keep) {
-  if (!x->device().is_cpu() || !can_launch(x->device(), x->dtype())) return {};
+  if (!can_launch(x->device(), x->dtype())) return {};
   const DType dtype = x->dtype();
+  if (x->device().is_cuda()) return activation_cuda(x, weight, bias, activation, keep);
   Tensor z = forward_wide(x, weight, bias);
   if (!z) return {};
   const int64_t none[1] = {0};
@@ -97,7 +155,19 @@ Activated linear_activation(const Tensor& x, const Tensor& weight, const Tensor&
 }
 
 Tensor activation_backward(Activation activation, const Tensor& dy, const Tensor& kept) {
-  return dy->device().is_cpu() ? activation_backward_cpu(activation, dy, kept) : Tensor();
+  if (dy->device().is_cpu()) return activation_backward_cpu(activation, dy, kept);
+  return activation_backward_bias(activation, dy, kept, false).dz;
+}
+
+// CUDA: one pass over dy and what was kept, the sums in the same launch.
+SlopeAndSum activation_backward_bias(Activation activation, const Tensor& dy, const Tensor& kept, bool sums) {
+  if (!dy->device().is_cuda() || dy->dim() == 0 || !dy->numel()) return {};
+  Tensor dz = empty(dy->sizes(), dy->dtype(), dy->device()), db;
+  const int64_t n[1] = {dy->sizes_data()[dy->dim() - 1]};
+  if (sums) db = empty(n, dy->dtype(), dy->device());
+  const Matrix d = result_of(dz, dz->numel() / n[0], n[0]);
+  if (!activation_slope(dy->device(), activation, plain_rows(dy), plain_rows(kept), d, db ? db->data() : nullptr)) return {};
+  return {dz, db};
 }
 
 Tensor linear_backward_input(const Tensor& dy0, const Tensor& weight0) {
@@ -138,7 +208,15 @@ Tensor linear_backward_weight(const Tensor& dy0, const Tensor& x0, bool transpos
 Tensor linear_backward_bias(const Tensor& dy) {
   const int64_t n = dy->sizes_data()[dy->dim() - 1];
   if (dy->dim() == 1) return clone(dy);
-  if (!dy->device().is_cpu()) return {};
+  if (dy->device().is_cuda()) {
+    const int64_t one[1] = {n};
+    Tensor db = empty(one, dy->dtype(), dy->device());
+    if (dy->numel() == 0) {
+      zero(db);
+      return db;
+    }
+    return column_sums(dy->device(), plain_rows(dy), db->data()) ? db : Tensor();
+  }
   int64_t rows = 1;
   for (int i = 0; i + 1 < dy->dim(); ++i) rows *= dy->sizes_data()[i];
   Dims strides;

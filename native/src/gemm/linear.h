@@ -16,6 +16,8 @@ struct Activated { Tensor y, kept; };
 Activated linear_activation(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation, bool keep);
 Tensor activation_backward(Activation, const Tensor& dy, const Tensor& kept);     // dy act'(z)
 Tensor activation_backward_cpu(Activation, const Tensor& dy, const Tensor& kept);
+struct SlopeAndSum { Tensor dz, db; };
+SlopeAndSum activation_backward_bias(Activation, const Tensor& dy, const Tensor& kept, bool sums);    // CUDA only
 // dx = dy weight, of shape (..., K).
 Tensor linear_backward_input(const Tensor& dy, const Tensor& weight);
 // dW = dy^T x; laid out as (K, N) memory when `transposed` (the weight was a transposed view).

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "cpu/convert.h"
+#include "gemm/cuda_kernels.h"
 #include "gemm/settings.h"
 
 namespace shim::gemm {
@@ -187,21 +188,28 @@ Scalars::Scalars(const GemmProblem& p, double a, double b) {
   put(beta, b);
 }
 
-void* workspace(int device, cuda::CUstream stream) {
-  struct Last { int device = -1; cuda::CUstream stream = nullptr; void* memory = nullptr; };
+Workspace workspace(int device, cuda::CUstream stream, bool counters) {
+  struct Own { Workspace w; bool zeroed = false; };
+  struct Last { int device = -1; cuda::CUstream stream = nullptr; Own* own = nullptr; };
   static thread_local Last last;
-  if (last.memory && last.device == device && last.stream == stream) return last.memory;
-  static std::mutex lock;
-  static auto* all = new std::map<std::pair<int, cuda::CUstream>, void*>();
-  std::lock_guard<std::mutex> guard(lock);
-  void*& memory = (*all)[{device, stream}];
-  if (!memory) {                                // kept for ever: a captured graph may refer to it
-    cuda::CUdeviceptr p = 0;
-    cuda::check(cuda::driver().mem_alloc(&p, kWorkspace), "cuMemAlloc of a 32 MiB matrix product workspace");
-    memory = reinterpret_cast<void*>(p);
+  if (!last.own || last.device != device || last.stream != stream) {
+    static std::mutex lock;
+    static auto* all = new std::map<std::pair<int, cuda::CUstream>, Own>();
+    std::lock_guard<std::mutex> guard(lock);
+    Own& own = (*all)[{device, stream}];
+    if (!own.w.memory) {                        // kept for ever: a captured graph may refer to it
+      cuda::CUdeviceptr p = 0;
+      cuda::check(cuda::driver().mem_alloc(&p, kWorkspace + kCounters * sizeof(unsigned)), "cuMemAlloc of a 32 MiB matrix product workspace");
+      own.w = {reinterpret_cast<void*>(p), reinterpret_cast<unsigned*>(p + kWorkspace)};
+    }
+    last = {device, stream, &own};
   }
-  last = {device, stream, memory};
-  return memory;
+  Own& own = *last.own;
+  if (counters && !own.zeroed) {                // within a capture the zeroing is part of the graph, and does not count outside it
+    cuda::driver().memset_async(reinterpret_cast<cuda::CUdeviceptr>(own.w.counters), 0, kCounters * sizeof(unsigned), stream);
+    own.zeroed = !cuda::capturing(stream);
+  }
+  return own.w;
 }
 
 lt::Status run_plan(const Plan& plan, int candidate, const GemmBuffers& b, const Scalars& s, void* work, cuda::CUstream stream) {
@@ -239,11 +247,12 @@ bool launch_cuda(int device, const GemmProblem& p, const GemmBuffers& b, double 
   Plan& plan = plan_for(key_of(device, p, b), b);
   if (!plan.usable()) return false;
   const cuda::CUstream stream = cuda::current_stream(device);
-  void* work = workspace(device, stream);
+  void* work = workspace(device, stream).memory;
   const Scalars scalars(p, alpha, beta);
   if (!plan.tuned.load(std::memory_order_relaxed) && plan.uses.fetch_add(1, std::memory_order_relaxed) == 2 && settings().tuning &&
       !settings().deterministic && !cuda::capturing(stream))
     tune(plan, b, scalars, work, stream);
+  if (plan.own_kernel.load(std::memory_order_relaxed) && alpha == 1 && few_rows(device, p, b, stream)) return true;
   for (int i = plan.chosen; size_t(i) < plan.candidates.size(); i = plan.chosen) {
     if (run_plan(plan, i, b, scalars, work, stream) == lt::kSuccess) {
       counters().lt.fetch_add(1, std::memory_order_relaxed);

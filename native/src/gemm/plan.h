@@ -30,6 +30,7 @@ struct Plan {
   std::atomic<int> chosen{0};
   std::atomic<uint32_t> uses{0};
   std::atomic<bool> tuned{false};
+  std::atomic<bool> own_kernel{false};          // measured: few_rows() beats the candidates
   bool usable() const { return size_t(chosen.load(std::memory_order_relaxed)) < candidates.size(); }
 };
 
@@ -42,7 +43,12 @@ struct Scalars {                                // alpha and beta in the problem
   alignas(8) unsigned char alpha[8], beta[8];
 };
 
-void* workspace(int device, cuda::CUstream);    // kWorkspace bytes that no other stream uses
+struct Workspace {
+  void* memory = nullptr;                       // kWorkspace bytes that no other stream uses
+  unsigned* counters = nullptr;                 // kCounters zeros; kernels that count leave them at zero
+};
+constexpr size_t kCounters = 65536;
+Workspace workspace(int device, cuda::CUstream, bool counters = false);
 cublaslt::Status run_plan(const Plan&, int candidate, const GemmBuffers&, const Scalars&, void* work, cuda::CUstream);
 
 // Measures the candidates and keeps the best: never while a stream is captured, never in deterministic mode.

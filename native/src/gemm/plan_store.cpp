@@ -7,6 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "core/cache_folder.h"
 #include "gemm/plan.h"
 
 namespace shim::gemm {
@@ -43,10 +44,7 @@ struct Store {
 
 std::string folder() {
   if (const char* off = std::getenv("SHIM_GEMM_CACHE"); off && std::strcmp(off, "0") == 0) return {};
-  if (const char* own = std::getenv("SHIM_CACHE_DIR")) return own;
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME")) return std::string(xdg) + "/shim_torch";
-  if (const char* home = std::getenv("HOME")) return std::string(home) + "/.cache/shim_torch";
-  return {};
+  return cache_folder();
 }
 
 std::string file_for(int device) {

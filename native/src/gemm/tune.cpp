@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <random>
 
+#include "gemm/cuda_kernels.h"
 #include "gemm/plan.h"
 #include "gemm/settings.h"
 
@@ -42,7 +43,7 @@ double median(std::vector<float> v) {
 }  // namespace
 
 void tune(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* work, CUstream stream) {
-  if (plan.tuned.exchange(true) || plan.candidates.size() < 2) return;
+  if (plan.tuned.exchange(true)) return;
   const Driver& d = driver();
   GemmBuffers buffers = given;
   DeviceMemory flush(kFlush, stream);
@@ -50,20 +51,24 @@ void tune(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* wo
   if (!flush.p || (plan.key.problem.accumulate && !scratch.p)) return;
   if (scratch.p) buffers.d = reinterpret_cast<void*>(scratch.p);     // D is read: trials must not add to it
   Event begin, end;
-  const int count = int(plan.candidates.size());
+  const int library = int(plan.candidates.size());
+  const int count = library + (few_rows_fit(plan.key.problem, buffers) ? 1 : 0);       // our own kernel comes last
+  auto run = [&](int i) {
+    return i < library ? run_plan(plan, i, buffers, scalars, work, stream) == cublaslt::kSuccess : few_rows(plan.key.device, plan.key.problem, buffers, stream);
+  };
   std::vector<std::vector<float>> times(static_cast<size_t>(count));
   std::vector<bool> broken(static_cast<size_t>(count));
   std::vector<int> order(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) order[size_t(i)] = i;
   std::minstd_rand shuffler(12345);
-  for (int i : order) broken[size_t(i)] = run_plan(plan, i, buffers, scalars, work, stream) != cublaslt::kSuccess;
+  for (int i : order) broken[size_t(i)] = !run(i);
   for (int round = 0; round < kRounds; ++round) {
     std::shuffle(order.begin(), order.end(), shuffler);
     for (int i : order) {
       if (broken[size_t(i)]) continue;
       d.memset_async(flush.p, 0, kFlush, stream);
       d.event_record(begin.e, stream);
-      if (run_plan(plan, i, buffers, scalars, work, stream) != cublaslt::kSuccess) broken[size_t(i)] = true;
+      if (!run(i)) broken[size_t(i)] = true;
       d.event_record(end.e, stream);
       float ms = 0;
       if (d.event_synchronize(end.e) != 0 || d.event_elapsed(&ms, begin.e, end.e) != 0) return;
@@ -71,15 +76,19 @@ void tune(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* wo
     }
   }
   int best = 0;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 1; i < count; ++i) {
     if (broken[size_t(i)]) continue;
     const double limit = broken[size_t(best)] ? 1e30 : best == 0 ? kBetterBy * median(times[0]) : median(times[size_t(best)]);
-    if (i != best && median(times[size_t(i)]) < limit) best = i;
+    if (median(times[size_t(i)]) < limit) best = i;
+  }
+  ++counters().tuned;
+  if (best >= library) {
+    plan.own_kernel = true;                     // measured again in every process: only the library's choices are kept on disk
+    return;
   }
   if (broken[size_t(best)]) return;
   plan.chosen = best;
   remember(plan.key, plan.candidates[size_t(best)].algo);
-  ++counters().tuned;
 }
 
 }  // namespace shim::gemm

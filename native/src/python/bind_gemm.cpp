@@ -1,6 +1,8 @@
 // Native fast paths of linear and the matrix products, and the module's functions about them. What does not fit (a wrong shape,
 // mixed dtypes, complex or integer matrices) is left to the record's rules, which raise PyTorch's errors, and to its body.
 #include "cuda/cublaslt.h"
+#include "cuda/nvrtc.h"
+#include "gemm/kernels_source.h"
 #include "gemm/linear.h"
 #include "gemm/problem.h"
 #include "gemm/settings.h"
@@ -266,7 +268,18 @@ PyObject* found_library(PyObject*, PyObject*) {                     // (path, ve
   return Py_BuildValue("(sns)", l.path.c_str(), Py_ssize_t(l.version_number), l.why.c_str());
 }
 
+PyObject* compile_kernels(PyObject*, PyObject* args) {              // (dtype number, architecture, NVRTC's path or None): (bytes of code, log)
+  int type, architecture;
+  const char* path = nullptr;
+  if (!PyArg_ParseTuple(args, "ii|z", &type, &architecture, &path)) return nullptr;
+  if (path)
+    if (std::string wrong = nvrtc::use_library(path); !wrong.empty()) return PyErr_Format(PyExc_RuntimeError, "%s", wrong.c_str());
+  nvrtc::Compiled c = nvrtc::compile(gemm::kKernelsSource, architecture, {"-DTYPE=" + std::to_string(type)});
+  return Py_BuildValue("(ns)", Py_ssize_t(c.cubin.size()), c.log.c_str());
+}
+
 PyMethodDef functions[] = {
+    {"gemm_compile_kernels", compile_kernels, METH_VARARGS, "Compiles our CUDA kernels without loading them: (dtype number, architecture, NVRTC's path)."},
     {"cublaslt_check", check_library, METH_O, "Loads a library and compares its ABI with ours: (version, reason, copies are independent)."},
     {"cublaslt_library", found_library, METH_NOARGS, "The library that serves CUDA products: (path, version, why there is none)."},
     {"gemm_set_legacy_linear", set_legacy, METH_O, "Unfused linear for this thread: 1, 0, or -1 for SHIM_LEGACY_LINEAR's answer."},

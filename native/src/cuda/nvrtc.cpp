@@ -1,0 +1,194 @@
+#include "cuda/nvrtc.h"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "core/cache_folder.h"
+#include "cuda/cublaslt.h"
+
+namespace shim::nvrtc {
+namespace {
+
+using namespace cuda;
+using Program = struct ProgramImpl*;
+
+// X(member, symbol, argument types): every function gives an int, 0 for success.
+#define SHIM_NVRTC(X)                                                                                                         \
+  X(version, nvrtcVersion, (int*, int*))                                                                                      \
+  X(create, nvrtcCreateProgram, (Program*, const char*, const char*, int, const char* const*, const char* const*))            \
+  X(compile, nvrtcCompileProgram, (Program, int, const char* const*))                                                         \
+  X(cubin_size, nvrtcGetCUBINSize, (Program, size_t*))                                                                        \
+  X(cubin, nvrtcGetCUBIN, (Program, char*))                                                                                   \
+  X(log_size, nvrtcGetProgramLogSize, (Program, size_t*))                                                                     \
+  X(log, nvrtcGetProgramLog, (Program, char*))                                                                                \
+  X(destroy, nvrtcDestroyProgram, (Program*))
+
+struct Library {
+#define SHIM_MEMBER(member, symbol, types) int(*member) types = nullptr;
+  SHIM_NVRTC(SHIM_MEMBER)
+#undef SHIM_MEMBER
+  bool loaded = false;
+  std::string version_text;
+};
+
+bool load(const std::string& path, Library& l) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) return false;
+  bool complete = true;
+#define SHIM_LOAD(member, symbol, types)                                  \
+  l.member = reinterpret_cast<int(*) types>(dlsym(library, #symbol));     \
+  complete = complete && l.member;
+  SHIM_NVRTC(SHIM_LOAD)
+#undef SHIM_LOAD
+  int major = 0, minor = 0;
+  if (!complete || l.version(&major, &minor) != 0) return false;
+  l.version_text = std::to_string(major) + "." + std::to_string(minor);
+  l.loaded = true;
+  return true;
+}
+
+Library& library() {
+  static Library* found = [] {
+    auto* l = new Library();
+    for (const std::string& path : cublaslt::library_candidates("nvrtc"))
+      if (load(path, *l)) break;
+    return l;
+  }();
+  return *found;
+}
+
+struct State {
+  std::mutex lock;
+  std::map<std::pair<int, std::string>, CUmodule> modules;      // (device, program)
+  std::string why;
+};
+
+State& state() {
+  static auto* s = new State();
+  return *s;
+}
+
+int architecture_of(int device) {
+  constexpr int kMajor = 75, kMinor = 76;
+  int major = 0, minor = 0;
+  CUdevice handle = 0;
+  driver().device_get(&handle, device);
+  driver().device_attribute(&major, kMajor, handle);
+  driver().device_attribute(&minor, kMinor, handle);
+  return 10 * major + minor;
+}
+
+uint64_t digest(const std::string& text) {      // FNV-1a
+  uint64_t h = 0xcbf29ce484222325ull;
+  for (unsigned char c : text) h = (h ^ c) * 0x100000001b3ull;
+  return h;
+}
+
+std::string read_file(const std::string& path) {
+  std::string text;
+  if (FILE* f = std::fopen(path.c_str(), "rb")) {
+    char buffer[65536];
+    while (size_t n = std::fread(buffer, 1, sizeof buffer, f)) text.append(buffer, n);
+    std::fclose(f);
+  }
+  return text;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  const std::string own = path + "." + std::to_string(digest(std::to_string(reinterpret_cast<uintptr_t>(&text)))) + ".tmp";
+  if (FILE* f = std::fopen(own.c_str(), "wb")) {                // in full and then renamed, so that nobody reads a part
+    const bool whole = std::fwrite(text.data(), 1, text.size(), f) == text.size();
+    if (std::fclose(f) == 0 && whole) std::filesystem::rename(own, path, ignored);
+    else std::filesystem::remove(own, ignored);
+  }
+}
+
+CUmodule module_for(int device, const std::string& name, const char* source, const std::vector<std::string>& options) {
+  State& s = state();
+  auto [it, fresh] = s.modules.try_emplace({device, name}, nullptr);
+  if (!fresh) return it->second;
+  const int architecture = architecture_of(device);
+  std::string all = source + std::to_string(architecture);
+  for (auto& o : options) all += " " + o;
+  const std::string folder = cache_folder();
+  char file[64];
+  std::snprintf(file, sizeof file, "/kernels/%s-sm%d-%016llx.cubin", name.c_str(), architecture, static_cast<unsigned long long>(digest(all)));
+  const std::string path = folder.empty() ? "" : folder + file;
+  std::string code = path.empty() ? "" : read_file(path);
+  const bool kept = !code.empty();
+  if (!kept) {
+    Compiled c = compile(source, architecture, options);
+    if (c.cubin.empty()) {
+      s.why = c.log;
+      return nullptr;
+    }
+    code = std::move(c.cubin);
+  }
+  if (driver().module_load(&it->second, code.data()) != 0) {
+    s.why = name + ": the driver does not load the compiled kernels";
+    it->second = nullptr;
+  } else if (!kept && !path.empty()) {
+    write_file(path, code);
+  }
+  return it->second;
+}
+
+}  // namespace
+
+std::string use_library(const std::string& path) {
+  Library l;
+  if (!load(path, l)) return path + " could not be loaded as NVRTC";
+  library() = l;
+  return {};
+}
+
+std::string version() { return library().loaded ? library().version_text : ""; }
+
+std::string why_not() {
+  std::lock_guard<std::mutex> guard(state().lock);
+  return state().why;
+}
+
+Compiled compile(const std::string& source, int architecture, const std::vector<std::string>& options) {
+  const Library& l = library();
+  if (!l.loaded) return {"", "NVRTC was not found. Install nvidia-cuda-nvrtc, or set SHIM_NVRTC_PATH."};
+  Program program = nullptr;
+  if (l.create(&program, source.c_str(), "shim_kernels.cu", 0, nullptr, nullptr) != 0) return {"", "nvrtcCreateProgram failed"};
+  const std::string target = "--gpu-architecture=sm_" + std::to_string(architecture);
+  std::vector<const char*> arguments = {target.c_str(), "-std=c++17", "-default-device"};
+  for (auto& o : options) arguments.push_back(o.c_str());
+  Compiled result;
+  const int status = l.compile(program, int(arguments.size()), arguments.data());
+  size_t size = 0;
+  if (status == 0 && l.cubin_size(program, &size) == 0 && size) {
+    result.cubin.resize(size);
+    if (l.cubin(program, result.cubin.data()) != 0) result.cubin.clear();
+  }
+  if (l.log_size(program, &size) == 0 && size > 1) {
+    result.log.resize(size);
+    l.log(program, result.log.data());
+  }
+  if (result.cubin.empty() && result.log.empty()) result.log = "NVRTC gave no machine code";
+  l.destroy(&program);
+  return result;
+}
+
+CUfunction kernel(int device, const std::string& name, const char* source, const std::vector<std::string>& options, const char* entry) {
+  if (!driver().loaded || !driver().module_load || !driver().module_function) return nullptr;
+  std::lock_guard<std::mutex> guard(state().lock);
+  CUmodule module = module_for(device, name, source, options);
+  CUfunction function = nullptr;
+  if (module && driver().module_function(&function, module, entry) != 0) {
+    state().why = name + " has no kernel " + entry;
+    return nullptr;
+  }
+  return function;
+}
+
+}  // namespace shim::nvrtc

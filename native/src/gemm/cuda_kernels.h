@@ -1,0 +1,19 @@
+#pragma once
+// Our own CUDA kernels around matrix products. Each gives false where it cannot be had (no NVRTC, no GPU) or does not fit.
+#include "cuda/driver.h"
+#include "gemm/linear.h"
+#include "gemm/operands.h"
+
+namespace shim::gemm {
+
+// db[n] = sum over rows of dy (row-major, not a batch); deterministic.
+bool column_sums(Device, const Matrix& dy, void* db);
+// dz = dy act'(kept), and with `db` its column sums in the same launch.
+bool activation_slope(Device, Activation, const Matrix& dy, const Matrix& kept, const Matrix& dz, void* db);
+// y = act(z); y may be z.
+bool activate(Device, Activation, const Matrix& z, const Matrix& y);
+// A product of few rows that reads its weight once: opA(A) = transposed rows of k, at most 16 columns. Epilogue none or bias.
+bool few_rows_fit(const GemmProblem&, const GemmBuffers&);
+bool few_rows(int device, const GemmProblem&, const GemmBuffers&, cuda::CUstream);
+
+}  // namespace shim::gemm
