@@ -409,6 +409,7 @@ _settings: dict[str, Any] = {"deterministic": 0, "precision": "highest", "warn_a
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Operators here are deterministic but for float atomics of Triton kernels; the flag is kept and readable."""
     _settings["deterministic"] = (1 if warn_only else 2) if mode else 0
+    _core.gemm_flag("deterministic", mode)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -434,10 +435,14 @@ def set_float32_matmul_precision(precision: str) -> None:
             f"Cannot access attribute: float32_matmul_precision must be one of highest, high, medium, got {precision}"
         )
     _settings["precision"] = precision
+    _core.gemm_flag("allow_tf32", precision != "highest")
 
 
 def get_float32_matmul_precision() -> str:
-    return _settings["precision"]
+    tf32 = _core.gemm_flag("allow_tf32")
+    if tf32 == (_settings["precision"] != "highest"):
+        return _settings["precision"]
+    return "high" if tf32 else "highest"  # switched through torch.backends.cuda.matmul
 
 
 def set_default_device(device: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from . import cuda as cuda
 from . import numpy as numpy_backend
 
 _BY_TYPE: dict[str, ModuleType] = {"cpu": numpy_backend}

@@ -26,6 +26,7 @@ FAMILIES = (
     "statistics",
     "matmul",
     "linear",
+    "scaled",
     "random",
     "nn_functional",
     "loss",

@@ -226,6 +226,19 @@ def activation_backward(xp, grad_output, saved, activation):
     return grad_output * (cdf + saved * xp.exp(-0.5 * saved * saved) * saved.dtype.type(1 / math.sqrt(2 * math.pi)))
 
 
+@op(
+    "shim::activation_backward_bias(Tensor grad_output, Tensor saved, str activation) -> (Tensor, Tensor)",
+    function=False,
+    shape=lambda grad_output: [grad_output.shape, (grad_output.shape[-1],)],
+    dtype=lambda grad_output, saved: same_kind(grad_output, saved),
+    native="activation_backward_bias",
+)
+def activation_backward_bias(xp, grad_output, saved, activation):
+    """(dz, its sum over rows), as ``activation_backward`` and ``linear_backward_bias`` one after the other."""
+    dz = activation_backward(xp, grad_output, saved, activation)
+    return dz, dz.reshape(math.prod(dz.shape[:-1]), dz.shape[-1]).sum(0)
+
+
 def _fused_shape(input, weight, bias, keep):
     shape = _linear_shape(input, weight, bias)
     return [shape, shape if keep else (0,)]
@@ -240,6 +253,15 @@ def _dz(g, g1, saved, activation):
         )
     dz = _kernel("activation_backward")(g, saved, activation)
     return dz if g1 is None or activation == "relu" else dz + g1
+
+
+def _dz_and_bias(g, g1, saved, activation, bias_shape):
+    """Both at once on CUDA: one kernel reads the gradient once. Not where these are differentiated again."""
+    one_pass = g.is_cuda and not _core.is_grad_enabled() and (g1 is None or activation == "relu")
+    if one_pass and saved.shape == g.shape and g.dim() > 1 and tuple(bias_shape) == (g.size(-1),):
+        return _kernel("activation_backward_bias")(g, saved, activation)
+    dz = _dz(g, g1, saved, activation)
+    return dz, _bias_grad(dz, bias_shape)
 
 
 def _fused_input(g, g1, result1, activation, weight):
@@ -260,18 +282,18 @@ def _fused_input_weight(g, g1, result1, activation, input, weight, weight_shape,
 
 
 def _fused_weight_bias(g, g1, result1, activation, input, weight_shape, weight_strides, bias_shape):
-    dz = _dz(g, g1, result1, activation)
-    return _weight_grad(dz, input, weight_shape, weight_strides), _bias_grad(dz, bias_shape)
+    dz, db = _dz_and_bias(g, g1, result1, activation, bias_shape)
+    return _weight_grad(dz, input, weight_shape, weight_strides), db
 
 
 def _fused_input_bias(g, g1, result1, activation, weight, bias_shape):
-    dz = _dz(g, g1, result1, activation)
-    return _input_grad(dz, weight), _bias_grad(dz, bias_shape)
+    dz, db = _dz_and_bias(g, g1, result1, activation, bias_shape)
+    return _input_grad(dz, weight), db
 
 
 def _fused_all(g, g1, result1, activation, input, weight, weight_shape, weight_strides, bias_shape):
-    dz = _dz(g, g1, result1, activation)
-    return _input_grad(dz, weight), _weight_grad(dz, input, weight_shape, weight_strides), _bias_grad(dz, bias_shape)
+    dz, db = _dz_and_bias(g, g1, result1, activation, bias_shape)
+    return _input_grad(dz, weight), _weight_grad(dz, input, weight_shape, weight_strides), db
 
 
 @op(

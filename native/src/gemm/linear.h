@@ -32,6 +32,9 @@ Tensor bmm(const Tensor& a, const Tensor& b);                        // (B, M, K
 Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, double beta, double alpha);
 Tensor matmul(const Tensor& a, const Tensor& b);                     // any dimensions, as torch.matmul
 
+// float8 (M, K) times float8 (K, N) stored column by column, with one float32 factor an operand, or one a row and a column. CUDA only.
+Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b, const Tensor& bias, DType out, bool fast);
+
 Tensor matmul_backward_input(const Tensor& dy, const Tensor& other); // dy other^T, batched as dy
 Tensor matmul_backward_other(const Tensor& dy, const Tensor& input); // input^T dy
 

@@ -109,6 +109,31 @@ PyObject* native_activation_backward(Operator&, PyObject* const* args, size_t n)
   });
 }
 
+PyObject* native_activation_backward_bias(Operator&, PyObject* const* args, size_t n) {      // CUDA: both results in one launch
+  gemm::Activation activation;
+  if (n != 3 || !is_tensor(args[0]) || !is_tensor(args[1]) || !activation_of(args[2], &activation)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor g(unwrap(args[0])), kept(unwrap(args[1]));
+    if (!g->device().is_cuda() || !floats(*g) || !alike(*g, *kept) || g->dim() < 2 ||
+        !std::equal(g->sizes().begin(), g->sizes().end(), kept->sizes().begin(), kept->sizes().end()))
+      return nullptr;
+    gemm::SlopeAndSum r = gemm::activation_backward_bias(activation, g, kept, true);
+    return r.dz ? Py_BuildValue("(NN)", wrap(r.dz), wrap(r.db)) : nullptr;
+  });
+}
+
+// (self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum)
+PyObject* native_scaled_mm(Operator&, PyObject* const* args, size_t n) {
+  if (n != 8 || !is_tensor(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2]) || !is_tensor(args[3]) || !is_dtype(args[6])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor a(unwrap(args[0])), b(unwrap(args[1])), scale_a(unwrap(args[2])), scale_b(unwrap(args[3]));
+    Tensor bias = is_tensor(args[4]) ? Tensor(unwrap(args[4])) : Tensor();
+    if (!a->device().is_cuda() || a->dim() != 2 || b->dim() != 2 || a->sizes_data()[1] != b->sizes_data()[0]) return nullptr;
+    Tensor r = gemm::scaled_mm(a, b, scale_a, scale_b, bias, dtype_of(args[6]), args[7] == Py_True);
+    return r ? wrap(r) : nullptr;
+  });
+}
+
 PyObject* native_backward_input(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -301,6 +326,8 @@ void register_gemm() {
   register_native("linear", native_linear);
   register_native("fused_linear", native_fused_linear);
   register_native("activation_backward", native_activation_backward);
+  register_native("activation_backward_bias", native_activation_backward_bias);
+  register_native("_scaled_mm", native_scaled_mm);
   register_native("linear_backward_input", native_backward_input);
   register_native("linear_backward_weight", native_backward_weight);
   register_native("linear_backward_bias", native_backward_bias);

@@ -1,0 +1,66 @@
+"""``torch.backends.cuda``: how matrix products on CUDA are computed. Read by the next product; nothing here touches a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+
+def is_built() -> bool:
+    """Whether CUDA tensors are possible where a driver is: always, the driver is loaded at run time."""
+    return True
+
+
+class cuBLASModule:
+    """``torch.backends.cuda.matmul``: ``allow_tf32``, ``allow_{fp16,bf16}_reduced_precision_reduction``, ``allow_fp16_accumulation``,
+    ``fp32_precision``. The reduction flags take ``(allow, allow_splitk)`` too."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "allow_tf32":
+            return _core.gemm_flag("allow_tf32")
+        if name in ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction"):
+            return _core.gemm_flag(f"{name[6:10]}_reduced")
+        if name == "allow_fp16_accumulation":
+            return _core.gemm_flag("fp16_accumulation")
+        if name == "fp32_precision":
+            return "tf32" if _core.gemm_flag("allow_tf32") else "ieee" if _precision == "tf32" else _precision
+        raise AttributeError("Unknown attribute " + name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        global _precision
+        if name == "allow_tf32":
+            _core.gemm_flag("allow_tf32", value)
+            _precision = "tf32" if value else "ieee"
+        elif name in ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction"):
+            self._set_reduction(name[6:10], *_pair(value, name))
+        elif name == "allow_fp16_accumulation":
+            _core.gemm_flag("fp16_accumulation", value)
+        elif name == "fp32_precision":
+            if value not in ("none", "ieee", "tf32"):
+                raise RuntimeError(f"Invalid precision for CUDA matmul: {value}; expected none, ieee or tf32")
+            _precision = value
+            _core.gemm_flag("allow_tf32", value == "tf32")
+        else:
+            raise AttributeError("Unknown attribute " + name)
+
+    @staticmethod
+    def _set_reduction(dtype: str, allow: bool, split_k: bool) -> None:
+        if allow and not split_k:
+            raise RuntimeError("allow_splitk=False is not supported when reduced precision reductions are enabled")
+        _core.gemm_flag(f"{dtype}_reduced", allow)
+        _core.gemm_flag(f"{dtype}_split_k", split_k)
+
+
+_precision = "none"
+
+
+def _pair(value: Any, name: str) -> tuple[bool, bool]:
+    if isinstance(value, bool):
+        return value, True
+    if isinstance(value, (list, tuple)) and value and all(isinstance(v, bool) for v in value) and len(value) <= 2:
+        return value[0], value[1] if len(value) > 1 else True
+    raise TypeError(f"{name} expects a bool or a tuple/list of bools, but got {type(value)}")
+
+
+matmul = cuBLASModule()
