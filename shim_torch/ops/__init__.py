@@ -26,7 +26,6 @@ FAMILIES = (
     "statistics",
     "matmul",
     "linear",
-    "scaled",
     "random",
     "nn_functional",
     "loss",

@@ -84,12 +84,13 @@ def _scaled_product(self: Any, mat2: Any, scale_a: Any, scale_b: Any) -> Any:
 
 @composite(
     "_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor",
-    out=True, **_METHODLESS)  # fmt: skip
+    out=True, native="_scaled_mm", **_METHODLESS)  # fmt: skip
 def _scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum):
     """(self · scale_a) @ (mat2 · scale_b) + bias of float8 matrices, summed in float32.
 
     Shapes:  self (M, K), mat2 (K, N); scales of one element, (M, 1) and (1, N), or one for each block of K
     Dtypes:  the result is ``out_dtype``, self's where None; float8 results are divided by ``scale_result``
+    CUDA:    cuBLASLt where mat2 is a transposed view, sizes are multiples of 16 and the result is no float8
     """
     _check_scaled(self, mat2)
     product = _scaled_product(self, mat2, scale_a, scale_b)

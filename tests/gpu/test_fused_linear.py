@@ -1,6 +1,6 @@
 """Linear, fused linear and the products on cuBLASLt and on our own kernels, against float64 on the host.
 
-    python -m pytest tests/gpu/test_fused_linear.py -q
+python -m pytest tests/gpu/test_fused_linear.py -q
 """
 
 from __future__ import annotations
@@ -37,7 +37,11 @@ def close(got, want, dtype, k=1, scale=None):
     got = numbers(got)
     assert got.shape == want.shape
     error, own = np.abs(got - want), EPS[torch.float64 if dtype is torch.float64 else torch.float32]
-    bound = 2 * EPS[dtype] * np.abs(want) + 8 * np.sqrt(max(k, 1)) * own * (scale if scale is not None else math.sqrt(max(k, 1)) * 4) + 1e-30
+    bound = (
+        2 * EPS[dtype] * np.abs(want)
+        + 8 * np.sqrt(max(k, 1)) * own * (scale if scale is not None else math.sqrt(max(k, 1)) * 4)
+        + 1e-30
+    )
     assert (error <= bound).all(), f"worst {(error / bound).max()} of the bound; {error.max()}"
 
 
@@ -90,7 +94,10 @@ def test_linear_does_not_fall_back():
 
 @pytest.mark.parametrize("needs", list(itertools.product([False, True], repeat=3)))
 def test_only_wanted_gradients_are_launched(needs):
-    tensors = [torch.randn(*s, device="cuda", requires_grad=need) for s, need in zip(((64, 96), (128, 96), (128,)), needs, strict=True)]
+    tensors = [
+        torch.randn(*s, device="cuda", requires_grad=need)
+        for s, need in zip(((64, 96), (128, 96), (128,)), needs, strict=True)
+    ]
     y = F.linear(*tensors)
     if not any(needs):
         return
@@ -122,7 +129,9 @@ def test_any_strides_offsets_and_alignments(dtype):
         g = random(rng, 24, 56, dtype=dtype)
         close(_core.function("shim::linear_backward_input")(g, w), numbers(g) @ numbers(w), dtype, 56)
         for transposed in (False, True):
-            close(_core.function("shim::linear_backward_weight")(g, x, transposed), numbers(g).T @ numbers(x), dtype, 24)
+            close(
+                _core.function("shim::linear_backward_weight")(g, x, transposed), numbers(g).T @ numbers(x), dtype, 24
+            )
 
 
 def test_leading_dimensions_fold_or_become_a_batch():
@@ -159,7 +168,12 @@ def test_addmm_and_its_like():
         for f, shapes in ((torch.addmm, ((3, 4), (3, 5), (5, 4))), (torch.addmm, ((4,), (3, 5), (5, 4))), (torch.addmv, ((3,), (3, 5), (5,))),
                           (torch.baddbmm, ((2, 3, 4), (2, 3, 5), (2, 5, 4)))):  # fmt: skip
             c, p, q = (random(rng, *s) for s in shapes)
-            close(f(c, p, q, beta=beta, alpha=alpha), beta * numbers(c) + alpha * (numbers(p) @ numbers(q)), torch.float32, 5)
+            close(
+                f(c, p, q, beta=beta, alpha=alpha),
+                beta * numbers(c) + alpha * (numbers(p) @ numbers(q)),
+                torch.float32,
+                5,
+            )
 
 
 # --- activations -----------------------------------------------------------------------------------------------------------
@@ -179,7 +193,10 @@ def reference(x, w, b, activation, approximate):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("activation, approximate", ACTIVATIONS)
-@pytest.mark.parametrize("m, k, n, with_bias", [(24, 40, 56, True), (7, 5, 13, True), (200, 64, 130, False), (1, 16, 8, True), (300, 128, 1000, True)])
+@pytest.mark.parametrize(
+    "m, k, n, with_bias",
+    [(24, 40, 56, True), (7, 5, 13, True), (200, 64, 130, False), (1, 16, 8, True), (300, 128, 1000, True)],
+)
 def test_fused_linear(m, k, n, with_bias, activation, approximate, dtype):
     rng = np.random.default_rng(7)
     x, w = random(rng, m, k, dtype=dtype).requires_grad_(), random(rng, n, k, dtype=dtype).requires_grad_()
@@ -187,7 +204,9 @@ def test_fused_linear(m, k, n, with_bias, activation, approximate, dtype):
     y = fused_linear(x, w, b, activation, approximate)
     z, want, slope = reference(x, w, b, activation, approximate)
     loose = 4 * EPS[dtype]  # the gradient is that of the rounded z
-    np.testing.assert_allclose(numbers(y), want, rtol=loose, atol=loose * math.sqrt(k) + 1e-5 * math.sqrt(k) * (dtype is not torch.float64))
+    np.testing.assert_allclose(
+        numbers(y), want, rtol=loose, atol=loose * math.sqrt(k) + 1e-5 * math.sqrt(k) * (dtype is not torch.float64)
+    )
     wanted = [t for t in (x, w, b) if t is not None]
     g = random(rng, m, n, dtype=dtype)
     grads = torch.autograd.grad(y, wanted, g)
@@ -195,18 +214,30 @@ def test_fused_linear(m, k, n, with_bias, activation, approximate, dtype):
     dz = numbers(g) * slope
     doubt = np.abs(numbers(g)) * ~steady
     for got, exact, unsure in zip(
-        grads, (dz @ numbers(w), dz.T @ numbers(x), dz.sum(0)), (doubt @ np.abs(numbers(w)), doubt.T @ np.abs(numbers(x)), doubt.sum(0)), strict=False
+        grads,
+        (dz @ numbers(w), dz.T @ numbers(x), dz.sum(0)),
+        (doubt @ np.abs(numbers(w)), doubt.T @ np.abs(numbers(x)), doubt.sum(0)),
+        strict=False,
     ):
         error = np.abs(numbers(got) - exact)
         size = np.sqrt((exact**2).mean()) + 1e-3
-        assert (error <= 12 * EPS[dtype] * (np.abs(exact) + size) + 1e-4 * size * (dtype is not torch.float64) + unsure).all(), error.max()
+        assert (
+            error <= 12 * EPS[dtype] * (np.abs(exact) + size) + 1e-4 * size * (dtype is not torch.float64) + unsure
+        ).all(), error.max()
     with torch.no_grad():
         again = fused_linear(x, w, b, activation, approximate)
-    np.testing.assert_allclose(numbers(again), want, rtol=loose, atol=loose * math.sqrt(k) + 1e-5 * math.sqrt(k) * (dtype is not torch.float64))
+    np.testing.assert_allclose(
+        numbers(again), want, rtol=loose, atol=loose * math.sqrt(k) + 1e-5 * math.sqrt(k) * (dtype is not torch.float64)
+    )
 
 
 def test_relu_at_zero_and_nan():
-    x = torch.tensor([[0.0], [-0.0], [math.nan], [1.0], [-1.0]], device="cuda").expand(5, 8).contiguous().requires_grad_()
+    x = (
+        torch.tensor([[0.0], [-0.0], [math.nan], [1.0], [-1.0]], device="cuda")
+        .expand(5, 8)
+        .contiguous()
+        .requires_grad_()
+    )
     w = torch.eye(8, device="cuda")
     y = fused_linear(x.nan_to_num(0.0) if False else x, w * 1.0, None, "relu")
     assert y[2].isnan().all().item()
@@ -225,7 +256,10 @@ def test_gelu_erf_is_exact():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("rows, cols", [(1, 1), (1, 4096), (3, 5), (31, 257), (64, 4096), (2048, 4096), (8192, 30), (5000, 1001), (100000, 8)])
+@pytest.mark.parametrize(
+    "rows, cols",
+    [(1, 1), (1, 4096), (3, 5), (31, 257), (64, 4096), (2048, 4096), (8192, 30), (5000, 1001), (100000, 8)],
+)
 def test_column_sums(rows, cols, dtype):
     rng = np.random.default_rng(8)
     whole = random(rng, rows, cols + 3, dtype=dtype)
@@ -295,7 +329,12 @@ print(_core.gemm_status()["tuned"])
 """
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "SHIM_CACHE_DIR": folder}
-        counts = [int(subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True).stdout) for _ in range(2)]
+        counts = [
+            int(
+                subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True).stdout
+            )
+            for _ in range(2)
+        ]
         assert counts == [1, 0] and os.listdir(folder)
 
 
@@ -343,7 +382,7 @@ def test_several_threads():
                     if i % 7 == 0:
                         torch.cuda.current_stream().synchronize()
                         close(got, wants[(i + number) % 4], torch.float32, 256)
-        except BaseException as error:  # noqa: BLE001 - reported by the main thread
+        except BaseException as error:
             problems.append(error)
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
@@ -441,5 +480,13 @@ def test_float8_row_wise():
     a8 = torch.from_numpy(rng.standard_normal((32, 64)).astype(np.float32)).to(torch.float8_e4m3fn)
     b8 = torch.from_numpy(rng.standard_normal((48, 64)).astype(np.float32)).to(torch.float8_e4m3fn)
     rows, columns = rng.uniform(0.5, 2, (32, 1)).astype(np.float32), rng.uniform(0.5, 2, (1, 48)).astype(np.float32)
-    got = torch._scaled_mm(a8.to("cuda"), b8.to("cuda").t(), torch.from_numpy(rows).to("cuda"), torch.from_numpy(columns).to("cuda"), out_dtype=torch.bfloat16)
-    np.testing.assert_allclose(numbers(got), (a8.double().numpy() @ b8.double().numpy().T) * rows * columns, rtol=2**-6, atol=3e-2)
+    got = torch._scaled_mm(
+        a8.to("cuda"),
+        b8.to("cuda").t(),
+        torch.from_numpy(rows).to("cuda"),
+        torch.from_numpy(columns).to("cuda"),
+        out_dtype=torch.bfloat16,
+    )
+    np.testing.assert_allclose(
+        numbers(got), (a8.double().numpy() @ b8.double().numpy().T) * rows * columns, rtol=2**-6, atol=3e-2
+    )

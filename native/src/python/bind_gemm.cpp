@@ -122,13 +122,24 @@ PyObject* native_activation_backward_bias(Operator&, PyObject* const* args, size
   });
 }
 
+bool scaled_fits(const TensorImpl& a, const TensorImpl& b, const TensorImpl& scale_a, const TensorImpl& scale_b) {
+  const auto float8 = [](DType t) { return t == DType::f8e4m3fn || t == DType::f8e5m2; };
+  if (!float8(a.dtype()) || !float8(b.dtype()) || (a.dtype() == DType::f8e5m2 && b.dtype() == DType::f8e5m2)) return false;
+  if (a.dim() != 2 || b.dim() != 2 || last(a) != b.sizes_data()[0] || last(a) % 16 || last(b) % 16 || !a.numel() || !b.numel()) return false;
+  if (b.device() != a.device() || scale_a.device() != a.device() || scale_b.device() != a.device()) return false;
+  if (scale_a.dtype() != DType::f32 || scale_b.dtype() != DType::f32 || !scale_a.is_contiguous() || !scale_b.is_contiguous()) return false;
+  if (scale_a.numel() == 1 && scale_b.numel() == 1) return true;
+  return scale_a.dim() == 2 && scale_b.dim() == 2 && scale_a.sizes_data()[0] == a.sizes_data()[0] && last(scale_a) == 1 &&
+         scale_b.sizes_data()[0] == 1 && last(scale_b) == last(b);
+}
+
 // (self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum)
 PyObject* native_scaled_mm(Operator&, PyObject* const* args, size_t n) {
   if (n != 8 || !is_tensor(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2]) || !is_tensor(args[3]) || !is_dtype(args[6])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor a(unwrap(args[0])), b(unwrap(args[1])), scale_a(unwrap(args[2])), scale_b(unwrap(args[3]));
     Tensor bias = is_tensor(args[4]) ? Tensor(unwrap(args[4])) : Tensor();
-    if (!a->device().is_cuda() || a->dim() != 2 || b->dim() != 2 || a->sizes_data()[1] != b->sizes_data()[0]) return nullptr;
+    if (!a->device().is_cuda() || args[5] != Py_None || !scaled_fits(*a, *b, *scale_a, *scale_b)) return nullptr;
     Tensor r = gemm::scaled_mm(a, b, scale_a, scale_b, bias, dtype_of(args[6]), args[7] == Py_True);
     return r ? wrap(r) : nullptr;
   });
