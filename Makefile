@@ -41,6 +41,7 @@ $(REFERENCE)/.made:
 
 test-reference: install-test $(REFERENCE)/.made
 	$(REFERENCE)/bin/python tests/reference/_peer.py $(ANSWERS)
+	$(REFERENCE)/bin/python tests/reference/stable_abi/build.py $(ANSWERS)
 	cd tests && SHIM_TORCH_REFERENCE_ANSWERS=../$(ANSWERS) ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider reference
 
 clean:

@@ -132,11 +132,19 @@ SHIM_GETTER(aoti_torch_get_strides, int64_t*, const_cast<int64_t*>(t.strides_dat
 SHIM_GETTER(aoti_torch_get_layout, int32_t, (void(t), 0))
 SHIM_GETTER(torch_has_storage, bool, bool(t.storage()))
 
+namespace {
+TensorImpl& with_dimension(Handle h, int64_t d) {
+  TensorImpl& t = tensor_of(h);
+  CHECK(Kind::Index, t.dim(), "Dimension specified as ", d, " but tensor has no dimensions");
+  return t;
+}
+}  // namespace
+
 SHIM_EXPORT Err aoti_torch_get_size(Handle h, int64_t d, int64_t* result) {
-  return guarded([&] { *result = tensor_of(h).size(d); });
+  return guarded([&] { *result = with_dimension(h, d).size(d); });
 }
 SHIM_EXPORT Err aoti_torch_get_stride(Handle h, int64_t d, int64_t* result) {
-  return guarded([&] { *result = tensor_of(h).stride(d); });
+  return guarded([&] { *result = with_dimension(h, d).stride(d); });
 }
 
 #define SHIM_ITEM(name, type) \

@@ -193,6 +193,16 @@ PyObject* from_value(Value v, const ArgType& t) {
 
 namespace {
 
+// A returned ScalarType, Layout or MemoryFormat is a plain number for Python, as with PyTorch.
+ArgType returned_type(const ArgType& t, Value v) {
+  if (t.base != ArgType::ScalarType && t.base != ArgType::Layout && t.base != ArgType::MemoryFormat) return t;
+  if (t.list) return t;
+  if (t.optional && v) *reinterpret_cast<Value*>(v) = Value(int64_t(int32_t(*reinterpret_cast<Value*>(v))));
+  ArgType number = t;
+  number.base = ArgType::Int;
+  return number;
+}
+
 // What a kernel returned, as Python sees it: None, one value or a tuple; numbers' lists become lists.
 PyObject* returned(const Schema& s, const Value* stack) {
   const size_t n = s.returns.size();
@@ -202,7 +212,9 @@ PyObject* returned(const Schema& s, const Value* stack) {
   for (size_t i = 0; i < n; ++i) {
     PyObject* o = nullptr;
     try {
-      o = from_value(stack[i], s.returns[i].type);
+      const ArgType type = returned_type(s.returns[i].type, stack[i]);
+      const bool narrow = type.base != s.returns[i].type.base && !type.optional;
+      o = from_value(narrow ? Value(int64_t(int32_t(stack[i]))) : stack[i], type);
       if (PyTuple_CheckExact(o)) Py_SETREF(o, PySequence_List(o));
     } catch (const Error& e) {
       problem = e.what();
