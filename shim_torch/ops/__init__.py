@@ -42,6 +42,7 @@ FAMILIES = (
     "foreach",
     "matmul_narrow",
     "backward",
+    "recurrent",
 )
 
 # The in-place functions that torch has as functions too; the others are methods only.

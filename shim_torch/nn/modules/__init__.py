@@ -2,6 +2,7 @@
 
 from shim_torch.nn.modules import (
     activation,
+    attention,
     container,
     conv,
     dropout,
@@ -9,8 +10,10 @@ from shim_torch.nn.modules import (
     loss,
     module,
     normalization,
+    rnn,
     sparse,
     spatial,
+    transformer,
     utils,
 )
 from shim_torch.nn.modules.module import Module
@@ -20,7 +23,20 @@ pooling = padding = flatten = upsampling = pixelshuffle = fold = distance = spat
 
 _LAYERS: dict[str, type[Module]] = {
     name: value
-    for source in (activation, container, conv, dropout, linear, loss, normalization, sparse, spatial)
+    for source in (
+        activation,
+        container,
+        conv,
+        dropout,
+        linear,
+        loss,
+        normalization,
+        rnn,
+        sparse,
+        spatial,
+        attention,
+        transformer,
+    )
     for name, value in vars(source).items()
     if isinstance(value, type) and issubclass(value, Module) and not name.startswith("_")
 }
@@ -32,7 +48,9 @@ _ELSEWHERE = {
     **dict.fromkeys("Fold Unfold".split(), "fold"),
     **dict.fromkeys("PixelShuffle PixelUnshuffle".split(), "pixelshuffle"),
     **dict.fromkeys("CosineSimilarity PairwiseDistance".split(), "distance"),
-    "Upsample": "upsampling",
+    **dict.fromkeys("Upsample UpsamplingNearest2d UpsamplingBilinear2d".split(), "upsampling"),
+    "MultiheadAttention": "activation",
+    "ChannelShuffle": "channelshuffle",
 }
 
 

@@ -1,8 +1,8 @@
-"""Padding of sequences."""
+"""Sequences of several lengths: padded and packed."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 
 def pad_sequence(
@@ -24,3 +24,101 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     return [s[: int(n)] for s, n in zip(padded_sequences, lengths, strict=True)]
+
+
+class PackedSequence(NamedTuple):
+    """Sequences of several lengths without padding: the rows step by step, and how many sequences each step has."""
+
+    data: Any
+    batch_sizes: Any
+    sorted_indices: Any = None
+    unsorted_indices: Any = None
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """The sequences with ``data`` on another device or of another dtype; itself if nothing changes."""
+        data = self.data.to(*args, **kwargs)
+        if data is self.data:
+            return self
+        order, back = (t if t is None else t.to(data.device) for t in (self.sorted_indices, self.unsorted_indices))
+        return type(self)(data, self.batch_sizes, order, back)
+
+    def cpu(self) -> Any:
+        return self.to("cpu")
+
+    def cuda(self, *args: Any, **kwargs: Any) -> Any:
+        return self.to("cuda" if not args else args[0], **kwargs)
+
+    def double(self) -> Any:
+        return self.to(self.data.double().dtype)
+
+    def float(self) -> Any:
+        return self.to(self.data.float().dtype)
+
+    def half(self) -> Any:
+        return self.to(self.data.half().dtype)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the rows are on a GPU."""
+        return self.data.is_cuda
+
+
+PackedSequence.__module__ = "torch.nn.utils.rnn"
+
+
+def invert_permutation(permutation: Any) -> Any:
+    """Where each place of a permutation came from."""
+    if permutation is None:
+        return None
+    import shim_torch
+
+    return shim_torch.empty_like(permutation).scatter_(
+        0, permutation, shim_torch.arange(permutation.numel(), device=permutation.device)
+    )
+
+
+def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> Any:
+    """Packs (L, N, *), or with ``batch_first`` (N, L, *); not ``enforce_sorted`` sorts by length first."""
+    import shim_torch
+
+    lengths = shim_torch.as_tensor(lengths, dtype=shim_torch.int64, device="cpu")
+    order = None
+    if not enforce_sorted:
+        lengths, order = shim_torch.sort(lengths, descending=True)
+        order = order.to(input.device)
+        input = input.index_select(0 if batch_first else 1, order)
+    data, sizes = shim_torch.ops.aten._pack_padded_sequence(input, lengths, batch_first)
+    return PackedSequence(data, sizes, order, invert_permutation(order))
+
+
+def pad_packed_sequence(
+    sequence: Any, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> Any:
+    """The padded sequences and their lengths: the inverse of ``pack_padded_sequence``."""
+    import shim_torch
+
+    longest = sequence.batch_sizes.size(0)
+    if total_length is not None and total_length < longest:
+        raise ValueError(
+            "Expected total_length to be at least the length of the longest sequence in input, but got "
+            f"total_length={total_length} and max sequence length being {longest}"
+        )
+    padded, lengths = shim_torch.ops.aten._pad_packed_sequence(
+        sequence.data, sequence.batch_sizes, batch_first, padding_value, total_length or 0
+    )
+    if sequence.unsorted_indices is not None:
+        back = sequence.unsorted_indices
+        return padded.index_select(0 if batch_first else 1, back), lengths[back.cpu()]
+    return padded, lengths
+
+
+def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> Any:
+    """Packs a list of sequences (L_i, *)."""
+    lengths = [s.size(0) for s in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: Any) -> list[Any]:
+    """The list of sequences that were packed."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)

@@ -1,0 +1,86 @@
+"""Attention layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch.nn import functional as F
+from shim_torch.nn import init
+from shim_torch.nn.modules.linear import NonDynamicallyQuantizableLinear
+from shim_torch.nn.modules.module import Module
+from shim_torch.nn.parameter import Parameter
+
+
+class MultiheadAttention(Module):
+    """Attention of several heads: queries (L, N, E), keys (S, N, kdim), values (S, N, vdim); batch first by ``batch_first``.
+
+    Gives the output (L, N, E) and, if ``need_weights``, the weights (N, L, S), averaged over heads unless told otherwise.
+    """
+
+    __constants__ = ["batch_first"]
+    bias_k: Any
+    bias_v: Any
+
+    def __init__(
+        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
+        add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead"
+            )
+        self.embed_dim = embed_dim
+        self.kdim = kdim if kdim is not None else embed_dim
+        self.vdim = vdim if vdim is not None else embed_dim
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        self.num_heads, self.dropout, self.batch_first = num_heads, dropout, batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+
+        def made(*shape: int) -> Parameter:
+            return Parameter(_core.empty_tensor(shape, dtype=dtype, device=device))
+
+        same = self._qkv_same_embed_dim
+        for name, size in (("q_proj_weight", embed_dim), ("k_proj_weight", self.kdim), ("v_proj_weight", self.vdim)):
+            self.register_parameter(name, None if same else made(embed_dim, size))
+        self.register_parameter("in_proj_weight", made(3 * embed_dim, embed_dim) if same else None)
+        self.register_parameter("in_proj_bias", made(3 * embed_dim) if bias else None)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        for name in ("bias_k", "bias_v"):
+            self.register_parameter(name, made(1, 1, embed_dim) if add_bias_kv else None)
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        if self._qkv_same_embed_dim:
+            init.xavier_uniform_(self.in_proj_weight)
+        else:
+            for weight in (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+                init.xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            init.constant_(self.in_proj_bias, 0.0)
+            init.constant_(self.out_proj.bias, 0.0)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
+
+    def forward(
+        self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
+        attn_mask: Any = None, average_attn_weights: bool = True, is_causal: bool = False,
+    ) -> Any:  # fmt: skip
+        swap = self.batch_first and query.dim() == 3
+        if swap:
+            query, key, value = (t.transpose(1, 0) for t in (query, key, value))
+        separate = not self._qkv_same_embed_dim
+        out, weights = F.multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k,
+            self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias,
+            training=self.training, key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask,
+            use_separate_proj_weight=separate, q_proj_weight=self.q_proj_weight, k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight, average_attn_weights=average_attn_weights, is_causal=is_causal,
+        )  # fmt: skip
+        return (out.transpose(1, 0) if swap else out), weights

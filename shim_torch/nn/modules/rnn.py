@@ -1,0 +1,366 @@
+"""Recurrent layers: RNN, LSTM, GRU and their cells."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from typing import Any
+
+from native import _core
+from shim_torch.nn import init
+from shim_torch.nn.modules.module import Module
+from shim_torch.nn.parameter import Parameter
+from shim_torch.nn.utils.rnn import PackedSequence
+
+
+def _aten() -> Any:
+    import shim_torch
+
+    return shim_torch.ops.aten
+
+
+class RNNBase(Module):
+    """Weights and checks that the recurrent layers share.
+
+    Shapes: input (L, N, C), with ``batch_first`` (N, L, C), (L, C) without a batch, or a PackedSequence; hidden states
+    (layers · directions, N, hidden). Weights ``weight_ih_l0`` (gates · hidden, C) and so on, drawn from U(-1/√hidden, 1/√hidden).
+    """
+
+    __constants__ = [
+        "mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional", "proj_size",
+    ]  # fmt: skip
+
+    def __init__(
+        self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
+        self.bidirectional, self.proj_size = bidirectional, proj_size
+        self._check_settings(dropout)
+        gates = {"LSTM": 4, "GRU": 3}.get(mode, 1) * hidden_size
+        state = proj_size if proj_size > 0 else hidden_size
+        self._flat_weights_names: list[str] = []
+        self._all_weights: list[list[str]] = []
+        for layer in range(num_layers):
+            for suffix in ("", "_reverse") if bidirectional else ("",):
+                wide = input_size if layer == 0 else state * (2 if bidirectional else 1)
+                shapes = {"weight_ih": (gates, wide), "weight_hh": (gates, state)}
+                if bias:
+                    shapes.update(bias_ih=(gates,), bias_hh=(gates,))
+                if proj_size > 0:
+                    shapes["weight_hr"] = (proj_size, hidden_size)
+                names = [f"{name}_l{layer}{suffix}" for name in shapes]
+                for name, shape in zip(names, shapes.values(), strict=True):
+                    setattr(self, name, Parameter(_core.empty_tensor(shape, dtype=dtype, device=device)))
+                self._flat_weights_names += names
+                self._all_weights.append(names)
+        self.reset_parameters()
+
+    def _check_settings(self, dropout: Any) -> None:
+        if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):  # type: ignore[operator]
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            )
+        if dropout > 0 and self.num_layers == 1:  # type: ignore[operator]
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
+                f"than 1, but got dropout={dropout} and num_layers={self.num_layers}",
+                stacklevel=4,
+            )
+        for name in ("input_size", "hidden_size"):
+            value = getattr(self, name)
+            if not isinstance(value, int):
+                raise TypeError(f"{name} should be of type int, got: {type(value).__name__}")
+        if self.hidden_size <= 0:
+            raise ValueError("hidden_size must be greater than zero")
+        if self.num_layers <= 0:
+            raise ValueError("num_layers must be greater than zero")
+        if self.proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if self.proj_size >= self.hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The weights by layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    def flatten_parameters(self) -> None:
+        """Nothing to do: the weights are read where they lie."""
+
+    def reset_parameters(self) -> None:
+        """Draws every weight from U(-1/√hidden, 1/√hidden)."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def check_input(self, input: Any, batch_sizes: Any) -> None:
+        """ValueError and RuntimeError for inputs of another dtype or size."""
+        wanted = self._flat_weights[0].dtype
+        if input.dtype != wanted:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). Convert input: input.to({wanted}), or "
+                f"convert model: model.to({input.dtype})"
+            )
+        dims = 2 if batch_sizes is not None else 3
+        if input.dim() != dims:
+            raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
+        if self.input_size != input.size(-1):
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+            )
+
+    def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
+        """(layers · directions, batch, hidden)."""
+        if batch_sizes is not None:
+            batch = int(batch_sizes[0])
+        else:
+            batch = input.size(0) if self.batch_first else input.size(1)
+        size = self.proj_size if self.proj_size > 0 else self.hidden_size
+        return self.num_layers * (2 if self.bidirectional else 1), batch, size
+
+    def check_hidden_size(
+        self, hx: Any, expected_hidden_size: Any, msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
+        if tuple(hx.size()) != tuple(expected_hidden_size):
+            raise RuntimeError(msg.format(tuple(expected_hidden_size), list(hx.size())))
+
+    def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+        """Checks input and hidden state against the layer."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+
+    def permute_hidden(self, hx: Any, permutation: Any) -> Any:
+        return hx if permutation is None else hx.index_select(1, permutation)
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.proj_size != 0:
+            text += f", proj_size={self.proj_size}"
+        if self.num_layers != 1:
+            text += f", num_layers={self.num_layers}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        if self.batch_first is not False:
+            text += f", batch_first={self.batch_first}"
+        if self.dropout != 0:
+            text += f", dropout={self.dropout}"
+        if self.bidirectional is not False:
+            text += f", bidirectional={self.bidirectional}"
+        return text
+
+    def _zeros(self, like: Any, batch: int, size: int) -> Any:
+        layers = self.num_layers * (2 if self.bidirectional else 1)
+        return like.new_zeros((layers, batch, size))
+
+    def _states(self, input: Any, hx: Any, batch: int, batched: bool, order: Any) -> Any:
+        """The hidden state for the kernels: zeros if none is given, with a batch dim, in the packed order."""
+        if hx is None:
+            return self._zeros(input, batch, self.hidden_size)
+        if not batched:
+            if hx.dim() != 2:
+                raise RuntimeError(f"For unbatched 2-D input, hx should also be 2-D but got {hx.dim()}-D tensor")
+            return hx.unsqueeze(1)
+        if order is not None or isinstance(hx, _core.TensorBase):
+            if batched and hx.dim() != 3:
+                raise RuntimeError(f"For batched 3-D input, hx should also be 3-D but got {hx.dim()}-D tensor")
+        return self.permute_hidden(hx, order)
+
+    def _kernel(self) -> Any:
+        return getattr(_aten(), {"RNN_TANH": "rnn_tanh", "RNN_RELU": "rnn_relu"}.get(self.mode, self.mode.lower()))
+
+    def _run(self, data: Any, sizes: Any, hx: Any) -> Any:
+        settings = (self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
+        if sizes is None:
+            return self._kernel()(data, hx, *settings, self.batch_first)
+        return self._kernel()(data, sizes, hx, *settings)
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        packed = isinstance(input, PackedSequence)
+        data, sizes, order, back = input if packed else (input, None, None, None)
+        batched = True
+        if not packed:
+            if data.dim() not in (2, 3):
+                raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {data.dim()}D instead")
+            batched = data.dim() == 3
+            at = 0 if self.batch_first else 1
+            data = data if batched else data.unsqueeze(at)
+        batch = int(sizes[0]) if packed else data.size(0 if self.batch_first else 1)
+        state = self._states(data, hx, batch, batched, order)
+        self.check_forward_args(data, state, sizes)
+        output, *finals = self._run(data, sizes, state)
+        if packed:
+            output = PackedSequence(output, sizes, order, back)
+            finals = [self.permute_hidden(h, back) for h in finals]
+        elif not batched:
+            output, finals = output.squeeze(0 if self.batch_first else 1), [h.squeeze(1) for h in finals]
+        return output, finals[0] if len(finals) == 1 else tuple(finals)
+
+
+class RNN(RNNBase):
+    """Elman's layer: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or ReLU by ``nonlinearity``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if len(args) > 3:
+            self.__dict__["nonlinearity"] = args[3]
+            args = args[:3] + args[4:]
+        else:
+            self.__dict__["nonlinearity"] = kwargs.pop("nonlinearity", "tanh")
+        nonlinearity = self.__dict__["nonlinearity"]
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__("RNN_TANH" if nonlinearity == "tanh" else "RNN_RELU", *args, **kwargs)
+        self.nonlinearity = nonlinearity
+
+
+class GRU(RNNBase):
+    """Gated recurrent units."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", *args, **kwargs)
+
+
+class LSTM(RNNBase):
+    """Long short-term memory; states are pairs (h, c). ``proj_size`` projects h."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+    def get_expected_cell_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
+        """(layers · directions, batch, hidden) of the cells."""
+        return (*self.get_expected_hidden_size(input, batch_sizes)[:2], self.hidden_size)
+
+    def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+        self.check_input(input, batch_sizes)
+        wanted = self.get_expected_hidden_size(input, batch_sizes)
+        self.check_hidden_size(hidden[0], wanted, "Expected hidden[0] size {}, got {}")
+        self.check_hidden_size(
+            hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}"
+        )
+
+    def permute_hidden(self, hx: Any, permutation: Any) -> Any:
+        return hx if permutation is None else super().permute_hidden(hx, permutation)
+
+    def _states(self, input: Any, hx: Any, batch: int, batched: bool, order: Any) -> Any:
+        if hx is None:
+            size = self.proj_size if self.proj_size > 0 else self.hidden_size
+            return [self._zeros(input, batch, size), self._zeros(input, batch, self.hidden_size)]
+        wanted = 3 if batched else 2
+        if any(h.dim() != wanted for h in hx):
+            given = f"({hx[0].dim()}-D, {hx[1].dim()}-D)"
+            kind = "batched 3-D" if batched else "unbatched 2-D"
+            raise RuntimeError(f"For {kind} input, hx and cx should also be {wanted}-D but got {given} tensors")
+        return [self.permute_hidden(h, order) if batched else h.unsqueeze(1) for h in hx]
+
+
+class RNNCellBase(Module):
+    """Weights that the cells share."""
+
+    __constants__ = ["input_size", "hidden_size", "bias"]
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        rows = num_chunks * hidden_size
+        self.weight_ih = Parameter(_core.empty_tensor((rows, input_size), dtype=dtype, device=device))
+        self.weight_hh = Parameter(_core.empty_tensor((rows, hidden_size), dtype=dtype, device=device))
+        for name in ("bias_ih", "bias_hh"):
+            made = Parameter(_core.empty_tensor((rows,), dtype=dtype, device=device)) if bias else None
+            self.register_parameter(name, made)
+        self.reset_parameters()
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        if getattr(self, "nonlinearity", "tanh") != "tanh":
+            text += f", nonlinearity={self.nonlinearity}"
+        return text
+
+    def reset_parameters(self) -> None:
+        """Draws every weight from U(-1/√hidden, 1/√hidden)."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def _prepared(self, input: Any, hx: Any) -> tuple[Any, Any, bool]:
+        name = self._get_name()
+        if input.dim() not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        states = hx if isinstance(hx, (tuple, list)) else () if hx is None else (hx,)
+        for i, h in enumerate(states):
+            if h.dim() not in (1, 2):
+                place = f"hx[{i}]" if isinstance(hx, (tuple, list)) else "hidden"
+                raise ValueError(f"{name}: Expected {place} to be 1D or 2D, got {h.dim()}D instead")
+        batched = input.dim() == 2
+        x = input if batched else input.unsqueeze(0)
+        if hx is None:
+            zeros = x.new_zeros((x.size(0), self.hidden_size))
+            return x, (zeros, zeros), batched
+        return x, tuple(h if batched else h.unsqueeze(0) for h in states), batched
+
+    @property
+    def _weights(self) -> tuple[Any, ...]:
+        return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+
+
+class RNNCell(RNNCellBase):
+    """One step of Elman's layer."""
+
+    __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        x, states, batched = self._prepared(input, hx)
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        h = getattr(_aten(), f"rnn_{self.nonlinearity}_cell")(x, states[0], *self._weights)
+        return h if batched else h.squeeze(0)
+
+
+class GRUCell(RNNCellBase):
+    """One step of gated recurrent units."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        x, states, batched = self._prepared(input, hx)
+        h = _aten().gru_cell(x, states[0], *self._weights)
+        return h if batched else h.squeeze(0)
+
+
+class LSTMCell(RNNCellBase):
+    """One step of long short-term memory; the state is a pair (h, c)."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        x, states, batched = self._prepared(input, hx)
+        h, c = _aten().lstm_cell(x, list(states), *self._weights)
+        return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
