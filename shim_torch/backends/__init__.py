@@ -1,6 +1,7 @@
-"""Array libraries behind the operator bodies: one lookup by device type.
+"""``torch.backends``, and the array libraries behind the operator bodies: one lookup by device type.
 
-Each backend module has the same functions: ``xp()`` the namespace given to bodies, ``asarray(tensor, dtype)`` an array
+The modules ``cuda``, ``cudnn``, ``mps`` ... are PyTorch's settings. ``numpy`` and ``cupy`` are ours:
+each backend module has the same functions: ``xp()`` the namespace given to bodies, ``asarray(tensor, dtype)`` an array
 over the tensor's memory (cast where its dtype differs), ``wrap(array, dtype, keep_strides)`` a tensor over an array.
 """
 
@@ -37,3 +38,22 @@ def cupy_special(name: str) -> Any:
     from cupyx.scipy import special
 
     return getattr(special, {"lgamma": "gammaln"}.get(name, name))
+
+
+_SETTINGS = frozenset(
+    "cpu cuda cudnn cusparselt kleidiai mha miopen mkl mkldnn mps nnpack openmp opt_einsum xnnpack".split()
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SETTINGS:
+        from importlib import import_module
+
+        return import_module(f"shim_torch.backends.{name}")
+    if name == "fp32_precision":
+        from shim_torch.backends import cuda
+
+        return cuda.matmul.fp32_precision
+    from shim_torch._missing import missing
+
+    return missing("torch.backends", name)

@@ -5,6 +5,51 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch.backends._attention import (
+    SDPAParams,
+    allow_fp16_bf16_reduction_math_sdp,
+    can_use_cudnn_attention,
+    can_use_efficient_attention,
+    can_use_flash_attention,
+    cudnn_sdp_enabled,
+    enable_cudnn_sdp,
+    enable_flash_sdp,
+    enable_math_sdp,
+    enable_mem_efficient_sdp,
+    flash_sdp_enabled,
+    fp16_bf16_reduction_math_sdp_allowed,
+    is_ck_sdpa_available,
+    is_flash_attention_available,
+    math_sdp_enabled,
+    mem_efficient_sdp_enabled,
+    sdp_kernel,
+)
+
+__all__ = [
+    "SDPAParams",
+    "allow_fp16_bf16_reduction_math_sdp",
+    "can_use_cudnn_attention",
+    "can_use_efficient_attention",
+    "can_use_flash_attention",
+    "cuBLASModule",
+    "cudnn_sdp_enabled",
+    "cufft_plan_cache",
+    "enable_cudnn_sdp",
+    "enable_flash_sdp",
+    "enable_math_sdp",
+    "enable_mem_efficient_sdp",
+    "flash_sdp_enabled",
+    "fp16_bf16_reduction_math_sdp_allowed",
+    "is_built",
+    "is_ck_sdpa_available",
+    "is_flash_attention_available",
+    "math_sdp_enabled",
+    "matmul",
+    "mem_efficient_sdp_enabled",
+    "preferred_blas_library",
+    "preferred_linalg_library",
+    "sdp_kernel",
+]
 
 
 def is_built() -> bool:
@@ -63,4 +108,70 @@ def _pair(value: Any, name: str) -> tuple[bool, bool]:
     raise TypeError(f"{name} expects a bool or a tuple/list of bools, but got {type(value)}")
 
 
+class cuFFTPlanCache:
+    """CuPy's plan cache on one GPU."""
+
+    def __init__(self, device_index: int) -> None:
+        self.device_index = device_index
+
+    def _cache(self) -> Any:
+        from importlib import import_module
+
+        return import_module("cupy.fft.config").get_plan_cache()
+
+    @property
+    def size(self) -> int:
+        return int(self._cache().get_curr_size())
+
+    @property
+    def max_size(self) -> int:
+        return int(self._cache().get_size())
+
+    @max_size.setter
+    def max_size(self, value: int) -> None:
+        self._cache().set_size(value)
+
+    def clear(self) -> None:
+        self._cache().clear()
+
+
+class cuFFTPlanCacheManager:
+    """``torch.backends.cuda.cufft_plan_cache``: of the current GPU, or ``[index]``."""
+
+    def __getitem__(self, device: Any) -> cuFFTPlanCache:
+        from shim_torch.cuda import index_of
+
+        return cuFFTPlanCache(index_of(device))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(cuFFTPlanCache(_core.cuda_current_device()), name)
+
+
+cufft_plan_cache = cuFFTPlanCacheManager()
+
+
 matmul = cuBLASModule()
+
+
+def preferred_linalg_library(backend: Any = None) -> Any:
+    """cuSOLVER through CuPy is the only one."""
+    if backend not in (None, "default", "cusolver"):
+        raise NotImplementedError(
+            f"torch.backends.cuda.preferred_linalg_library({backend!r}) is not supported by shim-torch"
+        )
+    return "cusolver"
+
+
+def preferred_blas_library(backend: Any = None) -> Any:
+    """cuBLASLt is the only one."""
+    if backend not in (None, "default", "cublaslt", "hipblaslt"):
+        raise NotImplementedError(
+            f"torch.backends.cuda.preferred_blas_library({backend!r}) is not supported by shim-torch"
+        )
+    return "cublaslt"
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch.backends.cuda", name)

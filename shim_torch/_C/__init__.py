@@ -1,0 +1,196 @@
+"""``torch._C``: the private names of PyTorch's extension module that libraries reach for. Only those that do something are here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._generator import Generator
+from shim_torch.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
+
+TensorBase = _core.TensorBase
+_TensorBase = _core.TensorBase
+Size, device, dtype, layout, memory_format = _core.Size, _core.device, _core.dtype, _core.layout, _core.memory_format
+UntypedStorage = StorageBase = _core.UntypedStorage
+_disabled_torch_function_impl = _core._disabled_torch_function_impl
+_disabled_torch_dispatch_impl = _core._disabled_torch_function_impl
+_has_torch_function = _core._has_torch_function
+_has_torch_function_unary = _core._has_torch_function_unary
+_has_torch_function_variadic = _core._has_torch_function_variadic
+_is_torch_function_enabled = _core._is_torch_function_enabled
+_is_torch_function_mode_enabled = _core._is_torch_function_mode_enabled
+_len_torch_function_stack = _core._len_torch_function_stack
+_get_function_stack_at = _core._get_function_stack_at
+_push_on_torch_function_stack = _core._push_on_torch_function_stack
+_pop_torch_function_stack = _core._pop_torch_function_stack
+_set_grad_enabled = _core._set_grad_enabled
+is_grad_enabled, is_autocast_enabled = _core.is_grad_enabled, _core.is_autocast_enabled
+_get_default_device = _core.get_default_device
+_from_dlpack = _core.from_dlpack_capsule
+
+_has_cuda = has_cuda = True
+_has_mps = has_mps = _has_xpu = has_xpu = _has_mtia = False
+has_mkl = has_lapack = has_openmp = has_spectral = True
+_has_distributed = False
+_GLIBCXX_USE_CXX11_ABI = True
+
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "TensorBase"]
+
+
+def _log_api_usage_once(event: str) -> None:
+    """PyTorch counts uses of its features; nothing is counted here."""
+
+
+_log_api_usage_metadata = _log_api_usage_once
+
+
+def _cuda_getCurrentRawStream(device: int) -> int:
+    """The current stream's handle on a GPU."""
+    from shim_torch.cuda._streams import raw_stream
+
+    return int(raw_stream(device))
+
+
+def _cuda_getDevice() -> int:
+    """The current GPU's index."""
+    return int(_core.cuda_current_device())
+
+
+def _cuda_getDeviceCount() -> int:
+    """The number of GPUs."""
+    return int(_core.cuda_device_count())
+
+
+def _cuda_setDevice(index: int) -> None:
+    """Makes a GPU current."""
+    _core.cuda_set_device(index)
+
+
+def _cuda_synchronize() -> None:
+    """Waits for all work of the current GPU."""
+    _core.cuda_synchronize()
+
+
+def _xpu_getCurrentRawStream(device: int) -> int:
+    """There are no XPU devices."""
+    raise RuntimeError("torch.xpu: no XPU device is available")
+
+
+def _is_alias_of(x: Any, y: Any) -> bool:
+    """Whether two tensors share a storage."""
+    return x.device == y.device and not x.is_meta and x.untyped_storage()._cdata == y.untyped_storage()._cdata
+
+
+def _overlaps(x: Any, y: Any) -> bool:
+    """Whether the bytes of two tensors overlap."""
+    if not _is_alias_of(x, y) or not x.numel() or not y.numel():
+        return False
+
+    def span(t: Any) -> tuple[int, int]:
+        last = sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True))
+        return t.data_ptr(), t.data_ptr() + (last + 1) * t.element_size()
+
+    (a, b), (c, d) = span(x), span(y)
+    return a < d and c < b
+
+
+def parse_schema(schema: str) -> Any:
+    """A schema string as FunctionSchema."""
+    from shim_torch._ops import FunctionSchema
+
+    return FunctionSchema(_core.parse_schema_data(schema))
+
+
+def _dispatch_has_kernel_for_dispatch_key(name: str, key: str) -> bool:
+    """Whether an operator has a kernel for a device's dispatch key."""
+    return bool(_core.operator_overloads(name.partition(".")[0])) and key in (
+        "CPU",
+        "CUDA",
+        "Meta",
+        "CompositeImplicitAutograd",
+    )
+
+
+def _dispatch_keys(tensor: Any) -> Any:
+    """The dispatch keys of a tensor."""
+    return DispatchKeySet({tensor.device.type.upper()})
+
+
+class DispatchKeySet(frozenset[str]):
+    """A set of dispatch key names."""
+
+    def has(self, key: str) -> bool:
+        return str(key) in self
+
+
+class _DisableTorchDispatch:
+    """There is no ``__torch_dispatch__`` to turn off."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def _get_tracing_state() -> None:
+    """No function is being traced."""
+
+
+def _is_tracing() -> bool:
+    return False
+
+
+def _jit_set_profiling_executor(value: bool) -> bool:
+    """There is no TorchScript executor; the old value."""
+    return True
+
+
+_jit_set_profiling_mode = _jit_set_profiling_executor
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        import importlib
+
+        return importlib.import_module(f"shim_torch._C.{name}")
+    if name == "_VariableFunctions":
+        import shim_torch
+
+        return shim_torch
+    if name == "Tag":
+        from shim_torch import Tag
+
+        return Tag
+    if name in ("FunctionSchema", "Argument"):
+        from shim_torch import _ops
+
+        return getattr(_ops, name)
+    if name == "Stream":
+        from shim_torch.cuda import Stream
+
+        return Stream
+    if name in _TYPES:
+        return _TYPES[name]
+    from shim_torch._missing import missing
+
+    return missing("torch._C", name)
+
+
+class _SchemaType:
+    """What ``isinstance(argument.type, torch._C.OptionalType)`` asks: our types are texts with that kind."""
+
+
+def _schema_type(name: str) -> Any:
+    class Meta(type):
+        def __instancecheck__(cls, instance: Any) -> bool:
+            return getattr(instance, "kind", lambda: None)() == name
+
+    return Meta(name, (_SchemaType,), {"__module__": "torch._C"})
+
+
+_TYPES = {
+    n: _schema_type(n)
+    for n in "TensorType ListType OptionalType IntType FloatType BoolType StringType NumberType NoneType TupleType".split()
+}
+_MODULES = frozenset(("_nn", "_autograd", "_cpu", "_dynamo", "_functorch", "_profiler"))

@@ -1,0 +1,343 @@
+"""``torch._prims_common``: questions about shapes, strides and dtypes that libraries ask."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+from native import _core
+
+Tensor, Number = _core.Tensor, int | float | bool
+TensorLike, NumberType, IntLike, FloatLike, BoolLike = Tensor, Number, int, float, bool
+Dim, ShapeType, StrideType = int, Sequence[int], Sequence[int]
+TensorLikeType, TensorSequenceType, DimsType, DimsSequenceType = Any, Any, Any, Any
+DeviceLikeType, NumberTypeType = Any, type
+
+_integer_dtypes = tuple(getattr(_core, n) for n in "uint8 uint16 uint32 uint64 int8 int16 int32 int64".split())
+_low_precision_dtypes = (_core.float16, _core.bfloat16, _core.complex32)
+_complex_dtypes = (_core.complex32, _core.complex64, _core.complex128)
+
+
+def is_boolean_dtype(dtype: Any) -> bool:
+    return dtype is _core.bool
+
+
+def is_integer_dtype(dtype: Any) -> bool:
+    return dtype in _integer_dtypes
+
+
+def is_low_precision_dtype(dtype: Any) -> bool:
+    return dtype in _low_precision_dtypes
+
+
+def is_float_dtype(dtype: Any) -> bool:
+    return bool(dtype.is_floating_point)
+
+
+def is_complex_dtype(dtype: Any) -> bool:
+    return dtype in _complex_dtypes
+
+
+def dtype_to_type(dtype: Any) -> type:
+    """bool, int, float or complex."""
+    if dtype is _core.bool:
+        return bool
+    if is_integer_dtype(dtype):
+        return int
+    return complex if is_complex_dtype(dtype) else float
+
+
+def type_to_dtype(typ: type) -> Any:
+    """The dtype of Python's numbers."""
+    if typ is bool:
+        return _core.bool
+    if typ is int:
+        return _core.int64
+    default = _core.get_default_dtype()
+    if typ is float:
+        return default
+    if typ is complex:
+        return corresponding_complex_dtype(default)
+    raise ValueError(f"Invalid type {typ}!")
+
+
+def number_type(x: Any) -> type:
+    return next(t for t in (bool, int, float, complex) if isinstance(x, t))
+
+
+def corresponding_real_dtype(dtype: Any) -> Any:
+    return dtype.to_real()
+
+
+def corresponding_complex_dtype(dtype: Any) -> Any:
+    return dtype.to_complex()
+
+
+def get_computation_dtype(dtype: Any) -> Any:
+    """float32 for float16 and bfloat16, otherwise the dtype itself."""
+    special = {_core.float16: _core.float32, _core.bfloat16: _core.float32, _core.complex32: _core.complex64}
+    return special.get(dtype, dtype)
+
+
+def get_acc_type(dtype: Any, device: Any) -> Any:
+    """What sums of that dtype are accumulated in."""
+    return get_computation_dtype(dtype)
+
+
+_ORDER = (bool, int, float, complex)
+
+
+def get_higher_type(a: type, b: type) -> type:
+    return _ORDER[max(_ORDER.index(a), _ORDER.index(b))]
+
+
+def get_higher_dtype(a: Any, b: Any) -> Any:
+    """The promoted dtype of two tensors, dtypes, numbers or None."""
+    found = [x for x in (a, b) if x is not None]
+    dtypes = [_dtype_of(x) for x in found]
+    if not dtypes:
+        return None
+    return dtypes[0] if len(dtypes) == 1 else _core.promote_types(*dtypes)
+
+
+def _dtype_of(x: Any) -> Any:
+    if isinstance(x, _core.dtype):
+        return x
+    return x.dtype if isinstance(x, Tensor) else type_to_dtype(number_type(x))
+
+
+class ELEMENTWISE_TYPE_PROMOTION_KIND(Enum):
+    """How the result's dtype follows from the promoted one."""
+
+    DEFAULT = 0
+    NO_OPMATH = 1
+    INT_TO_FLOAT = 2
+    ALWAYS_BOOL = 3
+    COMPLEX_TO_FLOAT = 4
+    BOOL_TO_LONG = 5
+
+
+class REDUCTION_OUTPUT_TYPE_KIND(Enum):
+    """How a reduction's dtype follows from its input's."""
+
+    SAME = 0
+    COMPLEX_TO_FLOAT = 1
+    KEEP_PROMOTED_TYPE = 2
+    ALWAYS_BOOL = 3
+
+
+class RETURN_TYPE(Enum):
+    """What an operator gives."""
+
+    NEW = 0
+    VIEW = 1
+    INPLACE = 2
+    NONE = 3
+
+
+def elementwise_dtypes(*args: Any, type_promotion_kind: ELEMENTWISE_TYPE_PROMOTION_KIND) -> tuple[Any, Any]:
+    """(dtype to compute in, dtype of the result) of a pointwise operator on tensors and numbers."""
+    kind = ELEMENTWISE_TYPE_PROMOTION_KIND
+    given = [a for a in args if a is not None]
+    if not given:
+        raise ValueError("elementwise_dtypes: at least one argument is needed")
+    promoted = _promote_many(given)
+    compute = get_computation_dtype(promoted)
+    if type_promotion_kind is kind.DEFAULT:
+        return compute, promoted
+    if type_promotion_kind is kind.NO_OPMATH:
+        return promoted, promoted
+    if type_promotion_kind is kind.INT_TO_FLOAT:
+        if is_integer_dtype(promoted) or is_boolean_dtype(promoted):
+            promoted = _core.get_default_dtype()
+        return get_computation_dtype(promoted), promoted
+    if type_promotion_kind is kind.COMPLEX_TO_FLOAT:
+        return compute, corresponding_real_dtype(promoted) if is_complex_dtype(promoted) else promoted
+    if type_promotion_kind is kind.BOOL_TO_LONG:
+        return (_core.int64, _core.int64) if is_boolean_dtype(promoted) else (compute, promoted)
+    return compute, _core.bool
+
+
+def _promote_many(given: list[Any]) -> Any:
+    """Tensors with dims count most, then tensors without, then numbers; a higher kind of number wins."""
+    groups: list[Any] = [None, None, None]
+    for x in given:
+        which = 2 if not isinstance(x, Tensor) else 0 if x.dim() else 1
+        groups[which] = get_higher_dtype(groups[which], _dtype_of(x))
+    result = groups[0]
+    for lower in groups[1:]:
+        if result is None:
+            result = lower
+        elif lower is not None and _ORDER.index(dtype_to_type(lower)) > _ORDER.index(dtype_to_type(result)):
+            result = (
+                corresponding_complex_dtype(result)
+                if dtype_to_type(lower) is complex and is_float_dtype(result)
+                else lower
+            )
+    return result
+
+
+def is_same_shape(a: Sequence[int], b: Sequence[int]) -> bool:
+    return tuple(a) == tuple(b)
+
+
+def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) -> tuple[int, ...]:
+    """The strides of a dense tensor of that shape."""
+    strides: list[int] = []
+    step = 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    found = tuple(reversed(strides))
+    if row_major or len(shape) < 2:
+        return found
+    return (*found[:-2], 1, max(shape[-2], 1))
+
+
+def make_channels_last_strides_for(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a dense NHWC or NDHWC tensor."""
+    if len(shape) not in (4, 5):
+        raise RuntimeError("no channels last format strides exist in " + str(len(shape)) + " dimensions")
+    order = [1, *range(len(shape) - 1, 1, -1), 0]
+    strides, step = [0] * len(shape), 1
+    for d in order:
+        strides[d], step = step, step * max(shape[d], 1)
+    return tuple(strides)
+
+
+def is_contiguous(a: Any) -> bool:
+    return bool(a.is_contiguous())
+
+
+def is_contiguous_for_memory_format(a: Any, *, memory_format: Any) -> bool:
+    return bool(a.is_contiguous(memory_format=memory_format))
+
+
+def is_channels_last_contiguous(a: Any) -> bool:
+    return (a.dim() == 4 and a.is_contiguous(memory_format=_core.channels_last)) or (
+        a.dim() == 5 and a.is_contiguous(memory_format=_core.channels_last_3d)
+    )
+
+
+def suggest_memory_format(x: Any) -> Any:
+    """channels_last for NHWC tensors, otherwise contiguous_format."""
+    if x.dim() == 4 and not x.is_contiguous() and x.is_contiguous(memory_format=_core.channels_last):
+        return _core.channels_last
+    if x.dim() == 5 and not x.is_contiguous() and x.is_contiguous(memory_format=_core.channels_last_3d):
+        return _core.channels_last_3d
+    return _core.contiguous_format
+
+
+def is_non_overlapping_and_dense(a: Any) -> bool:
+    """Whether the tensor fills its memory without gaps, in some order of dims."""
+    expected = 1
+    for stride, n in sorted((s, n) for s, n in zip(a.stride(), a.shape, strict=True) if n != 1):
+        if n == 0:
+            return True
+        if stride != expected:
+            return False
+        expected *= n
+    return True
+
+
+def compute_required_storage_length(shape: Sequence[int], strides: Sequence[int], storage_offset: int) -> int:
+    """The number of elements a storage needs."""
+    if 0 in shape:
+        return 0
+    return 1 + storage_offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+
+
+def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
+    """A dim as a number from 0; IndexError outside."""
+    if rank < 0:
+        raise IndexError(f"Rank cannot be negative but got {rank}")
+    if rank == 0:
+        if not wrap_scalar:
+            raise IndexError(f"Dimension specified as {idx} but tensor has no dimensions")
+        rank = 1
+    if not -rank <= idx < rank:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {idx})")
+    return idx % rank
+
+
+def canonicalize_dims(rank: int, indices: Any, wrap_scalar: bool = True) -> Any:
+    if isinstance(indices, int):
+        return canonicalize_dim(rank, indices, wrap_scalar)
+    return tuple(canonicalize_dim(rank, i, wrap_scalar) for i in indices)
+
+
+def reduction_dims(shape: Sequence[int], dims: Sequence[int] | None) -> tuple[int, ...]:
+    """All dims for None; RuntimeError for one given twice."""
+    found = tuple(range(len(shape))) if dims is None else tuple(canonicalize_dim(len(shape), d) for d in dims)
+    if len(set(found)) != len(found):
+        raise RuntimeError("duplicate value in the list of dims")
+    return found
+
+
+def is_expandable_to(shape: Sequence[int], desired: Sequence[int]) -> bool:
+    if len(shape) > len(desired):
+        return False
+    return all(d == n or n == 1 for n, d in zip(reversed(shape), reversed(desired), strict=False))
+
+
+def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
+    """The shape with -1 replaced; RuntimeError where it doesn't fit."""
+    known = math.prod(n for n in shape if n != -1)
+    if -1 not in shape:
+        if known != numel:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+        return tuple(shape)
+    if known == 0 or numel % known:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+    return tuple(numel // known if n == -1 else n for n in shape)
+
+
+def extract_shape_from_varargs(shape: Any, validate: bool = True) -> tuple[int, ...]:
+    return tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else tuple(shape)
+
+
+def canonicalize_device(device: Any) -> Any:
+    return device if isinstance(device, _core.device) else _core.device(device)
+
+
+def device_or_default(device: Any) -> Any:
+    return canonicalize_device(device) if device is not None else (_core.get_default_device() or _core.device("cpu"))
+
+
+def dtype_or_default(dtype: Any) -> Any:
+    return dtype if dtype is not None else _core.get_default_dtype()
+
+
+def check(b: bool, s: Any, exc_type: type[Exception] = RuntimeError) -> None:
+    """Raises ``exc_type(s())`` unless ``b``."""
+    if not b:
+        raise exc_type(s())
+
+
+def check_same_shape(*args: Any, allow_cpu_scalar_tensors: bool = True) -> None:
+    """RuntimeError unless all tensors have one shape."""
+    shapes = [tuple(a.shape) for a in args if isinstance(a, Tensor) and not (allow_cpu_scalar_tensors and a.dim() == 0)]
+    if len(set(shapes)) > 1:
+        raise RuntimeError(f"Shape {list(shapes[1])} is not the expected shape {list(shapes[0])}!")
+
+
+def check_same_dtype(*args: Any) -> None:
+    """RuntimeError unless all tensors have one dtype."""
+    found = {a.dtype for a in args if isinstance(a, Tensor)}
+    if len(found) > 1:
+        raise RuntimeError(f"Tensors have different dtypes: {sorted(map(str, found))}")
+
+
+def check_same_device(*args: Any, allow_cpu_scalar_tensors: bool) -> None:
+    """RuntimeError unless all tensors are on one device."""
+    found = {str(a.device) for a in args if isinstance(a, Tensor) and not (allow_cpu_scalar_tensors and a.dim() == 0)}
+    if len(found) > 1:
+        raise RuntimeError(f"Tensors on different devices: {sorted(found)}")
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch._prims_common", name)

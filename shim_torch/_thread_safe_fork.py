@@ -1,0 +1,1 @@
+"""``torch._thread_safe_fork``: importing it does nothing here."""

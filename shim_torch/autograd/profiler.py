@@ -1,0 +1,156 @@
+"""``torch.autograd.profiler``: names for parts of a program, and a small profile of them.
+
+What is recorded are the ranges of ``record_function`` (wall time), not single operators.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import wraps
+from types import TracebackType
+from typing import Any
+
+from native import _core
+from shim_torch.autograd.profiler_util import EventList, FunctionEvent
+
+__all__ = ["EventList", "FunctionEvent", "KinetoStepTracker", "emit_nvtx", "profile", "record_function"]
+
+_active: list[profile] = []
+_enabled = threading.local()
+
+
+def _is_profiler_enabled() -> bool:
+    return bool(_active)
+
+
+class record_function:
+    """A named range: ``with record_function("forward"):`` or as a decorator. Within ``emit_nvtx`` it is an NVTX range too."""
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name, self.args = name, args
+
+    def __enter__(self) -> record_function:
+        self._start = time.perf_counter_ns()
+        self._nvtx = emit_nvtx.active
+        if self._nvtx:
+            from shim_torch.cuda import nvtx
+
+            nvtx.range_push(self.name)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for found in _active:
+            found._add(self.name, self._start, time.perf_counter_ns())
+        if self._nvtx:
+            from shim_torch.cuda import nvtx
+
+            nvtx.range_pop()
+
+    def __call__(self, func: Any) -> Any:
+        @wraps(func)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with record_function(self.name, self.args):
+                return func(*args, **kwargs)
+
+        return wrapped
+
+
+class profile:
+    """Records the ranges of ``record_function`` within a ``with`` block."""
+
+    def __init__(self, enabled: bool = True, *, use_cuda: bool = False, record_shapes: bool = False, **_: Any) -> None:
+        self.enabled, self.use_cuda = enabled, use_cuda
+        self.function_events: EventList | None = None
+        self._ranges: list[FunctionEvent] = []
+
+    def _add(self, name: str, start: int, end: int) -> None:
+        self._ranges.append(FunctionEvent(len(self._ranges), name, threading.get_ident(), start / 1e3, end / 1e3))
+
+    def __enter__(self) -> profile:
+        if self.enabled:
+            _active.append(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self.enabled:
+            return
+        if _core.cuda_device_count():
+            _core.cuda_synchronize()
+        _active.remove(self)
+        self.function_events = EventList(sorted(self._ranges, key=lambda e: e.time_range.start))
+
+    def _events(self) -> EventList:
+        if self.function_events is None:
+            raise AssertionError("Profiler didn't finish running")
+        return self.function_events
+
+    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
+        """The ranges by name, with counts and sums."""
+        return self._events().key_averages()
+
+    def table(self, *args: Any, **kwargs: Any) -> str:
+        return self._events().table(*args, **kwargs)
+
+    def total_average(self) -> Any:
+        return self._events().total_average()
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Writes the ranges as a trace for chrome://tracing."""
+        self._events().export_chrome_trace(path)
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        return self._events().self_cpu_time_total
+
+    def __str__(self) -> str:
+        return "<unfinished torch.autograd.profile>" if self.function_events is None else str(self.function_events)
+
+    __repr__ = __str__
+
+
+class emit_nvtx:
+    """Makes ``record_function`` push NVTX ranges within a ``with`` block."""
+
+    active = False
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> emit_nvtx:
+        self._old, emit_nvtx.active = emit_nvtx.active, self.enabled
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        emit_nvtx.active = self._old
+
+
+class KinetoStepTracker:
+    """Counts steps by who makes them."""
+
+    _steps: dict[str, int] = {}
+
+    @classmethod
+    def init_step_count(cls, requester: str) -> None:
+        cls._steps[requester] = cls.current_step()
+
+    @classmethod
+    def erase_step_count(cls, requester: str) -> bool:
+        return cls._steps.pop(requester, None) is not None
+
+    @classmethod
+    def increment_step(cls, requester: str) -> int:
+        cls._steps[requester] = cls._steps.get(requester, cls.current_step()) + 1
+        return cls.current_step()
+
+    @classmethod
+    def current_step(cls) -> int:
+        return max(cls._steps.values(), default=0)
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch.autograd.profiler", name)

@@ -1,0 +1,20 @@
+"""``torch.backends.opt_einsum``: the order of products in ``torch.einsum``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch.backends._flags import has_settings
+
+
+def is_available() -> bool:
+    """Whether the package opt_einsum chooses the order: no."""
+    return False
+
+
+def get_opt_einsum() -> Any:
+    return None
+
+
+_settings: dict[str, Any] = {"enabled": False, "strategy": None}
+has_settings(__name__)

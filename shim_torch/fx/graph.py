@@ -1,0 +1,5 @@
+"""``torch.fx.graph``."""
+
+from shim_torch.fx import CodeGen, Graph
+
+__all__ = ["Graph", "CodeGen"]

@@ -1,0 +1,1 @@
+"""``torch.fx.passes``: passes over graphs, which are not built here."""

@@ -1,0 +1,5 @@
+"""``torch.fx.proxy``."""
+
+from shim_torch.fx import Proxy
+
+__all__ = ["Proxy"]

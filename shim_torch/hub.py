@@ -1,0 +1,77 @@
+"""``torch.hub``: files and models by address. Nothing is downloaded here."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+_dir: str | None = None
+
+
+def get_dir() -> str:
+    """$TORCH_HOME/hub, or torch/hub in the user's cache."""
+    if _dir is not None:
+        return _dir
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(os.environ.get("TORCH_HOME") or os.path.join(cache, "torch"), "hub")
+
+
+def set_dir(d: Any) -> None:
+    """Sets that folder."""
+    global _dir
+    _dir = os.path.expanduser(d)
+
+
+def _refuse(name: str) -> None:
+    raise NotImplementedError(f"torch.hub.{name} is not supported by shim-torch: download the file and use torch.load")
+
+
+def list(github: str, *args: Any, **kwargs: Any) -> None:
+    _refuse("list")
+
+
+def help(github: str, model: str, *args: Any, **kwargs: Any) -> None:
+    _refuse("help")
+
+
+def load(repo_or_dir: str, model: str, *args: Any, **kwargs: Any) -> None:
+    _refuse("load")
+
+
+def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
+    _refuse("download_url_to_file")
+
+
+def load_state_dict_from_url(
+    url: str,
+    model_dir: str | None = None,
+    map_location: Any = None,
+    progress: bool = True,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    weights_only: bool = True,
+) -> Any:
+    """The file from the cache; NotImplementedError when it isn't there yet."""
+    from urllib.parse import urlparse
+
+    from shim_torch.serialization import load as load_file
+
+    folder = model_dir or os.path.join(get_dir(), "checkpoints")
+    path = os.path.join(folder, file_name or os.path.basename(urlparse(url).path))
+    if not os.path.exists(path):
+        _refuse("load_state_dict_from_url")
+    return load_file(path, map_location=map_location, weights_only=weights_only)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "tqdm":
+        from importlib import import_module
+
+        try:
+            return import_module("tqdm").tqdm
+        except ImportError:
+            pass
+    from shim_torch._missing import missing
+
+    return missing("torch.hub", name)

@@ -1,0 +1,208 @@
+"""``torch.jit``: TorchScript's decorators. Functions stay Python functions; nothing is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, get_args, get_origin
+
+__all__ = [
+    "Attribute",
+    "Final",
+    "annotate",
+    "export",
+    "fork",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "script",
+    "script_if_tracing",
+    "unused",
+    "wait",
+]
+T = TypeVar("T")
+_isinstance = isinstance
+from typing import Final  # noqa: E402
+
+
+class ScriptModule:
+    """The type of TorchScript modules; there are none."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        _refuse("ScriptModule")
+
+
+class ScriptFunction:
+    """The type of TorchScript functions; there are none."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        _refuse("ScriptFunction")
+
+
+RecursiveScriptModule = ScriptModule
+
+
+class Error(RuntimeError):
+    """What TorchScript functions raise."""
+
+
+def _refuse(name: str) -> None:
+    raise NotImplementedError(f"torch.jit.{name} is not supported by shim-torch: there is no TorchScript")
+
+
+def script(obj: T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> T:
+    """The function, class or module itself: it runs as Python, with ``is_scripting()`` False."""
+    return obj
+
+
+def script_if_tracing(fn: T) -> T:
+    """The function itself."""
+    return fn
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    """Marks what TorchScript would leave to Python: everything is."""
+    return drop if callable(drop) else lambda fn: fn
+
+
+def unused(fn: T) -> T:
+    """Marks what TorchScript would not compile; the function itself."""
+    return fn
+
+
+def export(fn: T) -> T:
+    """Marks a method that TorchScript would compile; the method itself."""
+    return fn
+
+
+def interface(obj: T) -> T:
+    """The class itself."""
+    return obj
+
+
+def _overload(func: T) -> T:
+    return func
+
+
+_overload_method = _script_if_tracing = _overload
+
+
+def annotate(the_type: Any, the_value: T) -> T:
+    """The value."""
+    return the_value
+
+
+class Attribute:
+    """A module attribute with its type."""
+
+    def __init__(self, value: Any, type: Any) -> None:
+        self.value, self.type = value, type
+
+
+def is_scripting() -> bool:
+    """Whether this is TorchScript: no."""
+    return False
+
+
+def is_tracing() -> bool:
+    """Whether the function is being traced: no."""
+    return False
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """``isinstance`` that looks into List[int], Dict[str, int], Tuple[...] and Optional[...]."""
+    from types import UnionType
+    from typing import Union
+
+    if _isinstance(target_type, tuple):
+        return any(isinstance(obj, t) for t in target_type)
+    origin, args = get_origin(target_type), get_args(target_type)
+    if origin is None:
+        return obj is None if target_type is None else _isinstance(obj, target_type)
+    if origin in (Union, UnionType):
+        return any(isinstance(obj, a) for a in args)
+    if not _isinstance(obj, origin):
+        return False
+    if origin is list:
+        return all(isinstance(x, args[0]) for x in obj)
+    if origin is dict:
+        return all(isinstance(k, args[0]) and isinstance(v, args[1]) for k, v in obj.items())
+    if origin is tuple:
+        return len(obj) == len(args) and all(isinstance(x, a) for x, a in zip(obj, args, strict=True))
+    return True
+
+
+class _Future:
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def value(self) -> Any:
+        return self._value
+
+    wait = value
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Runs the function now; ``wait`` gives its result."""
+    return _Future(func(*args, **kwargs))
+
+
+def wait(future: Any) -> Any:
+    return future.wait()
+
+
+def trace(*_: Any, **__: Any) -> None:
+    _refuse("trace")
+
+
+def trace_module(*_: Any, **__: Any) -> None:
+    _refuse("trace_module")
+
+
+def freeze(*_: Any, **__: Any) -> None:
+    _refuse("freeze")
+
+
+def optimize_for_inference(*_: Any, **__: Any) -> None:
+    _refuse("optimize_for_inference")
+
+
+def save(*_: Any, **__: Any) -> None:
+    _refuse("save")
+
+
+def load(*_: Any, **__: Any) -> None:
+    _refuse("load")
+
+
+def set_fusion_strategy(strategy: Any) -> list[Any]:
+    """There is nothing to fuse; the old strategy."""
+    return []
+
+
+class fuser:
+    """A context that chooses a fuser: there is none."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """There is no fuser."""
+
+
+def onednn_fusion_enabled() -> bool:
+    return False
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch.jit", name)

@@ -1,0 +1,182 @@
+"""``torch.profiler.profile`` and its schedule."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterable
+from enum import Enum
+from types import TracebackType
+from typing import Any
+
+from shim_torch.autograd import profiler as _ranges
+
+__all__ = [
+    "ProfilerAction",
+    "ProfilerActivity",
+    "profile",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
+
+
+class ProfilerActivity(Enum):
+    """What PyTorch can record; here the CPU ranges."""
+
+    CPU = 0
+    XPU = 1
+    MTIA = 2
+    CUDA = 3
+    HPU = 4
+    PrivateUse1 = 5
+
+
+class ProfilerAction(Enum):
+    """What is done in a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """What is recorded here."""
+    return {ProfilerActivity.CPU}
+
+
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Callable[[int], ProfilerAction]:
+    """A function step -> action: skip, then cycles of waiting, warming up and recording."""
+    if not (wait >= 0 and warmup >= 0 and active > 0 and repeat >= 0 and skip_first >= 0):
+        raise AssertionError("Invalid profiler schedule arguments")
+
+    def action(step: int) -> ProfilerAction:
+        if step < 0:
+            raise AssertionError(f"Step must be non-negative. Got {step}.")
+        if step < skip_first:
+            return ProfilerAction.NONE
+        step -= skip_first
+        if skip_first_wait != 0:
+            step += wait
+        cycle = wait + warmup + active
+        if repeat > 0 and step / cycle >= repeat:
+            return ProfilerAction.NONE
+        place = step % cycle
+        if place < wait:
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    return action
+
+
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False
+) -> Callable[[Any], None]:
+    """An ``on_trace_ready`` that writes each trace to a folder."""
+
+    def handle(found: Any) -> None:
+        os.makedirs(dir_name, exist_ok=True)
+        name = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        found.export_chrome_trace(os.path.join(dir_name, f"{name}.{time.time_ns()}.pt.trace.json"))
+
+    return handle
+
+
+class profile:
+    """Records the ranges of ``record_function``: all of a ``with`` block, or the steps that a schedule picks."""
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[ProfilerActivity] | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[[Any], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        **_: Any,
+    ) -> None:
+        self.activities = set(activities) if activities else supported_activities()
+        self._scheduled = schedule is not None
+        self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
+        self.on_trace_ready, self.step_num = on_trace_ready, 0
+        self.current_action = self.schedule(0)
+        self.profiler: _ranges.profile | None = None
+
+    def start(self) -> None:
+        """Begins with step 0."""
+        self.current_action = self.schedule(self.step_num)
+        self._enter()
+
+    def _records(self) -> bool:
+        return self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+    def _enter(self) -> None:
+        if self._records() and self.profiler is None:
+            self.profiler = _ranges.profile().__enter__()
+
+    def _finish(self) -> None:
+        if self.profiler is not None and self.profiler.function_events is None:
+            self.profiler.__exit__(None, None, None)
+            if self.on_trace_ready is not None:
+                self.on_trace_ready(self)
+
+    def stop(self) -> None:
+        """Ends the recording."""
+        if self._records():
+            self._finish()
+
+    def step(self) -> None:
+        """The next step begins."""
+        previous = self.current_action
+        self.step_num += 1
+        self.current_action = self.schedule(self.step_num)
+        if self._scheduled and previous is ProfilerAction.RECORD_AND_SAVE:
+            self._finish()
+            self.profiler = None
+        self._enter()
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _found(self) -> _ranges.profile:
+        if self.profiler is None:
+            raise AssertionError("Profiler must be initialized before getting key averages")
+        return self.profiler
+
+    def key_averages(self, *args: Any, **kwargs: Any) -> Any:
+        """The ranges by name, with counts and sums."""
+        return self._found().key_averages()
+
+    def events(self) -> Any:
+        """The ranges."""
+        return self._found()._events()
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Writes the ranges as a trace for chrome://tracing."""
+        self._found().export_chrome_trace(path)
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Accepted; traces have no place for it."""
+
+    add_metadata_json = add_metadata
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        raise NotImplementedError("torch.profiler.profile.export_stacks is not supported by shim-torch")
+
+    def export_memory_timeline(self, path: str, device: str | None = None) -> None:
+        raise NotImplementedError("torch.profiler.profile.export_memory_timeline is not supported by shim-torch")

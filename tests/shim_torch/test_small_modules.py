@@ -1,0 +1,160 @@
+"""Modules of few functions: _C, backends, profiler, jit, multiprocessing, fx, fake tensors, _prims_common."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import shim_torch as torch
+
+
+def test_c_module():
+    c = torch._C
+    assert c.TensorBase is torch.Tensor.__mro__[1] or issubclass(torch.Tensor, c.TensorBase)
+    x = torch.arange(10)
+    assert c._overlaps(x[:5], x[4:])
+    assert not c._overlaps(x[:5], x[5:])
+    assert c._is_alias_of(x[:5], x[5:])
+    assert not c._is_alias_of(x, torch.arange(10))
+    assert c._nn._parse_to("cpu", torch.float16) == (torch.device("cpu"), torch.float16, False, None)
+    assert c._nn.gelu(torch.zeros(1)).item() == 0.0
+    schema = c.parse_schema("my::op(Tensor x, int[]? y=None) -> Tensor")
+    assert schema.name == "my::op"
+    assert [a.name for a in schema.arguments] == ["x", "y"]
+    assert isinstance(schema.arguments[1].type, c.OptionalType)
+    assert c._log_api_usage_once("x") is None
+    assert c._cuda_getDeviceCount() == torch.cuda.device_count()
+    with pytest.raises(AttributeError):
+        c.no_such_thing
+
+
+def test_backends_settings():
+    b = torch.backends
+    assert b.cudnn.enabled is True
+    b.cudnn.benchmark = True
+    assert b.cudnn.benchmark is True
+    b.cudnn.benchmark = False
+    with b.cudnn.flags(enabled=False, deterministic=True):
+        assert (b.cudnn.enabled, b.cudnn.deterministic) == (False, True)
+    assert (b.cudnn.enabled, b.cudnn.deterministic) == (True, False)
+    assert not b.mps.is_available()
+    assert b.cuda.is_built()
+    assert b.cpu.get_cpu_capability() in ("AVX512", "AVX2", "NO AVX", "DEFAULT")
+    assert b.namespace("cpu").__name__ == "numpy"
+    b.cuda.matmul.allow_tf32 = True
+    assert b.cuda.matmul.fp32_precision == "tf32"
+    b.cuda.matmul.allow_tf32 = False
+    with pytest.raises(AttributeError, match="Unknown attribute nothing"):
+        b.cuda.matmul.nothing
+
+
+def test_profiler(tmp_path):
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as found:
+        for _ in range(3):
+            with torch.profiler.record_function("outer"), torch.autograd.profiler.record_function("inner"):
+                torch.ones(3).sum()
+    by_name = {e.key: e for e in found.key_averages()}
+    assert by_name["outer"].count == by_name["inner"].count == 3
+    assert by_name["outer"].cpu_time_total >= by_name["inner"].cpu_time_total > 0
+    assert by_name["outer"].self_cpu_time_total < by_name["outer"].cpu_time_total
+    assert "outer" in found.key_averages().table(sort_by="cpu_time_total")
+    found.export_chrome_trace(str(tmp_path / "trace.json"))
+    assert len(json.loads((tmp_path / "trace.json").read_text())) == 6
+
+
+def test_profiler_schedule():
+    plan = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
+    names = [plan(i).name for i in range(6)]
+    assert names == ["NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE", "NONE", "NONE"]
+    ready = []
+    with torch.profiler.profile(schedule=plan, on_trace_ready=lambda p: ready.append(len(p.events()))) as p:
+        for _ in range(6):
+            with torch.profiler.record_function("step"):
+                pass
+            p.step()
+    assert ready == [2]
+
+
+def test_jit_leaves_functions_alone():
+    @torch.jit.script
+    def f(x):
+        return x + 1 if torch.jit.is_scripting() else x
+
+    assert f(3) == 3
+    assert torch.jit.annotate(int, 4) == 4
+    assert torch.jit.isinstance([1], list[int])
+    assert not torch.jit.isinstance(["a"], list[int])
+    assert torch.jit.ignore(drop=True)(f) is f
+    with pytest.raises(NotImplementedError, match="torch.jit.trace"):
+        torch.jit.trace(f, 1)
+
+
+def _work(i, values):
+    if values[i] < 0:
+        raise ValueError("negative")
+
+
+def test_spawn():
+    mp = torch.multiprocessing
+    mp.start_processes(_work, ([1, 2],), nprocs=2, start_method="fork")
+    with pytest.raises(mp.ProcessRaisedException, match="Process 1 terminated with the following error") as error:
+        mp.start_processes(_work, ([1, -2],), nprocs=2, start_method="fork")
+    assert error.value.error_index == 1
+
+
+def test_fx_names_are_there():
+    assert isinstance(torch.fx.Node, type)
+    assert torch.fx.wrap(len) is len
+    with pytest.raises(NotImplementedError, match="torch.fx.symbolic_trace"):
+        torch.fx.symbolic_trace(None)
+    with pytest.raises(NotImplementedError, match="torch.fx.Graph is"):
+        torch.fx.Graph()
+    assert issubclass(torch.fx.GraphModule, torch.nn.Module)
+    from shim_torch.fx.node import map_aggregate
+
+    assert map_aggregate({"a": [1, (2,)]}, lambda x: x + 1) == {"a": [2, (3,)]}
+
+
+def test_fake_tensors():
+    from shim_torch._subclasses import FakeTensor, FakeTensorMode
+
+    mode = FakeTensorMode()
+    x = mode.from_tensor(torch.ones(2, 3))
+    y = (x @ x.t()).sum(1)
+    assert type(y) is FakeTensor
+    assert y.shape == (2,)
+    assert y.device == torch.device("cpu")
+    assert x.to("cuda").device.type == "cuda"
+    assert (x.to("cuda") * 2).device.type == "cuda"
+    assert x.to(torch.float16).dtype == torch.float16
+    assert repr(x) == "FakeTensor(..., device='cpu', size=(2, 3))"
+    with pytest.raises(RuntimeError, match="has no data"):
+        x.item()
+    with mode:
+        assert torch._guards.active_fake_mode() is mode
+        assert torch.empty(2, device="cuda").device.type == "cuda"
+        assert type(torch.ones(3)) is FakeTensor
+    assert type(torch.ones(3)) is torch.Tensor
+    assert torch._guards.detect_fake_mode([x]) is mode
+    assert torch._guards.active_fake_mode() is None
+
+
+def test_prims_common():
+    p = torch._prims_common
+    kind = p.ELEMENTWISE_TYPE_PROMOTION_KIND
+    bf = torch.ones(2, dtype=torch.bfloat16)
+    ints = torch.ones(2, dtype=torch.int32)
+    assert p.elementwise_dtypes(bf, 1.0, type_promotion_kind=kind.DEFAULT) == (torch.float32, torch.bfloat16)
+    assert p.elementwise_dtypes(ints, type_promotion_kind=kind.INT_TO_FLOAT) == (torch.float32, torch.float32)
+    wide = torch.tensor(1.0, dtype=torch.float64)
+    assert p.elementwise_dtypes(ints, wide, type_promotion_kind=kind.DEFAULT) == (torch.float64, torch.float64)
+    assert p.elementwise_dtypes(ints, type_promotion_kind=kind.ALWAYS_BOOL)[1] == torch.bool
+    assert p.make_contiguous_strides_for((2, 3, 4)) == (12, 4, 1)
+    assert p.make_channels_last_strides_for((2, 3, 4, 5)) == (60, 1, 15, 3)
+    assert p.is_non_overlapping_and_dense(torch.ones(2, 3).t())
+    assert not p.is_non_overlapping_and_dense(torch.ones(2, 4)[:, ::2])
+    assert p.canonicalize_dim(3, -1) == 2
+    assert p.infer_size((2, -1), 6) == (2, 3)
+    with pytest.raises(IndexError, match=r"expected to be in range of \[-3, 2\], but got 3"):
+        p.canonicalize_dim(3, 3)
