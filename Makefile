@@ -1,11 +1,12 @@
 # make demo   own environment, install, run the main job on the CPU and print a table
 # make test   own environment, install with the test extra, lint, types, tests
+# make test-tritons   the Triton adapter's tests with each older Triton it supports
 # make test-reference   compares with a real PyTorch, in an environment of its own
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint install install-test test-reference clean
+.PHONY: demo test lint install install-test test-reference test-tritons clean
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -43,6 +44,14 @@ test-reference: install-test $(REFERENCE)/.made
 	$(REFERENCE)/bin/python tests/reference/_peer.py $(ANSWERS)
 	$(REFERENCE)/bin/python tests/reference/stable_abi/build.py $(ANSWERS)
 	cd tests && SHIM_TORCH_REFERENCE_ANSWERS=../$(ANSWERS) ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider reference
+
+TRITONS := 3.4.0 3.5.1 3.6.0 3.7.1 3.8.0
+
+test-tritons: install-test
+	for version in $(TRITONS); do \
+		$(BIN)/python -m pip install -q --no-deps --upgrade --target build/triton-$$version triton==$$version || exit 1; \
+		(cd tests && PYTHONPATH=../build/triton-$$version ../$(BIN)/python -m pytest -q -p no:cacheprovider compat/adapters) || exit 1; \
+	done
 
 clean:
 	rm -rf build dist $(VENV) .venv-*

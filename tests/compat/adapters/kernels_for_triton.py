@@ -28,6 +28,24 @@ def dot(a_ptr, b_ptr, c_ptr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def dot_scaled(
+    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, PACK: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
+):  # fmt: skip
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K // PACK)
+    groups = tl.arange(0, K // 32)
+    a = tl.load(a_ptr + m[:, None] * (K // PACK) + k[None, :])
+    b = tl.load(b_ptr + n[None, :] * K + tl.arange(0, K)[:, None])
+    a_scale = tl.load(a_scale_ptr + m[:, None] * (K // 32) + groups[None, :])
+    b_scale = tl.load(b_scale_ptr + n[:, None] * (K // 32) + groups[None, :])
+    if B == "bf16":
+        c = tl.dot_scaled(a, a_scale, A, b, None, B)
+    else:
+        c = tl.dot_scaled(a, a_scale, A, b, b_scale, B)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], c)
+
+
+@triton.jit
 def cast(x_ptr, y_ptr, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     tl.store(y_ptr + at, tl.load(x_ptr + at).to(y_ptr.dtype.element_ty))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -63,6 +65,33 @@ def test_dot_accumulates_in_float32(dtype):
     c = torch.empty(32, 32)
     kernels.dot[(1,)](a, b, c, BLOCK=32)
     np.testing.assert_allclose(numbers(c), numbers(a) @ numbers(b), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("a_format, b_format", [("e4m3", "e5m2"), ("e2m1", "e4m3"), ("e5m2", "bf16")])
+def test_dot_scaled(a_format, b_format):
+    rng, m, n, k = np.random.default_rng(0), 32, 32, 64
+    dtypes = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2, "bf16": torch.bfloat16}
+    a_scale, b_scale = (rng.integers(120, 134, (side, k // 32)).astype(np.uint8) for side in (m, n))
+    if a_format == "e2m1":
+        a = torch.tensor(rng.integers(0, 256, (m, k // 2)).astype(np.uint8))
+        codes = np.stack([a.numpy() & 15, a.numpy() >> 4], -1).reshape(m, k)
+        sizes = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])[codes & 7]
+        left = np.where(codes & 8, -sizes, sizes)
+    else:
+        a = torch.tensor(rng.standard_normal((m, k))).to(dtypes[a_format])
+        left = numbers(a)
+    b = torch.tensor(rng.standard_normal((n, k)) * (1e5 if b_format == "bf16" else 1)).to(dtypes[b_format])
+    right = numbers(b)
+    left = left * np.repeat(2.0 ** (a_scale.astype(int) - 127), 32, -1)
+    if b_format != "bf16":
+        right = right * np.repeat(2.0 ** (b_scale.astype(int) - 127), 32, -1)
+    c = torch.empty(m, n)
+    arrays = [
+        t.view(torch.uint8) if t.dtype.itemsize == 1 else t
+        for t in (a, torch.tensor(a_scale), b, torch.tensor(b_scale))
+    ]
+    kernels.dot_scaled[(1,)](*arrays, c, m, n, k, 2 if a_format == "e2m1" else 1, a_format, b_format)
+    np.testing.assert_allclose(numbers(c), left @ right.T, rtol=1e-4, atol=1e-4 * np.abs(left @ right.T).max())
 
 
 EDGES = [
@@ -302,3 +331,70 @@ def test_report_names_every_mend():
     assert any(line.startswith("bfloat16:") for line in lines)
     newer = adapter.mends.parse(triton.__version__) >= (3, 8)
     assert ("not for" in next(line for line in lines if line.startswith("bool arguments"))) == newer
+
+
+def run(code: str, **environment: str) -> str:
+    """The output of ``code`` in an interpreter of its own."""
+    root = str(Path(adapter.__file__).parents[3])
+    paths = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
+    kept = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**kept, "PYTHONPATH": paths, **environment}, capture_output=True, text=True,
+        timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_variable_is_put_back_and_triton_keeps_its_mode():
+    code = """
+import os
+from compat import enable_torch_proxy, disable_torch_proxy
+enable_torch_proxy({"triton"})
+assert os.environ["TRITON_INTERPRET"] == "1"
+import triton
+disable_torch_proxy()
+assert "TRITON_INTERPRET" not in os.environ
+assert triton.knobs.runtime.interpret
+print(triton.runtime.driver.active.get_current_target().backend, type(triton.jit(lambda: None)).__name__)
+"""
+    assert run(code).split() == ["cpu", "InterpretedFunction"]
+
+
+def test_triton_imported_before_gets_a_clear_message():
+    code = """
+import triton, warnings
+from compat import enable_torch_proxy
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    enable_torch_proxy({"triton"})
+print([str(w.message) for w in seen if "TRITON_INTERPRET=1" in str(w.message)])
+try:
+    import kernels_for_triton as kernels
+    kernels.triton.knobs.runtime.interpret = False
+    kernels.triton.jit(kernels.tanh.fn)[(1,)](1, 2, 4)
+except RuntimeError as error:
+    print("compiled, and there is no GPU" in str(error) or error)
+"""
+    out = run(
+        code,
+        PYTHONPATH=os.pathsep.join(
+            [str(Path(adapter.__file__).parents[3]), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+        ),
+    )
+    assert "triton was imported before enable_torch_proxy" in out
+    assert "no GPU" in out or "True" in out
+
+
+def test_triton_interpreting_already_is_mended_while_enabled():
+    code = """
+import triton
+from triton.runtime import interpreter
+from compat import torch_proxy
+stock = interpreter._implicit_cvt, interpreter._get_np_dtype
+with torch_proxy({"triton"}):
+    assert interpreter._implicit_cvt is not stock[0]
+assert (interpreter._implicit_cvt, interpreter._get_np_dtype) == stock
+print("ok")
+"""
+    assert run(code, TRITON_INTERPRET="1") == "ok\n"

@@ -84,7 +84,8 @@ class _Memory:
         return before
 
 
-def _formats(tl: ModuleType) -> dict[Any, Any]:
+def formats(tl: ModuleType) -> dict[Any, Any]:
+    """Triton's floating-point types and the NumPy or ml_dtypes dtype of the same bits."""
     import ml_dtypes
     import numpy as np
 
@@ -109,13 +110,13 @@ def _rounding(interpreter: ModuleType, patch: Patch) -> None:
     import numpy as np
     from triton.language import core
 
-    stock, formats = interpreter._convert_float, _formats(core)
+    stock, known = interpreter._convert_float, formats(core)
     toward_zero = interpreter._ir.ROUNDING_MODE.RTZ
 
     def _convert_float(input: Any, input_dtype: Any, output_dtype: Any, rounding_mode: Any) -> Any:
-        if input_dtype not in formats or output_dtype not in formats:
+        if input_dtype not in known or output_dtype not in known:
             return stock(input, input_dtype, output_dtype, rounding_mode)
-        source, target = formats[input_dtype], formats[output_dtype]
+        source, target = known[input_dtype], known[output_dtype]
         value = np.ascontiguousarray(input).view(source)
         if source.itemsize == 1:
             value = value.astype(np.float32)
@@ -139,12 +140,12 @@ def _dot(interpreter: ModuleType, patch: Patch) -> None:
     import numpy as np
     from triton.language import core
 
-    formats = _formats(core)
-    narrow = [t for t, held in formats.items() if held.itemsize == 1] + [core.bfloat16, core.float8e4b15]
+    known = formats(core)
+    narrow = [t for t, held in known.items() if held.itemsize == 1] + [core.bfloat16, core.float8e4b15]
     stock = interpreter.InterpreterBuilder.create_dot
 
     def wide(handle: Any) -> Any:
-        data, held = handle.data, formats.get(handle.dtype.scalar)
+        data, held = handle.data, known.get(handle.dtype.scalar)
         if held is None:
             data = interpreter._convert_float(data, handle.dtype.scalar, core.float16, None).view(np.float16)
         elif held.itemsize == 1:
