@@ -104,16 +104,9 @@ def _check_roots(tensors: Sequence[Any]) -> None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
 
 
-_warned_create_graph = False
-
-
 def _warn_create_graph() -> None:
-    global _warned_create_graph
-    if _warned_create_graph:
-        return
     import warnings
 
-    _warned_create_graph = True
     warnings.warn(
         "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
         "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "

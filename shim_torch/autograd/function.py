@@ -84,8 +84,14 @@ class BackwardCFunction(_core._FunctionBase, FunctionCtx, _HookMixin):
         return self._forward_cls.jvp(self, *args)
 
 
-def _bind_arguments(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """All of forward's arguments by position, defaults filled in."""
+def _bind_arguments(cls: Any, separate: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """All of forward's arguments by position, defaults filled in; without the ctx, where forward takes one."""
+    if not separate:
+        import inspect
+
+        bound = inspect.signature(cls.forward).bind(None, *args, **kwargs)
+        bound.apply_defaults()
+        return bound.args[1:]
     code = getattr(cls.forward, "__code__", None)
     if code is not None and not kwargs and code.co_argcount == len(args) and not code.co_kwonlyargcount:
         return args

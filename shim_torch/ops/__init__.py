@@ -12,6 +12,7 @@ from ._run import make_run
 
 FAMILIES = (
     "pointwise",
+    "gamma",
     "activation",
     "comparison",
     "reduction",

@@ -40,6 +40,12 @@ def _special(function: str) -> Formula:
     return body
 
 
+def _trigamma(x):
+    import shim_torch
+
+    return shim_torch.polygamma(1, x)
+
+
 def _zeros(g):
     return g.new_zeros(g.shape)
 
@@ -70,7 +76,7 @@ _unary("erf", _special("erf"), lambda g, self: 2 / math.sqrt(math.pi) * (-(self 
 _unary("erfc", _special("erfc"), lambda g, self: -2 / math.sqrt(math.pi) * (-(self * self)).exp() * g)
 _unary("erfinv", _special("erfinv"), lambda g, result: 0.5 * math.sqrt(math.pi) * (result * result).exp() * g)
 _unary("lgamma", _special("lgamma"), lambda g, self: g * self.digamma())
-_unary("digamma", _special("digamma"), None)
+_unary("digamma", _special("digamma"), lambda g, self: g * _trigamma(self))
 _unary("sinc", _f("sinc"), lambda g, self: g * _sinc_grad(self))
 _unary("deg2rad", _f("deg2rad"), lambda g: g * (math.pi / 180))
 _unary("rad2deg", _f("rad2deg"), lambda g: g * (180 / math.pi))
@@ -733,8 +739,8 @@ def clamp(xp, self, min, max):
 
 def _clamp_bound(g, self, bound, other, low):
     hit = self < bound if low else self > bound
-    if other is not None:
-        hit = hit & ((bound < other) if low else (bound >= other) | (bound < other))
+    if other is not None:  # where the bounds cross, the upper one is the result
+        hit = hit & (bound < other) if low else hit | (bound < other)
     return g * hit
 
 

@@ -310,7 +310,7 @@ def narrow_copy(self, dim, start, length):
 
 
 @op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", function=False, shape=same,
-    dtype=same_dtype, grad={"self": lambda g, wrap: g.fill_diagonal_(0, wrap)})  # fmt: skip
+    dtype=same_dtype, grad={"self": lambda g, wrap: g.clone().fill_diagonal_(0, wrap)})  # fmt: skip
 def fill_diagonal_(xp, self, fill_value, wrap):
     if self.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")

@@ -7,7 +7,7 @@ namespace shim {
 
 PyObject* node_object(const Ref<Node>&);        // the grad_fn object; a Function's is its ctx
 Ref<Node> node_of(PyObject*);                   // of a grad_fn object; null for anything else
-PyObject* function_ctx(Node*);                  // borrowed; null for other nodes
+PyObject* function_ctx(Node*);                  // new reference; null for other nodes
 Ref<Node> node_of_function(PyObject* ctx);
 PyObject* next_functions_of(Node&);
 PyObject* metadata_of_inputs(Node&);
@@ -16,6 +16,7 @@ PyObject* register_node_hook(Node&, PyObject* f, PyObject* owner, bool before);
 PyObject* saved_attribute(Node*, const char* name);   // grad_fn._saved_x; null without an error if there is none
 bool raw_saved_attribute(Node*, const char* name, std::vector<SavedTensor*>* found, bool* list);
 PyObject* saved_object(const Ref<Node>& owner, SavedTensor*);       // a SavedTensor object that lives with its node
+void may_be_finalized_again(PyObject*);         // after an object outlived its finalizer
 int visit_history(TensorImpl&, visitproc, void*);     // what only this tensor keeps alive, for the cycle collector
 
 int bind_function(PyObject* module);            // function_object.cpp

@@ -9,9 +9,9 @@ class FunctionNode;
 struct PyFunction {                             // ctx; also the grad_fn of the results
   PyObject_HEAD
   PyObject *dict, *weakrefs;
-  FunctionNode* node;                           // while it lives; the node owns the ctx
+  FunctionNode* node;                           // while it lives
   PyObject *needs_input_grad, *to_save, *non_differentiable, *dirty_tensors, *saved_for_forward;
-  char materialize, materialize_non_diff, freed;
+  char materialize, materialize_non_diff, freed, owns_node;
   std::vector<SavedTensor>* saved;
 };
 
@@ -23,6 +23,8 @@ class FunctionNode final : public Node {
   bool runs_without_gradients() const override { return true; }
   std::string name() const override { return name_; }
   PyFunction* ctx() const { return ctx_; }
+  // One owns the other: the node its ctx, until Python holds the ctx as a grad_fn.
+  bool owns_ctx = true;
   Grads apply(Grads&& grads) override;
 
   std::vector<bool> is_tensor_input;            // one an argument of apply()

@@ -28,7 +28,7 @@ FunctionNode::~FunctionNode() {
   if (!Py_IsInitialized()) return;
   GilAcquire gil;
   ctx_->node = nullptr;
-  Py_DECREF(ctx_);
+  if (owns_ctx) Py_DECREF(ctx_);
 }
 
 void FunctionNode::release_saved() {
@@ -59,6 +59,7 @@ PyObject* FunctionNode::call_backward(PyObject* args) {
 Grads FunctionNode::apply(Grads&& grads) {
   GilAcquire gil;
   Ref<Node> alive(this);
+  Held ctx_alive{Py_NewRef(reinterpret_cast<PyObject*>(ctx_))};
   Held args{PyTuple_New(Py_ssize_t(outputs.size()) + 1)};
   if (!args.o) throw PythonError();
   Py_INCREF(ctx_);
@@ -84,7 +85,7 @@ Grads FunctionNode::results(PyObject* r) {
   for (size_t i = 0; i < expected; ++i) {
     PyObject* o = PyTuple_GET_ITEM(tuple.o, Py_ssize_t(i));
     if (!is_tensor_input[i]) {
-      CHECK(Kind::Runtime, o == Py_None, "function ", name_, " returned a gradient different from None at position ", i + 1, ", but the corresponding forward input was not a Variable");
+      CHECK(Kind::Runtime, o == Py_None, "function ", name_, " returned a gradient different than None at position ", i + 1, ", but the corresponding forward input was not a Variable");
       continue;
     }
     CHECK(Kind::Runtime, o == Py_None || is_tensor(o), "expected Variable or None (got ", Py_TYPE(o)->tp_name, ")");
@@ -201,7 +202,7 @@ PyObject* wrap_outputs(PyFunction* ctx, const Ref<FunctionNode>& node, PyObject*
   for (TensorImpl* d : w.dirty) {
     d->bump_version();
     if (!has(w.inputs, d) &&
-        PyErr_WarnEx(PyExc_UserWarning, "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it to mark_dirty().", 1) < 0)
+        PyErr_WarnEx(PyExc_UserWarning, "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to ctx.mark_dirty().", 1) < 0)
       throw PythonError();
     CHECK(Kind::Runtime, has(returned, d), "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must all be "
           "outputs of the Function.");

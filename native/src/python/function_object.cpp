@@ -50,9 +50,23 @@ int clear(PyObject* o) {
   return 0;
 }
 
+// Python lets go of a ctx whose node lives on: the node keeps it from now on.
+void finalize(PyObject* o) {
+  PyFunction* f = in(o);
+  if (!f->owns_node || f->node->use_count() < 2) return;
+  Py_INCREF(o);
+  f->node->owns_ctx = true;
+  f->owns_node = 0;
+  f->node->release();
+}
+
 void dealloc(PyObject* o) {
   PyObject_GC_UnTrack(o);
   PyFunction* f = in(o);
+  if (f->owns_node) {
+    f->owns_node = 0;
+    f->node->release();
+  }
   if (f->weakrefs) PyObject_ClearWeakRefs(o);
   clear(o);
   auto* saved = f->saved;
@@ -213,16 +227,15 @@ PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject
   Held setup{nullptr};
   bool separate = has_setup_context(cls, &setup.o);
   if (!setup.o) return nullptr;
-  if (kwnames && PyTuple_GET_SIZE(kwnames) && !separate) return PyErr_Format(PyExc_TypeError, "%s.apply() takes no keyword arguments", reinterpret_cast<PyTypeObject*>(cls)->tp_name);
   Held bound{nullptr};
-  if (separate) {                               // defaults and keywords of forward become plain arguments
+  if (separate || (kwnames && PyTuple_GET_SIZE(kwnames))) {                               // defaults and keywords of forward become plain arguments
     Held bind{python_helper("_bind_arguments")};
     Held positional{PyTuple_New(nargs)}, keywords{PyDict_New()};
     if (!bind.o || !positional.o || !keywords.o) return nullptr;
     for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(positional.o, i, Py_NewRef(args[i]));
     for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
       if (PyDict_SetItem(keywords.o, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) < 0) return nullptr;
-    bound.o = PyObject_CallFunctionObjArgs(bind.o, cls, positional.o, keywords.o, nullptr);
+    bound.o = PyObject_CallFunctionObjArgs(bind.o, cls, separate ? Py_True : Py_False, positional.o, keywords.o, nullptr);
     if (!bound.o) return nullptr;
     args = reinterpret_cast<PyTupleObject*>(bound.o)->ob_item;
     nargs = PyTuple_GET_SIZE(bound.o);
@@ -234,7 +247,7 @@ PyMethodDef methods[] = {{"name", name, METH_NOARGS, nullptr}, {"register_hook",
                          {"_sequence_nr", sequence, METH_NOARGS, nullptr},
                          {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply)), METH_FASTCALL | METH_KEYWORDS | METH_CLASS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
-PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(create)}, {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(create)}, {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_finalize, reinterpret_cast<void*>(finalize)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
                        {Py_tp_clear, reinterpret_cast<void*>(clear)}, {Py_tp_getset, getset}, {Py_tp_members, members}, {Py_tp_methods, methods}, {0, nullptr}};
 PyType_Spec spec = {"torch._C._FunctionBase", sizeof(PyFunction), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
@@ -242,7 +255,14 @@ PyType_Spec spec = {"torch._C._FunctionBase", sizeof(PyFunction), 0, Py_TPFLAGS_
 
 PyObject* function_ctx(Node* node) {
   auto* f = dynamic_cast<FunctionNode*>(node);
-  return f ? reinterpret_cast<PyObject*>(f->ctx()) : nullptr;
+  if (!f) return nullptr;
+  auto* o = reinterpret_cast<PyObject*>(f->ctx());
+  if (!f->owns_ctx) return Py_NewRef(o);
+  may_be_finalized_again(o);
+  f->owns_ctx = false;                          // the node's reference goes to the caller, and the ctx keeps the node
+  f->retain();
+  f->ctx()->owns_node = 1;
+  return o;
 }
 
 Ref<Node> node_of_function(PyObject* o) {
@@ -261,8 +281,9 @@ int visit_history(TensorImpl& t, visitproc visit, void* arg) {
   if (int r = hooks(m->hooks)) return r;
   if (int r = hooks(m->post_accumulate)) return r;
   if (!m->grad_fn || m->grad_fn->use_count() != 1) return 0;
-  if (PyObject* ctx = function_ctx(m->grad_fn.get())) Py_VISIT(ctx);
-  else
+  if (auto* f = dynamic_cast<FunctionNode*>(m->grad_fn.get())) {
+    if (f->owns_ctx) Py_VISIT(reinterpret_cast<PyObject*>(f->ctx()));
+  } else
     for (auto* list : {&m->grad_fn->pre_hooks, &m->grad_fn->post_hooks, &m->grad_fn->tensor_pre_hooks})
       if (int r = hooks(*list)) return r;
   return 0;

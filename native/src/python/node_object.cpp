@@ -115,10 +115,7 @@ PyTypeObject* type_of(const std::string& node_name) {
 
 PyObject* node_object(const Ref<Node>& n) {
   if (!n) Py_RETURN_NONE;
-  if (PyObject* ctx = function_ctx(n.get())) {
-    Py_INCREF(ctx);
-    return ctx;
-  }
+  if (PyObject* ctx = function_ctx(n.get())) return ctx;
   if (n->pyobj) {
     auto* o = static_cast<PyObject*>(n->pyobj);
     Py_INCREF(o);

@@ -148,6 +148,7 @@ PyObject* wrap(const Tensor& t) {
     if (t->owns_pyobj) {                        // the object takes the tensor back
       t->owns_pyobj = false;
       t->retain();
+      may_be_finalized_again(o);
       return o;                                 // the tensor's reference to it goes to the caller
     }
     Py_INCREF(o);
@@ -162,6 +163,12 @@ PyObject* wrap_as(const Tensor& t, PyTypeObject* type) {
     return adopt(fresh.get(), type);
   }
   return adopt(t.get(), type);
+}
+
+// Python runs a finalizer once, and notes that in the lowest bit of the second word of the collector's header.
+void may_be_finalized_again(PyObject* o) {
+  uintptr_t* header = reinterpret_cast<uintptr_t*>(o) - 2;
+  header[1] &= ~uintptr_t(1);
 }
 
 int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset) {
