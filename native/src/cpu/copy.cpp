@@ -5,6 +5,7 @@
 #include "cpu/loops.h"
 #include "cpu/parallel.h"
 #include "cuda/driver.h"
+#include "cuda/elementwise.h"
 #include "ops/kernels.h"
 #include "ops/device_copy.h"
 
@@ -85,6 +86,12 @@ void copy_across(const Tensor& self, const Tensor& src, bool non_blocking) {
   CHECK(Kind::NotImplemented, !src->device().is_meta(), "Cannot copy out of meta tensor; no data!");
   const bool from_cpu = src->device().is_cpu(), to_cpu = self->device().is_cpu();
   if (!from_cpu && !to_cpu && (self->device() == src->device()) && !(self->dtype() == src->dtype() && same_layout(*self, *src))) {
+    if (overlap(*self, *src)) {                  // other elements would be read after they are written
+      Tensor apart = empty(src->sizes(), src->dtype(), src->device());
+      copy_across(apart, src, true);
+      return copy_across(self, apart, true);
+    }
+    if (cuda::copy_elementwise(self, src)) return;
     CHECK(Kind::NotImplemented, copy_on_device, "copy_: strided or casting copies on ", to_string(self->device()), " need CuPy");
     return copy_on_device(self, src);
   }

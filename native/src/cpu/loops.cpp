@@ -159,14 +159,14 @@ bool dense(const TensorImpl& t) {               // a permutation of a contiguous
   return true;
 }
 
-Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, DType dtype) {
+Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, DType dtype, Device device) {
   for (int k = 0; k < count; ++k) {
     const TensorImpl* t = inputs[k];
     if (!t || t->dim() != int(shape.size()) || !std::equal(shape.begin(), shape.end(), t->sizes().begin())) continue;
     if (t->is_contiguous()) break;
-    if (dense(*t)) return empty_strided(shape, t->strides(), dtype, Device{});
+    if (dense(*t)) return empty_strided(shape, t->strides(), dtype, device);
   }
-  return empty(shape, dtype, Device{});
+  return empty(shape, dtype, device);
 }
 
 }  // namespace shim

@@ -36,6 +36,6 @@ using BlockKernel = void (*)(char* out, const char* const* in, int64_t n);
 void run_blocks(DimSpan shape, const Operand* operands, int count, DType in, DType result, BlockKernel);
 
 bool dense(const TensorImpl&);                   // whether it is a permutation of a contiguous tensor
-Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, DType);   // keeps the inputs' order of dimensions
+Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, DType, Device = {});   // keeps the inputs' order of dimensions
 
 }  // namespace shim

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "cpu/parallel.h"
+#include "cuda/elementwise.h"
 
 namespace shim {
 
@@ -17,7 +18,21 @@ DType compute_dtype(DType t) {
 namespace {
 
 bool one_byte_float(DType t) { return itemsize(t) == 1 && is_floating(t); }
-bool takes(const TensorImpl& t) { return t.device().is_cpu() && !one_byte_float(t.dtype()); }
+bool takes(const TensorImpl& t) {
+  if (t.device().is_cuda()) return cuda::elementwise_dtype(t.dtype()) && cuda::elementwise_ready(t.device().index);
+  return t.device().is_cpu() && !one_byte_float(t.dtype());
+}
+
+// The device of a result: with the tensors; 0-d CPU tensors follow the others. False: two devices, which the operator refuses.
+bool device_of_all(std::initializer_list<const TensorImpl*> tensors, Device* where) {
+  const TensorImpl* decides = nullptr;
+  for (const TensorImpl* t : tensors)
+    if (t && (!decides || (decides->device().is_cpu() && decides->dim() == 0 && !t->device().is_cpu()))) decides = t;
+  *where = decides->device();
+  for (const TensorImpl* t : tensors)
+    if (t && !(t->device() == *where) && !(t->device().is_cpu() && t->dim() == 0)) return false;
+  return true;
+}
 
 struct Dtypes { DType in, result, out; };       // computed in, given by the kernel, of the tensor
 
@@ -42,9 +57,12 @@ struct Args {                                   // operands of run_blocks; opera
   Operand operands[kMaxOperands];
   alignas(16) char numbers[kMaxOperands][16];
   Tensor copies[kMaxOperands];
+  bool is_number[kMaxOperands] = {};
   int count = 1;
 
-  void tensor(const TensorImpl& t, const Tensor& out) {
+  void tensor(const TensorImpl& t, const Tensor& out, DType in) {
+    if (t.device().is_cpu() && !out->device().is_cpu())              // a 0-d CPU tensor among CUDA ones is read here
+      return number(item(Tensor(const_cast<TensorImpl*>(&t))), in);
     const TensorImpl* from = &t;
     if (clashes(*out, t)) {
       copies[count] = clone(Tensor(const_cast<TensorImpl*>(&t)));
@@ -55,9 +73,21 @@ struct Args {                                   // operands of run_blocks; opera
   void number(Number n, DType in) {
     store_number(numbers[count], in, n);
     operands[count] = {numbers[count], in, {}, {}};
+    is_number[count] = true;
     ++count;
   }
 };
+
+// Runs the kernel on the output's device. False where CUDA has none: nothing is written then.
+bool run(const char* op, DimSpan shape, const Tensor& out, Args& args, DType in, DType result, BlockKernel kernel) {
+  if (out->device().is_cpu()) {
+    run_blocks(shape, args.operands, args.count, in, result, kernel);
+    return true;
+  }
+  cuda::Elementwise e{op, in, result, args.count, {}, {}};
+  for (int k = 0; k < args.count; ++k) e.operands[k] = args.operands[k], e.numbers[k] = args.is_number[k];
+  return cuda::run_elementwise(e, shape, out->device().index);
+}
 
 // The element count of operands that need no nest: all contiguous, of the kernels' own dtypes, of one shape. -1: they do.
 int64_t flat(const TensorImpl& out, DType result, const TensorImpl& a, const TensorImpl* b, DType in) {
@@ -114,19 +144,18 @@ Tensor run_unary(const PointwiseOp& op, const Tensor& self, Tensor out) {
   const bool fresh = !out;
   if (!out) {
     const TensorImpl* like = self.get();
-    out = allocate_like(self->sizes(), &like, 1, d.out);
+    out = allocate_like(self->sizes(), &like, 1, d.out, self->device());
   }
   if (self->numel() == 0) return out;
-  const int64_t n = flat(*out, d.result, *self, nullptr, d.in);
+  const int64_t n = self->device().is_cpu() ? flat(*out, d.result, *self, nullptr, d.in) : -1;
   if (n >= 0 && (fresh || !clashes(*out, *self))) {
     run_flat(kernel, *out, itemsize(d.result), *self, nullptr, itemsize(d.in), n);
     return out;
   }
   Args args;
   args.operands[0] = Operand::of(*out);
-  args.tensor(*self, out);
-  run_blocks(out->sizes(), args.operands, args.count, d.in, d.result, kernel);
-  return out;
+  args.tensor(*self, out, d.in);
+  return run(op.name, out->sizes(), out, args, d.in, d.result, kernel) ? out : Tensor{};
 }
 
 Tensor run_binary(const PointwiseOp& op, const Input& a, const Input& b, Tensor out) {
@@ -136,17 +165,19 @@ Tensor run_binary(const PointwiseOp& op, const Input& a, const Input& b, Tensor 
   const Dtypes d = choose(op, common);
   const BlockKernel kernel = op.at(d.in);
   if (!kernel) return {};
+  Device where;
+  if (!device_of_all({a.tensor, b.tensor}, &where) || (out && !(out->device() == where))) return {};
   const bool fresh = !out;
   const bool alike = a.tensor && b.tensor && same_shape(a.tensor->sizes(), b.tensor->sizes());
-  if (alike && !out && a.tensor->is_contiguous()) out = empty(a.tensor->sizes(), d.out, Device{});
+  if (alike && !out && a.tensor->is_contiguous()) out = empty(a.tensor->sizes(), d.out, where);
   if (!out) {
     const TensorImpl* like[2] = {a.tensor, b.tensor};
-    out = allocate_like(broadcast_of(a, b), like, 2, d.out);
+    out = allocate_like(broadcast_of(a, b), like, 2, d.out, where);
   } else if (!alike && !same_shape(broadcast_of(a, b), out->sizes())) {
     return {};
   }
   if (out->numel() == 0) return out;
-  if (alike) {
+  if (alike && where.is_cpu()) {
     const int64_t n = flat(*out, d.result, *a.tensor, b.tensor, d.in);
     if (n >= 0 && (fresh || (!clashes(*out, *a.tensor) && !clashes(*out, *b.tensor)))) {
       run_flat(kernel, *out, itemsize(d.result), *a.tensor, b.tensor, itemsize(d.in), n);
@@ -156,9 +187,8 @@ Tensor run_binary(const PointwiseOp& op, const Input& a, const Input& b, Tensor 
   Args args;
   args.operands[0] = Operand::of(*out);
   for (const Input* i : {&a, &b})
-    i->tensor ? args.tensor(*i->tensor, out) : args.number(rounded(i->number, common, op), d.in);
-  run_blocks(out->sizes(), args.operands, args.count, d.in, d.result, kernel);
-  return out;
+    i->tensor ? args.tensor(*i->tensor, out, d.in) : args.number(rounded(i->number, common, op), d.in);
+  return run(op.name, out->sizes(), out, args, d.in, d.result, kernel) ? out : Tensor{};
 }
 
 Tensor run_add(const Input& a, const Input& b, Number alpha, bool subtract, Tensor out) {
@@ -173,10 +203,12 @@ Tensor run_add(const Input& a, const Input& b, Number alpha, bool subtract, Tens
   if (alpha.type == Number::Complex && !is_complex(common)) return {};
   const BlockKernel kernel = add_scaled().at(in);
   if (!kernel) return {};
+  Device where;
+  if (!device_of_all({a.tensor, b.tensor}, &where) || (out && !(out->device() == where))) return {};
   const Dims shape = broadcast_of(a, b);
   if (!out) {
     const TensorImpl* like[2] = {a.tensor, b.tensor};
-    out = allocate_like(shape, like, 2, common);
+    out = allocate_like(shape, like, 2, common, where);
   } else if (!same_shape(shape, out->sizes())) {
     return {};
   }
@@ -184,10 +216,9 @@ Tensor run_add(const Input& a, const Input& b, Number alpha, bool subtract, Tens
   if (alpha.type == Number::Bool) alpha.type = Number::Int;
   Args args;
   args.operands[0] = Operand::of(*out);
-  for (const Input* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out) : args.number(i->number, in);
+  for (const Input* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out, in) : args.number(i->number, in);
   args.number(alpha, in);
-  run_blocks(shape, args.operands, args.count, in, in, kernel);
-  return out;
+  return run("add_scaled", shape, out, args, in, in, kernel) ? out : Tensor{};
 }
 
 Tensor run_where(const Tensor& condition, const Input& a, const Input& b) {
@@ -200,13 +231,14 @@ Tensor run_where(const Tensor& condition, const Input& a, const Input& b) {
   Dims shape(condition->sizes().begin(), condition->sizes().end());
   for (const Input* i : {&a, &b}) if (i->tensor) shape = broadcast_shapes(shape, i->tensor->sizes());
   const TensorImpl* like[3] = {a.tensor, b.tensor, condition.get()};
-  Tensor out = allocate_like(shape, like, 3, common);
+  Device where;
+  if (!device_of_all({a.tensor, b.tensor, condition.get()}, &where) || !(condition->device() == where)) return {};
+  Tensor out = allocate_like(shape, like, 3, common, where);
   Args args;
   args.operands[0] = Operand::of(*out);
-  args.tensor(*condition, out);
-  for (const Input* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out) : args.number(i->number, in);
-  run_blocks(shape, args.operands, args.count, in, in, kernel);
-  return out;
+  args.tensor(*condition, out, in);
+  for (const Input* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out, in) : args.number(i->number, in);
+  return run("where", shape, out, args, in, in, kernel) ? out : Tensor{};
 }
 
 Tensor run_clamp(const Tensor& self, const Number* least, const Number* most) {
@@ -223,15 +255,14 @@ Tensor run_clamp(const Tensor& self, const Number* least, const Number* most) {
   const BlockKernel kernel = clamp_op().at(in);
   if (!kernel || (is_integral(in) && (!least || !most))) return {};
   const TensorImpl* like = self.get();
-  Tensor out = allocate_like(self->sizes(), &like, 1, common);
+  Tensor out = allocate_like(self->sizes(), &like, 1, common, self->device());
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Args args;
   args.operands[0] = Operand::of(*out);
-  args.tensor(*self, out);
+  args.tensor(*self, out, in);
   args.number(least ? rounded(*least, common, clamp_op()) : Number{Number::Float, 0, -kInfinity}, in);
   args.number(most ? rounded(*most, common, clamp_op()) : Number{Number::Float, 0, kInfinity}, in);
-  run_blocks(out->sizes(), args.operands, args.count, in, in, kernel);
-  return out;
+  return run("clamp", out->sizes(), out, args, in, in, kernel) ? out : Tensor{};
 }
 
 Tensor unary(const std::string& name, const Tensor& self, Tensor out) {

@@ -1,0 +1,194 @@
+#include "cuda/elementwise.h"
+
+#include <cstring>
+#include <unordered_map>
+
+#include "cuda/elementwise_source.h"
+#include "cuda/nvrtc.h"
+
+namespace shim::cuda {
+namespace {
+
+constexpr int kThreads = 256, kUnroll = 2, kGeometryDims = 10;
+
+// Functors whose names differ from the operators': what CUDA has a function of that name for.
+const std::unordered_map<std::string, std::string>& functors() {
+  static const auto* table = [] {
+    auto* t = new std::unordered_map<std::string, std::string>{{"copy", "Copy"}};
+    for (const char* name : {"neg", "square", "relu", "sign", "frac", "reciprocal", "sigmoid", "silu", "gelu", "gelu_tanh", "bitwise_not", "logical_not",
+                             "add", "sub", "mul", "bitwise_and", "bitwise_or", "bitwise_xor", "div_trunc", "floor_divide", "maximum", "minimum", "eq",
+                             "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "bitwise_left_shift", "bitwise_right_shift",
+                             "add_scaled", "where", "clamp"})
+      (*t)[name] = name;
+    for (const char* name : {"abs", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin",
+                             "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc", "isnan", "isinf", "isfinite", "div", "atan2",
+                             "hypot", "fmod", "remainder", "pow", "fmax", "fmin"})
+      (*t)[name] = std::string(name) + "_";
+    return t;
+  }();
+  return *table;
+}
+
+const char* element_type(DType t) {
+  switch (t) {
+    case DType::u8: return "u8";
+    case DType::i8: return "i8";
+    case DType::i16: return "short";
+    case DType::i32: return "int";
+    case DType::i64: return "i64";
+    case DType::u16: return "u16";
+    case DType::u32: return "u32";
+    case DType::u64: return "u64";
+    case DType::f16: return "Half";
+    case DType::bf16: return "Bf16";
+    case DType::f32: return "float";
+    case DType::f64: return "double";
+    case DType::b8: return "Bool";
+    case DType::f8e4m3fn: return "E4m3";
+    case DType::f8e5m2: return "E5m2";
+    case DType::c128: return "Wide16";          // only ever copied as it is
+    default: return nullptr;
+  }
+}
+
+const char* compute_type(DType t) {             // the type of numbers, and of what the functor sees
+  if (t == DType::b8) return "u8";
+  if (t == DType::f16 || t == DType::bf16 || t == DType::f8e4m3fn || t == DType::f8e5m2) return "float";
+  return element_type(t);
+}
+
+enum Kind : int { kTensor = 0, kOne = 1, kNumber = 2 };
+
+struct Plan {                                   // what picks a kernel
+  const char* op;
+  DType in, result, types[4];
+  int kinds[4] = {0, 0, 0, 0}, inputs = 1, vector = 1;
+  bool flat = false, wide = false;
+};
+
+uint64_t packed(const Plan& p, int device) {
+  uint64_t key = uint64_t(uint8_t(p.in)) | uint64_t(uint8_t(p.result)) << 6;
+  for (int k = 0; k < 4; ++k) key |= uint64_t(uint8_t(p.types[k])) << (12 + 6 * k);
+  for (int k = 1; k < 4; ++k) key |= uint64_t(p.kinds[k]) << (36 + 2 * (k - 1));
+  key |= uint64_t(__builtin_ctz(unsigned(p.vector))) << 42 | uint64_t(p.flat) << 46 | uint64_t(p.wide) << 47 | uint64_t(uint8_t(device)) << 48;
+  return key | uint64_t(p.inputs) << 56;
+}
+
+CUfunction build(const Plan& p, int device) {
+  auto functor = functors().find(p.op);
+  if (functor == functors().end()) return nullptr;
+  std::string name = std::string("pointwise-") + p.op;
+  std::vector<std::string> options = {"-DOP=" + functor->second, std::string("-DC=") + compute_type(p.in),
+                                      std::string("-DRESULT=") + compute_type(p.result), std::string("-DLOGIC=") + (p.in == DType::b8 ? "1" : "0"),
+                                      "-DN_IN=" + std::to_string(p.inputs), "-DV=" + std::to_string(p.vector), std::string("-DWIDE=") + (p.wide ? "1" : "0")};
+  for (int k = 0; k < 4; ++k) {
+    options.push_back("-DT" + std::to_string(k) + "=" + element_type(p.types[k]));
+    if (k) options.push_back("-DK" + std::to_string(k) + "=" + std::to_string(p.kinds[k]));
+  }
+  for (size_t i = 1; i < options.size(); ++i) name += "-" + options[i].substr(options[i].find('=') + 1);
+  return nvrtc::kernel(device, name, kElementwiseSource, options, p.flat ? "flat" : "strided");
+}
+
+struct KeyHash {
+  size_t operator()(const std::pair<const char*, uint64_t>& k) const { return size_t(reinterpret_cast<uintptr_t>(k.first) * 0x9e3779b97f4a7c15ull ^ (k.second * 0xff51afd7ed558ccdull)); }
+};
+
+CUfunction kernel_for(const Plan& p, int device) {                 // operators' names are literals: their addresses identify them
+  thread_local std::unordered_map<std::pair<const char*, uint64_t>, CUfunction, KeyHash> known;
+  auto [it, fresh] = known.try_emplace({p.op, packed(p, device)}, nullptr);
+  if (fresh) it->second = build(p, device);
+  return it->second;
+}
+
+struct Geometry { int64_t size[kGeometryDims]; int64_t step[4][kGeometryDims]; int dims; };
+
+// Whether one loop over elements does: each operand contiguous, or one element for all.
+bool flatten(const Nest& nest, const Elementwise& e, Plan& p) {
+  if (nest.dims != 1) return false;
+  size_t largest = 1;
+  for (int k = 0; k < e.count; ++k) {
+    const int64_t size = int64_t(itemsize(p.types[k]));
+    if (e.numbers[k]) continue;
+    if (nest.steps[k][0] == 0 && k > 0 && nest.sizes[0] > 1) {
+      p.kinds[k] = kOne;
+      continue;
+    }
+    if (nest.steps[k][0] != size && nest.sizes[0] > 1) return false;
+    largest = std::max(largest, size_t(size));
+  }
+  p.flat = true;
+  int vector = int(16 / largest);
+  for (int k = 0; k < e.count; ++k) {
+    if (e.numbers[k] || p.kinds[k] == kOne) continue;
+    while (vector > 1 && reinterpret_cast<uintptr_t>(e.operands[k].data) % (size_t(vector) * itemsize(p.types[k]))) vector /= 2;
+  }
+  p.vector = vector;
+  return true;
+}
+
+void geometry_of(const Nest& nest, const Elementwise& e, Geometry& g) {
+  std::memset(&g, 0, sizeof g);
+  g.dims = nest.dims;
+  for (int d = 0; d < nest.dims; ++d) {
+    g.size[d] = nest.sizes[d];
+    for (int k = 0; k < e.count; ++k) g.step[k][d] = e.numbers[k] ? 0 : nest.steps[k][d] / int64_t(itemsize(e.operands[k].dtype));
+  }
+}
+
+}  // namespace
+
+bool elementwise_dtype(DType t) { return element_type(t) != nullptr && t != DType::c128; }
+
+bool elementwise_ready(int) { return driver().loaded && driver().launch; }
+
+bool run_elementwise(const Elementwise& e, DimSpan shape, int device) {
+  if (e.count > 4) return false;
+  Plan p{e.op, e.in, e.result, {e.in, e.in, e.in, e.in}};
+  p.inputs = e.count - 1;
+  for (int k = 0; k < e.count; ++k) {
+    if (e.numbers[k]) p.kinds[k] = kNumber;
+    else p.types[k] = e.operands[k].dtype;
+    if (!element_type(p.types[k])) return false;
+  }
+  if (!compute_type(p.in) || !compute_type(p.result)) return false;
+  const Nest nest = make_nest(shape, e.operands, e.count);
+  int64_t n = 1;
+  for (int d = 0; d < nest.dims; ++d) n *= nest.sizes[d];
+  if (n == 0) return true;
+  if (!flatten(nest, e, p)) {
+    if (nest.dims > kGeometryDims) return false;
+    for (int k = 1; k < e.count; ++k) if (p.kinds[k] == kOne) p.kinds[k] = kTensor;
+    p.wide = n >= int64_t(1) << 31;
+  }
+  const CUfunction kernel = kernel_for(p, device);
+  if (!kernel) return false;
+  alignas(16) char none[16] = {};
+  const void* data[4] = {nullptr, nullptr, nullptr, nullptr};
+  void* numbers[4] = {none, none, none, none};
+  for (int k = 0; k < e.count; ++k) e.numbers[k] ? void(numbers[k] = e.operands[k].data) : void(data[k] = e.operands[k].data);
+  Geometry geometry;
+  if (!p.flat) geometry_of(nest, e, geometry);
+  void* arguments[] = {&n, &data[0], &data[1], &data[2], &data[3], numbers[1], numbers[2], numbers[3], &geometry};
+  const int64_t per_block = p.flat ? int64_t(kThreads) * kUnroll * p.vector : kThreads;
+  const int64_t blocks = std::min((n + per_block - 1) / per_block, int64_t(p.flat ? 0x7fffffff : 1 << 20));
+  const int before = current_device();
+  if (before != device) set_device(device);
+  const CUresult r = driver().launch(kernel, unsigned(blocks), 1, 1, kThreads, 1, 1, 0, current_stream(device), arguments, nullptr);
+  if (before != device) set_device(before);
+  check(r, "cuLaunchKernel");
+  return true;
+}
+
+bool copy_elementwise(const Tensor& self, const Tensor& src) {
+  Elementwise e{"copy", src->dtype(), src->dtype(), 2, {Operand::of(*self), Operand::of(*src)}};
+  if (self->dtype() == src->dtype()) {          // bits
+    constexpr DType words[] = {DType::u8, DType::u16, DType::u32, DType::u64, DType::c128};
+    const DType word = words[__builtin_ctz(unsigned(self->itemsize()))];
+    e.in = e.result = e.operands[0].dtype = e.operands[1].dtype = word;
+  } else if (!elementwise_dtype(self->dtype()) || !elementwise_dtype(src->dtype())) {
+    return false;
+  }
+  return run_elementwise(e, self->sizes(), self->device().index);
+}
+
+}  // namespace shim::cuda

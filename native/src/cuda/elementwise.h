@@ -1,0 +1,24 @@
+#pragma once
+// Pointwise operators, copies and casts on CUDA: one kernel an operator and its types, compiled when first needed.
+#include "cpu/loops.h"
+#include "cuda/driver.h"
+
+namespace shim::cuda {
+
+// operands[0] is the output, the others broadcast against `shape`; where numbers[k] is set, operand k is a number of the
+// compute dtype in host memory. `op` is the operator's name in the pointwise table ("copy" for a copy or cast).
+// False where there is no such kernel (complex numbers, no NVRTC, more than 10 dimensions): the caller does it otherwise.
+struct Elementwise {
+  const char* op;
+  DType in, result;
+  int count;
+  Operand operands[kMaxOperands];
+  bool numbers[kMaxOperands] = {};
+};
+bool run_elementwise(const Elementwise&, DimSpan shape, int device);
+
+bool elementwise_dtype(DType);                  // whether tensors of this dtype can be read and written
+bool copy_elementwise(const Tensor& self, const Tensor& src);   // on one device, any strides, any dtypes; shapes are equal
+bool elementwise_ready(int device);             // NVRTC and the driver are there
+
+}  // namespace shim::cuda

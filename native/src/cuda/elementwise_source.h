@@ -1,0 +1,242 @@
+#pragma once
+// CUDA C++ of the pointwise operators, compiled by NVRTC with macros for one operator and its types:
+//   OP the functor, C the compute type, R its result, T0 the output's element type, T1.. the inputs', N_IN how many inputs,
+//   K1.. what an input is (0 a tensor, 1 one element in device memory, 2 a number), V elements of one load, WIDE 64-bit indices.
+namespace shim::cuda {
+
+inline constexpr const char* kElementwiseSource = R"cuda(
+typedef unsigned char u8; typedef signed char i8; typedef unsigned short u16; typedef unsigned int u32;
+typedef unsigned long long u64; typedef long long i64;
+struct Bool { u8 v; };
+struct Half { u16 v; };
+struct Bf16 { u16 v; };
+struct E4m3 { u8 v; };
+struct E5m2 { u8 v; };
+struct alignas(16) Wide16 { u64 a, b; };
+
+template <class A, class B> struct same_type { static constexpr bool value = false; };
+template <class A> struct same_type<A, A> { static constexpr bool value = true; };
+template <class T> constexpr bool is_float = same_type<T, float>::value || same_type<T, double>::value;
+template <class T> constexpr bool is_signed = T(-1) < T(0);
+template <class T> struct unsigned_of { typedef T type; };
+template <> struct unsigned_of<i8> { typedef u8 type; };
+template <> struct unsigned_of<short> { typedef u16 type; };
+template <> struct unsigned_of<int> { typedef u32 type; };
+template <> struct unsigned_of<i64> { typedef u64 type; };
+
+__device__ inline float widen(Half x) { float r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.v)); return r; }
+__device__ inline float widen(Bf16 x) { return __uint_as_float(u32(x.v) << 16); }
+__device__ inline float widen(E5m2 x) { return widen(Half{u16(x.v << 8)}); }
+__device__ inline float widen(E4m3 x) {
+  u32 m = x.v & 0x7f, s = u32(x.v & 0x80) << 24;
+  if (m == 0x7f) return __uint_as_float(0x7fc00000u | s);
+  float magnitude = __uint_as_float(m << 20) * 1.329227995784916e+36f;      // 2**120: the exponents' biases differ by that
+  return __uint_as_float(__float_as_uint(magnitude) | s);
+}
+__device__ inline void narrow(float x, Half& r) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.v) : "f"(x)); }
+__device__ inline void narrow(float x, Bf16& r) {
+  u32 u = __float_as_uint(x);
+  r.v = x != x ? 0x7fc0 : u16((u + 0x7fff + ((u >> 16) & 1)) >> 16);
+}
+__device__ inline void narrow(float x, E5m2& r) {                            // round to nearest even, overflow to infinity
+  u32 u = __float_as_uint(x), s = (u >> 24) & 0x80, m = u & 0x7fffffff;
+  if (m > 0x7f800000) { r.v = u8(0x7f | s); return; }
+  if (m >= 0x47800000) { r.v = u8(0x7c | s); return; }
+  if (m < 0x38800000) {
+    float scaled = __uint_as_float(m) + 128.0f;                              // aligns the subnormal's last bit
+    r.v = u8((__float_as_uint(scaled) - __float_as_uint(128.0f)) | s);
+    return;
+  }
+  m += 0xc8000000u + 0xfffffu + ((m >> 21) & 1);
+  r.v = u8((m >> 21) | s);
+}
+__device__ inline void narrow(float x, E4m3& r) {                            // round to nearest even, overflow saturates
+  u32 u = __float_as_uint(x), s = (u >> 24) & 0x80, m = u & 0x7fffffff;
+  if (m > 0x7f800000) { r.v = u8(0x7f | s); return; }
+  if (m >= 0x43e80000) { r.v = u8(0x7e | s); return; }
+  if (m < 0x3c800000) {
+    float scaled = __uint_as_float(m) + 16384.0f;
+    r.v = u8((__float_as_uint(scaled) - __float_as_uint(16384.0f)) | s);
+    return;
+  }
+  m += 0xc4000000u + 0x7ffffu + ((m >> 20) & 1);
+  u32 code = m >> 20;
+  r.v = u8((code > 0x7e ? 0x7e : code) | s);
+}
+template <class T> constexpr bool is_narrow = false;
+template <> constexpr bool is_narrow<Half> = true;
+template <> constexpr bool is_narrow<Bf16> = true;
+template <> constexpr bool is_narrow<E4m3> = true;
+template <> constexpr bool is_narrow<E5m2> = true;
+
+template <class To, class From> __device__ inline To cast(From x) {
+  if constexpr (same_type<To, From>::value) return x;
+  else if constexpr (same_type<From, Bool>::value) return cast<To>(u8(x.v != 0));
+  else if constexpr (is_narrow<From>) return cast<To>(widen(x));
+  else if constexpr (same_type<To, Bool>::value) return Bool{u8(x != From(0))};
+  else if constexpr (is_narrow<To>) { To r; narrow(float(x), r); return r; }
+  else if constexpr (is_float<From> && !is_float<To>) {
+    if constexpr (sizeof(To) == 8 && !is_signed<To>) return x < 0 ? To(i64(x)) : To(x);
+    else if constexpr (sizeof(To) >= 4 && is_signed<To>) return To(x);
+    else return To(i64(x));                                                  // wraps, as narrowing on the CPU does
+  }
+  else return To(x);
+}
+
+#define UNARY(Name, expression) struct Name { template <class T> __device__ static T f(T x) { return expression; } }
+struct Copy { template <class T> __device__ static T f(T x) { return x; } };
+UNARY(neg, T(-x));
+struct abs_ { template <class T> __device__ static T f(T x) { if constexpr (is_float<T>) return fabs(x); else if constexpr (is_signed<T>) return x < 0 ? T(-x) : x; else return x; } };
+UNARY(square, T(x * x));
+UNARY(relu, x < T(0) ? T(0) : x);
+struct sign { template <class T> __device__ static T f(T x) { return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0); } };
+#define WHOLE(Name, function) struct Name { template <class T> __device__ static T f(T x) { if constexpr (is_float<T>) return function(x); else return x; } }
+WHOLE(floor_, floor); WHOLE(ceil_, ceil); WHOLE(round_, nearbyint); WHOLE(trunc_, trunc);
+UNARY(frac, x - trunc(x));
+UNARY(reciprocal, T(1) / x);
+UNARY(exp_, exp(x)); UNARY(exp2_, exp2(x)); UNARY(expm1_, expm1(x)); UNARY(log_, log(x)); UNARY(log2_, log2(x));
+UNARY(log10_, log10(x)); UNARY(log1p_, log1p(x)); UNARY(sqrt_, sqrt(x)); UNARY(rsqrt_, rsqrt(x)); UNARY(sin_, sin(x));
+UNARY(cos_, cos(x)); UNARY(tan_, tan(x)); UNARY(asin_, asin(x)); UNARY(acos_, acos(x)); UNARY(atan_, atan(x));
+UNARY(sinh_, sinh(x)); UNARY(cosh_, cosh(x)); UNARY(tanh_, tanh(x)); UNARY(erf_, erf(x)); UNARY(erfc_, erfc(x));
+UNARY(sigmoid, T(1) / (T(1) + exp(-x)));
+UNARY(silu, x / (T(1) + exp(-x)));
+UNARY(gelu, x * T(0.5) * (T(1) + erf(x * T(0.70710678118654752440))));
+UNARY(gelu_tanh, T(0.5) * x * (T(1) + tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x))));
+struct bitwise_not { template <class T> __device__ static T f(T x) { if constexpr (LOGIC) return T(!x); else return T(~x); } };
+UNARY(logical_not, T(!x));
+struct isnan_ { template <class T> __device__ static u8 f(T x) { return x != x; } };
+struct isinf_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isinf(x); else return 0; } };
+struct isfinite_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isfinite(x); else return 1; } };
+
+#define BINARY(Name, expression) struct Name { template <class T> __device__ static T f(T a, T b) { return expression; } }
+struct add { template <class T> __device__ static T f(T a, T b) { if constexpr (LOGIC) return T(a | b); else return T(a + b); } };
+struct mul { template <class T> __device__ static T f(T a, T b) { if constexpr (LOGIC) return T(a & b); else return T(a * b); } };
+BINARY(sub, T(a - b)); BINARY(div_, a / b);
+BINARY(bitwise_and, T(a & b)); BINARY(bitwise_or, T(a | b)); BINARY(bitwise_xor, T(a ^ b));
+BINARY(atan2_, atan2(a, b)); BINARY(hypot_, hypot(a, b));
+struct div_trunc { template <class T> __device__ static T f(T a, T b) {
+  if constexpr (is_float<T>) return trunc(a / b);
+  else { if (b == 0) return T(-1); if constexpr (is_signed<T>) if (b == T(-1)) return T(T(0) - a); return T(a / b); } } };
+struct floor_divide { template <class T> __device__ static T f(T a, T b) {
+  if constexpr (is_float<T>) {
+    if (b == 0) return a / b;
+    T mod = fmod(a, b), div = (a - mod) / b;
+    if (mod != 0 && (b < 0) != (mod < 0)) div -= 1;
+    if (div == 0) return copysign(T(0), a / b);
+    T whole = floor(div);
+    return div - whole > T(0.5) ? whole + 1 : whole;
+  } else {
+    if (b == 0) return T(-1);
+    T q = div_trunc::f(a, b);
+    if constexpr (is_signed<T>) if (T(q * b) != a && (a < 0) != (b < 0)) --q;
+    return q;
+  } } };
+struct fmod_ { template <class T> __device__ static T f(T a, T b) {
+  if constexpr (is_float<T>) return fmod(a, b);
+  else { if (b == 0) return T(-1); if constexpr (is_signed<T>) if (b == T(-1)) return 0; return T(a % b); } } };
+struct remainder_ { template <class T> __device__ static T f(T a, T b) {
+  T mod = fmod_::f(a, b);
+  if constexpr (is_float<T> || is_signed<T>) if (mod != 0 && (b < 0) != (mod < 0)) mod = T(mod + b);
+  return mod; } };
+struct pow_ { template <class T> __device__ static T f(T a, T b) {
+  if constexpr (is_float<T>) return b == T(2) ? a * a : pow(a, b);
+  else {
+    if constexpr (is_signed<T>) if (b < 0) return a == 1 ? 1 : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : 0;
+    u64 result = 1, base = u64(typename unsigned_of<T>::type(a));
+    for (auto e = typename unsigned_of<T>::type(b); e; e = decltype(e)(e >> 1), base *= base) if (e & 1) result *= base;
+    return T(result);
+  } } };
+struct maximum { template <class T> __device__ static T f(T a, T b) { return a != a ? a : b != b ? b : a > b ? a : b; } };
+struct minimum { template <class T> __device__ static T f(T a, T b) { return a != a ? a : b != b ? b : a < b ? a : b; } };
+struct fmax_ { template <class T> __device__ static T f(T a, T b) { return a != a ? b : b != b ? a : a > b ? a : b; } };
+struct fmin_ { template <class T> __device__ static T f(T a, T b) { return a != a ? b : b != b ? a : a < b ? a : b; } };
+#define TEST(Name, expression) struct Name { template <class T> __device__ static u8 f(T a, T b) { return expression; } }
+TEST(eq, a == b); TEST(ne, a != b); TEST(lt, a < b); TEST(le, a <= b); TEST(gt, a > b); TEST(ge, a >= b);
+TEST(logical_and, a && b); TEST(logical_or, a || b); TEST(logical_xor, !a != !b);
+struct bitwise_left_shift { template <class T> __device__ static T f(T a, T b) {
+  typedef typename unsigned_of<T>::type U; return U(b) >= sizeof(T) * 8 ? T(0) : T(U(a) << U(b)); } };
+struct bitwise_right_shift { template <class T> __device__ static T f(T a, T b) {
+  typedef typename unsigned_of<T>::type U; constexpr U most = sizeof(T) * 8 - (is_signed<T> ? 1 : 0);
+  if (U(b) >= most) return is_signed<T> ? T(a >> most) : T(0); return T(a >> b); } };
+
+struct add_scaled { template <class T> __device__ static T f(T a, T b, T alpha) { return T(a + alpha * b); } };
+struct where { template <class T> __device__ static T f(T c, T a, T b) { return c != T(0) ? a : b; } };
+struct clamp { template <class T> __device__ static T f(T x, T least, T most) {
+  if (x != x) return x; T low = x < least ? least : x; return low > most ? most : low; } };
+
+// An operand in the compute type; truth values where that is bool.
+template <class T> __device__ inline C take(T x) { if constexpr (LOGIC) return C(cast<Bool>(x).v); else return cast<C>(x); }
+
+template <class T, int n> struct alignas(sizeof(T) * n) Pack { T v[n]; };
+
+__device__ inline T0 compute(C a, C b, C c) {
+#if N_IN == 1
+  return cast<T0>(cast<RESULT>(OP::f(a)));
+#elif N_IN == 2
+  return cast<T0>(cast<RESULT>(OP::f(a, b)));
+#else
+  return cast<T0>(cast<RESULT>(OP::f(a, b, c)));
+#endif
+}
+
+#define UNROLL 2
+#define THREADS 256
+
+// All tensors contiguous in the same order.
+extern "C" __global__ void __launch_bounds__(THREADS) flat(i64 n, T0* out, const T1* a, const T2* b, const T3* c, C na, C nb, C nc) {
+  if (K1 == 1) na = take(*a);
+  if (N_IN > 1 && K2 == 1) nb = take(*b);
+  if (N_IN > 2 && K3 == 1) nc = take(*c);
+  const i64 first = (i64(blockIdx.x) * THREADS * UNROLL + threadIdx.x) * V;
+  Pack<T1, V> pa[UNROLL]; Pack<T2, V> pb[UNROLL]; Pack<T3, V> pc[UNROLL];
+#pragma unroll
+  for (int u = 0; u < UNROLL; ++u) {
+    const i64 i = first + i64(u) * THREADS * V;
+    if (i + V <= n) {
+      if (K1 == 0) pa[u] = *reinterpret_cast<const Pack<T1, V>*>(a + i);
+      if (N_IN > 1 && K2 == 0) pb[u] = *reinterpret_cast<const Pack<T2, V>*>(b + i);
+      if (N_IN > 2 && K3 == 0) pc[u] = *reinterpret_cast<const Pack<T3, V>*>(c + i);
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < UNROLL; ++u) {
+    const i64 i = first + i64(u) * THREADS * V;
+    if (i + V <= n) {
+      Pack<T0, V> r;
+#pragma unroll
+      for (int k = 0; k < V; ++k)
+        r.v[k] = compute(K1 == 0 ? take(pa[u].v[k]) : na, N_IN > 1 && K2 == 0 ? take(pb[u].v[k]) : nb, N_IN > 2 && K3 == 0 ? take(pc[u].v[k]) : nc);
+      *reinterpret_cast<Pack<T0, V>*>(out + i) = r;
+    } else {
+      for (i64 k = i; k < n; ++k)
+        out[k] = compute(K1 == 0 ? take(a[k]) : na, N_IN > 1 && K2 == 0 ? take(b[k]) : nb, N_IN > 2 && K3 == 0 ? take(c[k]) : nc);
+    }
+  }
+}
+
+#if WIDE
+typedef u64 Index;
+#else
+typedef u32 Index;
+#endif
+struct Geometry { i64 size[10]; i64 step[4][10]; int dims; };   // innermost first; steps in elements of each operand
+
+extern "C" __global__ void __launch_bounds__(THREADS) strided(i64 n, T0* out, const T1* a, const T2* b, const T3* c, C na, C nb, C nc, Geometry g) {
+  for (u64 position = u64(blockIdx.x) * THREADS + threadIdx.x; position < n; position += u64(gridDim.x) * THREADS) {
+    Index rest = Index(position);
+    i64 at[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int d = 0; d < 10; ++d) {
+      if (d == g.dims) break;
+      const Index size = Index(g.size[d]);
+      Index digit = rest;
+      if (d + 1 < g.dims) { const Index q = rest / size; digit = rest - q * size; rest = q; }
+#pragma unroll
+      for (int k = 0; k <= N_IN; ++k) at[k] += i64(digit) * g.step[k][d];
+    }
+    out[at[0]] = compute(K1 < 2 ? take(a[at[1]]) : na, N_IN > 1 && K2 < 2 ? take(b[at[2]]) : nb, N_IN > 2 && K3 < 2 ? take(c[at[3]]) : nc);
+  }
+}
+)cuda";
+
+}  // namespace shim::cuda
