@@ -74,17 +74,25 @@ uint64_t packed(const Plan& p, int device) {
   return key | uint64_t(p.inputs) << 56;
 }
 
-CUfunction build(const Plan& p, int device) {
+// The compiler's macros; empty where there is no such operator.
+std::vector<std::string> options_of(const Plan& p) {
   auto functor = functors().find(p.op);
-  if (functor == functors().end()) return nullptr;
-  std::string name = std::string("pointwise-") + p.op;
+  if (functor == functors().end()) return {};
   std::vector<std::string> options = {"-DOP=" + functor->second, std::string("-DC=") + compute_type(p.in),
                                       std::string("-DRESULT=") + compute_type(p.result), std::string("-DLOGIC=") + (p.in == DType::b8 ? "1" : "0"),
-                                      "-DN_IN=" + std::to_string(p.inputs), "-DV=" + std::to_string(p.vector), std::string("-DWIDE=") + (p.wide ? "1" : "0")};
+                                      "-DN_IN=" + std::to_string(p.inputs), "-DV=" + std::to_string(p.vector), std::string("-DWIDE=") + (p.wide ? "1" : "0"),
+                                      std::string("-DFLAT=") + (p.flat ? "1" : "0")};
   for (int k = 0; k < 4; ++k) {
     options.push_back("-DT" + std::to_string(k) + "=" + element_type(p.types[k]));
     if (k) options.push_back("-DK" + std::to_string(k) + "=" + std::to_string(p.kinds[k]));
   }
+  return options;
+}
+
+CUfunction build(const Plan& p, int device) {
+  const std::vector<std::string> options = options_of(p);
+  if (options.empty()) return nullptr;
+  std::string name = std::string("pointwise-") + p.op;
   for (size_t i = 1; i < options.size(); ++i) name += "-" + options[i].substr(options[i].find('=') + 1);
   return nvrtc::kernel(device, name, kElementwiseSource, options, p.flat ? "flat" : "strided");
 }
@@ -136,6 +144,18 @@ void geometry_of(const Nest& nest, const Elementwise& e, Geometry& g) {
 }
 
 }  // namespace
+
+std::string compile_elementwise(const char* op, DType in, DType result, DType out, int inputs, bool flat, int architecture) {
+  Plan p{op, in, result, {out, in, in, in}};
+  p.inputs = inputs;
+  p.vector = 4;
+  p.flat = flat;
+  if (!element_type(in) || !element_type(out)) return "no kernel for this dtype";
+  const std::vector<std::string> options = options_of(p);
+  if (options.empty()) return std::string("no operator ") + op;
+  nvrtc::Compiled c = nvrtc::compile(kElementwiseSource, architecture, options);
+  return c.cubin.empty() ? c.log : "";
+}
 
 bool elementwise_dtype(DType t) { return element_type(t) != nullptr && t != DType::c128; }
 

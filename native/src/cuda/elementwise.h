@@ -19,6 +19,8 @@ bool run_elementwise(const Elementwise&, DimSpan shape, int device);
 
 bool elementwise_dtype(DType);                  // whether tensors of this dtype can be read and written
 bool copy_elementwise(const Tensor& self, const Tensor& src);   // on one device, any strides, any dtypes; shapes are equal
+// What the compiler says of a kernel, empty when it compiles: needs NVRTC and no GPU.
+std::string compile_elementwise(const char* op, DType in, DType result, DType out, int inputs, bool flat, int architecture);
 bool elementwise_ready(int device);             // NVRTC and the driver are there
 
 }  // namespace shim::cuda

@@ -1,7 +1,8 @@
 #pragma once
 // CUDA C++ of the pointwise operators, compiled by NVRTC with macros for one operator and its types:
 //   OP the functor, C the compute type, R its result, T0 the output's element type, T1.. the inputs', N_IN how many inputs,
-//   K1.. what an input is (0 a tensor, 1 one element in device memory, 2 a number), V elements of one load, WIDE 64-bit indices.
+//   K1.. what an input is (0 a tensor, 1 one element in device memory, 2 a number), V elements of one load, WIDE 64-bit indices,
+//   FLAT the kernel over contiguous tensors, else the one over strides.
 namespace shim::cuda {
 
 inline constexpr const char* kElementwiseSource = R"cuda(
@@ -182,6 +183,7 @@ __device__ inline T0 compute(C a, C b, C c) {
 #define UNROLL 2
 #define THREADS 256
 
+#if FLAT
 // All tensors contiguous in the same order.
 extern "C" __global__ void __launch_bounds__(THREADS) flat(i64 n, T0* out, const T1* a, const T2* b, const T3* c, C na, C nb, C nc) {
   if (K1 == 1) na = take(*a);
@@ -214,6 +216,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) flat(i64 n, T0* out, const
   }
 }
 
+#else
 #if WIDE
 typedef u64 Index;
 #else
@@ -237,6 +240,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) strided(i64 n, T0* out, co
     out[at[0]] = compute(K1 < 2 ? take(a[at[1]]) : na, N_IN > 1 && K2 < 2 ? take(b[at[2]]) : nb, N_IN > 2 && K3 < 2 ? take(c[at[3]]) : nc);
   }
 }
+#endif
 )cuda";
 
 }  // namespace shim::cuda

@@ -1,5 +1,7 @@
 // `native._core.cuda_*`: devices, streams, events, graphs and memory of the CUDA driver, for shim_torch.cuda.
 #include "cuda/driver.h"
+#include "cuda/elementwise.h"
+#include "cuda/nvrtc.h"
 #include "python/object.h"
 
 namespace shim {
@@ -231,6 +233,19 @@ PyObject* copy(const long long* a) {                                          //
   return none();
 }
 
+// (path of libnvrtc, operator, in, result, out, inputs, flat, architecture) -> the compiler's log, "" when it compiled
+PyObject* compile_pointwise(PyObject*, PyObject* args) {
+  const char *path, *op;
+  PyObject *in, *result, *out;
+  int inputs, flat, architecture;
+  if (!PyArg_ParseTuple(args, "ssOOOipi", &path, &op, &in, &result, &out, &inputs, &flat, &architecture)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::string wrong = *path ? nvrtc::use_library(path) : "";
+    if (wrong.empty()) wrong = compile_elementwise(op, dtype_of(in), dtype_of(result), dtype_of(out), inputs, flat != 0, architecture);
+    return PyUnicode_FromString(wrong.c_str());
+  });
+}
+
 PyObject* stream_getter(PyObject*, PyObject* capsule) {                       // CuPy's `intptr_t get_stream_ptr(int)`
   void* function = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
   if (!function) return nullptr;
@@ -256,6 +271,7 @@ PyMethodDef functions[] = {
     FN("cuda_graph_launch", 2, graph_launch), FN("cuda_graph_destroy", 2, graph_drop),
     FN("cuda_memory_stats", 1, stats), FN("cuda_mem_info", 1, mem_info), FN("cuda_empty_cache", 1, trim),
     FN("cuda_reset_peak", 1, forget_peak), FN("cuda_copy_bytes", 4, copy),
+    {"cuda_compile_pointwise", compile_pointwise, METH_VARARGS, "Compiles a pointwise kernel without loading it; the compiler's log."},
     {"cuda_use_cupy_stream_getter", stream_getter, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
