@@ -65,4 +65,23 @@ def _dot_scaled(interpreter: ModuleType, patch: Patch) -> None:
     patch.set(interpreter.InterpreterBuilder, "create_dot_scaled", create_dot_scaled)
 
 
-MENDS = (Mend("dot_scaled", "tl.dot_scaled of all formats", "triton.runtime.interpreter", _dot_scaled),)
+def _formats(interpreter: ModuleType, patch: Patch) -> None:
+    """The front end reads ``format.value``, as the compiler passes constants; the interpreter has plain strings."""
+    from triton.language import core
+
+    stock = interpreter.TritonSemantic.dot_scaled
+
+    def dot_scaled(
+        self: Any, lhs: Any, lhs_scale: Any, lhs_format: Any, rhs: Any, rhs_scale: Any, rhs_format: Any, *rest: Any
+    ) -> Any:
+        as_constant = lambda text: core.constexpr(text) if isinstance(text, str) else text
+        return stock(self, lhs, lhs_scale, as_constant(lhs_format), rhs, rhs_scale, as_constant(rhs_format), *rest)
+
+    patch.set(interpreter.TritonSemantic, "dot_scaled", dot_scaled)
+
+
+_MODULE = "triton.runtime.interpreter"
+MENDS = (
+    Mend("dot_scaled", "tl.dot_scaled of all formats", _MODULE, _dot_scaled),
+    Mend("dot_scaled formats", "names of formats are constants", _MODULE, _formats, until=(3, 8)),
+)
