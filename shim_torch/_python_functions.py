@@ -188,8 +188,12 @@ def _flatten(data: Any, shape: list[int], depth: int, out: list[Any]) -> None:
     out.append(data)
 
 
+# Python's own types stand for dtypes, as in torch.tensor(1, dtype=float).
+_PYTHON_TYPES = {float: _core.float64, int: _core.int64, bool: _core.bool, complex: _core.complex128}
+
+
 def _from_data(data: Any, dtype: Any, device: Any) -> Any:
-    dtype = _core.as_dtype(dtype) if dtype is not None and not isinstance(dtype, _core.dtype) else dtype
+    dtype = _PYTHON_TYPES.get(dtype, dtype)
     if isinstance(data, np.generic):
         data = np.asarray(data)
     if isinstance(data, np.ndarray):

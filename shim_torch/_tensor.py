@@ -287,8 +287,8 @@ def install(tensor_type: Any) -> None:
     for name, prop in view.properties().items():
         setattr(tensor_type, name, prop)
     tensor_type.__cuda_array_interface__ = property(_cuda_array_interface)
-    tensor_type.real = property(lambda self: _core_real(self, 0))
-    tensor_type.imag = property(lambda self: _core_real(self, 1))
+    tensor_type.real = property(lambda self: _core_real(self, 0), lambda self, value: _set_real(self, value, 0))
+    tensor_type.imag = property(lambda self: _core_real(self, 1), lambda self, value: _set_real(self, value, 1))
     tensor_type.names = property(lambda self: (None,) * self.dim())
     install_operators(tensor_type)
     _indexing.install(tensor_type)
@@ -300,6 +300,10 @@ def install(tensor_type: Any) -> None:
             setattr(tensor_type, name, method)
     except ImportError:
         pass
+
+
+def _set_real(self: Any, value: Any, which: int) -> None:
+    _core_real(self, which).copy_(value if isinstance(value, Tensor) else self.new_tensor(value))
 
 
 def _core_real(self: Any, which: int) -> Any:

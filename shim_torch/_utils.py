@@ -129,3 +129,8 @@ def _rebuild_qtensor(*_: Any) -> Any:
 
 def _rebuild_nested_tensor(*_: Any) -> Any:
     raise NotImplementedError("torch.load: nested tensors are not supported by shim-torch")
+
+
+def _element_size(dtype: Any) -> int:
+    """The bytes of one element of ``dtype``."""
+    return dtype.itemsize

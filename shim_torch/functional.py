@@ -167,7 +167,11 @@ def broadcast_tensors(*tensors: Any) -> Any:
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape that shapes broadcast to."""
+    """The shape that shapes broadcast to; RuntimeError where they do not."""
+    for shape in shapes:
+        for n in (shape,) if isinstance(shape, int) else shape:
+            if n < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({n}): ({n})")
     return _core.broadcast_shapes([(s,) if isinstance(s, int) else tuple(s) for s in shapes])
 
 
@@ -184,9 +188,33 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     shape = [t.numel() for t in given]
     grids = [t.reshape([-1 if i == k else 1 for i in range(len(given))]).expand(shape) for k, t in enumerate(given)]
     if swap:
-        grids = [g.swapdims(0, 1) for g in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """Each tensor (or each of a list of them) with at least one dim."""
+    return _each("atleast_1d", tensors)
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """Each tensor (or each of a list of them) with at least two dims, new ones first."""
+    return _each("atleast_2d", tensors)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Each tensor (or each of a list of them) with at least three dims."""
+    return _each("atleast_3d", tensors)
+
+
+def _each(name: str, tensors: tuple[Any, ...]) -> Any:
+    import shim_torch
+
+    one = getattr(shim_torch.ops.aten, name)
+    if len(tensors) == 1 and not isinstance(tensors[0], (list, tuple)):
+        return one(tensors[0])
+    given = tensors[0] if len(tensors) == 1 else tensors
+    return tuple(one(t) for t in given)
 
 
 def cartesian_prod(*tensors: Any) -> Any:
@@ -259,6 +287,9 @@ def functions() -> dict[str, Any]:
         "split",
         "broadcast_tensors",
         "broadcast_shapes",
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
         "meshgrid",
         "cartesian_prod",
         "block_diag",

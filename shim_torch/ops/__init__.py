@@ -12,12 +12,14 @@ from ._run import make_run
 
 FAMILIES = (
     "pointwise",
+    "ternary",
     "gamma",
     "activation",
     "comparison",
     "reduction",
     "creation",
     "view",
+    "view_variants",
     "copying",
     "indexing",
     "sorting",

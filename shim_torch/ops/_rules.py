@@ -66,6 +66,21 @@ def holding(self: Any, value: Any) -> Any:
     return self.dtype
 
 
+def real_pair(first: Any, second: Any) -> Any:
+    """The dtype of two real tensors that make a complex one: half, float or double, the same for both."""
+    if first.dtype not in (_core.float32, _core.float64, _core.float16):
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{type_name(first.dtype)} and {type_name(second.dtype)}"
+        )
+    if first.dtype != second.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {type_name(first.dtype)} but got scalar type {type_name(second.dtype)} for second "
+            "argument"
+        )
+    return first.dtype
+
+
 def fixed(dtype_name: str) -> Rule:
     """Always this dtype, computed in the inputs' own."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from native import _core
 
 from ._record import composite, op
+from ._refusals import refusing
 from ._rules import int_to_float, promote, same, same_dtype, wrap_dim
 from ._special import special
 
@@ -30,7 +31,7 @@ def _sigmoid(xp, x):
 @op(
     "relu(Tensor self) -> Tensor",
     shape=same,
-    dtype=same_dtype,
+    dtype=refusing("relu", same_dtype),
     inplace=True,
     native="relu",
     grad={"self": lambda g, result: g * (result > 0)},

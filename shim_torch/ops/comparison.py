@@ -7,6 +7,7 @@ from typing import Any
 from native import _core
 
 from ._record import composite, op
+from ._refusals import refusing
 from ._rules import broadcast, comparison, promote
 
 for _name, _np, _aliases in (
@@ -20,7 +21,7 @@ for _name, _np, _aliases in (
     op(
         f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor",
         shape=broadcast,
-        dtype=comparison,
+        dtype=refusing(_name, comparison),
         inplace=True,
         out=True,
         native=_name,

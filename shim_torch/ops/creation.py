@@ -8,6 +8,7 @@ from typing import Any
 from native import _core
 
 from ._record import composite, op
+from ._rules import broadcast, real_pair
 
 _OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
@@ -256,8 +257,10 @@ def eye_m(n, m, dtype, layout, device, pin_memory):
 @op(
     "complex(Tensor real, Tensor imag) -> Tensor",
     method=False,
-    dtype=lambda real: real.dtype.to_complex(),
+    shape=broadcast,
+    dtype=lambda real, imag: real_pair(real, imag).to_complex(),
     keep=("real", "imag"),
+    out=True,
     grad={"real": lambda g: g.real, "imag": lambda g: g.imag},
 )
 def complex_(xp, real, imag):

@@ -51,3 +51,16 @@ def polygamma(n, self):
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return self.digamma() if n == 0 else _polygamma_of(self, n)
+
+
+@composite("mvlgamma(Tensor self, int p) -> Tensor", out=True)
+def mvlgamma(self, p):
+    """The multivariate gamma function's logarithm, of ``p`` variables."""
+    import shim_torch
+
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    if not self.is_floating_point():
+        self = self.to(shim_torch.get_default_dtype())
+    shifts = shim_torch.arange(-p / 2 + 0.5, 0.5, 0.5, dtype=self.dtype, device=self.device)
+    return (shifts + self.unsqueeze(-1)).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)

@@ -145,16 +145,16 @@ def _as_masked_fill(self, indices, values, accumulate):
 
 def _assigned(self, indices, values):
     places = _places(self, indices)
-    if values.dtype != self.dtype:
-        raise RuntimeError(
-            "Index put requires the source and destination dtypes match, got "
-            f"{type_name(self.dtype)} for the destination and {type_name(values.dtype)} for the source."
-        )
     shape = _indexed_shape(self, places)
     sizes = tuple(values.shape)
     if len(sizes) > len(shape) or any(a not in (1, b) for a, b in zip(sizes[::-1], shape[::-1], strict=False)):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(sizes)} cannot be broadcast to indexing result of shape {list(shape)}"
+        )
+    if values.dtype != self.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{type_name(self.dtype)} for the destination and {type_name(values.dtype)} for the source."
         )
     return places, values
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+from native import _core
+
 from ._record import composite, op
-from ._rules import broadcast, fixed, int_to_float, promote, same, same_dtype
+from ._refusals import refuse, refusing
+from ._rules import broadcast, fixed, int_to_float, promote, real_pair, same, same_dtype, type_name
 from ._special import special
 
 Formula = Callable[..., Any]
@@ -20,7 +24,7 @@ def _unary(name: str, body: Formula, grad: Formula | None, dtype: Any = int_to_f
     op(
         f"{name}(Tensor self) -> Tensor",
         shape=same,
-        dtype=dtype,
+        dtype=refusing(name, dtype),
         grad=None if grad is None else {"self": grad},
         **options,
     )(body)
@@ -38,12 +42,6 @@ def _special(function: str) -> Formula:
         return special(xp, function)(self)
 
     return body
-
-
-def _trigamma(x):
-    import shim_torch
-
-    return shim_torch.polygamma(1, x)
 
 
 def _zeros(g):
@@ -76,8 +74,8 @@ _unary("erf", _special("erf"), lambda g, self: 2 / math.sqrt(math.pi) * (-(self 
 _unary("erfc", _special("erfc"), lambda g, self: -2 / math.sqrt(math.pi) * (-(self * self)).exp() * g)
 _unary("erfinv", _special("erfinv"), lambda g, result: 0.5 * math.sqrt(math.pi) * (result * result).exp() * g)
 _unary("lgamma", _special("lgamma"), lambda g, self: g * self.digamma())
-_unary("digamma", _special("digamma"), lambda g, self: g * _trigamma(self))
-_unary("sinc", _f("sinc"), lambda g, self: g * _sinc_grad(self))
+_unary("digamma", _special("digamma"), lambda g, self: g * _aten().polygamma(1, self))
+_unary("sinc", _f("sinc"), lambda g, self: g * _sinc_grad(self).conj())
 _unary("deg2rad", _f("deg2rad"), lambda g: g * (math.pi / 180))
 _unary("rad2deg", _f("rad2deg"), lambda g: g * (180 / math.pi))
 
@@ -117,26 +115,9 @@ _unary("round", _integers_unchanged("rint"), _zeros, same_dtype)
 _unary("frac", lambda xp, self: self - xp.trunc(self), lambda g: g, same_dtype)
 _unary("neg", lambda xp, self: -self, lambda g: -g, same_dtype, aliases=("negative",))
 _unary("positive", lambda xp, self: +self, lambda g: g, same_dtype, inplace=False, out=False, native=None)
-_unary("square", lambda xp, self: self * self, lambda g, self: g * (2 * self).conj(), same_dtype)
-
-
-def _sgn(xp: Any, self: Any) -> Any:
-    if self.dtype.kind != "c":
-        return self if self.dtype.kind == "b" else xp.sign(self)
-    size = xp.abs(self)
-    return xp.where(size == 0, xp.zeros((), self.dtype), self / xp.where(size == 0, xp.ones((), size.dtype), size))
-
-
-def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
-    """Zero for real numbers; for complex ones what turns the direction, over the size."""
-    if not self.is_complex():
-        return _zeros(g)
-    across = g - result * (result.conj() * g).real
-    return (across / self.abs()).masked_fill(self == 0, 0)
-
-
-_unary("sgn", _sgn, _sgn_grad, same_dtype)
-_unary("sign", lambda xp, self: self if self.dtype.kind == "b" else xp.sign(self), _zeros, same_dtype)
+_unary("square", lambda xp, self: self * self, lambda g, self: g * (2 * self).conj(), lambda self: _square_dtype(self))
+_unary("sgn", lambda xp, self: _sign(xp, self), lambda g, self, result: _sgn_grad(g, self, result), same_dtype)
+_unary("sign", lambda xp, self: _sign(xp, self), _zeros, same_dtype)
 _unary("logical_not", _f("logical_not"), None, fixed("bool"))
 _unary("bitwise_not", lambda xp, self: ~self, None, same_dtype)
 _unary("signbit", _f("signbit"), None, fixed("bool"), inplace=False)
@@ -147,10 +128,38 @@ _unary("isneginf", _f("isneginf"), None, fixed("bool"), inplace=False)
 _unary("isreal", _f("isreal"), None, fixed("bool"), inplace=False, out=False)
 
 
+def _square_dtype(self):
+    return _core.int64 if self.dtype is _core.bool else self.dtype
+
+
+def _sign(xp, x):
+    """NaN has sign 0, as PyTorch says (x > 0) - (x < 0)."""
+    if x.dtype.kind == "b":
+        return x
+    if x.dtype.kind == "c":
+        size = xp.abs(x)
+        return xp.where(size == 0, 0, x / xp.where(size == 0, 1, size)).astype(x.dtype)
+    return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+
+
+def _sgn_grad(g, x, sgn):
+    if not x.is_complex():
+        return _zeros(g)
+    size = x.abs()
+    slope = g / size - (g / sgn).real * sgn / size
+    return slope.masked_fill(size == 0, 0.0)
+
+
+def _aten():
+    import shim_torch
+
+    return shim_torch.ops.aten
+
+
 @op(
     "round.decimals(Tensor self, *, int decimals) -> Tensor",
     shape=same,
-    dtype=same_dtype,
+    dtype=refusing("round.decimals", same_dtype),
     inplace=True,
     out=True,
     grad={"self": _zeros},
@@ -166,7 +175,7 @@ def _abs_dtype(self):
 @op(
     "abs(Tensor self) -> Tensor",
     shape=same,
-    dtype=_abs_dtype,
+    dtype=refusing("abs", _abs_dtype),
     inplace=True,
     out=True,
     native="abs",
@@ -180,7 +189,7 @@ def abs_(xp, self):
 @op(
     "logit(Tensor self, float? eps=None) -> Tensor",
     shape=same,
-    dtype=int_to_float,
+    dtype=refusing("logit", int_to_float),
     inplace=True,
     out=True,
     grad={"self": lambda g, self, eps: _logit_grad(g, self, eps)},
@@ -192,7 +201,9 @@ def logit(xp, self, eps):
 
 def _logit_grad(g, x, eps):
     slope = g / (x * (1 - x))
-    return slope if eps is None else slope.masked_fill((x < eps) | (x > 1 - eps), 0.0)
+    if eps is None:
+        return slope.masked_fill((x < 0) | (x > 1), math.nan)
+    return slope.masked_fill((x < eps) | (x > 1 - eps), 0.0)
 
 
 @op(
@@ -217,36 +228,36 @@ def _binary(name: str, body: Formula, grad: dict[str, Formula] | None, dtype: An
     options.setdefault("out", True)
     options.setdefault("native", name)
     signature = options.pop("signature", f"{name}.Tensor(Tensor self, Tensor other) -> Tensor")
-    op(signature, shape=broadcast, dtype=dtype, grad=grad, **options)(body)
+    op(signature, shape=broadcast, dtype=refusing(name, dtype), grad=grad, **options)(body)
 
 
-def _no_bool_minus(*arguments):
-    from native import _core
+def _is_bool(x):
+    return isinstance(x, bool) or (isinstance(x, _core.TensorBase) and x.dtype is _core.bool)
 
-    dtypes = [
-        a.dtype if isinstance(a, _core.TensorBase) else _core.bool if isinstance(a, bool) else None
-        for a in arguments[:2]
-    ]
-    if dtypes == [_core.bool, _core.bool]:
+
+def _alpha_dtype(self, other, alpha):
+    """The promoted dtype of a sum, which ``alpha`` must fit."""
+    dtype = promote(self, other)
+    if isinstance(alpha, bool) and dtype is not _core.bool:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, (float, complex)) and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and not dtype.is_complex:
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    return dtype
+
+
+def _no_bool_minus(self, other, alpha):
+    if _is_bool(self) and _is_bool(other):
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
         )
-    if _core.bool in dtypes and any(isinstance(a, bool) for a in arguments[:2]):
+    if _is_bool(self) or _is_bool(other):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
             "`~` or `logical_not()` operator instead."
         )
-    return promote(*arguments[:2])
-
-
-_no_bool_minus.takes_all = True
-
-
-def _first_two(*arguments):
-    return promote(*arguments[:2])
-
-
-_first_two.takes_all = True
+    return _alpha_dtype(self, other, alpha)
 
 
 def _scaled(g, alpha):
@@ -256,7 +267,7 @@ def _scaled(g, alpha):
 @op(
     "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     shape=broadcast,
-    dtype=_first_two,
+    dtype=_alpha_dtype,
     inplace=True,
     out=True,
     native="add",
@@ -288,13 +299,10 @@ def sub(xp, self, other, alpha):
 def rsub(self, other, alpha):
     import shim_torch
 
-    if not isinstance(other, shim_torch.Tensor):
-        return (
-            (-_scaled(self, alpha)) + other
-            if self.dtype != shim_torch.bool
-            else shim_torch.sub(shim_torch.scalar_tensor(other, device=self.device), self)
-        )
-    return shim_torch.sub(other, self, alpha=alpha)
+    if isinstance(other, shim_torch.Tensor):
+        return shim_torch.sub(other, self, alpha=alpha)
+    _no_bool_minus(self, other, alpha)
+    return -_scaled(self, alpha) + other
 
 
 _binary(
@@ -306,6 +314,8 @@ _binary(
 
 
 def _conj(x):
+    if isinstance(x, complex):
+        return x.conjugate()
     return x.conj() if hasattr(x, "conj") and x.is_complex() else x
 
 
@@ -378,7 +388,7 @@ def _floor_float(xp, a, b):
 @op(
     "floor_divide(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=promote,
+    dtype=refusing("floor_divide", promote),
     inplace=True,
     out=True,
     native="floor_divide",
@@ -394,7 +404,7 @@ def floor_divide(xp, self, other):
 @op(
     "remainder.Tensor(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=promote,
+    dtype=refusing("remainder", promote),
     inplace=True,
     out=True,
     native="remainder",
@@ -415,7 +425,7 @@ def _floor(a, b):
 @op(
     "fmod.Tensor(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=promote,
+    dtype=refusing("fmod", promote),
     inplace=True,
     out=True,
     native="fmod",
@@ -454,7 +464,7 @@ def _pow_exponent(g, self, exponent, result):
 @op(
     "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
     shape=broadcast,
-    dtype=promote,
+    dtype=refusing("pow", promote),
     inplace=True,
     out=True,
     native="pow",
@@ -473,16 +483,22 @@ def pow_(xp, self, exponent):
     return xp.power(self, exponent)
 
 
+def _pow_scalar_dtype(self, exponent):
+    dtype = promote(self, exponent)
+    refuse("pow", dtype)
+    return dtype
+
+
 @op(
     "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
     shape=lambda exponent: exponent.shape,
-    dtype=promote,
+    dtype=lambda self, exponent: _pow_scalar_dtype(self, exponent),
     out=True,
     method=False,
     grad={"exponent": _pow_exponent},
 )
 def pow_scalar(xp, self, exponent):
-    return xp.power(exponent.dtype.type(self), exponent)
+    return pow_(xp, xp.asarray(self).astype(exponent.dtype), exponent)
 
 
 @composite("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor")
@@ -518,7 +534,7 @@ for _name, _better in (("maximum", "gt"), ("minimum", "lt"), ("fmax", "gt"), ("f
     op(
         f"{_name}(Tensor self, Tensor other) -> Tensor",
         shape=broadcast,
-        dtype=promote,
+        dtype=refusing(_name, promote),
         out=True,
         native=_name,
         grad=_pick_grads(_better),
@@ -556,7 +572,7 @@ for _name, (_np, _grads) in _FLOATS2.items():
     op(
         f"{_name}(Tensor self, Tensor other) -> Tensor",
         shape=broadcast,
-        dtype=int_to_float,
+        dtype=refusing(_name, int_to_float if _name == "atan2" else promote),
         out=True,
         inplace=_name in ("atan2", "hypot", "nextafter"),
         grad=_grads,
@@ -567,7 +583,7 @@ for _name, (_np, _grads) in _FLOATS2.items():
 @op(
     "copysign.Tensor(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=int_to_float,
+    dtype=refusing("copysign", int_to_float),
     inplace=True,
     out=True,
     grad={"self": lambda g, self, result: g * (result / self).masked_fill(self == 0, 0.0), "other": _zeros},
@@ -579,7 +595,7 @@ def copysign(xp, self, other):
 @op(
     "xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=int_to_float,
+    dtype=refusing("xlogy", int_to_float),
     inplace=True,
     out=True,
     grad={
@@ -591,17 +607,25 @@ def xlogy(xp, self, other):
     return xp.where((self == 0) & ~xp.isnan(other), 0, self * xp.log(other))
 
 
-@op("gcd(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True)
+@op("gcd(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("gcd", promote), inplace=True, out=True)
 def gcd(xp, self, other):
     return xp.gcd(self, other)
 
 
-@op("lcm(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True)
+@op("lcm(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("lcm", promote), inplace=True, out=True)
 def lcm(xp, self, other):
     return xp.lcm(self, other)
 
 
-@op("heaviside(Tensor self, Tensor values) -> Tensor", shape=broadcast, dtype=promote, inplace=True, out=True)
+def _heaviside_dtype(self, values):
+    refuse("heaviside", self.dtype)
+    refuse("heaviside", values.dtype)
+    if self.dtype != values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return self.dtype
+
+
+@op("heaviside(Tensor self, Tensor values) -> Tensor", shape=broadcast, dtype=_heaviside_dtype, inplace=True, out=True)
 def heaviside(xp, self, values):
     return xp.where(self == 0, values, (self > 0).astype(self.dtype))
 
@@ -632,165 +656,28 @@ for _name in ("logical_and", "logical_or", "logical_xor"):
     )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_name))
 
 
-# --- three operands -------------------------------------------------------------------------------------------------------
-
-
-def _tensors3(self, tensor1, tensor2):
-    return promote(self, tensor1, tensor2)
-
-
-@op(
-    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    shape=broadcast,
-    dtype=_tensors3,
-    inplace=True,
-    out=True,
-    grad={
-        "self": lambda g: g,
-        "tensor1": lambda g, tensor2, value: g * _conj(tensor2) * value,
-        "tensor2": lambda g, tensor1, value: g * _conj(tensor1) * value,
-    },
-)
-def addcmul(xp, self, tensor1, tensor2, value):
-    return self + self.dtype.type(value) * tensor1 * tensor2
-
-
-@op(
-    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    shape=broadcast,
-    dtype=_tensors3,
-    inplace=True,
-    out=True,
-    grad={
-        "self": lambda g: g,
-        "tensor1": lambda g, tensor2, value: g * value / _conj(tensor2),
-        "tensor2": lambda g, tensor1, tensor2, value: -g * _conj(value * tensor1 / (tensor2 * tensor2)),
-    },
-)
-def addcdiv(xp, self, tensor1, tensor2, value):
-    return self + self.dtype.type(value) * (tensor1 / tensor2)
-
-
-@op(
-    "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
-    shape=broadcast,
-    dtype=promote,
-    inplace=True,
-    out=True,
-    grad={
-        "self": lambda g, weight: g * (1 - weight),
-        "end": lambda g, weight: g * weight,
-        "weight": lambda g, self, end: g * (end - self),
-    },
-)
-def lerp(xp, self, end, weight):
-    return xp.where(xp.abs(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
-
-
-@op(
-    "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
-    shape=broadcast,
-    dtype=lambda self, end: promote(self, end),
-    inplace=True,
-    out=True,
-    grad={"self": lambda g, weight: g * (1 - weight), "end": lambda g, weight: g * weight},
-)
-def lerp_scalar(xp, self, end, weight):
-    w = self.dtype.type(weight)
-    return self + w * (end - self) if abs(weight) < 0.5 else end - (end - self) * (1 - w)
-
-
-def _clamp_dtype(self, min, max):
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    return promote(*[a for a in (self, min, max) if a is not None])
-
-
-def _clamp_grad(g, self, min, max):
-    keep = None
-    if min is not None:
-        keep = self >= min
-    if max is not None:
-        keep = self <= max if keep is None else keep & (self <= max)
-    return g * keep
-
-
-def _bounded(xp, self, min, max):
-    if min is not None:
-        self = xp.maximum(self, self.dtype.type(min) if not hasattr(min, "shape") else min)
-    if max is not None:
-        self = xp.minimum(self, self.dtype.type(max) if not hasattr(max, "shape") else max)
-    return self
-
-
-@op(
-    "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-    shape=same,
-    dtype=_clamp_dtype,
-    inplace=True,
-    out=True,
-    native="clamp",
-    aliases=("clip",),
-    grad={"self": _clamp_grad},
-)
-def clamp(xp, self, min, max):
-    return _bounded(xp, self, min, max)
-
-
-def _clamp_bound(g, self, bound, other, low):
-    hit = self < bound if low else self > bound
-    if other is not None:  # where the bounds cross, the upper one is the result
-        hit = hit & (bound < other) if low else hit | (bound < other)
-    return g * hit
-
-
-@op(
-    "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
-    shape=broadcast,
-    dtype=_clamp_dtype,
-    inplace=True,
-    out=True,
-    aliases=("clip",),
-    grad={
-        "self": _clamp_grad,
-        "min": lambda g, self, min, max: _clamp_bound(g, self, min, max, True),
-        "max": lambda g, self, max, min: _clamp_bound(g, self, max, min, False),
-    },
-)
-def clamp_tensor(xp, self, min, max):
-    return _bounded(xp, self, min, max)
-
-
-@op(
-    "clamp_min(Tensor self, Scalar min) -> Tensor",
-    shape=same,
-    dtype=lambda self, min: promote(self, min),
-    inplace=True,
-    out=True,
-    native="clamp_min",
-    grad={"self": lambda g, self, min: g * (self >= min)},
-)
-def clamp_min(xp, self, min):
-    return _bounded(xp, self, min, None)
-
-
-@op(
-    "clamp_max(Tensor self, Scalar max) -> Tensor",
-    shape=same,
-    dtype=lambda self, max: promote(self, max),
-    inplace=True,
-    out=True,
-    native="clamp_max",
-    grad={"self": lambda g, self, max: g * (self <= max)},
-)
-def clamp_max(xp, self, max):
-    return _bounded(xp, self, None, max)
+def _where_dtype(condition, self, other):
+    if condition.dtype is _core.uint8:
+        warnings.warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
+            "PyTorch. Use a boolean condition instead.",
+            stacklevel=2,
+        )
+    elif condition.dtype is not _core.bool:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {type_name(condition.dtype)}"
+        )
+    dtype = promote(self, other)
+    for x in (self, other):
+        if not isinstance(x, _core.TensorBase):
+            _core.check_fits(x, dtype)
+    return dtype
 
 
 @op(
     "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
-    dtype=lambda self, other: promote(self, other),
+    dtype=_where_dtype,
     keep=("condition",),
     out=True,
     native="where",
@@ -828,11 +715,32 @@ def resolve_neg(self):
     return self
 
 
+def _angle_grad(g, x):
+    if not x.is_complex():
+        return _zeros(g)
+    return (g * x / x.abs().pow(2) * 1j).masked_fill(x == 0, 0)
+
+
+@op(
+    "polar(Tensor abs, Tensor angle) -> Tensor",
+    shape=broadcast,
+    dtype=lambda abs, angle: (real_pair(abs, angle), abs.dtype.to_complex()),
+    out=True,
+    grad={
+        "abs": lambda g, result, abs: (g.conj() * _aten().sgn(result)).real,
+        "angle": lambda g, result: (g.conj() * (result * 1j)).real,
+    },
+)
+def polar(xp, abs, angle):
+    return abs * xp.cos(angle) + 1j * (abs * xp.sin(angle))
+
+
 @op(
     "angle(Tensor self) -> Tensor",
     shape=same,
     dtype=lambda self: (int_to_float(self), int_to_float(self).to_real()),
     out=True,
+    grad={"self": lambda g, self: _angle_grad(g, self)},
 )
 def angle(xp, self):
     if self.dtype.kind == "f":

@@ -45,11 +45,20 @@ def reshape_as(self, other):
 
 @view(
     "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
-    aliases=("swapaxes", "swapdims"),
     grad={"self": lambda g, dim0, dim1: g.transpose(dim0, dim1)},
 )
 def transpose(self, dim0, dim1):
     return _core.transpose(self, dim0, dim1)
+
+
+@composite("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)")
+def swapaxes(self, axis0, axis1):
+    return self.transpose(axis0, axis1)
+
+
+@composite("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)")
+def swapdims(self, dim0, dim1):
+    return self.transpose(dim0, dim1)
 
 
 @view("t(Tensor(a) self) -> Tensor(a)", grad={"self": lambda g: g.t()})
@@ -398,8 +407,14 @@ def chunk(self, chunks, dim):
     return self.split(size, dim)
 
 
+def _splittable(self):
+    if self.dim() == 0:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+
+
 @composite("tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]")
 def tensor_split(self, sections, dim):
+    _splittable(self)
     n = self.size(dim)
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
@@ -408,10 +423,34 @@ def tensor_split(self, sections, dim):
 
 @composite("tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]")
 def tensor_split_indices(self, indices, dim):
+    _splittable(self)
     import shim_torch
 
     edges = [None, *indices, None]
     return tuple(shim_torch.ops.aten.slice(self, dim, a, b, 1) for a, b in zip(edges, edges[1:], strict=False))
+
+
+@composite(
+    "tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]"
+)
+def tensor_split_tensor(self, tensor_indices_or_sections, dim):
+    """The places to cut come as a tensor: 0-d for a number of sections, else 1-d indices; int64 on the CPU."""
+    given = tensor_indices_or_sections
+    _splittable(self)
+    if given.device.type != "cpu":
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {given.device}"
+        )
+    if given.dtype != _core.int64:
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {_core.scalar_name(given.dtype)}"
+        )
+    if given.dim() > 1:
+        raise RuntimeError(
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a "
+            f"tensor with {given.dim()} dims"
+        )
+    return self.tensor_split(given.item() if given.dim() == 0 else tuple(given.tolist()), dim)
 
 
 def _stacked(g, dim):

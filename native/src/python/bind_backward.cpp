@@ -148,10 +148,31 @@ PyObject* is_checkpoint_valid(PyObject*, PyObject*) { return PyBool_FromLong(!Cu
 PyObject* open_forward_level(PyObject*, PyObject*) { return PyLong_FromLong(++forward_gradients()); }
 PyObject* close_forward_level(PyObject*, PyObject*) { return PyLong_FromLong(--forward_gradients()); }
 
+// take_view(tensor, view): the tensor gets the geometry of a view of itself, and its place in the graph.
+PyObject* take_view(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return PyErr_Format(PyExc_TypeError, "take_view() takes a tensor and a view of it");
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0]));
+    TensorImpl* view = unwrap(args[1]);
+    check_inplace(self);
+    self->set_geometry(view->sizes(), view->strides(), view->storage_offset());
+    self->bump_version();
+    AutogradMeta* made = view->autograd();
+    if (AutogradMeta* mine = self->autograd(); mine && made && made->grad_fn) {
+      mine->grad_fn = made->grad_fn;
+      mine->output_nr = made->output_nr;
+      mine->view_version = self->version();
+    }
+    return Py_NewRef(args[0]);
+  });
+}
+
 PyMethodDef functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NOARGS, nullptr}, {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
                            {"is_inference_mode_enabled", is_inference, METH_NOARGS, nullptr}, {"_set_inference_mode", set_inference, METH_O, nullptr},
                            {"run_backward", backward, METH_VARARGS, nullptr}, {"mark_view", mark_view_function, METH_VARARGS, nullptr},
                            {"gradient_edge", gradient_edge_function, METH_O, nullptr}, {"_mark_inference", mark_inference, METH_O, nullptr},
+                           {"take_view", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(take_view)), METH_FASTCALL,
+                            "The tensor gets the geometry of a view of itself, and its place in the graph."},
                            {"queue_callback", queue_callback, METH_O, nullptr}, {"_current_graph_task_id", task_id, METH_NOARGS, nullptr},
                            {"_current_autograd_node", current_node, METH_NOARGS, nullptr}, {"_graph_task_retains_graph", keeps_graph, METH_NOARGS, nullptr},
                            {"_current_graph_task_execution_order", execution_order, METH_NOARGS, nullptr},

@@ -106,13 +106,23 @@ PyObject* native_binary_in_place(Operator& op, PyObject* const* args, size_t n) 
   });
 }
 
+bool boolean(const Input& in) { return in.tensor ? in.tensor->dtype() == DType::b8 : in.number.type == Number::Bool; }
+
+// Alphas and minuses of bool that PyTorch refuses are left to the record's rule, which knows the errors.
+bool plain_sum(const Input& a, const Input& b, Number alpha, bool subtract) {
+  if (subtract && (boolean(a) || boolean(b))) return false;
+  if (alpha.type == Number::Int) return true;
+  auto floats = [](const Input& in) { return in.tensor && (is_floating(in.tensor->dtype()) || is_complex(in.tensor->dtype())); };
+  return alpha.type == Number::Float && (floats(a) || floats(b));
+}
+
 template <bool Subtract, bool InPlace>
 PyObject* native_add(Operator&, PyObject* const* args, size_t n) {
   if (n != 3) return nullptr;
   return guarded([&]() -> PyObject* {
     Input a, b;
     Number alpha;
-    if (!input_of(args[0], &a) || !input_of(args[1], &b) || !number_of(args[2], &alpha)) return nullptr;
+    if (!input_of(args[0], &a) || !input_of(args[1], &b) || !number_of(args[2], &alpha) || !plain_sum(a, b, alpha, Subtract)) return nullptr;
     if (!InPlace) return result_of(compute(a, b, [&] { return run_add(a, b, alpha, Subtract); }));
     static const PointwiseOp& plus = *binary_op("add");
     if (!a.tensor || !writes_to(plus, a, b)) return nullptr;

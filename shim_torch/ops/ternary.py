@@ -1,0 +1,245 @@
+"""Operators of three operands and bounds: addcmul, addcdiv, lerp, clamp."""
+
+from __future__ import annotations
+
+from native import _core
+
+from ._record import op
+from ._refusals import refuse, refusing
+from ._rules import broadcast, promote, same, type_name
+
+
+def _conj(x):
+    if isinstance(x, complex):
+        return x.conjugate()
+    return x.conj() if hasattr(x, "conj") and x.is_complex() else x
+
+
+
+def _tensors3(self, tensor1, tensor2):
+    return promote(self, tensor1, tensor2)
+
+
+@op(
+    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    shape=broadcast,
+    dtype=_tensors3,
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda g: g,
+        "tensor1": lambda g, tensor2, value: g * _conj(tensor2) * value,
+        "tensor2": lambda g, tensor1, value: g * _conj(tensor1) * value,
+    },
+)
+def addcmul(xp, self, tensor1, tensor2, value):
+    return self + self.dtype.type(value) * tensor1 * tensor2
+
+
+def _addcdiv_dtype(self, tensor1, tensor2):
+    if not any(t.dtype.is_floating_point or t.dtype.is_complex for t in (tensor1, tensor2)):
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division "
+            "of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+            "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+            "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes."
+        )
+    return promote(self, tensor1, tensor2)
+
+
+@op(
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    shape=broadcast,
+    dtype=_addcdiv_dtype,
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda g: g,
+        "tensor1": lambda g, tensor2, value: g * value / _conj(tensor2),
+        "tensor2": lambda g, tensor1, tensor2, value: -g * _conj(value * tensor1 / (tensor2 * tensor2)),
+    },
+)
+def addcdiv(xp, self, tensor1, tensor2, value):
+    return self + self.dtype.type(value) * (tensor1 / tensor2)
+
+
+def _lerp_dtype(self, end, weight):
+    for name, t in (("end", end), ("weight", weight)):
+        if isinstance(t, _core.TensorBase) and t.dtype != self.dtype:
+            raise RuntimeError(
+                f"expected dtype {_type_word(self.dtype)} for `{name}` but got dtype {_type_word(t.dtype)}"
+            )
+    return self.dtype
+
+
+def _type_word(dtype):
+    """float, double, long int: the dtype as a word of C."""
+    words = {"Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char", "Half": "c10::Half",
+             "BFloat16": "c10::BFloat16"}  # fmt: skip
+    name = type_name(dtype)
+    return words.get(name, name.lower() if "Complex" not in name else f"c10::complex<{name[7:].lower()}>")
+
+
+@op(
+    "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    shape=broadcast,
+    dtype=_lerp_dtype,
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda g, weight: g * (1 - weight),
+        "end": lambda g, weight: g * weight,
+        "weight": lambda g, self, end: g * (end - self),
+    },
+)
+def lerp(xp, self, end, weight):
+    return xp.where(xp.abs(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
+
+
+@op(
+    "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+    shape=broadcast,
+    dtype=_lerp_dtype,
+    inplace=True,
+    out=True,
+    grad={"self": lambda g, weight: g * (1 - weight), "end": lambda g, weight: g * weight},
+)
+def lerp_scalar(xp, self, end, weight):
+    w = self.dtype.type(weight)
+    return self + w * (end - self) if abs(weight) < 0.5 else end - (end - self) * (1 - w)
+
+
+def _clamp_dtype(self, min, max):
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    given = [a for a in (min, max) if a is not None]
+    if isinstance(given[0], _core.TensorBase):
+        dtype = promote(self, *given)
+        refuse("clamp.Tensor", dtype)
+        return dtype
+    return _held(self, given, "clamp")
+
+
+def _held(self, numbers, name):
+    """The dtype of a clamp with numbers, which it must hold."""
+    dtype = promote(self, *numbers)
+    refuse(name, dtype)
+    for n in numbers:
+        _core.check_fits(n, dtype)
+    return dtype
+
+
+def _clamp_grad(g, self, min, max):
+    keep = None
+    if min is not None:
+        keep = self >= min
+    if max is not None:
+        keep = self <= max if keep is None else keep & (self <= max)
+    return g * keep
+
+
+def _bounded(xp, self, min, max):
+    if min is not None:
+        self = xp.maximum(self, _bound(xp, self, min))
+    if max is not None:
+        self = xp.minimum(self, _bound(xp, self, max))
+    return self
+
+
+def _bound(xp, self, bound):
+    return bound if hasattr(bound, "shape") else xp.asarray(bound).astype(self.dtype)
+
+
+@op(
+    "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+    shape=same,
+    dtype=_clamp_dtype,
+    inplace=True,
+    out=True,
+    native="clamp",
+    aliases=("clip",),
+    grad={"self": _clamp_grad},
+)
+def clamp(xp, self, min, max):
+    return _bounded(xp, self, min, max)
+
+
+def _clamp_bound(g, self, bound, other, low):
+    """Where the bound is the result; where the bounds cross that is the upper one."""
+    hit = self < bound if low else self > bound
+    if other is not None:
+        hit = hit & (bound < other) if low else hit | (bound < other)
+    return g * hit
+
+
+@op(
+    "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+    shape=broadcast,
+    dtype=_clamp_dtype,
+    inplace=True,
+    out=True,
+    aliases=("clip",),
+    grad={
+        "self": _clamp_grad,
+        "min": lambda g, self, min, max: _clamp_bound(g, self, min, max, True),
+        "max": lambda g, self, max, min: _clamp_bound(g, self, max, min, False),
+    },
+)
+def clamp_tensor(xp, self, min, max):
+    return _bounded(xp, self, min, max)
+
+
+@op(
+    "clamp_min(Tensor self, Scalar min) -> Tensor",
+    shape=same,
+    dtype=lambda self, min: _held(self, [min], "clamp_min"),
+    inplace=True,
+    out=True,
+    native="clamp_min",
+    grad={"self": lambda g, self, min: g * (self >= min)},
+)
+def clamp_min(xp, self, min):
+    return _bounded(xp, self, min, None)
+
+
+@op(
+    "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
+    shape=broadcast,
+    dtype=refusing("clamp_min.Tensor", promote),
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda g, self, min: g * (self >= min),
+        "min": lambda g, self, min: g * (self < min),
+    },
+)
+def clamp_min_tensor(xp, self, min):
+    return _bounded(xp, self, min, None)
+
+
+@op(
+    "clamp_max(Tensor self, Scalar max) -> Tensor",
+    shape=same,
+    dtype=lambda self, max: _held(self, [max], "clamp_max"),
+    inplace=True,
+    out=True,
+    native="clamp_max",
+    grad={"self": lambda g, self, max: g * (self <= max)},
+)
+def clamp_max(xp, self, max):
+    return _bounded(xp, self, None, max)
+
+
+@op(
+    "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
+    shape=broadcast,
+    dtype=refusing("clamp_max.Tensor", promote),
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda g, self, max: g * (self <= max),
+        "max": lambda g, self, max: g * (self > max),
+    },
+)
+def clamp_max_tensor(xp, self, max):
+    return _bounded(xp, self, None, max)
