@@ -1,0 +1,1 @@
+"""``torch._functorch``: where PyTorch keeps ``torch.func``."""

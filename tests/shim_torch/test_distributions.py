@@ -1,0 +1,105 @@
+"""torch.distributions against the values and texts of PyTorch 2.13 (data/distributions.json), and draws against moments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shim_torch as torch
+from shim_torch import distributions as D
+
+EXPECTED = json.loads((Path(__file__).parent / "data" / "distributions.json").read_text())
+T = torch.tensor
+X = T([0.3, 0.7])
+CASES = {
+    "normal": (D.Normal(T([0.0, 1.0]), T([1.0, 2.0])), X),
+    "lognormal": (D.LogNormal(T([0.0, 1.0]), T([1.0, 2.0])), X),
+    "uniform": (D.Uniform(T([0.0, 0.0]), T([1.0, 2.0])), X),
+    "laplace": (D.Laplace(T([0.0, 1.0]), T([1.0, 2.0])), X),
+    "gumbel": (D.Gumbel(T([0.0, 1.0]), T([1.0, 2.0])), X),
+    "exponential": (D.Exponential(T([0.5, 2.0])), X),
+    "halfnormal": (D.HalfNormal(T([0.5, 2.0])), X),
+    "bernoulli": (D.Bernoulli(T([0.2, 0.6])), T([1.0, 0.0])),
+    "bernoulli_l": (D.Bernoulli(logits=T([0.2, -0.6])), T([1.0, 0.0])),
+    "categorical": (D.Categorical(T([[0.2, 0.3, 0.6], [1.0, 1.0, 1.0]])), T([2, 0])),
+    "categorical_l": (D.Categorical(logits=T([[0.2, 0.3, 0.6], [1.0, 1.0, 1.0]])), T([2, 0])),
+    "geometric": (D.Geometric(T([0.2, 0.5])), T([3.0, 0.0])),
+    "onehot": (D.OneHotCategorical(T([0.2, 0.3, 0.5])), T([0.0, 1.0, 0.0])),
+    "indep": (D.Independent(D.Normal(T([0.0, 1.0]), T([1.0, 2.0])), 1), X),
+}
+PAIRS = {
+    "normal": (D.Normal(0.0, 1.0), D.Normal(1.0, 2.0)),
+    "cat": (D.Categorical(T([0.2, 0.8])), D.Categorical(T([0.5, 0.5]))),
+    "bern": (D.Bernoulli(T([0.2, 0.0, 1.0])), D.Bernoulli(T([0.5, 0.1, 0.3]))),
+    "unif": (D.Uniform(T([0.0, 0.0]), T([1.0, 1.0])), D.Uniform(T([0.0, 0.5]), T([2.0, 1.0]))),
+    "exp": (D.Exponential(1.0), D.Exponential(2.0)),
+    "lap": (D.Laplace(0.0, 1.0), D.Laplace(1.0, 2.0)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values(name):
+    found, x = CASES[name]
+    for what in ("log_prob", "entropy", "mean", "variance", "cdf"):
+        if f"{name}.{what}" not in EXPECTED:
+            continue
+        value = getattr(found, what)
+        value = value(x) if what in ("log_prob", "cdf") else value() if what == "entropy" else value
+        np.testing.assert_allclose(
+            value.reshape(-1).numpy(), EXPECTED[f"{name}.{what}"], rtol=1e-5, atol=1e-5, err_msg=what
+        )
+    assert repr(found) == EXPECTED[f"{name}.repr"]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_divergences(name):
+    found = D.kl_divergence(*PAIRS[name])
+    np.testing.assert_allclose(found.reshape(-1).numpy(), EXPECTED[f"kl.{name}"], rtol=1e-4, atol=1e-5)
+
+
+ERRORS = [
+    lambda: D.Normal(0.0, -1.0),
+    lambda: D.Categorical(T(1.0)),
+    lambda: D.Bernoulli(T([2.0])),
+    lambda: D.Uniform(0.0, 1.0).log_prob(T(3.0)),
+    lambda: D.Categorical(),
+    lambda: D.Uniform(1.0, 0.0),
+]
+
+
+def test_errors():
+    texts = [v for k, v in EXPECTED.items() if k.startswith("err")]
+    for call, text in zip(ERRORS, texts, strict=True):
+        with pytest.raises(ValueError) as error:
+            call()
+        assert f"ValueError: {error.value}" == text
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n not in ("categorical", "categorical_l", "indep", "lognormal")])
+def test_draws_have_the_mean_and_variance(name):
+    torch.manual_seed(0)
+    found, _ = CASES[name]
+    draws = found.sample((20000,))
+    assert draws.shape == (20000, *found.batch_shape, *found.event_shape)
+    error = (found.variance / 20000).sqrt() * 6 + 1e-3
+    assert ((draws.mean(0) - found.mean).abs() < error).all()
+    np.testing.assert_allclose(draws.var(0).numpy(), found.variance.numpy(), rtol=0.15, atol=1e-3)
+
+
+def test_categorical_draws():
+    torch.manual_seed(0)
+    draws = D.Categorical(T([0.1, 0.2, 0.7])).sample((20000,))
+    np.testing.assert_allclose(torch.bincount(draws).numpy() / 20000, [0.1, 0.2, 0.7], atol=0.02)
+    assert D.Categorical(T([[0.5, 0.5]] * 3)).sample((2,)).shape == (2, 3)
+
+
+def test_gradients_through_draws():
+    mean = T(1.0, requires_grad=True)
+    D.Normal(mean, 2.0).rsample((4,)).sum().backward()
+    assert mean.grad.item() == 4.0
+    assert D.Normal(T([0.0]), T([1.0])).expand((3,)).log_prob(T(0.0)).shape == (3,)
+    with pytest.raises(NotImplementedError, match="rsample"):
+        D.Bernoulli(T([0.5])).rsample()
