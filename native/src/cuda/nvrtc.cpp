@@ -117,8 +117,8 @@ CUmodule module_for(int device, const std::string& name, const char* source, con
   std::string all = source + std::to_string(architecture);
   for (auto& o : options) all += " " + o;
   const std::string folder = cache_folder();
-  char file[64];
-  std::snprintf(file, sizeof file, "/kernels/%s-sm%d-%016llx.cubin", name.c_str(), architecture, static_cast<unsigned long long>(digest(all)));
+  char file[64];                                // the digest tells programs apart; the name is for people
+  std::snprintf(file, sizeof file, "/kernels/%.24s-sm%d-%016llx.cubin", name.c_str(), architecture, static_cast<unsigned long long>(digest(all)));
   const std::string path = folder.empty() ? "" : folder + file;
   std::string code = path.empty() ? "" : read_file(path);
   const bool kept = !code.empty();
