@@ -279,6 +279,20 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     return result if out is None else out.copy_(result)
 
 
+def stft(
+    input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None,
+    center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
+    return_complex: bool | None = None, align_to_window: bool | None = None,
+) -> Any:  # fmt: skip
+    """Fourier transforms of overlapping frames: (L,) or (B, L) -> (B, frequencies, frames)."""
+    import shim_torch
+
+    if align_to_window is not None and center:
+        raise RuntimeError("stft align_to_window should only be set when center = false")
+    settings = (n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex)
+    return shim_torch.ops.aten.stft.center(input, *settings, align_to_window)
+
+
 def functions() -> dict[str, Any]:
     """What torch takes from here."""
     names = (
@@ -296,13 +310,26 @@ def functions() -> dict[str, Any]:
         "norm",
         "diff",
         "chain_matmul",
+        "stft",
     )
     return {**{n: globals()[n] for n in names}, **_counting().functions()}
 
 
+def polygamma(self: Any, n: int) -> Any:
+    """The n-th derivative of digamma."""
+    import shim_torch
+
+    return shim_torch.ops.aten.polygamma(n, self)
+
+
+def polygamma_(self: Any, n: int) -> Any:
+    """polygamma in place."""
+    return self.copy_(polygamma(self, n))
+
+
 def methods() -> dict[str, Any]:
     """What the tensor type takes from here."""
-    return {"norm": norm, "diff": diff, **_counting().methods()}
+    return {"norm": norm, "stft": stft, "polygamma": polygamma, "polygamma_": polygamma_, "diff": diff, **_counting().methods()}
 
 
 def _counting() -> Any:

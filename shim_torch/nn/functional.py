@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.nn import _attention, _losses, _narrow, _spatial
+from shim_torch.nn import _attention, _losses, _losses_more, _narrow, _spatial
 from shim_torch.ops import functions as _table
 
 globals().update(_table("nn.functional"))
 globals().update(_losses.functions())
 globals().update(_spatial.functions())
 globals().update(_narrow.functions())
+globals().update(_losses_more.functions())
 multi_head_attention_forward = _attention.multi_head_attention_forward
 _torch_functions = _table()
 globals().update({

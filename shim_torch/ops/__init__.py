@@ -46,6 +46,12 @@ FAMILIES = (
     "matmul_narrow",
     "backward",
     "recurrent",
+    "special_functions",
+    "signal",
+    "statistics_more",
+    "random_layers",
+    "loss_more",
+    "embedding_bag",
 )
 
 # The in-place functions that torch has as functions too; the others are methods only.

@@ -171,10 +171,10 @@ class RecordNode final : public Node {
       chosen_.push_back(&f);
       for (int i : f.inputs) done[size_t(i)] = true;
     }
-    for (auto& f : plan_.single)
-      if (!f.inputs.empty() && !done[size_t(f.inputs[0])] && wanted(f.inputs[0])) {
+    for (auto& f : plan_.single)      // one that serves several inputs is called when any of them is wanted
+      if (std::any_of(f.inputs.begin(), f.inputs.end(), [&](int i) { return wanted(i) && !done[size_t(i)]; })) {
         chosen_.push_back(&f);
-        done[size_t(f.inputs[0])] = true;
+        for (int i : f.inputs) done[size_t(i)] = true;
       }
     for (size_t i = 0; i + 1 < first_edge_.size() && i < done.size(); ++i)
       if (!done[i] && wanted(int(i))) underivable_ = true;

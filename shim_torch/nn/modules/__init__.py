@@ -2,6 +2,7 @@
 
 from shim_torch.nn.modules import (
     activation,
+    adaptive,
     attention,
     container,
     conv,
@@ -34,6 +35,7 @@ _LAYERS: dict[str, type[Module]] = {
         rnn,
         sparse,
         spatial,
+        adaptive,
         attention,
         transformer,
     )

@@ -202,3 +202,42 @@ class MultiMarginLoss(_Loss):
     _function = "multi_margin_loss"
     _settings = {"p": 1, "margin": 1.0, "weight": None}
     _before = ("p", "margin", "weight")
+
+
+class MultiLabelMarginLoss(_Loss):
+    """Multi-label hinge loss; targets are class indices up to the first -1."""
+
+    _function = "multilabel_margin_loss"
+
+
+class CTCLoss(Module):
+    """Connectionist temporal classification: the log probability of all alignments of targets to steps."""
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__()
+        self.blank, self.reduction, self.zero_infinity = blank, reduction, zero_infinity
+
+    def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:
+        settings = (self.blank, self.reduction, self.zero_infinity)
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, *settings)
+
+
+class TripletMarginWithDistanceLoss(Module):
+    """max(0, d(a, p) - d(a, n) + margin) for any distance."""
+
+    def __init__(
+        self, *, distance_function: Any = None, margin: float = 1.0, swap: bool = False, reduction: str = "mean"
+    ) -> None:
+        super().__init__()
+        if margin <= 0:
+            raise ValueError(f"margin must be greater than 0, got {margin}")
+        from shim_torch import pairwise_distance
+
+        self.distance_function = pairwise_distance if distance_function is None else distance_function
+        self.margin, self.swap, self.reduction = margin, swap, reduction
+
+    def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
+        return F.triplet_margin_with_distance_loss(
+            anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap,
+            reduction=self.reduction,
+        )  # fmt: skip

@@ -139,3 +139,101 @@ ZeroPad1d, ZeroPad2d, ZeroPad3d = _pads("Zero", "constant", _Pad)
 ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _pads("Reflection", "reflect", _Pad)
 ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _pads("Replication", "replicate", _Pad)
 CircularPad1d, CircularPad2d, CircularPad3d = _pads("Circular", "circular", _Pad)
+
+_LP = {"norm_type": REQUIRED, "kernel_size": REQUIRED, "stride": None, "ceil_mode": False}
+LPPool1d = layer("LPPool1d", "lp_pool1d", "(Σ x^p)^(1/p) over windows of (N, C, L).", **_LP)
+LPPool2d = layer("LPPool2d", "lp_pool2d", "(Σ x^p)^(1/p) over windows of (N, C, H, W).", **_LP)
+LPPool3d = layer("LPPool3d", "lp_pool3d", "(Σ x^p)^(1/p) over windows of (N, C, D, H, W).", **_LP)
+ChannelShuffle = layer(
+    "ChannelShuffle", "channel_shuffle", "Channels dealt out of their groups in turn.", groups=REQUIRED
+)
+
+
+class _MaxUnpool(Module):
+    _dims = 0
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        tuple_of = _ntuple(self._dims)
+        self.kernel_size, self.padding = tuple_of(kernel_size), tuple_of(padding)
+        self.stride = tuple_of(stride if stride is not None else kernel_size)
+
+    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
+        unpool = getattr(F, f"max_unpool{self._dims}d")
+        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Puts maxima back at the places they came from: (N, C, L)."""
+
+    _dims = 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Puts maxima back at the places they came from: (N, C, H, W)."""
+
+    _dims = 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Puts maxima back at the places they came from: (N, C, D, H, W)."""
+
+    _dims = 3
+
+
+class _FractionalMaxPool(Module):
+    _dims = 0
+
+    def __init__(
+        self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        tuple_of = _ntuple(self._dims)
+        self.kernel_size, self.return_indices = tuple_of(kernel_size), return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = tuple_of(output_size) if output_size is not None else None
+        self.output_ratio = tuple_of(output_ratio) if output_ratio is not None else None
+        name = type(self).__name__
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input: Any) -> Any:
+        pool = getattr(F, f"fractional_max_pool{self._dims}d")
+        return pool(
+            input, self.kernel_size, self.output_size, self.output_ratio, return_indices=self.return_indices,
+            _random_samples=self._random_samples,
+        )  # fmt: skip
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """Maxima over windows at places drawn at random: (N, C, H, W)."""
+
+    _dims = 2
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """Maxima over windows at places drawn at random: (N, C, D, H, W)."""
+
+    _dims = 3
+
+
+class UpsamplingNearest2d(Upsample):
+    """Resamples (N, C, H, W) to the nearest values."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, mode="nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """Resamples (N, C, H, W) linearly with aligned corners."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -105,5 +105,7 @@ torch.native_layer_norm(a, [3], d[:3], None, 1e-5)
 torch.native_group_norm(y, None, None, 3, 4, 16, 2, 1e-5)
 aten.native_layer_norm_backward(c, a.detach(), [3], *torch.native_layer_norm(a.detach(), [3], d[:3], None, 1e-5)[1:], d[:3], d[:3], [True, True, True])
 torch._weight_norm(a, a[:, :1], 0)
+torch.zeros(2, 3).scatter_reduce(0, torch.tensor([[0, 1, 0], [1, 1, 0]]), a, 'prod', include_self=False)
+a.scatter_reduce(0, torch.tensor([[0, 1, 0], [1, 1, 0]]), c, 'amax')
 """
 CASES = [*_UNARY, *_BINARY, *_BACKWARD, *_REST.strip().splitlines()]

@@ -7,7 +7,15 @@ from expressions import difference, outcome, stored, tolerance
 
 import shim_torch
 
-MODULES = ("convolution_cases", "spatial_cases", "linalg_cases", "fourier_cases", "lists_cases", "layers_cases")
+MODULES = (
+    "convolution_cases",
+    "spatial_cases",
+    "linalg_cases",
+    "fourier_cases",
+    "lists_cases",
+    "layers_cases",
+    "special_cases",
+)
 
 
 def _all():

@@ -1,0 +1,174 @@
+"""Losses over sequences and margins: CTC, multi-class and multi-label margins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch._utils import _scalar
+
+from ._record import composite
+
+_NEVER = -1e30  # the log of zero: finite, so that gradients of what never happens are zero
+
+
+def _torch() -> Any:
+    import shim_torch
+
+    return shim_torch
+
+
+def _reduced(loss: Any, reduction: int) -> Any:
+    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
+
+
+def _padded_targets(targets: Any, lengths: list[int], blank: int) -> Any:
+    """Targets (N, S), from that form or from one list of all."""
+    if targets.dim() == 2:
+        return targets
+    longest = max(lengths, default=0)
+    rows = targets.new_full((len(lengths), max(longest, 1)), blank)
+    at = 0
+    for i, n in enumerate(lengths):
+        rows[i, :n] = targets[at : at + n]
+        at += n
+    return rows
+
+
+def _check_ctc(log_probs: Any, targets: Any, inputs: list[int], ends: list[int], blank: int) -> None:
+    steps, batch, classes = log_probs.shape
+    if not 0 <= blank < classes:
+        raise RuntimeError("blank must be in label range")
+    if len(inputs) != batch:
+        raise RuntimeError("input_lengths must be of size batch_size")
+    if len(ends) != batch:
+        raise RuntimeError("target_lengths must be of size batch_size")
+    if not log_probs.is_floating_point():
+        raise RuntimeError(f"expected floating point log_probs but got {_scalar(log_probs.dtype)}")
+    for n in inputs:
+        if n > steps:
+            raise RuntimeError(
+                f"Expected input_lengths to have value at most {steps}, but got value {n} (while checking arguments for "
+                "ctc_loss_allocate_outputs)"
+            )
+        if n < 0:
+            raise RuntimeError(f"Expected input_lengths to have value at least 0, but got value {n}")
+    if targets.dim() == 2:
+        for n in ends:
+            if n > targets.size(1):
+                raise RuntimeError(
+                    f"Expected tensor to have size at least {n} at dimension 1, but got size {targets.size(1)} for argument #2 "
+                    "'targets' (while checking arguments for ctc_loss_allocate_outputs)"
+                )
+
+
+def _ctc(log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduction: int, zero_infinity: bool) -> Any:
+    torch = _torch()
+    single = log_probs.dim() == 2
+    lp = log_probs.unsqueeze(1) if single else log_probs
+    targets = targets.unsqueeze(0) if single and targets.dim() == 1 else targets
+    inputs, ends = list(inputs), list(ends)
+    _check_ctc(lp, targets, inputs, ends, blank)
+    steps, batch, _ = lp.shape
+    device = lp.device
+    labels = _padded_targets(targets, ends, blank).to(device=device, dtype=_core.int64)
+    size = labels.size(1)
+    places = torch.full((batch, 2 * size + 1), blank, dtype=_core.int64, device=device)
+    places[:, 1::2] = labels
+    input_ends = torch.tensor(inputs, device=device)
+    label_ends = torch.tensor(ends, device=device)
+    scores = lp.gather(2, places.unsqueeze(0).expand(steps, -1, -1))
+    # From two places back one may come to a label that differs from the one before it.
+    skip = torch.zeros(places.shape, dtype=_core.bool, device=device)
+    if size > 1:
+        skip[:, 3::2] = labels[:, 1:] != labels[:, :-1]
+    never = lp.new_full((batch, 1), _NEVER)
+    start = torch.arange(places.size(1), device=device) < 2
+    reachable = start & ((torch.arange(places.size(1), device=device) < 1) | (label_ends > 0).unsqueeze(1))
+    alpha = scores[0].masked_fill(~reachable, _NEVER) if steps else None
+    for t in range(1, steps):
+        one = torch.cat([never, alpha[:, :-1]], 1)
+        two = torch.cat([never, never, alpha[:, :-2]], 1)[:, : places.size(1)].masked_fill(~skip, _NEVER)
+        moved = torch.stack([alpha, one, two]).logsumexp(0) + scores[t]
+        alpha = moved.where((t < input_ends).unsqueeze(1), alpha)
+    last = alpha.gather(1, (2 * label_ends).unsqueeze(1)).squeeze(1)
+    before = alpha.gather(1, (2 * label_ends - 1).clamp(min=0).unsqueeze(1)).squeeze(1)
+    before = before.masked_fill(label_ends == 0, _NEVER)
+    loss = -torch.stack([last, before]).logsumexp(0)
+    loss = loss.masked_fill(input_ends == 0, float("inf")) if bool((input_ends == 0).any()) else loss
+    hopeless = loss > -_NEVER / 2
+    loss = loss.masked_fill(hopeless, 0.0 if zero_infinity else float("inf"))
+    # PyTorch's gradient is that of log_softmax followed by this loss: e^log_probs less the true one, where a step counts.
+    counted = (torch.arange(steps, device=device).unsqueeze(1) < input_ends).unsqueeze(2) & ~hopeless.unsqueeze(1)
+    extra = (lp.detach().exp() * lp).masked_fill(~counted, 0).sum((0, 2))
+    loss = loss + (extra - extra.detach())
+    if single:
+        loss = loss.squeeze(0)
+    if reduction == 1:
+        divisor = label_ends.clamp(min=1).to(loss.dtype)
+        return (loss / (divisor.squeeze(0) if single else divisor)).mean()
+    return loss if reduction == 0 else loss.sum()
+
+
+@composite(
+    "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
+    method=False,
+)
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
+    """The log probability of all alignments: log_probs (T, N, C), targets (N, S) or all in one list."""
+    return _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
+
+
+@composite(
+    "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
+    method=False,
+)
+def ctc_loss_tensors(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
+    ends = [t.reshape(-1).tolist() for t in (input_lengths, target_lengths)]
+    return _ctc(log_probs, targets, *ends, blank, reduction, zero_infinity)
+
+
+@composite("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor",
+           function=False, method=False)  # fmt: skip
+def multi_margin_loss(self, target, p, margin, weight, reduction):
+    """Σ max(0, margin - x[y] + x[i])^p / C over the other classes."""
+    torch = _torch()
+    if p not in (1, 2):
+        raise RuntimeError("only p == 1 and p == 2 supported")
+    x = self if self.dim() == 2 else self.reshape(1, -1)
+    y = target.reshape(-1)
+    n, c = x.shape
+    if y.numel() != n:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size [{n}], but got {list(target.shape)}. Input has shape {list(self.shape)}."
+        )
+    if bool(((y < 0) | (y >= c)).any()):
+        raise RuntimeError("target out of range")
+    gap = (margin - x.gather(1, y.unsqueeze(1)) + x).clamp(min=0)
+    gap = gap if p == 1 else gap * gap
+    gap = gap if weight is None else gap * weight[y].unsqueeze(1)
+    own = torch.arange(c, device=x.device) == y.unsqueeze(1)
+    loss = gap.masked_fill(own, 0).sum(1) / c
+    return _reduced(loss if self.dim() == 2 else loss.squeeze(0), reduction)
+
+
+@composite(
+    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", function=False, method=False
+)
+def multilabel_margin_loss(self, target, reduction):
+    """Σ max(0, 1 - (x[j] - x[i])) / C over target classes j (up to the first -1) and the others i."""
+    torch = _torch()
+    if self.shape != target.shape:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
+    if target.dtype != _core.int64:
+        raise RuntimeError(f"expected scalar type Long but found {_scalar(target.dtype)}")
+    x, y = (t if t.dim() == 2 else t.reshape(1, -1) for t in (self, target))
+    c = x.size(1)
+    named = (y >= 0).cumprod(1).bool()
+    places = y.clamp(min=0)
+    is_target = torch.zeros(x.shape, dtype=_core.int64, device=x.device).scatter_add(1, places, named.long()) > 0
+    gap = (1 - (x.gather(1, places).unsqueeze(2) - x.unsqueeze(1))).clamp(min=0)
+    keep = named.unsqueeze(2) & ~is_target.unsqueeze(1)
+    loss = gap.masked_fill(~keep, 0).sum((1, 2)) / c
+    return _reduced(loss if self.dim() == 2 else loss.squeeze(0), reduction)

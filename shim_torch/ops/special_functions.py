@@ -1,0 +1,337 @@
+"""torch.special: gamma, Bessel, error and zeta functions, the normal distribution, orthogonal polynomials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from native import _core
+
+from . import _bessel
+from ._record import composite, op
+from ._rules import broadcast, int_to_float, same
+from ._special import special
+
+_SPECIAL: dict[str, Any] = {"module": "special", "method": False}
+
+
+def _aten() -> Any:
+    import shim_torch
+
+    return shim_torch.ops.aten
+
+
+def _unary(name: str, body: Any, grad: Any, **options: Any) -> None:
+    def run(xp: Any, self: Any) -> Any:
+        return xp.asarray(body(xp, self)).astype(self.dtype)
+
+    op(f"{name}(Tensor self) -> Tensor", shape=same, dtype=int_to_float, out=True,
+       grad={"self": grad} if grad else None, **{**_SPECIAL, **options})(run)  # fmt: skip
+
+
+def _over(body: Any) -> Any:
+    return lambda xp, self: body(xp, self)
+
+
+_unary("i0", lambda xp, x: _bessel.modified_i(xp, x, 0, False), lambda g, self: g * _aten().special_i1(self),
+       module="", method=True, inplace=True)  # fmt: skip
+_unary("special_i0e", lambda xp, x: _bessel.modified_i(xp, x, 0, True),
+       lambda g, self, result: g * (_aten().special_i1e(self) - self.sgn() * result))  # fmt: skip
+
+
+def _i1_grad(g: Any, self: Any, result: Any) -> Any:
+    zero = self == 0
+    safe = self.masked_fill(zero, 1.0)
+    return g * (_aten().i0(self) - result / safe).masked_fill(zero, 0.5)
+
+
+def _i1e_grad(g: Any, self: Any, result: Any) -> Any:
+    zero = self == 0
+    safe = self.masked_fill(zero, 1.0)
+    return g * (_aten().special_i0e(self) - result * (self.sgn() + 1 / safe)).masked_fill(zero, 0.5)
+
+
+_unary("special_i1", lambda xp, x: _bessel.modified_i(xp, x, 1, False), _i1_grad)
+_unary("special_i1e", lambda xp, x: _bessel.modified_i(xp, x, 1, True), _i1e_grad)
+for _n in (0, 1):
+    _unary(f"special_bessel_j{_n}", lambda xp, x, n=_n: _bessel.bessel_j(xp, x, n), None)
+    _unary(f"special_bessel_y{_n}", lambda xp, x, n=_n: _bessel.bessel_y(xp, x, n), None)
+    _unary(f"special_modified_bessel_i{_n}", lambda xp, x, n=_n: _bessel.modified_i(xp, x, n, False), None)
+    _unary(f"special_modified_bessel_k{_n}", lambda xp, x, n=_n: _bessel.modified_k(xp, x, n, False), None)
+
+
+def _of_x(name: str, body: Any) -> None:
+    def run(xp: Any, x: Any) -> Any:
+        return xp.asarray(body(xp, x)).astype(x.dtype)
+
+    op(f"{name}(Tensor x) -> Tensor", shape=lambda x: x.shape, dtype=int_to_float, out=True, **_SPECIAL)(run)
+
+
+for _n in (0, 1):
+    _of_x(f"special_scaled_modified_bessel_k{_n}", lambda xp, x, n=_n: _bessel.modified_k(xp, x, n, True))
+
+
+def _spherical(xp: Any, x: Any) -> Any:
+    z = xp.where(x == 0, xp.ones((), x.dtype), x)
+    return xp.where(x == 0, 1.0, xp.where(xp.isinf(x), 0.0, xp.sin(z) / z))
+
+
+_of_x("special_spherical_bessel_j0", _spherical)
+
+
+# --- error functions and the normal distribution --------------------------------------------------------------------
+
+
+def _erfcx(xp: Any, x: Any) -> Any:
+    return _bessel.erfcx(xp, x, special(xp, "erfc"))
+
+
+def _ndtr(xp: Any, x: Any) -> Any:
+    return 0.5 * special(xp, "erfc")(-x.astype("float64") / math.sqrt(2))
+
+
+def _log_ndtr(xp: Any, x: Any) -> Any:
+    z = x.astype("float64")
+    low = xp.minimum(z, -1.0)
+    tail = xp.log(_bessel.erfcx(xp, -low / math.sqrt(2), special(xp, "erfc")) / 2) - low * low / 2
+    return xp.where(z < -1.0, tail, xp.log1p(-special(xp, "erfc")(xp.maximum(z, -1.0) / math.sqrt(2)) / 2))
+
+
+def _ndtri(xp: Any, p: Any) -> Any:
+    """The normal quantile: from erfinv in the middle, by Newton's steps on the log in the tails."""
+    z = p.astype("float64")
+    inside = (z > 0) & (z < 1)
+    half = xp.where(inside, xp.minimum(z, 1 - z), 0.25)
+    x = -xp.sqrt(-2 * xp.log(half))
+    for _ in range(30):
+        log = _log_ndtr(xp, x)
+        slope = xp.exp(-0.5 * x * x - log) / math.sqrt(2 * math.pi)
+        x = x - (log - xp.log(half)) / slope
+    x = xp.where(z > 0.5, -x, x)
+    ends = xp.where(z == 0, -math.inf, xp.where(z == 1, math.inf, math.nan))
+    return xp.where(inside, x, ends)
+
+
+_ROOT = math.sqrt(2 * math.pi)
+_unary("special_erfcx", _erfcx, lambda g, self, result: g * (2 * self * result - 2 / math.sqrt(math.pi)))
+_unary("special_ndtr", _ndtr, lambda g, self: g * (-0.5 * self * self).exp() / _ROOT)
+_unary(
+    "special_log_ndtr",
+    _log_ndtr,
+    lambda g, self: g * math.sqrt(2 / math.pi) / _aten().special_erfcx(self * -math.sqrt(0.5)),
+)
+_unary("special_ndtri", _ndtri, lambda g, result: g * _ROOT * (0.5 * result * result).exp())
+
+
+def _entropy(xp: Any, x: Any) -> Any:
+    inside = xp.where(x > 0, x, xp.ones((), x.dtype))
+    return xp.where(xp.isnan(x), x, xp.where(x > 0, -inside * xp.log(inside), xp.where(x == 0, 0.0, -math.inf)))
+
+
+_unary("special_entr", _entropy, lambda g, self: g * (-(self.log()) - 1))
+
+# --- gamma and zeta -------------------------------------------------------------------------------------------------
+
+
+def _polygamma_body(xp: Any, n: int, self: Any) -> Any:
+    if n == 0:
+        return special(xp, "digamma")(self)
+    factor = (-1.0) ** (n + 1) * math.factorial(n)
+    z = self.astype("float64")
+    return (factor * _bessel.zeta(xp, xp.full_like(z, n + 1.0), z)).astype(self.dtype)
+
+
+def _check_order(n: int) -> None:
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+
+
+def _polygamma_shape(n: int, self: Any) -> Any:
+    _check_order(n)
+    return self.shape
+
+
+for _name, _options in (("polygamma", {"module": "", "method": False}), ("special_polygamma", _SPECIAL)):
+    op(f"{_name}(int n, Tensor self) -> Tensor", shape=_polygamma_shape, dtype=int_to_float, out=True,
+       grad={"self": lambda g, n, self: g * _aten().polygamma(n + 1, self)}, **_options)(
+        lambda xp, n, self: _polygamma_body(xp, n, self))  # fmt: skip
+
+
+def _multigamma(a: Any, p: int) -> Any:
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    if a.dtype == _core.bool:
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
+    import shim_torch
+
+    x = a if a.is_floating_point() else a.to(shim_torch.get_default_dtype())
+    steps = shim_torch.arange(0, p, dtype=x.dtype, device=x.device) * -0.5
+    return (x.unsqueeze(-1) + steps).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+
+
+composite("mvlgamma(Tensor self, int p) -> Tensor", out=True, inplace=True)(lambda self, p: _multigamma(self, p))
+composite("special_multigammaln(Tensor self, int p) -> Tensor", out=True, **_SPECIAL)(
+    lambda self, p: _multigamma(self, p)
+)
+
+
+def _no_derivative(name: str) -> Any:
+    def missing(g: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return missing
+
+
+def _incomplete(name: str, upper: bool) -> None:
+    sign = -1.0 if upper else 1.0
+
+    def run(xp: Any, self: Any, other: Any) -> Any:
+        dtype = self.dtype
+        return _bessel.gamma_incomplete(xp, self, other, upper, special(xp, "lgamma")).astype(dtype)
+
+    def grad(g: Any, self: Any, other: Any) -> Any:
+        return g * sign * ((self - 1) * other.log() - other - self.lgamma()).exp()
+
+    op(f"{name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, out=True, inplace=True,
+       grad={"self": _no_derivative(f"{name}: input"), "other": grad})(run)  # fmt: skip
+    composite(f"special_gammainc{'c' if upper else ''}(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)(
+        lambda self, other: getattr(_aten(), name)(self, other)
+    )
+
+
+_incomplete("igamma", False)
+_incomplete("igammac", True)
+
+
+@op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, out=True,
+    grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * _aten().special_zeta(self + 1, other)}, **_SPECIAL)  # fmt: skip
+def special_zeta(xp, self, other):
+    return _bessel.zeta(xp, self, other).astype(self.dtype)
+
+
+def _xlog1py_grad(g: Any, self: Any, other: Any) -> Any:
+    if not isinstance(other, _core.TensorBase):
+        return g * math.log1p(other) if other > -1 else (g * -math.inf).masked_fill(self == 0, 0.0)
+    return (g * other.log1p()).masked_fill((self == 0) & (other <= -1), 0.0)
+
+
+def _xlog1py(xp: Any, self: Any, other: Any) -> Any:
+    found = self * xp.log1p(other)
+    return xp.where(xp.isnan(other), other, xp.where(self == 0, xp.zeros((), self.dtype), found))
+
+
+op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, out=True,
+   grad={"self": _xlog1py_grad,
+         "other": lambda g, self, other: g * self / (other + 1)}, **_SPECIAL)(_xlog1py)  # fmt: skip
+
+
+def _with_numbers(name: str, first: str, second: str, words: tuple[str, str]) -> None:
+    """Overloads that take a number for one of two tensors."""
+
+    def numbered(a: Any, b: Any) -> Any:
+        import shim_torch
+
+        if not isinstance(a, _core.TensorBase):
+            a = shim_torch.tensor(a, dtype=shim_torch.result_type(b, a), device=b.device)
+        if not isinstance(b, _core.TensorBase):
+            b = shim_torch.tensor(b, dtype=shim_torch.result_type(a, b), device=a.device)
+        return getattr(_aten(), name)(a, b)
+
+    composite(f"{name}.{words[0]}(Scalar {first}, Tensor {second}) -> Tensor", out=True, **_SPECIAL)(numbered)
+    composite(f"{name}.{words[1]}(Tensor {first}, Scalar {second}) -> Tensor", out=True, **_SPECIAL)(numbered)
+
+
+for _name in ("special_xlog1py", "special_zeta"):
+    _with_numbers(_name, "self", "other", ("self_scalar", "other_scalar"))
+
+# --- other names of functions that torch has ------------------------------------------------------------------------
+
+_SAME = {
+    "digamma": "digamma", "psi": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp2": "exp2",
+    "expit": "sigmoid", "expm1": "expm1", "gammaln": "lgamma", "i0": "i0", "log1p": "log1p", "sinc": "sinc",
+}  # fmt: skip
+
+
+def _named(name: str, target: str) -> None:
+    composite(f"special_{name}(Tensor self) -> Tensor", out=True, **_SPECIAL)(
+        lambda self: getattr(_aten(), target)(self)
+    )
+
+
+for _name, _target in _SAME.items():
+    _named(_name, _target)
+
+
+@composite("special_logit(Tensor self, float? eps=None) -> Tensor", out=True, **_SPECIAL)
+def special_logit(self, eps):
+    return _aten().logit(self, eps)
+
+
+@composite("special_round(Tensor self, *, int decimals=0) -> Tensor", out=True, **_SPECIAL)
+def special_round(self, decimals):
+    return self.round(decimals=decimals)
+
+
+@composite("special_xlogy(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)
+def special_xlogy(self, other):
+    return _aten().xlogy(self, other)
+
+
+_with_numbers("special_xlogy", "self", "other", ("self_scalar", "other_scalar"))
+
+
+@composite("special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out=True, **_SPECIAL)
+def special_logsumexp(self, dim, keepdim):
+    return self.logsumexp(dim, keepdim)
+
+
+@composite("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", **_SPECIAL)
+def special_softmax(self, dim, dtype):
+    return self.softmax(dim, dtype=dtype)
+
+
+@composite("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", **_SPECIAL)
+def special_log_softmax(self, dim, dtype):
+    return self.log_softmax(dim, dtype=dtype)
+
+
+# --- orthogonal polynomials -----------------------------------------------------------------------------------------
+# Each starts with p0 = 1 and p1, and goes on by a recurrence p(k+1) = next(x, k, p(k), p(k-1)).
+
+Start = Callable[[Any], Any]
+_CHEBYSHEV = lambda x, k, a, b: 2 * x * a - b
+_POLYNOMIALS: dict[str, tuple[Start, Any, bool]] = {
+    "chebyshev_polynomial_t": (lambda x: x, _CHEBYSHEV, False),
+    "chebyshev_polynomial_u": (lambda x: 2 * x, _CHEBYSHEV, False),
+    "chebyshev_polynomial_v": (lambda x: 2 * x - 1, _CHEBYSHEV, False),
+    "chebyshev_polynomial_w": (lambda x: 2 * x + 1, _CHEBYSHEV, False),
+    "shifted_chebyshev_polynomial_t": (lambda x: x, _CHEBYSHEV, True),
+    "shifted_chebyshev_polynomial_u": (lambda x: 2 * x, _CHEBYSHEV, True),
+    "shifted_chebyshev_polynomial_v": (lambda x: 2 * x - 1, _CHEBYSHEV, True),
+    "shifted_chebyshev_polynomial_w": (lambda x: 2 * x + 1, _CHEBYSHEV, True),
+    "hermite_polynomial_h": (lambda x: 2 * x, lambda x, k, a, b: 2 * x * a - 2 * k * b, False),
+    "hermite_polynomial_he": (lambda x: x, lambda x, k, a, b: x * a - k * b, False),
+    "laguerre_polynomial_l": (lambda x: 1 - x, lambda x, k, a, b: ((2 * k + 1 - x) * a - k * b) / (k + 1), False),
+    "legendre_polynomial_p": (lambda x: x, lambda x, k, a, b: ((2 * k + 1) * x * a - k * b) / (k + 1), False),
+}
+
+
+def _polynomial(name: str, first: Start, following: Any, shifted: bool) -> None:
+    def run(xp: Any, x: Any, n: Any) -> Any:
+        dtype = x.dtype
+        z, degree = xp.broadcast_arrays(x.astype("float64"), xp.trunc(n.astype("float64")))
+        z = 2 * z - 1 if shifted else z
+        before, now = xp.ones_like(z), first(z) + xp.zeros_like(z)
+        found = xp.where(degree == 0, before, xp.where(degree == 1, now, 0.0))
+        for k in range(1, int(degree.max()) if degree.size else 0):
+            before, now = now, following(z, k, now, before)
+            found = xp.where(degree == k + 1, now, found)
+        return found.astype(dtype)
+
+    op(f"special_{name}(Tensor x, Tensor n) -> Tensor", shape=broadcast, dtype=int_to_float, out=True, **_SPECIAL)(run)
+
+
+for _name, _parts in _POLYNOMIALS.items():
+    _polynomial(_name, *_parts)
+    _with_numbers(f"special_{_name}", "x", "n", ("x_scalar", "n_scalar"))

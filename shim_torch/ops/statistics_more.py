@@ -1,0 +1,419 @@
+"""Histograms, quantiles that skip nan, differences over spacings, counts drawn at random, mantissas and segments."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from native import _core
+from shim_torch._utils import _scalar
+
+from ._record import composite, op
+from ._rules import wrap_dim
+
+
+def _torch() -> Any:
+    import shim_torch
+
+    return shim_torch
+
+
+# --- histograms -----------------------------------------------------------------------------------------------------
+
+
+def _float_only(self: Any) -> None:
+    if self.dtype not in (_core.float32, _core.float64):
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{_scalar(self.dtype)}'")
+
+
+def _edges(x: Any, bins: int, low: float | None, high: float | None, dim: int) -> Any:
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}")
+    if low is None or high is None:
+        low, high = (float(x.min()), float(x.max())) if x.numel() else (0.0, 1.0)
+    if low > high:
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {dim}"
+        )
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return _torch().linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
+
+
+def _counted(columns: list[Any], edges: list[Any], weight: Any, density: bool) -> Any:
+    torch = _torch()
+    sizes = [e.numel() - 1 for e in edges]
+    flat, inside = None, None
+    for x, e, n in zip(columns, edges, sizes, strict=True):
+        at = torch.searchsorted(e, x.contiguous(), right=True) - 1
+        at = at.masked_fill(x == e[-1], n - 1)  # the last bin holds its upper edge
+        good = (x >= e[0]) & (x <= e[-1])
+        inside = good if inside is None else inside & good
+        flat = at if flat is None else flat * n + at
+    values = torch.ones_like(columns[0]) if weight is None else weight.reshape(-1).to(columns[0].dtype)
+    chosen = inside.nonzero().squeeze(1)
+    hist = columns[0].new_zeros((math.prod(sizes),)).index_add(0, flat[chosen], values[chosen]).reshape(sizes)
+    if density:
+        hist = hist / hist.sum()
+        for d, e in enumerate(edges):
+            hist = hist / e.diff().reshape([-1 if i == d else 1 for i in range(len(edges))])
+    return hist
+
+
+def _check_weight(self: Any, weight: Any, count: int) -> None:
+    if weight is not None and weight.dtype != self.dtype:
+        raise RuntimeError(
+            f"torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
+            f"input({_scalar(self.dtype)}) and weight({_scalar(weight.dtype)})"
+        )
+    if weight is not None and weight.numel() != count:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its "
+            f"innermost dimension, but got input with shape {list(self.shape)} and weight with shape {list(weight.shape)}"
+        )
+
+
+@composite(
+    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)"
+)
+def histogram_edges(self, bins, weight, density):
+    """Counts (or sums of weights, or densities) between the given edges."""
+    _float_only(self)
+    if bins.dtype != self.dtype:
+        raise RuntimeError(
+            f"torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype {_lower(self)} "
+            f"and bins for dimension 0 with dtype {_lower(bins)}"
+        )
+    _check_weight(self, weight, self.numel())
+    return _counted([self.reshape(-1)], [bins], weight, density), bins.clone()
+
+
+def _lower(t: Any) -> str:
+    return {"float32": "float", "float64": "double", "int64": "long int"}.get(
+        str(t.dtype).removeprefix("torch."), _scalar(t.dtype)
+    )
+
+
+@composite(
+    "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)"
+)
+def histogram(self, bins, range, weight, density):
+    """Counts in equal bins over ``range`` (the values' own by default), and their edges."""
+    _float_only(self)
+    if range is not None and len(range) != 2:
+        raise RuntimeError(
+            "torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but got " + str(len(range))
+        )
+    _check_weight(self, weight, self.numel())
+    flat = self.reshape(-1)
+    edges = _edges(flat, bins, *(range if range is not None else (None, None)), 0)
+    return _counted([flat], [edges], weight, density), edges
+
+
+def _histogramdd(self: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:
+    _float_only(self)
+    if self.dim() < 2:
+        raise RuntimeError(
+            "torch.histogramdd: input tensor should have at least 2 dimensions, but got " + str(self.dim())
+        )
+    rows = self.reshape(-1, self.size(-1))
+    n = rows.size(1)
+    bins = [bins] * n if isinstance(bins, int) else list(bins)
+    if len(bins) != n:
+        raise RuntimeError(
+            f"torch.histogramdd: expected {n} sequences of bin edges for a {n}-dimensional histogram but got {len(bins)}"
+        )
+    if range is not None and len(range) != 2 * n:
+        raise RuntimeError(
+            f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range)}"
+        )
+    _check_weight(self, weight, rows.size(0))
+    columns = list(rows.unbind(1))
+    edges = []
+    for d, (x, b) in enumerate(zip(columns, bins, strict=True)):
+        if isinstance(b, _core.TensorBase):
+            edges.append(b.clone())
+        else:
+            edges.append(_edges(x, b, *((None, None) if range is None else range[2 * d : 2 * d + 2]), d))
+    return _counted(columns, edges, weight, density), edges
+
+
+_DD = "float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)"
+for _overload, _bins in (("", "int[] bins"), (".int_bins", "int bins"), (".TensorList_bins", "Tensor[] bins")):
+    composite(f"histogramdd{_overload}(Tensor self, {_bins}, {_DD}", method=False)(_histogramdd)
+
+
+# --- quantiles and differences --------------------------------------------------------------------------------------
+
+
+def _nanquantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str) -> Any:
+    torch = _torch()
+    if not isinstance(q, _core.TensorBase):
+        if not 0 <= q <= 1:
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
+        q = torch.tensor(float(q), dtype=self.dtype, device=self.device)
+    if self.numel() == 0:
+        raise RuntimeError("quantile() input tensor must be non-empty")
+    if self.dtype not in (_core.float32, _core.float64):
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
+    if q.dtype != self.dtype:
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+    if q.dim() > 1:
+        raise RuntimeError(f"quantile() q must be a scalar or 1D tensor but got a {q.dim()}D tensor")
+    x, d = (self.reshape(-1), 0) if dim is None else (self, wrap_dim(dim, self.dim()))
+    ordered = x.sort(d)[0].movedim(d, -1)  # nan sorts last
+    count = ordered.isnan().logical_not().sum(-1, keepdim=True)
+    place = (q.reshape(-1) * (count - 1).to(q.dtype)).clamp(min=0)
+    low, high = place.floor(), place.ceil()
+    a, b = ordered.gather(-1, low.long()), ordered.gather(-1, high.long())
+    picks = {
+        "lower": lambda: a,
+        "higher": lambda: b,
+        "midpoint": lambda: (a + b) / 2,
+        "linear": lambda: a.lerp(b, place - low),
+        "nearest": lambda: ordered.gather(-1, place.round().long()),
+    }
+    if interpolation not in picks:
+        raise RuntimeError(
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+            + interpolation
+        )
+    out = picks[interpolation]().movedim(-1, 0)
+    if keepdim:
+        out = out.reshape(-1, *[1] * self.dim()) if dim is None else out.unsqueeze(d + 1)
+    return out[0] if q.dim() == 0 else out
+
+
+_Q = "int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor"
+composite(f"nanquantile(Tensor self, Tensor q, {_Q}", out=True)(_nanquantile)
+composite(f"nanquantile.scalar(Tensor self, float q, {_Q}", out=True)(_nanquantile)
+
+
+def _spacings(self: Any, spacing: Any, dims: list[int]) -> list[Any]:
+    if spacing is None:
+        return [1.0] * len(dims)
+    if isinstance(spacing, (int, float)):
+        return [spacing] * len(dims)
+    given = list(spacing)
+    if len(given) != len(dims):
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = {self.dim()}', "
+            f"since dim argument was not given, but got a list of length {len(given)}"
+        )
+    return given
+
+
+def _gradient(self: Any, spacing: Any, dim: Any, edge_order: int) -> Any:
+    """Central differences inside, one-sided ones at the ends (of the order asked for)."""
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    if dim is None:
+        dims = list(range(self.dim()))
+    else:
+        dims = [wrap_dim(d, self.dim()) for d in (dim if isinstance(dim, (list, tuple)) else [dim])]
+    for d in dims:
+        if self.size(d) < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    return tuple(
+        _along(self, d, space, edge_order) for d, space in zip(dims, _spacings(self, spacing, dims), strict=True)
+    )
+
+
+def _along(x: Any, d: int, space: Any, edge_order: int) -> Any:
+    torch = _torch()
+    n = x.size(d)
+    if isinstance(space, _core.TensorBase):
+        if space.dim() != 1 or space.numel() != n:
+            raise RuntimeError(
+                f"torch.gradient expected each element in the coordinates to have the same size as its dimension, but got {space.numel()}"
+            )
+        steps = space.diff()
+        left, right = (s.reshape([-1 if i == d else 1 for i in range(x.dim())]) for s in (steps[:-1], steps[1:]))
+        first, second, last, before = steps[0], steps[1] if n > 2 else None, steps[-1], steps[-2] if n > 2 else None
+    else:
+        left = right = first = second = last = before = space
+
+    def at(i: int, count: int = 1) -> Any:
+        return x.narrow(d, i if i >= 0 else n + i, count)
+
+    inner = (
+        at(2, n - 2) * (left / (right * (left + right)))
+        + at(1, n - 2) * ((right - left) / (left * right))
+        - at(0, n - 2) * (right / (left * (left + right)))
+    )
+    if edge_order == 1:
+        begin, end = (at(1) - at(0)) / first, (at(-1) - at(-2)) / last
+    else:
+        begin = _edge(at(0), at(1), at(2), first, second)
+        end = -_edge(at(-1), at(-2), at(-3), last, before)
+    return torch.cat([begin, inner, end], d)
+
+
+def _edge(a: Any, b: Any, c: Any, h: Any, k: Any) -> Any:
+    """The derivative at ``a`` of the parabola through three values with steps h and k."""
+    return -(2 * h + k) / (h * (h + k)) * a + (h + k) / (h * k) * b - h / (k * (h + k)) * c
+
+
+composite(
+    "gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]",
+    method=False,
+)(_gradient)
+composite(
+    "gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]", method=False
+)(_gradient)
+composite("gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]", method=False)(
+    lambda self, dim, edge_order: _gradient(self, None, dim, edge_order)
+)
+composite(
+    "gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]", method=False
+)(_gradient)
+composite(
+    "gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]", method=False
+)(_gradient)
+composite(
+    "gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]",
+    method=False,
+)(_gradient)
+composite(
+    "gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]", method=False
+)(_gradient)
+
+
+# --- drawn counts ---------------------------------------------------------------------------------------------------
+
+
+def _uniform(like: Any, generator: Any, *lead: int) -> Any:
+    return _core.empty_tensor((*lead, *like.shape), _core.float64, like.device).uniform_(0, 1, generator=generator)
+
+
+@composite("poisson(Tensor self, Generator? generator=None) -> Tensor", method=False)
+def poisson(self, generator):
+    """Counts of Poisson's distribution at the given rates."""
+    torch = _torch()
+    if not self.is_floating_point():
+        raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{_scalar(self.dtype)}'")
+    rate = self.detach().double()
+    if bool((rate < 0).any()):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    with torch.no_grad():
+        # A count of rate a + b is the sum of the two counts: large rates are halved until inversion is exact.
+        halvings = max(math.ceil(math.log2(max(float(rate.max()), 1.0) / 30.0)), 0) if rate.numel() else 0
+        part = rate / 2**halvings
+        total = torch.zeros_like(rate)
+        for _ in range(2**halvings):
+            total += _inverted(part, _uniform(rate, generator))
+    return total.to(self.dtype)
+
+
+def _inverted(rate: Any, u: Any) -> Any:
+    """The count whose cumulative probability first exceeds ``u``."""
+    torch = _torch()
+    term = (-rate).exp()
+    below, count = term.clone(), torch.zeros_like(rate)
+    for k in range(1, 200):
+        more = u > below
+        if not bool(more.any()):
+            break
+        count = count + more.to(count.dtype)
+        term = term * rate / k
+        below = below + term
+    return count
+
+
+@composite("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", method=False)
+def binomial(count, prob, generator):
+    """How many of ``count`` trials succeed, each with probability ``prob``."""
+    torch = _torch()
+    n, p = torch.broadcast_tensors(count, prob)
+    trials = int(n.max()) if n.numel() else 0
+    total = torch.zeros(n.shape, dtype=_core.float64, device=n.device)
+    with torch.no_grad():
+        for k in range(trials):
+            total += (_uniform(n, generator) < p) & (n > k)
+    return total.to(count.dtype)
+
+
+# --- parts of numbers, segments -------------------------------------------------------------------------------------
+
+
+@composite("polar(Tensor abs, Tensor angle) -> Tensor", out=True, method=False)
+def polar(abs, angle):
+    """abs · (cos(angle) + i sin(angle))."""
+    if abs.dtype not in (_core.float32, _core.float64, _core.float16):
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            + f"{_scalar(abs.dtype)} and {_scalar(angle.dtype)}"
+        )
+    if abs.dtype != angle.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {_scalar(abs.dtype)} but got scalar type {_scalar(angle.dtype)} for second argument"
+        )
+    return _torch().complex(abs * angle.cos(), abs * angle.sin())
+
+
+def _frexp_dtype(self: Any) -> Any:
+    if not self.dtype.is_floating_point:
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    return self.dtype, [self.dtype, _core.int32]
+
+
+@op("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", shape=lambda self: [tuple(self.shape)] * 2,
+    dtype=_frexp_dtype, differentiable=(0,),
+    grad={"self": lambda g, result1: g / (2.0 ** result1.to(g.dtype))}, out=True)  # fmt: skip
+def frexp(xp, self):
+    """Mantissas in [0.5, 1) and whole exponents of two."""
+    mantissa, exponent = xp.frexp(self)
+    return mantissa.astype(self.dtype), exponent.astype("int32")
+
+
+_INITIAL = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
+_REDUCE = {"sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "amin"}
+
+
+@composite(
+    "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
+    method=False,
+)
+def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
+    """Sums, means, products, maxima or minima of the segments of a dim, cut by ``lengths`` or ``offsets``."""
+    torch = _torch()
+    if reduce not in _REDUCE:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    if lengths is None and offsets is None:
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    d = wrap_dim(axis, data.dim())
+    cuts = lengths if lengths is not None else offsets.diff(dim=-1)
+    if d != cuts.dim() - 1:
+        raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of lengths but got {d}.")
+    lead = tuple(cuts.shape[:-1])
+    rows, counts = data.reshape(-1, *data.shape[d:]), cuts.reshape(-1, cuts.size(-1))
+    if lengths is not None and not unsafe and bool((counts < 0).any()):
+        raise RuntimeError("lengths contains negative value!")
+    if lengths is not None and not unsafe and bool((counts.sum(-1) != data.size(d)).any()):
+        raise RuntimeError(
+            "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+        )
+    begin = _INITIAL[reduce] if initial is None else initial
+    made = [
+        _segments(x, n, reduce, begin, initial is not None)
+        for x, n in zip(rows.unbind(0), counts.unbind(0), strict=True)
+    ]
+    return torch.stack(made).reshape(*lead, *made[0].shape)
+
+
+def _segments(x: Any, counts: Any, reduce: str, initial: float, given: bool) -> Any:
+    torch = _torch()
+    k = counts.numel()
+    where = torch.arange(k, device=x.device).repeat_interleave(counts)
+    index = where.reshape(-1, *[1] * (x.dim() - 1)).expand(where.numel(), *x.shape[1:])
+    start = x.new_full((k, *x.shape[1:]), initial)
+    x = x[: where.numel()]
+    if reduce == "mean":
+        total = start.scatter_add(0, index, x)
+        sizes = counts.reshape(-1, *[1] * (x.dim() - 1))
+        return torch.where(sizes == 0, math.nan if not given else initial, total / sizes.clamp(min=1).to(x.dtype))
+    return start.scatter_reduce(0, index, x, _REDUCE[reduce], include_self=True)
