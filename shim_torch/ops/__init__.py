@@ -13,7 +13,6 @@ from ._run import make_run
 FAMILIES = (
     "pointwise",
     "ternary",
-    "gamma",
     "activation",
     "comparison",
     "reduction",
