@@ -338,21 +338,6 @@ def binomial(count, prob, generator):
 # --- parts of numbers, segments -------------------------------------------------------------------------------------
 
 
-@composite("polar(Tensor abs, Tensor angle) -> Tensor", out=True, method=False)
-def polar(abs, angle):
-    """abs · (cos(angle) + i sin(angle))."""
-    if abs.dtype not in (_core.float32, _core.float64, _core.float16):
-        raise RuntimeError(
-            "Expected both inputs to be Half, Float or Double tensors but got "
-            + f"{_scalar(abs.dtype)} and {_scalar(angle.dtype)}"
-        )
-    if abs.dtype != angle.dtype:
-        raise RuntimeError(
-            f"Expected object of scalar type {_scalar(abs.dtype)} but got scalar type {_scalar(angle.dtype)} for second argument"
-        )
-    return _torch().complex(abs * angle.cos(), abs * angle.sin())
-
-
 def _frexp_dtype(self: Any) -> Any:
     if not self.dtype.is_floating_point:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
