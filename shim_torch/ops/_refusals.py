@@ -50,8 +50,14 @@ _TABLE: dict[str, tuple[tuple[str, type[Exception], str], ...]] = {
         ("c", NotImplementedError, "clamp is not supported for complex types"),
         ("b", NotImplementedError, "clamp_cpu"),
     ),
-    "clamp_min": (("c", NotImplementedError, "clamp is not supported for complex types"), ("b", NotImplementedError, "clamp_min_scalar_cpu")),
-    "clamp_max": (("c", NotImplementedError, "clamp is not supported for complex types"), ("b", NotImplementedError, "clamp_max_scalar_cpu")),
+    "clamp_min": (
+        ("c", NotImplementedError, "clamp is not supported for complex types"),
+        ("b", NotImplementedError, "clamp_min_scalar_cpu"),
+    ),
+    "clamp_max": (
+        ("c", NotImplementedError, "clamp is not supported for complex types"),
+        ("b", NotImplementedError, "clamp_max_scalar_cpu"),
+    ),
     "clamp_min.Tensor": (("c", RuntimeError, "clamp_min not implemented for complex tensors."),),
     "clamp_max.Tensor": (("c", RuntimeError, "clamp_max not implemented for complex tensors."),),
     "remainder": (("bc", NotImplementedError, "remainder_cpu"),),

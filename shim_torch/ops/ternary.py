@@ -15,7 +15,6 @@ def _conj(x):
     return x.conj() if hasattr(x, "conj") and x.is_complex() else x
 
 
-
 def _tensors3(self, tensor1, tensor2):
     return promote(self, tensor1, tensor2)
 

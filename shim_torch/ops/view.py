@@ -438,9 +438,7 @@ def tensor_split_tensor(self, tensor_indices_or_sections, dim):
     given = tensor_indices_or_sections
     _splittable(self)
     if given.device.type != "cpu":
-        raise RuntimeError(
-            f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {given.device}"
-        )
+        raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {given.device}")
     if given.dtype != _core.int64:
         raise RuntimeError(
             f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {_core.scalar_name(given.dtype)}"
