@@ -73,7 +73,7 @@ _LAZY = frozenset(
     """_C _dynamo _utils _tensor _tensor_str _ops accelerator amp autograd backends compiler cpu cuda distributed fft func fx
     functional hub jit library linalg mps mtia multiprocessing nested nn onnx optim overrides profiler quantization random return_types
     serialization sparse special storage testing torch_version types utils version xpu _prims_common _guards _subclasses _inductor
-    _logging _library _higher_order_ops export distributions masked futures monitor package _functorch _custom_ops""".split()
+    _logging _library _higher_order_ops export distributions masked futures monitor package _functorch _custom_ops _vendor _serialization _weights_only_unpickler _thread_safe_fork""".split()
 )
 _FROM = {
     "compile": ("compiler", "compile"),
@@ -97,6 +97,13 @@ _FROM = {
     "_assert_async": ("_python_functions", "_assert_async"),
     "_disable_dynamo": ("compiler", "disable"),
     "TypedStorage": ("storage", "TypedStorage"),
+    **{
+        name: ("_names", name)
+        for name in """Tag qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric
+        per_channel_affine_float_qparams sym_int sym_float sym_max sym_min sym_not sym_ite sym_sum _sym_sqrt
+        is_autocast_cpu_enabled get_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_cpu_dtype cond while_loop
+        is_vulkan_available""".split()
+    },
 }
 _LEGACY = frozenset(
     "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor ShortTensor CharTensor ByteTensor BoolTensor".split()

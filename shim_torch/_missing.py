@@ -33,10 +33,28 @@ class UnsupportedAttribute(AttributeError, NotImplementedError):
     """PyTorch has this name, shim-torch does not (yet). ``hasattr`` is False for it, as for any absent name."""
 
 
+def _sub_module(module: str, name: str) -> Any:
+    """The sub-module of that name, imported now, or None: PyTorch has imported most of its own already."""
+    real = f"shim_torch{module.removeprefix('torch')}"
+    parent = sys.modules.get(real)
+    if not name.isidentifier() or not any(
+        Path(folder, name + ending).exists()
+        for folder in getattr(parent, "__path__", ())
+        for ending in (".py", "/__init__.py")
+    ):
+        return None
+    from importlib import import_module
+
+    return import_module(f"{real}.{name}")
+
+
 def missing(module: str, name: str) -> Any:
-    """Raises for ``module.name``; the last line of a module's ``__getattr__``."""
+    """A sub-module called ``module.name``, or an error; the last line of a module's ``__getattr__``."""
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
+    found = _sub_module(module, name)
+    if found is not None:
+        return found
     who, dotted = requester(), f"{module}.{name}"
     if dotted in surface():
         unsupported[dotted, who] += 1

@@ -1,0 +1,30 @@
+"""``torch._dynamo.exc``: what the tracer raises."""
+
+from __future__ import annotations
+
+
+class TorchDynamoException(RuntimeError):
+    """Tracing failed."""
+
+
+class Unsupported(TorchDynamoException):
+    """Code that can't be traced."""
+
+
+class BackendCompilerFailed(TorchDynamoException):
+    """The backend failed."""
+
+
+class RecompileLimitExceeded(Unsupported):
+    """A function was compiled too often."""
+
+
+FailOnRecompileLimitHit = RecompileLimitExceeded
+
+
+class UserError(Unsupported):
+    """The program is wrong."""
+
+
+class TorchRuntimeError(TorchDynamoException):
+    """An operator failed while it was traced."""

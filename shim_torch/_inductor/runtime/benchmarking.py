@@ -1,0 +1,61 @@
+"""``torch._inductor.runtime.benchmarking``: how long functions take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+
+class Benchmarker:
+    """Times functions, in milliseconds."""
+
+    def benchmark(self, fn: Any, fn_args: Any = (), fn_kwargs: Any = None, device: Any = None, **kwargs: Any) -> float:
+        """The time of ``fn(*fn_args, **fn_kwargs)`` on the device of its tensors."""
+        from native import _core
+        from shim_torch.utils._pytree import tree_leaves
+
+        found = tree_leaves((fn_args, fn_kwargs))
+        on_gpu = any(isinstance(x, _core.TensorBase) and x.is_cuda for x in found) or "cuda" in str(device)
+        return (self.benchmark_gpu if on_gpu else self.benchmark_cpu)(
+            lambda: fn(*fn_args, **(fn_kwargs or {})), **kwargs
+        )
+
+    def benchmark_cpu(self, fn: Callable[[], Any], warmup: float = 20, rep: float = 100, **_: Any) -> float:
+        """The median time, after ``warmup`` ms, over ``rep`` ms."""
+
+        def run(limit: float) -> list[float]:
+            times, start = [], time.perf_counter()
+            while not times or (time.perf_counter() - start) * 1e3 < limit:
+                begun = time.perf_counter()
+                fn()
+                times.append((time.perf_counter() - begun) * 1e3)
+            return times
+
+        run(warmup)
+        return median(run(rep))
+
+    def benchmark_gpu(self, fn: Callable[[], Any], warmup: float = 25, rep: float = 100, **_: Any) -> float:
+        """The median time between two events on the current stream."""
+        from shim_torch import cuda
+
+        fn()
+        cuda.synchronize()
+        times: list[float] = []
+        spent = -float(warmup)
+        while spent < rep or not times:
+            start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+            start.record()
+            fn()
+            end.record()
+            end.synchronize()
+            taken = start.elapsed_time(end)
+            if spent >= 0:
+                times.append(taken)
+            spent += max(taken, 1e-3)
+        return median(times)
+
+
+benchmarker = Benchmarker()
+TritonBenchmarker = InductorBenchmarker = Benchmarker

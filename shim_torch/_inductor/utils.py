@@ -1,0 +1,59 @@
+"""``torch._inductor.utils``: timing functions, and what the machine is like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from native import _core
+
+
+def do_bench_using_profiling(
+    fn: Callable[[], Any], warmup: int = 25, rep: int = 100, is_vetted_benchmarking: bool = False
+) -> float:
+    """The time of one call on the GPU, in milliseconds."""
+    from shim_torch._inductor.runtime.benchmarking import benchmarker
+
+    return benchmarker.benchmark_gpu(fn, warmup=warmup, rep=rep)
+
+
+def parallel_num_threads() -> int:
+    """The threads of CPU kernels."""
+    return int(_core.get_num_threads())
+
+
+def is_big_gpu(index: Any = 0) -> bool:
+    """Whether a GPU has at least 68 multiprocessors."""
+    from shim_torch import cuda
+
+    return cuda.is_available() and cuda.get_device_properties(index).multi_processor_count >= 68
+
+
+def get_gpu_type() -> str:
+    return "cuda"
+
+
+def cache_dir() -> str:
+    """$TORCHINDUCTOR_CACHE_DIR, or a folder of the user's in the temporary directory."""
+    import getpass
+    import os
+    import tempfile
+
+    return os.environ.get("TORCHINDUCTOR_CACHE_DIR") or os.path.join(
+        tempfile.gettempdir(), "torchinductor_" + getpass.getuser()
+    )
+
+
+def ceildiv(number: int, denom: int) -> int:
+    return -(number // -denom)
+
+
+def next_power_of_2(n: int) -> int:
+    """The power of two at or above n."""
+    return 1 if n < 1 else 1 << (n - 1).bit_length()
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch._inductor.utils", name)

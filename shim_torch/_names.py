@@ -1,0 +1,142 @@
+"""Small public names of ``torch`` itself."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from typing import Any
+
+from native import _core
+
+
+class Tag(IntEnum):
+    """Marks of operators."""
+
+    core = 0
+    cudagraph_unsafe = 1
+    data_dependent_output = 2
+    dynamic_output_shape = 3
+    flexible_layout = 4
+    generated = 5
+    inplace = 6
+    inplace_view = 7
+    maybe_aliasing_or_mutating = 8
+    needs_contiguous_strides = 9
+    needs_exact_strides = 10
+    needs_fixed_stride_order = 11
+    nondeterministic_bitwise = 12
+    nondeterministic_seeded = 13
+    out = 14
+    out_variant = 15
+    pointwise = 16
+    pt2_compliant_tag = 17
+    reduction = 18
+    view_copy = 19
+
+
+Tag.__module__ = "torch"
+
+
+class qscheme:
+    """How a quantized tensor's scales are laid out; quantized tensors are not supported."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+    def __reduce__(self) -> Any:
+        return _scheme, (self._name,)
+
+
+qscheme.__module__ = "torch"
+_SCHEMES = {
+    n: qscheme(n)
+    for n in """per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric
+    per_channel_affine_float_qparams""".split()
+}
+globals().update(_SCHEMES)
+
+
+def _scheme(name: str) -> qscheme:
+    return _SCHEMES[name]
+
+
+def sym_int(a: Any) -> int:
+    """``int(a)``: sizes are plain numbers here."""
+    return int(a)
+
+
+def sym_float(a: Any) -> float:
+    return float(a)
+
+
+def sym_max(a: Any, b: Any) -> Any:
+    """The larger; a float if either is one."""
+    found = max(a, b)
+    return float(found) if isinstance(a, float) or isinstance(b, float) else found
+
+
+def sym_min(a: Any, b: Any) -> Any:
+    """The smaller; a float if either is one."""
+    found = min(a, b)
+    return float(found) if isinstance(a, float) or isinstance(b, float) else found
+
+
+def sym_not(a: Any) -> bool:
+    return not a
+
+
+def sym_ite(b: Any, t: Any, f: Any) -> Any:
+    """``t if b else f``."""
+    if not isinstance(b, bool) or type(t) is not type(f):
+        raise AssertionError(
+            f"sym_ite: expected a bool and two values of one type, got {type(b)}, {type(t)}, {type(f)}"
+        )
+    return t if b else f
+
+
+def sym_sum(args: Any) -> Any:
+    return sum(args)
+
+
+def _sym_sqrt(a: Any) -> float:
+    return math.sqrt(a)
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """Whether autocast is on for CPU operators."""
+    return bool(_core.is_autocast_enabled("cpu"))
+
+
+def get_autocast_cpu_dtype() -> Any:
+    """What autocast casts to on the CPU."""
+    return _core.get_autocast_dtype("cpu")
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    _core.set_autocast_enabled("cpu", enabled)
+
+
+def set_autocast_cpu_dtype(dtype: Any) -> None:
+    _core.set_autocast_dtype("cpu", dtype)
+
+
+def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
+    """``true_fn(*operands)`` or ``false_fn(*operands)``."""
+    from shim_torch import _higher_order_ops
+
+    return _higher_order_ops.cond(pred, true_fn, false_fn, operands)
+
+
+def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Any) -> Any:
+    """``carried = body_fn(*carried)`` while ``cond_fn(*carried)``."""
+    from shim_torch import _higher_order_ops
+
+    return _higher_order_ops.while_loop(cond_fn, body_fn, carried_inputs)
+
+
+def is_vulkan_available() -> bool:
+    """Whether there is a Vulkan device: no."""
+    return False

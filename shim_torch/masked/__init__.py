@@ -1,0 +1,161 @@
+"""``torch.masked``: reductions over the elements that a mask keeps; masked tensors themselves are not supported."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+__all__ = [
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "cumsum",
+    "log_softmax",
+    "logsumexp",
+    "mean",
+    "norm",
+    "prod",
+    "softmax",
+    "softmin",
+    "std",
+    "sum",
+    "var",
+]
+
+
+def _filled(input: Any, mask: Any, value: float) -> Any:
+    return input if mask is None else input.masked_fill(~mask.expand_as(input), value)
+
+
+def _dims(input: Any, dim: Any) -> tuple[int, ...]:
+    if dim is None:
+        return tuple(range(input.dim()))
+    return (dim,) if isinstance(dim, int) else tuple(dim)
+
+
+def _limit(input: Any, sign: int) -> float:
+    import shim_torch
+
+    if input.dtype.is_floating_point:
+        return sign * math.inf
+    info = shim_torch.iinfo(input.dtype)
+    return info.max if sign > 0 else info.min
+
+
+def sum(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """The sum of the kept elements; 0 where none is."""
+    return _filled(input if dtype is None else input.to(dtype), mask, 0).sum(_dims(input, dim), keepdim)
+
+
+def prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """The product of the kept elements; 1 where none is."""
+    found = _filled(input if dtype is None else input.to(dtype), mask, 1)
+    for d in sorted((x % input.dim() for x in _dims(input, dim)), reverse=True):
+        found = found.prod(d, keepdim)
+    return found
+
+
+def amax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """The largest kept element; -inf where none is."""
+    return _filled(input, mask, _limit(input, -1)).amax(_dims(input, dim), keepdim)
+
+
+def amin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """The smallest kept element; inf where none is."""
+    return _filled(input, mask, _limit(input, 1)).amin(_dims(input, dim), keepdim)
+
+
+def argmax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """Where the largest kept element is."""
+    return _filled(input, mask, _limit(input, -1)).argmax(dim, keepdim)
+
+
+def argmin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """Where the smallest kept element is."""
+    return _filled(input, mask, _limit(input, 1)).argmin(dim, keepdim)
+
+
+def _count(input: Any, dims: tuple[int, ...], keepdim: bool, mask: Any) -> Any:
+    import shim_torch
+
+    kept = shim_torch.ones_like(input, dtype=shim_torch.int64) if mask is None else mask.expand_as(input).long()
+    return kept.sum(dims, keepdim)
+
+
+def mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """The mean of the kept elements; NaN where none is."""
+    dims = _dims(input, dim)
+    return sum(input, dims, keepdim=keepdim, dtype=dtype, mask=mask) / _count(input, dims, keepdim, mask)
+
+
+def var(
+    input: Any, dim: Any = None, unbiased: bool = True, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+) -> Any:
+    """The variance of the kept elements."""
+    dims = _dims(input, dim)
+    x = input if dtype is None else input.to(dtype)
+    centred = x - mean(x, dims, keepdim=True, mask=mask)
+    count = _count(input, dims, keepdim, mask)
+    return sum(centred * centred, dims, keepdim=keepdim, mask=mask) / (count - int(unbiased)).clamp(min=0)
+
+
+def std(
+    input: Any, dim: Any = None, unbiased: bool = True, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+) -> Any:
+    """The standard deviation of the kept elements."""
+    return var(input, dim, unbiased, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()
+
+
+def norm(
+    input: Any, ord: float = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+) -> Any:
+    """The vector norm of the kept elements."""
+    import shim_torch
+
+    return shim_torch.linalg.vector_norm(_filled(input, mask, 0), ord, _dims(input, dim), keepdim, dtype=dtype)
+
+
+def logsumexp(input: Any, dim: Any, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """log of the sum of exp of the kept elements."""
+    return _filled(input if dtype is None else input.to(dtype), mask, -math.inf).logsumexp(_dims(input, dim), keepdim)
+
+
+def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+    """The softmax over the kept elements."""
+    return _filled(input if dtype is None else input.to(dtype), mask, -math.inf).softmax(dim)
+
+
+def log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+    """The log-softmax over the kept elements."""
+    return _filled(input if dtype is None else input.to(dtype), mask, -math.inf).log_softmax(dim)
+
+
+def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+    """The softmax of the negated elements."""
+    return softmax(-input, dim, dtype=dtype, mask=mask)
+
+
+def cumsum(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+    """Running sums of the kept elements."""
+    return _filled(input, mask, 0).cumsum(dim, dtype=dtype)
+
+
+def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> Any:
+    raise NotImplementedError(
+        "torch.masked.masked_tensor is not supported by shim-torch; the functions here take mask="
+    )
+
+
+as_masked_tensor = masked_tensor
+
+
+def is_masked_tensor(obj: Any) -> bool:
+    """Whether something is a masked tensor: no."""
+    return False
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch.masked", name)

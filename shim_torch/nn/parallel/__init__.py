@@ -1,0 +1,82 @@
+"""``torch.nn.parallel``: one module on several devices or processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch.nn import DataParallel
+from shim_torch.nn.parallel.distributed import DistributedDataParallel
+
+__all__ = [
+    "DataParallel",
+    "DistributedDataParallel",
+    "data_parallel",
+    "gather",
+    "parallel_apply",
+    "replicate",
+    "scatter",
+]
+
+
+def data_parallel(
+    module: Any, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0, module_kwargs: Any = None
+) -> Any:
+    """The module on its one device; NotImplementedError for several."""
+    if device_ids is not None and len(device_ids) > 1:
+        raise NotImplementedError("torch.nn.parallel.data_parallel: several devices are not supported by shim-torch")
+    return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
+
+
+def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
+    """Tensors cut along ``dim``, a part for each device; other values for every device."""
+    from native import _core
+
+    count = len(target_gpus)
+
+    def cut(x: Any) -> list[Any]:
+        if isinstance(x, _core.TensorBase):
+            return [part.to(device) for part, device in zip(x.chunk(count, dim), target_gpus, strict=False)]
+        if isinstance(x, (tuple, list)) and x:
+            return [type(x)(parts) for parts in zip(*map(cut, x), strict=False)]
+        if isinstance(x, dict) and x:
+            return [
+                dict(parts) for parts in zip(*([(k, v) for v in cut(value)] for k, value in x.items()), strict=False)
+            ]
+        return [x] * count
+
+    return cut(inputs)
+
+
+def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
+    """The parts of every device joined along ``dim`` on one."""
+    import shim_torch
+
+    first = outputs[0]
+    if isinstance(first, shim_torch.Tensor):
+        return shim_torch.cat([o.to(target_device) for o in outputs], dim)
+    if first is None:
+        return None
+    if isinstance(first, dict):
+        return type(first)((k, gather([o[k] for o in outputs], target_device, dim)) for k in first)
+    return type(first)(gather(list(parts), target_device, dim) for parts in zip(*outputs, strict=True))
+
+
+def replicate(network: Any, devices: Any, detach: bool = False) -> list[Any]:
+    """Copies of a module on devices; NotImplementedError for several devices."""
+    if len(devices) > 1:
+        raise NotImplementedError("torch.nn.parallel.replicate: several devices are not supported by shim-torch")
+    return [network]
+
+
+def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: Any = None) -> list[Any]:
+    """Each module on its input, one after another."""
+    kwargs = kwargs_tup or [{}] * len(modules)
+    return [
+        m(*(x if isinstance(x, (list, tuple)) else (x,)), **k) for m, x, k in zip(modules, inputs, kwargs, strict=True)
+    ]
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch.nn.parallel", name)
