@@ -7,12 +7,14 @@ over the tensor's memory (cast where its dtype differs), ``wrap(array, dtype, ke
 
 from __future__ import annotations
 
+from collections import Counter
 from types import ModuleType
 from typing import Any
 
 from . import cuda as cuda
 from . import numpy as numpy_backend
 
+counters: Counter[str] = Counter()  # slower ways that were taken, for torch_proxy_status()
 _BY_TYPE: dict[str, ModuleType] = {"cpu": numpy_backend}
 
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from native import _core
 
+from . import counters
 from . import numpy as host
-
-calls = 0  # xp calls on CUDA, for torch_proxy_status()
 
 
 class _Function:
@@ -24,8 +23,7 @@ class _Function:
         self.function = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        global calls
-        calls += 1
+        counters["CuPy calls"] += 1
         return self.function(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -117,6 +115,12 @@ def dummy(shape: Any, dtype: Any) -> Any:
     return host.dummy(shape, dtype)
 
 
+def lacks(error: Exception) -> bool:
+    """Whether an error says that CuPy has no such function, dtype or option."""
+    text = str(error)
+    return "cupy" in text.lower() or "is not supported yet" in text or "not supported on CUDA" in text
+
+
 def as_result(value: Any) -> Any:
     """What a body gave, as an array."""
     return cupy.asarray(value)
@@ -128,7 +132,9 @@ def wrap(array: Any, dtype: Any, inputs: Any = (), keep_strides: bool = False) -
         array = _narrow()(array.astype(np.float32, copy=False))
     else:
         array = array.astype(dtype_of(dtype), copy=False)
-    if array.base is not None or any(array is i for i in inputs) or not array.flags.c_contiguous:
+    if array.base is not None or any(array is i for i in inputs):
+        array = cupy.array(array, order="K" if keep_strides else "C", copy=True)
+    if not array.flags.c_contiguous and not (keep_strides and host._dense(array)):
         array = cupy.array(array, order="C", copy=True)
     itemsize = array.itemsize
     strides = tuple(n // itemsize for n in array.strides)

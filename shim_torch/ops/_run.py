@@ -159,6 +159,19 @@ def execute(plan: Plan, bound: tuple[Any, ...]) -> Any:
     if where == "meta" or (where != "cpu" and where != "cuda"):
         return _meta(plan, bound, shape, compute, result, device)
     backend = backends.of_type(where)
+    if where == "cuda":
+        try:
+            return _compute(plan, bound, shape, compute, result, tensors, backend)
+        except (NotImplementedError, TypeError, AttributeError) as error:
+            if not backend.lacks(error):
+                raise
+            return _on_host(plan, bound, device, error)
+    return _compute(plan, bound, shape, compute, result, tensors, backend)
+
+
+def _compute(
+    plan: Plan, bound: tuple[Any, ...], shape: Any, compute: Any, result: Any, tensors: list[Any], backend: Any
+) -> Any:
     wide = WIDER.get(compute, compute)
     arrays = [
         a if a is None else _argument(plan, i, a, wide, backend) if plan.tensor_place[i] else a
@@ -167,6 +180,34 @@ def execute(plan: Plan, bound: tuple[Any, ...]) -> Any:
     with np.errstate(all="ignore"):
         value = _core.call_aligned(_call(plan), backend.xp(), *arrays)
     return _results(plan, value, shape, result, tensors, arrays, backend)
+
+
+def _on_host(plan: Plan, bound: tuple[Any, ...], device: Any, error: Exception) -> Any:
+    """What CuPy has no function for is computed with NumPy and carried back: right, slow and counted."""
+    from shim_torch import cuda
+
+    if cuda.is_current_stream_capturing():
+        raise NotImplementedError(
+            f"{plan.record.key} has no CUDA kernel for these arguments ({error}) and cannot run on the host while a CUDA "
+            "graph is captured"
+        ) from error
+    backends.counters[f"on the host: {plan.record.key}"] += 1
+    cpu = _core.device("cpu")
+    places = [cpu if i == plan.device_at and a is not None else _moved(a, cpu) for i, a in enumerate(bound)]
+    return _moved(execute(plan, tuple(places)), device)
+
+
+def _moved(value: Any, device: Any) -> Any:
+    """Tensors of a result or argument on another device, without history."""
+    if isinstance(value, TensorBase):
+        if value.device == device:
+            return value
+        made = _core.empty_raw(tuple(value.shape), value.dtype, device)
+        _core.copy_raw(made, value)
+        return made
+    if type(value) in (list, tuple):
+        return type(value)(_moved(v, device) for v in value)
+    return value
 
 
 def _call(plan: Plan) -> Callable[..., Any]:

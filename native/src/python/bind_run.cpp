@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ops/kernels.h"
 #include "python/body.h"
 #include "python/dispatch.h"
 
@@ -80,6 +81,16 @@ PyObject* clone_raw(PyObject*, PyObject* o) {                       // a dense C
   });
 }
 
+PyObject* copy_raw(PyObject*, PyObject* args) {                     // (to, from): casts and crosses devices; no history, no version
+  PyObject *to, *from;
+  if (!PyArg_ParseTuple(args, "OO", &to, &from)) return nullptr;
+  if (!is_tensor(to) || !is_tensor(from)) { PyErr_SetString(PyExc_TypeError, "copy_raw() expects two Tensors"); return nullptr; }
+  return guarded([&]() -> PyObject* {
+    copy_(Tensor(unwrap(to)), Tensor(unwrap(from)));
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* own_memory(PyObject*, PyObject* o) {  // a tensor over a body's array: nobody else has it, so it may be resized
   if (!is_tensor(o)) { PyErr_SetString(PyExc_TypeError, "own_memory() expects a Tensor"); return nullptr; }
   unwrap(o)->storage()->set_resizable(true);
@@ -91,6 +102,7 @@ PyMethodDef functions[] = {
     {"call_aligned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_aligned)), METH_FASTCALL,
      "Calls a function while NumPy allocates 64-byte aligned."},
     {"empty_raw", empty_raw, METH_VARARGS, "An uninitialised tensor: (sizes, dtype, device)."},
+    {"copy_raw", copy_raw, METH_VARARGS, "Copies one tensor's values into another's, across dtypes and devices."},
     {"clone_raw", clone_raw, METH_O, "A dense CPU tensor copied with its strides."},
     {nullptr, nullptr, 0, nullptr}};
 
