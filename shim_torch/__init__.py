@@ -95,6 +95,8 @@ _FROM = {
     "fork_rng": ("random", "fork_rng"),
     "vmap": ("func", "vmap"),
     "_assert_async": ("_python_functions", "_assert_async"),
+    **{f"_check{kind}": ("_checks", f"_check{kind}") for kind in ("", "_index", "_value", "_type", "_not_implemented", "_is_size")},
+    "_assert": ("_checks", "_assert"),
     "_disable_dynamo": ("compiler", "disable"),
     "TypedStorage": ("storage", "TypedStorage"),
     **{

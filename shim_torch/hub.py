@@ -17,6 +17,11 @@ def get_dir() -> str:
     return os.path.join(os.environ.get("TORCH_HOME") or os.path.join(cache, "torch"), "hub")
 
 
+def _get_torch_home() -> str:
+    """$TORCH_HOME, or torch in the user's cache."""
+    return os.path.dirname(get_dir())
+
+
 def set_dir(d: Any) -> None:
     """Sets that folder."""
     global _dir
@@ -64,6 +69,28 @@ def load_state_dict_from_url(
     return load_file(path, map_location=map_location, weights_only=weights_only)
 
 
+class _Progress:
+    """tqdm's place where tqdm is not installed: counts, and shows nothing."""
+
+    def __init__(self, iterable: Any = None, total: int | None = None, **_: Any) -> None:
+        self.iterable, self.total, self.n = iterable, total, 0
+
+    def update(self, n: int) -> None:
+        self.n += n
+
+    def __iter__(self) -> Any:
+        return iter(self.iterable)
+
+    def close(self) -> None:
+        pass
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
 def __getattr__(name: str) -> Any:
     if name == "tqdm":
         from importlib import import_module
@@ -71,7 +98,7 @@ def __getattr__(name: str) -> Any:
         try:
             return import_module("tqdm").tqdm
         except ImportError:
-            pass
+            return _Progress
     from shim_torch._missing import missing
 
     return missing("torch.hub", name)

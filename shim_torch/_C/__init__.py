@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch._C._dispatch import DispatchKey, DispatchKeySet, _ExcludeDispatchKeyGuard
 from shim_torch._generator import Generator
 from shim_torch.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 
@@ -113,14 +114,7 @@ def _dispatch_has_kernel_for_dispatch_key(name: str, key: str) -> bool:
 
 def _dispatch_keys(tensor: Any) -> Any:
     """The dispatch keys of a tensor."""
-    return DispatchKeySet({tensor.device.type.upper()})
-
-
-class DispatchKeySet(frozenset[str]):
-    """A set of dispatch key names."""
-
-    def has(self, key: str) -> bool:
-        return str(key) in self
+    return DispatchKeySet("Meta" if tensor.is_meta else tensor.device.type.upper())
 
 
 class _DisableTorchDispatch:

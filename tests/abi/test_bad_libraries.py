@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from conftest import compile_extension
+from compiling import compile_extension
 
 import shim_torch as torch
 from compat.cli import binaries, scan

@@ -101,6 +101,11 @@ void raise_no_kernel(const Operator& op, PyObject** args, size_t n) {
 
 PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
   *done = true;
+  if (any_autocast()) {
+    const bool cuda = backend_key(args, n)[1] == 'U';
+    PyObject* f = autocast_state(cuda ? DeviceType::cuda : DeviceType::cpu).enabled ? kernel(op, cuda ? "AutocastCUDA" : "AutocastCPU") : nullptr;
+    if (f) return call_kernel(op, f, args, n);
+  }
   if (!below_autograd) {
     const char* backend = backend_key(args, n);
     PyObject* f = kernel(op, "Autograd");

@@ -1,0 +1,94 @@
+"""Dispatch keys by name, sets of them, and the guard that leaves keys out of the calls within."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from native import _core
+
+_NAMES = (
+    "Undefined CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 Meta Dense Sparse SparseCPU SparseCUDA "
+    "SparseMeta Quantized QuantizedCPU QuantizedCUDA NestedTensor BackendSelect Python PythonDispatcher Functionalize "
+    "FuncTorchDynamicLayerBackMode FuncTorchDynamicLayerFrontMode FuncTorchBatched FuncTorchGradWrapper "
+    "FuncTorchVmapMode Named Conjugate Negative ZeroTensor ADInplaceOrView Autograd AutogradOther AutogradFunctionality "
+    "AutogradCPU AutogradCUDA AutogradXLA AutogradMPS AutogradXPU AutogradMeta AutogradNestedTensor AutogradPrivateUse1 "
+    "Tracer AutocastCPU AutocastCUDA AutocastXPU AutocastMPS AutocastMTIA AutocastXLA AutocastIPU AutocastHPU "
+    "AutocastMAIA AutocastPrivateUse1 Batched VmapMode TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode "
+    "PreDispatch CompositeImplicitAutograd CompositeExplicitAutograd CompositeExplicitAutogradNonFunctional "
+    "CompositeImplicitAutogradNestedTensor"
+).split()
+
+
+class _Key(str):
+    """One dispatch key; equal to its name."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        return str.__str__(self)
+
+    def __repr__(self) -> str:
+        return f"<DispatchKey.{self.name}: {_NAMES.index(self.name)}>"
+
+    def __str__(self) -> str:
+        return f"DispatchKey.{self.name}"
+
+
+class DispatchKey:
+    """The names of PyTorch's dispatch keys."""
+
+
+for _name in _NAMES:
+    setattr(DispatchKey, _name, _Key(_name))
+
+
+class DispatchKeySet(frozenset[str]):
+    """A set of dispatch keys; ``|``, ``&`` and ``-`` as with sets."""
+
+    def __new__(cls, keys: Any = ()) -> DispatchKeySet:
+        one: Iterable[str] = (keys,) if isinstance(keys, str) else keys
+        return super().__new__(cls, (_Key(k.rpartition(".")[2]) if type(k) is not _Key else k for k in one))
+
+    def has(self, key: str) -> bool:
+        """Whether a key is in the set."""
+        return key in self
+
+    def add(self, key: str) -> DispatchKeySet:
+        """The set with one key more."""
+        return self | DispatchKeySet(key)
+
+    def remove(self, key: str) -> DispatchKeySet:
+        """The set without a key."""
+        return self - DispatchKeySet(key)
+
+    def __or__(self, other: Any) -> DispatchKeySet:
+        return DispatchKeySet(super().__or__(other))
+
+    def __and__(self, other: Any) -> DispatchKeySet:
+        return DispatchKeySet(super().__and__(other))
+
+    def __sub__(self, other: Any) -> DispatchKeySet:
+        return DispatchKeySet(super().__sub__(other))
+
+
+class _ExcludeDispatchKeyGuard:
+    """Leaves dispatch keys out of the calls within: autocast is off, Autograd kernels are skipped."""
+
+    def __init__(self, keys: DispatchKeySet) -> None:
+        self._autocast = [t for t in ("cpu", "cuda") if f"Autocast{t.upper()}" in keys]
+        self._autograd = any(k.startswith("Autograd") for k in keys)
+
+    def __enter__(self) -> None:
+        self._before = [_core.is_autocast_enabled(t) for t in self._autocast]
+        for t in self._autocast:
+            _core.set_autocast_enabled(t, False)
+        if self._autograd:
+            self._below = _core._set_below_autograd(True)
+
+    def __exit__(self, *_: object) -> None:
+        for t, on in zip(self._autocast, self._before, strict=True):
+            _core.set_autocast_enabled(t, on)
+        if self._autograd:
+            _core._set_below_autograd(self._below)

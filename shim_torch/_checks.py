@@ -1,0 +1,45 @@
+"""``torch._check`` and its like: conditions with an error of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def _fail(error: type[Exception], message: Callable[[], object] | str | None) -> None:
+    if message is None:
+        raise error("Expected cond to be True, but got False. (Could this error message be improved? If so, please report an enhancement request to PyTorch.)")
+    if isinstance(message, str):
+        raise TypeError("message must be a callable")
+    raise error(str(message()))
+
+
+def _make(name: str, error: type[Exception]) -> Callable[..., None]:
+    def check(cond: Any, message: Callable[[], object] | None = None) -> None:
+        if not isinstance(cond, bool):
+            raise TypeError(f"cond must be a bool, but got {type(cond)}")
+        if not cond:
+            _fail(error, message)
+
+    check.__name__ = check.__qualname__ = name
+    check.__doc__ = f"{error.__name__} with ``message()`` unless ``cond``."
+    return check
+
+
+_check = _make("_check", RuntimeError)
+_check_index = _make("_check_index", IndexError)
+_check_value = _make("_check_value", ValueError)
+_check_type = _make("_check_type", TypeError)
+_check_not_implemented = _make("_check_not_implemented", NotImplementedError)
+
+
+def _check_is_size(i: Any, message: Callable[[], object] | None = None, *, max: Any = None) -> None:
+    """RuntimeError unless ``0 <= i`` (and ``i <= max``)."""
+    _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)
+
+
+def _assert(condition: Any, message: str) -> None:
+    """An assertion that tracing could see; AssertionError unless ``condition``."""
+    assert condition, message

@@ -1,0 +1,16 @@
+"""``torch.jit.annotations``: types that TorchScript reads; to Python they say nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class BroadcastingListCls:
+    """``BroadcastingList2[int]``: one number or a list of two."""
+
+    def __getitem__(self, types: Any) -> None:
+        return None
+
+
+for _n in range(1, 7):
+    globals()[f"BroadcastingList{_n}"] = BroadcastingListCls()

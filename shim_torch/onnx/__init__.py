@@ -1,0 +1,58 @@
+"""``torch.onnx``: libraries register how their operators are exported; there is no exporter here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+__all__ = ["TensorProtoDataType", "export", "is_in_onnx_export", "register_custom_op_symbolic", "unregister_custom_op_symbolic"]
+_symbolics: dict[tuple[str, int], Callable[..., Any]] = {}
+
+
+class TensorProtoDataType(IntEnum):
+    """Element types by ONNX's numbers."""
+
+    UNDEFINED = 0
+    FLOAT = 1
+    UINT8 = 2
+    INT8 = 3
+    UINT16 = 4
+    INT16 = 5
+    INT32 = 6
+    INT64 = 7
+    STRING = 8
+    BOOL = 9
+    FLOAT16 = 10
+    DOUBLE = 11
+    UINT32 = 12
+    UINT64 = 13
+    COMPLEX64 = 14
+    COMPLEX128 = 15
+    BFLOAT16 = 16
+
+
+def is_in_onnx_export() -> bool:
+    """Nothing is being exported."""
+    return False
+
+
+def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int) -> None:
+    """Keeps the function; an exporter would call it."""
+    _symbolics[symbolic_name, opset_version] = symbolic_fn
+
+
+def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
+    """Forgets it."""
+    _symbolics.pop((symbolic_name, opset_version), None)
+
+
+def export(*args: Any, **kwargs: Any) -> Any:
+    """There is no exporter."""
+    raise NotImplementedError("torch.onnx.export is not supported by shim-torch: models are not traced")
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch.onnx", name)

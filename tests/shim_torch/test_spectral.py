@@ -1,0 +1,64 @@
+"""Windows and short-time Fourier transforms; the numbers are PyTorch's."""
+
+import numpy as np
+import pytest
+
+import shim_torch as torch
+
+
+@pytest.mark.parametrize(
+    ("made", "values"),
+    [
+        (torch.hann_window(5), [0.0, 0.345492, 0.904508, 0.904508, 0.345491]),
+        (torch.hamming_window(4, False), [0.08, 0.77, 0.77, 0.08]),
+        (torch.blackman_window(4), [0.0, 0.34, 1.0, 0.34]),
+        (torch.bartlett_window(5, False), [0.0, 0.5, 1.0, 0.5, 0.0]),
+        (torch.kaiser_window(4), [5.277344e-05, 0.2156727, 1.0, 0.2156727]),
+        (torch.hann_window(1), [1.0]),
+        (torch.hann_window(0), []),
+    ],
+)
+def test_windows(made, values):
+    assert made.dtype == torch.float32
+    np.testing.assert_allclose(made.numpy(), values, atol=1e-6)
+
+
+def test_stft_values():
+    x = torch.arange(12.0).sin()
+    s = torch.stft(x, 8, hop_length=4, window=torch.hann_window(8), return_complex=True)
+    assert s.shape == (5, 4)
+    expected = [-0.98651832, 1.40556122 - 1.27739584j, -1.83747243 - 0.2843462j, 1.00954258 + 1.64432955j]
+    np.testing.assert_allclose(s[1].numpy(), expected, atol=2e-6)
+    pairs = torch.stft(x, 8, hop_length=4, window=torch.hann_window(8), return_complex=False)
+    np.testing.assert_allclose(torch.view_as_complex(pairs).numpy(), s.numpy())
+
+
+@pytest.mark.parametrize("options", [{}, {"normalized": True}, {"onesided": False}, {"win_length": 40, "window": "hann"}])
+def test_istft_inverts_stft(options):
+    x = torch.from_numpy(np.random.default_rng(0).standard_normal((2, 320)))
+    if options.get("window"):
+        options = {**options, "window": torch.hann_window(40, dtype=torch.float64)}
+    s = torch.stft(x, 64, hop_length=8, return_complex=True, **options)
+    np.testing.assert_allclose(torch.istft(s, 64, hop_length=8, length=320, **options).numpy(), x.numpy(), atol=1e-10)
+
+
+def test_stft_gradient():
+    x = torch.from_numpy(np.random.default_rng(0).standard_normal(40)).requires_grad_(True)
+    torch.autograd.gradcheck(lambda v: torch.stft(v, 8, return_complex=True).abs().pow(2), (x,))
+
+
+def test_errors():
+    with pytest.raises(RuntimeError, match="stft requires the return_complex parameter"):
+        torch.stft(torch.ones(10), 4)
+    with pytest.raises(RuntimeError, match="expected a 1D window tensor of size equal to win_length=4"):
+        torch.stft(torch.ones(10), 4, window=torch.ones(3), return_complex=True)
+    with pytest.raises(RuntimeError, match="hann_window requires non-negative window_length"):
+        torch.hann_window(-1)
+
+
+def test_bessel_functions():
+    x = torch.tensor([-2.0, 0.0, 0.5, 3.0, 40.0], dtype=torch.float64, requires_grad=True)
+    y = torch.i0(x)
+    np.testing.assert_allclose(y.detach().numpy(), [2.2795853, 1.0, 1.0634834, 4.8807926, 1.4894775e16], rtol=1e-7)
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), [-1.5906369, 0.0, 0.2578943, 3.9533702, 1.4707397e16], rtol=1e-7)
