@@ -130,7 +130,7 @@ def embedding_bag(
         what = "scaling the gradient by the frequency" if scale_grad_by_freq else "sparse weights"
         raise ValueError(f"max mode does not support {what}")
     if max_norm is not None:
-        raise NotImplementedError("torch.nn.functional.embedding_bag(max_norm=...) is not supported by shim-torch")
+        _aten().embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "

@@ -178,17 +178,15 @@ def instance_norm(
     eps: float = 1e-5,
 ) -> Any:
     """Normalisation of each channel of each sample."""
-    if not use_input_stats:
-        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-    if running_mean is not None:
-        raise NotImplementedError(
-            "torch.nn.functional.instance_norm with running statistics in training is not supported by shim-torch"
-        )
-    n, c = input.shape[:2]
-    out = _aten().group_norm(input.reshape(1, n * c, *input.shape[2:]), n * c, None, None, eps).reshape(input.shape)
-    shape = [1, c, *[1] * (input.dim() - 2)]
-    out = out if weight is None else out * weight.reshape(shape)
-    return out if bias is None else out + bias.reshape(shape)
+    if use_input_stats:
+        count = 1
+        for size in input.shape[2:]:
+            count *= size
+        if count == 1:
+            raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
+    return _aten().instance_norm(
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
+    )  # fmt: skip
 
 
 def _dropout(name: str, whole_channels: bool) -> Any:
@@ -226,7 +224,7 @@ def embedding(
             "torch.nn.functional.embedding(sparse=True): sparse gradients are not supported by shim-torch"
         )
     if max_norm is not None:
-        raise NotImplementedError("torch.nn.functional.embedding(max_norm=...) is not supported by shim-torch")
+        _aten().embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     if padding_idx is not None:
         if not -weight.size(0) <= padding_idx < weight.size(0):
             raise AssertionError("Padding_idx must be within num_embeddings")

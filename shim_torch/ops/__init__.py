@@ -51,6 +51,8 @@ FAMILIES = (
     "random_layers",
     "loss_more",
     "embedding_bag",
+    "batch_normalization",
+    "tensor_names",
 )
 
 # The in-place functions that torch has as functions too; the others are methods only.

@@ -131,35 +131,6 @@ def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
     return (y if bias is None else y + bias.reshape(shape)).to(input.dtype)
 
 
-@composite(
-    "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-    method=False,
-)
-def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
-    import shim_torch
-
-    dims = [d for d in range(input.dim()) if d != 1]
-    shape = [1, -1, *[1] * (input.dim() - 2)]
-    x = _widened(input)
-    if training:
-        mean = x.mean(dims)
-        centred = x - mean.reshape(shape)
-        variance = (centred * centred).mean(dims)
-        n = x.numel() // x.size(1)
-        if running_mean is not None:
-            with shim_torch.no_grad():
-                running_mean.mul_(1 - momentum).add_(mean.to(running_mean.dtype), alpha=momentum)
-                running_var.mul_(1 - momentum).add_(
-                    (variance * (n / max(n - 1, 1))).to(running_var.dtype), alpha=momentum
-                )
-    else:
-        mean, variance = running_mean, running_var
-        centred = x - mean.reshape(shape)
-    y = centred * (variance.reshape(shape) + eps).rsqrt()
-    y = y if weight is None else y * weight.reshape(shape)
-    return (y if bias is None else y + bias.reshape(shape)).to(input.dtype)
-
-
 @composite("dropout(Tensor input, float p, bool train) -> Tensor", method=False, inplace=True)
 def dropout(input, p, train):
     if not 0 <= p <= 1:

@@ -15,6 +15,7 @@ MODULES = (
     "lists_cases",
     "layers_cases",
     "special_cases",
+    "names_cases",
 )
 
 

@@ -1,0 +1,174 @@
+"""ATen names of what tensors do natively, and old names of functions that have others now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+from ._record import composite
+
+_HIDDEN: dict[str, Any] = {"function": False, "method": False}
+_FUNCTION: dict[str, Any] = {"method": False}
+
+
+def _torch() -> Any:
+    import shim_torch
+
+    return shim_torch
+
+
+composite("detach(Tensor(a) self) -> Tensor(a)", **_FUNCTION)(lambda self: self.detach())
+composite("detach_(Tensor(a!) self) -> Tensor(a!)", **_FUNCTION)(lambda self: self.detach_())
+composite("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", **_HIDDEN)(
+    lambda self, size, stride: self.as_strided(size, stride)
+)
+composite("_unsafe_view(Tensor self, SymInt[] size) -> Tensor", **_HIDDEN)(lambda self, size: self.view(size))
+composite("lift(Tensor self) -> Tensor", **_HIDDEN)(lambda self: self)
+composite("lift_fresh(Tensor(a) self) -> Tensor(a)", **_HIDDEN)(lambda self: self)
+composite("lift_fresh_copy(Tensor self) -> Tensor", **_HIDDEN)(lambda self: self.clone())
+composite("fill.Scalar(Tensor self, Scalar value) -> Tensor", **_FUNCTION)(
+    lambda self, value: self.clone().fill_(value)
+)
+composite("fill.Tensor(Tensor self, Tensor value) -> Tensor", **_FUNCTION)(
+    lambda self, value: self.clone().fill_(value)
+)
+composite("item(Tensor self) -> Scalar", **_HIDDEN)(lambda self: self.item())
+composite("_local_scalar_dense(Tensor self) -> Scalar", **_HIDDEN)(lambda self: self.item())
+composite("is_same_size(Tensor self, Tensor other) -> bool")(lambda self, other: self.shape == other.shape)
+composite("is_nonzero(Tensor self) -> bool")(lambda self: bool(self))
+composite("_pin_memory(Tensor self, Device? device=None) -> Tensor", **_HIDDEN)(lambda self, device: self.pin_memory())
+composite("_conj(Tensor(a) self) -> Tensor(a)")(lambda self: self.conj())
+composite("__and__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN)(lambda self, other: self & other)
+composite("__and__.Scalar(Tensor self, Scalar other) -> Tensor", **_HIDDEN)(lambda self, other: self & other)
+composite("__or__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN)(lambda self, other: self | other)
+composite("__or__.Scalar(Tensor self, Scalar other) -> Tensor", **_HIDDEN)(lambda self, other: self | other)
+composite("__xor__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN)(lambda self, other: self ^ other)
+composite("_shape_as_tensor(Tensor self) -> Tensor", **_FUNCTION)(lambda self: _torch().tensor(list(self.shape)))
+composite("_is_all_true(Tensor self) -> Tensor")(lambda self: self.all())
+composite("_is_any_true(Tensor self) -> Tensor")(lambda self: self.any())
+composite("_stack(Tensor[] tensors, int dim=0) -> Tensor", **_FUNCTION)(
+    lambda tensors, dim: _torch().stack(tensors, dim)
+)
+composite("is_set_to(Tensor self, Tensor tensor) -> bool", function=False)(
+    lambda self, tensor: (
+        self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape and self.stride() == tensor.stride()
+    )
+)
+
+
+@composite("is_non_overlapping_and_dense(Tensor self) -> bool", **_HIDDEN)
+def is_non_overlapping_and_dense(self):
+    expected = 1
+    for stride, size in sorted(zip(self.stride(), self.shape, strict=True)):
+        if size == 1:
+            continue
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+# Splits whose parts do not count as views of one tensor.
+composite("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]")(
+    lambda self, chunks, dim: tuple(t.clone() for t in self.chunk(chunks, dim))
+)
+composite("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]")(
+    lambda self, split_size, dim: tuple(t.clone() for t in self.split(split_size, dim))
+)
+composite("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]")(
+    lambda self, split_sizes, dim: tuple(t.clone() for t in self.split(list(split_sizes), dim))
+)
+
+
+@composite(
+    "empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    **_FUNCTION,
+)
+def empty_permuted(size, physical_layout, dtype, layout, device, pin_memory):
+    """A tensor of unset values whose dims lie in memory in the order ``physical_layout``."""
+    if sorted(physical_layout) != list(range(len(size))):
+        raise RuntimeError(
+            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not "
+            f"equal to len(physical_layout) = {len(physical_layout)}"
+            if len(size) != len(physical_layout)
+            else f"Dimension out of range or repeated in physical_layout {list(physical_layout)}"
+        )
+    raw = _core.empty_tensor(tuple(size[d] for d in physical_layout), dtype=dtype, device=device)
+    back = [0] * len(size)
+    for place, d in enumerate(physical_layout):
+        back[d] = place
+    return raw.permute(back)
+
+
+@composite("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out=True, **_FUNCTION)
+def frobenius_norm(self, dim, keepdim):
+    return _torch().ops.aten.linalg_vector_norm(self, 2, dim, keepdim)
+
+
+@composite("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", out=True, **_FUNCTION)
+def nuclear_norm(self, keepdim):
+    return _torch().ops.aten.linalg_matrix_norm(self, "nuc", (-2, -1), keepdim)
+
+
+@composite("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", out=True, **_FUNCTION)
+def nuclear_norm_dim(self, dim, keepdim):
+    return _torch().ops.aten.linalg_matrix_norm(self, "nuc", dim, keepdim)
+
+
+# --- losses' halves -------------------------------------------------------------------------------------------------
+
+
+def _spread_mean(g: Any, count: int, reduction: int) -> Any:
+    return g / count if reduction == 1 else g
+
+
+@composite("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", **_HIDDEN)
+def mse_loss_backward(grad_output, self, target, reduction):
+    return _spread_mean(grad_output * 2 * (self - target), self.numel(), reduction)
+
+
+def _nll_parts(self: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any, Any]:
+    """The classes' places, which targets count, and their weights."""
+    dim = 1 if self.dim() > 1 else 0
+    counted = target != ignore_index
+    place = target.masked_fill(~counted, 0)
+    scale = counted.to(self.dtype) if weight is None else weight[place] * counted.to(weight.dtype)
+    return place.unsqueeze(dim), dim, scale
+
+
+@composite(
+    "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
+    **_HIDDEN,
+)
+def nll_loss_forward(self, target, weight, reduction, ignore_index):
+    place, dim, scale = _nll_parts(self, target, weight, ignore_index)
+    loss = -self.gather(dim, place).squeeze(dim) * scale
+    total = scale.sum()
+    if reduction == 0:
+        return loss, self.new_zeros(())
+    return (loss.sum() / total if reduction == 1 else loss.sum()), total
+
+
+@composite(
+    "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+    **_HIDDEN,
+)
+def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
+    place, dim, scale = _nll_parts(self, target, weight, ignore_index)
+    share = grad_output / total_weight if reduction == 1 else grad_output
+    return self.new_zeros(self.shape).scatter(dim, place, (-(share * scale)).unsqueeze(dim))
+
+
+@composite(
+    "embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)", **_FUNCTION
+)
+def embedding_renorm_(self, indices, max_norm, norm_type):
+    """Scales the rows that ``indices`` names down to norm ``max_norm`` where they exceed it."""
+    torch = _torch()
+    rows = indices.reshape(-1).unique()
+    with torch.no_grad():
+        chosen = self[rows]
+        norms = torch.ops.aten.linalg_vector_norm(chosen, norm_type, (1,), True)
+        self[rows] = torch.where(norms > max_norm, chosen * (max_norm / (norms + 1e-7)), chosen)
+    return self
