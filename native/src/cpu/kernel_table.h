@@ -7,8 +7,11 @@
 // Two builds of a loop, one for AVX2, chosen when the program is loaded.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define SHIM_CLONES __attribute__((target_clones("avx2", "default")))
+// For loops of arithmetic on loaded elements: wider vectors and fused multiplication too.
+#define SHIM_MATH_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=haswell", "default")))
 #else
 #define SHIM_CLONES
+#define SHIM_MATH_CLONES
 #endif
 
 namespace shim {
@@ -34,6 +37,8 @@ const PointwiseOp& add_scaled();                           // a + alpha * b, thr
 
 const PointwiseOp& where_op();                             // three inputs: condition (not 0), a, b
 const PointwiseOp& clamp_op();                             // three inputs: x, least, most
+
+BlockKernel math_kernel(const char* name);                 // the float32 loop of a function, vectorised; null if there is none
 
 DType compute_dtype(DType t);                              // float32 for the 16-bit floats, complex64 for complex32
 

@@ -15,7 +15,7 @@ namespace {
 constexpr int kLanes = 16;
 
 template <class T>
-SHIM_CLONES T largest(const T* x, int64_t n) {
+SHIM_MATH_CLONES T largest(const T* x, int64_t n) {
   T lanes[kLanes];
   for (T& l : lanes) l = -std::numeric_limits<T>::infinity();
   int64_t i = 0;
@@ -27,25 +27,25 @@ SHIM_CLONES T largest(const T* x, int64_t n) {
 
 // y = exp(x - m), and their sum. A NaN among x reaches the sum.
 template <class T>
-SHIM_CLONES T exponentials(const T* x, T* y, T m, int64_t n) {
+SHIM_MATH_CLONES T exponentials(const T* x, T* y, T m, int64_t n) {
   T lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     for (int k = 0; k < kLanes; ++k) {
-      T e = exp_of(x[i + k] - m);
+      T e = exp_below(x[i + k] - m);
       y[i + k] = e;
       lanes[k] += e;
     }
-  for (; i < n; ++i) lanes[0] += y[i] = exp_of(x[i] - m);
+  for (; i < n; ++i) lanes[0] += y[i] = exp_below(x[i] - m);
   T sum = 0;
   for (T l : lanes) sum += l;
   return sum;
 }
 
 template <class T>
-SHIM_CLONES void scale(T* y, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] *= by; }
+SHIM_MATH_CLONES void scale(T* y, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] *= by; }
 template <class T>
-SHIM_CLONES void shift(const T* x, T* y, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] = x[i] - by; }
+SHIM_MATH_CLONES void shift(const T* x, T* y, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] = x[i] - by; }
 
 template <class T>
 void rows_of(const T* x, T* y, int64_t rows, int64_t cols, bool log) {

@@ -63,7 +63,7 @@ Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t :
 
 // Sums in double: of x, and of (x - m)^2.
 template <class T>
-SHIM_CLONES double total(const T* x, int64_t n) {
+SHIM_MATH_CLONES double total(const T* x, int64_t n) {
   double lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
@@ -74,7 +74,7 @@ SHIM_CLONES double total(const T* x, int64_t n) {
   return sum;
 }
 template <class T>
-SHIM_CLONES double deviations(const T* x, double m, int64_t n) {
+SHIM_MATH_CLONES double deviations(const T* x, double m, int64_t n) {
   double lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
@@ -115,40 +115,28 @@ void variances(const Rows& r, double correction, bool root, T* out, T* means) {
   });
 }
 
-// The largest (or smallest) element, and whether one is NaN.
-template <class T> struct MaskOf { using type = T; };
-template <> struct MaskOf<float> { using type = int32_t; };
-template <> struct MaskOf<double> { using type = int64_t; };
-
+// The largest (or smallest) element; NaN if there is one.
 template <class T, bool Largest>
-SHIM_CLONES T extreme(const T* x, int64_t n, bool* nan) {
-  using M = typename MaskOf<T>::type;
+T more_extreme(T best, T v) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (best != best) return best;
+  return (Largest ? v <= best : v >= best) ? best : v;             // a NaN is taken
+}
+template <class T, bool Largest>
+SHIM_MATH_CLONES T extreme(const T* x, int64_t n) {
   T lanes[kLanes];
-  M bad[kLanes] = {};
   for (T& l : lanes) l = x[0];
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) {
-      const T v = x[i + k];
-      lanes[k] = (Largest ? v > lanes[k] : v < lanes[k]) ? v : lanes[k];
-      if constexpr (std::is_floating_point_v<T>) bad[k] |= v != v ? M(-1) : M(0);
-    }
-  for (; i < n; ++i) {
-    lanes[0] = (Largest ? x[i] > lanes[0] : x[i] < lanes[0]) ? x[i] : lanes[0];
-    if constexpr (std::is_floating_point_v<T>) bad[0] |= x[i] != x[i] ? M(-1) : M(0);
-  }
+    for (int k = 0; k < kLanes; ++k) lanes[k] = more_extreme<T, Largest>(lanes[k], x[i + k]);
+  for (; i < n; ++i) lanes[0] = more_extreme<T, Largest>(lanes[0], x[i]);
   T best = lanes[0];
-  bool any = false;
-  for (int k = 0; k < kLanes; ++k) {
-    best = (Largest ? lanes[k] > best : lanes[k] < best) ? lanes[k] : best;
-    any |= bad[k] != 0;
-  }
-  *nan = any || best != best;
+  for (T l : lanes) best = more_extreme<T, Largest>(best, l);
   return best;
 }
 
 template <class T>
-SHIM_CLONES int64_t first_equal(const T* x, T value, int64_t n) {
+SHIM_MATH_CLONES int64_t first_equal(const T* x, T value, int64_t n) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     bool hit = false;
@@ -164,10 +152,9 @@ void extremes(const Rows& r, int64_t* index, T* values) {
   const T* x = r.data->data_as<T>();
   each_row(r.rows, r.cols, [&](int64_t row) {
     const T* from = x + row * r.cols;
-    bool nan = false;
-    const T best = extreme<T, Largest>(from, r.cols, &nan);
+    const T best = extreme<T, Largest>(from, r.cols);
     int64_t at = 0;
-    if (nan) while (from[at] == from[at]) ++at;
+    if (best != best) while (from[at] == from[at]) ++at;
     else at = first_equal(from, best, r.cols);
     index[row] = at;
     if (values) values[row] = from[at];
@@ -216,12 +203,12 @@ void running(const T* x, T* y, int64_t outer, int64_t n, int64_t inner) {
 }
 
 template <class T>
-SHIM_CLONES T exponential_sum(const T* x, T m, int64_t n) {
+SHIM_MATH_CLONES T exponential_sum(const T* x, T m, int64_t n) {
   T lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) lanes[k] += exp_of(x[i + k] - m);
-  for (; i < n; ++i) lanes[0] += exp_of(x[i] - m);
+    for (int k = 0; k < kLanes; ++k) lanes[k] += exp_below(x[i + k] - m);
+  for (; i < n; ++i) lanes[0] += exp_below(x[i] - m);
   T sum = 0;
   for (T l : lanes) sum += l;
   return sum;
@@ -232,8 +219,8 @@ void log_sums(const Rows& r, T* out) {
   const T* x = r.data->data_as<T>();
   each_row(r.rows, r.cols, [&](int64_t row) {
     const T* from = x + row * r.cols;
-    bool nan = false;
-    T m = extreme<T, true>(from, r.cols, &nan);
+    T m = extreme<T, true>(from, r.cols);
+    const bool nan = m != m;
     if (!std::isfinite(m)) m = 0;               // all -inf, or an infinity or NaN: the sum says which
     out[row] = nan ? std::numeric_limits<T>::quiet_NaN() : m + std::log(exponential_sum(from, m, r.cols));
   });

@@ -123,6 +123,8 @@ struct Table {
     test<IsInf>("isinf");
     test<IsFinite>("isfinite");
     functions();
+    for (PointwiseOp& op : ops)
+      if (BlockKernel f = math_kernel(op.name)) op.put(DType::f32, f);
   }
 
   void functions() {

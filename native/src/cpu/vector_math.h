@@ -1,26 +1,176 @@
 #pragma once
-// Functions that the compiler can turn into vector code.
+// Functions of float32 that the compiler can turn into vector code: no branches, no tables. The coefficients are fits of least maximal
+// relative error to the series named beside them; results are off by about one unit in the last place.
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace shim {
 
-// exp in float32 to about one unit in the last place: 2^n * exp(r) with |r| <= ln(2)/2 and Taylor's series of degree 7.
+// exp(r) = 1 + r + r^2 P(r) on |r| <= ln(2)/2.
+inline float exp_series(float r) {
+  float p = 1.381455788e-03f;
+  p = p * r + 8.368735994e-03f;
+  p = p * r + 4.166838992e-02f;
+  p = p * r + 1.666652047e-01f;
+  p = p * r + 4.999999344e-01f;
+  return p * r * r + r + 1.f;
+}
+
+// 2^k, for k where the result is a normal float32.
+inline float power_of_two(int32_t k) { return std::bit_cast<float>((k + 127) << 23); }
+
 inline float exp_of(float x) {
   float c = x > 89.f ? 89.f : x < -104.f ? -104.f : x;               // NaN passes both tests
   float n = (c * 1.44269504088896f + 12582912.f) - 12582912.f;       // adding 1.5 * 2^23 rounds to an integer
   float r = (c - n * 0.693359375f) - n * -2.12194440054690583e-4f;   // ln 2 in two parts; the first is exact in few bits
-  float p = 1.f / 5040;
-  p = p * r + 1.f / 720;
-  p = p * r + 1.f / 120;
-  p = p * r + 1.f / 24;
-  p = p * r + 1.f / 6;
-  p = p * r + 0.5f;
-  p = p * r * r + r + 1.f;
   int32_t k = int32_t(n == n ? n : 0.f), half = k >> 1;              // in two factors: 2^k alone may be no float32
-  return p * std::bit_cast<float>((half + 127) << 23) * std::bit_cast<float>((k - half + 127) << 23);
+  return exp_series(r) * power_of_two(half) * power_of_two(k - half);
 }
 inline double exp_of(double x) { return std::exp(x); }
+
+// exp where the argument is not above 0 and results below 2^-125 may be 0: softmax.
+inline float exp_below(float x) {
+  float c = x < -87.f ? -87.f : x;
+  float n = (c * 1.44269504088896f + 12582912.f) - 12582912.f;
+  float r = (c - n * 0.693359375f) - n * -2.12194440054690583e-4f;
+  float e = exp_series(r) * power_of_two(int32_t(n == n ? n : 0.f));
+  return x < -87.f ? 0.f : e;
+}
+inline double exp_below(double x) { return std::exp(x); }
+
+inline float exp2_of(float x) {
+  float c = x > 129.f ? 129.f : x < -151.f ? -151.f : x;
+  float n = (c + 12582912.f) - 12582912.f;
+  int32_t k = int32_t(n == n ? n : 0.f), half = k >> 1;
+  return exp_series((c - n) * 0.693147180559945f) * power_of_two(half) * power_of_two(k - half);
+}
+
+// exp(x) - 1: the series by itself where 1 would swallow it.
+inline float expm1_of(float x) {
+  float p = 1.979031797e-04f;
+  p = p * x + 1.394468963e-03f;
+  p = p * x + 8.333497246e-03f;
+  p = p * x + 4.166629455e-02f;
+  p = p * x + 1.666666587e-01f;
+  p = p * x + 5.000000068e-01f;
+  float small = p * x * x + x;
+  return std::fabs(x) < 0.3465f ? small : exp_of(x) - 1.f;
+}
+
+// x = 2^e * m with m in [sqrt(1/2), sqrt(2)); log(m) = f - f^2/2 + f^3 P(f), f = m - 1.
+struct Logarithm { float e, m; };
+inline Logarithm log_parts(float x) {
+  bool tiny = x < 1.17549435e-38f;
+  int32_t u = std::bit_cast<int32_t>(tiny ? x * 8388608.f : x);
+  int32_t e = (u - 0x3f3504f3) >> 23;
+  float f = std::bit_cast<float>(u - (e << 23)) - 1.f, z = f * f;
+  float p = 6.746607911e-02f;
+  p = p * f + -1.167565306e-01f;
+  p = p * f + 1.188817809e-01f;
+  p = p * f + -1.240558986e-01f;
+  p = p * f + 1.421955027e-01f;
+  p = p * f + -1.666799572e-01f;
+  p = p * f + 2.000211876e-01f;
+  p = p * f + -2.500000960e-01f;
+  p = p * f + 3.333331260e-01f;
+  return {float(e - (tiny ? 23 : 0)), f - (0.5f * z - f * z * p)};
+}
+inline float log_limits(float x, float inside) {                     // outside of (0, inf)
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  float beyond = x == 0.f ? -kInfinity : std::numeric_limits<float>::quiet_NaN();
+  return x > 0.f ? (x < kInfinity ? inside : x) : beyond;
+}
+inline float log_of(float x) {
+  Logarithm l = log_parts(x);
+  return log_limits(x, l.e * 0.693359375f + (l.e * -2.12194440054690583e-4f + l.m));
+}
+inline float log2_of(float x) {
+  Logarithm l = log_parts(x);
+  return log_limits(x, l.e + l.m * 1.44269504088896f);
+}
+inline float log10_of(float x) {
+  Logarithm l = log_parts(x);
+  return log_limits(x, l.e * 0.30078125f + (l.e * 2.4874566398119509e-4f + l.m * 0.43429448190325f));
+}
+inline float log1p_of(float x) {
+  float u = 1.f + x, l = log_of(u), lost = (x - (u - 1.f)) / u;      // what the addition rounded away
+  float inside = u > 0.f && u < std::numeric_limits<float>::infinity() ? l + lost : l;
+  return u == 1.f ? x : inside;
+}
+
+// tanh(x) = x + x^3 P(x^2) for small x, else 1 - 2 / (exp(2x) + 1).
+inline float tanh_of(float x) {
+  float t = std::fabs(x), z = x * x;
+  float p = 2.147535344e-03f;
+  p = p * z + -8.182672262e-03f;
+  p = p * z + 2.170296649e-02f;
+  p = p * z + -5.394720416e-02f;
+  p = p * z + 1.333320976e-01f;
+  p = p * z + -3.333333091e-01f;
+  float large = 1.f - 2.f / (exp_of(t + t) + 1.f);
+  return t < 0.625f ? x + x * z * p : std::copysign(large, x);
+}
+
+inline float sigmoid_of(float x) { return 1.f / (1.f + exp_of(-x)); }
+
+// erf(x) = x + x P(x^2) for |x| < 1, else 1 - exp(-Q(|x|)); from 4.1 on it is 1.
+inline float erf_of(float x) {
+  float t = std::fabs(x), z = x * x;
+  float p = 7.853857974e-05f;
+  p = p * z + -8.010192844e-04f;
+  p = p * z + 5.188327631e-03f;
+  p = p * z + -2.685381193e-02f;
+  p = p * z + 1.128358515e-01f;
+  p = p * z + -3.761262582e-01f;
+  p = p * z + 1.283791657e-01f;
+  float c = t > 4.1f ? 4.1f : t;
+  float q = 2.144557342e-05f;
+  q = q * c + -4.385299946e-04f;
+  q = q * c + 4.190855906e-03f;
+  q = q * c + -2.517180877e-02f;
+  q = q * c + 1.083615520e-01f;
+  q = q * c + 6.332724145e-01f;
+  q = q * c + 1.129552041e+00f;
+  q = q * c + -1.824600311e-04f;
+  return t < 1.f ? x + x * p : std::copysign(1.f - exp_below(-q), x);
+}
+
+// gelu(x) = x Phi(x), with Phi from 1 - exp(-Q(|x|)) alone: small differences of erf do not show beside 1.
+inline float gelu_of(float x) {
+  float t = std::fabs(x) * 0.70710678118654752440f, c = t > 4.1f ? 4.1f : t;
+  float q = 3.074268596e-05f;
+  q = q * c + -3.028641996e-04f;
+  q = q * c + 1.012252980e-03f;
+  q = q * c + 5.719690978e-04f;
+  q = q * c + -1.961737810e-02f;
+  q = q * c + 1.029369653e-01f;
+  q = q * c + 6.365931735e-01f;
+  q = q * c + 1.128380759e+00f;
+  q = q * c + -1.505176325e-08f;
+  float n = (q * -1.44269504088896f + 12582912.f) - 12582912.f;      // q is in [0, 19]: no limits to watch
+  float r = (-q - n * 0.693359375f) - n * -2.12194440054690583e-4f;
+  float e = exp_series(r) * power_of_two(int32_t(n == n ? n : 0.f));
+  return x * 0.5f * (1.f + std::copysign(1.f - e, x));
+}
+
+// sin(r) and cos(r) on |r| <= pi/4, r = x - n pi/2 with pi/2 in four parts, the first three exact in few bits: for |x| <= kReducible.
+constexpr float kReducible = 4096.f;
+inline float sine_at(float x, int32_t turn) {
+  float n = (x * 0.636619772367581f + 12582912.f) - 12582912.f;
+  float r = (((x - n * 1.5703125f) - n * 4.837512969970703e-4f) - n * 7.549533620476723e-8f) - n * 2.5632829192545614e-12f, z = r * r;
+  int32_t quarter = int32_t(n == n ? n : 0.f) + turn;
+  float s = -1.950906140e-04f;
+  s = s * z + 8.332118495e-03f;
+  s = s * z + -1.666665402e-01f;
+  float c = 2.442362274e-05f;
+  c = c * z + -1.388723341e-03f;
+  c = c * z + 4.166664400e-02f;
+  float value = quarter & 1 ? c * z * z - 0.5f * z + 1.f : s * z * r + r;
+  return quarter & 2 ? -value : value;
+}
+inline float sin_of(float x) { return sine_at(x, 0); }
+inline float cos_of(float x) { return sine_at(x, 1); }
 
 }  // namespace shim
