@@ -87,6 +87,7 @@ def _widened(x: Any) -> Any:
 @composite(
     "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
     method=False,
+    native="layer_norm",
 )
 def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     n = _check_normalized(input, normalized_shape, weight, bias)
@@ -99,7 +100,9 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
 
 
 @composite(
-    "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", method=False
+    "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+    method=False,
+    native="rms_norm",
 )
 def rms_norm(input, normalized_shape, weight, eps):
     import shim_torch

@@ -74,7 +74,7 @@ def _norm_grad(g: Any, self: Any, ord: Any, dim: Any, keepdim: bool, result: Any
 
 
 @op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    shape=_norm_shape, dtype=_norm_dtype, out=True, grad={"self": _norm_grad}, **_LINALG)  # fmt: skip
+    shape=_norm_shape, dtype=_norm_dtype, out=True, native="vector_norm", grad={"self": _norm_grad}, **_LINALG)  # fmt: skip
 def linalg_vector_norm(xp, self, ord, dim, keepdim):
     """The ``ord`` norm over ``dim`` (all dims by default): 0 counts, inf and -inf pick, others sum powers."""
     axis = wrap_dims(dim, self.ndim)

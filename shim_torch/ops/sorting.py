@@ -47,14 +47,14 @@ def _sort_shape(self, dim):
 _SORT_GRAD = {"self": lambda g, self_shape, result1, dim: _to_places(g, self_shape, result1, dim)}
 
 
-@op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", shape=_sort_shape, out=True,
+@op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", shape=_sort_shape, out=True, native="sort",
     grad=_SORT_GRAD, **_RANKED)  # fmt: skip
 def sort(xp, self, dim, descending):
     return _sorted(xp, self, dim, descending)
 
 
 @op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-    shape=_sort_shape, out=True, grad=_SORT_GRAD, **_RANKED)  # fmt: skip
+    shape=_sort_shape, out=True, native="sort", grad=_SORT_GRAD, **_RANKED)  # fmt: skip
 def sort_stable(xp, self, stable, dim, descending):
     return _sorted(xp, self, dim, descending)
 
@@ -86,7 +86,7 @@ def _topk_shape(self, k, dim):
 
 
 @op("topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-    shape=_topk_shape, out=True, grad=_SORT_GRAD, **_RANKED)  # fmt: skip
+    shape=_topk_shape, out=True, native="topk", grad=_SORT_GRAD, **_RANKED)  # fmt: skip
 def topk(xp, self, k, dim, largest, sorted):
     if self.ndim == 0:
         empty = (xp.zeros((0,), self.dtype), xp.zeros((0,), "int64"))

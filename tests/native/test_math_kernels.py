@@ -53,7 +53,9 @@ def test_limits(name: str) -> None:
     with np.errstate(all="ignore"):
         expected = RANGES[name][0](LIMITS.astype(np.float64)).astype(np.float32) if name not in ("sin", "cos") else None
     if expected is None:
-        expected = np.array([getattr(math, name)(x) if math.isfinite(x) else math.nan for x in LIMITS.tolist()], np.float32)
+        expected = np.array(
+            [getattr(math, name)(x) if math.isfinite(x) else math.nan for x in LIMITS.tolist()], np.float32
+        )
     y = getattr(torch, name)(torch.from_numpy(LIMITS)).numpy()
     np.testing.assert_allclose(y, expected, rtol=3e-6)
     zeros = np.signbit(y[:2]) if name in ("expm1", "log1p", "tanh", "erf", "sin") else [False, True]
@@ -65,7 +67,9 @@ def test_any_length_gives_the_same(count: int) -> None:
     x = spread(-5, 5)[0] + np.linspace(-3, 3, count, dtype=np.float32)
     for name in ("exp", "tanh", "erf", "sin"):
         whole = getattr(torch, name)(torch.from_numpy(x)).numpy()
-        one = np.array([getattr(torch, name)(torch.from_numpy(x[i : i + 1])).item() for i in (0, count // 2, -1 % count)])
+        one = np.array(
+            [getattr(torch, name)(torch.from_numpy(x[i : i + 1])).item() for i in (0, count // 2, -1 % count)]
+        )
         np.testing.assert_allclose(whole[[0, count // 2, -1]], one, rtol=2e-7)
 
 
@@ -73,10 +77,16 @@ def test_any_length_gives_the_same(count: int) -> None:
 def test_gelu_and_silu(approximate: str) -> None:
     x = spread(-12, 12)
     wide = x.astype(np.float64)
-    inner = erf(wide / math.sqrt(2)) if approximate == "none" else np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3))
+    inner = (
+        erf(wide / math.sqrt(2))
+        if approximate == "none"
+        else np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3))
+    )
     y = torch.nn.functional.gelu(torch.from_numpy(x), approximate=approximate).numpy()
     np.testing.assert_allclose(y, wide * 0.5 * (1 + inner), rtol=1e-6, atol=5e-7)
-    np.testing.assert_allclose(torch.nn.functional.silu(torch.from_numpy(x)).numpy(), wide / (1 + np.exp(-wide)), rtol=1e-6)
+    np.testing.assert_allclose(
+        torch.nn.functional.silu(torch.from_numpy(x)).numpy(), wide / (1 + np.exp(-wide)), rtol=1e-6
+    )
     assert np.isnan(torch.nn.functional.gelu(torch.tensor(float("nan")), approximate=approximate).item())
 
 
@@ -88,7 +98,9 @@ def test_softmax_along_any_dim(dim: int, log: bool) -> None:
     expected = wide - wide.max(dim, keepdims=True)
     expected -= np.log(np.exp(expected).sum(dim, keepdims=True))
     y = (torch.log_softmax if log else torch.softmax)(torch.from_numpy(x), dim)
-    np.testing.assert_allclose(y.numpy(), expected if log else np.exp(expected), rtol=2e-6, atol=1e-7 if not log else 1e-5)
+    np.testing.assert_allclose(
+        y.numpy(), expected if log else np.exp(expected), rtol=2e-6, atol=1e-7 if not log else 1e-5
+    )
     infinite = torch.full((2, 3), -float("inf")).softmax(1)
     assert infinite.isnan().all().item()
     hot = torch.tensor([[0.0, float("inf")], [0.0, float("nan")]]).softmax(0)

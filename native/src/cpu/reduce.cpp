@@ -31,7 +31,7 @@ struct MinOp {
 struct AnyOp { template <class T> static T zero() { return T(0); } template <class T> static T f(T a, T b) { return T(a | b); } };
 struct AllOp { template <class T> static T zero() { return T(1); } template <class T> static T f(T a, T b) { return T(a & b); } };
 
-constexpr int kLanes = 16;
+constexpr int kLanes = 64;                     // independent sums: several vectors at a time hide the latency of one
 constexpr int64_t kRun = 1024;                  // elements added up directly; runs are then added pairwise
 
 template <class Op, class T>
@@ -47,29 +47,38 @@ SHIM_CLONES T run_of(const T* x, int64_t n) {
   return lanes[0];
 }
 
+// Where the elements come from: memory of type T, or of a 16-bit float that is converted in passing.
+struct Source { ConvertFn load = nullptr; int64_t size = 0; };
+
 template <class Op, class T>
-T pairwise(const T* x, int64_t n) {
-  if (n <= kRun) return run_of<Op, T>(x, n);
+T pairwise(const char* x, Source from, int64_t n) {
+  if (n <= kRun) {
+    if (!from.load) return run_of<Op, T>(reinterpret_cast<const T*>(x), n);
+    alignas(64) T buffer[kRun];
+    from.load(x, from.size, reinterpret_cast<char*>(buffer), sizeof(T), n);
+    return run_of<Op, T>(buffer, n);
+  }
   const int64_t half = (n / 2 + kRun - 1) / kRun * kRun;
-  return Op::f(pairwise<Op, T>(x, half), pairwise<Op, T>(x + half, n - half));
+  return Op::f(pairwise<Op, T>(x, from, half), pairwise<Op, T>(x + half * from.size, from, n - half));
 }
 
 template <class Op, class T>
-void reduce_rows(const char* in, char* out, int64_t rows, int64_t cols) {
-  auto* x = reinterpret_cast<const T*>(in);
+void reduce_rows(const char* x, Source from, char* out, int64_t rows, int64_t cols) {
   auto* y = reinterpret_cast<T*>(out);
+  if (!from.load) from.size = sizeof(T);
   if (rows == 1 && cols >= 2 * kGrain) {        // one long row: fixed pieces, so that the result does not depend on the threads
     const int64_t pieces = (cols + kGrain - 1) / kGrain;
     std::vector<T> partial;
     partial.resize(size_t(pieces));
     parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; ++p) partial[size_t(p)] = pairwise<Op, T>(x + p * kGrain, std::min(kGrain, cols - p * kGrain));
+      for (int64_t p = begin; p < end; ++p)
+        partial[size_t(p)] = pairwise<Op, T>(x + p * kGrain * from.size, from, std::min(kGrain, cols - p * kGrain));
     });
-    y[0] = pairwise<Op, T>(partial.data(), pieces);
+    y[0] = pairwise<Op, T>(reinterpret_cast<const char*>(partial.data()), {nullptr, sizeof(T)}, pieces);
     return;
   }
   parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(cols, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) y[r] = pairwise<Op, T>(x + r * cols, cols);
+    for (int64_t r = begin; r < end; ++r) y[r] = pairwise<Op, T>(x + r * cols * from.size, from, cols);
   });
 }
 
@@ -98,8 +107,10 @@ void reduce_columns(const char* in, char* out, int64_t rows, int64_t cols) {
   });
 }
 
-using Loop = void (*)(const char* in, char* out, int64_t rows, int64_t cols);
-struct Loops { Loop rows = nullptr, columns = nullptr; };
+struct Loops {
+  void (*rows)(const char* in, Source, char* out, int64_t rows, int64_t cols) = nullptr;
+  void (*columns)(const char* in, char* out, int64_t rows, int64_t cols) = nullptr;
+};
 template <class Op, class T> Loops loops_of() { return {reduce_rows<Op, T>, reduce_columns<Op, T>}; }
 
 template <class Op>
@@ -190,8 +201,13 @@ Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DTyp
   bool columns = self->is_contiguous() && leading > 0 && int(leading) < n && !reduced[n - 1] && rows > 1;
   for (int d = 1; columns && d < n; ++d) columns = !(reduced[d] && !reduced[d - 1]);
   if (columns) loops.columns(static_cast<const char*>(as(self, compute)->data()), static_cast<char*>(out->data()), cols, rows);
-  else if (rows) loops.rows(static_cast<const char*>(as(leading == 0 && self->is_contiguous() ? self : permute(*self, order), compute)->data()),
-                            static_cast<char*>(out->data()), rows, cols);
+  else if (rows) {
+    Tensor seen = leading == 0 && self->is_contiguous() ? self : permute(*self, order);
+    const bool passing = seen->is_contiguous() && compute == DType::f32 && (in == DType::f16 || in == DType::bf16);
+    if (!passing) seen = as(seen, compute);
+    loops.rows(static_cast<const char*>(seen->data()), passing ? Source{converter(in, compute), int64_t(itemsize(in))} : Source{},
+               static_cast<char*>(out->data()), rows, cols);
+  }
   if (op == Reduction::mean) divide(out, cols, compute);
   return result == compute ? out : to_dtype(out, result);
 }

@@ -60,6 +60,42 @@ void rows_of(const T* x, T* y, int64_t rows, int64_t cols, bool log) {
   });
 }
 
+// One strip of neighbouring columns of (n, inner): largest, exponentials and their sums, then the quotients.
+constexpr int64_t kStrip = 64;
+template <class T>
+SHIM_MATH_CLONES void strip_of(const T* x, T* y, int64_t n, int64_t step, int64_t width, bool log) {
+  T most[kStrip], sums[kStrip] = {};
+  std::copy_n(x, width, most);
+  for (int64_t i = 1; i < n; ++i)
+    for (int64_t c = 0; c < width; ++c) most[c] = x[i * step + c] > most[c] ? x[i * step + c] : most[c];
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t c = 0; c < width; ++c) {
+      const T e = exp_below(x[i * step + c] - most[c]);
+      sums[c] += e;
+      y[i * step + c] = e;
+    }
+  if (log) {
+    for (int64_t c = 0; c < width; ++c) most[c] += std::log(sums[c]);
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t c = 0; c < width; ++c) y[i * step + c] = x[i * step + c] - most[c];
+  } else {
+    for (int64_t c = 0; c < width; ++c) sums[c] = T(1) / sums[c];
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t c = 0; c < width; ++c) y[i * step + c] *= sums[c];
+  }
+}
+
+template <class T>
+void columns_of(const T* x, T* y, int64_t outer, int64_t n, int64_t inner, bool log) {
+  const int64_t strips = (inner + kStrip - 1) / kStrip;
+  parallel_for(outer * strips, std::max<int64_t>(1, kGrain / (4 * std::max<int64_t>(n * kStrip, 1))), [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) {
+      const int64_t at = s / strips * n * inner + s % strips * kStrip;
+      strip_of(x + at, y + at, n, inner, std::min(kStrip, inner - s % strips * kStrip), log);
+    }
+  });
+}
+
 }  // namespace
 
 Tensor softmax(const Tensor& self, int64_t dim, bool log, DType dtype) {
@@ -67,17 +103,21 @@ Tensor softmax(const Tensor& self, int64_t dim, bool log, DType dtype) {
   if (!self->device().is_cpu() || (compute != DType::f32 && compute != DType::f64)) return {};
   if (itemsize(self->dtype()) == 1 && is_floating(self->dtype())) return {};
   const int64_t n = self->dim(), d = wrap_dim(dim, n);
-  Tensor in = n ? transpose(*self, d, n - 1) : self;
+  Tensor in = self;
   if (in->dtype() != compute || !in->is_contiguous()) {
-    Tensor packed = empty(in->sizes(), compute, Device{});
-    copy_(packed, in);
-    in = packed;
+    in = empty(self->sizes(), compute, Device{});
+    copy_(in, self);
   }
   Tensor out = empty(in->sizes(), compute, Device{});
-  const int64_t cols = n ? in->sizes()[size_t(n - 1)] : 1, rows = cols ? in->numel() / cols : 0;
-  if (compute == DType::f32) rows_of(in->data_as<float>(), out->data_as<float>(), rows, cols, log);
-  else rows_of(in->data_as<double>(), out->data_as<double>(), rows, cols, log);
-  if (d != n - 1 && n) out = contiguous(transpose(*out, d, n - 1));
+  int64_t outer = 1, inner = 1;
+  for (int64_t i = 0; i < n; ++i) (i < d ? outer : inner) *= i == d ? 1 : in->sizes()[size_t(i)];
+  const int64_t length = n ? in->sizes()[size_t(d)] : 1;
+  auto run = [&]<class T>(T) {
+    const T* x = in->data_as<T>();
+    T* y = out->data_as<T>();
+    inner == 1 ? rows_of(x, y, outer, length, log) : columns_of(x, y, outer, length, inner, log);
+  };
+  if (out->numel()) compute == DType::f32 ? run(float{}) : run(double{});
   return result == compute ? out : to_dtype(out, result);
 }
 

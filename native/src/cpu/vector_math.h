@@ -30,7 +30,7 @@ inline float exp_of(float x) {
 }
 inline double exp_of(double x) { return std::exp(x); }
 
-// exp where the argument is not above 0 and results below 2^-125 may be 0: softmax.
+// exp where the argument is not above 0 and results below 2^-125 may be 0.
 inline float exp_below(float x) {
   float c = x < -87.f ? -87.f : x;
   float n = (c * 1.44269504088896f + 12582912.f) - 12582912.f;
@@ -56,7 +56,7 @@ inline float expm1_of(float x) {
   p = p * x + 1.666666587e-01f;
   p = p * x + 5.000000068e-01f;
   float small = p * x * x + x;
-  return std::fabs(x) < 0.3465f ? small : exp_of(x) - 1.f;
+  return x == 0.f ? x : std::fabs(x) < 0.3465f ? small : exp_of(x) - 1.f;
 }
 
 // x = 2^e * m with m in [sqrt(1/2), sqrt(2)); log(m) = f - f^2/2 + f^3 P(f), f = m - 1.
@@ -110,7 +110,7 @@ inline float tanh_of(float x) {
   p = p * z + 1.333320976e-01f;
   p = p * z + -3.333333091e-01f;
   float large = 1.f - 2.f / (exp_of(t + t) + 1.f);
-  return t < 0.625f ? x + x * z * p : std::copysign(large, x);
+  return std::copysign(t < 0.625f ? t + t * z * p : large, x);
 }
 
 inline float sigmoid_of(float x) { return 1.f / (1.f + exp_of(-x)); }
@@ -170,7 +170,7 @@ inline float sine_at(float x, int32_t turn) {
   float value = quarter & 1 ? c * z * z - 0.5f * z + 1.f : s * z * r + r;
   return quarter & 2 ? -value : value;
 }
-inline float sin_of(float x) { return sine_at(x, 0); }
+inline float sin_of(float x) { return x == 0.f ? x : sine_at(x, 0); }
 inline float cos_of(float x) { return sine_at(x, 1); }
 
 }  // namespace shim

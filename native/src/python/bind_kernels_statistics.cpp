@@ -1,6 +1,9 @@
 // Native fast paths of variance, extremes with indices, running sums, logsumexp.
+#include <algorithm>
+
 #include "autograd/autograd.h"
 #include "cpu/parallel.h"
+#include "cpu/sorting.h"
 #include "cpu/statistics.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
@@ -94,6 +97,70 @@ PyObject* native_logsumexp(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// sort(self, dim, descending), sort(self, stable, dim, descending)
+PyObject* native_sort(Operator&, PyObject* const* args, size_t n) {
+  if (n < 3 || n > 4 || !is_tensor(args[0]) || !PyLong_CheckExact(args[n - 2]) || !PyBool_Check(args[n - 1])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0])), values;
+    const long dim = PyLong_AsLong(args[n - 2]);
+    Tensor index = released(*self, [&] { return sort(self, dim, args[n - 1] == Py_True, &values); });
+    return index ? pair(values, index) : nullptr;
+  });
+}
+
+// topk(self, k, dim, largest, sorted)
+PyObject* native_topk(Operator&, PyObject* const* args, size_t n) {
+  if (n != 5 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2]) || !PyBool_Check(args[3])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0])), values;
+    const long k = PyLong_AsLong(args[1]), dim = PyLong_AsLong(args[2]);
+    Tensor index = released(*self, [&] { return top_k(self, k, dim, args[3] == Py_True, &values); });
+    return index ? pair(values, index) : nullptr;
+  });
+}
+
+// linalg_vector_norm(self, ord, dim, keepdim, dtype): the Euclidean one
+PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
+  if (n != 5 || !is_tensor(args[0]) || !PyBool_Check(args[3]) || args[4] != Py_None) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0]));
+    Number order;
+    Dims dims;
+    if (!number_of(args[1], &order) || order.type == Number::Complex || order.to_double() != 2 || !dims_or_none(args[2], &dims)) return nullptr;
+    Tensor r = released(*self, [&] { return norm2(self, dims, args[3] == Py_True); });
+    return r ? wrap(r) : nullptr;
+  });
+}
+
+// layer_norm(input, normalized_shape, weight, bias, eps, ...), rms_norm(input, normalized_shape, weight, eps): composites, natively
+// where no history is kept.
+template <bool Centred>
+PyObject* native_layer_norm(Operator&, PyObject* const* args, size_t n) {
+  PyObject *weight = args[2], *bias = Centred ? args[3] : Py_None, *eps = args[Centred ? 4 : 3];
+  if (n < 4 || !is_tensor(args[0]) || !PyTuple_Check(args[1]) || (GradMode::enabled() && any_requires_grad(args, n))) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0]));
+    Dims shape;
+    Number epsilon;
+    if (!dims_of(args[1], &shape) || shape.empty() || int(shape.size()) > self->dim()) return nullptr;
+    if (!std::equal(shape.begin(), shape.end(), self->sizes().end() - long(shape.size()))) return nullptr;
+    const bool wide = self->dtype() == DType::f64;
+    if (eps == Py_None) epsilon = Number{Number::Float, 0, wide ? 0x1p-52 : 0x1p-23};
+    else if (!number_of(eps, &epsilon)) return nullptr;
+    Tensor parts[2];
+    for (int i = 0; i < 2; ++i) {
+      PyObject* o = i ? bias : weight;
+      if (o == Py_None) continue;
+      if (!is_tensor(o)) return nullptr;
+      parts[i] = Tensor(unwrap(o));
+      const DimSpan sizes = parts[i]->sizes();
+      if (parts[i]->dtype() != self->dtype() || !parts[i]->device().is_cpu() || !std::equal(sizes.begin(), sizes.end(), shape.begin(), shape.end())) return nullptr;
+    }
+    Tensor r = released(*self, [&] { return normalised(self, product(shape), parts[0], parts[1], epsilon.to_double(), Centred); });
+    return r ? wrap(r) : nullptr;
+  });
+}
+
 }  // namespace
 
 void register_statistics() {
@@ -105,6 +172,11 @@ void register_statistics() {
   register_native("argmin", native_arg<false>);
   register_native("max_dim", native_extreme<true>);
   register_native("min_dim", native_extreme<false>);
+  register_native("vector_norm", native_norm);
+  register_native("layer_norm", native_layer_norm<true>);
+  register_native("rms_norm", native_layer_norm<false>);
+  register_native("sort", native_sort);
+  register_native("topk", native_topk);
   register_native("cumsum", native_cumsum);
   register_native("logsumexp", native_logsumexp);
 }
