@@ -58,6 +58,10 @@ def _cuda_array_interface(self: Any) -> dict[str, Any]:
 
 
 def _reduce(self: Any, protocol: Any) -> Any:
+    if self._backward_hooks:
+        from shim_torch.utils.hooks import warn_if_has_hooks
+
+        warn_if_has_hooks(self)
     state = dict(self.__dict__) if getattr(self, "__dict__", None) else None
     return _rebuild, (
         None if type(self) is Tensor else type(self),  # its name is torch.Tensor, which may not be importable
@@ -137,7 +141,7 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
             storage, self.storage_offset(), self.shape, self.stride()
         )
         if type(self) is not Tensor:
-            new = new.as_subclass(type(self))
+            new = _like_in_type(self).set_(storage, self.storage_offset(), self.shape, self.stride())
     if self.requires_grad:
         new.requires_grad_()
     memo[id(self)] = new
@@ -146,6 +150,19 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     for name, value in self.__dict__.items():
         setattr(new, name, copy.deepcopy(value, memo))
     return new
+
+
+def _like_in_type(self: Any) -> Any:
+    """An empty tensor of the subclass: its own new_empty() makes it."""
+    empty = self.new_empty([])
+    if type(empty) is not type(self):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that implement "
+            "new_empty() and for which that function returns another instance of the same subclass. You should either properly "
+            "implement new_empty() for your subclass or override __deepcopy__() if it is intended behavior for new_empty() to "
+            "return an instance of a different type."
+        )
+    return empty
 
 
 def _no_grad() -> Any:
@@ -176,6 +193,10 @@ def _contains(self: Any, element: Any) -> bool:
     if isinstance(element, (Tensor, int, float, complex, bool)):
         return bool((element == self).any().item())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+
+def _reversed(self: Any) -> Any:
+    return self if self.dim() == 0 else self.flip(0)
 
 
 def storage(self: Any) -> Any:
@@ -267,6 +288,7 @@ def install(tensor_type: Any) -> None:
         "__format__": _format,
         "__iter__": _iter,
         "__contains__": _contains,
+        "__reversed__": _reversed,
         "storage": storage,
         "new_tensor": new_tensor,
         "new": new,
@@ -300,6 +322,43 @@ def install(tensor_type: Any) -> None:
             setattr(tensor_type, name, method)
     except ImportError:
         pass
+    _show_overrides(tensor_type)
+
+
+_NOT_OVERRIDABLE = frozenset(
+    "__new__ __init__ __init_subclass__ __iter__ __hash__ __setstate__ __class_getitem__ backward".split()
+)
+
+
+class _Property:
+    """A property of Tensor, written in Python, that ``__torch_function__`` sees as ``__get__`` and ``__set__``."""
+
+    def __init__(self, name: str, original: property) -> None:
+        self.__name__, self.__doc__, self._original = name, original.__doc__, original
+
+    def __get__(self, obj: Any, cls: Any = None) -> Any:
+        if obj is None:
+            return self
+        if _core._has_torch_function_unary(obj):
+            return _core._handle_torch_function(self.__get__, (obj,), obj)
+        return self._original.__get__(obj)
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        if _core._has_torch_function_unary(obj):
+            _core._handle_torch_function(self.__set__, (obj,), obj, value)
+        else:
+            self._original.__set__(obj, value)
+
+
+def _show_overrides(tensor_type: Any) -> None:
+    """Makes what is written in Python visible to ``__torch_function__``."""
+    function = type(_show_overrides)
+    for name, value in list(vars(tensor_type).items()):
+        if isinstance(value, function) and name not in _NOT_OVERRIDABLE:
+            value.__name__, value.__qualname__ = name, f"Tensor.{name}"
+            setattr(tensor_type, name, _core.overridable(value))
+        elif isinstance(value, property):
+            setattr(tensor_type, name, _Property(name, value))
 
 
 def _set_real(self: Any, value: Any, which: int) -> None:

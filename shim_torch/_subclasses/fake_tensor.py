@@ -17,6 +17,10 @@ class UnsupportedFakeTensorException(RuntimeError):
 DynamicOutputShapeException = DataDependentOutputException = UnsupportedFakeTensorException
 
 
+# What changes or asks the fake tensor itself.
+_OWN = frozenset("__set__ __delete__ requires_grad_ retain_grad register_hook detach_".split())
+
+
 class FakeTensor(_core.Tensor):  # type: ignore[misc]
     """A tensor with shape, dtype and the name of a device, and no data. Operators on it give fake tensors."""
 
@@ -36,7 +40,17 @@ class FakeTensor(_core.Tensor):  # type: ignore[misc]
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return _call(func, args, kwargs or {}, None)
+        from shim_torch.overrides import DisableTorchFunction
+
+        with DisableTorchFunction():
+            name = getattr(func, "__name__", "")
+            if name in _OWN:
+                return func(*args, **(kwargs or {}))
+            if name == "__get__":
+                value = func(*args)
+                if not isinstance(value, _core.TensorBase) or isinstance(value, FakeTensor):
+                    return value
+            return _call(func, args, kwargs or {}, None)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         dtype = "" if self.dtype == _core.get_default_dtype() else f", dtype={self.dtype}"

@@ -69,6 +69,12 @@ _defined: dict[str, list[str]] = {}  # record key -> names of its operators and 
 _functions: dict[str, list[Record]] = {}  # module -> the records that give it functions
 
 
+# Symbols that __torch_function__ sees by these names; the others it sees as the operator's method.
+SEEN_AS_SYMBOLS = {
+    f"__{s}__": f"__{s}__"
+    for s in "floordiv rsub rfloordiv rmod rpow eq invert and or xor lshift rshift rlshift rrshift".split()
+} | {"__rtruediv__": "__rdiv__"}
+
 # Python's symbols and the operators behind them; a reflected one swaps its operands.
 SYMBOLS = {
     "add": "add",
@@ -144,7 +150,8 @@ def install(tensor_type: Any) -> None:
 def _install_symbols(tensor_type: Any) -> None:
     def put(symbol: str, name: str, reflected: bool = False) -> None:
         if _core.operator_overloads(f"aten::{name}"):
-            setattr(tensor_type, symbol, _core.symbol_method(symbol, f"aten::{name}", reflected))
+            seen = SEEN_AS_SYMBOLS.get(symbol)
+            setattr(tensor_type, symbol, _core.symbol_method(symbol, f"aten::{name}", reflected, seen))
 
     for symbol, name in SYMBOLS.items():
         put(f"__{symbol}__", name)

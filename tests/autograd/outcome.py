@@ -42,7 +42,7 @@ def outcome(torch, case):
         warnings.simplefilter("always")
         value = attempt(case, torch)
     texts = sorted(
-        {str(w.message).splitlines()[0].split(" (Triggered")[0] for w in caught if w.category is not ResourceWarning}
+        {plain(w.message).splitlines()[0].split(" (Triggered")[0] for w in caught if w.category is not ResourceWarning}
     )
     return {"value": plain(value), "warnings": texts}
 

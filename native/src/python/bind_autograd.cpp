@@ -3,6 +3,7 @@
 
 #include "ops/kernels.h"
 #include "python/autograd_python.h"
+#include "python/override.h"
 #include "python/tensor_type.h"
 
 namespace shim {
@@ -131,6 +132,40 @@ PyObject* get_base(PyObject* self, void*) {
   return wrap(m ? m->base : Tensor());
 }
 
+// {id: hook} of a leaf's hooks, or None: what pickling and copying look at.
+PyObject* hooks_of(const std::vector<Ref<Hook>>& hooks) {
+  if (hooks.empty()) Py_RETURN_NONE;
+  PyObject* dict = PyDict_New();
+  for (auto& h : hooks) {
+    auto* p = dynamic_cast<PythonHook*>(h.get());
+    PyObject* id = p ? PyLong_FromVoidPtr(p) : nullptr;
+    if (id) PyDict_SetItem(dict, id, p->callable());
+    Py_XDECREF(id);
+  }
+  return dict;
+}
+PyObject* get_hooks(PyObject* self, void*) {
+  AutogradMeta* m = unwrap(self)->autograd();
+  return hooks_of(m ? m->hooks : std::vector<Ref<Hook>>());
+}
+PyObject* get_post_accumulate(PyObject* self, void*) {
+  AutogradMeta* m = unwrap(self)->autograd();
+  return hooks_of(m ? m->post_accumulate : std::vector<Ref<Hook>>());
+}
+
+int set_hooks(PyObject* self, PyObject* value, void*) {
+  if (value && value != Py_None && !PyDict_Check(value)) {
+    PyErr_SetString(PyExc_TypeError, "_backward_hooks must be a dict or None");
+    return -1;
+  }
+  AutogradMeta& m = unwrap(self)->ensure_autograd();
+  auto old = std::move(m.hooks);
+  m.hooks.clear();
+  PyObject *id, *f;
+  for (Py_ssize_t at = 0; value && value != Py_None && PyDict_Next(value, &at, &id, &f);) m.hooks.emplace_back(new PythonHook(f, PythonHook::OneTensor));
+  return 0;
+}
+
 PyObject* get_data(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Tensor d = alias(*unwrap(self));
@@ -159,7 +194,8 @@ PyGetSetDef getset[] = {{"requires_grad", get_requires_grad, set_requires_grad, 
                         {"_grad", get_grad, set_grad, nullptr, nullptr}, {"grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
                         {"_grad_fn", get_grad_fn, clear_grad_fn, nullptr, nullptr}, {"is_leaf", get_is_leaf, nullptr, nullptr, nullptr},
                         {"output_nr", get_output_nr, nullptr, nullptr, nullptr}, {"retains_grad", get_retains_grad, nullptr, nullptr, nullptr},
-                        {"grad_dtype", get_grad_dtype, nullptr, nullptr, nullptr}, {"_base", get_base, nullptr, nullptr, nullptr}, {"data", get_data, set_data, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+                        {"grad_dtype", get_grad_dtype, nullptr, nullptr, nullptr}, {"_base", get_base, nullptr, nullptr, nullptr}, {"data", get_data, set_data, nullptr, nullptr},
+                        {"_backward_hooks", get_hooks, set_hooks, nullptr, nullptr}, {"_post_accumulate_grad_hooks", get_post_accumulate, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // --- methods ----------------------------------------------------------------------------------------------------------------
 
@@ -286,7 +322,7 @@ void install_engine_ops() {
 int bind_autograd(PyObject* module) {
   install_engine_ops();
   if (add_to_tensor(methods, getset) < 0) return -1;
-  bool failed = bind_hooks() < 0 || bind_node(module) < 0 || bind_function(module) < 0 || bind_saved(module) < 0 || bind_backward(module) < 0 || bind_anomaly(module) < 0;
+  bool failed = bind_override(module) < 0 || bind_hooks() < 0 || bind_node(module) < 0 || bind_function(module) < 0 || bind_saved(module) < 0 || bind_backward(module) < 0 || bind_anomaly(module) < 0;
   return failed ? -1 : 0;
 }
 

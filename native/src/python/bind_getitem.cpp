@@ -2,6 +2,7 @@
 // left to the Python functions of shim_torch._indexing.
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
+#include "python/override.h"
 #include "python/native_ops.h"
 
 namespace shim {
@@ -188,7 +189,7 @@ PyObject* indexing_methods(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO", &get, &set)) return nullptr;
   Py_XSETREF(getitem_fallback, Py_NewRef(get));
   Py_XSETREF(setitem_fallback, Py_NewRef(set));
-  return Py_BuildValue("NN", PyDescr_NewMethod(TensorType, &getitem_method), PyDescr_NewMethod(TensorType, &setitem_method));
+  return Py_BuildValue("NN", overridable_method(&getitem_method), overridable_method(&setitem_method));
 }
 
 PyMethodDef functions[] = {{"indexing_methods", indexing_methods, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};

@@ -54,9 +54,17 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
 }
 
 // x + y: as a call, but operands that fit no overload leave the word to the other side.
+// A symbol whose override raised a TypeError leaves it to the other operand, and Python has the last word.
+PyObject* refused_if_type_error(PyObject* r) {
+  if (r || !PyErr_ExceptionMatches(PyExc_TypeError)) return r;
+  PyErr_Clear();
+  Py_RETURN_NOTIMPLEMENTED;
+}
+
 PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* f = reinterpret_cast<Callable*>(self);
   size_t n = size_t(PyVectorcall_NARGS(nargsf));
+  const CallArgs given{args, n, kwnames};       // overrides see the operands as they stand: tensor first
   PyObject* swapped[2];
   if (f->reflected && n == 2) {
     swapped[0] = args[1];
@@ -65,8 +73,8 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   }
   CallArgs c{args, n, kwnames};
   if (torch_function_mode_active()) {
-    PyObject* r = call_torch_function(f->public_form, c, nullptr);
-    if (r || PyErr_Occurred()) return r;
+    PyObject* r = call_torch_function(f->public_form, given, nullptr);
+    if (r || PyErr_Occurred()) return refused_if_type_error(r);
   }
   binding_name = PyUnicode_AsUTF8(f->name);
   Bound b;
@@ -79,8 +87,8 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   }
   if (!op) Py_RETURN_NOTIMPLEMENTED;
   if (b.overloaded && torch_function_enabled()) {
-    PyObject* r = call_torch_function(f->public_form, c, &b);
-    if (r || PyErr_Occurred()) return r;
+    PyObject* r = call_torch_function(f->public_form, given, &b);
+    if (r || PyErr_Occurred()) return refused_if_type_error(r);
   }
   return call_operator(*op, b);
 }
@@ -205,16 +213,20 @@ PyObject* py_method(PyObject*, PyObject* args) {
 }
 
 PyObject* py_symbol(PyObject*, PyObject* args) {                    // ("__add__", "aten::add", reflected=False)
-  const char *name, *qualified;
+  const char *name, *qualified, *seen = nullptr;
   int reflected = 0;
-  if (!PyArg_ParseTuple(args, "ss|p", &name, &qualified, &reflected)) return nullptr;
-  PyObject* form = reflected ? make(FunctionType, qualified, Form::function, "torch") : make(MethodType, qualified, Form::method, nullptr);
+  if (!PyArg_ParseTuple(args, "ss|pz", &name, &qualified, &reflected, &seen)) return nullptr;
+  PyObject* form = make(MethodType, qualified, Form::method, nullptr);
   PyObject* made = form ? make(MethodType, qualified, Form::method, nullptr) : nullptr;
   if (!made) { Py_XDECREF(form); return nullptr; }
   auto* f = reinterpret_cast<Callable*>(made);
   f->vectorcall = call_symbol;
   f->public_form = form;
   f->reflected = reflected;
+  if (seen && *seen) {                          // overrides see the symbol itself
+    Py_SETREF(f->public_form, Py_NewRef(made));
+    name = seen;
+  }
   Py_SETREF(f->name, PyUnicode_InternFromString(name));
   Py_SETREF(f->qualname, PyUnicode_FromFormat("TensorBase.%s", name));
   return made;
@@ -266,7 +278,7 @@ PyMethodDef functions[] = {
     {"define", py_define, METH_VARARGS, "define(record, run=None): adds a record's operators; the qualified names they got."},
     {"function", py_function, METH_VARARGS, "function(\"aten::add\", module=\"torch\"): the callable torch.add."},
     {"method", py_method, METH_VARARGS, "method(\"aten::add\"): the descriptor Tensor.add."},
-    {"symbol_method", py_symbol, METH_VARARGS, "symbol_method(\"__add__\", \"aten::add\", reflected=False): the descriptor behind x + y."},
+    {"symbol_method", py_symbol, METH_VARARGS, "symbol_method(\"__add__\", \"aten::add\", reflected=False, seen=None): the descriptor behind x + y; `seen`: its name for overrides."},
     {"operator_overloads", py_overloads, METH_VARARGS, "The overload names of an operator."},
     {"operator_names", py_names, METH_VARARGS, "The operators of a namespace."},
     {"operator_namespaces", py_namespaces, METH_NOARGS, "The namespaces that have operators."},

@@ -244,15 +244,21 @@ PyObject* bool_method(PyObject* self, PyObject*) {
   return r < 0 ? nullptr : yes(r);
 }
 
-PyObject* converted(PyObject* self, PyObject* (*to)(PyObject*)) {
+PyObject* converted(PyObject* self, PyObject* (*to)(PyObject*), const char* real_type = nullptr) {
+  if (unwrap(self)->numel() != 1) return PyErr_Format(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
   PyObject* value = item_method(self, nullptr);
   if (!value) return nullptr;
+  if (real_type && PyComplex_Check(value)) {
+    if (PyComplex_ImagAsDouble(value) != 0) PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", real_type);
+    Py_SETREF(value, PyErr_Occurred() ? nullptr : PyFloat_FromDouble(PyComplex_RealAsDouble(value)));
+    if (!value) return nullptr;
+  }
   PyObject* r = to(value);
   Py_DECREF(value);
   return r;
 }
-PyObject* int_method(PyObject* self, PyObject*) { return converted(self, PyNumber_Long); }
-PyObject* float_method(PyObject* self, PyObject*) { return converted(self, PyNumber_Float); }
+PyObject* int_method(PyObject* self, PyObject*) { return converted(self, PyNumber_Long, "int64_t"); }
+PyObject* float_method(PyObject* self, PyObject*) { return converted(self, PyNumber_Float, "double"); }
 PyObject* complex_method(PyObject* self, PyObject*) {
   return converted(self, [](PyObject* v) { return PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), v); });
 }
@@ -276,9 +282,11 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
   int require_grad = 0;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p:_make_subclass", const_cast<char**>(names), &cls, &data, &require_grad)) return nullptr;
   if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType))
-    return PyErr_Format(PyExc_TypeError, "cls must be a type (got %s)", Py_TYPE(cls)->tp_name);
+    return PyErr_Format(PyExc_TypeError, PyType_Check(cls) ? "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits from Tensor."
+                                                           : "cls must be a type (got %s)", Py_TYPE(cls)->tp_name);
   if (!is_tensor(data)) return PyErr_Format(PyExc_TypeError, "_make_subclass(): argument 'data' must be Tensor, not %s", Py_TYPE(data)->tp_name);
   PyObject* made = guarded([&]() -> PyObject* {
+    CHECK(Kind::Runtime, !require_grad || is_floating(unwrap(data)->dtype()) || is_complex(unwrap(data)->dtype()), "Only Tensors of floating point and complex dtype can require gradients");
     Tensor t = alias(*unwrap(data));
     t->own_version() = std::make_shared<std::atomic<uint32_t>>(0);
     return wrap_as(t, reinterpret_cast<PyTypeObject*>(cls));

@@ -5,6 +5,7 @@
 #include <structmember.h>
 
 #include "python/autograd_python.h"
+#include "python/override.h"
 #include "python/tensor_type.h"
 
 namespace shim {
@@ -175,7 +176,7 @@ int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset) {
   for (; methods && methods->ml_name; ++methods) {
     PyObject* d = methods->ml_flags & METH_STATIC ? PyCFunction_New(methods, nullptr)
                   : methods->ml_flags & METH_CLASS ? PyDescr_NewClassMethod(TensorBaseType, methods)
-                                                   : PyDescr_NewMethod(TensorBaseType, methods);
+                                                   : overridable_method(methods);
     if (d && methods->ml_flags & METH_STATIC) {
       PyObject* s = PyStaticMethod_New(d);
       Py_DECREF(d);
@@ -185,7 +186,7 @@ int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset) {
     Py_DECREF(d);
   }
   for (; getset && getset->name; ++getset) {
-    PyObject* d = PyDescr_NewGetSet(TensorBaseType, getset);
+    PyObject* d = overridable_attribute(getset);
     if (!d || PyObject_SetAttrString(reinterpret_cast<PyObject*>(TensorBaseType), getset->name, d) < 0) return -1;
     Py_DECREF(d);
   }
@@ -200,6 +201,7 @@ int make_tensor_types(PyObject* module) {
   PyObject* tensor = PyType_FromSpecWithBases(&tensor_spec, base);
   if (!tensor || PyObject_SetAttrString(module, "Tensor", tensor) < 0) return -1;
   TensorType = reinterpret_cast<PyTypeObject*>(tensor);
+  TensorType->tp_name = "Tensor";               // what texts call it; its module is torch
   return 0;
 }
 

@@ -68,6 +68,42 @@ PyObject* call_mode(PyObject* callable, PyObject* types, PyObject* args, PyObjec
   return result;
 }
 
+std::string text_of(PyObject* o, const char* attribute) {
+  PyObject* v = PyObject_GetAttrString(o, attribute);
+  const char* text = v && PyUnicode_Check(v) ? PyUnicode_AsUTF8(v) : nullptr;
+  std::string s = text ? text : "";
+  Py_XDECREF(v);
+  PyErr_Clear();
+  return s;
+}
+
+// torch.add, torch.Tensor.add, torch.Tensor.shape.__get__
+std::string public_name(PyObject* callable) {
+  std::string name = text_of(callable, "__name__"), module = text_of(callable, "__module__");
+  if (name == "__get__" || name == "__set__") {
+    PyObject* owner = PyObject_GetAttrString(callable, "__self__");
+    std::string of = owner ? text_of(owner, "__name__") : "";
+    Py_XDECREF(owner);
+    PyErr_Clear();
+    return "torch.Tensor." + of + "." + name;
+  }
+  bool method = text_of(callable, "__qualname__").starts_with("TensorBase.") || PyObject_HasAttrString(callable, "__objclass__");
+  return (method ? "torch.Tensor" : module.empty() ? "torch" : module) + "." + name;
+}
+
+PyObject* raise_refused(PyObject* callable, const std::vector<PyObject*>& found) {
+  std::string text = str("Multiple dispatch failed for '", public_name(callable), "'; all __torch_function__ handlers returned NotImplemented:\n\n");
+  auto add = [&](const char* what, PyObject* o) {
+    PyObject* r = PyObject_Repr(o);
+    text += str("  - ", what, " ", r ? PyUnicode_AsUTF8(r) : "?", "\n");
+    Py_XDECREF(r);
+  };
+  if (torch_function_mode_active()) add("mode object", modes.back());
+  for (PyObject* o : found) add(is_tensor(o) ? "tensor subclass" : "object of", reinterpret_cast<PyObject*>(Py_TYPE(o)));
+  PyErr_SetString(PyExc_TypeError, (text + "\nFor more information, try re-running with TORCH_LOGS=not_implemented").c_str());
+  return nullptr;
+}
+
 PyObject* dispatch(PyObject* callable, const std::vector<PyObject*>& found, PyObject* args, PyObject* kwargs) {
   PyObject* types = PyTuple_New(Py_ssize_t(found.size()));
   if (!types) return nullptr;
@@ -89,9 +125,8 @@ PyObject* dispatch(PyObject* callable, const std::vector<PyObject*>& found, PyOb
     if (result != Py_NotImplemented) { Py_DECREF(types); return result; }
     Py_DECREF(result);
   }
-  PyErr_Format(PyExc_TypeError, "Multiple dispatch failed for '%R'; all __torch_function__ handlers returned NotImplemented for types %R", callable, types);
   Py_DECREF(types);
-  return nullptr;
+  return raise_refused(callable, found);
 }
 
 }  // namespace
@@ -137,13 +172,12 @@ PyObject* disabled_function(PyObject*, PyObject* args) {            // (func, ty
 
 // Tensor.__torch_function__: run it plainly, then give results the subclass, as PyTorch does.
 bool keeps_type(PyObject* func) {
-  PyObject* name = PyObject_GetAttrString(func, "__name__");
-  if (!name) { PyErr_Clear(); return false; }
-  static const char* plain[] = {"__get__", "numpy", "is_floating_point", nullptr};
-  bool found = false;
-  for (const char** p = plain; *p; ++p) found |= PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, *p) == 0;
-  Py_DECREF(name);
-  return found;
+  if (text_of(func, "__name__") != "__get__") return false;
+  PyObject* attribute = PyObject_GetAttrString(func, "__self__");
+  std::string name = attribute ? text_of(attribute, "__name__") : "";
+  Py_XDECREF(attribute);
+  PyErr_Clear();
+  return name == "grad" || name == "_grad" || name == "_base";
 }
 
 // The same values and history as an instance of a subclass.
