@@ -280,3 +280,38 @@ class P2POp:
 
 def _get_default_group() -> ProcessGroup:
     return _world()
+
+
+GroupName = str
+
+
+def _resolve_process_group(group_name: Any) -> ProcessGroup:
+    """The group of that name: this process's."""
+    found = _world(None)
+    if group_name not in (found.group_name, found, None):
+        raise RuntimeError(f"Could not resolve the process group registered under the name {group_name}")
+    return found
+
+
+def gather_object(
+    obj: Any, object_gather_list: Any = None, dst: Any = None, group: Any = None, group_dst: Any = None
+) -> None:
+    """The objects of the group, in a list: this process's."""
+    _world(group)
+    if object_gather_list is not None:
+        object_gather_list[0] = obj
+
+
+def all_to_all(
+    output_tensor_list: Any, input_tensor_list: Any, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """A part from and for every process: a copy."""
+    _world(group)
+    for out, part in zip(output_tensor_list, input_tensor_list, strict=True):
+        out.copy_(part)
+    return Work() if async_op else None
+
+
+def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
+    """Messages between processes: there is no other one."""
+    raise _unsupported("batch_isend_irecv", "there is no other process")
