@@ -194,6 +194,9 @@ _PYTHON_TYPES = {float: _core.float64, int: _core.int64, bool: _core.bool, compl
 
 def _from_data(data: Any, dtype: Any, device: Any) -> Any:
     dtype = _PYTHON_TYPES.get(dtype, dtype)
+    made = _core.tensor_from_numbers(data, dtype)
+    if made is not None:
+        return made if device.type == "cpu" else made.to(device)
     if isinstance(data, np.generic):
         data = np.asarray(data)
     if isinstance(data, np.ndarray):

@@ -188,17 +188,19 @@ def _arange(xp, start, end, step, dtype, device):
     return values.astype(str(dtype).removeprefix("torch."))
 
 
-@composite(f"arange(Scalar end, {_OPTIONS}) -> Tensor")
+@composite(f"arange(Scalar end, {_OPTIONS}) -> Tensor", native="arange")
 def arange(end, dtype, layout, device, pin_memory):
     return _range(0, end, 1, dtype, device)
 
 
-@composite(f"arange.start(Scalar start, Scalar end, {_OPTIONS}) -> Tensor")
+@composite(f"arange.start(Scalar start, Scalar end, {_OPTIONS}) -> Tensor", native="arange")
 def arange_start(start, end, dtype, layout, device, pin_memory):
     return _range(start, end, 1, dtype, device)
 
 
-@composite(f"arange.start_step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor", out=True)
+@composite(
+    f"arange.start_step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor", out=True, native="arange"
+)
 def arange_step(start, end, step, dtype, layout, device, pin_memory):
     return _range(start, end, step, dtype, device)
 

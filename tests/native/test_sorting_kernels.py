@@ -110,3 +110,48 @@ def test_float16_conversions_are_exact() -> None:
     )
     assert torch.from_numpy(x).half().numpy().tobytes() == x.astype(np.float16).tobytes()
     assert bits(torch.from_numpy(x).bfloat16()) == bits(x.astype(ml_dtypes.bfloat16))
+
+
+def test_tensors_of_numbers() -> None:
+    cases: list[Any] = [1, 2.5, True, [1, 2], [1, 2.0], [True, 2], [[1, 2], [3, 4]], ((1.5,), (2,)), [[True], [False]]]
+    for data in cases:
+        made, wide = torch.tensor(data), np.array(data)
+        kinds = {"b": torch.bool, "i": torch.int64, "f": torch.float32}
+        assert made.dtype == kinds[wide.dtype.kind] and made.shape == wide.shape and made.tolist() == wide.tolist()
+    assert torch.tensor([1, 2], dtype=torch.bfloat16).tolist() == [1, 2]
+    assert torch.tensor([0, 2.5], dtype=torch.bool).tolist() == [False, True]
+    assert torch.tensor([1.5, 2], dtype=torch.int64).tolist() == [1, 2]
+    assert torch.tensor([2**60, -1]).tolist() == [2**60, -1]
+    assert torch.tensor([]).shape == (0,) and torch.tensor([[], []]).shape == (2, 0)
+    for data, message in (
+        ([1, [2]], "sequence|scalar|number|type|int"),
+        ([[1], [2, 3]], "expected sequence of length 1 at dim 1"),
+        ([2**64], "Overflow"),
+    ):
+        with pytest.raises((ValueError, RuntimeError, TypeError), match=message):
+            torch.tensor(data)
+    with pytest.raises(RuntimeError, match="cannot be converted to type"):
+        torch.tensor([300], dtype=torch.uint8)
+
+
+def test_arange_of_whole_numbers() -> None:
+    for args in ((5,), (2, 9), (0, 10, 3), (10, 0, -3), (3, 3), (-4, 4, 2)):
+        assert torch.arange(*args).tolist() == list(range(*args))
+        assert torch.arange(*args, dtype=torch.float32).tolist() == [float(v) for v in range(*args)]
+    with pytest.raises(RuntimeError, match="bound"):
+        torch.arange(3, 0)
+    assert torch.arange(0, 1, 0.25).tolist() == [0, 0.25, 0.5, 0.75]
+
+
+def test_sums_of_all_lengths() -> None:
+    for n in (0, 1, 5, 31, 32, 33, 1023, 1025, 70_001):
+        x = np.random.default_rng(n).standard_normal(n)
+        for dtype in (np.float32, np.float64, ml_dtypes.bfloat16, np.float16):
+            v = x.astype(dtype)
+            got = torch.from_numpy(v).sum(dtype=torch.float32 if np.dtype(dtype).itemsize < 8 else None).item()
+            np.testing.assert_allclose(
+                got, v.astype(np.float64).sum(), rtol=1e-5, atol=1e-3 if np.dtype(dtype).itemsize < 8 else 1e-9
+            )
+    y = np.random.default_rng(1).standard_normal((67, 130)).astype(np.float32)
+    np.testing.assert_allclose(torch.from_numpy(y).sum(0).numpy(), y.astype(np.float64).sum(0), rtol=1e-4, atol=1e-5)
+    assert torch.tensor([[1.0, float("nan")], [2.0, 3.0]]).amax(0)[1].isnan().item()

@@ -186,7 +186,7 @@ int bind_kernels(PyObject* module) {
   register_gemm();
   register_statistics();
   register_indexing();
-  return PyModule_AddFunctions(module, functions) < 0 ? -1 : bind_getitem(module);
+  return PyModule_AddFunctions(module, functions) < 0 || bind_numbers(module) < 0 ? -1 : bind_getitem(module);
 }
 
 }  // namespace shim

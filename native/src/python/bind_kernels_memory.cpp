@@ -1,6 +1,8 @@
 // Native fast paths of copies and fills.
 #include "cpu/loops.h"
 #include "cuda/driver.h"
+#include <cstdlib>
+
 #include "python/native_ops.h"
 
 namespace shim {
@@ -68,9 +70,100 @@ PyObject* native_to_copy(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+bool plain_int(PyObject* o, int64_t* out) {
+  if (!PyLong_CheckExact(o)) return false;
+  int overflow = 0;
+  *out = PyLong_AsLongLongAndOverflow(o, &overflow);
+  return !overflow && std::abs(*out) < (int64_t(1) << 53);
+}
+
+// arange(end | start, end | start, end, step; dtype, layout, device, pin_memory) over whole numbers on the CPU.
+PyObject* native_arange(Operator&, PyObject* const* args, size_t n) {
+  int64_t start = 0, end, step = 1;
+  if (n < 5 || n > 7 || !plain_int(args[n == 5 ? 0 : 1], &end)) return nullptr;
+  if ((n > 5 && !plain_int(args[0], &start)) || (n > 6 && !plain_int(args[2], &step)) || step == 0 || (step > 0 ? end < start : end > start)) return nullptr;
+  PyObject *dtype = args[n - 4], *device = args[n - 2];
+  if ((dtype != Py_None && !is_dtype(dtype)) || args[n - 1] == Py_True) return nullptr;
+  if (device != Py_None && !(is_device(device) && device_of(device).is_cpu())) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const DType t = dtype == Py_None ? DType::i64 : dtype_of(dtype);
+    const int64_t size = step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
+    if (t != DType::i64 && t != DType::i32 && t != DType::f32 && t != DType::f64) return nullptr;
+    Tensor out = empty(DimSpan(&size, 1), t, Device{});
+    auto run = [&]<class T>(T) {
+      for (int64_t i = 0; i < size; ++i) out->data_as<T>()[i] = T(start + i * step);
+    };
+    if (t == DType::i64) run(int64_t{});
+    else if (t == DType::i32) run(int32_t{});
+    else if (t == DType::f32) run(float{});
+    else run(double{});
+    return wrap(out);
+  });
+}
+
+// --- torch.tensor of Python numbers -------------------------------------------------------------------------------------------
+
+struct Flat {                                   // nested sequences of numbers, in order
+  Dims shape;
+  std::vector<Number> numbers;
+  bool floats = false, ints = false;
+};
+
+bool flatten(PyObject* data, size_t depth, Flat* flat) {           // false: not for here
+  if (PyList_CheckExact(data) || PyTuple_CheckExact(data)) {
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(data);
+    if (n == 0 || depth > 8) return false;
+    if (flat->shape.size() == depth) {
+      if (!flat->numbers.empty()) return false;                    // a number stood at this depth
+      flat->shape.push_back(n);
+    } else if (flat->shape[depth] != n) {
+      return false;
+    }
+    for (Py_ssize_t i = 0; i < n; ++i)
+      if (!flatten(PySequence_Fast_GET_ITEM(data, i), depth + 1, flat)) return false;
+    return true;
+  }
+  Number number;
+  if (depth != flat->shape.size()) return false;
+  if (PyBool_Check(data)) number = Number{Number::Bool, data == Py_True};
+  else if (PyFloat_CheckExact(data)) number = Number{Number::Float, 0, PyFloat_AS_DOUBLE(data)};
+  else if (!plain_int(data, &number.i)) return false;
+  flat->floats |= number.type == Number::Float;
+  flat->ints |= number.type == Number::Int;
+  flat->numbers.push_back(number);
+  return true;
+}
+
+// tensor_from_numbers(data, dtype or None) -> a CPU tensor, or None: something else than numbers, or a cast that may be refused.
+PyObject* tensor_from_numbers(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Flat flat;
+  if (n != 2 || !(args[1] == Py_None || is_dtype(args[1]))) return PyErr_Format(PyExc_TypeError, "tensor_from_numbers(data, dtype)");
+  return guarded([&]() -> PyObject* {
+    if (!flatten(args[0], 0, &flat)) Py_RETURN_NONE;
+    const DType natural = flat.floats ? default_dtype() : flat.ints ? DType::i64 : DType::b8;
+    const DType t = args[1] == Py_None ? natural : dtype_of(args[1]);
+    const bool wide = t == DType::f32 || t == DType::f64 || t == DType::bf16 || t == DType::b8 || (t == DType::i64 && !flat.floats);
+    if (!wide && t != natural) Py_RETURN_NONE;
+    Tensor out = empty(flat.shape, t, Device{});
+    char* to = static_cast<char*>(out->data());
+    for (const Number& number : flat.numbers) {
+      store_number(to, t, number);
+      to += out->itemsize();
+    }
+    return wrap(out);
+  });
+}
+
+PyMethodDef functions[] = {
+    {"tensor_from_numbers", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_from_numbers)), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
 }  // namespace
 
+int bind_numbers(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+
 void register_memory() {
+  register_native("arange", native_arange);
   register_native("_to_copy", native_to_copy);
   register_native("copy_", native_copy_in_place);
   register_native("fill_", native_fill_in_place);

@@ -14,6 +14,7 @@ void register_gemm();                           // bind_gemm.cpp
 
 void register_statistics();                     // bind_kernels_statistics.cpp
 void register_indexing();                       // bind_kernels_indexing.cpp
+int bind_numbers(PyObject* module);             // bind_kernels_memory.cpp
 int bind_getitem(PyObject* module);             // bind_getitem.cpp
 
 }  // namespace shim
