@@ -26,7 +26,7 @@ _NUMPY = {
     )},
 }  # fmt: skip
 
-_MATH = {"erf": math.erf, "erfc": math.erfc, "tgamma": math.gamma, "lgamma": math.lgamma, "remainder": math.remainder}
+_MATH: dict[str, Function] = {"erf": math.erf, "erfc": math.erfc, "tgamma": math.gamma, "lgamma": math.lgamma, "remainder": math.remainder}
 
 
 def _each(function: Callable[..., float]) -> Function:
@@ -103,7 +103,7 @@ _COMPOSED: dict[str, Function] = {
 }
 
 _MODES = {"rn": np.rint, "rd": np.floor, "ru": np.ceil, "rz": np.trunc}
-_ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "sqrt": np.sqrt,
+_ARITHMETIC: dict[str, Function] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "sqrt": np.sqrt,
                "rcp": np.reciprocal, "rsqrt": lambda x: 1 / np.sqrt(x), "ma": lambda x, y, z: x * y + z}  # fmt: skip
 _KINDS = {"float": np.float32, "double": np.float64, "int": np.int32, "uint": np.uint32, "ll": np.int64,
           "ull": np.uint64, "longlong": np.int64}  # fmt: skip
@@ -192,7 +192,7 @@ def _find(name: str) -> Function | None:
         return _arithmetic(_ARITHMETIC[match[1]], match[2])
     if match := re.fullmatch(r"(fma)f?_(r[nduz])", name):
         return _arithmetic(_ARITHMETIC["ma"], match[2])
-    if match := re.fullmatch(r"(u?)mul(24|hi|64hi)", name.replace("umul", "umul")):
+    if match := re.fullmatch(r"(u?)mul(24|hi|64hi)", name):
         return _high if match[2] != "24" else _plain(_COMPOSED["mul24"])
     for base in (name, name.removesuffix("f"), name.removeprefix("fast_").removesuffix("f"), name.removeprefix("u")):
         if base in _MATH:
