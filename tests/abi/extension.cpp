@@ -164,3 +164,8 @@ struct Registration {
 } registration;
 
 }  // namespace
+
+// For the tests of random schemas: one operator more, whose returns are its arguments.
+extern "C" __attribute__((visibility("default"))) int abi_test_define_echo(const char* schema, const char* name) {
+  return aoti_torch_library_def(registration.def, schema) || torch_library_impl(registration.composite, name, echo, 0);
+}

@@ -1,0 +1,180 @@
+// Random schemas, stacks and lifetimes against the C interface alone: no interpreter, so that the sanitizers see only us.
+// fuzz SECONDS [SEED]
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "abi/abi.h"
+
+using namespace shim;
+using namespace shim::abi;
+
+extern "C" {
+Err aoti_torch_library_init_fragment(const char*, const char*, uint32_t, void**);
+Err aoti_torch_library_def(void*, const char*);
+Err torch_library_impl(void*, const char*, Kernel, uint64_t);
+Err aoti_torch_delete_library_object(void*);
+Err torch_call_dispatcher(const char*, const char*, Value*, uint64_t);
+Err aoti_torch_new_tensor_handle(Handle, Handle*);
+Err aoti_torch_new_uninitialized_tensor(Handle*);
+Err aoti_torch_delete_tensor_object(Handle);
+Err aoti_torch_get_size(Handle, int64_t, int64_t*);
+Err aoti_torch_get_sizes(Handle, int64_t**);
+Err aoti_torch_item_float64(Handle, double*);
+Err torch_from_blob(void*, int64_t, const int64_t*, const int64_t*, int64_t, int32_t, int32_t, int32_t, Handle*, int32_t, const uint8_t*, int64_t,
+                    void (*)(void*, void*), void*);
+Err torch_list_get_item(List*, size_t, Value*);
+Err torch_delete_list(List*);
+Err torch_parse_device_string(const char*, uint32_t*, int32_t*);
+Err torch_parallel_for(int64_t, int64_t, int64_t, void (*)(int64_t, int64_t, void*), void*);
+}
+
+namespace {
+
+using Random = std::mt19937_64;
+const char* const kTypes[] = {"Tensor", "int", "float", "bool", "str", "ScalarType", "Device", "Tensor?", "int?", "str?", "Tensor[]",
+                              "int[]", "str[]", "Tensor?[]", "int[]?", "Tensor[]?"};
+int64_t live_blobs = 0;
+std::atomic<int64_t> freed{0};
+
+size_t below(Random& r, size_t n) { return size_t(r() % n); }
+
+Handle random_tensor(Random& r) {
+  Handle h = undefined_handle();
+  if (below(r, 8) == 0) return h;
+  int64_t sizes[4], strides[4], step = 1;
+  const int64_t n = int64_t(below(r, 4));
+  for (int64_t i = n - 1; i >= 0; --i) {
+    sizes[i] = int64_t(below(r, 4));
+    strides[i] = step;
+    step *= std::max<int64_t>(sizes[i], 1);
+  }
+  auto* data = static_cast<float*>(std::calloc(size_t(step), sizeof(float)));
+  ++live_blobs;
+  if (torch_from_blob(data, n, sizes, strides, 0, 6, 0, 0, &h, 0, nullptr, 0, [](void* p, void*) { std::free(p); ++freed; }, nullptr)) std::abort();
+  return h;
+}
+
+Value random_value(Random& r, const ArgType& t) {
+  auto plain = [&]() -> Value {
+    switch (t.base) {
+      case ArgType::Tensor: return reinterpret_cast<Value>(random_tensor(r));
+      case ArgType::Str: return reinterpret_cast<Value>(new std::string(below(r, 60), 'x'));
+      case ArgType::ScalarType: return below(r, 50);
+      case ArgType::Device: return from_device(Device{});
+      default: return r();
+    }
+  };
+  auto cell = [](Value v) { return reinterpret_cast<Value>(new Value(v)); };
+  if (t.optional && below(r, 3) == 0) return 0;
+  Value v;
+  if (t.list) {
+    auto* list = new List;
+    for (size_t i = below(r, 5); i--;) list->push_back(!t.element_optional ? plain() : below(r, 2) ? cell(plain()) : 0);
+    v = reinterpret_cast<Value>(list);
+  } else {
+    v = plain();
+  }
+  return t.optional ? cell(v) : v;
+}
+
+struct Made { std::string name; Schema schema; };
+std::vector<Made> made;
+
+// Takes its arguments as a wheel's kernel does, and sometimes fails after that.
+void consume(Value* stack, uint64_t args, uint64_t returns) {
+  // The arity tells the operator: operator n has n arguments (see main).
+  release_arguments(made[args].schema, stack, args);
+  for (uint64_t i = 0; i < returns; ++i) stack[i] = 0;
+  if (args % 7 == 3) throw std::runtime_error("a kernel that fails");
+}
+
+void mutate_schema(Random& r, void* library) {
+  std::string text = "op" + std::to_string(below(r, 9)) + "(Tensor(a!) x, int[2]? y=None, *, str s='a', Tensor?[] z, float f=1e-3) -> (Tensor(a!), int[])";
+  for (size_t k = below(r, 6); k--;) {
+    const size_t at = below(r, text.size());
+    switch (below(r, 3)) {
+      case 0: text[at] = char(below(r, 96) + 32); break;
+      case 1: text.erase(at, below(r, 4) + 1); break;
+      default: text.insert(at, 1, "()[]?!,=*->'.:"[below(r, 14)]);
+    }
+    if (text.empty()) text = "x";
+  }
+  if (aoti_torch_library_def(library, text.c_str())) std::abort();           // a bad schema is a problem, not a failure
+}
+
+void handles(Random& r) {
+  std::vector<Handle> all;
+  for (int i = 0; i < 20; ++i) {
+    Handle h = random_tensor(r), copy;
+    if (aoti_torch_new_tensor_handle(h, &copy)) std::abort();
+    all.push_back(h);
+    all.push_back(copy);
+    int64_t n;
+    double x;
+    aoti_torch_get_size(h, int64_t(below(r, 9)) - 4, &n);
+    aoti_torch_item_float64(h, &x);
+  }
+  std::thread other([mine = std::vector<Handle>(all.begin(), all.begin() + 20)] { for (Handle h : mine) aoti_torch_delete_tensor_object(h); });
+  for (size_t i = 20; i < all.size(); ++i) aoti_torch_delete_tensor_object(all[i]);
+  other.join();
+}
+
+void odd_inputs(Random& r) {
+  uint32_t type;
+  int32_t index;
+  std::string text;
+  for (size_t i = below(r, 12); i--;) text += char(below(r, 127) + 1);
+  torch_parse_device_string(text.c_str(), &type, &index);
+  torch_parse_device_string(nullptr, &type, &index);
+  Value v;
+  List list(below(r, 4));
+  torch_list_get_item(&list, below(r, 8), &v);
+  torch_list_get_item(nullptr, 0, &v);
+  int64_t* sizes;
+  aoti_torch_get_sizes(nullptr, &sizes);
+  aoti_torch_get_sizes(undefined_handle(), &sizes);
+  Handle h = nullptr;
+  int64_t bad[] = {-1, 3}, one[] = {1, 1};
+  torch_from_blob(bad, 2, bad, one, 0, int32_t(below(r, 60)), int32_t(below(r, 30)), 0, &h, int32_t(below(r, 3)), nullptr, 0, nullptr, nullptr);
+  torch_parallel_for(0, int64_t(below(r, 100)), int64_t(below(r, 9)), [](int64_t begin, int64_t, void*) { if (begin > 50) throw std::runtime_error("x"); }, nullptr);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const double seconds = argc > 1 ? std::atof(argv[1]) : 10;
+  const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+  Random r(seed);
+  void* library;
+  aoti_torch_library_init_fragment("fuzz", __FILE__, __LINE__, &library);
+  for (size_t n = 0; n < 40; ++n) {                           // operator n has n arguments of random types
+    std::string schema = "random" + std::to_string(n) + "(";
+    for (size_t i = 0; i < n; ++i) schema += std::string(i ? ", " : "") + kTypes[below(r, std::size(kTypes))] + " x" + std::to_string(i);
+    schema += ") -> " + std::string(n % 3 == 0 ? "()" : n % 3 == 1 ? "int" : "(int, int)");
+    made.push_back({"fuzz::random" + std::to_string(n), parse_schema(schema)});
+    if (aoti_torch_library_def(library, schema.c_str()) || torch_library_impl(library, made[n].name.substr(6).c_str(), consume, 0)) std::abort();
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  uint64_t rounds = 0, failures = 0;
+  for (; std::chrono::steady_clock::now() < end; ++rounds) {
+    const Made& m = made[below(r, made.size())];
+    std::vector<Value> stack(std::max(m.schema.args.size(), m.schema.returns.size()) + 1);
+    for (size_t i = 0; i < m.schema.args.size(); ++i) stack[i] = random_value(r, m.schema.args[i].type);
+    failures += torch_call_dispatcher(m.name.c_str(), "", stack.data(), 0) != 0;
+    if (rounds % 16 == 0) handles(r);
+    if (rounds % 8 == 0) mutate_schema(r, library);
+    if (rounds % 8 == 4) odd_inputs(r);
+    if (rounds % 1024 == 0) take_news();
+  }
+  aoti_torch_delete_library_object(library);
+  std::printf("%llu calls, %llu failed as they should, %lld of %lld blobs freed\n", (unsigned long long)rounds, (unsigned long long)failures,
+              (long long)freed.load(), (long long)live_blobs);
+  return freed.load() == live_blobs ? 0 : 1;
+}
