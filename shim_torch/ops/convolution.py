@@ -128,21 +128,23 @@ def _convolution_dtype(input: Any, weight: Any, bias: Any) -> Any:
     return input.dtype
 
 
-def _forward(xp: Any, x: Any, w: Any, stride: Any, padding: Any, dilation: Any, groups: int, out: Any) -> Any:
-    n, batch = len(out), x.shape[0]
-    kernel, per = w.shape[2:], w.shape[1]
-    count = 1
-    for k in (*kernel, per):
-        count *= k
+def _columns(xp: Any, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, groups: int, out: Any) -> Any:
+    """The windows as columns (batch, groups, channels · kernel, windows); the innermost dim is a line of the image."""
+    n, batch, per = len(out), x.shape[0], x.shape[1] // groups
     view = windows(xp, padded(xp, x, padding), kernel, stride, dilation, out)
     view = view.reshape(batch, groups, per, *out, *kernel)
-    # (batch, groups, *out, per, *kernel): rows of the product's left side
-    order = (0, 1, *range(3, 3 + n), 2, *range(3 + n, 3 + 2 * n))
-    rows = view.transpose(order).reshape(batch, groups, -1, count) if view.size else None
-    if rows is None:
+    count = per
+    for k in kernel:
+        count *= k
+    return view.transpose(0, 1, 2, *range(3 + n, 3 + 2 * n), *range(3, 3 + n)).reshape(batch, groups, count, -1)
+
+
+def _forward(xp: Any, x: Any, w: Any, stride: Any, padding: Any, dilation: Any, groups: int, out: Any) -> Any:
+    batch = x.shape[0]
+    if not x.size or not w.size or 0 in out:
         return xp.zeros((batch, w.shape[0], *out), x.dtype)
-    columns = w.reshape(groups, w.shape[0] // groups, count)
-    product = xp.matmul(columns[None], rows.swapaxes(-1, -2))
+    columns = _columns(xp, x, w.shape[2:], stride, padding, dilation, groups, out)
+    product = xp.matmul(w.reshape(1, groups, w.shape[0] // groups, -1), columns)
     return product.reshape(batch, w.shape[0], *out)
 
 
@@ -178,22 +180,37 @@ def _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, 
     x = input.conj() if input.is_complex() else input
     if transposed:  # the roles of input and gradient change
         x, g = g, x
-    return weight_gradient(x, g, tuple(weight_shape[2:]), stride, padding, dilation, groups)
+    return _aten("_convolution_weight")(x, g, tuple(weight_shape[2:]), stride, padding, dilation, groups)
 
 
-def weight_gradient(x: Any, g: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-    """Gradient of a convolution's weight: the input convolved with the gradient, batch and channels exchanged."""
-    import shim_torch
+def _weight_input_grad(g, input_shape, grad_output, stride, padding, dilation, groups):
+    w = grad_output.conj() if grad_output.is_complex() else grad_output
+    return _input_grad(w, input_shape, g, stride, padding, dilation, False, (0,), groups)
 
-    n, batch, c, o = len(kernel), x.size(0), x.size(1) // groups, g.size(1) // groups
+
+@op(
+    "_convolution_weight(Tensor input, Tensor grad_output, int[] kernel, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
+    shape=lambda input, grad_output, kernel, groups: (grad_output.shape[1], input.shape[1] // groups, *kernel),
+    dtype=lambda input: input.dtype,
+    function=False,
+    method=False,
+    grad={
+        "input": _weight_input_grad,
+        "grad_output": lambda g, input, stride, padding, dilation, groups: _aten("convolution")(
+            input.conj() if input.is_complex() else input, g, None, stride, padding, dilation, False, (0,), groups
+        ),
+    },
+)
+def _convolution_weight(xp, input, grad_output, kernel, stride, padding, dilation, groups):
+    """The gradient of a convolution's weight: the gradient times the columns of windows, summed over the batch."""
+    n, batch, out = len(kernel), input.shape[0], grad_output.shape[2:]
     stride, padding, dilation = expanded(stride, n), expanded(padding, n), expanded(dilation, n)
-    rest = tuple(range(3, 3 + n))
-    left = x.reshape(batch, groups, c, *x.shape[2:]).permute(2, 1, 0, *rest).reshape(c, groups * batch, *x.shape[2:])
-    right = g.reshape(batch, groups, o, *g.shape[2:]).permute(1, 2, 0, *rest).reshape(groups * o, batch, *g.shape[2:])
-    found = shim_torch.ops.aten.convolution(left, right, None, dilation, padding, stride, False, (0,) * n, groups)
-    for i, k in enumerate(kernel):
-        found = found.narrow(2 + i, 0, k)
-    return found.transpose(0, 1).contiguous()
+    per, rows = input.shape[1] // groups, grad_output.shape[1] // groups
+    if not grad_output.size or not input.size:
+        return xp.zeros((grad_output.shape[1], per, *kernel), input.dtype)
+    columns = _columns(xp, input, kernel, stride, padding, dilation, groups, out)
+    product = xp.matmul(grad_output.reshape(batch, groups, rows, -1), columns.swapaxes(-1, -2)).sum(axis=0)
+    return product.reshape(grad_output.shape[1], per, *kernel)
 
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",

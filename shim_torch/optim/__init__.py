@@ -4,12 +4,28 @@ from typing import Any
 
 from shim_torch.optim import lr_scheduler, optimizer
 from shim_torch.optim.adam import Adam, AdamW
+from shim_torch.optim.more import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
 from shim_torch.optim.optimizer import Optimizer
 from shim_torch.optim.others import Adagrad, RMSprop
 from shim_torch.optim.sgd import SGD
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", "optimizer"]
-for _class in (SGD, Adam, AdamW, Adagrad, RMSprop):
+__all__ = [
+    "ASGD",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+    "optimizer",
+]
+for _class in (SGD, Adam, AdamW, Adagrad, RMSprop, ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop):
     _class.__module__ = f"torch.optim.{_class.__name__.lower()}"
 Optimizer.__module__ = "torch.optim.optimizer"
 

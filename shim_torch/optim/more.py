@@ -1,0 +1,226 @@
+"""Adadelta, Adamax, NAdam, RAdam, ASGD and Rprop."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from native import _core
+from shim_torch.autograd.grad_mode import no_grad
+from shim_torch.optim.optimizer import Optimizer, check, closure_loss
+
+
+class _Each(Optimizer):
+    """An optimizer that updates one parameter at a time."""
+
+    def _check_common(self, lr: Any, weight_decay: float, eps: float | None = None, betas: Any = None) -> None:
+        check("learning rate", 0.0 <= lr, lr)
+        if eps is not None:
+            check("epsilon value", 0.0 <= eps, eps)
+        if betas is not None:
+            check("beta parameter at index 0", 0.0 <= betas[0] < 1.0, betas[0])
+            check("beta parameter at index 1", 0.0 <= betas[1] < 1.0, betas[1])
+        check("weight_decay value", 0.0 <= weight_decay, weight_decay)
+
+    def step(self, closure: Any = None) -> Any:
+        loss = closure_loss(closure)
+        with no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is None:
+                        continue
+                    state = self.state[p]
+                    if not state:
+                        state["step"] = _core.empty_tensor((), dtype=_core.float32).zero_()
+                        self._begin(p, state, group)
+                    state["step"] += 1
+                    g = -p.grad if group["maximize"] else p.grad
+                    self._update(p, g, state, group, float(group["lr"]), float(state["step"]))
+        return loss
+
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+        raise NotImplementedError
+
+
+def _decayed(p: Any, g: Any, group: dict[str, Any]) -> Any:
+    return g.add(p, alpha=group["weight_decay"]) if group["weight_decay"] else g
+
+
+class Adadelta(_Each):
+    """Adadelta (torch.optim.Adadelta): steps scaled by running means of squared steps and gradients."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
+        foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
+        check("learning rate", 0.0 <= lr, lr)
+        check("rho value", 0.0 <= rho <= 1.0, rho)
+        check("epsilon value", 0.0 <= eps, eps)
+        check("weight_decay value", 0.0 <= weight_decay, weight_decay)
+        super().__init__(params, dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize,
+                                      capturable=capturable, foreach=foreach, differentiable=differentiable))  # fmt: skip
+
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["square_avg"], state["acc_delta"] = p.new_zeros(p.shape), p.new_zeros(p.shape)
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+        g, rho, eps = _decayed(p, g, group), group["rho"], group["eps"]
+        square, moved = state["square_avg"], state["acc_delta"]
+        square.mul_(rho).addcmul_(g, g, value=1 - rho)
+        delta = moved.add(eps).sqrt_().div_(square.add(eps).sqrt_()).mul_(g)
+        moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
+        p.add_(delta, alpha=-lr)
+
+
+class Adamax(_Each):
+    """Adamax (torch.optim.Adamax): Adam with the largest gradient in place of the mean square."""
+
+    def __init__(
+        self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:  # fmt: skip
+        self._check_common(lr, weight_decay, eps, betas)
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach,
+                                      maximize=maximize, differentiable=differentiable, capturable=capturable))  # fmt: skip
+
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["exp_avg"], state["exp_inf"] = p.new_zeros(p.shape), p.new_zeros(p.shape)
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+        g, (beta1, beta2) = _decayed(p, g, group), group["betas"]
+        mean, largest = state["exp_avg"].lerp_(g, 1 - beta1), state["exp_inf"]
+        largest.copy_((largest * beta2).maximum(g.abs().add_(group["eps"])))
+        p.addcdiv_(mean, largest, value=-lr / (1 - beta1**step))
+
+
+class NAdam(_Each):
+    """NAdam (torch.optim.NAdam): Adam with Nesterov's momentum."""
+
+    def __init__(
+        self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
+        foreach: bool | None = None, maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
+        self._check_common(lr, weight_decay, eps, betas)
+        check("momentum_decay value", 0.0 <= momentum_decay, momentum_decay)
+        super().__init__(params, dict(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay,
+            decoupled_weight_decay=decoupled_weight_decay, maximize=maximize, foreach=foreach, capturable=capturable,
+            differentiable=differentiable))  # fmt: skip
+
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["mu_product"] = _core.empty_tensor((), dtype=_core.float32).fill_(1.0)
+        state["exp_avg"], state["exp_avg_sq"] = p.new_zeros(p.shape), p.new_zeros(p.shape)
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+        beta1, beta2 = group["betas"]
+        if group["weight_decay"] and group["decoupled_weight_decay"]:
+            p.mul_(1 - lr * group["weight_decay"])
+        else:
+            g = _decayed(p, g, group)
+        now = beta1 * (1.0 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
+        then = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * group["momentum_decay"]))
+        state["mu_product"] *= now
+        product = float(state["mu_product"])
+        mean, square = state["exp_avg"].lerp_(g, 1 - beta1), state["exp_avg_sq"]
+        square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+        scale = square.div(1 - beta2**step).sqrt_().add_(group["eps"])
+        p.addcdiv_(g, scale, value=-lr * (1.0 - now) / (1.0 - product))
+        p.addcdiv_(mean, scale, value=-lr * then / (1.0 - product * then))
+
+
+class RAdam(_Each):
+    """RAdam (torch.optim.RAdam): Adam whose first steps are plain ones until the variance is known."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
+        maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
+        self._check_common(lr, weight_decay, eps, betas)
+        super().__init__(params, dict(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize, foreach=foreach,
+            capturable=capturable, decoupled_weight_decay=decoupled_weight_decay, differentiable=differentiable))  # fmt: skip
+
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["exp_avg"], state["exp_avg_sq"] = p.new_zeros(p.shape), p.new_zeros(p.shape)
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+        beta1, beta2 = group["betas"]
+        if group["weight_decay"] and group["decoupled_weight_decay"]:
+            p.mul_(1 - lr * group["weight_decay"])
+        else:
+            g = _decayed(p, g, group)
+        mean, square = state["exp_avg"].lerp_(g, 1 - beta1), state["exp_avg_sq"]
+        square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+        late = 1 - beta2**step
+        direction = mean / (1 - beta1**step)
+        most = 2 / (1 - beta2) - 1
+        length = most - 2 * step * beta2**step / late
+        if length > 5.0:
+            rectified = math.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
+            direction = direction * (math.sqrt(late) / square.sqrt().add_(group["eps"])) * rectified
+        p.add_(direction, alpha=-lr)
+
+
+class ASGD(_Each):
+    """ASGD (torch.optim.ASGD): gradient descent that also averages the parameters."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
+        weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:  # fmt: skip
+        self._check_common(lr, weight_decay)
+        super().__init__(params, dict(
+            lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach, maximize=maximize,
+            differentiable=differentiable, capturable=capturable))  # fmt: skip
+
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["eta"] = _core.empty_tensor((), dtype=_core.float32).fill_(float(group["lr"]))
+        state["mu"] = _core.empty_tensor((), dtype=_core.float32).fill_(1.0)
+        state["ax"] = p.new_zeros(p.shape)
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+        g, rate = _decayed(p, g, group), float(state["eta"])
+        p.mul_(1 - group["lambd"] * rate)
+        p.add_(g, alpha=-rate)
+        mu, average = float(state["mu"]), state["ax"]
+        if mu != 1:
+            average.add_((p - average) * mu)
+        else:
+            average.copy_(p)
+        state["eta"].fill_(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
+        state["mu"].fill_(1 / max(1, step - group["t0"]))
+
+
+class Rprop(_Each):
+    """Rprop (torch.optim.Rprop): steps that grow while a gradient keeps its sign and shrink when it turns."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
+        maximize: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
+        check("learning rate", 0.0 <= lr, lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(params, dict(lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize,
+                                      differentiable=differentiable, capturable=capturable))  # fmt: skip
+
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["prev"], state["step_size"] = p.new_zeros(p.shape), p.new_full(p.shape, float(group["lr"]))
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+        (shrink, grow), (least, most) = group["etas"], group["step_sizes"]
+        kept = g * state["prev"]
+        turned = kept < 0
+        factor = kept.new_ones(kept.shape).masked_fill(kept > 0, grow).masked_fill(turned, shrink)
+        size = state["step_size"].mul_(factor).clamp_(least, most)
+        g = g.masked_fill(turned, 0)
+        p.addcmul_(g.sign(), size, value=-1)
+        state["prev"].copy_(g)

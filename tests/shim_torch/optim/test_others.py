@@ -1,0 +1,76 @@
+"""Optimizers against the parameters that PyTorch 2.13 reached after the same steps."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HERE = Path(__file__).parent
+RUNS = [
+    (name, settings)
+    for name, several in {
+        "Adadelta": [{}, {"lr": 0.5, "rho": 0.8, "weight_decay": 0.1}],
+        "Adamax": [{}, {"lr": 0.1, "weight_decay": 0.1, "maximize": True}],
+        "NAdam": [{}, {"lr": 0.1, "weight_decay": 0.1}, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}],
+        "RAdam": [{}, {"lr": 0.1, "weight_decay": 0.1, "betas": [0.8, 0.9]}, {"weight_decay": 0.1, "decoupled_weight_decay": True}],
+        "ASGD": [{}, {"lr": 0.1, "lambd": 0.1, "t0": 2, "weight_decay": 0.1}],
+        "Rprop": [{}, {"lr": 0.1, "etas": [0.4, 1.5], "step_sizes": [0.01, 0.2]}],
+    }.items()
+    for settings in several
+]
+
+
+def reached(torch, name, settings):
+    """The parameter after six steps down a crooked slope."""
+    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in settings.items()}
+    p = torch.tensor([1.0, -2.0, 0.5, 3.0], requires_grad=True)
+    optimizer = getattr(torch.optim, name)([p], **settings)
+    for i in range(6):
+        optimizer.zero_grad()
+        ((p - i * 0.3) ** 2 * torch.tensor([1.0, 0.2, 3.0, -0.1]) + (3 * p).sin()).sum().backward()
+        optimizer.step()
+    return p.tolist()
+
+
+@pytest.mark.parametrize(("name", "settings"), RUNS, ids=lambda v: str(v))
+def test_as_pytorch(name, settings):
+    expected = json.loads((HERE / "others_expected.json").read_text())
+    torch = importlib.import_module("shim_torch")
+    np.testing.assert_allclose(reached(torch, name, settings), expected[f"{name} {settings}"], rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop"])
+def test_a_state_dict_goes_on_where_it_stopped(name):
+    torch = importlib.import_module("shim_torch")
+    cls = getattr(torch.optim, name)
+    p, q = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    first, second = cls([p]), cls([q])
+    for t in (p, q):
+        t.grad = torch.tensor([1.0, -2.0, 0.5])
+    first.step()
+    second.load_state_dict(first.state_dict())
+    q.data.copy_(p.data)
+    first.step()
+    second.step()
+    assert torch.equal(p, q)
+
+
+def test_settings_out_of_range_are_refused():
+    torch = importlib.import_module("shim_torch")
+    p = [torch.ones(1, requires_grad=True)]
+    with pytest.raises(ValueError, match="Invalid learning rate: -1"):
+        torch.optim.Adadelta(p, lr=-1)
+    with pytest.raises(ValueError, match="Invalid eta values: 1.0, 1.2"):
+        torch.optim.Rprop(p, etas=(1.0, 1.2))
+    assert torch.optim.NAdam.__module__ == "torch.optim.nadam"
+
+
+if __name__ == "__main__":  # with a real PyTorch: store what it reaches
+    import torch as real
+
+    found = {f"{name} {settings}": reached(real, name, settings) for name, settings in RUNS}
+    (HERE / "others_expected.json").write_text(json.dumps(found, indent=1) + "\n")
+    sys.exit(0)
