@@ -38,3 +38,21 @@ def test_kernels_compile(path):
         log = _core.cuda_compile_pointwise(path, op, of, result, out, inputs, i % 2 == 0, 90)
         assert log == "", f"{op} of {of}: {log}"
     assert "no operator" in _core.cuda_compile_pointwise(path, "nonsense", of, result, out, 1, True, 90)
+
+
+@pytest.mark.slow
+def test_reductions_compile(path):
+    f32, bf16, i64, u8, b8 = _core.float32, _core.bfloat16, _core.int64, _core.uint8, _core.bool
+    for op, of, compute, out in (
+        ("sum", bf16, f32, bf16),
+        ("sum", _core.float64, _core.float64, f32),
+        ("sum", b8, i64, i64),
+        ("prod", f32, f32, f32),
+        ("amax", u8, u8, u8),
+        ("amin", i64, i64, i64),
+        ("any", f32, b8, b8),
+        ("all", b8, b8, b8),
+    ):
+        for vector in (1, 2):
+            log = _core.cuda_compile_reduction(path, op, of, compute, out, vector, 90)
+            assert log == "", f"{op} of {of}: {log}"

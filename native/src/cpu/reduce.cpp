@@ -7,6 +7,7 @@
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/reduce.h"
+#include "cuda/reduce.h"
 #include "ops/kernels.h"
 
 namespace shim {
@@ -207,7 +208,7 @@ void divide(const Tensor& t, int64_t count, DType compute) {
 
 Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DType dtype) {
   const DType in = self->dtype();
-  if (!self->device().is_cpu() || (itemsize(in) == 1 && is_floating(in))) return {};
+  if (self->device().is_meta() || (itemsize(in) == 1 && is_floating(in))) return {};
   const DType result = output_dtype(op, in, dtype);
   const DType compute = op == Reduction::any || op == Reduction::all ? DType::b8 : compute_dtype(result);
   const Loops loops = find_loops(op, compute);
@@ -228,6 +229,10 @@ Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DTyp
     if (!reduced[d] || keepdim) shape.push_back(reduced[d] ? 1 : self->sizes()[d]);
   }
   if (cols == 0 && (op == Reduction::amax || op == Reduction::amin)) return {};
+  if (!self->device().is_cpu()) {
+    Tensor out = empty(shape, result, self->device());
+    return cuda::reduce(op, *self, reduced, compute, out, op == Reduction::mean ? double(cols) : 1) ? out : Tensor{};
+  }
   const size_t leading = order.size();
   for (int d = 0; d < n; ++d) if (reduced[d]) order.push_back(d);
   Tensor out = empty(shape, compute, Device{});

@@ -7,6 +7,7 @@
 #include "cpu/parallel.h"
 #include "cpu/reduce.h"
 #include "cpu/vector_math.h"
+#include "cuda/reduce.h"
 #include "ops/kernels.h"
 
 namespace shim {
@@ -100,9 +101,14 @@ void columns_of(const T* x, T* y, int64_t outer, int64_t n, int64_t inner, bool 
 
 Tensor softmax(const Tensor& self, int64_t dim, bool log, DType dtype) {
   const DType result = dtype == DType::undefined ? self->dtype() : dtype, compute = compute_dtype(result);
-  if (!self->device().is_cpu() || (compute != DType::f32 && compute != DType::f64)) return {};
+  if (self->device().is_meta() || (compute != DType::f32 && compute != DType::f64)) return {};
   if (itemsize(self->dtype()) == 1 && is_floating(self->dtype())) return {};
   const int64_t n = self->dim(), d = wrap_dim(dim, n);
+  if (!self->device().is_cpu()) {
+    Tensor in = contiguous(n ? transpose(*self, d, n - 1) : self), out = empty(in->sizes(), result, self->device());
+    if (!cuda::softmax(*in, out, log, compute)) return {};
+    return d != n - 1 && n ? contiguous(transpose(*out, d, n - 1)) : out;
+  }
   Tensor in = self;
   if (in->dtype() != compute || !in->is_contiguous()) {
     in = empty(self->sizes(), compute, Device{});

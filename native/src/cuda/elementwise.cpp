@@ -5,6 +5,7 @@
 
 #include "cuda/elementwise_source.h"
 #include "cuda/nvrtc.h"
+#include "cuda/types_source.h"
 
 namespace shim::cuda {
 namespace {
@@ -28,6 +29,8 @@ const std::unordered_map<std::string, std::string>& functors() {
   }();
   return *table;
 }
+
+}  // namespace
 
 const char* element_type(DType t) {
   switch (t) {
@@ -57,6 +60,8 @@ const char* compute_type(DType t) {             // the type of numbers, and of w
   return element_type(t);
 }
 
+namespace {
+
 enum Kind : int { kTensor = 0, kOne = 1, kNumber = 2 };
 
 struct Plan {                                   // what picks a kernel
@@ -72,6 +77,11 @@ uint64_t packed(const Plan& p, int device) {
   for (int k = 1; k < 4; ++k) key |= uint64_t(p.kinds[k]) << (36 + 2 * (k - 1));
   key |= uint64_t(__builtin_ctz(unsigned(p.vector))) << 42 | uint64_t(p.flat) << 46 | uint64_t(p.wide) << 47 | uint64_t(uint8_t(device)) << 48;
   return key | uint64_t(p.inputs) << 56;
+}
+
+const char* source() {
+  static const auto* text = new std::string(std::string(kTypesSource) + kElementwiseSource);
+  return text->c_str();
 }
 
 // The compiler's macros; empty where there is no such operator.
@@ -94,7 +104,7 @@ CUfunction build(const Plan& p, int device) {
   if (options.empty()) return nullptr;
   std::string name = std::string("pointwise-") + p.op;
   for (size_t i = 1; i < options.size(); ++i) name += "-" + options[i].substr(options[i].find('=') + 1);
-  return nvrtc::kernel(device, name, kElementwiseSource, options, p.flat ? "flat" : "strided");
+  return nvrtc::kernel(device, name, source(), options, p.flat ? "flat" : "strided");
 }
 
 struct KeyHash {
@@ -153,7 +163,7 @@ std::string compile_elementwise(const char* op, DType in, DType result, DType ou
   if (!element_type(in) || !element_type(out)) return "no kernel for this dtype";
   const std::vector<std::string> options = options_of(p);
   if (options.empty()) return std::string("no operator ") + op;
-  nvrtc::Compiled c = nvrtc::compile(kElementwiseSource, architecture, options);
+  nvrtc::Compiled c = nvrtc::compile(source(), architecture, options);
   return c.cubin.empty() ? c.log : "";
 }
 

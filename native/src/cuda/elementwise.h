@@ -17,6 +17,8 @@ struct Elementwise {
 };
 bool run_elementwise(const Elementwise&, DimSpan shape, int device);
 
+const char* element_type(DType);                // its name in our CUDA sources; null if it has none
+const char* compute_type(DType);                // the name of the type it is computed in
 bool elementwise_dtype(DType);                  // whether tensors of this dtype can be read and written
 bool copy_elementwise(const Tensor& self, const Tensor& src);   // on one device, any strides, any dtypes; shapes are equal
 // What the compiler says of a kernel, empty when it compiles: needs NVRTC and no GPU.

@@ -2,6 +2,7 @@
 #include "cuda/driver.h"
 #include "cuda/elementwise.h"
 #include "cuda/nvrtc.h"
+#include "cuda/reduce.h"
 #include "python/object.h"
 
 namespace shim {
@@ -246,6 +247,19 @@ PyObject* compile_pointwise(PyObject*, PyObject* args) {
   });
 }
 
+// (path of libnvrtc, operator, in, compute, out, vector, architecture) -> the compiler's log
+PyObject* compile_reduction_(PyObject*, PyObject* args) {
+  const char *path, *op;
+  PyObject *in, *compute, *out;
+  int vector, architecture;
+  if (!PyArg_ParseTuple(args, "ssOOOii", &path, &op, &in, &compute, &out, &vector, &architecture)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::string wrong = *path ? nvrtc::use_library(path) : "";
+    if (wrong.empty()) wrong = compile_reduction(op, dtype_of(in), dtype_of(compute), dtype_of(out), vector, architecture);
+    return PyUnicode_FromString(wrong.c_str());
+  });
+}
+
 PyObject* stream_getter(PyObject*, PyObject* capsule) {                       // CuPy's `intptr_t get_stream_ptr(int)`
   void* function = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
   if (!function) return nullptr;
@@ -272,6 +286,7 @@ PyMethodDef functions[] = {
     FN("cuda_memory_stats", 1, stats), FN("cuda_mem_info", 1, mem_info), FN("cuda_empty_cache", 1, trim),
     FN("cuda_reset_peak", 1, forget_peak), FN("cuda_copy_bytes", 4, copy),
     {"cuda_compile_pointwise", compile_pointwise, METH_VARARGS, "Compiles a pointwise kernel without loading it; the compiler's log."},
+    {"cuda_compile_reduction", compile_reduction_, METH_VARARGS, "Compiles a reduction without loading it; the compiler's log."},
     {"cuda_use_cupy_stream_getter", stream_getter, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 

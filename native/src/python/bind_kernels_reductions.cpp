@@ -10,7 +10,7 @@ namespace {
 template <class F>
 PyObject* compute(const TensorImpl& t, F&& f) {
   Tensor r;
-  if (t.numel() < 2 * kGrain) {
+  if (t.numel() < 2 * kGrain || !t.device().is_cpu()) {             // the GIL is held where CUDA's current stream is asked for
     r = f();
   } else {
     GilRelease released;

@@ -1,0 +1,179 @@
+#include "cuda/reduce.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "cuda/driver.h"
+#include "cuda/elementwise.h"
+#include "cuda/nvrtc.h"
+#include "cuda/reduce_source.h"
+#include "cuda/types_source.h"
+
+namespace shim::cuda {
+namespace {
+
+constexpr int kWalkDims = 6;
+constexpr int64_t kBlocks = 132 * 8;            // about what fills a large GPU
+
+struct Walk { int64_t size[kWalkDims] = {}; int64_t step[kWalkDims] = {}; int dims = 0; };
+
+// Dimensions merged where their strides allow. False: too many are left.
+bool walk_of(const TensorImpl& t, const bool* reduced, bool which, Walk& w, int64_t& count) {
+  w = Walk{};
+  count = 1;
+  for (int d = t.dim() - 1; d >= 0; --d) {
+    if (reduced[d] != which || t.sizes()[size_t(d)] == 1) continue;
+    const int64_t n = t.sizes()[size_t(d)], step = t.strides()[size_t(d)];
+    count *= n;
+    if (w.dims && w.size[w.dims - 1] * w.step[w.dims - 1] == step) {
+      w.size[w.dims - 1] *= n;
+      continue;
+    }
+    if (w.dims == kWalkDims) return false;
+    w.size[w.dims] = n;
+    w.step[w.dims++] = step;
+  }
+  if (!w.dims) w.size[0] = 1, w.step[0] = 0, w.dims = 1;
+  return true;
+}
+
+const char* name_of(Reduction op) {
+  switch (op) {
+    case Reduction::sum: case Reduction::mean: return "sum";
+    case Reduction::prod: return "prod";
+    case Reduction::amax: return "amax";
+    case Reduction::amin: return "amin";
+    case Reduction::any: return "any";
+    case Reduction::all: return "all";
+  }
+  return nullptr;
+}
+
+const char* source() {
+  static const auto* text = new std::string(std::string(kTypesSource) + kReduceSource);
+  return text->c_str();
+}
+
+std::vector<std::string> options_of(const char* op, DType in, DType compute, DType out, int vector, bool log) {
+  return {std::string("-DOP=") + op,         std::string("-DTIN=") + element_type(in),   std::string("-DC=") + compute_type(compute),
+          std::string("-DOUT=") + element_type(out), "-DV=" + std::to_string(vector), std::string("-DLOGIC=") + (compute == DType::b8 ? "1" : "0"),
+          std::string("-DLOG=") + (log ? "1" : "0")};
+}
+
+CUfunction kernel_for(const char* entry, const char* op, DType in, DType compute, DType out, int vector, bool log, int device) {
+  thread_local std::map<std::tuple<std::string, std::string, DType, DType, DType, int, bool, int>, CUfunction> known;
+  auto [it, fresh] = known.try_emplace({entry, op, in, compute, out, vector, log, device}, nullptr);
+  if (fresh) {
+    const std::vector<std::string> options = options_of(op, in, compute, out, vector, log);
+    std::string name = "reduce";
+    for (auto& o : options) name += "-" + o.substr(o.find('=') + 1);
+    it->second = nvrtc::kernel(device, name, source(), options, entry);
+  }
+  return it->second;
+}
+
+void launch(CUfunction f, int64_t x, int64_t y, int tx, int ty, void** arguments, int device) {
+  const int before = current_device();
+  if (before != device) set_device(device);
+  const CUresult r = driver().launch(f, unsigned(x), unsigned(y), 1, unsigned(tx), unsigned(ty), 1, 0, current_stream(device), arguments, nullptr);
+  if (before != device) set_device(before);
+  check(r, "cuLaunchKernel");
+}
+
+int vector_of(const void* data, size_t size) {
+  int v = int(16 / size);
+  while (v > 1 && reinterpret_cast<uintptr_t>(data) % (size_t(v) * size)) v /= 2;
+  return v;
+}
+
+struct Input { const void* data; DType dtype; Walk kept, reduced; int64_t outputs, length; };
+
+// One pass: out[split, output]. With more than one split, out is partial and of the compute dtype.
+bool pass(const char* op, const Input& in, DType compute, void* out, DType out_dtype, int64_t splits, double divisor, int device) {
+  const bool by_column = in.kept.dims >= 1 && in.kept.step[0] == 1 && in.outputs > 1 && !(in.reduced.dims == 1 && in.reduced.step[0] == 1);
+  const size_t size = itemsize(in.dtype);
+  int vector = 1;
+  if (!by_column && in.reduced.dims == 1 && in.reduced.step[0] == 1) {
+    vector = vector_of(in.data, size);
+    for (int d = 0; d < in.kept.dims; ++d)
+      while (vector > 1 && in.outputs > 1 && in.kept.step[d] % vector) vector /= 2;
+  }
+  const CUfunction f = kernel_for(by_column ? "columns" : "rows", op, in.dtype, compute, out_dtype, vector, false, device);
+  if (!f) return false;
+  int64_t per = (in.length + splits - 1) / splits;
+  per = (per + 15) / 16 * 16;
+  Input copy = in;
+  void* arguments[] = {&copy.data, &out, &copy.outputs, &copy.length, &per, &divisor, &copy.kept, &copy.reduced};
+  if (by_column) {
+    launch(f, (in.outputs + 31) / 32, splits, 32, 8, arguments, device);
+  } else if (in.length <= 1024 * vector && in.outputs > 64) {
+    launch(f, (in.outputs + 7) / 8, splits, 32, 8, arguments, device);
+  } else {
+    launch(f, in.outputs, splits, in.length >= 4096 ? 512 : 128, 1, arguments, device);
+  }
+  return true;
+}
+
+// How many parts each output's elements are cut into, so that the GPU is filled.
+int64_t splits_of(const Input& in) {
+  const bool by_column = in.kept.step[0] == 1 && in.outputs > 1;
+  const int64_t blocks = by_column ? (in.outputs + 31) / 32 : in.outputs;
+  const int64_t most = in.length / (by_column ? 64 : 8192);
+  const int64_t wanted = (kBlocks + blocks - 1) / blocks;
+  const int64_t n = std::min({wanted, most, int64_t(1024)});
+  if (n <= 1) return 1;
+  const int64_t per = ((in.length + n - 1) / n + 15) / 16 * 16;  // as pass() cuts: no part is empty
+  return (in.length + per - 1) / per;
+}
+
+}  // namespace
+
+bool reduce(Reduction op, const TensorImpl& self, const bool* reduced, DType compute, const Tensor& out, double divisor) {
+  if (!elementwise_dtype(self.dtype()) || !elementwise_dtype(out->dtype()) || !compute_type(compute) || is_complex(compute)) return false;
+  if (!driver().loaded || !driver().launch) return false;
+  const int device = self.device().index;
+  Input in{self.data(), self.dtype(), {}, {}, 1, 1};
+  if (!walk_of(self, reduced, false, in.kept, in.outputs) || !walk_of(self, reduced, true, in.reduced, in.length)) return false;
+  if (in.outputs == 0) return true;
+  if (in.outputs >= int64_t(1) << 31) return false;
+  const char* name = name_of(op);
+  const int64_t splits = splits_of(in);
+  if (splits == 1) return pass(name, in, compute, out->data(), out->dtype(), 1, divisor, device);
+  const int64_t shape[2] = {splits, in.outputs};
+  Tensor partial = empty(shape, compute, self.device());
+  if (!pass(name, in, compute, partial->data(), compute, splits, 1, device)) return false;
+  Input second{partial->data(), compute, {}, {}, in.outputs, splits};
+  const bool over[2] = {true, false};
+  int64_t ignored;
+  walk_of(*partial, over, false, second.kept, ignored);
+  walk_of(*partial, over, true, second.reduced, ignored);
+  return pass(name, second, compute, out->data(), out->dtype(), 1, divisor, device);
+}
+
+bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute) {
+  if (!elementwise_dtype(self.dtype()) || !elementwise_dtype(out->dtype()) || !driver().loaded || !driver().launch) return false;
+  int64_t cols = self.dim() ? self.sizes().back() : 1, rows = cols ? self.numel() / cols : 0;
+  if (!self.numel()) return true;
+  if (rows >= int64_t(1) << 31) return false;
+  const size_t size = std::max(self.itemsize(), out->itemsize());
+  int vector = std::min(vector_of(self.data(), size), vector_of(out->data(), size));
+  while (vector > 1 && cols % vector) vector /= 2;
+  const int device = self.device().index;
+  const CUfunction f = kernel_for("softmax", "sum", self.dtype(), compute, out->dtype(), vector, log, device);
+  if (!f) return false;
+  const void* from = self.data();
+  void* to = out->data();
+  void* arguments[] = {&from, &to, &rows, &cols};
+  int threads = 32;
+  while (threads < 1024 && threads * vector * 4 < cols) threads *= 2;
+  launch(f, rows, 1, threads, 1, arguments, device);
+  return true;
+}
+
+std::string compile_reduction(const char* op, DType in, DType compute, DType out, int vector, int architecture) {
+  nvrtc::Compiled c = nvrtc::compile(source(), architecture, options_of(op, in, compute, out, vector, false));
+  return c.cubin.empty() ? c.log : "";
+}
+
+}  // namespace shim::cuda
