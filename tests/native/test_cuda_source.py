@@ -50,8 +50,9 @@ def test_reductions_compile(path):
         ("prod", f32, f32, f32),
         ("amax", u8, u8, u8),
         ("amin", i64, i64, i64),
-        ("any", f32, b8, b8),
-        ("all", b8, b8, b8),
+        ("any_of", f32, b8, b8),
+        ("all_of", b8, b8, b8),
+        ("softmax", bf16, f32, bf16),
     ):
         for vector in (1, 2):
             log = _core.cuda_compile_reduction(path, op, of, compute, out, vector, 90)

@@ -44,8 +44,8 @@ const char* name_of(Reduction op) {
     case Reduction::prod: return "prod";
     case Reduction::amax: return "amax";
     case Reduction::amin: return "amin";
-    case Reduction::any: return "any";
-    case Reduction::all: return "all";
+    case Reduction::any: return "any_of";
+    case Reduction::all: return "all_of";
   }
   return nullptr;
 }
@@ -55,17 +55,17 @@ const char* source() {
   return text->c_str();
 }
 
-std::vector<std::string> options_of(const char* op, DType in, DType compute, DType out, int vector, bool log) {
+std::vector<std::string> options_of(const char* op, DType in, DType compute, DType out, int vector, bool log, bool softmax) {
   return {std::string("-DOP=") + op,         std::string("-DTIN=") + element_type(in),   std::string("-DC=") + compute_type(compute),
           std::string("-DOUT=") + element_type(out), "-DV=" + std::to_string(vector), std::string("-DLOGIC=") + (compute == DType::b8 ? "1" : "0"),
-          std::string("-DLOG=") + (log ? "1" : "0")};
+          std::string("-DLOG=") + (log ? "1" : "0"), std::string("-DSOFTMAX=") + (softmax ? "1" : "0")};
 }
 
 CUfunction kernel_for(const char* entry, const char* op, DType in, DType compute, DType out, int vector, bool log, int device) {
   thread_local std::map<std::tuple<std::string, std::string, DType, DType, DType, int, bool, int>, CUfunction> known;
   auto [it, fresh] = known.try_emplace({entry, op, in, compute, out, vector, log, device}, nullptr);
   if (fresh) {
-    const std::vector<std::string> options = options_of(op, in, compute, out, vector, log);
+    const std::vector<std::string> options = options_of(op, in, compute, out, vector, log, std::string_view(entry) == "softmax");
     std::string name = "reduce";
     for (auto& o : options) name += "-" + o.substr(o.find('=') + 1);
     it->second = nvrtc::kernel(device, name, source(), options, entry);
@@ -172,7 +172,8 @@ bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute)
 }
 
 std::string compile_reduction(const char* op, DType in, DType compute, DType out, int vector, int architecture) {
-  nvrtc::Compiled c = nvrtc::compile(source(), architecture, options_of(op, in, compute, out, vector, false));
+  const bool softmax = std::string_view(op) == "softmax";
+  nvrtc::Compiled c = nvrtc::compile(source(), architecture, options_of(softmax ? "sum" : op, in, compute, out, vector, softmax, softmax));
   return c.cubin.empty() ? c.log : "";
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // CUDA C++ of reductions and softmax, compiled by NVRTC after types_source.h with macros:
-//   OP the functor, TIN the input's element type, C the compute type, OUT the output's element type, V elements of one load.
+//   OP the functor, TIN the input's element type, C the compute type, OUT the output's element type, V elements of one load,
+//   SOFTMAX that kernel instead of the reductions, LOG its logarithm.
 namespace shim::cuda {
 
 inline constexpr const char* kReduceSource = R"cuda(
@@ -13,8 +14,8 @@ struct sum { static __device__ C zero() { return C(0); } static __device__ C f(C
 struct prod { static __device__ C zero() { return C(1); } static __device__ C f(C a, C b) { return C(a * b); } };
 struct amax { static __device__ C zero() { return bounds<C>::low(); } static __device__ C f(C a, C b) { return a != a ? a : b != b ? b : a > b ? a : b; } };
 struct amin { static __device__ C zero() { return bounds<C>::high(); } static __device__ C f(C a, C b) { return a != a ? a : b != b ? b : a < b ? a : b; } };
-struct any { static __device__ C zero() { return C(0); } static __device__ C f(C a, C b) { return C(a || b); } };
-struct all { static __device__ C zero() { return C(1); } static __device__ C f(C a, C b) { return C(a && b); } };
+struct any_of { static __device__ C zero() { return C(0); } static __device__ C f(C a, C b) { return C(a || b); } };
+struct all_of { static __device__ C zero() { return C(1); } static __device__ C f(C a, C b) { return C(a && b); } };
 
 template <class X, int n> struct alignas(sizeof(X) * n) Pack { X v[n]; };
 #define FULL 0xffffffffu
@@ -41,6 +42,7 @@ __device__ inline OUT finish(C value, double divisor) {
   else return cast<OUT>(value);
 }
 
+#if !SOFTMAX
 struct Walk { i64 size[6]; i64 step[6]; int dims; };            // innermost first, in elements
 __device__ inline i64 offset_of(const Walk& w, u64 position) {
   i64 at = 0;
@@ -108,6 +110,7 @@ extern "C" __global__ void __launch_bounds__(256) columns(const TIN* x, OUT* out
   if (threadIdx.y == 0 && column < n_cols) out[i64(blockIdx.y) * n_cols + column] = finish(shared[0][threadIdx.x], divisor);
 }
 
+#else
 // y = softmax or (LOG) log_softmax of contiguous rows; one block a row, which is read twice, the second time from the cache.
 extern "C" __global__ void softmax(const TIN* x, OUT* y, i64 n_rows, i64 n_cols) {
   const i64 row = blockIdx.x;
@@ -141,6 +144,7 @@ extern "C" __global__ void softmax(const TIN* x, OUT* y, i64 n_rows, i64 n_cols)
   for (i64 c = whole + threadIdx.x; c < n_cols; c += blockDim.x)
     to[c] = cast<OUT>(LOG ? take(from[c]) - scale : exp(take(from[c]) - most) * scale);
 }
+#endif
 )cuda";
 
 }  // namespace shim::cuda
