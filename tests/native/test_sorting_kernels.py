@@ -155,3 +155,33 @@ def test_sums_of_all_lengths() -> None:
     y = np.random.default_rng(1).standard_normal((67, 130)).astype(np.float32)
     np.testing.assert_allclose(torch.from_numpy(y).sum(0).numpy(), y.astype(np.float64).sum(0), rtol=1e-4, atol=1e-5)
     assert torch.tensor([[1.0, float("nan")], [2.0, 3.0]]).amax(0)[1].isnan().item()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+def test_arithmetic_of_16_bits_in_one_pass(dtype: Any, name: str) -> None:
+    pattern = np.arange(65536, dtype=np.uint16)
+    a, b = pattern.view(dtype), np.roll(pattern * np.uint16(40503), 7).view(dtype)
+    function = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}[name]
+    with np.errstate(all="ignore"):
+        expected = function(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
+    got = _core.to_numpy(getattr(torch, name)(torch.from_numpy(a), torch.from_numpy(b)))
+    kept = ~np.isnan(expected)
+    assert got[kept].tobytes() == expected[kept].tobytes() and np.isnan(got[~kept]).all()
+    spread = torch.from_numpy(a)[::2]
+    strided = _core.to_numpy(getattr(torch, name)(spread, torch.from_numpy(b)[::2]))
+    assert strided[kept[::2]].tobytes() == expected[::2][kept[::2]].tobytes()
+
+
+def test_extremes_of_all_lengths() -> None:
+    for n in (1, 7, 31, 32, 33, 1000, 70_001):
+        x = np.random.default_rng(n).standard_normal(n)
+        for dtype in (np.float32, np.float64, np.float16):
+            t = torch.from_numpy(x.astype(dtype))
+            assert (t.amax().item(), t.amin().item()) == (x.astype(dtype).max(), x.astype(dtype).min())
+            for place in {0, n // 2, n - 1}:
+                holed = t.clone()
+                holed[place] = float("nan")
+                assert holed.amax().isnan().item() and holed.amin().isnan().item()
+                endless = torch.full((n,), -float("inf"), dtype=t.dtype)
+                assert endless.amax().item() == -float("inf")

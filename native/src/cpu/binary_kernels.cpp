@@ -211,6 +211,9 @@ struct Table {
     bits<Xor>("bitwise_xor");
     ints<ShiftLeft>(add("bitwise_left_shift", Rule::arithmetic));
     ints<ShiftRight>(add("bitwise_right_shift", Rule::arithmetic));
+    for (PointwiseOp& op : ops)
+      for (DType t : {DType::f16, DType::bf16})
+        if (BlockKernel f = half_kernel(op.name, t)) op.put(t, f);
   }
 };
 

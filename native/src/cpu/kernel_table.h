@@ -39,6 +39,9 @@ const PointwiseOp& where_op();                             // three inputs: cond
 const PointwiseOp& clamp_op();                             // three inputs: x, least, most
 
 BlockKernel math_kernel(const char* name);                 // the float32 loop of a function, vectorised; null if there is none
+// For float16 and bfloat16 inputs as they are, contiguous; null if there is none. Kept in the table at their own dtypes, which no
+// operator computes in.
+BlockKernel half_kernel(const char* name, DType);
 
 DType compute_dtype(DType t);                              // float32 for the 16-bit floats, complex64 for complex32
 

@@ -183,6 +183,11 @@ Tensor run_binary(const PointwiseOp& op, const Input& a, const Input& b, Tensor 
       run_flat(kernel, *out, itemsize(d.result), *a.tensor, b.tensor, itemsize(d.in), n);
       return out;
     }
+    const BlockKernel narrow = d.out == common && d.in != common ? op.at(common) : nullptr;
+    if (narrow && (fresh || (!clashes(*out, *a.tensor) && !clashes(*out, *b.tensor))) && flat(*out, common, *a.tensor, b.tensor, common) >= 0) {
+      run_flat(narrow, *out, itemsize(common), *a.tensor, b.tensor, itemsize(common), out->numel());
+      return out;
+    }
   }
   Args args;
   args.operands[0] = Operand::of(*out);

@@ -4,6 +4,7 @@
 #include <complex>
 #include <limits>
 
+#include "cpu/convert.h"
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/reduce.h"
@@ -71,19 +72,63 @@ SHIM_CLONES T sum_of(const T* x, int64_t n) {
   return sum;
 }
 
+// The extreme of floats: a comparison keeps what it does not know better, so NaNs are looked for beside it.
+template <class T> struct TruthOf { using type = int32_t; };
+template <> struct TruthOf<double> { using type = int64_t; };
+template <class T, bool Largest>
+SHIM_CLONES T extreme_of(const T* x, int64_t n) {
+  typedef T Vector __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
+  typedef typename TruthOf<T>::type Truth __attribute__((vector_size(32)));
+  constexpr int64_t kWide = 32 / sizeof(T);
+  constexpr T kNone = Largest ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
+  Vector best[4] = {Vector{} + kNone, Vector{} + kNone, Vector{} + kNone, Vector{} + kNone};
+  Truth nan[2] = {};
+  int64_t i = 0;
+  for (; i + 4 * kWide <= n; i += 4 * kWide)
+    for (int k = 0; k < 4; ++k) {
+      const Vector v = reinterpret_cast<const Vector*>(x + i)[k];
+      best[k] = (Largest ? v > best[k] : v < best[k]) ? v : best[k];
+      nan[k / 2] |= v != v;
+    }
+  T result = kNone;
+  bool bad = false;
+  for (int k = 0; k < 4 * kWide; ++k) {
+    const T v = best[k / kWide][k % kWide];
+    result = Largest ? MaxOp::f(result, v) : MinOp::f(result, v);
+  }
+  for (int k = 0; k < kWide; ++k) bad |= nan[0][k] || nan[1][k];
+  for (; i < n; ++i) result = Largest ? MaxOp::f(result, x[i]) : MinOp::f(result, x[i]);
+  return bad ? std::numeric_limits<T>::quiet_NaN() : result;
+}
+
 template <class Op, class T>
 T run(const T* x, int64_t n) {
   if constexpr (std::is_same_v<Op, SumOp> && std::is_floating_point_v<T>) return sum_of(x, n);
+  else if constexpr (std::is_same_v<Op, MaxOp> && std::is_floating_point_v<T>) return extreme_of<T, true>(x, n);
+  else if constexpr (std::is_same_v<Op, MinOp> && std::is_floating_point_v<T>) return extreme_of<T, false>(x, n);
   else return run_of<Op, T>(x, n);
 }
 
+// bfloat16 summed as it is read.
+SHIM_MATH_CLONES float sum_of(const BFloat16* x, int64_t n) {
+  float lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) lanes[k] += to_float(x[i + k]);
+  for (; i < n; ++i) lanes[0] += to_float(x[i]);
+  return sum_of(lanes, kLanes);
+}
+
 // Where the elements come from: memory of type T, or of a 16-bit float that is converted in passing.
-struct Source { ConvertFn load = nullptr; int64_t size = 0; };
+struct Source { ConvertFn load = nullptr; int64_t size = 0; DType dtype = DType::undefined; };
 
 template <class Op, class T>
 T pairwise(const char* x, Source from, int64_t n) {
-  if (n <= kRun) {
+  constexpr bool kRounds = !std::is_same_v<Op, MaxOp> && !std::is_same_v<Op, MinOp>;   // others need no pairs
+  if (n <= kRun || (!kRounds && !from.load)) {
     if (!from.load) return run<Op, T>(reinterpret_cast<const T*>(x), n);
+    if constexpr (std::is_same_v<Op, SumOp> && std::is_same_v<T, float>)
+      if (from.dtype == DType::bf16) return sum_of(reinterpret_cast<const BFloat16*>(x), n);
     alignas(64) T buffer[kRun];
     from.load(x, from.size, reinterpret_cast<char*>(buffer), sizeof(T), n);
     return run<Op, T>(buffer, n);
@@ -244,7 +289,7 @@ Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DTyp
     Tensor seen = leading == 0 && self->is_contiguous() ? self : permute(*self, order);
     const bool passing = seen->is_contiguous() && compute == DType::f32 && (in == DType::f16 || in == DType::bf16);
     if (!passing) seen = as(seen, compute);
-    loops.rows(static_cast<const char*>(seen->data()), passing ? Source{converter(in, compute), int64_t(itemsize(in))} : Source{},
+    loops.rows(static_cast<const char*>(seen->data()), passing ? Source{converter(in, compute), int64_t(itemsize(in)), in} : Source{},
                static_cast<char*>(out->data()), rows, cols);
   }
   if (op == Reduction::mean) divide(out, cols, compute);
