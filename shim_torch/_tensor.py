@@ -274,7 +274,7 @@ def dim_order(self: Any) -> tuple[int, ...]:
 
 def install(tensor_type: Any) -> None:
     """Gives the tensor type operators, indexing and the methods above."""
-    from shim_torch import _indexing, autograd, functional
+    from shim_torch import _indexing, _tensor_names, autograd, functional
     from shim_torch.ops import copying, view
     from shim_torch.ops import install as install_operators
 
@@ -314,6 +314,7 @@ def install(tensor_type: Any) -> None:
     tensor_type.names = property(lambda self: (None,) * self.dim())
     install_operators(tensor_type)
     _indexing.install(tensor_type)
+    _tensor_names.install(tensor_type)
     autograd.install(tensor_type)
     try:
         from shim_torch.ops import indexing_more

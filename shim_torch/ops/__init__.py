@@ -14,6 +14,7 @@ from ._run import make_run
 FAMILIES = (
     "pointwise",
     "ternary",
+    "further",
     "activation",
     "comparison",
     "reduction",

@@ -1,0 +1,110 @@
+"""Small methods of the tensor type that are Python's protocols or combinations of others."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from native import _core
+
+Tensor = _core.TensorBase
+
+
+def _delitem(self: Any, key: Any) -> None:
+    raise TypeError("Tensor does not support deleting items")
+
+
+def _reversed(self: Any) -> Any:
+    """The tensor from its last row to its first."""
+    return self if self.dim() == 0 else self.flip(0)
+
+
+def is_nonzero(self: Any) -> bool:
+    """Whether the one element is not zero; RuntimeError for another number of elements."""
+    import shim_torch
+
+    return shim_torch.is_nonzero(self)
+
+
+def is_same_size(self: Any, other: Any) -> bool:
+    """Whether the shapes are equal."""
+    return self.shape == other.shape
+
+
+def is_set_to(self: Any, tensor: Any) -> bool:
+    """Whether both see the same memory with the same shape and strides."""
+    return (
+        self.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr()
+        and self.storage_offset() == tensor.storage_offset()
+        and self.shape == tensor.shape
+        and self.stride() == tensor.stride()
+    )
+
+
+def is_distributed(self: Any) -> bool:
+    return False
+
+
+def mvlgamma_(self: Any, p: int) -> Any:
+    return self.copy_(self.mvlgamma(p))
+
+
+def float_power_(self: Any, exponent: Any) -> Any:
+    """In place; the tensor must be double or complex double, as the result is."""
+    made = self.float_power(exponent)
+    if made.dtype != self.dtype:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {_core.scalar_name(self.dtype)} but the operation's result requires "
+            f"dtype {_core.scalar_name(made.dtype)}"
+        )
+    return self.pow_(exponent)
+
+
+def chalf(self: Any, *, memory_format: Any = _core.preserve_format) -> Any:
+    return self.to(_core.complex32, memory_format=memory_format)
+
+
+def resize(self: Any, *sizes: Any) -> Any:
+    """Deprecated: a view of other sizes with as many elements."""
+    return self.clone().resize_(*sizes) if self.numel() == 0 else self.view(*sizes)
+
+
+def resize_as(self: Any, tensor: Any) -> Any:
+    return self.view(tensor.shape)
+
+
+def map2_(self: Any, x: Any, y: Any, function: Any) -> Any:
+    """Every element becomes function(element, of x, of y); CPU only and slow."""
+    for i in itertools.product(*map(range, self.shape)):
+        self[i] = function(self[i].item(), x[i].item(), y[i].item())
+    return self
+
+
+def _is_all_true(self: Any) -> Any:
+    return self.all()
+
+
+def _is_any_true(self: Any) -> Any:
+    return self.any()
+
+
+def _aten() -> Any:
+    import shim_torch
+
+    return shim_torch.ops.aten
+
+
+def install(tensor_type: Any) -> None:
+    """Gives the tensor type what it does not have yet of the above."""
+    names = (is_nonzero, is_same_size, is_set_to, is_distributed, mvlgamma_, float_power_, chalf,
+             resize, resize_as, map2_, _is_all_true, _is_any_true)  # fmt: skip
+    for function in names:
+        if not hasattr(tensor_type, function.__name__):
+            setattr(tensor_type, function.__name__, function)
+    tensor_type.__delitem__ = _delitem
+    tensor_type.__reversed__ = _reversed
+    tensor_type.__div__ = tensor_type.__truediv__
+    tensor_type.__rdiv__ = tensor_type.__rtruediv__
+    tensor_type.__idiv__ = tensor_type.__itruediv__
+    tensor_type.__nonzero__ = tensor_type.__bool__
+    tensor_type.__long__ = tensor_type.__int__
