@@ -21,7 +21,9 @@ _NOT_A_TUPLE = (
 
 
 def _sequence(item: Any) -> bool:
-    return isinstance(item, (Sequence, np.ndarray)) or (hasattr(item, "__getitem__") and not isinstance(item, (dict, set)))
+    return isinstance(item, (Sequence, np.ndarray)) or (
+        hasattr(item, "__getitem__") and not isinstance(item, (dict, set))
+    )
 
 
 def _as_index(item: Any, device: Any) -> Any:

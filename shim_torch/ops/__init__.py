@@ -14,7 +14,6 @@ from ._run import make_run
 FAMILIES = (
     "pointwise",
     "ternary",
-    "further",
     "activation",
     "comparison",
     "reduction",

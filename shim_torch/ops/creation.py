@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from native import _core
@@ -19,7 +20,7 @@ def _made(size: Any, dtype: Any, device: Any, pin_memory: Any = None, memory_for
     return _core.empty_tensor(size, dtype, device, bool(pin_memory), memory_format)
 
 
-@composite(f"empty.memory_format(SymInt[] size, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", out=False)
+@composite(f"empty.memory_format(SymInt[] size, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", out=True)
 def empty(size, dtype, layout, device, pin_memory, memory_format):
     return _made(size, dtype, device, pin_memory, memory_format)
 
@@ -188,12 +189,12 @@ def _arange(xp, start, end, step, dtype, device):
     return values.astype(str(dtype).removeprefix("torch."))
 
 
-@composite(f"arange(Scalar end, {_OPTIONS}) -> Tensor", native="arange")
+@composite(f"arange(Scalar end, {_OPTIONS}) -> Tensor", native="arange", out=True)
 def arange(end, dtype, layout, device, pin_memory):
     return _range(0, end, 1, dtype, device)
 
 
-@composite(f"arange.start(Scalar start, Scalar end, {_OPTIONS}) -> Tensor", native="arange")
+@composite(f"arange.start(Scalar start, Scalar end, {_OPTIONS}) -> Tensor", native="arange", out=True)
 def arange_start(start, end, dtype, layout, device, pin_memory):
     return _range(start, end, 1, dtype, device)
 
@@ -205,52 +206,108 @@ def arange_step(start, end, step, dtype, layout, device, pin_memory):
     return _range(start, end, step, dtype, device)
 
 
-@composite(f"range.step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor")
+@composite(f"range.step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor", out=True)
 def range_(start, end, step, dtype, layout, device, pin_memory):
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
+        "range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        stacklevel=2,
+    )
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
     n = math.floor((end - start) / step) + 1
     return _range(start, start + n * step, step, dtype or _core.get_default_dtype(), device)
 
 
-@op(
-    f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor",
-    shape=lambda steps: (steps,),
-    out=True,
-    dtype=lambda dtype: dtype or _core.get_default_dtype(),
-)
+def _steps(steps):
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return (steps,)
+
+
+def _spaced_dtype(start, end, dtype):
+    """``dtype``, or the default one of the ends' kind."""
+    found = dtype or _core.get_default_dtype()
+    if isinstance(start, complex) or isinstance(end, complex):
+        if dtype is None:
+            return found.to_complex()
+        if not found.is_complex:
+            raise RuntimeError(
+                f"torch.linspace(): inferred dtype ComplexFloat can't be safely cast to passed dtype {_core.scalar_name(dtype)}"
+            )
+    return found
+
+
+@op(f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor", shape=_steps, out=True, dtype=_spaced_dtype)
 def linspace(xp, start, end, steps, dtype, layout, device, pin_memory):
-    return _as(xp, _spaced(xp, start, end, steps), dtype)
+    return _as(xp, _spaced(xp, start, end, steps), _spaced_dtype(start, end, dtype))
 
 
 def _spaced(xp, start, end, steps):
     i = xp.arange(steps, dtype="float64")
-    step = (end - start) / (steps - 1) if steps > 1 else 0.0
-    return xp.where(i < steps / 2, start + step * i, end - step * (steps - 1 - i)) if steps > 1 else i + start
+    if steps < 2:
+        return i + start
+    step = (end - start) / (steps - 1)
+    return xp.where(i < steps / 2, start + step * i, end - step * (steps - 1 - i))
 
 
 def _as(xp, values, dtype):
-    dtype = dtype or _core.get_default_dtype()
+    if dtype.is_complex:
+        return values.astype("complex128" if dtype == _core.complex128 else "complex64")
     if dtype.is_floating_point:
         return values.astype("float64" if dtype == _core.float64 else "float32")
     return values.astype(str(dtype).removeprefix("torch."))
 
 
+def _spaced_by_tensors(name: str, more: str) -> None:
+    """The overloads whose ends are 0-d tensors."""
+    for overload in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor"):
+        first, second = overload.split("_")
+
+        def body(start, end, steps, *rest):
+            import shim_torch
+
+            for end_name, value in (("start", start), ("end", end)):
+                if isinstance(value, _core.TensorBase) and value.dim():
+                    raise RuntimeError(
+                        f"{name} only supports 0-dimensional start and end tensors, but got {end_name} with {value.dim()} dimension(s)."
+                    )
+            numbers = [v.item() if isinstance(v, _core.TensorBase) else v for v in (start, end)]
+            base = rest[:-4]
+            dtype, _, device, _ = rest[-4:]
+            return getattr(shim_torch, name)(*numbers, steps, *base, dtype=dtype, device=device)
+
+        composite(
+            f"{name}.{overload}({first} start, {second} end, int steps, {more}{_OPTIONS}) -> Tensor",
+            out=True,
+            method=False,
+        )(body)
+
+
+_spaced_by_tensors("linspace", "")
+_spaced_by_tensors("logspace", "float base=10.0, ")
+
+
 @op(
     f"logspace(Scalar start, Scalar end, int steps, float base=10.0, {_OPTIONS}) -> Tensor",
-    shape=lambda steps: (steps,),
+    shape=_steps,
     out=True,
-    dtype=lambda dtype: dtype or _core.get_default_dtype(),
+    dtype=_spaced_dtype,
 )
 def logspace(xp, start, end, steps, base, dtype, layout, device, pin_memory):
-    return _as(xp, xp.power(float(base), _spaced(xp, start, end, steps)), dtype)
+    return _as(xp, xp.power(float(base), _spaced(xp, start, end, steps)), _spaced_dtype(start, end, dtype))
 
 
-@composite(f"eye(SymInt n, {_OPTIONS}) -> Tensor")
+@composite(f"eye(SymInt n, {_OPTIONS}) -> Tensor", out=True)
 def eye(n, dtype, layout, device, pin_memory):
     return eye_m(n, n, dtype, layout, device, pin_memory)
 
 
-@composite(f"eye.m(SymInt n, SymInt m, {_OPTIONS}) -> Tensor")
+@composite(f"eye.m(SymInt n, SymInt m, {_OPTIONS}) -> Tensor", out=True)
 def eye_m(n, m, dtype, layout, device, pin_memory):
+    for name, size in (("n", n), ("m", m)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     made = _made((n, m), dtype, device, pin_memory).zero_()
     made.diagonal().fill_(1)
     return made

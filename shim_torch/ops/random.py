@@ -190,24 +190,24 @@ def _empty(size, dtype, device, pin_memory):
     return _core.empty_tensor(size, dtype, device, bool(pin_memory))
 
 
-@composite(f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=False)
+@composite(f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True)
 def rand(size, generator, dtype, layout, device, pin_memory):
     return _empty(size, dtype, device, pin_memory).uniform_(0, 1, generator=generator)
 
 
-@composite(f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=False)
+@composite(f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True)
 def randn(size, generator, dtype, layout, device, pin_memory):
     return _empty(size, dtype, device, pin_memory).normal_(0, 1, generator=generator)
 
 
-@composite(f"randint(SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=False)
+@composite(f"randint(SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True)
 def randint(high, size, generator, dtype, layout, device, pin_memory):
     return randint_low(0, high, size, generator, dtype, layout, device, pin_memory)
 
 
 @composite(
     f"randint.low(SymInt low, SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
-    out=False,
+    out=True,
 )
 def randint_low(low, high, size, generator, dtype, layout, device, pin_memory):
     if low >= high:
@@ -215,7 +215,7 @@ def randint_low(low, high, size, generator, dtype, layout, device, pin_memory):
     return _random(_empty(size, dtype or _core.int64, device, pin_memory), low, high, generator)
 
 
-@composite(f"randperm(SymInt n, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=False)
+@composite(f"randperm(SymInt n, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True)
 def randperm(n, generator, dtype, layout, device, pin_memory):
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
@@ -242,17 +242,23 @@ _like("randint_like", lambda t, high: _random(t, 0, high, None), "SymInt high, "
 _like("randint_like.low_dtype", lambda t, low, high: _random(t, low, high, None), "SymInt low, SymInt high, ")
 
 
-@composite("normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor", method=False)
+@composite(
+    "normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor", method=False, out=True
+)
 def normal_tensor_float(mean, std, generator):
     return _draw(_core.empty_tensor(mean.shape, mean.dtype, mean.device), "normal", 0.0, 1.0, generator) * std + mean
 
 
-@composite("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)
+@composite(
+    "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False, out=True
+)
 def normal_float_tensor(mean, std, generator):
     return _draw(_core.empty_tensor(std.shape, std.dtype, std.device), "normal", 0.0, 1.0, generator) * std + mean
 
 
-@composite("normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)
+@composite(
+    "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False, out=True
+)
 def normal_tensors(mean, std, generator):
     shape = _core.broadcast_shapes([mean.shape, std.shape])
     return (

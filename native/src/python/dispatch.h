@@ -36,4 +36,7 @@ PyObject* define_record(PyObject* record, PyObject* run);
 int bind_library(PyObject* module);
 int bind_op_types(PyObject* module);
 
+void check_out_dtype(const std::string& name, DType result, DType out);       // where PyTorch asks for the very dtype
+void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* out);   // a factory's dtype is out's
+
 }  // namespace shim

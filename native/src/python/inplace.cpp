@@ -113,11 +113,12 @@ void resize_output(const Tensor& out, DimSpan sizes) {
   out->set_geometry(sizes, strides, out->storage_offset());
 }
 
-void store_output(PyObject* out, PyObject* result) {
+void store_output(PyObject* out, PyObject* result, const std::string& name) {
   CHECK(Kind::Type, is_tensor(out) && is_tensor(result), "out= takes tensors");
   Tensor target(unwrap(out)), r(unwrap(result));
   CHECK(Kind::Runtime, target->device() == r->device(), "Expected out tensor to have device ", to_string(r->device()),
         ", but got ", to_string(target->device()), " instead");
+  check_out_dtype(name, r->dtype(), target->dtype());
   check_cast(*r, *target);
   resize_output(target, r->sizes());
   write(target, r);
@@ -132,10 +133,11 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
         "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
   NoGrad off;
   check_same_device(f, args, inputs);
+  if (outs == 1) dtype_of_out(f, args, inputs, args[inputs]);
   Held result{run_functional(f, args, inputs)};
   if (!result.o) return nullptr;
   if (outs == 1) {
-    store_output(args[inputs], result.o);
+    store_output(args[inputs], result.o, f.schema.name);
     return Py_NewRef(args[inputs]);
   }
   CHECK(Kind::Type, (PyTuple_Check(result.o) || PyList_Check(result.o)) && size_t(PySequence_Fast_GET_SIZE(result.o)) == outs,
@@ -143,7 +145,7 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   PyObject* tuple = PyTuple_New(Py_ssize_t(outs));
   for (size_t i = 0; tuple && i < outs; ++i) {
     PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[inputs + i]));
-    store_output(args[inputs + i], PySequence_Fast_GET_ITEM(result.o, i));
+    store_output(args[inputs + i], PySequence_Fast_GET_ITEM(result.o, i), f.schema.name);
   }
   return tuple;
 }

@@ -25,7 +25,9 @@ def main(folder: Path) -> None:
     command = [compiler, "-std=c++20", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", str(HERE / "extension.cpp")]
     command += ["-DTORCH_TARGET_VERSION=0x020d000000000000", f"-I{home}/include", "-o", str(target)]
     subprocess.run([*command, "-Wl,--no-as-needed", f"-L{home}/lib", "-ltorch", "-ltorch_cpu", "-lc10"], check=True)
-    done = subprocess.run([sys.executable, str(HERE / "program.py"), str(target)], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, str(HERE / "program.py"), str(target)], stdout=subprocess.PIPE, text=True, check=True
+    )
     (folder / "stable_abi.txt").write_text(done.stdout)
     print(f"stable ABI: {len(done.stdout.splitlines())} lines")
 
