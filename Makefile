@@ -20,7 +20,8 @@ install-test: $(VENV)/.made
 	$(BIN)/python -m pip install -q ".[test]"
 	$(BIN)/python -m pip install -q --no-deps liger-kernel==0.8.5 conch-triton-kernels==1.3 triton-kernels==0.1.0
 	$(BIN)/python -m pip install -q --no-deps torchvision==0.29.2 torchaudio==2.11.0 torchcodec==0.17.0 pillow \
-		nvidia-cuda-runtime==13.5.37 nvidia-cuda-nvrtc==13.5.37 || echo "no wheels of PyTorch's libraries for this system"
+		nvidia-cuda-runtime==13.5.37 nvidia-cuda-nvrtc==13.5.37 \
+		torchao==0.18.0 xformers==0.0.35 nvidia-cuda-runtime-cu12==12.9.79 || echo "no wheels of PyTorch's libraries for this system"
 
 demo: install-test
 	cd examples && for job in triton_kernels liger_kernels liger_training; do ../$(BIN)/python $$job.py || exit 1; echo; done
