@@ -326,6 +326,10 @@ def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Any:
     """``obj`` as a tensor; ``copy`` decides whether memory is shared."""
+    if isinstance(obj, _core.UntypedStorage):
+        from shim_torch.storage import untyped_tensor
+
+        obj = untyped_tensor(obj)
     made = as_tensor(obj, dtype=dtype, device=device)
     if copy:
         made = made.clone()

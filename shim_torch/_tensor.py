@@ -275,6 +275,7 @@ def dim_order(self: Any) -> tuple[int, ...]:
 def install(tensor_type: Any) -> None:
     """Gives the tensor type operators, indexing and the methods above."""
     from shim_torch import _indexing, _tensor_names, autograd, functional
+    from shim_torch import storage as storage_module
     from shim_torch.ops import copying, view
     from shim_torch.ops import install as install_operators
 
@@ -306,6 +307,7 @@ def install(tensor_type: Any) -> None:
         setattr(tensor_type, name, method)
     tensor_type.__array_priority__ = 1000
     _core.UntypedStorage.__reduce_ex__ = _reduce_storage
+    storage_module.install()
     for name, prop in view.properties().items():
         setattr(tensor_type, name, prop)
     tensor_type.__cuda_array_interface__ = property(_cuda_array_interface)

@@ -53,6 +53,42 @@ def over(storage: Any, dtype: Any) -> Any:
     return _core.empty_tensor((0,), dtype, storage.device).set_(storage, 0, (count,), (1,))
 
 
+def _item(self: Any, index: Any) -> Any:
+    """A byte, or the storage of a range of bytes, which it shares."""
+    array = _core.to_numpy(untyped_tensor(self.cpu()))
+    if not isinstance(index, slice):
+        return int(array[index])
+    if index.step not in (None, 1):
+        raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
+    return _core.from_numpy(array[index]).untyped_storage()
+
+
+def _from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
+    """A storage over a file's bytes; writes go to the file when ``shared``, otherwise to private copies of its pages."""
+    import os
+
+    import numpy as np
+
+    size = os.path.getsize(filename) if os.path.exists(filename) else 0
+    if shared and size < nbytes:
+        with open(filename, "ab") as file:
+            file.truncate(nbytes)
+    elif not nbytes:
+        nbytes = size
+    if not nbytes:
+        return UntypedStorage(0)
+    return _core.from_numpy(np.memmap(filename, np.uint8, "r+" if shared else "c", 0, (nbytes,))).untyped_storage()
+
+
+def install() -> None:
+    """Gives UntypedStorage what needs NumPy."""
+    UntypedStorage.__getitem__ = _item
+    UntypedStorage.from_file = staticmethod(_from_file)
+    UntypedStorage.untyped = UntypedStorage._untyped = lambda self: self
+    UntypedStorage.is_sparse = False
+    UntypedStorage.filename = None
+
+
 def _bytes_of(sequence: Any, dtype: Any, device: Any) -> Any:
     from shim_torch import tensor
 

@@ -47,6 +47,7 @@ def broadcast(self: Any, src: int, group: Any, tag: str = "") -> Any:
     return _copy(self, group)
 
 
+all_gather_single, reduce_scatter_single = all_gather_tensor, reduce_scatter_tensor
 all_gather_tensor_autograd, reduce_scatter_tensor_autograd = all_gather_tensor, reduce_scatter_tensor
 all_to_all_single_autograd = all_to_all_single
 

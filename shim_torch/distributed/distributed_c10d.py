@@ -315,3 +315,6 @@ def all_to_all(
 def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
     """Messages between processes: there is no other one."""
     raise _unsupported("batch_isend_irecv", "there is no other process")
+
+
+all_gather_single = all_gather_into_tensor

@@ -490,3 +490,24 @@ __all__ = [
     "treespec_dumps",
     "treespec_loads",
 ]
+
+
+def _named_parts() -> dict[str, Any]:
+    """``_dict_flatten``, ``_dict_unflatten``, ``_dict_flatten_with_keys`` and so on, which libraries register again."""
+    kinds = {
+        "tuple": tuple,
+        "list": list,
+        "dict": dict,
+        "ordereddict": OrderedDict,
+        "defaultdict": defaultdict,
+        "deque": deque,
+    }
+    found: dict[str, Any] = {}
+    for name, kind in {**kinds, "namedtuple": namedtuple, "odict": OrderedDict}.items():
+        node = SUPPORTED_NODES[kind]
+        found[f"_{name}_flatten"], found[f"_{name}_unflatten"] = node.flatten_fn, node.unflatten_fn
+        found[f"_{name}_flatten_with_keys"] = node.flatten_with_keys_fn
+    return found
+
+
+globals().update(_named_parts())

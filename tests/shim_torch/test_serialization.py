@@ -236,3 +236,28 @@ def test_return_types():
     assert type(torch.sort(torch.tensor([2.0, 1.0]), out=(values, indices))) is torch.return_types.sort_out
     assert torch.return_types.linalg_svd.__match_args__ == ("U", "S", "Vh")
     assert torch.return_types.linalg_svd in torch.return_types.all_return_types
+
+
+def test_storage_of_a_file(tmp_path):
+    path = tmp_path / "bytes"
+    path.write_bytes(bytes(range(16)))
+    storage = torch.UntypedStorage.from_file(str(path), False, 16)
+    part = torch.asarray(storage[4:12], dtype=torch.uint8)
+    assert part.tolist() == list(range(4, 12))
+    assert part.view(torch.int32).tolist() == [0x07060504, 0x0B0A0908]
+    part[0] = 99
+    assert storage[4] == 99
+    assert path.read_bytes()[4] == 4
+    shared = torch.UntypedStorage.from_file(str(path), shared=True, nbytes=16)
+    torch.asarray(shared, dtype=torch.uint8)[0] = 7
+    assert path.read_bytes()[0] == 7
+
+
+def test_annotations_of_layers_are_objects():
+    import typing
+
+    class Mine(torch.nn.Linear):
+        config: int
+
+    assert typing.get_type_hints(Mine)["config"] is int
+    assert typing.get_type_hints(Mine)["training"] is bool

@@ -25,6 +25,7 @@ from shim_torch.nn.attention._block_mask import (
 __all__ = [
     "_DEFAULT_SPARSE_BLOCK_SIZE",
     "_LARGE_SPARSE_BLOCK_SIZE",
+    "_vmap_for_bhqkv",
     "AuxOutput",
     "AuxRequest",
     "BlockMask",
@@ -64,6 +65,29 @@ class AuxOutput(NamedTuple):
 
 def _identity(score: Any, batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
     return score
+
+
+def _vmap_for_bhqkv(
+    fn: Callable[..., Any],
+    prefix: tuple[Any, ...],
+    suffix: tuple[Any, ...] = (),
+    out_dims: Any = 0,
+    group_dim: bool = False,
+) -> Callable[..., Any]:
+    """A function over vectors of batches, heads, queries and keys: ``fn`` is called once, with indices that broadcast."""
+    if group_dim:
+        raise NotImplementedError(
+            "torch.nn.attention.flex_attention._vmap_for_bhqkv(group_dim=True) is not supported by shim-torch"
+        )
+
+    def call(*args: Any) -> Any:
+        first = len(prefix)
+        places = args[first : first + 4]
+        shaped = [x.reshape([-1 if i == d else 1 for i in range(4)]) for d, x in enumerate(places)]
+        result = fn(*args[:first], *shaped, *args[first + 4 :])
+        return result.expand(*(len(x) for x in places))
+
+    return call
 
 
 def _get_mod_type(fn: Callable[..., Any]) -> _ModificationType:

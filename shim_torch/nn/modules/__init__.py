@@ -1,5 +1,7 @@
 """The layers of ``torch.nn``."""
 
+from importlib import import_module
+
 from shim_torch.nn.modules import (
     activation,
     adaptive,
@@ -42,6 +44,18 @@ _LAYERS: dict[str, type[Module]] = {
     for name, value in vars(source).items()
     if isinstance(value, type) and issubclass(value, Module) and not name.startswith("_")
 }
+
+
+def _present(layer: type[Module], home: str) -> None:
+    """Gives a class PyTorch's module name. Its annotations become objects: the names in them would be looked up there."""
+    if layer.__module__.startswith("torch."):
+        return  # under another name already
+    names = vars(import_module(layer.__module__))
+    if annotations := layer.__dict__.get("__annotations__"):
+        layer.__annotations__ = {k: eval(v, names) if isinstance(v, str) else v for k, v in annotations.items()}
+    layer.__module__ = f"torch.nn.modules.{home}"
+
+
 # Layers that PyTorch keeps in other files than ours; checkpoints of whole models name them by file.
 _ELSEWHERE = {
     **dict.fromkeys("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm".split(), "batchnorm"),
@@ -66,9 +80,8 @@ def _home(name: str, layer: type[Module]) -> str:
 
 
 for _name, _layer in _LAYERS.items():
-    _layer.__module__ = f"torch.nn.modules.{_home(_name, _layer)}"
+    _present(_layer, _home(_name, _layer))
 globals().update(_LAYERS)
-Module.__module__ = "torch.nn.modules.module"
 __all__ = ["Module", *sorted(_LAYERS)]
 _ = (utils, module)
 del _

@@ -24,6 +24,9 @@ def _forward_unimplemented(self: Module, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"  # libraries compare names with it
+
+
 class Module(StateDictMixin):
     """Base class of neural network layers: parameters, buffers, sub-modules, hooks and state (torch.nn.Module)."""
 
