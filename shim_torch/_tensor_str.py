@@ -203,7 +203,11 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
             text = _body(plain.cpu() if plain.is_cuda else plain, indent)
     if tensor_contents is not None:
         text = tensor_contents
-    node = self.grad_fn if self.requires_grad else None
+    try:
+        node = self.grad_fn if self.requires_grad else None
+    except RuntimeError:  # a view whose history an in-place write made invalid
+        suffixes.append("grad_fn=<Invalid>")
+        return _with_suffixes(prefix + text, suffixes, indent)
     if node is not None:
         suffixes.append(f"grad_fn=<{node.name() if hasattr(node, 'name') else type(node).__name__}>")
     elif self.requires_grad:

@@ -27,6 +27,12 @@ _pop_torch_function_stack = _core._pop_torch_function_stack
 _set_grad_enabled = _core._set_grad_enabled
 is_grad_enabled, is_autocast_enabled = _core.is_grad_enabled, _core.is_autocast_enabled
 _get_default_device = _core.get_default_device
+_current_graph_task_id, _current_autograd_node = _core._current_graph_task_id, _core._current_autograd_node
+_current_graph_task_execution_order = _core._current_graph_task_execution_order
+_will_engine_execute_node = _core._will_engine_execute_node
+_FunctionBase = _core._FunctionBase
+set_anomaly_enabled, is_anomaly_enabled = _core.set_anomaly_enabled, _core.is_anomaly_enabled
+is_anomaly_check_nan_enabled = _core.is_anomaly_check_nan_enabled
 _from_dlpack = _core.from_dlpack_capsule
 
 _has_cuda = has_cuda = True
@@ -187,4 +193,4 @@ _TYPES = {
     n: _schema_type(n)
     for n in "TensorType ListType OptionalType IntType FloatType BoolType StringType NumberType NoneType TupleType".split()
 }
-_MODULES = frozenset(("_nn", "_autograd", "_cpu", "_dynamo", "_functorch", "_profiler"))
+_MODULES = frozenset(("_nn", "_autograd", "_cpu", "_dynamo", "_functions", "_functorch", "_profiler"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
+from native import _core
+
 
 class DeviceType(IntEnum):
     """The kinds of device."""
@@ -16,11 +18,14 @@ class DeviceType(IntEnum):
     Meta = 14
 
 
-def _top_saved_tensors_default_hooks(ignore_is_tracing: bool) -> Any:
-    from shim_torch.autograd import graph
-
-    found = getattr(graph, "_current_hooks", None)
-    return found() if callable(found) else None
+SavedTensor = _core.SavedTensor
+_push_saved_tensors_default_hooks = _core._push_saved_tensors_default_hooks
+_pop_saved_tensors_default_hooks = _core._pop_saved_tensors_default_hooks
+_top_saved_tensors_default_hooks = _core._top_saved_tensors_default_hooks
+_saved_tensors_hooks_enable = _core._saved_tensors_hooks_enable
+_saved_tensors_hooks_disable = _core._saved_tensors_hooks_disable
+_saved_tensors_hooks_is_enabled = _core._saved_tensors_hooks_is_enabled
+_saved_tensors_hooks_get_disabled_error_message = _core._saved_tensors_hooks_get_disabled_error_message
 
 
 def _profiler_enabled() -> bool:

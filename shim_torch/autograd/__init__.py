@@ -40,7 +40,7 @@ __all__ = [
     "set_multithreading_enabled",
     "variable",
 ]
-Tensor = _core.Tensor
+Tensor, SavedTensor = _core.Tensor, _core.SavedTensor
 GradientEdge = graph.GradientEdge
 
 
@@ -216,7 +216,10 @@ def grad(
         return results
     if any(isinstance(i, GradientEdge) and g is None for i, g in zip(inputs, results, strict=True)):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-    return tuple(i.new_zeros(i.shape) if g is None else g for i, g in zip(inputs, results, strict=True))
+    return tuple(
+        i.new_zeros(i.shape).requires_grad_(create_graph) if g is None else g
+        for i, g in zip(inputs, results, strict=True)
+    )
 
 
 def _tensor_backward(
@@ -235,6 +238,11 @@ def _tensor_backward(
         )
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
     return None
+
+
+def is_multithreading_enabled() -> bool:
+    """Backward runs on the calling thread."""
+    return False
 
 
 def install(tensor_type: Any) -> None:

@@ -28,6 +28,15 @@ class _Decorator:
         import inspect
 
         if inspect.isclass(func):
+            import warnings
+
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+                "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
+                "and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
             func.__init__ = self(func.__init__)  # type: ignore[misc]
             return func
         if inspect.isgeneratorfunction(func):

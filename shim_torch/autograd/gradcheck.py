@@ -85,8 +85,7 @@ def _numerical(
     import shim_torch
 
     def value() -> Any:
-        with no_grad():
-            return part(_outputs(func(*inputs))[k].detach()).clone().reshape(-1)
+        return part(_outputs(func(*inputs))[k].detach()).clone().reshape(-1)
 
     columns = []
     data = x.data

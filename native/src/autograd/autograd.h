@@ -75,6 +75,7 @@ struct AutogradMeta {
   Tensor base;                                  // null for a tensor that is not a view
   uint32_t view_version = 0;                    // base's version when grad_fn was last made
   Creation creation = Creation::normal;
+  bool inherited = false;                       // `creation` is that of the view this is a view of
 };
 
 class PackedValue : public RefCounted {         // what a saved tensor's pack hook made of it
@@ -108,7 +109,7 @@ class SavedTensor {
   Ref<PackedValue> packed_;
   Ref<Node> grad_fn_, accumulator_;
   uint32_t output_nr_ = 0, version_ = 0;
-  bool is_output_ = false, was_default_ = true, is_leaf_ = false, requires_grad_ = false;
+  bool is_output_ = false, was_default_ = true, had_history_ = false, is_leaf_ = false, requires_grad_ = false;
 };
 
 // Thread-local modes.
@@ -125,7 +126,7 @@ void check_inplace(const Tensor& self);         // leaf, view-of-leaf and no_gra
 void mark_view(const Tensor& view, const Tensor& base_or_view, bool several = false);   // records view-of; `several`: split, unbind
 Tensor detach(const Tensor&);                   // same storage, no history; counts versions with its source
 bool retain_grad(const Tensor&);                // keeps the gradient of a tensor that is no leaf
-void accumulate_grad(const Tensor& variable, Tensor grad, bool create_graph);   // variable.grad += grad
+void accumulate_grad(const Tensor& variable, Tensor grad, bool create_graph, uint32_t holders = 1);   // variable.grad += grad
 void refresh_view(TensorImpl&);                 // regenerates grad_fn of a view whose base was written in place
 
 struct BackwardOptions {

@@ -27,7 +27,11 @@ Creation creation_of_new_view(bool several) {
 [[noreturn]] void forbidden(const AutogradMeta& m, bool indirect) {
   const char* object = indirect ? "its base or another view of its base has been" : "is being";
   std::string text;
-  if (m.grad_fn) text = str("Output ", m.output_nr, " of ", m.grad_fn->forward_name(), " is a view and ", object, " modified inplace.");
+  bool inference = m.creation == Creation::inference;
+  const char* where = inference ? " modified inplace in normal mode." : " modified inplace with grad mode enabled.";
+  if (m.grad_fn && m.inherited && (inference || m.creation == Creation::no_grad))
+    text = str("Output ", m.output_nr, " of ", m.grad_fn->forward_name(), " is a view of a view which was created in ", inference ? "inference" : "no_grad", " mode and ", object, where);
+  else if (m.grad_fn) text = str("Output ", m.output_nr, " of ", m.grad_fn->forward_name(), " is a view and ", object, " modified inplace.");
   else if (m.creation == Creation::inference) text = str("A view was created in inference mode and ", object, " modified inplace in normal mode.");
   else text = str("A view was created in no_grad mode and ", object, " modified inplace with grad mode enabled.");
   const char* mode = m.creation == Creation::inference ? "inference_mode" : "no_grad";
@@ -53,7 +57,8 @@ void mark_view(const Tensor& view, const Tensor& source, bool several) {
   m.base = from && from->base ? from->base : source;
   m.view_version = view->version();
   m.creation = creation_of_new_view(several);
-  if (m.creation == Creation::normal && from && from->base) m.creation = from->creation;
+  m.inherited = m.creation == Creation::normal && from && from->base;
+  if (m.inherited) m.creation = from->creation;
 }
 
 void refresh_view(TensorImpl& t) {

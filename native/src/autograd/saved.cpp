@@ -33,6 +33,7 @@ SavedTensor::SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr) : 
         "instead of `torch.inference_mode()`.");
   version_ = t->version();
   is_output_ = is_output;
+  had_history_ = !is_output && t->autograd() && t->autograd()->grad_fn;
   data_ = is_output ? alias(*t) : t;            // holding the output itself would be a cycle
   if (SavedHooks::depth() && SavedHooks::pack)
     if (Ref<PackedValue> packed = SavedHooks::pack(to_pack())) set_packed(std::move(packed));
@@ -84,6 +85,8 @@ Tensor SavedTensor::unpack(const Ref<Node>& owner) const {
     fail(Kind::Runtime, "one of the variables needed for gradient computation has been modified by an inplace operation: [", type_text(*data_), "]", from, " is at version ",
          data_->version(), "; expected version ", version_, " instead. ", hint);
   }
+  CHECK(Kind::Runtime, !had_history_ || (data_->autograd() && data_->autograd()->grad_fn), "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
+        "not supported, please use out-of-place `.detach()` instead");
   return is_output_ ? restored(data_, owner) : data_;
 }
 

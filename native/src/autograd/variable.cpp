@@ -46,10 +46,10 @@ std::vector<Ref<Hook>> AccumulateGrad::tensor_hooks() {
   return all;
 }
 
-void accumulate_grad(const Tensor& variable, Tensor g, bool create_graph) {
+void accumulate_grad(const Tensor& variable, Tensor g, bool create_graph, uint32_t holders) {
   AutogradMeta& meta = variable->ensure_autograd();
   if (!meta.grad) {
-    bool mine = !create_graph && g->use_count() == 1 && g->storage()->use_count() == 1 && g->is_contiguous() == variable->is_contiguous();
+    bool mine = !create_graph && g->use_count() <= holders && g->storage()->use_count() == 1 && g->is_contiguous() == variable->is_contiguous();
     if (mine) meta.grad = std::move(g);
     else if (create_graph) meta.grad = engine_ops().clone(g);
     else {
@@ -66,7 +66,8 @@ void accumulate_grad(const Tensor& variable, Tensor g, bool create_graph) {
 
 Grads AccumulateGrad::apply(Grads&& grads) {
   if (!grads[0]) return {};
-  accumulate_grad(variable_, std::move(grads[0]), GradMode::enabled());
+  // post hooks are given the gradient too: what they hold becomes the variable's
+  accumulate_grad(variable_, std::move(grads[0]), GradMode::enabled(), post_hooks.empty() ? 1 : 2);
   grads.clear();
   if (AutogradMeta* m = variable_->autograd()) {
     auto hooks = m->post_accumulate;

@@ -98,7 +98,11 @@ PyObject* get_grad_fn(PyObject* self, void*) {
 }
 
 int clear_grad_fn(PyObject* self, PyObject* value, void*) {
-  if (value && value != Py_None) {
+  if (!value) {
+    PyErr_SetString(PyExc_RuntimeError, "Deletion of _grad_fn not allowed. Detach tensor instead!");
+    return -1;
+  }
+  if (value != Py_None) {
     PyErr_SetString(PyExc_RuntimeError, "_grad_fn can be only set to None");
     return -1;
   }
@@ -154,6 +158,10 @@ PyObject* get_post_accumulate(PyObject* self, void*) {
 }
 
 int set_hooks(PyObject* self, PyObject* value, void*) {
+  if (!value) {
+    PyErr_SetString(PyExc_RuntimeError, "Deletion of _backwards_hooks not allowed!");
+    return -1;
+  }
   if (value && value != Py_None && !PyDict_Check(value)) {
     PyErr_SetString(PyExc_TypeError, "_backward_hooks must be a dict or None");
     return -1;
@@ -177,8 +185,11 @@ PyObject* get_data(PyObject* self, void*) {
 
 int set_data(PyObject* self, PyObject* value, void*) {
   return guarded([&]() -> int {
+    CHECK(Kind::Runtime, value, "Deleting tensor data is not allowed. Delete tensor instead!");
     CHECK(Kind::Type, value && is_tensor(value), "Variable data has to be a tensor, but got ", value ? Py_TYPE(value)->tp_name : "nothing");
     TensorImpl *t = unwrap(self), *from = unwrap(value);
+    CHECK(Kind::Runtime, !t->requires_grad() || can_have_grad(*from), "data set to a tensor that requires gradients must be floating point or complex dtype");
+    if (!t->own_version()) t->own_version() = std::make_shared<std::atomic<uint32_t>>(t->version());
     t->set_storage(from->storage());
     t->set_dtype(from->dtype());
     t->set_geometry(from->sizes(), from->strides(), from->storage_offset());

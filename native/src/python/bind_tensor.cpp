@@ -166,6 +166,7 @@ PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (need > t->storage()->nbytes()) t->storage()->resize(need);
     t->set_geometry(sizes, strides, offset);
     t->bump_version();
+    if (AutogradMeta* m = t->autograd()) m->accumulator = nullptr;           // gradients of what it was don't fit it any more
     Py_INCREF(self);
     return self;
   });
@@ -182,6 +183,7 @@ PyObject* resize_method(PyObject* self, PyObject* args, PyObject*) {
     size_t bytes = storage_bytes(sizes, strides, t->itemsize());
     size_t need = bytes ? bytes + size_t(t->storage_offset()) * t->itemsize() : 0;
     if (need > t->storage()->nbytes()) t->storage()->resize(need);
+    if (!std::equal(sizes.begin(), sizes.end(), t->sizes().begin(), t->sizes().end())) t->bump_version();
     t->set_geometry(sizes, strides, t->storage_offset());
     Py_INCREF(self);
     return self;

@@ -214,9 +214,9 @@ PyObject* wrap_outputs(PyFunction* ctx, const Ref<FunctionNode>& node, PyObject*
     if (!o) return nullptr;
     PyTuple_SET_ITEM(result.o, i, o);
   }
-  for (Py_ssize_t i = 0; node && i < n; ++i) {  // views among the results may not be written to
+  for (Py_ssize_t i = 0; i < n; ++i) {          // views among the results may not be written to
     PyObject* o = PyTuple_GET_ITEM(result.o, i);
-    if (!is_tensor(o) || has(w.dirty, unwrap(o)) || node->outputs[size_t(i)] != FunctionNode::differentiable) continue;
+    if (!is_tensor(o) || has(w.dirty, unwrap(o)) || (node && node->outputs[size_t(i)] != FunctionNode::differentiable)) continue;
     AutogradMeta* m = unwrap(o)->autograd();
     if (m && m->base) m->creation = w.differentiable_outputs > 1 ? Creation::multi_output : Creation::custom_function;
   }

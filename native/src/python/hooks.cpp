@@ -64,11 +64,17 @@ bool grads_from(PyObject* sequence, Grads* out) {
 
 void PythonHook::pre(Grads& grads) {
   GilAcquire gil;
-  if (form_ == OneTensor && !grads[index_]) return;
+  if (form_ == OneTensor && index_ >= grads.size()) return;
   PyObject* arg = form_ == Tuple ? tuple_of_grads(grads) : wrap(grads[index_]);
   PyObject* r = arg ? PyObject_CallOneArg(f_, arg) : nullptr;
   Py_XDECREF(arg);
   if (!r) throw PythonError();
+  if (form_ == Accumulated) {
+    if (r != Py_None) PyErr_Format(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
+    Py_DECREF(r);
+    if (PyErr_Occurred()) throw PythonError();
+    return;
+  }
   if (r != Py_None && form_ == OneTensor) {
     if (!is_tensor(r)) {
       PyErr_Format(PyExc_TypeError, "expected Variable, but hook returned '%s'", Py_TYPE(r)->tp_name);
