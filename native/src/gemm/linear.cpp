@@ -28,20 +28,20 @@ bool product(const Matrix& a, const Matrix& b, const Matrix& d, Device device, d
   return launch(device, c.problem, c.buffers, alpha, beta);
 }
 
-// Whether a bias can be read by the epilogue: one number a feature, packed, aligned as the vectorised loads want it.
-bool epilogue_bias(const Tensor& bias, int64_t n) {
-  return bias->numel() == n && bias->sizes_data()[bias->dim() - 1] == n && bias->is_contiguous() && n > 1 &&
-         reinterpret_cast<uintptr_t>(bias->data()) % 16 == 0;
+// The bias as the epilogue reads it: one number a feature, packed, aligned for vector loads (copied if it is not); else null.
+Tensor epilogue_bias(const Tensor& bias, int64_t n) {
+  if (bias->dim() == 0 || bias->numel() != n || bias->sizes_data()[bias->dim() - 1] != n || !bias->is_contiguous()) return {};
+  return reinterpret_cast<uintptr_t>(bias->data()) % 16 == 0 ? bias : clone(bias, MemoryFormat::contiguous);
 }
 
 bool forward_product(const Matrix& x, const Matrix& w, const Matrix& d, const Tensor& bias, const Tensor& out) {
   const Device device = out->device();
   if (!bias) return product(x, w, d, device);
-  if (device.is_cuda() && bias->dim() > 0 && epilogue_bias(bias, d.cols)) {
+  if (Tensor packed = device.is_cuda() ? epilogue_bias(bias, d.cols) : Tensor()) {
     Call c = describe(x, w, d);
     c.problem.epilogue = Epilogue::bias;
     c.problem.bias_dtype = bias->dtype();
-    c.buffers.bias = bias->data();
+    c.buffers.bias = packed->data();
     if (launch(device, c.problem, c.buffers)) return true;
   }
   copy_(out, bias);
@@ -83,7 +83,9 @@ Tensor forward_wide(const Tensor& x0, const Tensor& weight0, const Tensor& bias0
 
 // The activation in the product's epilogue where cuBLASLt has the same function; else in a pass of our own. False: not possible.
 bool epilogue_product(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, const Tensor& y, const Tensor& kept) {
-  if (activation == Activation::gelu || (bias && !epilogue_bias(bias, weight->sizes_data()[0]))) return false;      // its GELU is the tanh form
+  if (activation == Activation::gelu) return false;     // the library's GELU is the tanh form
+  Tensor packed = bias ? epilogue_bias(bias, weight->sizes_data()[0]) : Tensor();
+  if (bias && !packed) return false;
   Matrix rows = rows_of(x, false);
   Call c = describe(rows, flip(matrix(weight)), result_of(y, rows.rows, weight->sizes_data()[0]));
   if (activation == Activation::relu) {
@@ -97,7 +99,7 @@ bool epilogue_product(const Tensor& x, const Tensor& weight, const Tensor& bias,
   }
   if (bias) {
     c.problem.bias_dtype = bias->dtype();
-    c.buffers.bias = bias->data();
+    c.buffers.bias = packed->data();
   }
   return launch(x->device(), c.problem, c.buffers);
 }

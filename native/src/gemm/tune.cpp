@@ -18,7 +18,7 @@ constexpr double kBetterBy = 0.97;              // of the first guess's time, or
 struct DeviceMemory {
   CUdeviceptr p = 0;
   CUstream stream;
-  DeviceMemory(size_t bytes, CUstream s) : stream(s) { if (driver().mem_alloc_async(&p, bytes, s) != 0) p = 0; }
+  DeviceMemory(size_t bytes, CUstream s) : stream(s) { if (!bytes || driver().mem_alloc_async(&p, bytes, s) != 0) p = 0; }
   ~DeviceMemory() { if (p) driver().mem_free_async(p, stream); }
   DeviceMemory(const DeviceMemory&) = delete;
 };

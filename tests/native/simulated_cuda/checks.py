@@ -1,0 +1,229 @@
+"""What test_simulated_cuda.py runs in an interpreter that sees the simulated GPU."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+import shim_torch as torch
+from native import _core
+from shim_torch.nn.fused import fused_linear, legacy_linear
+
+F = torch.nn.functional
+EPS = {torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7, torch.float32: 2.0**-22, torch.float64: 2.0**-50}
+rng = np.random.default_rng(0)
+
+
+def random(*shape, dtype=torch.float32):
+    return torch.from_numpy(rng.standard_normal(shape).astype(np.float32)).to(dtype).to("cuda")
+
+
+def numbers(t):
+    """In float64 on the host; a strided tensor's whole memory is fetched, as strided copies on a device are CuPy's part."""
+    if t.is_cuda and not t.is_contiguous():
+        whole = torch.as_strided(t.detach(), (t.untyped_storage().nbytes() // t.element_size(),), (1,), 0)
+        t = torch.as_strided(whole.cpu(), t.shape, t.stride(), t.storage_offset())
+    return t.detach().cpu().to(torch.float64).numpy()
+
+
+def close(got, want, dtype, slack=4.0):
+    got = numbers(got)
+    assert got.shape == want.shape, (got.shape, want.shape)
+    bound = slack * EPS[dtype] * (np.abs(want) + np.sqrt(np.mean(want**2)) if want.size else 1)
+    assert (np.abs(got - want) <= bound + 1e-12).all(), np.abs(got - want).max()
+
+
+def linear():
+    shapes = [
+        ((3,), 4),
+        ((8,), 8),
+        ((8, 3), 4),
+        ((0, 3), 4),
+        ((2, 3, 8), 8),
+        ((21, 13), 11),
+        ((5, 1), 7),
+        ((5, 7), 1),
+        ((1, 1), 1),
+        ((4, 3), 0),
+    ]
+    for dtype, (shape, n) in itertools.product(EPS, shapes):
+        x, w, b = random(*shape, dtype=dtype), random(n, shape[-1], dtype=dtype), random(n, dtype=dtype)
+        for t in (x, w, b):
+            t.requires_grad_()
+        for _ in range(4):
+            y = F.linear(x, w, b)
+            g = random(*y.shape, dtype=dtype)
+            dx, dw, db = torch.autograd.grad(y, (x, w, b), g)
+            xd, wd, bd, gd = map(numbers, (x, w, b, g))
+            rows = math.prod(shape[:-1])
+            close(y, xd @ wd.T + bd, dtype)
+            close(dx, gd @ wd, dtype)
+            close(dw, gd.reshape(rows, n).T @ xd.reshape(rows, shape[-1]), dtype)
+            close(db, gd.reshape(rows, n).sum(0), dtype, 8)
+    status = _core.gemm_status()
+    assert (
+        status["fallbacks"] == 0 and status["cublaslt"] > 100 and status["own_kernels"] > 10 and status["tuned"] > 10
+    ), status
+    print("ok")
+
+
+def strided(rows, cols, dtype):
+    yield random(rows, cols, dtype=dtype)
+    yield random(cols, rows, dtype=dtype).t()
+    yield random(rows, cols + 3, dtype=dtype)[:, :cols]
+    yield random(cols, rows + 3, dtype=dtype)[:, :rows].t()
+    for offset in (1, 2, 4):
+        yield random(rows, cols + 8, dtype=dtype)[:, offset : offset + cols]
+
+
+def views():
+    for dtype in (torch.float32, torch.bfloat16):
+        for x, w in itertools.product(strided(6, 8, dtype), strided(16, 8, dtype)):
+            for b in (None, random(16, dtype=dtype)):
+                for _ in range(3):
+                    close(F.linear(x, w, b), numbers(x) @ numbers(w).T + (0 if b is None else numbers(b)), dtype)
+            g = random(6, 16, dtype=dtype)
+            close(_core.function("shim::linear_backward_input")(g, w), numbers(g) @ numbers(w), dtype)
+            for transposed in (False, True):
+                dw = _core.function("shim::linear_backward_weight")(g, x, transposed)
+                close(dw, numbers(g).T @ numbers(x), dtype)
+    base, w, b = random(3, 80, 8), random(5, 8), random(5)
+    for x in (base, base[:, ::2], base[:, :40]):
+        close(F.linear(x, w, b), numbers(x) @ numbers(w).T + numbers(b), torch.float32)
+    assert _core.gemm_status()["fallbacks"] == 0
+    print("ok")
+
+
+def products():
+    pairs = [
+        ((4, 6), (6, 5)),
+        ((3, 4, 6), (3, 6, 5)),
+        ((3, 4, 6), (6, 5)),
+        ((4, 6), (3, 6, 5)),
+        ((6,), (6, 5)),
+        ((4, 6), (6,)),
+        ((6,), (6,)),
+        ((2, 1, 4, 6), (3, 6, 5)),
+    ]
+    for dtype, (a, b) in itertools.product(EPS, pairs):
+        x, y = random(*a, dtype=dtype), random(*b, dtype=dtype)
+        if len(a) == 4:
+            continue  # broadcast batches of two dimensions are copied, which is CuPy's part
+        close(torch.matmul(x, y), numbers(x) @ numbers(y), dtype)
+    for beta, alpha in ((1, 1), (0, 1), (0.5, -2)):
+        c, p, q = random(4, 5), random(4, 6), random(6, 5)
+        for _ in range(4):
+            close(
+                torch.addmm(c, p, q, beta=beta, alpha=alpha),
+                beta * numbers(c) + alpha * (numbers(p) @ numbers(q)),
+                torch.float32,
+            )
+    c, p, q = random(16), random(4, 6), random(6, 16)
+    close(torch.addmm(c, p, q), numbers(c) + numbers(p) @ numbers(q), torch.float32)
+    print("ok")
+
+
+def activations():
+    for dtype, (m, k, n), (name, approximate) in itertools.product(
+        EPS, ((6, 8, 16), (7, 5, 13), (1, 16, 8)), (("relu", "none"), ("gelu", "none"), ("gelu", "tanh"))
+    ):
+        x, w = random(m, k, dtype=dtype).requires_grad_(), random(n, k, dtype=dtype).requires_grad_()
+        b = random(n, dtype=dtype).requires_grad_()
+        host = [torch.from_numpy(numbers(t)).requires_grad_() for t in (x, w, b)]
+        want = fused_linear(*host, name, approximate)
+        for _ in range(4):
+            y = fused_linear(x, w, b, name, approximate)
+            close(y, numbers(want), dtype, 8)
+            g = random(m, n, dtype=dtype)
+            exact = torch.autograd.grad(want, host, torch.from_numpy(numbers(g)), retain_graph=True)
+            for got, right in zip(torch.autograd.grad(y, (x, w, b), g), exact, strict=True):
+                close(got, numbers(right), dtype, 24)
+            with torch.no_grad():
+                close(fused_linear(x, w, b, name, approximate), numbers(want), dtype, 8)
+    assert _core.gemm_status()["fallbacks"] == 0
+    print("ok")
+
+
+def kernels():
+    sums = _core.function("shim::linear_backward_bias")
+    for dtype, (rows, cols) in itertools.product(EPS, ((1, 1), (3, 5), (40, 33), (200, 70), (131, 260))):
+        whole = random(rows, cols + 3, dtype=dtype)
+        for g in (whole, whole[:, :cols], whole[:, 1 : cols + 1]):
+            for _ in range(2):  # the counters are back at zero after the first
+                close(sums(g), numbers(g).sum(0), dtype, 16)
+    slope = _core.function("shim::activation_backward")
+    both = _core.function("shim::activation_backward_bias")
+    for dtype, name in itertools.product(EPS, ("relu", "gelu", "gelu_tanh")):
+        g, z = random(70, 21, dtype=dtype), random(70, 24, dtype=dtype)[:, :21]
+        want = slope(*(torch.from_numpy(numbers(t)) for t in (g, z)), name)
+        close(slope(g, z, name), numbers(want), dtype, 8)
+        dz, db = both(g, z, name)
+        close(dz, numbers(want), dtype, 8)
+        close(db, numbers(want).sum(0), dtype, 24)
+    assert _core.gemm_status()["fallbacks"] == 0
+    print("ok")
+
+
+def few_rows():
+    """The simulated clock makes the last candidate win, which is our own kernel where it fits."""
+    for dtype, rows in itertools.product(EPS, (1, 2, 3, 5, 9, 16)):
+        x, w, b = random(rows, 48, dtype=dtype), random(19, 48, dtype=dtype), random(19, dtype=dtype)
+        for _ in range(3):
+            close(F.linear(x, w, b), numbers(x) @ numbers(w).T + numbers(b), dtype)
+        before = _core.gemm_status()
+        close(F.linear(x, w, b), numbers(x) @ numbers(w).T + numbers(b), dtype)
+        after = _core.gemm_status()
+        assert after["own_kernels"] == before["own_kernels"] + 1 and after["cublaslt"] == before["cublaslt"]
+    print("ok")
+
+
+def float8():
+    a8 = torch.from_numpy(rng.standard_normal((16, 32)).astype(np.float32)).to(torch.float8_e4m3fn)
+    b8 = torch.from_numpy(rng.standard_normal((48, 32)).astype(np.float32)).to(torch.float8_e5m2)
+    exact = numbers(a8) @ numbers(b8).T
+    a, b = a8.to("cuda"), b8.to("cuda").t()
+    half, two = torch.tensor(0.5).to("cuda"), torch.tensor(4.0).to("cuda")
+    for dtype in (torch.bfloat16, torch.float16, torch.float32):
+        close(torch._scaled_mm(a, b, half, two, out_dtype=dtype), exact * 2, dtype)
+    bias = random(48, dtype=torch.bfloat16)
+    close(
+        torch._scaled_mm(a, b, half, two, bias=bias, out_dtype=torch.bfloat16),
+        exact * 2 + numbers(bias),
+        torch.bfloat16,
+    )
+    rows, columns = rng.uniform(0.5, 2, (16, 1)).astype(np.float32), rng.uniform(0.5, 2, (1, 48)).astype(np.float32)
+    got = torch._scaled_mm(
+        a, b, torch.from_numpy(rows).to("cuda"), torch.from_numpy(columns).to("cuda"), out_dtype=torch.float32
+    )
+    close(got, exact * rows * columns, torch.float32)
+    print("ok")
+
+
+def legacy():
+    x, w = random(6, 8), random(5, 8)
+    with legacy_linear():
+        close(F.linear(x, w), numbers(x) @ numbers(w).T, torch.float32)
+    print("ok")
+
+
+def streams():
+    x, w, b = random(6, 8), random(16, 8), random(16)
+    want = numbers(x) @ numbers(w).T + numbers(b)
+    for stream in (torch.cuda.Stream(), torch.cuda.Stream()):
+        with torch.cuda.stream(stream):
+            close(F.linear(x, w, b), want, torch.float32)
+    torch.use_deterministic_algorithms(True)
+    before = _core.gemm_status()["tuned"]
+    for _ in range(5):
+        close(F.linear(x, w, b), want, torch.float32)
+    assert _core.gemm_status()["tuned"] == before
+    print("ok")
+
+
+def tuned():
+    x, w = random(33, 64), random(40, 64)
+    for _ in range(5):
+        close(F.linear(x, w), numbers(x) @ numbers(w).T, torch.float32)
+    print(_core.gemm_status()["tuned"])

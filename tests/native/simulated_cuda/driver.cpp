@@ -1,0 +1,115 @@
+// A CUDA driver and an NVRTC for machines without a GPU: device memory is host memory, everything happens at once, and
+// kernels are our own CUDA sources compiled for the host (kernels.cpp). One device; only what the core calls.
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+extern "C" {
+
+static thread_local void* current = nullptr;
+static int context_object, pool_object;
+
+int cuInit(unsigned) { return 0; }
+int cuDriverGetVersion(int* v) { *v = 13000; return 0; }
+int cuDeviceGetCount(int* n) { *n = 1; return 0; }
+int cuDeviceGet(int* d, int i) { *d = i; return 0; }
+int cuDeviceGetName(char* name, int n, int) { std::strncpy(name, "Simulated GPU", size_t(n)); return 0; }
+int cuDeviceTotalMem_v2(size_t* n, int) { *n = size_t(1) << 34; return 0; }
+int cuDeviceGetAttribute(int* v, int attribute, int) { *v = attribute == 75 ? 9 : attribute == 76 ? 0 : 132; return 0; }
+int cuDevicePrimaryCtxRetain(void** c, int) { *c = &context_object; return 0; }
+int cuCtxSetCurrent(void* c) { current = c; return 0; }
+int cuCtxGetCurrent(void** c) { *c = current; return 0; }
+int cuCtxGetDevice(int* d) { *d = 0; return 0; }
+int cuCtxSynchronize() { return 0; }
+int cuGetErrorName(int, const char** s) { *s = "SIMULATED"; return 0; }
+int cuGetErrorString(int, const char** s) { *s = "simulated error"; return 0; }
+int cuMemGetInfo_v2(size_t* f, size_t* t) { *f = *t = size_t(1) << 34; return 0; }
+
+// Fresh memory is never zero by luck.
+int cuMemAlloc_v2(unsigned long long* p, size_t n) {
+  if (n == 0) return 1;
+  void* m = std::aligned_alloc(256, (n + 255) / 256 * 256);
+  std::memset(m, 0xa5, n);
+  *p = reinterpret_cast<uintptr_t>(m);
+  return 0;
+}
+int cuMemAllocAsync(unsigned long long* p, size_t n, void*) { return cuMemAlloc_v2(p, n); }
+int cuMemFree_v2(unsigned long long p) { std::free(reinterpret_cast<void*>(p)); return 0; }
+int cuMemFreeAsync(unsigned long long p, void*) { return cuMemFree_v2(p); }
+int cuMemHostAlloc(void** p, size_t n, unsigned) { *p = std::malloc(n); return 0; }
+int cuMemFreeHost(void* p) { std::free(p); return 0; }
+int cuDeviceGetDefaultMemPool(void** p, int) { *p = &pool_object; return 0; }
+int cuDeviceGetMemPool(void** p, int) { *p = &pool_object; return 0; }
+int cuMemPoolSetAttribute(void*, int, void*) { return 0; }
+int cuMemPoolGetAttribute(void*, int, void* v) { *static_cast<uint64_t*>(v) = 0; return 0; }
+int cuMemPoolTrimTo(void*, size_t) { return 0; }
+int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t n, void*) {
+  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), n);
+  return 0;
+}
+int cuMemsetD8Async(unsigned long long p, unsigned char v, size_t n, void*) { std::memset(reinterpret_cast<void*>(p), v, n); return 0; }
+int cuMemsetD16Async(unsigned long long p, unsigned short v, size_t n, void*) {
+  for (size_t i = 0; i < n; ++i) reinterpret_cast<unsigned short*>(p)[i] = v;
+  return 0;
+}
+int cuMemsetD32Async(unsigned long long p, unsigned v, size_t n, void*) {
+  for (size_t i = 0; i < n; ++i) reinterpret_cast<unsigned*>(p)[i] = v;
+  return 0;
+}
+int cuStreamCreateWithPriority(void** s, unsigned, int) { *s = std::malloc(1); return 0; }
+int cuStreamSynchronize(void*) { return 0; }
+int cuStreamQuery(void*) { return 0; }
+int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
+int cuStreamIsCapturing(void*, int* v) { *v = 0; return 0; }
+int cuStreamBeginCapture_v2(void*, int) { return 1; }
+int cuEventCreate(void** e, unsigned) { *e = std::malloc(1); return 0; }
+int cuEventRecord(void*, void*) { return 0; }
+int cuEventQuery(void*) { return 0; }
+int cuEventSynchronize(void*) { return 0; }
+int cuEventElapsedTime(float* ms, void*, void*) {               // every measurement faster than the last: the last candidate wins
+  static float next = 1000;
+  *ms = next *= 0.999f;
+  return 0;
+}
+int cuEventDestroy_v2(void* e) { std::free(e); return 0; }
+
+// --- modules: the "machine code" is the option that chose the dtype -----------------------------------------------------
+
+struct Function { void (*launch)(const char*, unsigned, unsigned, unsigned, unsigned, void**); std::string name; };
+
+int cuModuleLoadData(void** module, const void* image) {
+  const char* folder = std::getenv("SIMULATED_KERNELS");
+  const std::string path = std::string(folder ? folder : ".") + "/kernels_" + static_cast<const char*>(image) + ".so";
+  *module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  return *module ? 0 : 200;
+}
+int cuModuleGetFunction(void** f, void* module, const char* name) {
+  void* launch = dlsym(module, "simulated_launch");
+  if (!launch || !dlsym(module, name)) return 500;
+  *f = new Function{reinterpret_cast<decltype(Function::launch)>(launch), name};
+  return 0;
+}
+int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned, unsigned bx, unsigned by, unsigned, unsigned, void*, void** args, void**) {
+  auto* function = static_cast<Function*>(f);
+  function->launch(function->name.c_str(), gx, gy, bx, by, args);
+  return 0;
+}
+
+struct Program { std::string code; };
+int nvrtcVersion(int* major, int* minor) { *major = 13; *minor = 0; return 0; }
+int nvrtcCreateProgram(Program** p, const char*, const char*, int, const char* const*, const char* const*) { *p = new Program(); return 0; }
+int nvrtcCompileProgram(Program* p, int n, const char* const* options) {
+  for (int i = 0; i < n; ++i)
+    if (std::strncmp(options[i], "-DTYPE=", 7) == 0) p->code = options[i] + 7;
+  return p->code.empty();
+}
+int nvrtcGetCUBINSize(Program* p, size_t* n) { *n = p->code.size() + 1; return 0; }
+int nvrtcGetCUBIN(Program* p, char* to) { std::memcpy(to, p->code.c_str(), p->code.size() + 1); return 0; }
+int nvrtcGetProgramLogSize(Program*, size_t* n) { *n = 0; return 0; }
+int nvrtcGetProgramLog(Program*, char*) { return 0; }
+int nvrtcDestroyProgram(Program** p) { delete *p; return 0; }
+
+}  // extern "C"

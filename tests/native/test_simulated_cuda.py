@@ -1,0 +1,95 @@
+"""The CUDA side of matrix products without a GPU: a driver, a cuBLASLt and an NVRTC of the tests' own (simulated_cuda/).
+
+What runs is the core's own code for CUDA: operand mapping, descriptors, plans and their measured choice, workspaces, the disk
+cache, and our kernels' sources compiled for the host. What only hardware can tell is in tests/gpu.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+SOURCES = ROOT / "native" / "src" / "gemm" / "kernels_source.h"
+
+
+def compiled(source: Path, to: Path, *options: str) -> None:
+    command = [
+        shutil.which("g++") or "g++",
+        "-std=c++20",
+        "-O1",
+        "-w",
+        "-shared",
+        "-fPIC",
+        "-pthread",
+        str(source),
+        "-o",
+        str(to),
+        "-ldl",
+        *options,
+    ]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[:3000]
+
+
+@pytest.fixture(scope="session")
+def simulated(tmp_path_factory):
+    """The folder with the libraries; the environment variables that make the core use them."""
+    if not sys.platform.startswith("linux") or shutil.which("g++") is None or not SOURCES.exists():
+        pytest.skip("needs g++ and the source tree")
+    folder = tmp_path_factory.mktemp("simulated_cuda")
+    text = SOURCES.read_text().split('R"cuda(')[1].split(')cuda"')[0]
+    text = re.sub(r'float f; asm\("cvt\.f32\.f16[^;]*;" :.*?\); return f;', "return half_to_float(v);", text)
+    text = re.sub(r'T h; asm\("cvt\.rn\.f16\.f32[^;]*;" :.*?\); return h;', "return float_to_half(v);", text)
+    text = re.sub(r'T h; asm\("cvt\.rn\.bf16\.f32[^;]*;" :.*?\); return h;', "return float_to_bfloat16(v);", text)
+    assert "asm(" not in text
+    (folder / "kernels.inc").write_text(text)
+    compiled(HERE / "simulated_cuda" / "driver.cpp", folder / "libcuda.so.1")
+    shutil.copy(folder / "libcuda.so.1", folder / "libnvrtc.so.13")
+    compiled(HERE / "simulated_cuda" / "cublaslt.cpp", folder / "libcublasLt.so.13")
+    for dtype in range(4):
+        compiled(
+            HERE / "simulated_cuda" / "kernels.cpp",
+            folder / f"kernels_{dtype}.so",
+            f"-DTYPE={dtype}",
+            f'-DSOURCE="{folder}/kernels.inc"',
+        )
+    return folder
+
+
+def run(folder: Path, code: str, cache: Path | None = None) -> str:
+    environment = {
+        **os.environ,
+        "LD_LIBRARY_PATH": str(folder),
+        "SHIM_CUBLASLT_PATH": str(folder / "libcublasLt.so.13"),
+        "SHIM_NVRTC_PATH": str(folder / "libnvrtc.so.13"),
+        "SIMULATED_KERNELS": str(folder),
+        "SHIM_CACHE_DIR": str(cache or folder / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(HERE / "simulated_cuda"), os.environ.get("PYTHONPATH", "")]),
+    }
+    result = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-4000:]
+    return result.stdout
+
+
+@pytest.mark.parametrize(
+    "part", ["linear", "views", "products", "activations", "kernels", "few_rows", "float8", "legacy", "streams"]
+)
+def test_part(simulated, part):
+    out = run(simulated, f"import checks; checks.{part}()")
+    assert "ok" in out
+
+
+def test_measured_choice_is_kept_on_disk(simulated, tmp_path):
+    code = "import checks; checks.tuned()"
+    assert [run(simulated, code, tmp_path).split() for _ in range(2)] == [["1"], ["0"]]
+    assert any(f.name.startswith("cublaslt-130100-Simulated_GPU-132-13000") for f in tmp_path.iterdir())
