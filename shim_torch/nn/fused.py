@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from native import _core
+from shim_torch.overrides import TorchFunctionMode
 
 ACTIVATIONS = ("none", "relu", "gelu")
 
@@ -61,3 +62,39 @@ def _wants_gradient(*tensors: Any) -> bool:
     import shim_torch
 
     return shim_torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
+
+
+def decompose_linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """``linear`` as PyTorch takes it apart: ``t`` and ``addmm`` (``mm``), rows folded before and unfolded after.
+
+    Shapes:  as ``linear``; a bias with more dimensions than one, or a folded vector, is added in a step of its own
+    """
+    import shim_torch as torch
+
+    if input.dim() == 2 and bias is not None:
+        return torch.addmm(bias, input, weight.t())
+    if input.dim() > 2 and bias is not None and bias.dim() == 1 and input.is_contiguous():
+        rows = torch.addmm(bias, input.view(-1, input.size(-1)), weight.t())
+        return rows.view(*input.shape[:-1], weight.size(0))
+    y = torch.matmul(input, weight.t())
+    return y if bias is None else y + bias
+
+
+class DecomposeLinear(TorchFunctionMode):
+    """Within it ``linear`` is taken apart, so that modes entered before it see ``t`` and ``addmm``.
+
+    ``no_decompose`` names those that stay whole ("linear").
+    """
+
+    def __init__(self, no_decompose: Any = ()) -> None:
+        super().__init__()
+        self.no_decompose = frozenset(no_decompose)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        import shim_torch as torch
+
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if name == "linear" and func is torch.nn.functional.linear and name not in self.no_decompose:
+            return decompose_linear(*args, **kwargs)
+        return func(*args, **kwargs)

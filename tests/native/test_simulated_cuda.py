@@ -82,7 +82,19 @@ def run(folder: Path, code: str, cache: Path | None = None) -> str:
 
 
 @pytest.mark.parametrize(
-    "part", ["linear", "views", "products", "activations", "kernels", "few_rows", "float8", "legacy", "streams"]
+    "part",
+    [
+        "linear",
+        "accumulation",
+        "views",
+        "products",
+        "activations",
+        "kernels",
+        "few_rows",
+        "float8",
+        "legacy",
+        "streams",
+    ],
 )
 def test_part(simulated, part):
     out = run(simulated, f"import checks; checks.{part}()")

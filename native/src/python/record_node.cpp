@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "autograd/autograd.h"
+#include "gemm/accumulate.h"
 #include "ops/operator.h"
 #include "python/autograd_python.h"
 
@@ -24,6 +25,7 @@ struct Plan {
   std::string name;                             // "AddBackward0"
   std::vector<PlannedFormula> single, fused;
   bool list_result = false;
+  bool linear = false;                          // its weight's gradient may be added to .grad by the product itself
 };
 
 std::string camel(const std::string& name) {
@@ -75,6 +77,7 @@ Plan& plan_of(Operator& op) {
   plan.name = camel(op.schema.name) + "Backward" + std::to_string(number);
   for (auto& f : op.formulas) plan.single.push_back(planned(op, f));
   for (auto& f : op.fused) plan.fused.push_back(planned(op, f));
+  plan.linear = op.schema.qualified() == "aten::linear";
   plan.list_result = op.schema.returns.size() == 1 && op.schema.returns[0].type.list;
   return plan;
 }
@@ -127,7 +130,8 @@ class RecordNode final : public Node {
     GilAcquire gil;
     CHECK(Kind::Runtime, !released_, kFreed);
     Grads out(next_edges.size());
-    for (auto* f : chosen_) call(*f, grads, out);
+    for (auto* f : chosen_)
+      if (!adds_in_place(*f, grads)) call(*f, grads, out);
     return out;
   }
 
@@ -271,6 +275,13 @@ class RecordNode final : public Node {
   Tensor materialized(size_t i, Grads& grads) {
     if (!grads[i]) grads[i] = engine_ops().zeros(inputs[i].sizes, inputs[i].dtype, inputs[i].device);
     return grads[i];
+  }
+
+  bool adds_in_place(const PlannedFormula& f, Grads& grads) {
+    if (!plan_.linear || f.inputs.size() != 1 || f.inputs[0] != 1 || GradMode::enabled()) return false;
+    Saved* input = find(Source{Source::Argument, 0});
+    if (!input || !input->is_tensor) return false;
+    return gemm::add_weight_gradient(next_edges[size_t(first_edge_[1])], materialized(0, grads), input->tensors[0].unpack(Ref<Node>(this)));
   }
 
   void call(const PlannedFormula& f, Grads& grads, Grads& out) {

@@ -1,35 +1,42 @@
-// The CUDA sources of native/src/gemm/kernels_source.h on the host: a block's threads are threads, its barrier a barrier.
-// SOURCE names a file with the sources, whose inline PTX was replaced by the two functions here.
-#include <barrier>
+// The CUDA sources of native/src/gemm/kernels_source.h on the host: a block's threads are coroutines that run in turn, each to
+// its next barrier. SOURCE names a file with the sources, whose inline PTX was replaced by the functions here.
+#include <ucontext.h>
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <thread>
+#include <functional>
 #include <utility>
 #include <vector>
 
 struct Index { unsigned x = 0, y = 0, z = 0; };
-static thread_local Index threadIdx;
-static Index blockIdx, blockDim, gridDim;
-static std::unique_ptr<std::barrier<>> block_barrier;
-static std::vector<std::unique_ptr<std::barrier<>>> warp_barriers;
+struct Fiber { ucontext_t context; std::vector<char> stack; Index index; bool done = false; };
+static Index threadIdx, blockIdx, blockDim, gridDim;
+static ucontext_t scheduler;
+static std::vector<Fiber> fibers;
+static Fiber* running;
+static std::function<void()> body;
 static double exchanged[64][32];
+
+static void wait_for_others() { swapcontext(&running->context, &scheduler); }
+static void fiber_main() {
+  body();
+  running->done = true;
+}
 
 #define __device__
 #define __global__
 #define __shared__ static
 #define __launch_bounds__(n)
-static void __syncthreads() { block_barrier->arrive_and_wait(); }
+static void __syncthreads() { wait_for_others(); }
 static void __threadfence() {}
 static float __uint_as_float(unsigned v) { float f; std::memcpy(&f, &v, 4); return f; }
 static unsigned atomicAdd(unsigned* p, unsigned v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
 template <class A> static A __shfl_xor_sync(unsigned, A v, int mask) {
-  auto& barrier = *warp_barriers[threadIdx.y];
   exchanged[threadIdx.y][threadIdx.x] = v;
-  barrier.arrive_and_wait();
+  wait_for_others();
   A other = A(exchanged[threadIdx.y][threadIdx.x ^ unsigned(mask)]);
-  barrier.arrive_and_wait();
+  wait_for_others();
   return other;
 }
 static float half_to_float(unsigned short v) { _Float16 h; std::memcpy(&h, &v, 2); return float(h); }
@@ -52,17 +59,29 @@ static void run(void (*f)(P...), unsigned gx, unsigned gy, unsigned bx, unsigned
   blockDim = {bx, by, 1};
   for (blockIdx.y = 0; blockIdx.y < gy; ++blockIdx.y)
     for (blockIdx.x = 0; blockIdx.x < gx; ++blockIdx.x) {
-      block_barrier = std::make_unique<std::barrier<>>(bx * by);
-      warp_barriers.clear();
-      for (unsigned w = 0; w < by; ++w) warp_barriers.push_back(std::make_unique<std::barrier<>>(bx));
-      std::vector<std::thread> threads;
-      for (unsigned y = 0; y < by; ++y)
-        for (unsigned x = 0; x < bx; ++x)
-          threads.emplace_back([=] {
-            threadIdx = {x, y, 0};
-            call(f, args, std::index_sequence_for<P...>());
-          });
-      for (auto& t : threads) t.join();
+      body = [=] { call(f, args, std::index_sequence_for<P...>()); };
+      fibers.resize(bx * by);
+      for (unsigned i = 0; i < bx * by; ++i) {
+        Fiber& fiber = fibers[i];
+        fiber.stack.resize(32768);
+        fiber.index = {i % bx, i / bx, 0};
+        fiber.done = false;
+        getcontext(&fiber.context);
+        fiber.context.uc_stack.ss_sp = fiber.stack.data();
+        fiber.context.uc_stack.ss_size = fiber.stack.size();
+        fiber.context.uc_link = &scheduler;
+        makecontext(&fiber.context, fiber_main, 0);
+      }
+      for (bool left = true; left;) {
+        left = false;
+        for (Fiber& fiber : fibers) {
+          if (fiber.done) continue;
+          running = &fiber;
+          threadIdx = fiber.index;
+          swapcontext(&scheduler, &fiber.context);
+          left = left || !fiber.done;
+        }
+      }
     }
 }
 

@@ -10,7 +10,8 @@ import pytest
 
 import shim_torch as torch
 from native import _core
-from shim_torch.nn.fused import fused_linear, legacy_linear
+from shim_torch.nn.fused import DecomposeLinear, fused_linear, legacy_linear
+from shim_torch.overrides import TorchFunctionMode
 
 F = torch.nn.functional
 ACTIVATIONS = [("none", "none"), ("relu", "none"), ("gelu", "none"), ("gelu", "tanh")]
@@ -163,3 +164,28 @@ def test_legacy_linear_is_product_and_sum(dtype):
 def test_meta():
     y = fused_linear(torch.empty(2, 3, 4, device="meta"), torch.empty(5, 4, device="meta"), None, "gelu")
     assert y.is_meta and y.shape == (2, 3, 5)
+
+
+class Seen(TorchFunctionMode):
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (2, 5, 3), (3,)])
+@pytest.mark.parametrize("with_bias", [False, True])
+def test_linear_is_taken_apart_as_pytorch_does(shape, with_bias):
+    rng = np.random.default_rng(5)
+    x, w, b = random(rng, *shape), random(rng, 6, 3), random(rng, 6) if with_bias else None
+    with Seen() as seen, DecomposeLinear():
+        y = F.linear(x, w, b)
+    assert "linear" not in seen.names and "t" in seen.names
+    assert ("addmm" in seen.names) == (with_bias and len(shape) > 1)
+    np.testing.assert_allclose(numbers(y), numbers(F.linear(x, w, b)), rtol=1e-12)
+    with Seen() as seen, DecomposeLinear(no_decompose={"linear"}):
+        F.linear(x, w, b)
+    assert seen.names == ["linear"]

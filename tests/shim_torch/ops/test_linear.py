@@ -257,3 +257,33 @@ def test_16_bit_results_are_rounded_once():
         fused = np.abs(numbers(F.linear(x, w, b)) - exact).max()
         unfused = np.abs(numbers(torch.matmul(x, w.t()) + b) - exact).max()
         assert fused <= unfused
+
+
+def test_second_gradient_is_added_by_the_product():
+    rng = np.random.default_rng(7)
+    w = random(rng, 4, 5).requires_grad_()
+    total = np.zeros((4, 5))
+    for step in range(3):
+        x, g = random(rng, 2, 3, 5), random(rng, 2, 3, 4)
+        y = F.linear(x, w)
+        before, place = _core.gemm_status()["cpu"], None if w.grad is None else w.grad.data_ptr()
+        version = 0 if w.grad is None else w.grad._version
+        y.backward(g)
+        total += numbers(g).reshape(6, 4).T @ numbers(x).reshape(6, 5)
+        np.testing.assert_allclose(numbers(w.grad), total, rtol=1e-12)
+        assert _core.gemm_status()["cpu"] == before + 1
+        assert step == 0 or (w.grad.data_ptr() == place and w.grad._version > version)
+
+
+def test_hooks_and_targets_see_the_gradient_alone():
+    x, w = torch.ones(3, 5), torch.ones(4, 5, requires_grad=True)
+    w.grad = torch.full((4, 5), 10.0)
+    (dw,) = torch.autograd.grad(F.linear(x, w).sum(), w)
+    assert (dw == 3).all() and (w.grad == 10).all()
+    seen = []
+    handle = w.register_hook(lambda g: seen.append(g.clone()))
+    F.linear(x, w).sum().backward()
+    assert (seen[0] == 3).all() and (w.grad == 13).all()
+    handle.remove()
+    (F.linear(x, w) + F.linear(2 * x, w)).sum().backward()
+    assert (w.grad == 22).all()
