@@ -22,14 +22,20 @@ bool shares(const TensorImpl& a, const TensorImpl& b) { return a.storage().get()
 
 }  // namespace
 
-bool add_weight_gradient(const Edge& to, const Tensor& dy, const Tensor& x) {
+bool may_add_weight_gradient(const Edge& to, const Tensor& dy) {
   Tensor grad = gradient_to_add_to(to);
-  if (!grad || grad->dim() != 2 || dy->dim() < 2 || x->dim() != dy->dim()) return false;
+  if (!grad || grad->dim() != 2 || dy->dim() < 2 || !grad->numel()) return false;
   const DType t = grad->dtype();
   const bool served = t == DType::f32 || t == DType::f64 || (grad->device().is_cuda() && (t == DType::f16 || t == DType::bf16));
-  if (!served || dy->dtype() != t || x->dtype() != t || dy->device() != grad->device() || x->device() != grad->device()) return false;
-  if (grad->sizes_data()[0] != dy->sizes().back() || grad->sizes_data()[1] != x->sizes().back() || !grad->numel()) return false;
-  if (shares(*grad, *dy) || shares(*grad, *x) || legacy_linear() || !can_launch(grad->device(), t)) return false;
+  return served && dy->dtype() == t && dy->device() == grad->device() && grad->sizes_data()[0] == dy->sizes().back() && !shares(*grad, *dy) &&
+         !legacy_linear() && can_launch(grad->device(), t);
+}
+
+bool add_weight_gradient(const Edge& to, const Tensor& dy, const Tensor& x) {
+  if (!may_add_weight_gradient(to, dy)) return false;
+  Tensor grad = gradient_to_add_to(to);
+  const DType t = grad->dtype();
+  if (x->dim() != dy->dim() || x->dtype() != t || x->device() != grad->device() || grad->sizes_data()[1] != x->sizes().back() || shares(*grad, *x)) return false;
   Matrix rows = flip(folded(dy, false)), inputs = folded(x, false);
   if (inputs.rows > 0) {
     Call c = describe(rows, inputs, Matrix{.data = grad->data(), .dtype = t, .rows = rows.rows, .cols = inputs.cols, .ld = inputs.cols});

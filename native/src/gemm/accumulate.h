@@ -7,5 +7,6 @@ namespace shim::gemm {
 // sum. False, with nothing done, where the leaf has no such .grad yet, where somebody would see the gradient on its way (hooks,
 // targets, create_graph, anomaly mode), or where dtype and layout do not fit.
 bool add_weight_gradient(const Edge& to, const Tensor& dy, const Tensor& x);
+bool may_add_weight_gradient(const Edge& to, const Tensor& dy);     // asked first: unpacking x may be work (checkpoints)
 
 }  // namespace shim::gemm

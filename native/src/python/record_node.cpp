@@ -281,7 +281,9 @@ class RecordNode final : public Node {
     if (!plan_.linear || f.inputs.size() != 1 || f.inputs[0] != 1 || GradMode::enabled()) return false;
     Saved* input = find(Source{Source::Argument, 0});
     if (!input || !input->is_tensor) return false;
-    return gemm::add_weight_gradient(next_edges[size_t(first_edge_[1])], materialized(0, grads), input->tensors[0].unpack(Ref<Node>(this)));
+    const Edge& to = next_edges[size_t(first_edge_[1])];
+    Tensor dy = materialized(0, grads);
+    return gemm::may_add_weight_gradient(to, dy) && gemm::add_weight_gradient(to, dy, input->tensors[0].unpack(Ref<Node>(this)));
   }
 
   void call(const PlannedFormula& f, Grads& grads, Grads& out) {
