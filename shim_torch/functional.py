@@ -32,8 +32,17 @@ def einsum(*args: Any) -> Any:
         equation, operands = args[0], list(args[1:])
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
             operands = list(operands[0])
+    given = equation
     equation = equation.replace(" ", "")
     left, arrow, right = equation.partition("->")
+    for at, c in enumerate(given):
+        if not (c.isascii() and c.isalpha()) and c not in " .,->":
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {at} in the equation string, subscripts must be in [a-zA-Z]"
+            )
+    for c in right:
+        if c != "." and right.count(c) > 1:
+            raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
     inputs = left.split(",")
     if len(inputs) != len(operands):
         more = "more" if len(operands) > len(inputs) else "fewer"
@@ -82,11 +91,11 @@ def _diagonals(parts: list[str], t: Any) -> tuple[list[str], Any]:
 
 def _contract(torch: Any, parsed: list[list[str]], tensors: list[Any], out: list[str]) -> Any:
     sizes: dict[str, int] = {}
-    for parts, t in zip(parsed, tensors, strict=True):
+    for k, (parts, t) in enumerate(zip(parsed, tensors, strict=True)):
         for name, n in zip(parts, t.shape, strict=True):
             if sizes.get(name, 1) != 1 and n not in (1, sizes[name]):
                 raise RuntimeError(
-                    f"einsum(): subscript {name} has size {n} for operand which does not broadcast with previously seen size {sizes[name]}"
+                    f"einsum(): subscript {name} has size {n} for operand {k} which does not broadcast with previously seen size {sizes[name]}"
                 )
             sizes[name] = max(n, sizes.get(name, 1)) if n else 0
     names, x = parsed[0], tensors[0]
@@ -293,6 +302,102 @@ def stft(
     return shim_torch.ops.aten.stft.center(input, *settings, align_to_window)
 
 
+# Functions that torch has beside nn.functional; there nothing is reduced unless asked: the place of ``reduction``.
+_ALSO = {
+    "bilinear": -1, "binary_cross_entropy_with_logits": 4, "cosine_embedding_loss": 4, "ctc_loss": 5, "hinge_embedding_loss": 3,
+    "kl_div": 2, "margin_ranking_loss": 4, "poisson_nll_loss": -1, "triplet_margin_loss": 7,
+}  # fmt: skip
+
+
+def _also(name: str, place: int) -> Any:
+    table = _core.function(f"aten::{name}", "torch")
+    if place < 0:
+        return table
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if len(args) <= place:
+            kwargs.setdefault("reduction", 0)
+        return table(*args, **kwargs)
+
+    run.__name__ = run.__qualname__ = name
+    run.__doc__ = f"torch.nn.functional.{name} with a number for the reduction: 0 none (the default), 1 mean, 2 sum."
+    return run
+
+
+_GONE = "This function was deprecated since version 1.9 and is now removed. "
+_REMOVED = {
+    "eig": "`torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors mimicking "
+    "complex tensors.",
+    "symeig": "The default behavior has changed from using the upper triangular portion of the matrix by default to using the "
+    "lower triangular portion.",
+    "lstsq": "`torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.",
+    "solve": "`torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments reversed and "
+    "does not return the LU factorization.",
+}
+
+
+def _removed(name: str) -> Any:
+    def gone(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(_GONE + _REMOVED[name])
+
+    gone.__name__ = gone.__qualname__ = name
+    gone.__doc__ = f"Removed from PyTorch; use torch.linalg.{'eigh' if name == 'symeig' else name}."
+    return gone
+
+
+def matrix_rank(input: Any, tol: Any = None, symmetric: bool = False, *, out: Any = None) -> Any:
+    """Removed from PyTorch; use torch.linalg.matrix_rank."""
+    raise RuntimeError(
+        _GONE[:-1] + "\nPlease use the `torch.linalg.matrix_rank` function instead. The parameter 'symmetric' was renamed in "
+        "`torch.linalg.matrix_rank()` to 'hermitian'."
+    )
+
+
+def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+    """Packed L and U and the pivots, and with ``get_infos`` where a pivot is zero."""
+    import shim_torch
+
+    if get_infos:
+        return shim_torch.linalg.lu_factor_ex(A, pivot=pivot)
+    return tuple(shim_torch.linalg.lu_factor(A, pivot=pivot))
+
+
+def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
+    """U, S, V of a matrix of rank about ``q``, from random directions sharpened ``niter`` times (Halko and others, 2009)."""
+    import shim_torch
+
+    q, niter = 6 if q is None else q, 2 if niter is None else niter
+    A = A if M is None else A - M.expand(A.shape)
+    if A.dim() < 2:
+        raise RuntimeError("svd_lowrank: input should have at least 2 dimensions")
+    wide = A.shape[-2] < A.shape[-1]
+    X = A.mH if wide else A
+    qr = shim_torch.linalg.qr
+    directions = shim_torch.randn((*X.shape[:-2], X.shape[-1], q), dtype=X.dtype, device=X.device)
+    Q = qr(X @ directions).Q
+    for _ in range(niter):
+        Q = qr(X @ qr(X.mH @ Q).Q).Q
+    U, S, Vh = shim_torch.linalg.svd(Q.mH @ X, full_matrices=False)
+    U, V = Q @ U, Vh.mH
+    return (V, S, U) if wide else (U, S, V)
+
+
+def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+    """The ``q`` principal directions of the rows of ``A``: U, S, V."""
+    m, n = A.shape[-2:]
+    q = min(6, m, n) if q is None else q
+    if not 0 <= q <= min(m, n):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
+
+
+def get_device(input: Any) -> int:
+    """The number of the tensor's GPU, -1 on the CPU."""
+    return input.get_device()
+
+
 def functions() -> dict[str, Any]:
     """What torch takes from here."""
     names = (
@@ -311,8 +416,15 @@ def functions() -> dict[str, Any]:
         "diff",
         "chain_matmul",
         "stft",
+        "matrix_rank",
+        "lu",
+        "svd_lowrank",
+        "pca_lowrank",
+        "get_device",
     )
-    return {**{n: globals()[n] for n in names}, **_counting().functions()}
+    also = {n: _also(n, place) for n, place in _ALSO.items()}
+    removed = {n: _removed(n) for n in _REMOVED}
+    return {**{n: globals()[n] for n in names}, **also, **removed, **_counting().functions()}
 
 
 def polygamma(self: Any, n: int) -> Any:
@@ -329,7 +441,7 @@ def polygamma_(self: Any, n: int) -> Any:
 
 def methods() -> dict[str, Any]:
     """What the tensor type takes from here."""
-    return {"norm": norm, "stft": stft, "polygamma": polygamma, "polygamma_": polygamma_, "diff": diff, **_counting().methods()}
+    return {"norm": norm, "stft": stft, "lu": lu, "polygamma": polygamma, "polygamma_": polygamma_, "diff": diff, **_counting().methods()}
 
 
 def _counting() -> Any:

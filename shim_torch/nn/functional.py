@@ -234,33 +234,7 @@ def embedding(
 
 def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
     """Pads the last dims: pairs (before, after) from the last dim on; modes constant, reflect, replicate, circular."""
-    if mode == "constant":
-        return _aten().constant_pad_nd(input, tuple(pad), 0 if value is None else value)
-    if value is not None:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    import shim_torch
-
-    x = input
-    for i in range(len(pad) // 2):
-        d = x.dim() - 1 - i
-        n = x.size(d)
-        place = shim_torch.arange(-pad[2 * i], n + pad[2 * i + 1], device=x.device)
-        if mode == "reflect":
-            if max(pad[2 * i], pad[2 * i + 1]) >= n:
-                raise RuntimeError(
-                    "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-                    f"({pad[2 * i]}, {pad[2 * i + 1]}) at dimension {d} of input {list(x.shape)}"
-                )
-            place = place.abs()
-            place = (n - 1) - ((n - 1) - place).abs()
-        elif mode == "replicate":
-            place = place.clamp(0, n - 1)
-        elif mode == "circular":
-            place = place.remainder(n)
-        else:
-            raise NotImplementedError(f"Unrecognised padding mode {mode}")
-        x = x.index_select(d, place)
-    return x
+    return _aten().pad(input, tuple(pad), mode, value)
 
 
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:

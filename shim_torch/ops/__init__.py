@@ -54,6 +54,8 @@ FAMILIES = (
     "embedding_bag",
     "batch_normalization",
     "tensor_names",
+    "attention",
+    "padding",
 )
 
 # The in-place functions that torch has as functions too; the others are methods only.

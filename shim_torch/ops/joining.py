@@ -113,15 +113,6 @@ def column_stack(tensors):
     return shim_torch.hstack([t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors])
 
 
-@composite(
-    'pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor', function=False, method=False
-)
-def pad(self, pad, mode, value):
-    from shim_torch.nn import functional
-
-    return functional.pad(self, pad, mode, value)
-
-
 @composite("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", method=False)
 def constant_pad_nd(self, pad, value):
     import shim_torch

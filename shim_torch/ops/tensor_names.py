@@ -172,3 +172,15 @@ def embedding_renorm_(self, indices, max_norm, norm_type):
         norms = torch.ops.aten.linalg_vector_norm(chosen, norm_type, (1,), True)
         self[rows] = torch.where(norms > max_norm, chosen * (max_norm / (norms + 1e-7)), chosen)
     return self
+
+
+@composite("to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", function=False)
+def to_dense(self, dtype, masked_grad):
+    """Every tensor here is dense."""
+    return self if dtype is None else self.to(dtype)
+
+
+@composite("dequantize.self(Tensor self) -> Tensor")
+def dequantize(self):
+    """float32: no tensor here is quantized."""
+    return self.to(_core.float32)

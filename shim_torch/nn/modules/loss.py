@@ -222,6 +222,49 @@ class CTCLoss(Module):
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, *settings)
 
 
+class LinearCrossEntropyLoss(Module):
+    """A linear layer to the classes' logits and their cross entropy."""
+
+    def __init__(
+        self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
+        device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Any = None,
+        ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        from shim_torch.nn.modules.linear import Linear
+
+        rows = num_classes
+        for n in out_features:
+            rows *= n
+        self.linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
+        self.in_features, self.num_classes, self.out_features = in_features, num_classes, tuple(out_features)
+        self.register_buffer("weight", weight)
+        self.reduction, self.ignore_index, self.bias = reduction, ignore_index, bias
+        self.label_smoothing, self.options = label_smoothing, options
+
+    def forward(self, input: Any, target: Any) -> Any:
+        shape = (self.num_classes, *self.out_features)
+        bias = None if self.linear.bias is None else self.linear.bias.reshape(shape)
+        return F.linear_cross_entropy(
+            input, self.linear.weight.reshape(*shape, self.in_features), target, linear_bias=bias, weight=self.weight,
+            reduction=self.reduction, ignore_index=self.ignore_index, label_smoothing=self.label_smoothing,
+            options=self.options,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        names = (
+            "in_features",
+            "num_classes",
+            "out_features",
+            "bias",
+            "reduction",
+            "ignore_index",
+            "label_smoothing",
+            "options",
+        )
+        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
+
+
 class TripletMarginWithDistanceLoss(Module):
     """max(0, d(a, p) - d(a, n) + margin) for any distance."""
 

@@ -16,6 +16,8 @@ MODULES = (
     "layers_cases",
     "special_cases",
     "names_cases",
+    "attention_cases",
+    "misc_cases",
 )
 
 

@@ -1,0 +1,117 @@
+"""Paddings that continue the input: reflected, replicated, circular; by their own names and by mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._record import composite
+
+_HIDDEN: dict[str, Any] = {"function": False, "method": False}
+
+
+def _aten() -> Any:
+    import shim_torch
+
+    return shim_torch.ops.aten
+
+
+def _text(sizes: Any) -> str:
+    return "[" + ", ".join(map(str, sizes)) + "]"
+
+
+def _continued(self: Any, pad: Any, mode: str) -> Any:
+    """The last dims by pairs of ``pad``, last dim first; each place reads the one that the mode continues it with."""
+    n = len(pad) // 2
+    if self.dim() not in (n + 1, n + 2) or any(s == 0 for s in self.shape[self.dim() - n - 1 :]):
+        raise RuntimeError(
+            f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
+            f"but got: {_text(self.shape)}"
+        )
+    x = self
+    for i in range(n):
+        before, after = pad[2 * i], pad[2 * i + 1]
+        d = self.dim() - 1 - i
+        size = self.size(d)
+        if size + before + after < 1:
+            name = ("W", "H", "D")[i]
+            raise RuntimeError(
+                f"input ({name}: {size}) is too small. Calculated output {name}: {size + before + after}"
+            )
+        place = _aten().arange(-before, size + after, device=x.device)
+        if mode == "reflect":
+            if before >= size or after >= size:
+                raise RuntimeError(
+                    f"Argument #{2 * i + 4}: Padding size should be less than the corresponding input dimension, but got: padding "
+                    f"({before}, {after}) at dimension {d} of input {_text(self.shape)}"
+                )
+            place = (size - 1) - ((size - 1) - place.abs()).abs()
+        else:
+            place = place.clamp(0, size - 1)
+        x = x.index_select(d, place)
+    return x
+
+
+def _circular(self: Any, pad: Any) -> Any:
+    """Cut where the padding is negative, then continued from the other end."""
+    n = len(pad) // 2
+    x = self
+    for i in range(n):
+        d = self.dim() - 1 - i
+        before, after = pad[2 * i], pad[2 * i + 1]
+        size = self.size(d)
+        if before > size or after > size:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if size + before + after < 0:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        cut = max(-before, 0), max(-after, 0)
+        x = x.narrow(d, min(cut[0], size), max(size - cut[0] - cut[1], 0)) if any(cut) else x
+        if max(before, 0) or max(after, 0):
+            left = x.size(d)
+            place = _aten().arange(-max(before, 0), left + max(after, 0), device=x.device)
+            x = x.index_select(d, place.remainder(left) if left else place[:0])
+    return x.clone() if x is self else x
+
+
+def _declare(n: int) -> None:
+    size = f"SymInt[{2 * n}] padding"
+    composite(f"reflection_pad{n}d(Tensor self, {size}) -> Tensor", out=True, **_HIDDEN)(
+        lambda self, padding: _continued(self, padding, "reflect")
+    )
+    composite(f"replication_pad{n}d(Tensor self, {size}) -> Tensor", out=True, **_HIDDEN)(
+        lambda self, padding: _continued(self, padding, "replicate")
+    )
+
+
+for _n in (1, 2, 3):
+    _declare(_n)
+
+composite("_pad_circular(Tensor self, SymInt[] pad) -> Tensor", **_HIDDEN)(_circular)
+
+_SUPPORTED = (
+    "\nSupported combinations for non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+    "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+)
+
+
+@composite('pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor', **_HIDDEN)
+def pad(self, pad, mode, value):
+    """Pairs (before, after) from the last dim on; mode constant, reflect, replicate or circular."""
+    if mode not in ("constant", "reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * self.dim():
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {self.dim()}"
+        )
+    if mode == "constant":
+        return _aten().constant_pad_nd(self, pad, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    n = len(pad) // 2
+    if n not in (1, 2, 3) or self.dim() not in (n + 1, n + 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {self.dim()}D input tensor." + _SUPPORTED
+        )
+    return _circular(self, pad) if mode == "circular" else _continued(self, pad, mode)
