@@ -129,6 +129,10 @@ struct Kept {
 } kept;
 void keep_until_exit(Value* stack, uint64_t, uint64_t) { kept.tensor[kept.count++] = tensor(stack[0]); }
 
+// The operator that `forward` calls in the place of the one it implements.
+std::string target, target_overload;
+void forward(Value* stack, uint64_t, uint64_t) { check(torch_call_dispatcher(target.c_str(), target_overload.c_str(), stack, 0)); }
+
 struct Registration {
   Library def, cpu, composite, other;
   Registration() {
@@ -168,4 +172,13 @@ struct Registration {
 // For the tests of random schemas: one operator more, whose returns are its arguments.
 extern "C" __attribute__((visibility("default"))) int abi_test_define_echo(const char* schema, const char* name) {
   return aoti_torch_library_def(registration.def, schema) || torch_library_impl(registration.composite, name, echo, 0);
+}
+
+// One operator more, that hands its arguments as they are to the operator set with abi_test_target.
+extern "C" __attribute__((visibility("default"))) int abi_test_define_forward(const char* schema, const char* name) {
+  return aoti_torch_library_def(registration.def, schema) || torch_library_impl(registration.composite, name, forward, 0);
+}
+extern "C" __attribute__((visibility("default"))) void abi_test_target(const char* name, const char* overload) {
+  target = name;
+  target_overload = overload;
 }
