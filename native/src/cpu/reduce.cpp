@@ -251,6 +251,9 @@ void divide(const Tensor& t, int64_t count, DType compute) {
 
 }  // namespace
 
+float extreme_value(const float* x, int64_t n, bool largest) { return largest ? extreme_of<float, true>(x, n) : extreme_of<float, false>(x, n); }
+double extreme_value(const double* x, int64_t n, bool largest) { return largest ? extreme_of<double, true>(x, n) : extreme_of<double, false>(x, n); }
+
 Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DType dtype) {
   const DType in = self->dtype();
   if (self->device().is_meta() || (itemsize(in) == 1 && is_floating(in))) return {};

@@ -6,6 +6,7 @@
 
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
+#include "cpu/reduce.h"
 #include "cpu/vector_math.h"
 #include "ops/kernels.h"
 
@@ -115,24 +116,16 @@ void variances(const Rows& r, double correction, bool root, T* out, T* means) {
   });
 }
 
-// The largest (or smallest) element; NaN if there is one.
 template <class T, bool Largest>
-T more_extreme(T best, T v) {
-  if constexpr (std::is_floating_point_v<T>)
-    if (best != best) return best;
-  return (Largest ? v <= best : v >= best) ? best : v;             // a NaN is taken
+SHIM_MATH_CLONES T extreme_int(const T* x, int64_t n) {
+  T best = x[0];
+  for (int64_t i = 0; i < n; ++i) best = (Largest ? x[i] > best : x[i] < best) ? x[i] : best;
+  return best;
 }
 template <class T, bool Largest>
-SHIM_MATH_CLONES T extreme(const T* x, int64_t n) {
-  T lanes[kLanes];
-  for (T& l : lanes) l = x[0];
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) lanes[k] = more_extreme<T, Largest>(lanes[k], x[i + k]);
-  for (; i < n; ++i) lanes[0] = more_extreme<T, Largest>(lanes[0], x[i]);
-  T best = lanes[0];
-  for (T l : lanes) best = more_extreme<T, Largest>(best, l);
-  return best;
+T extreme(const T* x, int64_t n) {
+  if constexpr (std::is_floating_point_v<T>) return extreme_value(x, n, Largest);
+  else return extreme_int<T, Largest>(x, n);
 }
 
 template <class T>
