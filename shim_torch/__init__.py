@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math as _math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from native import _core
 from shim_torch import _version
@@ -50,7 +50,10 @@ result_type, promote_types, can_cast = _core.result_type, _core.promote_types, _
 get_num_threads, set_num_threads = _core.get_num_threads, _core.set_num_threads
 
 from shim_torch import _ops as _operators  # noqa: E402
-from shim_torch import nn, version  # noqa: E402
+from shim_torch import version  # noqa: E402
+
+if TYPE_CHECKING:  # imported when first asked for, as the modules of _LAZY
+    from shim_torch import nn
 
 ops = _operators.ops  # torch.ops; the package of that name holds the records
 
@@ -95,7 +98,10 @@ _FROM = {
     "fork_rng": ("random", "fork_rng"),
     "vmap": ("func", "vmap"),
     "_assert_async": ("_python_functions", "_assert_async"),
-    **{f"_check{kind}": ("_checks", f"_check{kind}") for kind in ("", "_index", "_value", "_type", "_not_implemented", "_is_size")},
+    **{
+        f"_check{kind}": ("_checks", f"_check{kind}")
+        for kind in ("", "_index", "_value", "_type", "_not_implemented", "_is_size")
+    },
     "_assert": ("_checks", "_assert"),
     "_disable_dynamo": ("compiler", "disable"),
     "TypedStorage": ("storage", "TypedStorage"),
