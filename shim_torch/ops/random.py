@@ -27,6 +27,8 @@ def _random_bits(xp, self, kind, a, b, seed, start):
 
     n = self.size
     wide = self.dtype.itemsize == 8 or kind == "integer"
+    if kind == "normal":
+        return _normal(xp, self, a, b, seed, start + (1 << 40))
     words = philox(xp, seed, start, (n * (2 if wide else 1) + 3) // 4).reshape(-1)
     if kind == "integer":
         words = words[: 2 * n].astype(xp.uint64)
@@ -41,16 +43,21 @@ def _random_bits(xp, self, kind, a, b, seed, start):
         u = u.astype(real) * 2.0**-53
     else:
         u = (words[:n] >> xp.uint32(8)).astype(real) * xp.float32(2.0**-24)
-    if kind == "uniform":
-        return (u * (b - a) + a).astype(real).reshape(self.shape)
-    # Box-Muller: pairs of uniforms give pairs of normals
+    return (u * (b - a) + a).astype(real).reshape(self.shape)
+
+
+def _normal(xp, self, mean, std, seed, start):
+    """Box-Muller: pairs of uniforms give pairs of normals."""
+    from shim_torch._generator import philox
+
+    n = self.size
     m = (n + 1) // 2
-    more = philox(xp, seed, start + (1 << 40), (m * 2 + 3) // 4).reshape(-1)
-    u1 = ((more[:m] >> xp.uint32(8)).astype("float64") + 1.0) * 2.0**-24
-    u2 = (more[m : 2 * m] >> xp.uint32(8)).astype("float64") * 2.0**-24
+    words = philox(xp, seed, start, (m * 2 + 3) // 4).reshape(-1) >> xp.uint32(8)
+    u1, u2 = (words[:m].astype("float64") + 1.0) * 2.0**-24, words[m : 2 * m].astype("float64") * 2.0**-24
     radius, angle = xp.sqrt(-2.0 * xp.log(u1)), 2 * math.pi * u2
     z = xp.concatenate([radius * xp.cos(angle), radius * xp.sin(angle)])[:n]
-    return (z * b + a).astype(real).reshape(self.shape)
+    real = "float64" if self.dtype.itemsize == 8 else "float32"
+    return (z * std + mean).astype(real).reshape(self.shape)
 
 
 def _draw(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:

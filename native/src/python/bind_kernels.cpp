@@ -1,6 +1,7 @@
 // The module's functions over the native kernels, and the operators that the autograd engine needs.
 #include "autograd/autograd.h"
 #include "cpu/parallel.h"
+#include "cpu/philox.h"
 #include "ops/device_copy.h"
 #include "ops/kernels.h"
 #include "python/native_ops.h"
@@ -131,6 +132,20 @@ PyObject* py_set_num_threads(PyObject*, PyObject* value) {
   Py_RETURN_NONE;
 }
 
+// philox_words(seed, offset, out): fills a contiguous writable buffer of 16 bytes a block.
+PyObject* py_philox_words(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 3) return PyErr_Format(PyExc_TypeError, "philox_words() takes a seed, an offset and a buffer");
+  uint64_t seed = PyLong_AsUnsignedLongLongMask(args[0]), offset = PyLong_AsUnsignedLongLongMask(args[1]);
+  if (PyErr_Occurred()) return nullptr;
+  Py_buffer out;
+  if (PyObject_GetBuffer(args[2], &out, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) return nullptr;
+  Py_BEGIN_ALLOW_THREADS
+  philox_words(seed, offset, out.len / 16, static_cast<uint32_t*>(out.buf));
+  Py_END_ALLOW_THREADS
+  PyBuffer_Release(&out);
+  Py_RETURN_NONE;
+}
+
 template <class F> PyCFunction fast(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)); }
 
 PyMethodDef functions[] = {
@@ -141,6 +156,7 @@ PyMethodDef functions[] = {
     {"can_cast", fast(py_can_cast), METH_FASTCALL, "Whether a cast keeps the kind of number."},
     {"get_num_threads", py_get_num_threads, METH_NOARGS, "How many threads a large CPU kernel uses."},
     {"set_num_threads", py_set_num_threads, METH_O, "Sets how many threads a large CPU kernel uses."},
+    {"philox_words", fast(py_philox_words), METH_FASTCALL, "Fills a buffer with blocks of a seed's Philox4x32-10 stream."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
