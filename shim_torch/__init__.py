@@ -144,6 +144,8 @@ def __getattr__(name: str) -> Any:
             return legacy_storage(name)
         except KeyError:
             pass
+    if name == "torch":  # torch.torch is torch
+        return importlib.import_module("shim_torch")
     if name == "SymInt":
         return int
     if name in ("SymFloat", "SymBool"):

@@ -14,6 +14,9 @@ __all__ = [
     "TorchFunctionMode",
     "enable_reentrant_dispatch",
     "get_default_nowrap_functions",
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "get_testing_overrides",
     "handle_torch_function",
     "has_torch_function",
     "has_torch_function_unary",
@@ -103,6 +106,75 @@ def get_default_nowrap_functions() -> set[Any]:
     names = ("_base", "grad", "_grad")
     found = (getattr(_core.Tensor, n, None) for n in names)
     return {f.__get__ for f in found if f is not None and hasattr(f, "__get__")}
+
+
+def get_overridable_functions() -> dict[Any, list[Any]]:
+    """The functions that ``__torch_function__`` sees, by the module or class they belong to."""
+    import shim_torch
+    from shim_torch import fft, linalg, special
+
+    spaces: list[Any] = [shim_torch, shim_torch.nn.functional, linalg, special, fft, _core.Tensor]
+    kinds = (type(_core.function("aten::add", "torch")), type(_core.method("aten::add")))
+    return {space: [f for f in vars(space).values() if isinstance(f, kinds)] for space in spaces}
+
+
+def get_testing_overrides() -> dict[Any, Any]:
+    """For each overridable function one of the same signature, which gives -1."""
+    import inspect
+
+    found = {}
+    for functions in get_overridable_functions().values():
+        for f in functions:
+            if f in found:
+                continue
+
+            def override(*args: Any, **kwargs: Any) -> int:
+                return -1
+
+            signature = _signature(f)
+            if signature is not None:
+                override.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
+            found[f] = override
+    return found
+
+
+def _signature(function: Any) -> list[Any] | None:
+    """The parameters of an operator's first overload."""
+    from inspect import Parameter
+    from keyword import iskeyword
+
+    qualified = f"aten::{function.__name__}"
+    overloads = _core.operator_overloads(qualified)
+    if not overloads or function.__name__.startswith("__"):
+        return None
+    from shim_torch import ops
+
+    schema = getattr(getattr(ops.aten, function.__name__), overloads[0] or "default")._schema
+    made = []
+    for a in schema.arguments:
+        kind = Parameter.KEYWORD_ONLY if a.kwarg_only else Parameter.POSITIONAL_OR_KEYWORD
+        made.append(
+            Parameter(
+                f"{a.name}_" if iskeyword(a.name) else a.name,
+                kind,
+                default=a.default_value if a.has_default_value() else Parameter.empty,
+            )
+        )
+    return made
+
+
+def get_ignored_functions() -> set[Any]:
+    """Public functions of torch that ``__torch_function__`` does not see."""
+    import shim_torch
+
+    seen = {id(f) for functions in get_overridable_functions().values() for f in functions}
+    spaces = (shim_torch, shim_torch.nn.functional)
+    return {
+        f
+        for space in spaces
+        for name, f in vars(space).items()
+        if not name.startswith("_") and callable(f) and not isinstance(f, type) and id(f) not in seen
+    }
 
 
 class TorchFunctionMode:

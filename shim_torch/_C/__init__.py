@@ -193,4 +193,6 @@ _TYPES = {
     n: _schema_type(n)
     for n in "TensorType ListType OptionalType IntType FloatType BoolType StringType NumberType NoneType TupleType".split()
 }
+for _name in ("Graph", "Value", "Block", "ScriptObject", "Future", "ScriptModule"):  # of TorchScript: without instances
+    _TYPES.setdefault(_name, type(_name, (_SchemaType,), {"__module__": "torch._C"}))
 _MODULES = frozenset(("_nn", "_autograd", "_cpu", "_dynamo", "_functions", "_functorch", "_profiler"))

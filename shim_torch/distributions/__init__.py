@@ -1,4 +1,4 @@
-"""``torch.distributions``: Normal, LogNormal, Uniform, Laplace, Exponential, Gumbel, Bernoulli, Categorical, Geometric, Independent."""
+"""``torch.distributions``: continuous.py, discrete.py and gamma.py hold the distributions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,47 @@ from typing import Any
 from shim_torch.distributions.continuous import Exponential, Gumbel, HalfNormal, Laplace, LogNormal, Normal, Uniform
 from shim_torch.distributions.discrete import Bernoulli, Categorical, Geometric, OneHotCategorical
 from shim_torch.distributions.distribution import Distribution, ExponentialFamily, Independent
+from shim_torch.distributions.gamma import (
+    Beta,
+    Chi2,
+    Dirichlet,
+    Gamma,
+    NegativeBinomial,
+    Poisson,
+    StudentT,
+    TransformedDistribution,
+)
 from shim_torch.distributions.kl import kl_divergence, register_kl
+from shim_torch.distributions.transforms import (
+    AffineTransform,
+    ComposeTransform,
+    ExpTransform,
+    PowerTransform,
+    SigmoidTransform,
+    SoftplusTransform,
+    TanhTransform,
+    Transform,
+    identity_transform,
+)
 
 __all__ = [
+    "AffineTransform",
+    "Beta",
+    "Chi2",
+    "ComposeTransform",
+    "Dirichlet",
+    "ExpTransform",
+    "Gamma",
+    "NegativeBinomial",
+    "Poisson",
+    "PowerTransform",
+    "SigmoidTransform",
+    "SoftplusTransform",
+    "StudentT",
+    "TanhTransform",
+    "Transform",
+    "TransformedDistribution",
+    "identity_transform",
     "Bernoulli",
     "Categorical",
     "Distribution",

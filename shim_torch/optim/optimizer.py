@@ -165,17 +165,35 @@ def _cast(param: Any, value: Any, key: str | None = None) -> Any:
     return value
 
 
+_global_pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+_global_post_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """``hook(optimizer, args, kwargs)`` runs before every optimizer's step and may return new (args, kwargs)."""
+    handle = RemovableHandle(_global_pre_hooks)
+    _global_pre_hooks[handle.id] = hook
+    return handle
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """``hook(optimizer, args, kwargs)`` runs after every optimizer's step."""
+    handle = RemovableHandle(_global_post_hooks)
+    _global_post_hooks[handle.id] = hook
+    return handle
+
+
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     if getattr(step, "hooked", False):
         return step
 
     def run(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        for hook in self._step_pre_hooks.values():
+        for hook in [*_global_pre_hooks.values(), *self._step_pre_hooks.values()]:
             changed = hook(self, args, kwargs)
             if changed is not None:
                 args, kwargs = changed
         result = step(self, *args, **kwargs)
-        for hook in self._step_post_hooks.values():
+        for hook in [*self._step_post_hooks.values(), *_global_post_hooks.values()]:
             hook(self, args, kwargs)
         return result
 

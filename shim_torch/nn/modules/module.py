@@ -10,11 +10,30 @@ from native import _core
 from shim_torch._parse_to import parse_to
 from shim_torch._utils import typename
 from shim_torch.autograd.grad_mode import no_grad
-from shim_torch.nn.modules import _hooks
-from shim_torch.nn.modules._hooks import RemovableHandle
+from shim_torch.nn.modules import _hooks, _registration
+from shim_torch.nn.modules._hooks import (
+    RemovableHandle,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+)
+from shim_torch.nn.modules._registration import (
+    register_module_buffer_registration_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 from shim_torch.nn.modules._state import StateDictMixin
 from shim_torch.nn.parameter import Buffer, Parameter
 
+__all__ = [
+    "Module",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
 Tensor = _core.Tensor
 _IncompatibleKeys = namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])
 
@@ -72,7 +91,7 @@ class Module(StateDictMixin):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = _registration.seen("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -94,7 +113,7 @@ class Module(StateDictMixin):
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
                 f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = param
+        self._parameters[name] = _registration.seen("parameter", self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Adds a child module, reachable as an attribute."""
@@ -103,7 +122,7 @@ class Module(StateDictMixin):
         self._check_name("module", name)
         if hasattr(self, name) and name not in self._modules:
             raise KeyError(f"attribute '{name}' already exists")
-        self._modules[name] = module
+        self._modules[name] = _registration.seen("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Alias of ``add_module``."""
@@ -193,7 +212,7 @@ class Module(StateDictMixin):
             if modules is None:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._remove(name, state, params, buffers)
-            modules[name] = value
+            modules[name] = _registration.seen("module", self, name, value)
         elif modules is not None and name in modules:
             if value is not None:
                 raise TypeError(
