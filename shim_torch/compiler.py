@@ -71,3 +71,13 @@ class set_stance:
 
     def __call__(self, fn: Any) -> Any:
         return fn
+
+
+def save_cache_artifacts() -> None:
+    """What was compiled, for another process: nothing was."""
+    return None
+
+
+def load_cache_artifacts(serialized_artifacts: bytes) -> None:
+    """What another process compiled: nothing here reads it."""
+    return None

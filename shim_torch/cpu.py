@@ -94,6 +94,23 @@ def stream(stream: Stream) -> StreamContext:
     return StreamContext(stream)
 
 
+def get_capabilities() -> dict[str, Any]:
+    """The instruction sets of the CPU."""
+    import platform
+
+    from shim_torch._C import _cpu
+
+    names = ("avx2", "avx512", "avx512_vnni", "avx512_bf16", "amx_tile", "amx_fp16")
+    return {"architecture": platform.machine(), **{n: getattr(_cpu, f"_is_{n}_supported")() for n in names}}
+
+
+def _is_amx_tile_supported() -> bool:
+    """Whether the CPU has AMX tiles."""
+    from shim_torch._C import _cpu
+
+    return _cpu._is_amx_tile_supported()
+
+
 def __getattr__(name: str) -> Any:
     if name == "amp":
         import importlib

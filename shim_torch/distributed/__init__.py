@@ -7,7 +7,9 @@ from typing import Any
 
 from shim_torch.distributed.distributed_c10d import (
     GroupMember,
+    HashStore,
     P2POp,
+    PrefixStore,
     ProcessGroup,
     ReduceOp,
     Work,
@@ -54,7 +56,9 @@ _LAZY = frozenset("distributed_c10d tensor device_mesh fsdp nn rpc checkpoint el
 
 __all__ = [
     "GroupMember",
+    "HashStore",
     "P2POp",
+    "PrefixStore",
     "ProcessGroup",
     "ReduceOp",
     "Work",

@@ -6,6 +6,10 @@ import os
 from enum import IntEnum
 from typing import Any
 
+from shim_torch.distributed._stores import HashStore, PrefixStore
+
+__all__ = ["HashStore", "PrefixStore", "ProcessGroup", "ReduceOp", "Work"]
+
 
 class RedOpType(IntEnum):
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM, UNUSED = range(10)

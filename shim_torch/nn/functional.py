@@ -268,6 +268,15 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
 
 
 def __getattr__(name: str) -> Any:
+    if name in (
+        "handle_torch_function",
+        "has_torch_function",
+        "has_torch_function_unary",
+        "has_torch_function_variadic",
+    ):
+        from shim_torch import overrides
+
+        return getattr(overrides, name)
     from shim_torch._missing import missing
 
     return missing("torch.nn.functional", name)

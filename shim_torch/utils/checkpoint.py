@@ -17,6 +17,7 @@ __all__ = [
     "CheckpointError",
     "CheckpointFunction",
     "CheckpointPolicy",
+    "DefaultDeviceType",
     "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
@@ -31,10 +32,33 @@ __all__ = [
 ]
 SAC_IGNORED_OPS: set[Any] = set()
 _early_stop = True
+_DEFAULT_DETERMINISM_MODE = "default"
 
 
 class CheckpointError(RuntimeError):
     """The second forward pass did something else than the first."""
+
+
+class DefaultDeviceType:
+    """The device type of checkpoints whose arguments hold no tensor."""
+
+    _default_device_type = "cuda"
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        return DefaultDeviceType._default_device_type
+
+
+def _infer_device_type(*args: Any) -> str:
+    """The first accelerator among the arguments' devices, or the default."""
+    from shim_torch.utils._pytree import tree_leaves
+
+    found = [x.device.type for x in tree_leaves(args) if isinstance(x, _core.TensorBase) and x.device.type != "cpu"]
+    return found[0] if found else DefaultDeviceType.get_device_type()
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -71,3 +71,17 @@ def test_checkpointed_modules():
     plain(x).sum().backward()
     for p, g in zip(plain.parameters(), expected, strict=True):
         np.testing.assert_allclose(p.grad.numpy(), g.numpy(), rtol=1e-6)
+
+
+def test_stores():
+    store = dist.HashStore()
+    store.set("a", "1")
+    assert store.get("a") == b"1"
+    assert store.add("n", 3) == 3
+    assert store.add("n", 2) == 5
+    inner = dist.PrefixStore("p", store)
+    inner.set("a", "2")
+    assert store.get("p/a") == b"2"
+    assert inner.check(["a"])
+    with pytest.raises(RuntimeError, match="Key p.b not found"):
+        inner.get("b")
