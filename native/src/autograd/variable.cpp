@@ -49,7 +49,8 @@ std::vector<Ref<Hook>> AccumulateGrad::tensor_hooks() {
 void accumulate_grad(const Tensor& variable, Tensor g, bool create_graph, uint32_t holders) {
   AutogradMeta& meta = variable->ensure_autograd();
   if (!meta.grad) {
-    bool mine = !create_graph && g->use_count() <= holders && g->storage()->use_count() == 1 && g->is_contiguous() == variable->is_contiguous();
+    // Nobody else holds the tensor: it becomes the gradient. It may share its memory with another one, as in PyTorch.
+    bool mine = !create_graph && g->use_count() <= holders && g->is_contiguous() == variable->is_contiguous();
     if (mine) meta.grad = std::move(g);
     else if (create_graph) meta.grad = engine_ops().clone(g);
     else {

@@ -84,6 +84,7 @@ Tensor forward_wide(const Tensor& x0, const Tensor& weight0, const Tensor& bias0
 // The activation in the product's epilogue where cuBLASLt has the same function; else in a pass of our own. False: not possible.
 bool epilogue_product(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, const Tensor& y, const Tensor& kept) {
   if (activation == Activation::gelu) return false;     // the library's GELU is the tanh form
+  if (activation == Activation::gelu_tanh && y->dtype() == DType::f64) return false;   // and its constants are float32's
   Tensor packed = bias ? epilogue_bias(bias, weight->sizes_data()[0]) : Tensor();
   if (bias && !packed) return false;
   Matrix rows = rows_of(x, false);
