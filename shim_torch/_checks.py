@@ -8,7 +8,9 @@ from typing import Any
 
 def _fail(error: type[Exception], message: Callable[[], object] | str | None) -> None:
     if message is None:
-        raise error("Expected cond to be True, but got False. (Could this error message be improved? If so, please report an enhancement request to PyTorch.)")
+        raise error(
+            "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an enhancement request to PyTorch.)"
+        )
     if isinstance(message, str):
         raise TypeError("message must be a callable")
     raise error(str(message()))

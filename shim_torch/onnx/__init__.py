@@ -6,7 +6,13 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
-__all__ = ["TensorProtoDataType", "export", "is_in_onnx_export", "register_custom_op_symbolic", "unregister_custom_op_symbolic"]
+__all__ = [
+    "TensorProtoDataType",
+    "export",
+    "is_in_onnx_export",
+    "register_custom_op_symbolic",
+    "unregister_custom_op_symbolic",
+]
 _symbolics: dict[tuple[str, int], Callable[..., Any]] = {}
 
 

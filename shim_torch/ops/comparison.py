@@ -70,7 +70,7 @@ def allclose(self, other, rtol, atol, equal_nan):
 
 @op(
     "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
-    shape=lambda elements: elements.shape,
+    shape=lambda elements: getattr(elements, "shape", ()),
     dtype=lambda elements, test_elements: (promote(elements, test_elements), _core.bool),
 )
 def isin(xp, elements, test_elements, assume_unique, invert):

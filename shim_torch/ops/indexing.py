@@ -462,9 +462,17 @@ def nonzero_function(input: Any, *, out: Any = None, as_tuple: bool = False) -> 
     """Indices of the nonzero elements, (n, dims) int64; ``as_tuple``: one tensor a dim."""
     import shim_torch
 
+    if out is not None and as_tuple:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
+    if out is not None and out.dtype != _core.int64:
+        raise RuntimeError(
+            f"nonzero: Expected out tensor to have scalar type Long but got scalar type{type_name(out.dtype)}"
+        )
     places = shim_torch.ops.aten.nonzero(input)
     if not as_tuple:
-        return places if out is None else out.resize_(places.shape).copy_(places)
+        if out is None:
+            return places
+        return (out if out.shape == places.shape else out.resize_(places.shape)).copy_(places)
     return tuple(places[:, 0:1].squeeze(1) for _ in range(1)) if input.dim() == 0 else places.unbind(1)
 
 

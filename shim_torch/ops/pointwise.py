@@ -449,14 +449,18 @@ def _pow_self(g, self, exponent):
     return shim_torch.where(zero, shim_torch.zeros_like(slope), slope)
 
 
+def _not_negative(x):
+    return (x.real if isinstance(x, complex) or (hasattr(x, "is_complex") and x.is_complex()) else x) >= 0
+
+
 def _pow_exponent(g, self, exponent, result):
     import shim_torch
 
     if not isinstance(self, shim_torch.Tensor):
         log = math.log(self) if self > 0 else (-math.inf if self == 0 else math.nan)
         slope = g * result * log
-        return shim_torch.where(exponent >= 0, shim_torch.zeros_like(slope), slope) if self == 0 else slope
-    mask = (self == 0) & (exponent >= 0)
+        return shim_torch.where(_not_negative(exponent), shim_torch.zeros_like(slope), slope) if self == 0 else slope
+    mask = (self == 0) & _not_negative(exponent)
     slope = g * _conj(result * self.log())
     return shim_torch.where(mask, shim_torch.zeros_like(slope), slope)
 
@@ -501,18 +505,29 @@ def pow_scalar(xp, self, exponent):
     return pow_(xp, xp.asarray(self).astype(exponent.dtype), exponent)
 
 
+def _wide(x):
+    """A double, or complex double, of a tensor or number."""
+    if isinstance(x, _core.TensorBase):
+        return x.to(_core.complex128 if x.is_complex() else _core.float64)
+    return x
+
+
 @composite("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor")
 def float_power(self, exponent):
     import shim_torch
 
-    def wide(x):
-        return (
-            x.to(shim_torch.complex128 if x.is_complex() else shim_torch.float64)
-            if isinstance(x, shim_torch.Tensor)
-            else x
-        )
+    return shim_torch.pow(_wide(self), _wide(exponent))
 
-    return shim_torch.pow(wide(self), wide(exponent))
+
+@composite("float_power.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)", method=False)
+def float_power_out(self, exponent, out):
+    made = float_power(self, exponent)
+    if out.dtype != made.dtype:
+        raise RuntimeError(
+            f"the output given to float_power has dtype {type_name(out.dtype)} but the operation's result requires dtype "
+            f"{type_name(made.dtype)}"
+        )
+    return (out if out.shape == made.shape else out.resize_(made.shape)).copy_(made)
 
 
 def _pick_grads(better: str) -> dict[str, Formula]:

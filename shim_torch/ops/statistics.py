@@ -134,4 +134,9 @@ def corrcoef(self):
     if c.dim() == 0:
         return c / c
     deviation = c.diagonal().sqrt()
-    return (c / deviation.unsqueeze(-1) / deviation).clamp(-1, 1)
+    scaled = c / deviation.unsqueeze(-1) / deviation
+    if not scaled.is_complex():
+        return scaled.clamp(-1, 1)
+    import shim_torch
+
+    return shim_torch.complex(scaled.real.clamp(-1, 1), scaled.imag.clamp(-1, 1))

@@ -150,28 +150,6 @@ def _bound(xp, self, bound):
 
 
 @op(
-    "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-    shape=same,
-    dtype=_clamp_dtype,
-    inplace=True,
-    out=True,
-    native="clamp",
-    aliases=("clip",),
-    grad={"self": _clamp_grad},
-)
-def clamp(xp, self, min, max):
-    return _bounded(xp, self, min, max)
-
-
-def _clamp_bound(g, self, bound, other, low):
-    """Where the bound is the result; where the bounds cross that is the upper one."""
-    hit = self < bound if low else self > bound
-    if other is not None:
-        hit = hit & (bound < other) if low else hit | (bound < other)
-    return g * hit
-
-
-@op(
     "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     shape=broadcast,
     dtype=_clamp_dtype,
@@ -188,17 +166,26 @@ def clamp_tensor(xp, self, min, max):
     return _bounded(xp, self, min, max)
 
 
+def _clamp_bound(g, self, bound, other, low):
+    """Where the bound is the result; where the bounds cross that is the upper one."""
+    hit = self < bound if low else self > bound
+    if other is not None:
+        hit = hit & (bound < other) if low else hit | (bound < other)
+    return g * hit
+
+
 @op(
-    "clamp_min(Tensor self, Scalar min) -> Tensor",
+    "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     shape=same,
-    dtype=lambda self, min: _held(self, [min], "clamp_min"),
+    dtype=_clamp_dtype,
     inplace=True,
     out=True,
-    native="clamp_min",
-    grad={"self": lambda g, self, min: g * (self >= min)},
+    native="clamp",
+    aliases=("clip",),
+    grad={"self": _clamp_grad},
 )
-def clamp_min(xp, self, min):
-    return _bounded(xp, self, min, None)
+def clamp(xp, self, min, max):
+    return _bounded(xp, self, min, max)
 
 
 @op(
@@ -217,16 +204,16 @@ def clamp_min_tensor(xp, self, min):
 
 
 @op(
-    "clamp_max(Tensor self, Scalar max) -> Tensor",
+    "clamp_min(Tensor self, Scalar min) -> Tensor",
     shape=same,
-    dtype=lambda self, max: _held(self, [max], "clamp_max"),
+    dtype=lambda self, min: _held(self, [min], "clamp_min"),
     inplace=True,
     out=True,
-    native="clamp_max",
-    grad={"self": lambda g, self, max: g * (self <= max)},
+    native="clamp_min",
+    grad={"self": lambda g, self, min: g * (self >= min)},
 )
-def clamp_max(xp, self, max):
-    return _bounded(xp, self, None, max)
+def clamp_min(xp, self, min):
+    return _bounded(xp, self, min, None)
 
 
 @op(
@@ -241,4 +228,17 @@ def clamp_max(xp, self, max):
     },
 )
 def clamp_max_tensor(xp, self, max):
+    return _bounded(xp, self, None, max)
+
+
+@op(
+    "clamp_max(Tensor self, Scalar max) -> Tensor",
+    shape=same,
+    dtype=lambda self, max: _held(self, [max], "clamp_max"),
+    inplace=True,
+    out=True,
+    native="clamp_max",
+    grad={"self": lambda g, self, max: g * (self <= max)},
+)
+def clamp_max(xp, self, max):
     return _bounded(xp, self, None, max)

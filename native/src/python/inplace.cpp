@@ -46,6 +46,15 @@ Tensor before_write(const Tensor& self) {
   return copy;
 }
 
+// An expanded tensor has one place for many elements: what is written there would depend on the order.
+void check_own_places(const TensorImpl& t, const std::string& name) {
+  if (name.find("masked_fill") != std::string::npos || name.find("index_put") != std::string::npos) return;
+  for (int64_t i = 0; i < t.dim(); ++i)
+    CHECK(Kind::Runtime, t.strides()[size_t(i)] != 0 || t.sizes()[size_t(i)] < 2 || t.numel() == 0,
+          "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the "
+          "tensor before performing the operation.");
+}
+
 struct Held {                                   // a new reference for the duration of a scope
   PyObject* o;
   ~Held() { Py_XDECREF(o); }
@@ -63,6 +72,7 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
     return done.o ? Py_NewRef(self) : nullptr;
   }
   Tensor target(unwrap(self));
+  check_own_places(*target, op.schema.name);
   check_same_device(op, args, n);
   const bool history = GradMode::enabled() && any_requires_grad(args, n);
   if (history || target->is_inference) check_inplace(target);
@@ -121,6 +131,7 @@ void store_output(PyObject* out, PyObject* result, const std::string& name) {
   check_out_dtype(name, r->dtype(), target->dtype());
   check_cast(*r, *target);
   resize_output(target, r->sizes());
+  check_own_places(*target, name);
   write(target, r);
 }
 
