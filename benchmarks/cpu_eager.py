@@ -161,6 +161,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.01, help="a turn")
     parser.add_argument("--rounds", type=int, default=15, help="turns of each side")
     parser.add_argument("--threads", type=int, default=0, help="threads of both libraries; 0: as they come")
+    parser.add_argument(
+        "--clock",
+        choices=["wall", "processor"],
+        default="wall",
+        help="processor: the time that the process got, which other programs do not stretch; for one thread",
+    )
     parser.add_argument("--only", default="", help="cases whose name has this")
     parser.add_argument("--serve", choices=["torch", "shim_torch"], help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -168,8 +174,11 @@ def main() -> None:
         torch = __import__(args.serve)
         if args.threads:
             torch.set_num_threads(args.threads)
-        return serve(cases(torch), args.seconds)
-    script, extra = os.path.abspath(__file__), ["--seconds", str(args.seconds), "--threads", str(args.threads)]
+        return serve(cases(torch), args.seconds, args.clock)
+    script, extra = (
+        os.path.abspath(__file__),
+        ["--seconds", str(args.seconds), "--threads", str(args.threads), "--clock", args.clock],
+    )
     print(machine())
     sides = {"shim_torch": Side(sys.executable, script, "shim_torch", extra)}
     print(version_of(sys.executable, "shim_torch"))

@@ -43,7 +43,8 @@ void loop(void* context, char* const* data, const int64_t* steps, int64_t n) {
   reinterpret_cast<ConvertFn>(context)(data[1], steps[1], data[0], steps[0], n);
 }
 
-// A transpose: squares that fit the cache, so that neither side is walked in large steps for long.
+// A transpose by squares. A square is read row by row into a buffer and written row by row: either side is walked along its pages,
+// not across them.
 template <class T>
 bool transposed(const Nest& nest) {
   constexpr int64_t kTile = 32;
@@ -51,13 +52,19 @@ bool transposed(const Nest& nest) {
   const int64_t cols = nest.sizes[0], rows = nest.sizes[1];
   if (cols < kTile || rows < kTile) return false;
   parallel_for(rows, std::max<int64_t>(kTile, kGrain / cols), [&](int64_t begin, int64_t end) {
-    for (int64_t r0 = begin; r0 < end; r0 += kTile)
-      for (int64_t c0 = 0; c0 < cols; c0 += kTile)
-        for (int64_t r = r0; r < std::min(end, r0 + kTile); ++r) {
-          T* to = reinterpret_cast<T*>(nest.data[0] + r * nest.steps[0][1]);
-          const char* from = nest.data[1] + r * int64_t(sizeof(T));
-          for (int64_t c = c0; c < std::min(cols, c0 + kTile); ++c) to[c] = *reinterpret_cast<const T*>(from + c * nest.steps[1][0]);
+    alignas(64) T square[kTile][kTile];
+    for (int64_t r0 = begin; r0 < end; r0 += kTile) {
+      const int64_t height = std::min(kTile, end - r0);
+      for (int64_t c0 = 0; c0 < cols; c0 += kTile) {
+        const int64_t width = std::min(kTile, cols - c0);
+        for (int64_t c = 0; c < width; ++c)
+          std::memcpy(square[c], nest.data[1] + r0 * int64_t(sizeof(T)) + (c0 + c) * nest.steps[1][0], size_t(height) * sizeof(T));
+        for (int64_t r = 0; r < height; ++r) {
+          T* to = reinterpret_cast<T*>(nest.data[0] + (r0 + r) * nest.steps[0][1]) + c0;
+          for (int64_t c = 0; c < width; ++c) to[c] = square[c][r];
         }
+      }
+    }
   });
   return true;
 }

@@ -155,6 +155,20 @@ void run(const GemmProblem& p, const GemmBuffers& buffers, Scalars s) {
 
 }  // namespace
 
+void set_cpu_threads(int n) {
+  static void (*const set)(int) = [] {
+    std::string path;
+    dl_iterate_phdr(visit, &path);
+    void* library = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    void (*found)(int) = nullptr;
+    for (const char* symbol : {"scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_", "scipy_openblas_set_num_threads", "openblas_set_num_threads",
+                               "MKL_Set_Num_Threads", "bli_thread_set_num_threads"})
+      if (library && !found) load(library, found, symbol);
+    return found;
+  }();
+  if (set) set(n);
+}
+
 const char* cpu_library() { return blas().name.c_str(); }
 
 bool launch_cpu(const GemmProblem& p, const GemmBuffers& buffers, double alpha, double beta) {

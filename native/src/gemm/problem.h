@@ -57,5 +57,6 @@ bool can_launch(Device, DType);                 // worth preparing operands for
 bool launch_cpu(const GemmProblem&, const GemmBuffers&, double alpha, double beta);
 bool can_launch_cpu();
 const char* cpu_library();                      // what serves products on the CPU: "openblas64", "own", ...
+void set_cpu_threads(int n);                    // of that library (NumPy uses the same one); ignored where it cannot be told
 
 }  // namespace shim::gemm

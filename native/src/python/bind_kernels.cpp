@@ -2,6 +2,7 @@
 #include "autograd/autograd.h"
 #include "cpu/parallel.h"
 #include "cpu/philox.h"
+#include "gemm/problem.h"
 #include "ops/device_copy.h"
 #include "ops/kernels.h"
 #include "python/native_ops.h"
@@ -129,6 +130,7 @@ PyObject* py_set_num_threads(PyObject*, PyObject* value) {
   if (n == -1 && PyErr_Occurred()) return nullptr;
   if (n <= 0) return PyErr_Format(PyExc_RuntimeError, "set_num_threads expects a positive integer");
   set_num_threads(int(n));
+  gemm::set_cpu_threads(int(n));
   Py_RETURN_NONE;
 }
 
