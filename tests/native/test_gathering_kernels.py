@@ -201,3 +201,23 @@ def test_nan_and_infinity() -> None:
     long = torch.zeros(100)
     long[77] = nan
     assert long.argmax().item() == 77
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(32, 32), (33, 70), (100, 31), (257, 129)])
+def test_transposed_copies(shape: Any, dtype: Any) -> None:
+    x = (random(shape) * 100).astype(dtype)
+    t = torch.from_numpy(x)
+    np.testing.assert_array_equal(numpy(t.t().contiguous()), x.T)
+    part = torch.from_numpy(x)[1:, 2:]
+    np.testing.assert_array_equal(numpy(part.t().contiguous()), x[1:, 2:].T)
+
+
+def test_blas_follows_the_number_of_threads() -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        assert torch.get_num_threads() == 1
+        assert (torch.ones(300, 300) @ torch.ones(300, 300)).eq(300).all().item()
+    finally:
+        torch.set_num_threads(before)
