@@ -71,6 +71,8 @@ struct AutogradMeta {
   Ref<Hook> retain;                             // of retain_grad(): writes `grad` as the gradient passes
   std::vector<Ref<Hook>> hooks;                 // tensor hooks of a leaf or of this output
   std::vector<Ref<Hook>> post_accumulate;
+  Tensor tangent;                               // of forward-mode gradients, while `tangent_level` is open
+  uint64_t tangent_level = 0;
   // Differentiable views: in-place writes through one are recorded on the base.
   Tensor base;                                  // null for a tensor that is not a view
   uint32_t view_version = 0;                    // base's version when grad_fn was last made

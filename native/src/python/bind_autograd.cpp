@@ -3,6 +3,7 @@
 
 #include "ops/kernels.h"
 #include "python/autograd_python.h"
+#include "python/forward_mode.h"
 #include "python/override.h"
 #include "python/tensor_type.h"
 
@@ -333,7 +334,7 @@ void install_engine_ops() {
 int bind_autograd(PyObject* module) {
   install_engine_ops();
   if (add_to_tensor(methods, getset) < 0) return -1;
-  bool failed = bind_override(module) < 0 || bind_hooks() < 0 || bind_node(module) < 0 || bind_function(module) < 0 || bind_saved(module) < 0 || bind_backward(module) < 0 || bind_anomaly(module) < 0;
+  bool failed = bind_forward_mode(module) < 0 || bind_override(module) < 0 || bind_hooks() < 0 || bind_node(module) < 0 || bind_function(module) < 0 || bind_saved(module) < 0 || bind_backward(module) < 0 || bind_anomaly(module) < 0;
   return failed ? -1 : 0;
 }
 

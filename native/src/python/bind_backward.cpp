@@ -145,9 +145,6 @@ PyObject* will_execute(PyObject*, PyObject* o) {
 
 PyObject* is_checkpoint_valid(PyObject*, PyObject*) { return PyBool_FromLong(!CurrentBackward::has_targets()); }
 
-PyObject* open_forward_level(PyObject*, PyObject*) { return PyLong_FromLong(++forward_gradients()); }
-PyObject* close_forward_level(PyObject*, PyObject*) { return PyLong_FromLong(--forward_gradients()); }
-
 // take_view(tensor, view): the tensor gets the geometry of a view of itself, and its place in the graph.
 PyObject* take_view(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return PyErr_Format(PyExc_TypeError, "take_view() takes a tensor and a view of it");
@@ -176,9 +173,9 @@ PyMethodDef functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NOARGS, nul
                            {"queue_callback", queue_callback, METH_O, nullptr}, {"_current_graph_task_id", task_id, METH_NOARGS, nullptr},
                            {"_current_autograd_node", current_node, METH_NOARGS, nullptr}, {"_graph_task_retains_graph", keeps_graph, METH_NOARGS, nullptr},
                            {"_current_graph_task_execution_order", execution_order, METH_NOARGS, nullptr},
-                           {"_will_engine_execute_node", will_execute, METH_O, nullptr}, {"_enter_forward_level", open_forward_level, METH_NOARGS, nullptr},
+                           {"_will_engine_execute_node", will_execute, METH_O, nullptr},
                            {"_is_checkpoint_valid", is_checkpoint_valid, METH_NOARGS, nullptr},
-                           {"_exit_forward_level", close_forward_level, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+                           {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -112,7 +112,7 @@ PyObject* basic(PyObject* self, PyObject* key) {
   std::vector<Step> steps;
   const TensorImpl& t = *unwrap(self);
   if (!steps_of(t, key, &steps)) return nullptr;
-  if (GradMode::enabled() && t.requires_grad()) {
+  if ((GradMode::enabled() && t.requires_grad()) || forward_gradients()) {
     if (steps.empty()) return nullptr;
     PyObject* view = Py_NewRef(self);
     for (const Step& s : steps) {

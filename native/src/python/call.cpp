@@ -2,6 +2,7 @@
 
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
+#include "python/forward_mode.h"
 
 namespace shim {
 namespace {
@@ -27,7 +28,8 @@ bool set_requires_grad(PyObject* tensor) {
 }  // namespace
 
 PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
-  if (op.native) {
+  const bool tangents = op.kind == Operator::Composite && forward_gradients() && any_tangent(args, n);   // its parts carry them on
+  if (op.native && !tangents) {
     PyObject* r = op.native(op, args, n);
     if (r) { ++op.calls_native; return r; }
     if (PyErr_Occurred()) return nullptr;
@@ -55,6 +57,25 @@ void check_same_device(const Operator& op, PyObject* const* args, size_t n) {
   }
 }
 
+PyObject* run_recorded(Operator& op, PyObject** args, size_t n) {             // run, views tied, history recorded
+  PyObject* r;
+  {
+    NoGrad off;
+    r = run_functional(op, args, n);
+  }
+  if (!r) return nullptr;
+  if (op.kind == Operator::View && n > 0 && is_tensor(args[0]) && r != args[0]) mark_views(args[0], r);
+  if (any_requires_grad(args, n)) record_history(op, args, n, r, false);
+  if (PyErr_Occurred()) Py_CLEAR(r);
+  return r;
+}
+
+PyObject* call_with_tangents(Operator& op, PyObject* const* args, size_t n) {
+  return run_with_tangents(args, n, [&](PyObject** given, size_t count) {
+    return op.kind == Operator::Composite ? run_functional(op, given, count) : run_recorded(op, given, count);
+  });
+}
+
 PyObject* call_operator(Operator& op, Bound& b) {
   PyObject** args = b.data();
   const size_t n = b.size();
@@ -77,6 +98,7 @@ PyObject* call_operator(Operator& op, Bound& b) {
       return r;
     }
     if (op.kind == Operator::Kernel) check_same_device(op, args, n);
+    if (__builtin_expect(forward_gradients(), 0) && any_tangent(args, n)) return call_with_tangents(op, args, n);
     const bool grad_mode = GradMode::enabled();
     const bool history = grad_mode && any_requires_grad(args, n);
     PyObject* r;

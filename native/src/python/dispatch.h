@@ -7,6 +7,7 @@ namespace shim {
 PyObject* call_operator(Operator&, Bound&);                        // after __torch_function__ had its say
 PyObject* run_inplace(Operator&, PyObject** args, size_t n);       // inplace.cpp
 PyObject* run_out(Operator&, PyObject** args, size_t n);
+PyObject* call_with_tangents(Operator&, PyObject* const* args, size_t n);   // forward-mode gradients of the results
 PyObject* run_functional(Operator&, PyObject** args, size_t n);    // native, else run; no history
 PyObject* run_override(Operator&, PyObject** args, size_t n, bool* done);   // kernels of torch.library
 Operator* define_operator(Schema);              // library_table.cpp: of another namespace than aten; throws if it is defined already

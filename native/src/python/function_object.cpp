@@ -1,4 +1,5 @@
 // torch._C._FunctionBase: the ctx of a user's autograd.Function, and its apply().
+#include "python/forward_mode.h"
 #include "python/function.h"
 
 #include <structmember.h>
@@ -149,7 +150,7 @@ Names& names() {
 }
 
 struct Held {
-  PyObject* o;
+  PyObject* o = nullptr;
   ~Held() { Py_XDECREF(o); }
 };
 
@@ -188,6 +189,26 @@ PyObject* run_forward(PyObject* cls, PyObject* ctx, PyObject* const* args, size_
   return output;
 }
 
+// The Function's own jvp gives the tangents of its results.
+bool apply_jvp(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n, PyObject* outputs) {
+  Held jvp{PyObject_GetAttrString(cls, "jvp")};
+  if (!jvp.o) return false;
+  std::vector<PyObject*> given{ctx};
+  std::vector<Held> held(n);
+  for (size_t i = 0; i < n; ++i) given.push_back(held[i].o = is_tensor(args[i]) ? wrap(tangent_of(*unwrap(args[i]))) : Py_NewRef(Py_None));
+  struct Off { int old = forward_gradients(); Off() { forward_gradients() = 0; } ~Off() { forward_gradients() = old; } } off;
+  Held r{PyObject_Vectorcall(jvp.o, given.data(), n + 1, nullptr)};
+  if (!r.o) return false;
+  Held tuple{PyTuple_Check(r.o) ? Py_NewRef(r.o) : PyTuple_Pack(1, r.o)};
+  CHECK(Kind::Runtime, tuple.o && PyTuple_GET_SIZE(tuple.o) == PyTuple_GET_SIZE(outputs), reinterpret_cast<PyTypeObject*>(cls)->tp_name, ": jvp returned ", PyTuple_GET_SIZE(tuple.o),
+        " tangents for ", PyTuple_GET_SIZE(outputs), " results");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) {
+    PyObject *o = PyTuple_GET_ITEM(outputs, i), *t = PyTuple_GET_ITEM(tuple.o, i);
+    if (is_tensor(o) && is_tensor(t)) set_tangent(Tensor(unwrap(o)), Tensor(unwrap(t)));
+  }
+  return true;
+}
+
 PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* setup) {
   Held backward_cls{PyObject_GetAttr(cls, names().backward_cls)};
   Held ctx{backward_cls.o ? PyObject_CallNoArgs(backward_cls.o) : nullptr};
@@ -212,10 +233,12 @@ PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* set
   }
   Held output{run_forward(cls, ctx.o, args, n, setup)};
   if (!output.o) return nullptr;
+  const bool tangents = forward_gradients() && any_tangent(args, n);
   bool single = !PyTuple_Check(output.o);
   Held outputs{single ? PyTuple_Pack(1, output.o) : Py_NewRef(output.o)};
   Held result{wrap_outputs(f, node, args, n, outputs.o)};
   if (!result.o) return nullptr;
+  if (tangents && !apply_jvp(cls, ctx.o, args, n, result.o)) return nullptr;
   if (node) save_variables(f, node);
   Py_CLEAR(f->to_save);
   Py_CLEAR(f->dirty_tensors);

@@ -2,6 +2,7 @@
 #include "autograd/autograd.h"
 #include "ops/kernels.h"
 #include "python/dispatch.h"
+#include "python/forward_mode.h"
 
 namespace shim {
 namespace {
@@ -75,6 +76,15 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   check_own_places(*target, op.schema.name);
   check_same_device(op, args, n);
   const bool history = GradMode::enabled() && any_requires_grad(args, n);
+  if (__builtin_expect(forward_gradients(), 0) && any_tangent(args, n)) {
+    CHECK(Kind::NotImplemented, !history, op.schema.qualified(), ": in-place on tensors with a tangent and a history is not supported by shim-torch");
+    Held r{call_with_tangents(f, args, n)};
+    if (!r.o) return nullptr;
+    if (target->is_inference) check_inplace(target);
+    write(target, Tensor(unwrap(r.o)));
+    set_tangent(target, tangent_of(*unwrap(r.o)));
+    return Py_NewRef(self);
+  }
   if (history || target->is_inference) check_inplace(target);
   if (op.native && !history) {                  // writes in one pass
     PyObject* r = op.native(op, args, n);

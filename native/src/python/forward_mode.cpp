@@ -1,0 +1,175 @@
+// Forward-mode gradients of operators: a tensor may carry a tangent. The tangent of a result is the derivative of
+// (vector-Jacobian product . tangent) with respect to the vector, so the operators' own gradient formulas serve it.
+#include "python/forward_mode.h"
+
+#include <algorithm>
+
+namespace shim {
+namespace {
+
+thread_local uint64_t current_level = 0;
+std::atomic<uint64_t> next_level{1};
+
+bool differentiable(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
+
+template <class F> void each_tensor(PyObject* o, F f) {
+  if (is_tensor(o)) return f(o);
+  if (PyList_Check(o) || PyTuple_Check(o))
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+      if (PyObject* item = PySequence_Fast_GET_ITEM(o, i); is_tensor(item)) f(item);
+}
+
+struct Held {
+  PyObject* o;
+  ~Held() { Py_XDECREF(o); }
+};
+
+// Inputs whose tangents count, each as a tensor of its own: the same tensor given twice is two inputs.
+struct Primals {
+  std::vector<Tensor> tensors, tangents;
+
+  PyObject* stand_in(PyObject* o) {
+    Tensor t(unwrap(o)), tangent = tangent_of(*t);
+    if (!tangent) return Py_NewRef(o);
+    PyObject* fresh = t->requires_grad() ? PyObject_CallMethod(o, "view_as", "O", o) : wrap(detach(t));
+    if (!fresh) throw PythonError();
+    if (!t->requires_grad()) unwrap(fresh)->ensure_autograd().requires_grad = true;
+    tensors.emplace_back(unwrap(fresh));
+    tangents.push_back(tangent);
+    return fresh;
+  }
+
+  PyObject* replaced(PyObject* o) {             // an argument, or a list of them
+    if (is_tensor(o)) return stand_in(o);
+    if (!PyList_Check(o) && !PyTuple_Check(o)) return Py_NewRef(o);
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    PyObject* list = PyList_New(n);
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* item = PySequence_Fast_GET_ITEM(o, i);
+      PyList_SET_ITEM(list, i, is_tensor(item) ? stand_in(item) : Py_NewRef(item));
+    }
+    if (PyList_Check(o)) return list;
+    PyObject* tuple = PyList_AsTuple(list);
+    Py_DECREF(list);
+    return tuple;
+  }
+};
+
+std::vector<Edge> edges_of(const std::vector<Tensor>& tensors) {
+  std::vector<Edge> edges;
+  for (const Tensor& t : tensors) edges.push_back(gradient_edge(t));
+  return edges;
+}
+
+// Tangents of `outputs`, in their order; null where nothing flows.
+Grads tangents_of(const std::vector<Tensor>& outputs, const Primals& primals, bool keep_history) {
+  Grads seeds;
+  for (const Tensor& o : outputs) {
+    seeds.push_back(engine_ops().zeros(o->sizes(), o->dtype(), o->device()));
+    seeds.back()->ensure_autograd().requires_grad = true;
+  }
+  Grads back = run_backward(edges_of(outputs), seeds, edges_of(primals.tensors), {.retain_graph = true, .create_graph = true, .allow_unused = true, .accumulate = false});
+  std::vector<Tensor> roots;
+  Grads along;
+  for (size_t i = 0; i < back.size(); ++i)
+    if (back[i] && gradient_edge(back[i])) {
+      roots.push_back(back[i]);
+      along.push_back(primals.tangents[i]->dtype() == back[i]->dtype() ? primals.tangents[i] : engine_ops().cast(primals.tangents[i], back[i]->dtype()));
+    }
+  if (roots.empty()) return Grads(outputs.size());
+  return run_backward(edges_of(roots), along, edges_of(seeds), {.retain_graph = true, .create_graph = keep_history, .allow_unused = true, .accumulate = false});
+}
+
+void forget_history(const Tensor& t) {
+  if (AutogradMeta* m = t->autograd()) {
+    m->grad_fn.reset();
+    m->requires_grad = false;
+    m->base.reset();
+  }
+}
+
+}  // namespace
+
+uint64_t& forward_level() { return current_level; }
+
+Tensor tangent_of(const TensorImpl& t) {
+  AutogradMeta* m = t.autograd();
+  return m && m->tangent && m->tangent_level == current_level ? m->tangent : Tensor();
+}
+
+void set_tangent(const Tensor& t, Tensor tangent) {
+  AutogradMeta& m = t->ensure_autograd();
+  m.tangent = std::move(tangent);
+  m.tangent_level = current_level;
+}
+
+bool any_tangent(PyObject* const* args, size_t n) {
+  bool found = false;
+  for (size_t i = 0; i < n && !found; ++i) each_tensor(args[i], [&](PyObject* o) { found |= bool(tangent_of(*unwrap(o))); });
+  return found;
+}
+
+PyObject* run_with_tangents(PyObject* const* args, size_t n, const std::function<PyObject*(PyObject**, size_t)>& run) {
+  struct Off { int old = forward_gradients(); Off() { forward_gradients() = 0; } ~Off() { forward_gradients() = old; } } off;
+  bool outer = GradMode::enabled();
+  bool history = outer && any_requires_grad(args, n);
+  struct Mode { bool old = GradMode::enabled(); Mode() { GradMode::set(true); } ~Mode() { GradMode::set(old); } } mode;
+  Primals primals;
+  std::vector<PyObject*> given;
+  struct DropAll { std::vector<PyObject*>& v; ~DropAll() { for (PyObject* o : v) Py_XDECREF(o); } } drop_all{given};
+  for (size_t i = 0; i < n; ++i) given.push_back(primals.replaced(args[i]));
+  Held result{run(given.data(), n)};
+  if (!result.o) return nullptr;
+  std::vector<Tensor> outputs;
+  each_tensor(result.o, [&](PyObject* o) {
+    if (differentiable(*unwrap(o)) && unwrap(o)->requires_grad()) outputs.emplace_back(unwrap(o));
+  });
+  if (outputs.empty()) return Py_NewRef(result.o);
+  Grads tangents = tangents_of(outputs, primals, history);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!history) forget_history(outputs[i]);
+    if (tangents[i]) set_tangent(outputs[i], tangents[i]);
+  }
+  return Py_NewRef(result.o);
+}
+
+namespace {
+
+PyObject* enter(PyObject*, PyObject*) {
+  if (forward_gradients()) return PyErr_Format(PyExc_RuntimeError, "Nested forward mode AD is not supported at the moment");
+  forward_gradients() = 1;
+  current_level = next_level++;
+  return PyLong_FromLong(0);
+}
+
+PyObject* leave(PyObject*, PyObject*) {
+  if (!forward_gradients()) return PyErr_Format(PyExc_RuntimeError, "Trying to exit a forward AD level but none is open");
+  forward_gradients() = 0;
+  current_level = 0;
+  Py_RETURN_NONE;
+}
+
+PyObject* put(PyObject*, PyObject* args) {                                    // (tensor, tangent)
+  PyObject *t, *tangent;
+  if (!PyArg_ParseTuple(args, "O!O!:_set_tangent", TensorBaseType, &t, TensorBaseType, &tangent)) return nullptr;
+  set_tangent(Tensor(unwrap(t)), Tensor(unwrap(tangent)));
+  Py_RETURN_NONE;
+}
+
+PyObject* get(PyObject*, PyObject* t) { return is_tensor(t) && current_level ? wrap(tangent_of(*unwrap(t))) : Py_NewRef(Py_None); }
+PyObject* open(PyObject*, PyObject*) { return PyBool_FromLong(forward_gradients()); }
+PyObject* pause(PyObject*, PyObject* on) {                                    // -> whether it was on; the level stays open
+  bool was = forward_gradients();
+  if (current_level) forward_gradients() = PyObject_IsTrue(on) == 1;
+  return PyBool_FromLong(was);
+}
+
+PyMethodDef functions[] = {{"_enter_dual_level", enter, METH_NOARGS, nullptr}, {"_exit_dual_level", leave, METH_NOARGS, nullptr},
+                           {"_set_tangent", put, METH_VARARGS, nullptr}, {"_get_tangent", get, METH_O, nullptr},
+                           {"_is_dual_level_open", open, METH_NOARGS, nullptr}, {"_pause_tangents", pause, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_forward_mode(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+
+}  // namespace shim

@@ -1,0 +1,16 @@
+#pragma once
+// Tangents of tensors (torch.autograd.forward_ad).
+#include <functional>
+
+#include "python/object.h"
+
+namespace shim {
+
+Tensor tangent_of(const TensorImpl&);           // null: none, or of a level that is closed
+void set_tangent(const Tensor&, Tensor tangent);
+bool any_tangent(PyObject* const* args, size_t n);                            // looks into tuples and lists
+// Runs an operator on stand-ins for the arguments and gives its results their tangents.
+PyObject* run_with_tangents(PyObject* const* args, size_t n, const std::function<PyObject*(PyObject**, size_t)>& run);
+int bind_forward_mode(PyObject* module);
+
+}  // namespace shim

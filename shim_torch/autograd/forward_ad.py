@@ -1,0 +1,136 @@
+"""``torch.autograd.forward_ad``: directional derivatives alongside the values."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from native import _core
+from shim_torch.autograd.grad_mode import _Decorator
+
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A tensor's value and its tangent (None where it has none)."""
+
+    primal: Any
+    tangent: Any
+
+
+def enter_dual_level() -> int:
+    """Opens the level in which tensors carry tangents; RuntimeError if one is open."""
+    return int(_core._enter_dual_level())
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Closes the level: tangents are gone."""
+    _core._exit_dual_level()
+
+
+class dual_level(_Decorator):
+    """Within it, tensors carry tangents."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *args: object) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+    """A view of ``tensor`` with ``tangent``, of the same shape and dtype, as its tangent."""
+    if not _core._is_dual_level_open():
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    for name, t in (("primal", tensor), ("tangent", tangent)):
+        if not (t.is_floating_point() or t.is_complex()):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
+    if tensor.shape != tangent.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+            f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
+        )
+    if _core._get_tangent(tensor) is not None:
+        raise NotImplementedError(
+            "torch.autograd.forward_ad.make_dual of a tensor with a tangent is not supported by shim-torch"
+        )
+    on = _core._pause_tangents(False)
+    try:
+        dual = tensor.view_as(tensor)
+    finally:
+        _core._pause_tangents(on)
+    _core._set_tangent(dual, tangent)
+    return dual
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """The value and the tangent of a tensor."""
+    tangent = _core._get_tangent(tensor)
+    if tangent is None:
+        return UnpackedDualTensor(tensor, None)
+    on = _core._pause_tangents(False)
+    try:
+        return UnpackedDualTensor(tensor.view_as(tensor), tangent)
+    finally:
+        _core._pause_tangents(on)
+
+
+class _set_fwd_grad_enabled(_Decorator):
+    """Switches the computing of tangents on or off."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self.prev = _core._pause_tangents(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *args: object) -> None:
+        _core._pause_tangents(self.prev)
+
+    def clone(self) -> _set_fwd_grad_enabled:
+        return type(self)(self.mode)
+
+
+def _constant(x: Any) -> Any:
+    return x.detach() if isinstance(x, _core.Tensor) else x
+
+
+def _check_tangents(func: Any, inputs: tuple[Any, ...], wanted: list[Any], options: dict[str, Any]) -> None:
+    """gradcheck's forward half: tangents along every input direction against central differences."""
+    import shim_torch
+    from shim_torch.autograd.gradcheck import GradcheckError, _close, _indices, _numerical, _outputs, _parts
+
+    for j, x in enumerate(wanted):
+        columns: dict[tuple[int, int], list[Any]] = {}
+        for index in _indices(tuple(x.shape)):
+            direction = shim_torch.zeros_like(x)
+            direction[index] = 1
+            with dual_level():
+                args = [_constant(a) if a is not x else make_dual(a.detach(), direction) for a in inputs]
+                for k, out in enumerate(_outputs(func(*args))):
+                    tangent = unpack_dual(out).tangent
+                    tangent = shim_torch.zeros_like(out) if tangent is None else tangent
+                    for p, (_, part) in enumerate(_parts(out)):
+                        columns.setdefault((k, p), []).append(part(tangent).detach().reshape(-1))
+        for (k, p), rows in columns.items():
+            out = _outputs(func(*inputs))[k]
+            numerical = _numerical(func, inputs, x, _parts(out)[p][1], k, options["eps"])
+            numerical = numerical.real if numerical.is_complex() else numerical
+            if not _close(shim_torch.stack(rows), numerical, options["rtol"], options["atol"]):
+                raise GradcheckError(
+                    f"Jacobian computed with forward mode mismatch for output {k} with respect to input {j},\n"
+                    f"numerical:{numerical}\nanalytical:{shim_torch.stack(rows)}\n"
+                )
+
+
+for _class in (UnpackedDualTensor, dual_level):
+    _class.__module__ = "torch.autograd.forward_ad"

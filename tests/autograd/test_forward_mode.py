@@ -1,0 +1,85 @@
+"""Forward-mode gradients: directional derivatives along with the values."""
+
+import pytest
+from gradient_samples import SAMPLES, inputs
+from test_gradients import function_of
+
+import shim_torch as torch
+from shim_torch.autograd import forward_ad as fw
+
+SOME = "exp add.Tensor mul.Tensor pow.Tensor_Tensor sum.dim_IntList softmax.int mm linear cat view select.int _index_at where.self max.dim var.correction linalg_inv_ex split.Tensor convolution cumsum copy_".split()
+EXPRESSIONS = [e for name in SOME for e in SAMPLES[name] if "z" not in e]
+
+
+def test_inputs_are_there():
+    assert inputs(torch)["a"].shape == (2, 3)
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_tangents_against_differences(expression):
+    function, leaves = function_of(expression)
+    assert torch.autograd.gradcheck(function, leaves, check_forward_ad=True)
+
+
+def test_values_and_tangents():
+    x, t = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+    with fw.dual_level():
+        dual = fw.make_dual(x, t)
+        y = dual * dual + 1
+        primal, tangent = fw.unpack_dual(y)
+        assert primal.tolist() == [2.0, 5.0]
+        assert tangent.tolist() == [6.0, 16.0]
+        assert not y.requires_grad
+        assert fw.unpack_dual(x).tangent is None
+        assert fw.unpack_dual(y[1:].sum()).tangent.item() == 16.0
+        with torch.no_grad():
+            assert fw.unpack_dual(dual.chunk(2)[1]).tangent.tolist() == [4.0]
+        z = torch.zeros(2)
+        z.add_(dual)
+        assert fw.unpack_dual(z).tangent.tolist() == [3.0, 4.0]
+    assert fw.unpack_dual(y).tangent is None
+
+
+def test_forward_over_reverse():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with fw.dual_level():
+        y = (fw.make_dual(x, torch.tensor([1.0, 0.0])) ** 3).sum()
+        tangent = fw.unpack_dual(y).tangent
+        (g,) = torch.autograd.grad(tangent, x)
+    assert g.tolist() == [6.0, 0.0]
+
+
+def test_functions_have_their_own():
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.x = x
+            return x**3
+
+        @staticmethod
+        def jvp(ctx, t):
+            return 3 * ctx.x**2 * t
+
+    class Silent(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+    with fw.dual_level():
+        dual = fw.make_dual(torch.tensor([2.0]), torch.tensor([5.0]))
+        assert fw.unpack_dual(Cube.apply(dual)).tangent.tolist() == [60.0]
+        with pytest.raises(NotImplementedError, match="must implement the jvp function"):
+            Silent.apply(dual)
+
+
+def test_errors():
+    x = torch.ones(2)
+    with pytest.raises(RuntimeError, match="no level exists"):
+        fw.make_dual(x, x)
+    with fw.dual_level():
+        with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported"):
+            fw.enter_dual_level()
+        with pytest.raises(ValueError, match="Expected primal to be floating point"):
+            fw.make_dual(torch.ones(2, dtype=torch.int64), x)
+        with pytest.raises(RuntimeError, match="different size"):
+            fw.make_dual(x, torch.ones(3))
