@@ -62,13 +62,13 @@ std::vector<Edge> edges_of(const std::vector<Tensor>& tensors) {
 }
 
 // Tangents of `outputs`, in their order; null where nothing flows.
-Grads tangents_of(const std::vector<Tensor>& outputs, const Primals& primals, bool keep_history) {
+Grads tangents_of(const std::vector<Tensor>& outputs, const std::vector<Edge>& inputs, const Primals& primals, bool keep_history) {
   Grads seeds;
   for (const Tensor& o : outputs) {
     seeds.push_back(engine_ops().zeros(o->sizes(), o->dtype(), o->device()));
     seeds.back()->ensure_autograd().requires_grad = true;
   }
-  Grads back = run_backward(edges_of(outputs), seeds, edges_of(primals.tensors), {.retain_graph = true, .create_graph = true, .allow_unused = true, .accumulate = false});
+  Grads back = run_backward(edges_of(outputs), seeds, inputs, {.retain_graph = true, .create_graph = true, .allow_unused = true, .accumulate = false});
   std::vector<Tensor> roots;
   Grads along;
   for (size_t i = 0; i < back.size(); ++i)
@@ -118,6 +118,7 @@ PyObject* run_with_tangents(PyObject* const* args, size_t n, const std::function
   std::vector<PyObject*> given;
   struct DropAll { std::vector<PyObject*>& v; ~DropAll() { for (PyObject* o : v) Py_XDECREF(o); } } drop_all{given};
   for (size_t i = 0; i < n; ++i) given.push_back(primals.replaced(args[i]));
+  const std::vector<Edge> edges = edges_of(primals.tensors);                 // before an operator writes to one
   Held result{run(given.data(), n)};
   if (!result.o) return nullptr;
   std::vector<Tensor> outputs;
@@ -125,7 +126,7 @@ PyObject* run_with_tangents(PyObject* const* args, size_t n, const std::function
     if (differentiable(*unwrap(o)) && unwrap(o)->requires_grad()) outputs.emplace_back(unwrap(o));
   });
   if (outputs.empty()) return Py_NewRef(result.o);
-  Grads tangents = tangents_of(outputs, primals, history);
+  Grads tangents = tangents_of(outputs, edges, primals, history);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!history) forget_history(outputs[i]);
     if (tangents[i]) set_tangent(outputs[i], tangents[i]);
