@@ -10,45 +10,11 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from shim_torch.utils._pytree_keys import GetAttrKey, MappingKey, SequenceKey
+
 PyTree = Any
 Context = Any
 KeyPath = tuple[Any, ...]
-
-
-class SequenceKey(NamedTuple):
-    """A place in a tuple or list."""
-
-    idx: int
-
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-    def get(self, obj: Any) -> Any:
-        return obj[self.idx]
-
-
-class MappingKey(NamedTuple):
-    """A key of a mapping."""
-
-    key: Any
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-    def get(self, obj: Any) -> Any:
-        return obj[self.key]
-
-
-class GetAttrKey(NamedTuple):
-    """An attribute."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-    def get(self, obj: Any) -> Any:
-        return getattr(obj, self.name)
 
 
 KeyEntry = Any
@@ -411,48 +377,6 @@ def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: Any = None
     return found
 
 
-def tree_flatten_with_path(tree: Any, is_leaf: Any = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
-    """The leaves with the keys that lead to them, and the shape."""
-    return list(_paths((), tree, is_leaf)), tree_structure(tree, is_leaf)
-
-
-def tree_leaves_with_path(tree: Any, is_leaf: Any = None) -> list[tuple[KeyPath, Any]]:
-    return list(_paths((), tree, is_leaf))
-
-
-def _paths(path: KeyPath, tree: Any, is_leaf: Any) -> Iterator[tuple[KeyPath, Any]]:
-    if tree_is_leaf(tree, is_leaf):
-        yield path, tree
-        return
-    node = SUPPORTED_NODES[_get_node_type(tree)]
-    if node.flatten_with_keys_fn is None:
-        raise ValueError(
-            f"Did not find a flatten_with_keys_fn for type: {node.type}. Please pass a flatten_with_keys_fn argument to "
-            "register_pytree_node."
-        )
-    for key, child in node.flatten_with_keys_fn(tree)[0]:
-        yield from _paths((*path, key), child, is_leaf)
-
-
-def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Any = None) -> Any:
-    """``tree_map`` with ``func(path, leaf, ...)``."""
-    pairs, spec = tree_flatten_with_path(tree, is_leaf)
-    flat = [spec.flatten_up_to(r) for r in rests]
-    return spec.unflatten(func(path, leaf, *more) for (path, leaf), *more in zip(pairs, *flat, strict=True))
-
-
-def keystr(kp: KeyPath) -> str:
-    """The path as Python would write it: ``['a'][0].x``."""
-    return "".join(str(k) for k in kp)
-
-
-def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What a path leads to."""
-    for key in kp:
-        obj = key.get(obj)
-    return obj
-
-
 def treespec_pprint(treespec: TreeSpec) -> str:
     class _Star:
         def __repr__(self) -> str:
@@ -461,6 +385,13 @@ def treespec_pprint(treespec: TreeSpec) -> str:
     return repr(treespec.unflatten([_Star() for _ in range(treespec.num_leaves)]))
 
 
+from shim_torch.utils._pytree_paths import (  # noqa: E402
+    key_get,
+    keystr,
+    tree_flatten_with_path,
+    tree_leaves_with_path,
+    tree_map_with_path,
+)
 from shim_torch.utils._pytree_registry import (  # noqa: E402
     _deregister_pytree_node,
     _private_register_pytree_node,
@@ -475,16 +406,24 @@ from shim_torch.utils._pytree_registry import (  # noqa: E402
 )
 
 __all__ = [
+    "GetAttrKey",
+    "MappingKey",
     "PyTree",
+    "SequenceKey",
     "TreeSpec",
     "_deregister_pytree_node",
     "_private_register_pytree_node",
     "_register_pytree_node",
     "is_constant_class",
+    "key_get",
+    "keystr",
     "register_constant",
     "register_dataclass",
     "register_pytree_node",
     "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_leaves_with_path",
+    "tree_map_with_path",
     "tree_map",
     "tree_unflatten",
     "treespec_dumps",
