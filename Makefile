@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint install install-test test-reference test-tritons clean
+.PHONY: demo test fuzz lint install install-test test-reference test-tritons clean
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +31,10 @@ lint: install-test
 
 test: lint
 	cd tests && ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider .
+
+# Random schemas, stacks and lifetimes through the stable C ABI under AddressSanitizer and UndefinedBehaviorSanitizer.
+fuzz:
+	tests/abi/fuzz/run.sh 30
 
 # Another environment, with PyTorch (its CPU build), answers the cases; this one, without it, is compared with the answers.
 REFERENCE := .venv-reference

@@ -64,7 +64,7 @@ Err define(Library* library, const char* text, const int32_t* tags, int32_t coun
       }
       e.schema = s;
       r.news.definitions.push_back({s.ns, std::move(s), library->file, library->line, {tags, tags + count}});
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       std::unique_lock lock(r.mutex);
       r.news.problems.push_back(str(error.what(), " (", library->file, ":", library->line, ")"));
     }

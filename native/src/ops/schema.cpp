@@ -142,6 +142,11 @@ class Parser {
     size_t i = matching(at_);
     return i + 1 < text_.size() && text_[i + 1] == '[';
   }
+  size_t closing(size_t open) {
+    const size_t end = matching(open);
+    if (end == text_.size()) error("a parenthesis is not closed");
+    return end;
+  }
   size_t matching(size_t open) {
     int depth = 0;
     for (size_t i = open; i < text_.size(); ++i) {
@@ -162,7 +167,7 @@ class Parser {
   void parse_type(ArgType& t, std::optional<Alias>& alias) {
     blanks();
     if (at_ < text_.size() && text_[at_] == '(') {                      // a tuple type
-      size_t end = matching(at_);
+      size_t end = closing(at_);
       t.other = text_.substr(at_, end + 1 - at_);
       at_ = end + 1;
     } else {
@@ -171,7 +176,7 @@ class Parser {
       bool composed = name == "Dict" || name == "Future" || name == "RRef" || name == "Await" || name == "Union";
       auto known = type_names().find(name);
       if (composed && peek("(")) {
-        size_t end = matching(at_);
+        size_t end = closing(at_);
         name += text_.substr(at_, end + 1 - at_);
         at_ = end + 1;
       }

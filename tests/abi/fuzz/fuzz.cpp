@@ -111,7 +111,10 @@ void mutate_schema(Random& r, void* library) {
     }
     if (text.empty()) text = "x";
   }
-  if (aoti_torch_library_def(library, text.c_str())) std::abort();           // a bad schema is a problem, not a failure
+  if (aoti_torch_library_def(library, text.c_str())) {        // a bad schema is a problem, not a failure
+    std::fprintf(stderr, "%s\n%s\n", text.c_str(), last_error().c_str());
+    std::abort();
+  }
 }
 
 void handles(Random& r) {
