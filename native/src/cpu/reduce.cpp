@@ -34,7 +34,7 @@ struct AnyOp { template <class T> static T zero() { return T(0); } template <cla
 struct AllOp { template <class T> static T zero() { return T(1); } template <class T> static T f(T a, T b) { return T(a & b); } };
 
 constexpr int kLanes = 32;
-constexpr int64_t kRun = 1024;                  // elements added up directly; runs are then added pairwise
+constexpr int64_t kRun = 4096;                  // elements added up directly; runs are then added pairwise
 
 template <class Op, class T>
 SHIM_CLONES T run_of(const T* x, int64_t n) {
