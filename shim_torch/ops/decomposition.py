@@ -1,4 +1,4 @@
-"""Decompositions of matrices: Cholesky, QR, SVD, eigenvalues, LU."""
+"""Decompositions of matrices: Cholesky, QR, singular values, eigenvalues."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def linalg_cholesky_ex(xp, self, upper, check_errors):
     info = xp.zeros(batch, "int32")
     a = swapped(xp, self).conj() if upper else self
     try:
-        L = xp.linalg.cholesky(a) if self.size else xp.zeros_like(self)
+        L = _factor(xp, a) if self.size else xp.zeros_like(self)
     except Exception:  # NumPy's LinAlgError: some matrix of the batch is not positive definite
         L, info = _cholesky_each(xp, a.reshape(-1, n, n), batch)
         L = L.reshape(self.shape)
@@ -93,6 +93,18 @@ def linalg_cholesky_ex(xp, self, upper, check_errors):
     if check_errors and bool((info > 0).any()):
         raise LinAlgError(_not_definite("linalg.cholesky_ex", info, bad))
     return (swapped(xp, L).conj() if upper else L), info
+
+
+def _factor(xp: Any, a: Any) -> Any:
+    """Cholesky's factor; an exception where there is none, which CuPy does not raise by itself."""
+    L = xp.linalg.cholesky(a)
+    if "cupy" in type(L).__module__:
+        rebuilt = xp.tril(xp.matmul(L, swapped(xp, L).conj()))
+        largest = float(xp.abs(xp.tril(a)).max())
+        off = float(xp.abs(rebuilt - xp.tril(a)).max())
+        if not off <= largest * a.shape[-1] * 100 * float(xp.finfo(a.dtype).eps):
+            raise ArithmeticError("not positive definite")
+    return L
 
 
 def _cholesky_each(xp: Any, stack: Any, batch: Any) -> tuple[Any, Any]:
@@ -103,7 +115,7 @@ def _cholesky_each(xp: Any, stack: Any, batch: Any) -> tuple[Any, Any]:
         hermitian = low + xp.tril(matrix, -1).T.conj()
         for order in range(n, 0, -1):
             try:
-                part = xp.linalg.cholesky(hermitian[:order, :order])
+                part = _factor(xp, hermitian[:order, :order])
             except Exception:  # that leading minor is not positive definite either
                 info[i] = order
                 continue
@@ -383,6 +395,8 @@ def _eig_grad(g0: Any, g1: Any, self_dtype: Any, result0: Any, result1: Any) -> 
 @op("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", shape=_eig_shape,
     dtype=lambda self: (self.dtype, [self.dtype.to_complex()] * 2), out=True, grad={"self": _eig_grad}, **_LINALG)  # fmt: skip
 def linalg_eig(xp, self):
+    if not hasattr(xp.linalg, "eig"):
+        raise NotImplementedError("torch.linalg.eig: on CUDA it needs CuPy 14 or newer; move the tensor to the CPU")
     complex_dtype = (xp.zeros((), self.dtype) + xp.zeros((), "complex64")).dtype
     values, vectors = xp.linalg.eig(self)
     return values.astype(complex_dtype), vectors.astype(complex_dtype)
@@ -393,136 +407,3 @@ def linalg_eigvals(self):
     import shim_torch
 
     return shim_torch.ops.aten.linalg_eig(self)[0]
-
-
-# --- LU -------------------------------------------------------------------------------------------------------------
-
-
-def lu(xp: Any, a: Any, pivot: bool = True) -> tuple[Any, Any, Any]:
-    """Packed L and U, pivots from 1 (int32) and the first zero pivot (0: none) of a batch of matrices."""
-    *batch, m, n = a.shape
-    k = min(m, n)
-    count = 1
-    for size in batch:
-        count *= size
-    x = a.reshape(count, m, n).copy()
-    pivots = xp.broadcast_to(xp.arange(1, k + 1, dtype="int32"), (count, k)).copy()
-    info, each = xp.zeros(count, "int32"), xp.arange(count)
-    for j in range(k if x.size else 0):
-        if pivot:
-            best = j + xp.abs(x[:, j:, j]).argmax(axis=1)
-            pivots[:, j] = best + 1
-            row = x[each, best].copy()
-            x[each, best] = x[:, j]
-            x[:, j] = row
-        head = x[:, j, j]
-        info = xp.where((head == 0) & (info == 0), j + 1, info)
-        scale = xp.where(head == 0, xp.ones((), a.dtype), head)
-        x[:, j + 1 :, j] /= scale[:, None]
-        x[:, j + 1 :, j + 1 :] -= x[:, j + 1 :, j, None] * x[:, j, None, j + 1 :]
-    return x.reshape(a.shape), pivots.reshape(*batch, k), info.reshape(tuple(batch)).astype("int32")
-
-
-def _lu_grad(g: Any, result0: Any, result1: Any) -> Any:
-    """Gradient of packed L and U: P (L⁻ᴴ (tril(Lᴴ gL, -1) + triu(gU Uᴴ)) U⁻ᴴ), for each block that is square."""
-    import shim_torch
-
-    m, n = result0.shape[-2:]
-    if m != n:
-        raise NotImplementedError(
-            "torch.linalg.lu_factor: the gradient of matrices that are not square is not supported by shim-torch"
-        )
-    solve = shim_torch.ops.aten.linalg_solve_triangular
-    P, L, U = lu_unpack(result0, result1, True, True)
-    inner = (adjoint(L) @ g.tril(-1)).tril(-1) + (g.triu() @ adjoint(U)).triu()
-    return P @ solve(adjoint(U), solve(adjoint(L), inner, upper=True, unitriangular=True), upper=False, left=False)
-
-
-def _lu_shape(A: Any) -> Any:
-    check_matrix("torch.lu_factor", A)
-    *batch, m, n = A.shape
-    return [tuple(A.shape), (*batch, min(m, n)), tuple(batch)]
-
-
-@op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
-    shape=_lu_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32, _core.int32]), differentiable=(0,), grad={"A": _lu_grad}, **_LINALG)  # fmt: skip
-def linalg_lu_factor_ex(xp, A, pivot, check_errors):
-    packed, pivots, info = lu(xp, A, pivot)
-    if check_errors and bool((info > 0).any()):
-        raise RuntimeError(_zero_pivot("torch.linalg.lu_factor_ex", int(info.max())))
-    return packed, pivots, info
-
-
-@composite("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", **_LINALG)
-def linalg_lu_factor(A, pivot):
-    import shim_torch
-
-    packed, pivots, info = shim_torch.ops.aten.linalg_lu_factor_ex(A, pivot=pivot)
-    if not info.is_meta and bool((info > 0).any()):
-        raise RuntimeError(_zero_pivot("torch.linalg.lu_factor", int(info.max())))
-    return packed, pivots
-
-
-def _zero_pivot(name: str, at: int) -> str:
-    return (
-        f"{name}: U[{at},{at}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
-        "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
-    )
-
-
-@composite("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", **_LINALG)
-def linalg_lu(A, pivot):
-    import shim_torch
-
-    packed, pivots, _ = shim_torch.ops.aten.linalg_lu_factor_ex(A, pivot=pivot)
-    P, L, U = lu_unpack(packed, pivots, True, pivot)
-    return P, L, U
-
-
-@composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
-           method=False)  # fmt: skip
-def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
-    import shim_torch
-
-    m, n = LU_data.shape[-2:]
-    k = min(m, n)
-    none = LU_data.new_zeros((0,))
-    L = U = P = none
-    if unpack_data:
-        eye = shim_torch.eye(m, k, dtype=LU_data.dtype, device=LU_data.device)
-        L, U = LU_data.narrow(-1, 0, k).tril(-1) + eye, LU_data.narrow(-2, 0, k).triu()
-    if unpack_pivots:
-        order = _permutation(LU_pivots, m)
-        P = shim_torch.nn.functional.one_hot(order, m).transpose(-2, -1).to(LU_data.dtype)
-    return P, L, U
-
-
-def _permutation(pivots: Any, rows: int) -> Any:
-    """Where each row of P·A's factors comes from."""
-    import shim_torch
-
-    order = shim_torch.arange(rows, device=pivots.device).expand(*pivots.shape[:-1], rows).clone()
-    for j in range(pivots.size(-1)):
-        other = pivots[..., j : j + 1].long() - 1
-        here, there = order[..., j : j + 1].clone(), order.gather(-1, other)
-        order = order.scatter(-1, other, here)
-        order[..., j : j + 1] = there
-    return order
-
-
-@composite("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)
-def lu_solve(self, LU_data, LU_pivots):
-    """Solves A X = self with the factors of A."""
-    return linalg_lu_solve(LU_data, LU_pivots, self, True, False)
-
-
-@composite(
-    "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", **_LINALG
-)
-def linalg_lu_solve(LU, pivots, B, left, adjoint):
-    import shim_torch
-
-    P, L, U = lu_unpack(LU, pivots, True, True)
-    A = P @ L @ U
-    A = A.mH if adjoint else A
-    return shim_torch.ops.aten.linalg_solve(A, B, left=left)

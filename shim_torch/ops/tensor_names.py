@@ -184,3 +184,9 @@ def to_dense(self, dtype, masked_grad):
 def dequantize(self):
     """float32: no tensor here is quantized."""
     return self.to(_core.float32)
+
+
+@composite("prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", **_HIDDEN)
+def convert_element_type(a, dtype):
+    """A copy in another dtype."""
+    return a.to(dtype, copy=True)

@@ -68,6 +68,24 @@ def test_settings_out_of_range_are_refused():
     assert torch.optim.NAdam.__module__ == "torch.optim.nadam"
 
 
+def test_hooks_of_every_optimizer():
+    torch = importlib.import_module("shim_torch")
+    optimizer = importlib.import_module("shim_torch.optim.optimizer")
+    seen = []
+    handles = [
+        optimizer.register_optimizer_step_pre_hook(lambda *given: seen.append("before")),
+        optimizer.register_optimizer_step_post_hook(lambda *given: seen.append("after")),
+    ]
+    p = torch.ones(2, requires_grad=True)
+    p.grad = torch.ones(2)
+    steps = torch.optim.SGD([p], lr=0.1)
+    steps.step()
+    for handle in handles:
+        handle.remove()
+    steps.step()
+    assert seen == ["before", "after"]
+
+
 if __name__ == "__main__":  # with a real PyTorch: store what it reaches
     import torch as real
 

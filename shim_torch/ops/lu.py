@@ -1,0 +1,142 @@
+"""LU with partial pivoting: factors, solutions by them, and their gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+from ._record import composite, op
+from .decomposition import adjoint, check_matrix
+
+_LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+
+
+def lu(xp: Any, a: Any, pivot: bool = True) -> tuple[Any, Any, Any]:
+    """Packed L and U, pivots from 1 (int32) and the first zero pivot (0: none) of a batch of matrices."""
+    *batch, m, n = a.shape
+    k = min(m, n)
+    count = 1
+    for size in batch:
+        count *= size
+    x = a.reshape(count, m, n).copy()
+    pivots = xp.broadcast_to(xp.arange(1, k + 1, dtype="int32"), (count, k)).copy()
+    info, each = xp.zeros(count, "int32"), xp.arange(count)
+    for j in range(k if x.size else 0):
+        if pivot:
+            best = j + xp.abs(x[:, j:, j]).argmax(axis=1)
+            pivots[:, j] = best + 1
+            row = x[each, best].copy()
+            x[each, best] = x[:, j]
+            x[:, j] = row
+        head = x[:, j, j]
+        info = xp.where((head == 0) & (info == 0), j + 1, info)
+        scale = xp.where(head == 0, xp.ones((), a.dtype), head)
+        x[:, j + 1 :, j] /= scale[:, None]
+        x[:, j + 1 :, j + 1 :] -= x[:, j + 1 :, j, None] * x[:, j, None, j + 1 :]
+    return x.reshape(a.shape), pivots.reshape(*batch, k), info.reshape(tuple(batch)).astype("int32")
+
+
+def _lu_grad(g: Any, result0: Any, result1: Any) -> Any:
+    """Gradient of packed L and U: P (L⁻ᴴ (tril(Lᴴ gL, -1) + triu(gU Uᴴ)) U⁻ᴴ), for each block that is square."""
+    import shim_torch
+
+    m, n = result0.shape[-2:]
+    if m != n:
+        raise NotImplementedError(
+            "torch.linalg.lu_factor: the gradient of matrices that are not square is not supported by shim-torch"
+        )
+    solve = shim_torch.ops.aten.linalg_solve_triangular
+    P, L, U = lu_unpack(result0, result1, True, True)
+    inner = (adjoint(L) @ g.tril(-1)).tril(-1) + (g.triu() @ adjoint(U)).triu()
+    return P @ solve(adjoint(U), solve(adjoint(L), inner, upper=True, unitriangular=True), upper=False, left=False)
+
+
+def _lu_shape(A: Any) -> Any:
+    check_matrix("torch.lu_factor", A)
+    *batch, m, n = A.shape
+    return [tuple(A.shape), (*batch, min(m, n)), tuple(batch)]
+
+
+@op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
+    shape=_lu_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32, _core.int32]), differentiable=(0,), grad={"A": _lu_grad}, **_LINALG)  # fmt: skip
+def linalg_lu_factor_ex(xp, A, pivot, check_errors):
+    packed, pivots, info = lu(xp, A, pivot)
+    if check_errors and bool((info > 0).any()):
+        raise RuntimeError(_zero_pivot("torch.linalg.lu_factor_ex", int(info.max())))
+    return packed, pivots, info
+
+
+@composite("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", **_LINALG)
+def linalg_lu_factor(A, pivot):
+    import shim_torch
+
+    packed, pivots, info = shim_torch.ops.aten.linalg_lu_factor_ex(A, pivot=pivot)
+    if not info.is_meta and bool((info > 0).any()):
+        raise RuntimeError(_zero_pivot("torch.linalg.lu_factor", int(info.max())))
+    return packed, pivots
+
+
+def _zero_pivot(name: str, at: int) -> str:
+    return (
+        f"{name}: U[{at},{at}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
+        "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+    )
+
+
+@composite("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", **_LINALG)
+def linalg_lu(A, pivot):
+    import shim_torch
+
+    packed, pivots, _ = shim_torch.ops.aten.linalg_lu_factor_ex(A, pivot=pivot)
+    P, L, U = lu_unpack(packed, pivots, True, pivot)
+    return P, L, U
+
+
+@composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
+           method=False)  # fmt: skip
+def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
+    import shim_torch
+
+    m, n = LU_data.shape[-2:]
+    k = min(m, n)
+    none = LU_data.new_zeros((0,))
+    L = U = P = none
+    if unpack_data:
+        eye = shim_torch.eye(m, k, dtype=LU_data.dtype, device=LU_data.device)
+        L, U = LU_data.narrow(-1, 0, k).tril(-1) + eye, LU_data.narrow(-2, 0, k).triu()
+    if unpack_pivots:
+        order = _permutation(LU_pivots, m)
+        P = shim_torch.nn.functional.one_hot(order, m).transpose(-2, -1).to(LU_data.dtype)
+    return P, L, U
+
+
+def _permutation(pivots: Any, rows: int) -> Any:
+    """Where each row of P·A's factors comes from."""
+    import shim_torch
+
+    order = shim_torch.arange(rows, device=pivots.device).expand(*pivots.shape[:-1], rows).clone()
+    for j in range(pivots.size(-1)):
+        other = pivots[..., j : j + 1].long() - 1
+        here, there = order[..., j : j + 1].clone(), order.gather(-1, other)
+        order = order.scatter(-1, other, here)
+        order[..., j : j + 1] = there
+    return order
+
+
+@composite("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)
+def lu_solve(self, LU_data, LU_pivots):
+    """Solves A X = self with the factors of A."""
+    return linalg_lu_solve(LU_data, LU_pivots, self, True, False)
+
+
+@composite(
+    "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", **_LINALG
+)
+def linalg_lu_solve(LU, pivots, B, left, adjoint):
+    import shim_torch
+
+    P, L, U = lu_unpack(LU, pivots, True, True)
+    A = P @ L @ U
+    A = A.mH if adjoint else A
+    return shim_torch.ops.aten.linalg_solve(A, B, left=left)
