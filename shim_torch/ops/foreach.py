@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from native import _core
+from shim_torch._utils import _scalar
+
 from ._record import composite
 
 _METHODLESS: dict[str, Any] = {"method": False}
@@ -48,7 +51,12 @@ def _each(
     def in_place(self: Any, *rest: Any) -> Any:
         check(self, *rest)
         for i, t in enumerate(self):
-            t.copy_(run(t, *(r[i] if isinstance(r, (list, tuple)) else r for r in rest)))
+            new = run(t, *(r[i] if isinstance(r, (list, tuple)) else r for r in rest))
+            if not _core.can_cast(new.dtype, t.dtype):
+                raise RuntimeError(
+                    f"result type {_scalar(new.dtype)} can't be cast to the desired output type {_scalar(t.dtype)}"
+                )
+            t.copy_(new)
         return self
 
     return functional, in_place

@@ -37,6 +37,8 @@ def _padded_targets(targets: Any, lengths: list[int], blank: int) -> Any:
 
 def _check_ctc(log_probs: Any, targets: Any, inputs: list[int], ends: list[int], blank: int) -> None:
     steps, batch, classes = log_probs.shape
+    if log_probs.numel() == 0:
+        raise RuntimeError("log_probs tensor must not be empty")
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
     if len(inputs) != batch:

@@ -146,6 +146,26 @@ def dropout(input, p, train):
     return input * keep.to(input.dtype).mul_(1 / (1 - p))
 
 
+def _check_attention(query: Any, key: Any, value: Any) -> None:
+    names = {
+        _core.float32: "float",
+        _core.float64: "double",
+        _core.float16: "c10::Half",
+        _core.bfloat16: "c10::BFloat16",
+    }
+    if not query.dtype == key.dtype == value.dtype:
+        q, k, v = (names.get(t.dtype, str(t.dtype)) for t in (query, key, value))
+        raise RuntimeError(
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {q} key.dtype: {k} and value.dtype: {v} "
+            "instead."
+        )
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
+
+
 @composite(
     "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     **_NN,
@@ -155,6 +175,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
 
     if attn_mask is not None and is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    _check_attention(query, key, value)
     if enable_gqa:
         times = query.size(-3) // key.size(-3)
         key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)

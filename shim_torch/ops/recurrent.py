@@ -61,6 +61,8 @@ def _steps(step: Callable[..., Any], x: Any, state: Any, weights: Any, back: boo
     """One direction of one layer over (L, N, C)."""
     import shim_torch
 
+    if x.size(0) == 0:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     gates = _linear(x, w_ih, b_ih).unbind(0)
     outputs = []

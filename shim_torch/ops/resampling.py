@@ -282,7 +282,7 @@ def _taken(input: Any, places: Any) -> Any:
     for size, at in zip(input.shape[2:], places, strict=True):
         good = (at >= 0) & (at < size)
         inside = good if inside is None else inside & good
-        at = at.clamp(0, size - 1).long()
+        at = at.clamp(0, size - 1).nan_to_num(0.0).long()  # what is no number takes nothing; its weight is none either
         flat = at if flat is None else flat * size + at
     n, c = input.shape[:2]
     index = flat.reshape(n, 1, -1).expand(n, c, -1)

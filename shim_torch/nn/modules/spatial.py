@@ -27,6 +27,30 @@ MaxPool3d = layer("MaxPool3d", "max_pool3d", "Maximum over windows of (N, C, D, 
 AvgPool1d = layer("AvgPool1d", "avg_pool1d", "Mean over windows of (N, C, L).", **_AVG1)
 AvgPool2d = layer("AvgPool2d", "avg_pool2d", "Mean over windows of (N, C, H, W).", **_AVG)
 AvgPool3d = layer("AvgPool3d", "avg_pool3d", "Mean over windows of (N, C, D, H, W).", **_AVG)
+
+
+def _finish_pool(pool: type[Module], shown: tuple[str, ...], tuples: bool) -> None:
+    """The stride that is not given is the kernel's size; what the layer shows of itself."""
+    start = pool.__init__
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        start(self, *args, **kwargs)
+        if self.stride is None:
+            self.stride = self.kernel_size
+        if tuples:
+            for name in ("kernel_size", "stride", "padding"):
+                setattr(self, name, _ntuple(1)(getattr(self, name)))
+
+    def extra_repr(self: Any) -> str:
+        return ", ".join(f"{name}={getattr(self, name)}" for name in shown)
+
+    pool.__init__, pool.extra_repr = __init__, extra_repr  # type: ignore[method-assign]
+
+
+for _pool in (MaxPool1d, MaxPool2d, MaxPool3d):
+    _finish_pool(_pool, ("kernel_size", "stride", "padding", "dilation", "ceil_mode"), False)
+for _pool in (AvgPool1d, AvgPool2d, AvgPool3d):
+    _finish_pool(_pool, ("kernel_size", "stride", "padding"), _pool is AvgPool1d)
 _OUT = {"output_size": REQUIRED}
 AdaptiveAvgPool1d = layer("AdaptiveAvgPool1d", "adaptive_avg_pool1d", "Mean pooling to a given size.", **_OUT)
 AdaptiveAvgPool2d = layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", "Mean pooling to a given size.", **_OUT)
@@ -35,6 +59,8 @@ _MAX_OUT = {**_OUT, "return_indices": False}
 AdaptiveMaxPool1d = layer("AdaptiveMaxPool1d", "adaptive_max_pool1d", "Maximum pooling to a given size.", **_MAX_OUT)
 AdaptiveMaxPool2d = layer("AdaptiveMaxPool2d", "adaptive_max_pool2d", "Maximum pooling to a given size.", **_MAX_OUT)
 AdaptiveMaxPool3d = layer("AdaptiveMaxPool3d", "adaptive_max_pool3d", "Maximum pooling to a given size.", **_MAX_OUT)
+for _pool in (AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d):
+    _pool.extra_repr = lambda self: f"output_size={self.output_size}"  # type: ignore[method-assign]
 PixelShuffle = layer("PixelShuffle", "pixel_shuffle", "(*, C r², H, W) -> (*, C, H r, W r).", upscale_factor=REQUIRED)
 PixelUnshuffle = layer("PixelUnshuffle", "pixel_unshuffle", "The inverse of PixelShuffle.", downscale_factor=REQUIRED)
 _WINDOW = {"kernel_size": REQUIRED, "dilation": 1, "padding": 0, "stride": 1}
@@ -86,7 +112,12 @@ class Upsample(Module):
         recompute_scale_factor: bool | None = None,
     ) -> None:
         super().__init__()
-        self.size, self.scale_factor, self.mode = size, scale_factor, mode
+        if isinstance(scale_factor, (tuple, list)):
+            scale_factor = tuple(float(factor) for factor in scale_factor)
+        self.size, self.mode = size, mode
+        self.scale_factor = (
+            float(scale_factor) if isinstance(scale_factor, (int, float)) and scale_factor else scale_factor
+        )
         self.align_corners, self.recompute_scale_factor = align_corners, recompute_scale_factor
 
     def forward(self, input: Any) -> Any:

@@ -125,3 +125,30 @@ repr(nn.EmbeddingBag(4, 3, padding_idx=1))
 nn.grad.conv1d_weight(x, (2, 3, 2), torch.ones(4, 2, 4))
 nn.grad.conv2d_input((1, 3, 5, 5), torch.ones(2, 3, 2, 2), h.reshape(1, 2, 3, 6)[..., :4], 1, (0, 0), (2, 1))
 """.strip().splitlines()
+CASES += (
+    [
+        f"repr(nn.{layer})"
+        for layer in """
+MaxPool2d(2, padding=1, return_indices=True)
+AvgPool1d(2)
+AvgPool2d(2)
+AdaptiveMaxPool1d(2, return_indices=True)
+AdaptiveAvgPool2d((1, 2))
+BatchNorm2d(3)
+BatchNorm1d(3, bias=False)
+InstanceNorm1d(3)
+LayerNorm(3, bias=False)
+GroupNorm(1, 3, affine=False)
+Upsample(scale_factor=2)
+UpsamplingNearest2d(scale_factor=2)
+Transformer(8, 2, 1, 1, 16)
+Conv2d(3, 4, 3, padding=1)
+""".strip().splitlines()
+    ]
+    + """
+nn.LSTM(4, 4)(x[:0, :, :4])
+F.grid_sample(x.unsqueeze(0), torch.full((1, 2, 2, 2), float('nan')), align_corners=False)
+F.scaled_dot_product_attention(q[0, 0], k[0], v[0])
+F.scaled_dot_product_attention(q, k.double(), v)
+""".strip().splitlines()
+)
