@@ -147,7 +147,7 @@ Conv2d(3, 4, 3, padding=1)
     ]
     + """
 nn.LSTM(4, 4)(x[:0, :, :4])
-F.grid_sample(x.unsqueeze(0), torch.full((1, 2, 2, 2), float('nan')), align_corners=False)
+F.grid_sample(x.detach().unsqueeze(0), torch.full((1, 2, 2, 2), float('nan')), align_corners=False)
 F.scaled_dot_product_attention(q[0, 0], k[0], v[0])
 F.scaled_dot_product_attention(q, k.double(), v)
 """.strip().splitlines()
