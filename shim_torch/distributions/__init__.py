@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch.distributions import constraints, continuous, discrete, distribution, gamma, kl, transforms, utils
 from shim_torch.distributions.continuous import Exponential, Gumbel, HalfNormal, Laplace, LogNormal, Normal, Uniform
 from shim_torch.distributions.discrete import Bernoulli, Categorical, Geometric, OneHotCategorical
 from shim_torch.distributions.distribution import Distribution, ExponentialFamily, Independent
@@ -47,7 +48,11 @@ __all__ = [
     "TanhTransform",
     "Transform",
     "TransformedDistribution",
+    "constraints",
     "identity_transform",
+    "kl",
+    "transforms",
+    "utils",
     "Bernoulli",
     "Categorical",
     "Distribution",
@@ -65,20 +70,13 @@ __all__ = [
     "kl_divergence",
     "register_kl",
 ]
-_FILES = {
-    "normal": "continuous",
-    "uniform": "continuous",
-    "laplace": "continuous",
-    "bernoulli": "discrete",
-    "categorical": "discrete",
-}
+normal = uniform = laplace = exponential = gumbel = half_normal = log_normal = continuous  # PyTorch's file names
+bernoulli = categorical = geometric = one_hot_categorical = discrete
+beta = chi2 = dirichlet = studentT = poisson = negative_binomial = transformed_distribution = gamma
+independent = exp_family = distribution
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("constraints", "utils") or name in _FILES:
-        from importlib import import_module
-
-        return import_module(f"shim_torch.distributions.{_FILES.get(name, name)}")
     from shim_torch._missing import missing
 
     return missing("torch.distributions", name)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from shim_torch.optim import lr_scheduler, optimizer
+from shim_torch.optim import adam, lr_scheduler, more, optimizer, others
 from shim_torch.optim.adam import Adam, AdamW
 from shim_torch.optim.more import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
 from shim_torch.optim.optimizer import Optimizer
@@ -28,6 +28,11 @@ __all__ = [
 for _class in (SGD, Adam, AdamW, Adagrad, RMSprop, ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop):
     _class.__module__ = f"torch.optim.{_class.__name__.lower()}"
 Optimizer.__module__ = "torch.optim.optimizer"
+
+
+adamw = adam  # PyTorch's file names
+adagrad = rmsprop = others
+adadelta = adamax = asgd = nadam = radam = rprop = more
 
 
 def __getattr__(name: str) -> Any:

@@ -47,3 +47,13 @@ def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
     """A module without the cost of initialising its parameters."""
     device = kwargs.pop("device", "cpu")
     return module_cls(*args, **{**kwargs, "device": "meta"}).to_empty(device=device)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"):
+        from shim_torch.nn.utils import fusion
+
+        return getattr(fusion, name)
+    from shim_torch._missing import missing
+
+    return missing("torch.nn.utils", name)

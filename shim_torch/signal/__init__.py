@@ -1,0 +1,5 @@
+"""``torch.signal``: window functions."""
+
+from shim_torch.signal import windows
+
+__all__ = ["windows"]
