@@ -176,12 +176,14 @@ def setitem(self: Any, key: Any, value: Any) -> None:
     """``tensor[key] = value``; the value is a tensor or a number."""
     if key is False:
         return
+    if not isinstance(value, Tensor):
+        value = _number(self, value)
+        _core.check_fits(value, self.dtype)
     if type(key) is int:
         x, indices = _select(self, 0, key, 0), []
     else:
         x, indices = _apply(self, _items(key))
     if not isinstance(value, Tensor):
-        value = _number(self, value)
         if not indices:
             x.fill_(value)
             return

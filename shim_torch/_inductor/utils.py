@@ -57,3 +57,7 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch._inductor.utils", name)
+
+
+# The device types that count as GPUs.
+GPU_TYPES = ["cuda", "mps", "xpu", "mtia"]

@@ -107,6 +107,8 @@ def array_of(name: str, spec: Input) -> np.ndarray:
         flat = rng.uniform(1.1, 4, n)
     elif spec.form == "distinct":
         flat = rng.permutation(n).astype(float) - n // 2
+    elif spec.form == "ones":
+        flat = rng.integers(0, 2, n).astype(float)
     elif spec.form == "index":
         flat = rng.integers(0, 3, n).astype(float)
     elif spec.form == "nan":
@@ -117,7 +119,7 @@ def array_of(name: str, spec: Input) -> np.ndarray:
         return (rng.uniform(size=n) < 0.5).reshape(spec.shape)
     if spec.dtype in INTS:
         low = 1 if spec.form in ("positive", "above") else -6
-        whole = flat if spec.form in ("ties", "distinct", "index") else rng.integers(low, 9, n)
+        whole = flat if spec.form in ("ties", "distinct", "index", "ones") else rng.integers(low, 9, n)
         if spec.dtype == "uint8":
             whole = np.abs(whole)
         return whole.astype(spec.dtype).reshape(spec.shape)

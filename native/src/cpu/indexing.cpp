@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/error.h"
 #include "cpu/parallel.h"
 #include "ops/kernels.h"
 
@@ -130,7 +131,11 @@ Tensor take_points(const TensorImpl& self, int64_t first, std::span<const Tensor
   Dims points;
   for (const Tensor& t : indices) {
     if (!on_cpu(*t) || t->dtype() != DType::i64) return {};
-    points = &t == indices.data() ? Dims(t->sizes().begin(), t->sizes().end()) : broadcast_shapes(points, t->sizes());
+    try {
+      points = broadcast_shapes(points, t->sizes());                          // of no dims at first
+    } catch (const Error&) {
+      return {};                                                              // the record's shape rule knows PyTorch's text
+    }
   }
   const int64_t count = product(points);
   int64_t inner = product_of(self.sizes(), p + many, n) * int64_t(self.itemsize());
