@@ -1,0 +1,175 @@
+"""``torch.optim.swa_utils``: averaged copies of models."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any
+
+from native import _core
+from shim_torch.autograd.grad_mode import no_grad
+from shim_torch.nn.modules.module import Module
+from shim_torch.optim.lr_scheduler import LRScheduler
+
+__all__ = [
+    "SWALR",
+    "AveragedModel",
+    "get_ema_avg_fn",
+    "get_ema_multi_avg_fn",
+    "get_swa_avg_fn",
+    "get_swa_multi_avg_fn",
+    "update_bn",
+]
+
+
+def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
+    """(average, new, count) -> decay * average + (1 - decay) * new."""
+    if decay < 0.0 or decay > 1.0:
+        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+
+    def ema_update(ema_param: Any, current_param: Any, num_averaged: Any) -> Any:
+        with no_grad():
+            return decay * ema_param + (1 - decay) * current_param
+
+    return ema_update
+
+
+def get_swa_avg_fn() -> Callable[..., Any]:
+    """(average, new, count) -> the mean of all so far."""
+
+    def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
+        with no_grad():
+            return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+
+    return swa_update
+
+
+def _each(one: Callable[..., Any]) -> Callable[..., None]:
+    def update(averages: list[Any], currents: list[Any], num_averaged: Any) -> None:
+        with no_grad():
+            for average, current in zip(averages, currents, strict=True):
+                average.copy_(one(average, current, num_averaged))
+
+    return update
+
+
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
+    """As ``get_ema_avg_fn``, over lists, in place."""
+    return _each(get_ema_avg_fn(decay))
+
+
+def get_swa_multi_avg_fn() -> Callable[..., None]:
+    """As ``get_swa_avg_fn``, over lists, in place."""
+    return _each(get_swa_avg_fn())
+
+
+class AveragedModel(Module):
+    """A copy of a model whose parameters are averages: call ``update_parameters`` after each step."""
+
+    n_averaged: Any
+
+    def __init__(
+        self,
+        model: Module,
+        device: Any = None,
+        avg_fn: Callable[..., Any] | None = None,
+        multi_avg_fn: Callable[..., None] | None = None,
+        use_buffers: bool = False,
+    ) -> None:
+        super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
+        import shim_torch
+
+        self.module = deepcopy(model)
+        if device is not None:
+            self.module = self.module.to(device)
+        self.register_buffer("n_averaged", shim_torch.tensor(0, dtype=shim_torch.long, device=device))
+        self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.module(*args, **kwargs)
+
+    def update_parameters(self, model: Module) -> None:
+        """Takes the model's parameters into the average."""
+
+        def tensors(m: Module) -> list[Any]:
+            return list(itertools.chain(m.parameters(), m.buffers()) if self.use_buffers else m.parameters())
+
+        mine = [p.detach() for p in tensors(self.module)]
+        new = [p.detach().to(a.device) for p, a in zip(tensors(model), mine, strict=True)]
+        count = int(self.n_averaged.item())
+        if count == 0:
+            for average, current in zip(mine, new, strict=True):
+                average.copy_(current)
+        else:
+            floats = [(a, c) for a, c in zip(mine, new, strict=True) if a.dtype.is_floating_point]
+            for average, current in zip(mine, new, strict=True):
+                if not average.dtype.is_floating_point:
+                    average.copy_(current)
+            if self.multi_avg_fn is not None:
+                self.multi_avg_fn([a for a, _ in floats], [c for _, c in floats], count)
+            else:
+                one = self.avg_fn or get_swa_avg_fn()
+                for average, current in floats:
+                    average.copy_(one(average, current, count))
+        if not self.use_buffers:
+            for average, current in zip(self.module.buffers(), model.buffers(), strict=True):
+                average.detach().copy_(current.detach().to(average.device))
+        self.n_averaged += 1
+
+
+def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+    """Computes the running statistics of batch normalisation again, over a whole data set."""
+    norms = [m for m in model.modules() if hasattr(m, "running_mean") and hasattr(m, "reset_running_stats")]
+    if not norms:
+        return
+    momenta = [m.momentum for m in norms]
+    for m in norms:
+        m.reset_running_stats()
+        m.momentum = None
+    training = model.training
+    model.train()
+    with no_grad():
+        for batch in loader:
+            batch = batch[0] if isinstance(batch, (list, tuple)) else batch
+            model(batch if device is None or not isinstance(batch, _core.TensorBase) else batch.to(device))
+    for m, momentum in zip(norms, momenta, strict=True):
+        m.momentum = momentum
+    model.train(training)
+
+
+class SWALR(LRScheduler):
+    """Goes to a constant learning rate within ``anneal_epochs``, along a cosine or a line."""
+
+    def __init__(
+        self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1
+    ) -> None:
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must by one of 'cos' or 'linear', instead got {anneal_strategy}")
+        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+        rates = swa_lr if isinstance(swa_lr, (list, tuple)) else [swa_lr] * len(optimizer.param_groups)
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            group["swa_lr"] = rate
+        self.anneal_epochs, self._strategy = anneal_epochs, anneal_strategy
+        super().__init__(optimizer, last_epoch)
+
+    def _part(self, t: float) -> float:
+        return (1 - math.cos(math.pi * t)) / 2 if self._strategy == "cos" else t
+
+    def get_lr(self) -> list[float]:
+        """The rates of this epoch."""
+        step = self.last_epoch
+        if self.anneal_epochs == 0:
+            step = max(1, step)
+        previous = self._part(max(0.0, min(1.0, (step - 1) / max(1, self.anneal_epochs))))
+        current = self._part(max(0.0, min(1.0, step / max(1, self.anneal_epochs))))
+        found = []
+        for group in self.optimizer.param_groups:
+            rate, target = group["lr"], group["swa_lr"]
+            start = rate if previous == 1 else (rate - previous * target) / (1 - previous)
+            found.append(target * current + start * (1 - current))
+        return found
