@@ -17,6 +17,9 @@ __all__ = [
 ]
 
 
+_current_level = -1  # 0 while a level is open
+
+
 class UnpackedDualTensor(NamedTuple):
     """A tensor's value and its tangent (None where it has none)."""
 
@@ -26,12 +29,20 @@ class UnpackedDualTensor(NamedTuple):
 
 def enter_dual_level() -> int:
     """Opens the level in which tensors carry tangents; RuntimeError if one is open."""
-    return int(_core._enter_dual_level())
+    global _current_level
+    _current_level = int(_core._enter_dual_level())
+    return _current_level
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """Closes the level: tangents are gone."""
+    global _current_level
+    if level is not None and level != _current_level:
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
     _core._exit_dual_level()
+    _current_level = -1
 
 
 class dual_level(_Decorator):
@@ -98,6 +109,11 @@ class _set_fwd_grad_enabled(_Decorator):
 
     def clone(self) -> _set_fwd_grad_enabled:
         return type(self)(self.mode)
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """Whether tangents are computed, or would be in a level."""
+    return bool(_core._is_dual_level_open()) or _current_level < 0
 
 
 def _constant(x: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from native import _core
-from shim_torch.autograd.grad_mode import enable_grad, no_grad
+from shim_torch.autograd.grad_mode import enable_grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 Tensor = _core.Tensor
@@ -89,19 +89,18 @@ def _numerical(
 
     columns = []
     data = x.data
-    with no_grad():
-        for index in _indices(tuple(x.shape)):
-            original = data[index].item()
-            directions = (eps, 1j * eps) if x.is_complex() else (eps,)
-            slopes = []
-            for step in directions:
-                data[index] = original + step
-                above = value()
-                data[index] = original - step
-                below = value()
-                data[index] = original
-                slopes.append((above - below) / (2 * eps))
-            columns.append(slopes[0] if len(slopes) == 1 else slopes[0] + 1j * slopes[1])
+    for index in _indices(tuple(x.shape)):
+        original = data[index].item()
+        directions = (eps, 1j * eps) if x.is_complex() else (eps,)
+        slopes = []
+        for step in directions:
+            data[index] = original + step
+            above = value()
+            data[index] = original - step
+            below = value()
+            data[index] = original
+            slopes.append((above - below) / (2 * eps))
+        columns.append(slopes[0] if len(slopes) == 1 else slopes[0] + 1j * slopes[1])
     if not columns:
         return shim_torch.zeros((0, value().numel()), dtype=x.dtype)
     return shim_torch.stack(columns)

@@ -228,3 +228,44 @@ def test_only_what_is_needed_runs():
     y = Seen.apply(x, "x") + Seen.apply(z, "z")
     torch.autograd.grad(y, x)
     assert ran == ["x"]
+
+
+def test_a_gradient_lies_as_its_variable():
+    x = torch.zeros(3, 4).t().requires_grad_()
+    (x * torch.ones(4, 3)).sum().backward()
+    assert x.grad.stride() == x.stride() == (1, 4)
+    y = torch.zeros(2, 6)[:, ::2].requires_grad_()
+    (y * 2).sum().backward()
+    assert y.grad.is_contiguous()
+
+
+def test_hooks_that_hold_their_node_are_collected():
+    y = torch.ones(1, requires_grad=True).clone()
+    node, mark = y.grad_fn, type("Mark", (), {})()
+    alive = weakref.ref(mark)
+    node.register_hook(lambda *a, node=node, mark=mark: None)
+    del y, node, mark
+    gc.collect()
+    assert alive() is None
+
+
+def test_saved_tensors_are_not_made_from_python():
+    with pytest.raises(RuntimeError, match="forbidden"):
+        torch.autograd.SavedTensor()
+
+
+def test_a_gradient_has_no_history_of_its_own():
+    class GivesSaved(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return ctx.saved_tensors[0]
+
+    x = torch.ones(2, requires_grad=True)
+    GivesSaved.apply(x.clone()).sum().backward()
+    assert not x.grad.requires_grad
+    assert x.grad.tolist() == [1.0, 1.0]

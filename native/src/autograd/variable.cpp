@@ -46,15 +46,29 @@ std::vector<Ref<Hook>> AccumulateGrad::tensor_hooks() {
   return all;
 }
 
+namespace {
+
+bool dense(const TensorImpl& t) { return storage_bytes(t.sizes(), t.strides(), 1) == size_t(t.numel()); }
+
+// A gradient lies in memory as its variable does, where that has neither gaps nor overlaps; else it is contiguous.
+bool has_layout_for(const TensorImpl& g, const TensorImpl& variable) {
+  if (!dense(variable)) return g.is_contiguous();
+  for (int i = 0; i < g.dim(); ++i)
+    if (g.sizes()[size_t(i)] > 1 && g.strides()[size_t(i)] != variable.strides()[size_t(i)]) return false;
+  return true;
+}
+
+}  // namespace
+
 void accumulate_grad(const Tensor& variable, Tensor g, bool create_graph, uint32_t holders) {
   AutogradMeta& meta = variable->ensure_autograd();
   if (!meta.grad) {
     // Nobody else holds the tensor: it becomes the gradient. It may share its memory with another one, as in PyTorch.
-    bool mine = !create_graph && g->use_count() <= holders && g->is_contiguous() == variable->is_contiguous();
-    if (mine) meta.grad = std::move(g);
+    bool mine = !create_graph && g->use_count() <= holders && has_layout_for(*g, *variable);
+    if (mine) meta.grad = g->requires_grad() ? detach(g) : std::move(g);
     else if (create_graph) meta.grad = engine_ops().clone(g);
     else {
-      meta.grad = empty_strided(variable->sizes(), variable->is_contiguous() || storage_bytes(variable->sizes(), variable->strides(), 1) != size_t(variable->numel()) ? DimSpan(contiguous_strides(variable->sizes())) : variable->strides(), g->dtype(), variable->device());
+      meta.grad = empty_strided(variable->sizes(), variable->is_contiguous() || !dense(*variable) ? DimSpan(contiguous_strides(variable->sizes())) : variable->strides(), g->dtype(), variable->device());
       engine_ops().copy_(meta.grad, g);
     }
   } else if (create_graph) {

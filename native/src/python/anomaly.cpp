@@ -51,7 +51,7 @@ void failed(Node& n) {
   PyObject* name = PyUnicode_FromString(n.name().c_str());
   PyObject* args = PyTuple_Pack(2, name, dict_of(n));
   PyObject* r = helper("_report", args);
-  if (!r) PyErr_WriteUnraisable(nullptr);       // warnings are errors: at least seen
+  if (!r) PyErr_Print();       // warnings are errors: at least seen
   Py_XDECREF(r);
   Py_XDECREF(args);
   Py_XDECREF(name);

@@ -101,6 +101,7 @@ template <class F>
 PyObject* each_saved(PyObject* o, F f) {
   return guarded([&]() -> PyObject* {
     PyFunction* ctx = in(o);
+    if (!ctx->saved && ctx->saved_for_forward && PyTuple_Check(ctx->saved_for_forward)) return Py_NewRef(ctx->saved_for_forward);   // for jvp
     CHECK(Kind::Runtime, !ctx->freed, "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate "
           "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need "
           "to access saved tensors after calling backward.");
@@ -195,7 +196,12 @@ bool apply_jvp(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n, Py
   if (!jvp.o) return false;
   std::vector<PyObject*> given{ctx};
   std::vector<Held> held(n);
-  for (size_t i = 0; i < n; ++i) given.push_back(held[i].o = is_tensor(args[i]) ? wrap(tangent_of(*unwrap(args[i]))) : Py_NewRef(Py_None));
+  for (size_t i = 0; i < n; ++i) {
+    Tensor t = is_tensor(args[i]) ? tangent_of(*unwrap(args[i])) : Tensor();
+    if (!t && is_tensor(args[i]) && in(ctx)->materialize && (is_floating(unwrap(args[i])->dtype()) || is_complex(unwrap(args[i])->dtype())))
+      t = engine_ops().zeros(unwrap(args[i])->sizes(), unwrap(args[i])->dtype(), unwrap(args[i])->device());
+    given.push_back(held[i].o = wrap(t));
+  }
   struct Off { int old = forward_gradients(); Off() { forward_gradients() = 0; } ~Off() { forward_gradients() = old; } } off;
   Held r{PyObject_Vectorcall(jvp.o, given.data(), n + 1, nullptr)};
   if (!r.o) return false;

@@ -15,7 +15,30 @@ PyTypeObject* NodeType;
 
 Node* in(PyObject* o) { return reinterpret_cast<PyNode*>(o)->node; }
 
+// The hooks of a node that nothing but this object holds.
+int traverse(PyObject* o, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(o));
+  Node* n = in(o);
+  if (!n || n->use_count() != 1) return 0;
+  for (auto* hooks : {&n->pre_hooks, &n->post_hooks, &n->tensor_pre_hooks})
+    for (auto& h : *hooks)
+      if (auto* p = dynamic_cast<PythonHook*>(h.get()); p && h->use_count() == 1) Py_VISIT(p->callable());
+  return 0;
+}
+
+int clear(PyObject* o) {
+  Node* n = in(o);
+  if (!n || n->use_count() != 1) return 0;
+  std::vector<Ref<Hook>> gone;
+  for (auto* hooks : {&n->pre_hooks, &n->post_hooks, &n->tensor_pre_hooks}) {
+    gone.insert(gone.end(), hooks->begin(), hooks->end());
+    hooks->clear();
+  }
+  return 0;
+}
+
 void dealloc(PyObject* o) {
+  PyObject_GC_UnTrack(o);
   Node* n = in(o);
   if (n) {
     if (n->pyobj == o) n->pyobj = nullptr;
@@ -96,9 +119,9 @@ PyGetSetDef getset[] = {{"next_functions", next_functions, nullptr, nullptr, nul
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {{"name", name, METH_NOARGS, nullptr}, {"register_hook", register_post, METH_O, nullptr},
                          {"register_prehook", register_pre, METH_O, nullptr}, {"_sequence_nr", sequence, METH_NOARGS, nullptr}, {"_set_sequence_nr", set_sequence, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_call, reinterpret_cast<void*>(run)},
+PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_call, reinterpret_cast<void*>(run)},
                        {Py_tp_getattro, reinterpret_cast<void*>(getattro)}, {Py_tp_getset, getset}, {Py_tp_methods, methods}, {0, nullptr}};
-PyType_Spec spec = {"torch.autograd.graph.Node", sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Spec spec = {"torch.autograd.graph.Node", sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
 PyTypeObject* type_of(const std::string& node_name) {
   static auto* types = new std::unordered_map<std::string, PyTypeObject*>();

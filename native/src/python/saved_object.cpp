@@ -65,8 +65,8 @@ void drop_saved(PyObject* o) {
 
 PyObject* register_hooks(PyObject* self, PyObject* args) {
   PyObject *pack, *unpack;
-  if (!PyArg_ParseTuple(args, "OO:register_hooks", &pack, &unpack)) return nullptr;
-  if (!PyCallable_Check(pack) || !PyCallable_Check(unpack)) {
+  if (!PyArg_ParseTuple(args, "OO:register_hooks", &pack, &unpack)) PyErr_Clear();
+  if (PyTuple_GET_SIZE(args) != 2 || !PyCallable_Check(pack) || !PyCallable_Check(unpack)) {
     PyErr_SetString(PyExc_TypeError, "incompatible function arguments: register_hooks(pack_hook: function, unpack_hook: function)");
     return nullptr;
   }
@@ -81,9 +81,13 @@ PyObject* register_hooks(PyObject* self, PyObject* args) {
   });
 }
 
+PyObject* refuse(PyTypeObject*, PyObject*, PyObject*) {
+  return PyErr_Format(PyExc_RuntimeError, "Trying to create a SavedTensor object from Python is forbidden.");
+}
+
 PyMethodDef saved_methods[] = {{"register_hooks", register_hooks, METH_VARARGS, "Packs the tensor now with the first function, unpacks with the second."}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot saved_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_saved)}, {Py_tp_methods, saved_methods}, {0, nullptr}};
-PyType_Spec saved_spec = {"torch._C._autograd.SavedTensor", sizeof(PySaved), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, saved_slots};
+PyType_Slot saved_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_saved)}, {Py_tp_methods, saved_methods}, {Py_tp_new, reinterpret_cast<void*>(refuse)}, {0, nullptr}};
+PyType_Spec saved_spec = {"torch._C._autograd.SavedTensor", sizeof(PySaved), 0, Py_TPFLAGS_DEFAULT, saved_slots};
 
 // --- the stack of default hooks ------------------------------------------------------------------------------------------------
 
