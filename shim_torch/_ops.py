@@ -104,6 +104,16 @@ def parse_schema(text: str) -> FunctionSchema:
     return FunctionSchema(_core.parse_schema_data(text))
 
 
+def _tags(qualified: str, overload: str) -> list[Any]:
+    """The tags that a compiled library gave its operator."""
+    names = _core.operator_tags(qualified, overload)
+    if not names:
+        return []
+    from ._names import Tag
+
+    return [Tag[name] for name in names]
+
+
 class OpOverload(_core.OperatorCall):
     """One overload of an operator: ``torch.ops.aten.add.Tensor``."""
 
@@ -114,7 +124,7 @@ class OpOverload(_core.OperatorCall):
         self._overload = overload
         self.overloadpacket = self._overloadpacket = packet
         self._name = qualified + (f".{overload}" if overload else "")
-        self.tags: list[Any] = []
+        self.tags: list[Any] = _tags(qualified, overload)
         self.is_view = False
         self._lazy_schema: FunctionSchema | None = None
 

@@ -216,7 +216,10 @@ PyObject* operator_tags(PyObject*, PyObject* args) {
   const char *qualified, *overload;
   if (!PyArg_ParseTuple(args, "ss", &qualified, &overload)) return nullptr;
   std::vector<std::string> names;
-  for (int32_t tag : tags()[std::string(qualified) + "." + overload]) names.push_back(abi::tag_name(tag));
+  auto it = tags().find(std::string(qualified) + "." + overload);
+  if (it != tags().end())
+    for (int32_t tag : it->second)
+      if (*abi::tag_name(tag)) names.push_back(abi::tag_name(tag));
   return strings(names);
 }
 
