@@ -7,6 +7,7 @@
 
 #include "core/tensor.h"
 #include "cpu/parallel.h"
+#include "gemm/cpu_vector.h"
 #include "gemm/problem.h"
 #include "gemm/settings.h"
 
@@ -17,15 +18,11 @@ constexpr int kColMajor = 102, kNoTrans = 111, kTrans = 112;
 
 template <class Int, class T>
 using Gemm = void (*)(int, int, int, Int, Int, Int, T, const T*, Int, const T*, Int, T, T*, Int);
-template <class Int, class T>
-using Gemv = void (*)(int, int, Int, Int, T, const T*, Int, const T*, Int, T, T*, Int);
 
 struct Blas {
   std::string name = "none";
   Gemm<int64_t, float> sgemm64 = nullptr;
   Gemm<int64_t, double> dgemm64 = nullptr;
-  Gemv<int64_t, float> sgemv64 = nullptr;
-  Gemv<int64_t, double> dgemv64 = nullptr;
   Gemm<int, float> sgemm32 = nullptr;
   Gemm<int, double> dgemm32 = nullptr;
   bool loaded() const { return sgemm64 || sgemm32; }
@@ -42,9 +39,7 @@ bool load_from(Blas& blas, void* library, const std::string& path) {
     if (form.wide) {
       load(library, blas.sgemm64, symbol("sgemm"));
       load(library, blas.dgemm64, symbol("dgemm"));
-      load(library, blas.sgemv64, symbol("sgemv"));
-      load(library, blas.dgemv64, symbol("dgemv"));
-      if (!blas.sgemm64 || !blas.dgemm64 || !blas.sgemv64 || !blas.dgemv64) { blas.sgemm64 = nullptr; continue; }
+      if (!blas.sgemm64 || !blas.dgemm64) { blas.sgemm64 = nullptr; continue; }
     } else {
       load(library, blas.sgemm32, symbol("sgemm"));
       load(library, blas.dgemm32, symbol("dgemm"));
@@ -91,46 +86,22 @@ void one(const GemmProblem& p, const T* a, const T* b, T* d, Scalars s) {
   }
 }
 
-// A single column of the result: a matrix-vector product reads A once and packs nothing. False where it does not fit.
+// A single column or row of the result, or of the operands: a matrix-vector product reads the matrix once and packs nothing.
 template <class T>
 bool vector_product(const GemmProblem& p, const T* a, const T* b, T* d, Scalars s) {
-  const Blas& lib = blas();
-  if (!lib.sgemv64 || p.k < 2) return false;
-  auto gemv = [&](bool trans, int64_t rows, int64_t cols, const T* m, int64_t ld, const T* x, int64_t incx, T* y, int64_t incy) {
-    if (s.beta == 0)                            // what stood in y does not count, NaN neither
-      for (int64_t i = 0, n = trans ? cols : rows; i < n; ++i) y[i * incy] = 0;
-    const int op = trans ? kTrans : kNoTrans;
-    if constexpr (std::is_same_v<T, float>) lib.sgemv64(kColMajor, op, rows, cols, T(s.alpha), m, ld, x, incx, T(s.beta), y, incy);
-    else lib.dgemv64(kColMajor, op, rows, cols, T(s.alpha), m, ld, x, incx, T(s.beta), y, incy);
-  };
+  if (p.k == 1) {
+    outer_product(p.m, p.n, T(s.alpha), a, p.trans_a ? p.lda : 1, b, p.trans_b ? 1 : p.ldb, T(s.beta), d, p.ldd);
+    return true;
+  }
   if (p.n == 1) {                               // d[m] = op(A) b
-    const int64_t step = p.trans_b ? p.ldb : 1;
-    gemv(p.trans_a, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, a, p.lda, b, step, d, 1);
+    matrix_vector(p.trans_a, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, T(s.alpha), a, p.lda, b, p.trans_b ? p.ldb : 1, T(s.beta), d, 1);
     return true;
   }
   if (p.m == 1) {                               // d^T[n] = op(B)^T a
-    const int64_t step = p.trans_a ? 1 : p.lda;
-    gemv(!p.trans_b, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, b, p.ldb, a, step, d, p.ldd);
+    matrix_vector(!p.trans_b, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, T(s.alpha), b, p.ldb, a, p.trans_a ? 1 : p.lda, T(s.beta), d, p.ldd);
     return true;
   }
   return false;
-}
-
-// k = 1: an outer product, bound by writing D.
-template <class T>
-bool outer_product(const GemmProblem& p, const T* a, const T* b, T* d, Scalars s) {
-  if (p.k != 1) return false;
-  const int64_t step_a = p.trans_a ? p.lda : 1, step_b = p.trans_b ? 1 : p.ldb;
-  parallel_for(p.n, std::max<int64_t>(1, kGrain / std::max<int64_t>(p.m, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t j = begin; j < end; ++j) {
-      const T scale = T(s.alpha) * b[j * step_b];
-      T* column = d + j * p.ldd;
-      if (s.beta != 0) for (int64_t i = 0; i < p.m; ++i) column[i] = T(s.beta) * column[i] + scale * a[i * step_a];
-      else if (step_a == 1) for (int64_t i = 0; i < p.m; ++i) column[i] = scale * a[i];
-      else for (int64_t i = 0; i < p.m; ++i) column[i] = scale * a[i * step_a];
-    }
-  });
-  return true;
 }
 
 template <class T>
@@ -139,11 +110,11 @@ void run(const GemmProblem& p, const GemmBuffers& buffers, Scalars s) {
     const T* a = static_cast<const T*>(buffers.a) + i * p.stride_a;
     const T* b = static_cast<const T*>(buffers.b) + i * p.stride_b;
     T* d = static_cast<T*>(buffers.d) + i * p.stride_d;
-    if (!outer_product(p, a, b, d, s) && !vector_product(p, a, b, d, s)) one(p, a, b, d, s);
+    if (!vector_product(p, a, b, d, s)) one(p, a, b, d, s);
   };
   const double work = double(p.m) * double(p.n) * double(p.k);
   if (p.batch == 1) return call(0);
-  if (work > 32 * 32 * 32 || p.k == 1) {        // BLAS shares each one among its threads
+  if (work > 32 * 32 * 32 || p.k == 1 || p.m == 1 || p.n == 1) {          // each one is shared among threads
     for (int64_t i = 0; i < p.batch; ++i) call(i);
     return;
   }
