@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <mutex>
 #include <string>
 
 #include "core/tensor.h"
@@ -25,6 +26,8 @@ struct Blas {
   Gemm<int64_t, double> dgemm64 = nullptr;
   Gemm<int, float> sgemm32 = nullptr;
   Gemm<int, double> dgemm32 = nullptr;
+  int (*get_threads)() = nullptr;
+  void (*set_threads)(int) = nullptr;
   bool loaded() const { return sgemm64 || sgemm32; }
 };
 
@@ -45,6 +48,12 @@ bool load_from(Blas& blas, void* library, const std::string& path) {
       load(library, blas.dgemm32, symbol("dgemm"));
       if (!blas.sgemm32 || !blas.dgemm32) { blas.sgemm32 = nullptr; continue; }
     }
+    for (const char* prefix : {"scipy_openblas_", "openblas_"})
+      for (const char* suffix : {"64_", ""}) {
+        if (blas.get_threads && blas.set_threads) break;
+        load(library, blas.get_threads, std::string(prefix) + "get_num_threads" + suffix);
+        load(library, blas.set_threads, std::string(prefix) + "set_num_threads" + suffix);
+      }
     blas.name = path.substr(path.rfind('/') + 1);
     return true;
   }
@@ -86,6 +95,47 @@ void one(const GemmProblem& p, const T* a, const T* b, T* d, Scalars s) {
   }
 }
 
+// While one lives, the BLAS works on the calling thread alone.
+class SingleThreaded {
+ public:
+  SingleThreaded() {
+    std::lock_guard<std::mutex> guard(lock_);
+    if (users_++ == 0) {
+      before_ = blas().get_threads();
+      blas().set_threads(1);
+    }
+  }
+  ~SingleThreaded() {
+    std::lock_guard<std::mutex> guard(lock_);
+    if (--users_ == 0) blas().set_threads(before_);
+  }
+  SingleThreaded(const SingleThreaded&) = delete;
+
+ private:
+  static inline std::mutex lock_;
+  static inline int users_ = 0, before_ = 1;
+};
+
+// The product in parts for our own threads: those of a BLAS wait for each other by spinning, which a busy machine punishes.
+template <class T>
+void shared(const GemmProblem& p, const T* a, const T* b, T* d, Scalars s) {
+  constexpr int64_t kWorth = int64_t(1) << 21;
+  const int threads = num_threads();
+  if (threads < 2 || !blas().get_threads || !blas().set_threads || p.m * p.n * p.k < kWorth || std::max(p.m, p.n) < 128) return one(p, a, b, d, s);
+  const bool by_rows = p.m >= p.n;
+  const int64_t length = by_rows ? p.m : p.n, parts = std::min<int64_t>(2 * threads, length / 64), step = (length / parts + 63) / 64 * 64;
+  SingleThreaded alone;
+  parallel_for((length + step - 1) / step, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i * step, size = std::min(step, length - first);
+      GemmProblem part = p;
+      (by_rows ? part.m : part.n) = size;
+      if (by_rows) one(part, a + (p.trans_a ? first * p.lda : first), b, d + first, s);
+      else one(part, a, b + (p.trans_b ? first : first * p.ldb), d + first * p.ldd, s);
+    }
+  });
+}
+
 // A single column or row of the result, or of the operands: a matrix-vector product reads the matrix once and packs nothing.
 template <class T>
 bool vector_product(const GemmProblem& p, const T* a, const T* b, T* d, Scalars s) {
@@ -110,7 +160,7 @@ void run(const GemmProblem& p, const GemmBuffers& buffers, Scalars s) {
     const T* a = static_cast<const T*>(buffers.a) + i * p.stride_a;
     const T* b = static_cast<const T*>(buffers.b) + i * p.stride_b;
     T* d = static_cast<T*>(buffers.d) + i * p.stride_d;
-    if (!vector_product(p, a, b, d, s)) one(p, a, b, d, s);
+    if (!vector_product(p, a, b, d, s)) shared(p, a, b, d, s);
   };
   const double work = double(p.m) * double(p.n) * double(p.k);
   if (p.batch == 1) return call(0);
