@@ -8,7 +8,11 @@
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define SHIM_CLONES __attribute__((target_clones("avx2", "default")))
 // For loops of arithmetic on loaded elements: wider vectors and fused multiplication too.
+#if __GNUC__ >= 12
 #define SHIM_MATH_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=haswell", "default")))
+#else
+#define SHIM_MATH_CLONES __attribute__((target_clones("arch=haswell", "default")))
+#endif
 #else
 #define SHIM_CLONES
 #define SHIM_MATH_CLONES
