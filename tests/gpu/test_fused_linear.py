@@ -247,7 +247,7 @@ def test_relu_at_zero_and_nan():
         .requires_grad_()
     )
     w = torch.eye(8, device="cuda")
-    y = fused_linear(x.nan_to_num(0.0) if False else x, w * 1.0, None, "relu")
+    y = fused_linear(x, w, None, "relu")
     assert y[2].isnan().all().item()
     y[[0, 1, 3, 4]].sum().backward()
     assert numbers(x.grad)[[0, 1, 3, 4], 0].tolist() == [0, 0, 1, 0]

@@ -68,10 +68,12 @@ bool preference(lt::Preference& p, const PlanKey& key) {
 
 // An algorithm measured before goes to the front.
 void prefer_remembered(Plan& plan) {
+  lt::Algo algo{};
   lt::HeuristicResult kept{};
-  if (settings().deterministic || !settings().tuning || !recall(plan.key, &kept.algo)) return;
+  if (settings().deterministic || !settings().tuning || !recall(plan.key, &algo)) return;
   const lt::Library& l = lt::library();
-  if (l.algo_check(lt::handle(plan.key.device), &plan.desc, &plan.a, &plan.b, &plan.d, &plan.d, &kept.algo, &kept) != lt::kSuccess) return;
+  if (l.algo_check(lt::handle(plan.key.device), &plan.desc, &plan.a, &plan.b, &plan.d, &plan.d, &algo, &kept) != lt::kSuccess) return;
+  kept.algo = algo;
   if (kept.workspace > kWorkspace) return;
   plan.candidates.insert(plan.candidates.begin(), kept);
   plan.tuned = true;
