@@ -140,6 +140,9 @@ void store_output(PyObject* out, PyObject* result, const std::string& name) {
         ", but got ", to_string(target->device()), " instead");
   check_out_dtype(name, r->dtype(), target->dtype());
   check_cast(*r, *target);
+  // Ranges fill an out of as many elements whatever its shape is.
+  if ((name == "linspace" || name == "logspace" || name == "arange" || name == "range") && target->numel() == r->numel())
+    r = as_strided(*r, target->sizes(), contiguous_strides(target->sizes()), r->storage_offset());
   resize_output(target, r->sizes());
   check_own_places(*target, name);
   write(target, r);
