@@ -28,6 +28,7 @@ demo: install-test
 
 lint: install-test
 	$(BIN)/ruff check .
+	$(BIN)/mypy compat
 
 test: lint
 	cd tests && ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider .
