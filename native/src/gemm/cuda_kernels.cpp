@@ -73,7 +73,8 @@ bool columns(Device where, int entry, const Matrix& dy, const Matrix& kept, cons
   const CUstream stream = current_stream(where.index);
   const int64_t per_block = int64_t(kLanes) * 16 / int64_t(itemsize(dy.dtype));
   const int64_t tiles = (dy.cols + per_block - 1) / per_block;
-  int64_t shares = std::clamp<int64_t>(264 / tiles, 1, std::max<int64_t>(1, dy.rows / 32));
+  // Two blocks a multiprocessor do for few rows; long columns need more loads in flight.
+  int64_t shares = std::clamp<int64_t>((dy.rows >= 1024 ? 1056 : 264) / tiles, 1, std::max<int64_t>(1, dy.rows / 32));
   const size_t accumulator = dy.dtype == DType::f64 ? 8 : 4;
   if (!db && dy.rows > 8) shares = std::min<int64_t>((dy.rows + 7) / 8, std::max<int64_t>(1, 2112 / tiles));
   if (db && (tiles > int64_t(kCounters) || size_t(shares) * size_t(dy.cols) * accumulator > kWorkspace)) shares = 1;
