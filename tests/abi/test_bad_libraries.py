@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from compiling import compile_extension
 
+import native
 import shim_torch as torch
 from compat.cli import binaries, scan
 from native import stand_ins
 from shim_torch import _elf, _libraries
 
-ROOT = Path(__file__).parents[2]
+INSTALLED = str(Path(native.__file__).parents[1])  # the folder the packages under test are in
 
 
 def build(folder: Path, text: str, *options: str, name: str = "bad.so", link: bool = True) -> Path:
@@ -26,7 +27,7 @@ def run(code: str, folder: Path) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
         cwd=folder,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": INSTALLED, "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
         timeout=120,
@@ -74,7 +75,7 @@ def test_damaged_tables_are_errors_of_the_reader(library):
 
 def test_cuda_library_that_is_not_there(tmp_path):
     cuda = tmp_path / "libcusparse.so.77"
-    build(tmp_path, "extern \"C\" int cusparse() { return 0; }", "-Wl,-soname,libcusparse.so.77", name=cuda.name)
+    build(tmp_path, 'extern "C" int cusparse() { return 0; }', "-Wl,-soname,libcusparse.so.77", name=cuda.name)
     path = build(tmp_path, 'extern "C" int cusparse();\nint use = cusparse();\n', str(cuda))
     cuda.unlink()
     with pytest.raises(OSError, match="missing CUDA libraries: libcusparse.so.77: pip install nvidia-cusparse"):

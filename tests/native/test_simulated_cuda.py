@@ -15,8 +15,11 @@ from pathlib import Path
 
 import pytest
 
+import native
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+INSTALLED = str(Path(native.__file__).parents[1])  # the folder the packages under test are in
 SOURCES = ROOT / "native" / "src" / "gemm" / "kernels_source.h"
 
 
@@ -72,7 +75,7 @@ def run(folder: Path, code: str, cache: Path | None = None) -> str:
         "SHIM_NVRTC_PATH": str(folder / "libnvrtc.so.13"),
         "SIMULATED_KERNELS": str(folder),
         "SHIM_CACHE_DIR": str(cache or folder / "cache"),
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(HERE / "simulated_cuda"), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": os.pathsep.join([INSTALLED, str(HERE / "simulated_cuda"), os.environ.get("PYTHONPATH", "")]),
     }
     result = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=300
