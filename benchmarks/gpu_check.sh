@@ -25,7 +25,7 @@ export PYTHONPATH="$PWD:$PWD/build/site${PYTHONPATH:+:$PYTHONPATH}"
 
 if [ "$WHAT" != bench ]; then
   begin=$SECONDS
-  (cd tests && "$PYTHON" -m pytest gpu -q -p no:cacheprovider -n "${WORKERS:-4}" -rfE --tb=short >"$LOGS/tests.log" 2>&1)
+  (cd tests && "$PYTHON" -m pytest gpu -q -p no:cacheprovider -n "${WORKERS:-4}" -rfEs --tb=short >"$LOGS/tests.log" 2>&1)
   note "tests/gpu: $(tail -1 "$LOGS/tests.log") ($((SECONDS - begin)) s)"
   if command -v compute-sanitizer >/dev/null; then
     compute-sanitizer --tool memcheck --error-exitcode 9 "$PYTHON" benchmarks/gpu_short.py >"$LOGS/sanitizer.log" 2>&1
