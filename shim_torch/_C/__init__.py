@@ -75,7 +75,7 @@ def _cuda_setDevice(index: int) -> None:
 
 def _cuda_synchronize() -> None:
     """Waits for all work of the current GPU."""
-    _core.cuda_synchronize()
+    _core.cuda_synchronize(_core.cuda_current_device())
 
 
 def _xpu_getCurrentRawStream(device: int) -> int:

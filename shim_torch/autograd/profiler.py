@@ -78,7 +78,7 @@ class profile:
         if not self.enabled:
             return
         if _core.cuda_device_count():
-            _core.cuda_synchronize()
+            _core.cuda_synchronize(_core.cuda_current_device())
         _active.remove(self)
         self.function_events = EventList(sorted(self._ranges, key=lambda e: e.time_range.start))
 

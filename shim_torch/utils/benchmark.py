@@ -19,7 +19,7 @@ _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 def timer() -> float:
     """The time in seconds, after all work of the current device is done."""
     if _core.cuda_device_count():
-        _core.cuda_synchronize()
+        _core.cuda_synchronize(_core.cuda_current_device())
     return time.perf_counter()
 
 
