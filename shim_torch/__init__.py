@@ -114,9 +114,6 @@ _FROM = {
         is_vulkan_available""".split()
     },
 }
-_LEGACY = frozenset(
-    "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor ShortTensor CharTensor ByteTensor BoolTensor".split()
-)
 
 
 def set_default_dtype(d: Any, /) -> None:
@@ -134,10 +131,11 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != f"shim_torch.{name}":
                 raise
-    if name in _LEGACY:
-        from shim_torch._legacy_types import legacy_type
+    if name.endswith("Tensor"):
+        from shim_torch._legacy_types import TENSORS, legacy_type
 
-        return legacy_type(name, "cpu")
+        if name in TENSORS:
+            return legacy_type(name, "cpu")
     if name.endswith("Storage") and name != "_LegacyStorage":
         from shim_torch._legacy_types import legacy_storage
 

@@ -69,16 +69,6 @@ def legacy_storage(name: str) -> Any:
     return legacy_class(name)
 
 
-def parse(name: str) -> tuple[Any, str] | None:
-    """("torch.cuda.FloatTensor") -> (dtype, "cuda"); None when it names no tensor type (``Tensor.type``'s argument)."""
-    module, _, leaf = name.rpartition(".")
-    if module not in ("torch", "torch.cuda"):
-        return None
-    if leaf == "Tensor":
-        return _core.get_default_dtype(), "cpu" if module == "torch" else "cuda"
-    return (TENSORS[leaf], "cpu" if module == "torch" else "cuda") if leaf in TENSORS else None
-
-
 def type_of(tensor: Any) -> str:
     """``tensor.type()``: ``"torch.FloatTensor"``, ``"torch.cuda.HalfTensor"``."""
     name = next((n for n, d in TENSORS.items() if d is tensor.dtype), None)

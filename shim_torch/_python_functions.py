@@ -200,8 +200,7 @@ def _from_data(data: Any, dtype: Any, device: Any) -> Any:
     if isinstance(data, np.generic):
         data = np.asarray(data)
     if isinstance(data, np.ndarray):
-        made = _from_array(data)
-        return made.to(device=device, dtype=dtype, copy=True) if True else made
+        return _from_array(data).to(device=device, dtype=dtype, copy=True)
     if hasattr(data, "__cuda_array_interface__") and not isinstance(data, Tensor):
         return _from_cuda(data).to(device=device, dtype=dtype, copy=True)
     shape: list[int] = []

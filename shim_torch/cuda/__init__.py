@@ -314,22 +314,11 @@ def __getattr__(name: str) -> Any:
         from shim_torch import random
 
         return getattr(random, "cuda_" + name)
-    legacy = {
-        "FloatTensor",
-        "DoubleTensor",
-        "HalfTensor",
-        "BFloat16Tensor",
-        "LongTensor",
-        "IntTensor",
-        "ShortTensor",
-        "CharTensor",
-        "ByteTensor",
-        "BoolTensor",
-    }
-    if name in legacy:
-        from shim_torch._legacy_types import legacy_type
+    if name.endswith("Tensor"):
+        from shim_torch._legacy_types import TENSORS, legacy_type
 
-        return legacy_type(name, "cuda")
+        if name in TENSORS:
+            return legacy_type(name, "cuda")
     from shim_torch._missing import missing
 
     return missing("torch.cuda", name)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
-from shim_torch.autograd.grad_mode import no_grad
-from shim_torch.optim.optimizer import Optimizer, check, closure_loss
+from shim_torch.optim.each import Each, check, decayed
 
 
-class Adam(Optimizer):
+class Adam(Each):
     """Adam (torch.optim.Adam); ``decoupled_weight_decay`` makes it AdamW."""
 
     def __init__(
@@ -48,30 +46,19 @@ class Adam(Optimizer):
         )
         super().__init__(params, defaults)
 
-    def step(self, closure: Any = None) -> Any:
-        loss = closure_loss(closure)
-        with no_grad():
-            for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is not None:
-                        self._update(p, -p.grad if group["maximize"] else p.grad, group)
-        return loss
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["exp_avg"] = p.new_zeros(p.shape)
+        state["exp_avg_sq"] = p.new_zeros(p.shape)
+        if group["amsgrad"]:
+            state["max_exp_avg_sq"] = p.new_zeros(p.shape)
 
-    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
-        state = self.state[p]
-        if not state:
-            state["step"] = _core.empty_tensor((), dtype=_core.float32).zero_()
-            state["exp_avg"] = p.new_zeros(p.shape)
-            state["exp_avg_sq"] = p.new_zeros(p.shape)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = p.new_zeros(p.shape)
-        state["step"] += 1
-        step, (beta1, beta2), lr = float(state["step"]), group["betas"], float(group["lr"])
-        if group["weight_decay"]:
-            if group["decoupled_weight_decay"]:
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+        beta1, beta2 = group["betas"]
+        if group["decoupled_weight_decay"]:
+            if group["weight_decay"]:
                 p.mul_(1 - lr * group["weight_decay"])
-            else:
-                g = g.add(p, alpha=group["weight_decay"])
+        else:
+            g = decayed(p, g, group)
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(g, 1 - beta1)
         square.mul_(beta2).addcmul_(g, g, value=1 - beta2)

@@ -6,50 +6,10 @@ import math
 from typing import Any
 
 from native import _core
-from shim_torch.autograd.grad_mode import no_grad
-from shim_torch.optim.optimizer import Optimizer, check, closure_loss
+from shim_torch.optim.each import Each, check, decayed
 
 
-class _Each(Optimizer):
-    """An optimizer that updates one parameter at a time."""
-
-    def _check_common(self, lr: Any, weight_decay: float, eps: float | None = None, betas: Any = None) -> None:
-        check("learning rate", 0.0 <= lr, lr)
-        if eps is not None:
-            check("epsilon value", 0.0 <= eps, eps)
-        if betas is not None:
-            check("beta parameter at index 0", 0.0 <= betas[0] < 1.0, betas[0])
-            check("beta parameter at index 1", 0.0 <= betas[1] < 1.0, betas[1])
-        check("weight_decay value", 0.0 <= weight_decay, weight_decay)
-
-    def step(self, closure: Any = None) -> Any:
-        loss = closure_loss(closure)
-        with no_grad():
-            for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is None:
-                        continue
-                    state = self.state[p]
-                    if not state:
-                        state["step"] = _core.empty_tensor((), dtype=_core.float32).zero_()
-                        self._begin(p, state, group)
-                    state["step"] += 1
-                    g = -p.grad if group["maximize"] else p.grad
-                    self._update(p, g, state, group, float(group["lr"]), float(state["step"]))
-        return loss
-
-    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
-        raise NotImplementedError
-
-    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
-        raise NotImplementedError
-
-
-def _decayed(p: Any, g: Any, group: dict[str, Any]) -> Any:
-    return g.add(p, alpha=group["weight_decay"]) if group["weight_decay"] else g
-
-
-class Adadelta(_Each):
+class Adadelta(Each):
     """Adadelta (torch.optim.Adadelta): steps scaled by running means of squared steps and gradients."""
 
     def __init__(
@@ -67,7 +27,7 @@ class Adadelta(_Each):
         state["square_avg"], state["acc_delta"] = p.new_zeros(p.shape), p.new_zeros(p.shape)
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
-        g, rho, eps = _decayed(p, g, group), group["rho"], group["eps"]
+        g, rho, eps = decayed(p, g, group), group["rho"], group["eps"]
         square, moved = state["square_avg"], state["acc_delta"]
         square.mul_(rho).addcmul_(g, g, value=1 - rho)
         delta = moved.add(eps).sqrt_().div_(square.add(eps).sqrt_()).mul_(g)
@@ -75,7 +35,7 @@ class Adadelta(_Each):
         p.add_(delta, alpha=-lr)
 
 
-class Adamax(_Each):
+class Adamax(Each):
     """Adamax (torch.optim.Adamax): Adam with the largest gradient in place of the mean square."""
 
     def __init__(
@@ -91,13 +51,13 @@ class Adamax(_Each):
         state["exp_avg"], state["exp_inf"] = p.new_zeros(p.shape), p.new_zeros(p.shape)
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
-        g, (beta1, beta2) = _decayed(p, g, group), group["betas"]
+        g, (beta1, beta2) = decayed(p, g, group), group["betas"]
         mean, largest = state["exp_avg"].lerp_(g, 1 - beta1), state["exp_inf"]
         largest.copy_((largest * beta2).maximum(g.abs().add_(group["eps"])))
         p.addcdiv_(mean, largest, value=-lr / (1 - beta1**step))
 
 
-class NAdam(_Each):
+class NAdam(Each):
     """NAdam (torch.optim.NAdam): Adam with Nesterov's momentum."""
 
     def __init__(
@@ -121,7 +81,7 @@ class NAdam(_Each):
         if group["weight_decay"] and group["decoupled_weight_decay"]:
             p.mul_(1 - lr * group["weight_decay"])
         else:
-            g = _decayed(p, g, group)
+            g = decayed(p, g, group)
         now = beta1 * (1.0 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
         then = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * group["momentum_decay"]))
         state["mu_product"] *= now
@@ -133,7 +93,7 @@ class NAdam(_Each):
         p.addcdiv_(mean, scale, value=-lr * then / (1.0 - product * then))
 
 
-class RAdam(_Each):
+class RAdam(Each):
     """RAdam (torch.optim.RAdam): Adam whose first steps are plain ones until the variance is known."""
 
     def __init__(
@@ -154,7 +114,7 @@ class RAdam(_Each):
         if group["weight_decay"] and group["decoupled_weight_decay"]:
             p.mul_(1 - lr * group["weight_decay"])
         else:
-            g = _decayed(p, g, group)
+            g = decayed(p, g, group)
         mean, square = state["exp_avg"].lerp_(g, 1 - beta1), state["exp_avg_sq"]
         square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
         late = 1 - beta2**step
@@ -167,7 +127,7 @@ class RAdam(_Each):
         p.add_(direction, alpha=-lr)
 
 
-class ASGD(_Each):
+class ASGD(Each):
     """ASGD (torch.optim.ASGD): gradient descent that also averages the parameters."""
 
     def __init__(
@@ -186,7 +146,7 @@ class ASGD(_Each):
         state["ax"] = p.new_zeros(p.shape)
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
-        g, rate = _decayed(p, g, group), float(state["eta"])
+        g, rate = decayed(p, g, group), float(state["eta"])
         p.mul_(1 - group["lambd"] * rate)
         p.add_(g, alpha=-rate)
         mu, average = float(state["mu"]), state["ax"]
@@ -198,7 +158,7 @@ class ASGD(_Each):
         state["mu"].fill_(1 / max(1, step - group["t0"]))
 
 
-class Rprop(_Each):
+class Rprop(Each):
     """Rprop (torch.optim.Rprop): steps that grow while a gradient keeps its sign and shrink when it turns."""
 
     def __init__(

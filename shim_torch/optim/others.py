@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
-from shim_torch.autograd.grad_mode import no_grad
-from shim_torch.optim.optimizer import Optimizer, check, closure_loss
+from shim_torch.optim.each import Each, check, decayed
 
 
-class Adagrad(Optimizer):
+class Adagrad(Each):
     """Adagrad (torch.optim.Adagrad)."""
 
     def __init__(
@@ -43,28 +41,17 @@ class Adagrad(Optimizer):
         )
         super().__init__(params, defaults)
 
-    def step(self, closure: Any = None) -> Any:
-        loss = closure_loss(closure)
-        with no_grad():
-            for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is None:
-                        continue
-                    state = self.state[p]
-                    if not state:
-                        state["step"] = _core.empty_tensor((), dtype=_core.float32).zero_()
-                        state["sum"] = p.new_full(p.shape, group["initial_accumulator_value"])
-                    state["step"] += 1
-                    g = -p.grad if group["maximize"] else p.grad
-                    if group["weight_decay"]:
-                        g = g.add(p, alpha=group["weight_decay"])
-                    rate = float(group["lr"]) / (1 + (float(state["step"]) - 1) * group["lr_decay"])
-                    state["sum"].addcmul_(g, g, value=1)
-                    p.addcdiv_(g, state["sum"].sqrt().add_(group["eps"]), value=-rate)
-        return loss
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["sum"] = p.new_full(p.shape, group["initial_accumulator_value"])
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+        g = decayed(p, g, group)
+        rate = lr / (1 + (step - 1) * group["lr_decay"])
+        state["sum"].addcmul_(g, g, value=1)
+        p.addcdiv_(g, state["sum"].sqrt().add_(group["eps"]), value=-rate)
 
 
-class RMSprop(Optimizer):
+class RMSprop(Each):
     """RMSprop, plain or centred, with momentum (torch.optim.RMSprop)."""
 
     def __init__(
@@ -100,27 +87,15 @@ class RMSprop(Optimizer):
         )
         super().__init__(params, defaults)
 
-    def step(self, closure: Any = None) -> Any:
-        loss = closure_loss(closure)
-        with no_grad():
-            for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is not None:
-                        self._update(p, -p.grad if group["maximize"] else p.grad, group)
-        return loss
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["square_avg"] = p.new_zeros(p.shape)
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = p.new_zeros(p.shape)
+        if group["centered"]:
+            state["grad_avg"] = p.new_zeros(p.shape)
 
-    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
-        state = self.state[p]
-        if not state:
-            state["step"] = _core.empty_tensor((), dtype=_core.float32).zero_()
-            state["square_avg"] = p.new_zeros(p.shape)
-            if group["momentum"] > 0:
-                state["momentum_buffer"] = p.new_zeros(p.shape)
-            if group["centered"]:
-                state["grad_avg"] = p.new_zeros(p.shape)
-        state["step"] += 1
-        if group["weight_decay"]:
-            g = g.add(p, alpha=group["weight_decay"])
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+        g = decayed(p, g, group)
         square = state["square_avg"].mul_(group["alpha"]).addcmul_(g, g, value=1 - group["alpha"])
         if group["centered"]:
             mean = state["grad_avg"].lerp_(g, 1 - group["alpha"])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.autograd.grad_mode import no_grad
-from shim_torch.optim.optimizer import Optimizer, check, closure_loss
+from shim_torch.optim.each import Each, check, decayed
 
 
-class SGD(Optimizer):
+class SGD(Each):
     """SGD with momentum, dampening, weight decay and Nesterov momentum (torch.optim.SGD)."""
 
     def __init__(
@@ -43,18 +42,8 @@ class SGD(Optimizer):
         )
         super().__init__(params, defaults)
 
-    def step(self, closure: Any = None) -> Any:
-        loss = closure_loss(closure)
-        with no_grad():
-            for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is not None:
-                        self._update(p, -p.grad if group["maximize"] else p.grad, group)
-        return loss
-
-    def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
-        if group["weight_decay"]:
-            g = g.add(p, alpha=group["weight_decay"])
+    def _move(self, p: Any, g: Any, group: dict[str, Any]) -> None:  # counts no steps, as PyTorch's
+        g = decayed(p, g, group)
         if group["momentum"]:
             state = self.state[p]
             buffer = state.get("momentum_buffer")

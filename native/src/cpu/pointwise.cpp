@@ -19,7 +19,7 @@ namespace {
 
 bool one_byte_float(DType t) { return itemsize(t) == 1 && is_floating(t); }
 bool takes(const TensorImpl& t) {
-  if (t.device().is_cuda()) return cuda::elementwise_dtype(t.dtype()) && cuda::elementwise_ready(t.device().index);
+  if (t.device().is_cuda()) return cuda::elementwise_dtype(t.dtype()) && cuda::elementwise_ready();
   return t.device().is_cpu() && !one_byte_float(t.dtype());
 }
 

@@ -113,9 +113,7 @@ Ref<Storage> allocate_cuda(size_t bytes, Device device) {
   const Driver& d = require("torch.empty");
   int index = device.index < 0 ? current_device() : device.index;
   Device where{DeviceType::cuda, int8_t(index)};
-  int before = current_device();
-  ensure_context();
-  if (before != index) set_device(index);
+  OnDevice current(index);
   CUstream stream = current_stream(index);
   CUdeviceptr p = 0;
   GraphPool* pool = bytes && tls_graph_pool && tls_graph_pool->open ? tls_graph_pool : nullptr;
@@ -133,7 +131,6 @@ Ref<Storage> allocate_cuda(size_t bytes, Device device) {
     if (r == kOutOfMemory) out_of_memory(index, bytes);
     check(r, "cuMemAllocAsync");
   }
-  if (before != index) set_device(before);
   return Ref<Storage>(new Storage(reinterpret_cast<void*>(p), bytes, where, free_block, new Block{stream, index, rounded, pool}));
 }
 

@@ -101,6 +101,12 @@ int device_count();
 int current_device();                           // of this thread; 0 until something else is set
 void set_device(int index);                     // makes the primary context of the device current
 void ensure_context();                          // before any call that needs a context on this thread
+struct OnDevice {                               // the device is current within
+  int before = current_device(), device;
+  explicit OnDevice(int d) : device(d) { ensure_context(); if (before != device) set_device(device); }
+  ~OnDevice() { if (before != device) set_device(before); }
+  OnDevice(const OnDevice&) = delete;
+};
 CUcontext primary_context(int index);
 
 // The one source of the current stream: CuPy's thread-local one once CuPy is loaded, else this library's own.

@@ -169,7 +169,7 @@ std::string compile_elementwise(const char* op, DType in, DType result, DType ou
 
 bool elementwise_dtype(DType t) { return element_type(t) != nullptr && t != DType::c128; }
 
-bool elementwise_ready(int) { return driver().loaded && driver().launch; }
+bool elementwise_ready() { return driver().loaded && driver().launch; }
 
 bool run_elementwise(const Elementwise& e, DimSpan shape, int device) {
   if (e.count > 4) return false;
@@ -201,10 +201,8 @@ bool run_elementwise(const Elementwise& e, DimSpan shape, int device) {
   void* arguments[] = {&n, &data[0], &data[1], &data[2], &data[3], numbers[1], numbers[2], numbers[3], &geometry};
   const int64_t per_block = p.flat ? int64_t(kThreads) * kUnroll * p.vector : kThreads;
   const int64_t blocks = std::min((n + per_block - 1) / per_block, int64_t(p.flat ? 0x7fffffff : 1 << 20));
-  const int before = current_device();
-  if (before != device) set_device(device);
+  OnDevice current(device);
   const CUresult r = driver().launch(kernel, unsigned(blocks), 1, 1, kThreads, 1, 1, 0, current_stream(device), arguments, nullptr);
-  if (before != device) set_device(before);
   check(r, "cuLaunchKernel");
   return true;
 }

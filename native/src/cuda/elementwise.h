@@ -23,6 +23,6 @@ bool elementwise_dtype(DType);                  // whether tensors of this dtype
 bool copy_elementwise(const Tensor& self, const Tensor& src);   // on one device, any strides, any dtypes; shapes are equal
 // What the compiler says of a kernel, empty when it compiles: needs NVRTC and no GPU.
 std::string compile_elementwise(const char* op, DType in, DType result, DType out, int inputs, bool flat, int architecture);
-bool elementwise_ready(int device);             // NVRTC and the driver are there
+bool elementwise_ready();             // NVRTC and the driver are there
 
 }  // namespace shim::cuda

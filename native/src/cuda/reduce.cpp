@@ -74,10 +74,8 @@ CUfunction kernel_for(const char* entry, const char* op, DType in, DType compute
 }
 
 void launch(CUfunction f, int64_t x, int64_t y, int tx, int ty, void** arguments, int device) {
-  const int before = current_device();
-  if (before != device) set_device(device);
+  OnDevice current(device);
   const CUresult r = driver().launch(f, unsigned(x), unsigned(y), 1, unsigned(tx), unsigned(ty), 1, 0, current_stream(device), arguments, nullptr);
-  if (before != device) set_device(before);
   check(r, "cuLaunchKernel");
 }
 
@@ -131,7 +129,7 @@ int64_t splits_of(const Input& in) {
 
 bool reduce(Reduction op, const TensorImpl& self, const bool* reduced, DType compute, const Tensor& out, double divisor) {
   if (!elementwise_dtype(self.dtype()) || !elementwise_dtype(out->dtype()) || !compute_type(compute) || is_complex(compute)) return false;
-  if (!driver().loaded || !driver().launch) return false;
+  if (!elementwise_ready()) return false;
   const int device = self.device().index;
   Input in{self.data(), self.dtype(), {}, {}, 1, 1};
   if (!walk_of(self, reduced, false, in.kept, in.outputs) || !walk_of(self, reduced, true, in.reduced, in.length)) return false;
@@ -152,7 +150,7 @@ bool reduce(Reduction op, const TensorImpl& self, const bool* reduced, DType com
 }
 
 bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute) {
-  if (!elementwise_dtype(self.dtype()) || !elementwise_dtype(out->dtype()) || !driver().loaded || !driver().launch) return false;
+  if (!elementwise_dtype(self.dtype()) || !elementwise_dtype(out->dtype()) || !elementwise_ready()) return false;
   int64_t cols = self.dim() ? self.sizes().back() : 1, rows = cols ? self.numel() / cols : 0;
   if (!self.numel()) return true;
   if (rows >= int64_t(1) << 31) return false;

@@ -56,13 +56,6 @@ bool wide(const Matrix& m) {
   return !m.data || (reinterpret_cast<uintptr_t>(m.data) % 16 == 0 && (size_t(m.ld) * itemsize(m.dtype)) % 16 == 0);
 }
 
-struct OnDevice {                               // the device is current within
-  int before = current_device(), device;
-  explicit OnDevice(int d) : device(d) { ensure_context(); if (before != device) set_device(device); }
-  ~OnDevice() { if (before != device) set_device(before); }
-  OnDevice(const OnDevice&) = delete;
-};
-
 bool plain(const Matrix& m) { return m.batch == 1 && !m.transposed; }
 
 bool columns(Device where, int entry, const Matrix& dy, const Matrix& kept, const Matrix& dz, void* db) {

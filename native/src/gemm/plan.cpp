@@ -242,10 +242,7 @@ lt::Status run_plan(const Plan& plan, int candidate, const GemmBuffers& b, const
 bool launch_cuda(int device, const GemmProblem& p, const GemmBuffers& b, double alpha, double beta) {
   if (!lt::library().loaded || data_type(p.a_dtype) < 0 || data_type(p.d_dtype) < 0) return false;
   if (std::max({p.m, p.n, p.k, p.batch}) > INT32_MAX || std::min({p.m, p.n, p.k}) < 1) return false;
-  cuda::ensure_context();
-  const int before = cuda::current_device();
-  if (before != device) cuda::set_device(device);
-  struct Back { int to, from; ~Back() { if (to != from) cuda::set_device(to); } } back{before, device};
+  cuda::OnDevice current(device);
   Plan& plan = plan_for(key_of(device, p, b), b);
   if (!plan.usable()) return false;
   const cuda::CUstream stream = cuda::current_stream(device);
