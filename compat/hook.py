@@ -269,26 +269,31 @@ def _install_adapter(stack: ExitStack, family: str) -> None:
         adapter.install(stack)
 
 
-@contextmanager
-def expose() -> Iterator[None]:
-    """Our torch in ``sys.modules``; what was there before is put back, the same objects."""
-    global _exposed
-    with _lock:
-        torch = modules.get("torch")
-        before = {name: module for name, module in sys.modules.items() if modules.is_torch(name)}
-        for name in before:
-            del sys.modules[name]
-        sys.modules.update(modules.tree())
-        sys.modules["torch"] = torch
-        _exposed += 1
-    try:
-        yield
-    finally:
+class expose:  # noqa: N801 - used as a function
+    """Our torch in ``sys.modules``; what was there before is put back, the same objects.
+
+    A class and no generator: a whole process's proxy is often never left, and a generator that the interpreter
+    finalizes at its end, when the modules are gone, prints an error.
+    """
+
+    def __enter__(self) -> None:
+        global _exposed
+        with _lock:
+            torch = modules.get("torch")
+            self._before = {name: module for name, module in sys.modules.items() if modules.is_torch(name)}
+            for name in self._before:
+                del sys.modules[name]
+            sys.modules.update(modules.tree())
+            sys.modules["torch"] = torch
+            _exposed += 1
+
+    def __exit__(self, *error: object) -> None:
+        global _exposed
         with _lock:
             _exposed -= 1
             for name in [name for name in sys.modules if modules.is_torch(name)]:
                 del sys.modules[name]
-            sys.modules.update(before)
+            sys.modules.update(self._before)
 
 
 @contextmanager
