@@ -269,7 +269,7 @@ def _install_adapter(stack: ExitStack, family: str) -> None:
         adapter.install(stack)
 
 
-class expose:  # noqa: N801 - used as a function
+class expose:
     """Our torch in ``sys.modules``; what was there before is put back, the same objects.
 
     A class and no generator: a whole process's proxy is often never left, and a generator that the interpreter

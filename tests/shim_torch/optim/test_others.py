@@ -14,8 +14,16 @@ RUNS = [
     for name, several in {
         "Adadelta": [{}, {"lr": 0.5, "rho": 0.8, "weight_decay": 0.1}],
         "Adamax": [{}, {"lr": 0.1, "weight_decay": 0.1, "maximize": True}],
-        "NAdam": [{}, {"lr": 0.1, "weight_decay": 0.1}, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}],
-        "RAdam": [{}, {"lr": 0.1, "weight_decay": 0.1, "betas": [0.8, 0.9]}, {"weight_decay": 0.1, "decoupled_weight_decay": True}],
+        "NAdam": [
+            {},
+            {"lr": 0.1, "weight_decay": 0.1},
+            {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True},
+        ],
+        "RAdam": [
+            {},
+            {"lr": 0.1, "weight_decay": 0.1, "betas": [0.8, 0.9]},
+            {"weight_decay": 0.1, "decoupled_weight_decay": True},
+        ],
         "ASGD": [{}, {"lr": 0.1, "lambd": 0.1, "t0": 2, "weight_decay": 0.1}],
         "Rprop": [{}, {"lr": 0.1, "etas": [0.4, 1.5], "step_sizes": [0.01, 0.2]}],
     }.items()

@@ -1,0 +1,286 @@
+"""Schedules that go up and down: cycles, warm restarts, one cycle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from shim_torch.optim._schedule import LRScheduler, check_optimizer, function_state, per_group, set_group_value
+from shim_torch.optim.optimizer import Optimizer
+
+
+class _WithMomentum(LRScheduler):
+    """Cycles that move the momentum (SGD's ``momentum``, Adam's beta1) against the rate."""
+
+    cycle_momentum: bool
+    use_beta1: bool
+
+    def _begin_momentum(self, base: list[Any], top: list[Any], last_epoch: int) -> None:
+        if last_epoch != -1:
+            return
+        for group, low, high in zip(self.optimizer.param_groups, base, top, strict=True):
+            self._set_momentum(group, high)
+            group["max_momentum"], group["base_momentum"] = high, low
+
+    def _check_momentum(self) -> None:
+        defaults = self.optimizer.defaults
+        if "momentum" not in defaults and "betas" not in defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        self.use_beta1 = "betas" in defaults
+
+    def _set_momentum(self, group: dict[str, Any], value: Any) -> None:
+        if self.use_beta1:
+            group["betas"] = (value, *group["betas"][1:])
+        else:
+            group["momentum"] = value
+
+
+class CyclicLR(_WithMomentum):
+    """Triangles between ``base_lr`` and ``max_lr`` (Smith, arXiv 1506.01186), stepped after every batch.
+
+    Args:
+        step_size_up, step_size_down: the batches a triangle rises and falls.
+        mode: "triangular", "triangular2" (half as high each cycle) or "exp_range" (times gamma ** batch).
+        scale_fn, scale_mode: a height of one's own, a function of the cycle or of the batch ("iterations").
+
+    Raises:
+        ValueError: an unknown mode without ``scale_fn``, or no momentum to cycle.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: Any,
+        max_lr: Any,
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.8,
+        max_momentum: Any = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        base_lrs = per_group("base_lr", optimizer, base_lr)
+        if last_epoch == -1:
+            for lr, group in zip(base_lrs, optimizer.param_groups, strict=True):
+                set_group_value(group, "lr", lr)
+        self.max_lrs = per_group("max_lr", optimizer, max_lr)
+        up = float(step_size_up)
+        self.total_size = up + (up if step_size_down is None else float(step_size_down))
+        self.step_ratio = up / self.total_size
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        self.mode, self.gamma = mode, gamma
+        self._scale_fn_custom, self.scale_mode = scale_fn, scale_mode
+        if scale_fn is None:
+            self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self._check_momentum()
+            self.base_momentums = per_group("base_momentum", optimizer, base_momentum)
+            self.max_momentums = per_group("max_momentum", optimizer, max_momentum)
+            self._begin_momentum(self.base_momentums, self.max_momentums, last_epoch)
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def scale_fn(self, x: float) -> float:
+        """The height of cycle (or batch) ``x``, from 0 to 1."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        if self.mode == "triangular2":
+            return 1 / 2.0 ** (x - 1)
+        return self.gamma**x if self.mode == "exp_range" else 1.0
+
+    def get_lr(self) -> list[Any]:
+        """The rates; sets the momentum as well."""
+        self._warn_outside_step()
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        rise = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            pairs = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
+            for group, low, high in pairs:
+                self._set_momentum(group, high - (high - low) * rise * scale)
+        return [low + (high - low) * rise * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer; of ``scale_fn`` only a callable object's attributes."""
+        function = self._scale_fn_custom
+        return {**super().state_dict(), "_scale_fn_custom": None if function is None else function_state(function)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict({key: value for key, value in state_dict.items() if key != "_scale_fn_custom"})
+        state = state_dict["_scale_fn_custom"]
+        if state is not None:
+            self._scale_fn_custom.__dict__.update(state)
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Half cosines to ``eta_min`` that start again (Loshchilov and Hutter, arXiv 1608.03983).
+
+    The first takes ``T_0`` epochs, each further one ``T_mult`` times as many as the one before. ``step`` takes a
+    fraction of an epoch, too.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        if not isinstance(eta_min, (float, int)):
+            raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
+        self.T_0 = self.T_i = T_0
+        self.T_mult, self.eta_min = T_mult, eta_min
+        self.T_cur: float = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        wave = 1 + math.cos(math.pi * self.T_cur / self.T_i)
+        return [self.eta_min + (base - self.eta_min) * wave / 2 for base in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
+        """The next epoch, or epoch number ``epoch`` (a fraction is allowed)."""
+        if epoch is None and self.last_epoch < 0:
+            epoch = 0
+        if epoch is None:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur %= self.T_i
+                self.T_i *= self.T_mult
+        else:
+            self._move_to(epoch)
+        self.last_epoch = math.floor(epoch)
+        with self._in_step():
+            self._set_rates(self.get_lr())
+
+    def _move_to(self, epoch: float) -> None:
+        if epoch < 0:
+            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+        if epoch < self.T_0:
+            self.T_i, self.T_cur = self.T_0, epoch
+        elif self.T_mult == 1:
+            self.T_cur = epoch % self.T_0
+        else:
+            cycle = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+            self.T_i = self.T_0 * self.T_mult**cycle
+            self.T_cur = epoch - self.T_0 * (self.T_mult**cycle - 1) / (self.T_mult - 1)
+
+
+def _positive(name: str, value: Any) -> int:
+    if not isinstance(value, int) or value <= 0:
+        raise ValueError(f"Expected positive integer {name}, but got {value}")
+    return value
+
+
+class OneCycleLR(_WithMomentum):
+    """One rise to ``max_lr`` and one fall below the first rate (Smith and Topin, arXiv 1708.07120), by batches.
+
+    Args:
+        total_steps: the batches of the cycle, or epochs and steps_per_epoch.
+        pct_start: the part of the cycle that rises; anneal_strategy: "cos" or "linear".
+        div_factor: max_lr / first rate; final_div_factor: first rate / last rate.
+        three_phase: falls to the first rate as slowly as it rose, and only then below.
+
+    Raises:
+        ValueError: no or impossible numbers of steps, a part outside [0, 1], no momentum to cycle, or stepped past
+            the end.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: Any,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.85,
+        max_momentum: Any = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        if total_steps is not None:
+            self.total_steps = _positive("total_steps", total_steps)
+        elif epochs is not None and steps_per_epoch is not None:
+            self.total_steps = _positive("epochs", epochs) * _positive("steps_per_epoch", steps_per_epoch)
+        else:
+            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        self._schedule_phases = self._phases(pct_start, three_phase)
+        if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        self._anneal_func_type = anneal_strategy
+        tops = per_group("max_lr", optimizer, max_lr)
+        if last_epoch == -1:
+            for group, top in zip(optimizer.param_groups, tops, strict=True):
+                group["initial_lr"], group["max_lr"] = top / div_factor, top
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self._check_momentum()
+            high = per_group("max_momentum", optimizer, max_momentum)
+            self._begin_momentum(per_group("base_momentum", optimizer, base_momentum), high, last_epoch)
+        super().__init__(optimizer, last_epoch)
+
+    def _phases(self, part: float, three: bool) -> list[dict[str, Any]]:
+        def phase(end: float, lr: tuple[str, str], momentum: tuple[str, str]) -> dict[str, Any]:
+            return {
+                "end_step": end,
+                "start_lr": lr[0],
+                "end_lr": lr[1],
+                "start_momentum": momentum[0],
+                "end_momentum": momentum[1],
+            }
+
+        rising = float(part * self.total_steps) - 1
+        last = self.total_steps - 1
+        up = phase(rising, ("initial_lr", "max_lr"), ("max_momentum", "base_momentum"))
+        if not three:
+            return [up, phase(last, ("max_lr", "min_lr"), ("base_momentum", "max_momentum"))]
+        down = phase(
+            float(2 * part * self.total_steps) - 2, ("max_lr", "initial_lr"), ("base_momentum", "max_momentum")
+        )
+        return [up, down, phase(last, ("initial_lr", "min_lr"), ("max_momentum", "max_momentum"))]
+
+    def _between(self, start: Any, end: Any, done: float) -> Any:
+        if self._anneal_func_type == "linear":
+            return (end - start) * done + start
+        return end + (start - end) / 2.0 * (1 + math.cos(math.pi * done))
+
+    def get_lr(self) -> list[Any]:
+        """The rates; sets the momentum as well."""
+        self._warn_outside_step()
+        at = self.last_epoch
+        if at > self.total_steps:
+            raise ValueError(f"Tried to step {at} times. The specified number of total steps is {self.total_steps}")
+        begin: float = 0
+        for phase in self._schedule_phases:
+            if at <= phase["end_step"] or phase is self._schedule_phases[-1]:
+                break
+            begin = phase["end_step"]
+        done = (at - begin) / (phase["end_step"] - begin)
+        rates = []
+        for group in self.optimizer.param_groups:
+            rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], done))
+            if self.cycle_momentum:
+                low, high = group[phase["start_momentum"]], group[phase["end_momentum"]]
+                self._set_momentum(group, self._between(low, high, done))
+        return rates
