@@ -26,12 +26,16 @@ BATCH, BATCHES = 100, 30
 
 
 def load(side: str) -> Any:
-    """The side's torch; ours also for the kernel libraries."""
+    """The side's torch, or CuPy; ours also for the kernel libraries."""
     sys.path.insert(0, str(HERE))
     if side == "peer":
         import torch
 
         return torch
+    if side == "cupy":
+        import cupy
+
+        return cupy
     sys.path.insert(0, str(HERE.parent))
     from compat import enable_torch_proxy
 
@@ -90,57 +94,99 @@ def liger(torch: Any) -> dict[str, tuple[Callable[[], Any], bool]]:
     return found
 
 
-def host_time(torch: Any, call: Callable[[], Any], n: int = BATCH) -> float:
-    times = []
-    for _ in range(BATCHES):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(n):
-            call()
-        times.append((time.perf_counter() - start) / n * 1e6)
-    torch.cuda.synchronize()
-    return statistics.median(times)
+class Clock:
+    """Host and device time of a call, in microseconds, with torch's or CuPy's events."""
 
+    def __init__(self, module: Any, cupy: bool) -> None:
+        self.module, self.cupy = module, cupy
+        if cupy:
+            source = (
+                'extern "C" __global__ void wait(long long n) { long long t = clock64(); while (clock64() - t < n); }'
+            )
+            self.kernel = module.RawKernel(source, "wait")
 
-def device_time(torch: Any, call: Callable[[], Any], n: int = BATCH) -> float:
-    times = []
-    for _ in range(10):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        torch.cuda.synchronize()
-        torch.cuda._sleep(4_000_000)  # the queue is full before the first of them runs: no host time between them
-        start.record()
-        for _ in range(n):
-            call()
-        end.record()
+    def synchronize(self) -> None:
+        self.module.cuda.Device().synchronize() if self.cupy else self.module.cuda.synchronize()
+
+    def sleep(self, cycles: int) -> None:
+        self.kernel((1,), (1,), (cycles,)) if self.cupy else self.module.cuda._sleep(cycles)
+
+    def events(self) -> tuple[Any, Any]:
+        make = self.module.cuda.Event
+        return (make(), make()) if self.cupy else (make(enable_timing=True), make(enable_timing=True))
+
+    def elapsed(self, start: Any, end: Any) -> float:
         end.synchronize()
-        times.append(start.elapsed_time(end) * 1e3 / n)
-    return statistics.median(times)
+        return self.module.cuda.get_elapsed_time(start, end) if self.cupy else start.elapsed_time(end)
 
-
-def worker(side: str) -> None:
-    start = time.perf_counter()
-    torch = load(side)
-    imported = time.perf_counter() - start
-    found: dict[str, Any] = {"import": imported, "version": torch.__version__, "device": torch.cuda.get_device_name(0)}
-    results = {}
-    for name, (call, device) in cases(torch).items():
-        try:
-            for _ in range(10):
+    def host(self, call: Callable[[], Any], n: int, batches: int) -> float:
+        times = []
+        for _ in range(batches):
+            self.synchronize()
+            start = time.perf_counter()
+            for _ in range(n):
                 call()
-            torch.cuda.synchronize()
-            many = "2^26" in name or "x4096" in name
-            results[name] = [
-                host_time(torch, call, 10 if many else BATCH),
-                device_time(torch, call, 10 if many else BATCH) if device else None,
-            ]
+            times.append((time.perf_counter() - start) / n * 1e6)
+        self.synchronize()
+        return statistics.median(times)
+
+    def device(self, call: Callable[[], Any], n: int, batches: int, host: float) -> float:
+        times = []
+        for _ in range(batches):
+            start, end = self.events()
+            self.synchronize()
+            # The queue is full before the first of them runs: no host time between them.
+            self.sleep(max(4_000_000, int(3000 * n * host)))
+            start.record()
+            for _ in range(n):
+                call()
+            end.record()
+            times.append(self.elapsed(start, end) * 1e3 / n)
+        return statistics.median(times)
+
+
+def measured(clock: Clock, call: Callable[[], Any], device: bool) -> list[float | None]:
+    for _ in range(5):
+        call()
+    clock.synchronize()
+    start = time.perf_counter()
+    for _ in range(5):
+        call()
+    clock.synchronize()
+    each = (time.perf_counter() - start) / 5
+    n = max(4, min(BATCH, int(0.01 / each)))
+    batches = BATCHES if each < 1e-4 else 5
+    host = clock.host(call, n, batches)
+    return [host, clock.device(call, n, min(10, batches), min(host, 2000.0)) if device else None]
+
+
+def worker(side: str, operators: bool) -> None:
+    start = time.perf_counter()
+    module = load(side)
+    imported = time.perf_counter() - start
+    import gpu_cases
+
+    if side == "cupy":
+        found: dict[str, Any] = {"version": module.__version__, "device": ""}
+        calls = {name: (call, True) for name, call in gpu_cases.cupy_operators(module).items()}
+    else:
+        found = {"import": imported, "version": module.__version__, "device": module.cuda.get_device_name(0)}
+        calls = (
+            {name: (call, True) for name, call in gpu_cases.operators(module).items()} if operators else cases(module)
+        )
+    clock, results = Clock(module, side == "cupy"), {}
+    for name, (call, device) in calls.items():
+        try:
+            results[name] = measured(clock, call, device)
         except Exception as error:
             results[name] = f"{type(error).__name__}: {error}"[:300]
     found["results"] = results
     print(json.dumps(found))
 
 
-def run(side: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, __file__, "--worker", side], capture_output=True, text=True, env=os.environ)
+def run(side: str, operators: bool) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--worker", side, *(["--operators"] if operators else [])]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
     sys.stderr.write(done.stderr[-2000:])
     if done.returncode:
         raise SystemExit(f"the {side} side failed:\n{done.stderr}")
@@ -148,38 +194,52 @@ def run(side: str) -> dict[str, Any]:
 
 
 def median_of(rounds: list[dict[str, Any]], name: str, which: int) -> float | None:
-    values = [r["results"][name] for r in rounds]
+    values = [r["results"].get(name, "") for r in rounds]
     if any(isinstance(v, str) or v[which] is None for v in values):
         return None
     return statistics.median(v[which] for v in values)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worker")
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    if options.worker:
-        return worker(options.worker)
-    ours, peer = [], []
-    for _ in range(options.rounds):
-        ours.append(run("ours"))
-        peer.append(run("peer"))
-    print(
-        f"{ours[0]['device']}, Python {platform.python_version()}, shim_torch {ours[0]['version']}, PyTorch {peer[0]['version']}"
-    )
-    print(f"{time.strftime('%Y-%m-%d')}, medians of {options.rounds} rounds, microseconds\n")
-    print(f"{'':38} {'host':>8} {'PyTorch':>8} {'ratio':>6}  {'device':>9} {'PyTorch':>9} {'ratio':>6}")
+def table(sides: dict[str, list[dict[str, Any]]]) -> None:
+    ours, peer = sides["ours"], sides["peer"]
+    cupy = f" {'CuPy':>9}" if "cupy" in sides else ""
+    print(f"\n{'':42} {'host':>8} {'PyTorch':>8}{cupy} {'ratio':>6}  {'device':>9} {'PyTorch':>9}{cupy} {'ratio':>6}")
     for name in ours[0]["results"]:
         cells = []
         for which, width in ((0, 8), (1, 9)):
-            a, b = median_of(ours, name, which), median_of(peer, name, which)
-            shown = [f"{v:{width}.2f}" if v is not None else " " * width for v in (a, b)]
-            cells.append(f"{shown[0]} {shown[1]} {a / b if a and b else float('nan'):6.2f}")
-        print(f"{name:38} {'  '.join(cells)}")
+            values = {side: median_of(rounds, name, which) for side, rounds in sides.items()}
+            a, b = values["ours"], values["peer"]
+            shown = [f"{v:{width if i < 2 else 9}.2f}" if v is not None else " " * (width if i < 2 else 9)
+                     for i, v in enumerate(values.values())]  # fmt: skip
+            cells.append(" ".join(shown) + f" {a / b if a and b else float('nan'):6.2f}")
+        print(f"{name:42} {'  '.join(cells)}")
         for side in (ours[0], peer[0]):
-            if isinstance(side["results"][name], str):
+            if isinstance(side["results"].get(name), str):
                 print(f"    {side['version']}: {side['results'][name]}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worker")
+    parser.add_argument("--operators", action="store_true", help="only those of gpu_cases.py")
+    parser.add_argument("--base", action="store_true", help="only the short list")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    if options.worker:
+        return worker(options.worker, options.operators)
+    for operators in (False, True):
+        if (options.base and operators) or (options.operators and not operators):
+            continue
+        names = ["ours", "peer", "cupy"] if operators else ["ours", "peer"]
+        sides: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+        for _ in range(options.rounds):
+            for name in names:
+                sides[name].append(run(name, operators))
+        versions = ", ".join(f"{name} {rounds[0]['version']}" for name, rounds in sides.items())
+        print(f"{sides['ours'][0]['device']}, Python {platform.python_version()}, {versions}")
+        print(f"{time.strftime('%Y-%m-%d')}, medians of {options.rounds} rounds, microseconds")
+        table(sides)
+        print()
 
 
 if __name__ == "__main__":

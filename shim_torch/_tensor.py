@@ -221,10 +221,10 @@ def new(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def record_stream(self: Any, stream: Any) -> None:
-    """Memory freed after this is not reused before ``stream``'s work of now is done."""
-    if self.is_cuda:
+    """Memory freed after this is not reused before ``stream``'s work of then is done."""
+    if self.is_cuda and not _core.cuda_record_stream(self, stream.cuda_stream):
         event = stream.record_event()
-        event.wait()  # the tensor's own stream waits: its memory is freed in that order
+        event.wait()  # somebody else's memory: the tensor's own stream waits, and it is freed in that order
 
 
 def split(self: Any, split_size: Any, dim: int = 0) -> Any:

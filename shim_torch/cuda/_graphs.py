@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import sys
 from typing import Any
 
@@ -17,39 +18,24 @@ def is_current_stream_capturing() -> bool:
     return _core.cuda_stream_is_capturing(_streams.raw_stream(_core.cuda_current_device()))
 
 
+_pools: dict[tuple[int, int], list[int]] = {}  # token -> the native pool and how many graphs replay on it
+_tokens = itertools.count(1)
+
+
 def graph_pool_handle() -> tuple[int, int]:
-    """A token for sharing memory between graphs; graphs here keep memory of their own, so sharing has no effect."""
-    graph_pool_handle.count += 1  # type: ignore[attr-defined]
-    return (0, graph_pool_handle.count)  # type: ignore[attr-defined]
-
-
-graph_pool_handle.count = 0  # type: ignore[attr-defined]
-
-
-_held: dict[int, Any] = {}  # pointer -> the tensor that owns the memory CuPy was given during a capture
-
-
-def _allocate(size: int, device: int) -> int:
-    if not size:
-        return 0
-    block = _core.empty_raw((size,), _core.uint8, _core.device("cuda", device))
-    _held[block.data_ptr()] = block
-    return block.data_ptr()
-
-
-def _free(pointer: int, device: int) -> None:
-    _held.pop(pointer, None)
+    """A token for ``pool=``: graphs that are given the same one share memory, and must not be replayed at the same time."""
+    return (0, next(_tokens))
 
 
 def _cupy_takes_graph_memory() -> Any:
-    """A context in which CuPy allocates on this thread as operators do: from the memory of the graph being captured.
+    """A context in which CuPy allocates on this thread as operators do, also where the user gave it an allocator.
 
     Its own stream-ordered allocations would become nodes of the graph, which can then be launched only once.
     """
     cupy = sys.modules.get("cupy")
     if cupy is None or not hasattr(cupy, "cuda"):
         return None
-    context = cupy.cuda.using_allocator(cupy.cuda.PythonFunctionAllocator(_allocate, _free).malloc)
+    context = cupy.cuda.using_allocator(_streams.cupy_malloc)
     context.__enter__()
     return context
 
@@ -61,6 +47,7 @@ class CUDAGraph:
         self._exec = self._pool = self._stream = 0
         self._cupy: Any = None
         self._device = -1
+        self._token = (0, 0)
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
         """Starts capturing the current stream, which must not be the default stream."""
@@ -78,7 +65,11 @@ class CUDAGraph:
         from shim_torch import backends
 
         backends.of_type("cuda")  # CuPy is imported before the capture, not in it
-        self._pool = _core.cuda_graph_begin(self._stream, 2)  # relaxed: memory is allocated during the capture
+        self._token = graph_pool_handle() if pool is None else tuple(pool)
+        shared = _pools.get(self._token, [0, 0])
+        # relaxed: memory is allocated during the capture
+        self._pool = _core.cuda_graph_begin(self._stream, 2, shared[0])
+        _pools[self._token] = [self._pool, shared[1] + 1]
         self._cupy = _cupy_takes_graph_memory()
 
     def capture_end(self) -> None:
@@ -100,12 +91,16 @@ class CUDAGraph:
     def reset(self) -> None:
         """Deletes the graph."""
         if self._exec or self._pool:
+            if self._pool and _pools and self._token in _pools:
+                _pools[self._token][1] -= 1
+                if not _pools[self._token][1]:
+                    del _pools[self._token]
             _core.cuda_graph_destroy(self._exec, self._pool)
         self._exec = self._pool = 0
 
     def pool(self) -> tuple[int, int]:
-        """A token of the graph's memory."""
-        return (0, id(self))
+        """The token of the graph's memory, for ``pool=`` of another one."""
+        return self._token
 
     def __del__(self) -> None:
         if getattr(self, "_exec", 0) or getattr(self, "_pool", 0):

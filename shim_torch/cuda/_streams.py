@@ -45,7 +45,22 @@ def link_cupy() -> None:
     if capsule is not None and "intptr_t (int)" in repr(capsule):
         _core.cuda_use_cupy_stream_getter(capsule)
     if cupy.cuda.get_allocator() == cupy.get_default_memory_pool().malloc and _core.cuda_device_count():
-        cupy.cuda.set_allocator(cupy.cuda.MemoryAsyncPool().malloc)
+        cupy.cuda.set_allocator(cupy_malloc)
+
+
+_cupy_allocator: Any = None
+
+
+def cupy_malloc(size: int) -> Any:
+    """An allocator for CuPy: from the cache of blocks that tensors come from, on CuPy's current stream."""
+    global _cupy_allocator
+    cuda = sys.modules["cupy"].cuda
+    if _cupy_allocator is None:
+        _cupy_allocator = cuda.memory.CFunctionAllocator(0, *_core.cuda_allocation_functions(), None).malloc
+    memory = _cupy_allocator(size)
+    if size and not memory.ptr:
+        raise cuda.memory.OutOfMemoryError(size, _core.cuda_memory_stats(cuda.runtime.getDevice())[0])
+    return memory
 
 
 class Stream:

@@ -1,4 +1,8 @@
-"""``torch.cuda.memory``: the stream-ordered pool that tensors and CuPy arrays share."""
+"""``torch.cuda.memory``: the memory that tensors and CuPy arrays share.
+
+Blocks are cut from segments of the driver's stream-ordered pool and kept for reuse on their stream; with
+``PYTORCH_NO_CUDA_MEMORY_CACHING=1`` in the environment each comes from that pool.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +21,12 @@ def _stats(device: Any) -> tuple[int, int, int, int]:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes in use from the pool (by tensors, and by CuPy when it shares the pool)."""
+    """Bytes in use (by tensors, and by CuPy where it shares the memory)."""
     return _stats(device)[0]
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes the pool holds."""
+    """Bytes that the cache holds, in use or not."""
     return _stats(device)[1]
 
 
@@ -42,14 +46,20 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Starts the maxima anew."""
     if _core.cuda_device_count():
-        _core.cuda_reset_peak(index_of(device))
+        _core.cuda_reset_stats(index_of(device), 1, 0)
 
 
-reset_max_memory_allocated = reset_max_memory_cached = reset_accumulated_memory_stats = reset_peak_memory_stats
+def reset_accumulated_memory_stats(device: Any = None) -> None:
+    """Starts the totals ("allocated" and "freed") anew."""
+    if _core.cuda_device_count():
+        _core.cuda_reset_stats(index_of(device), 0, 1)
+
+
+reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def empty_cache() -> None:
-    """Gives unused memory of the pool back to the device."""
+    """Gives unused memory of the cache and of the driver's pool back to the devices."""
     for index in range(_core.cuda_device_count()):
         _core.cuda_empty_cache(index)
 
@@ -60,21 +70,35 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """The pool's figures under PyTorch's names."""
-    used, reserved, used_high, reserved_high = _stats(device)
-    return {
-        "allocated_bytes.all.current": used,
-        "allocated_bytes.all.peak": used_high,
-        "reserved_bytes.all.current": reserved,
-        "reserved_bytes.all.peak": reserved_high,
-        "active_bytes.all.current": used,
-        "active_bytes.all.peak": used_high,
-    }
+    """The cache's figures under PyTorch's names: "allocated_bytes.all.peak" ..."""
+    return dict(sorted(_core.cuda_memory_statistics(index_of(device)).items())) if _core.cuda_device_count() else {}
+
+
+def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+    """The same, nested by the parts of the names."""
+    nested: dict[str, Any] = {}
+    for name, value in memory_stats(device).items():
+        *parts, last = name.split(".")
+        place = nested
+        for part in parts:
+            place = place.setdefault(part, {})
+        place[last] = value
+    return nested
+
+
+def memory_snapshot(mempool_id: Any = None) -> list[dict[str, Any]]:
+    """Every segment of every device's cache with its blocks."""
+    return [segment for index in range(_core.cuda_device_count()) for segment in _core.cuda_memory_snapshot(index)]
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     """The figures as text."""
-    return "\n".join(f"{name:32} {value:>20,}" for name, value in memory_stats(device).items())
+    return "\n".join(f"{name:40} {value:>20,}" for name, value in memory_stats(device).items())
+
+
+def get_allocator_backend() -> str:
+    """``"native"``: a cache of blocks, as PyTorch's."""
+    return "native"
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int:
@@ -92,8 +116,23 @@ def caching_allocator_delete(mem_ptr: int) -> None:
     _raw.pop(mem_ptr, None)
 
 
+_fractions: dict[int, float] = {}
+
+
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
-    raise NotImplementedError("torch.cuda.set_per_process_memory_fraction is not supported by shim-torch")
+    """At most this part of the device's memory is taken; beyond it is out of memory."""
+    if not isinstance(fraction, float):
+        raise TypeError("Invalid type for fraction argument, must be `float`")
+    if fraction < 0 or fraction > 1:
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+    index = index_of(device)
+    _fractions[index] = fraction
+    _core.cuda_memory_limit(index, int(fraction * _core.cuda_device_info(index)[1]))
+
+
+def get_per_process_memory_fraction(device: Any = None) -> float:
+    """The part of the device's memory that may be taken."""
+    return _fractions.get(index_of(device), 1.0)
 
 
 class CUDAPluggableAllocator:

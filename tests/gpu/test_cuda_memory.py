@@ -1,6 +1,9 @@
 """Allocation, copies, pinned memory, statistics, out of memory, on CUDA."""
 
 import gc
+import subprocess
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -109,3 +112,99 @@ def test_churn_leaves_memory_flat():
         torch.empty(1024, device="cuda")
     torch.cuda.synchronize()
     assert torch.cuda.memory_allocated() - before < 1 << 20
+
+
+def test_freed_memory_is_reused_on_its_stream_at_once():
+    a = torch.empty(5000, device="cuda")
+    address = a.data_ptr()
+    del a
+    assert torch.empty(5000, device="cuda").data_ptr() == address
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        b = torch.empty(5000, device="cuda")
+        assert b.data_ptr() != address
+        torch.cuda._sleep(20_000_000)
+        b.fill_(1.0)
+    on_side = b.data_ptr()
+    b.record_stream(torch.cuda.current_stream())
+    torch.cuda._sleep(20_000_000)
+    torch.add(b, 1.0)
+    del b
+    with torch.cuda.stream(side):
+        held = torch.empty(5000, device="cuda")
+        assert held.data_ptr() != on_side  # its reader on the other stream is not done
+        torch.cuda.synchronize()
+        assert torch.empty(5000, device="cuda").data_ptr() == on_side
+
+
+def test_cupy_takes_the_same_memory():
+    cupy = pytest.importorskip("cupy")
+    torch.ones(3, device="cuda").tolist()
+    torch.cuda.current_stream()
+    if cupy.cuda.get_allocator() == cupy.get_default_memory_pool().malloc:
+        pytest.skip("CuPy is not linked")
+    gc.collect()
+    before = torch.cuda.memory_allocated()
+    array = cupy.empty(3 << 20, cupy.uint8)
+    assert torch.cuda.memory_allocated() - before == 3 << 20
+    address = array.data.ptr
+    del array
+    assert torch.cuda.memory_allocated() == before
+    assert torch.empty(3 << 20, dtype=torch.uint8, device="cuda").data_ptr() == address
+    with pytest.raises(cupy.cuda.memory.OutOfMemoryError):
+        cupy.empty(10 << 40, cupy.uint8)
+    tensor = torch.as_tensor(cupy.arange(1000))
+    tensor.record_stream(torch.cuda.Stream())
+    assert tensor.sum().item() == 499500
+
+
+def test_a_users_own_cupy_allocator_is_left_alone():
+    code = """
+import cupy
+pool = cupy.cuda.MemoryPool()
+cupy.cuda.set_allocator(pool.malloc)
+import shim_torch as torch
+x = torch.ones(1000, device="cuda").cumprod(0)
+torch.cuda.current_stream()
+assert cupy.cuda.get_allocator() == pool.malloc, cupy.cuda.get_allocator()
+y = cupy.ones(1000)
+assert pool.used_bytes() >= 8000
+print("ok")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "ok", done.stderr[-2000:]
+
+
+def test_empty_cache_gives_memory_back_to_the_device():
+    torch.cuda.empty_cache()
+    free = torch.cuda.mem_get_info()[0]
+    block = torch.empty(512 << 20, dtype=torch.uint8, device="cuda")
+    assert free - torch.cuda.mem_get_info()[0] >= 512 << 20
+    del block
+    assert torch.cuda.memory_reserved() >= 512 << 20
+    torch.cuda.empty_cache()
+    assert free - torch.cuda.mem_get_info()[0] < 64 << 20
+
+
+def test_tensors_freed_on_other_threads():
+    def work():
+        with torch.cuda.stream(torch.cuda.Stream()):
+            x = torch.zeros(1 << 14, device="cuda")
+            for i in range(200):
+                x = x + 1.0
+                handed.append(x[i % 7 :])
+                if len(handed) > 30:
+                    handed.pop(0)
+        torch.cuda.current_stream().synchronize()
+        torch.cuda.synchronize()
+        results.append(x.sum().item())
+
+    handed: list = []
+    results: list = []
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    # Each thread's own chain is right whatever the others free: a tensor that another stream reads is not reused by it.
+    assert results == [200.0 * (1 << 14)] * 4

@@ -73,3 +73,36 @@ def test_device_properties():
     assert 0 < free <= total == p.total_memory or abs(total - p.total_memory) < 2 << 30
     with pytest.raises(AssertionError, match="Invalid device id"):
         torch.cuda.get_device_properties(99)
+
+
+def test_graphs_share_memory_and_keep_it():
+    x = torch.ones(1 << 16, device="cuda")
+    x * 2.0  # compiled before the capture
+    torch.cuda.synchronize()
+    first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(first):
+        a = ((x * 2.0) * 2.0) * 2.0
+    reserved = torch.cuda.memory_reserved()
+    with torch.cuda.graph(second, pool=first.pool()):
+        b = ((x * 3.0) * 3.0) * 3.0
+    assert torch.cuda.memory_reserved() == reserved
+    torch.cuda.empty_cache()
+    others = [torch.full((1 << 16,), -1.0, device="cuda") for _ in range(20)]
+    for graph in (first, second, first):
+        graph.replay()
+    torch.cuda.synchronize()
+    assert a.unique().tolist() == [8.0] and b.unique().tolist() == [27.0]
+    assert all(t.unique().tolist() == [-1.0] for t in others)
+
+
+def test_cupys_allocations_in_a_capture_belong_to_the_graph():
+    x = torch.ones(1000, device="cuda")
+    torch.cumprod(x, 0)  # by CuPy
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = torch.cumprod(x * 1.0, 0)
+    for _ in range(3):
+        graph.replay()
+    torch.cuda.synchronize()
+    assert y.sum().item() == 1000

@@ -67,9 +67,10 @@ def simulated(tmp_path_factory):
     return folder
 
 
-def run(folder: Path, code: str, cache: Path | None = None) -> str:
+def run(folder: Path, code: str, cache: Path | None = None, **variables: str) -> str:
     environment = {
         **os.environ,
+        **variables,
         "LD_LIBRARY_PATH": str(folder),
         "SHIM_CUBLASLT_PATH": str(folder / "libcublasLt.so.13"),
         "SHIM_NVRTC_PATH": str(folder / "libnvrtc.so.13"),
@@ -102,6 +103,15 @@ def run(folder: Path, code: str, cache: Path | None = None) -> str:
 def test_part(simulated, part):
     out = run(simulated, f"import checks; checks.{part}()")
     assert "ok" in out
+
+
+@pytest.mark.parametrize("part", ["reuse", "streams", "graphs", "exhaustion", "threads", "by_address"])
+def test_memory(simulated, part):
+    run(simulated, f"import memory_checks; memory_checks.{part}()")
+
+
+def test_memory_without_the_cache(simulated):
+    run(simulated, "import memory_checks; memory_checks.uncached()", PYTORCH_NO_CUDA_MEMORY_CACHING="1")
 
 
 def test_measured_choice_is_kept_on_disk(simulated, tmp_path):

@@ -19,6 +19,8 @@ class Storage final : public RefCounted {
   void* data() const noexcept { return data_; }
   size_t nbytes() const noexcept { return nbytes_; }
   Device device() const noexcept { return device_; }
+  Deleter deleter() const noexcept { return deleter_; }
+  void* context() const noexcept { return context_; }        // the deleter's
   bool resizable() const noexcept { return resizable_; }     // false: memory of somebody else
   void set_resizable(bool v) noexcept { resizable_ = v; }
   bool pinned = false;

@@ -1,36 +1,36 @@
-// CUDA memory: the driver's stream-ordered pool, which CuPy is given too, so that both sides share one.
+// CUDA memory: the driver's stream-ordered pool behind a cache of blocks, which CuPy is given too, so that both sides share one.
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <vector>
 
+#include "cuda/block_cache.h"
 #include "cuda/driver.h"
 
 namespace shim::cuda {
-
-// Memory taken while a stream is captured must outlive every replay: it is allocated outside the capture, is reused
-// within it, and goes back when the graph does.
-struct GraphPool {
-  int device = 0;
-  bool open = true;
-  std::mutex lock;
-  std::multimap<size_t, CUdeviceptr> unused;
-  std::vector<CUdeviceptr> all;
-  size_t live = 0;
-  bool released = false;
-};
-
 namespace {
 
-constexpr int kReleaseThreshold = 4, kReservedCurrent = 5, kReservedHigh = 6, kUsedCurrent = 7, kUsedHigh = 8;
+constexpr int kReleaseThreshold = 4;
 
-struct Block {                                  // the deleter's context
-  CUstream stream;
-  int device;
-  size_t bytes;
-  GraphPool* pool;
+thread_local BlockPool* tls_graph_pool = nullptr;
+
+struct Names {                                  // blocks that are freed by address
+  std::mutex lock;
+  std::map<uintptr_t, Block*> blocks;
 };
+Names& names() {
+  static auto* n = new Names();
+  return *n;
+}
 
-thread_local GraphPool* tls_graph_pool = nullptr;
+// As PyTorch's switch: every tensor's memory straight from the driver, which memory checkers can then watch.
+bool caching() {
+  static const bool on = [] {
+    const char* off = std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING");
+    return !off || !*off || std::string_view(off) == "0";
+  }();
+  return on;
+}
 
 std::string human(uint64_t bytes) {
   const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
@@ -43,6 +43,7 @@ std::string human(uint64_t bytes) {
 }
 
 [[noreturn]] void out_of_memory(int device, size_t bytes) {
+  OnDevice current(device);
   size_t free_bytes = 0, total = 0;
   driver().mem_info(&free_bytes, &total);
   MemoryStats s = memory_stats(device);
@@ -51,87 +52,70 @@ std::string human(uint64_t bytes) {
        human(s.reserved - s.used), " is reserved but unused; torch.cuda.empty_cache() gives that back.");
 }
 
-CUmemoryPool pool_of(int device) {
-  static std::mutex lock;
-  static std::vector<CUmemoryPool> pools;
-  std::lock_guard<std::mutex> guard(lock);
-  if (pools.size() <= size_t(device)) pools.resize(size_t(device) + 1, nullptr);
-  CUmemoryPool& pool = pools[size_t(device)];
-  if (!pool) {
-    const Driver& d = driver();
-    primary_context(device);
-    check(d.pool_current(&pool, device), "cuDeviceGetMemPool");
-    uint64_t keep = ~uint64_t(0);               // hand nothing back to the system at a synchronisation
-    d.pool_set(pool, kReleaseThreshold, &keep);
-  }
-  return pool;
-}
-
-void free_graph_block(Block* block, void* data) {
-  GraphPool* pool = block->pool;
-  bool last = false;
-  {
-    std::lock_guard<std::mutex> guard(pool->lock);
-    pool->unused.emplace(block->bytes, reinterpret_cast<CUdeviceptr>(data));
-    last = --pool->live == 0 && pool->released;
-  }
-  if (last) release_graph_pool(pool);
-}
-
-void free_block(void* context, void* data) {
-  Block* block = static_cast<Block*>(context);
+// Allocated and freed in the order of its stream: also as part of a capture that is not ours.
+Block* uncached(size_t bytes, int device, CUstream stream) {
   const Driver& d = driver();
-  if (block->pool) {
-    free_graph_block(block, data);
-  } else if (data) {
-    CUcontext before = nullptr;
-    d.ctx_get(&before);
-    if (before != primary_context(block->device)) d.ctx_set(primary_context(block->device));
-    if (d.mem_free_async(reinterpret_cast<CUdeviceptr>(data), block->stream) != 0)
-      d.mem_free(reinterpret_cast<CUdeviceptr>(data));      // the stream is gone, or is being captured
-    if (before) d.ctx_set(before);
+  OnDevice current(device);
+  driver_pool(device);
+  auto* b = new Block();
+  b->size = (bytes + 511) / 512 * 512;
+  b->device = device;
+  b->stream = stream;
+  CUresult r = d.mem_alloc_async(&b->data, b->size, stream);
+  if (r == kOutOfMemory) {
+    block_cache(device).empty();
+    d.stream_synchronize(stream);
+    d.pool_trim(driver_pool(device), 0);
+    r = d.mem_alloc_async(&b->data, b->size, stream);
   }
-  delete block;
+  if (r != 0) {
+    delete b;
+    if (r == kOutOfMemory) out_of_memory(device, bytes);
+    check(r, "cuMemAllocAsync");
+  }
+  block_cache(device).track(b->size, true);
+  return b;
 }
 
-CUdeviceptr graph_memory(GraphPool* pool, size_t bytes) {
-  std::lock_guard<std::mutex> guard(pool->lock);
-  ++pool->live;
-  auto fit = pool->unused.lower_bound(bytes);
-  if (fit != pool->unused.end() && fit->first <= 2 * bytes) {
-    CUdeviceptr p = fit->second;
-    pool->unused.erase(fit);
-    return p;
+void free_uncached(Block* b) {
+  const Driver& d = driver();
+  CUcontext before = nullptr;
+  d.ctx_get(&before);
+  if (before != primary_context(b->device)) d.ctx_set(primary_context(b->device));
+  for (CUstream other : b->others) {
+    CUevent event = nullptr;
+    if (d.event_create(&event, 2) != 0) continue;
+    if (d.event_record(event, other) == 0) d.stream_wait_event(b->stream, event, 0);
+    d.event_destroy(event);
   }
-  CUdeviceptr p = 0;
-  if (driver().mem_alloc(&p, bytes) != 0) out_of_memory(pool->device, bytes);
-  pool->all.push_back(p);
-  return p;
+  if (d.mem_free_async(b->data, b->stream) != 0) d.mem_free(b->data);     // the stream is gone, or is being captured
+  if (before) d.ctx_set(before);
+  block_cache(b->device).track(b->size, false);
+  delete b;
+}
+
+Block* get_block(size_t bytes, int device) {
+  const CUstream stream = current_stream(device);
+  BlockPool* pool = tls_graph_pool && tls_graph_pool->device == device ? tls_graph_pool : nullptr;
+  if (!pool && (!caching() || (stream && capturing(stream)))) return uncached(bytes, device, stream);
+  Block* b = block_cache(device).allocate(bytes, stream, pool);
+  if (!b) out_of_memory(device, bytes);
+  return b;
+}
+
+void free_block(void* context, void*) {
+  auto* b = static_cast<Block*>(context);
+  b->home ? block_cache(b->device).free(b) : free_uncached(b);
 }
 
 Ref<Storage> allocate_cuda(size_t bytes, Device device) {
   const Driver& d = require("torch.empty");
-  int index = device.index < 0 ? current_device() : device.index;
-  Device where{DeviceType::cuda, int8_t(index)};
-  OnDevice current(index);
-  CUstream stream = current_stream(index);
-  CUdeviceptr p = 0;
-  GraphPool* pool = bytes && tls_graph_pool && tls_graph_pool->open ? tls_graph_pool : nullptr;
-  size_t rounded = (bytes + 511) / 512 * 512;
-  if (pool) {
-    p = graph_memory(pool, rounded);
-  } else if (bytes) {
-    pool_of(index);
-    CUresult r = d.mem_alloc_async(&p, rounded, stream);
-    if (r == kOutOfMemory) {
-      d.stream_synchronize(stream);
-      d.pool_trim(pool_of(index), 0);
-      r = d.mem_alloc_async(&p, rounded, stream);
-    }
-    if (r == kOutOfMemory) out_of_memory(index, bytes);
-    check(r, "cuMemAllocAsync");
-  }
-  return Ref<Storage>(new Storage(reinterpret_cast<void*>(p), bytes, where, free_block, new Block{stream, index, rounded, pool}));
+  const int index = device.index < 0 ? current_device() : device.index;
+  const Device where{DeviceType::cuda, int8_t(index)};
+  if (index >= d.devices) primary_context(index);         // refuses it
+  if (!bytes) return Ref<Storage>(new Storage(nullptr, 0, where, nullptr, nullptr));
+  Block* b = get_block(bytes, index);
+  return Ref<Storage>(new Storage(reinterpret_cast<void*>(b->data), bytes, where, free_block, b));
 }
 
 void free_pinned(void*, void* data) {
@@ -150,27 +134,27 @@ Ref<Storage> allocate_pinned(size_t bytes) {
 
 }  // namespace
 
+CUmemoryPool driver_pool(int device) {
+  static std::mutex lock;
+  static std::vector<CUmemoryPool> pools;
+  std::lock_guard<std::mutex> guard(lock);
+  if (pools.size() <= size_t(device)) pools.resize(size_t(device) + 1, nullptr);
+  CUmemoryPool& pool = pools[size_t(device)];
+  if (!pool) {
+    const Driver& d = driver();
+    primary_context(device);
+    check(d.pool_current(&pool, device), "cuDeviceGetMemPool");
+    uint64_t keep = ~uint64_t(0);               // hand nothing back to the system at a synchronisation
+    d.pool_set(pool, kReleaseThreshold, &keep);
+  }
+  return pool;
+}
+
 MemoryStats memory_stats(int device) {
-  MemoryStats s{};
-  const Driver& d = driver();
-  if (!d.loaded) return s;
-  CUmemoryPool pool = pool_of(device);
-  d.pool_get(pool, kUsedCurrent, &s.used);
-  d.pool_get(pool, kReservedCurrent, &s.reserved);
-  d.pool_get(pool, kUsedHigh, &s.used_high);
-  d.pool_get(pool, kReservedHigh, &s.reserved_high);
-  return s;
-}
-
-void reset_peak(int device) {
-  if (!driver().loaded) return;
-  uint64_t zero = 0;
-  driver().pool_set(pool_of(device), kUsedHigh, &zero);
-  driver().pool_set(pool_of(device), kReservedHigh, &zero);
-}
-
-void empty_cache(int device) {
-  if (driver().loaded) driver().pool_trim(pool_of(device), 0);
+  if (!driver().loaded) return {};
+  const Statistics s = block_cache(device).statistics();
+  const Count &used = s.counts[kAllocatedBytes][0], &reserved = s.counts[kReservedBytes][0];
+  return {uint64_t(used.current), uint64_t(reserved.current), uint64_t(used.peak), uint64_t(reserved.peak)};
 }
 
 void install_allocator() {
@@ -179,26 +163,63 @@ void install_allocator() {
   Storage::copy_device = [](void* to, const void* from, size_t bytes, Device where) { copy_bytes(to, from, bytes, current_stream(where.index)); };
 }
 
-GraphPool* begin_graph_pool(int device) {
-  auto* pool = new GraphPool();
+bool record_stream(const Storage& storage, const void* data, CUstream stream) {
+  if (storage.deleter() == free_block) {
+    auto* b = static_cast<Block*>(storage.context());
+    block_cache(b->device).record(b, stream);
+    return true;
+  }
+  Names& n = names();
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  std::lock_guard<std::mutex> guard(n.lock);
+  auto after = n.blocks.upper_bound(address);
+  if (after == n.blocks.begin()) return false;
+  Block* b = std::prev(after)->second;
+  if (address >= b->data + b->size) return false;
+  block_cache(b->device).record(b, stream);
+  return true;
+}
+
+void* allocate_named(void*, size_t bytes, int device) {
+  try {
+    if (!bytes) return nullptr;
+    Block* b = get_block(bytes, device);
+    Names& n = names();
+    std::lock_guard<std::mutex> guard(n.lock);
+    n.blocks[b->data] = b;
+    return reinterpret_cast<void*>(b->data);
+  } catch (...) {
+    return nullptr;                             // the caller raises; there is no exception across C
+  }
+}
+
+void free_named(void*, void* data, int) {
+  Names& n = names();
+  Block* b = nullptr;
+  {
+    std::lock_guard<std::mutex> guard(n.lock);
+    auto found = n.blocks.find(reinterpret_cast<uintptr_t>(data));
+    if (found == n.blocks.end()) return;
+    b = found->second;
+    n.blocks.erase(found);
+  }
+  free_block(b, data);
+}
+
+BlockPool* begin_graph_pool(int device, BlockPool* shared) {
+  BlockPool* pool = shared ? shared : new BlockPool();
   pool->device = device;
+  pool->of_graphs = true;
+  block_cache(device).begin_capture(pool);
   tls_graph_pool = pool;
   return pool;
 }
 
-void end_graph_pool(GraphPool* pool) {
-  pool->open = false;
+void end_graph_pool(BlockPool* pool) {
   if (tls_graph_pool == pool) tls_graph_pool = nullptr;
+  block_cache(pool->device).end_capture();
 }
 
-void release_graph_pool(GraphPool* pool) {
-  {
-    std::lock_guard<std::mutex> guard(pool->lock);
-    pool->released = true;
-    if (pool->live) return;                     // tensors made in the capture are still alive: the last one frees
-  }
-  for (CUdeviceptr p : pool->all) driver().mem_free(p);
-  delete pool;
-}
+void release_graph_pool(BlockPool* pool) { block_cache(pool->device).drop(pool); }
 
 }  // namespace shim::cuda

@@ -68,6 +68,8 @@ struct Uuid { char bytes[16]; };
   X(stream_query, cuStreamQuery, (CUstream))                                                             \
   X(stream_wait_event, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                 \
   X(stream_capturing, cuStreamIsCapturing, (CUstream, int*))                                             \
+  X(stream_id, cuStreamGetId, (CUstream, unsigned long long*))                                           \
+  X(capture_mode, cuThreadExchangeStreamCaptureMode, (int*))                                             \
   X(capture_begin, cuStreamBeginCapture_v2, (CUstream, int))                                             \
   X(capture_end, cuStreamEndCapture, (CUstream, CUgraph*))                                               \
   X(graph_instantiate, cuGraphInstantiateWithFlags, (CUgraphExec*, CUgraph, unsigned long long))         \
@@ -119,17 +121,19 @@ void copy_bytes(void* to, const void* from, size_t bytes, CUstream);      // asy
 // Sets `count` elements of 1, 2 or 4 bytes, all the same, asynchronously.
 void fill_bytes(void* to, const void* element, int itemsize, size_t count, CUstream);
 
-// Memory of the stream-ordered pool.
+// Memory of the stream-ordered pool, kept in blocks of our own (block_cache.h).
 struct MemoryStats { uint64_t used, reserved, used_high, reserved_high; };
 MemoryStats memory_stats(int device);
-void reset_peak(int device);
-void empty_cache(int device);
 void install_allocator();
+bool record_stream(const Storage&, const void* data, CUstream);    // false: not this allocator's memory
+// Memory by its address, for CuPy: null where there is none left.
+void* allocate_named(void*, size_t bytes, int device);
+void free_named(void*, void* data, int device);
 
-// Private memory of a graph under capture.
-struct GraphPool;
-GraphPool* begin_graph_pool(int device);
-void end_graph_pool(GraphPool*);                // no further allocations; memory stays until release
-void release_graph_pool(GraphPool*);
+// Memory of the graphs under capture on this thread: it is reused within the captures that share it, and by nobody else.
+struct BlockPool;
+BlockPool* begin_graph_pool(int device, BlockPool* shared);        // shared: of graphs before, or null
+void end_graph_pool(BlockPool*);                // no further allocations; memory stays until release
+void release_graph_pool(BlockPool*);            // one graph fewer
 
 }  // namespace shim::cuda

@@ -3,32 +3,12 @@
 #include "cuda/elementwise.h"
 #include "cuda/nvrtc.h"
 #include "cuda/reduce.h"
-#include "python/object.h"
+#include "python/int_function.h"
 
 namespace shim {
 namespace {
 
 using namespace cuda;
-
-bool read_int(PyObject* o, long long* value) {
-  *value = PyLong_AsLongLong(o);
-  return !(*value == -1 && PyErr_Occurred());
-}
-
-// Every function takes integers only: fn(int64 arguments) -> PyObject*.
-template <int N, PyObject* (*F)(const long long*)>
-PyObject* with_ints(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  long long values[N ? N : 1];
-  if (n != N) return PyErr_Format(PyExc_TypeError, "expected %d arguments, got %zd", N, n);
-  for (int i = 0; i < N; ++i)
-    if (!read_int(args[i], &values[i])) return nullptr;
-  return guarded([&]() -> PyObject* { return F(values); });
-}
-
-PyObject* none() { Py_RETURN_NONE; }
-PyObject* integer(long long v) { return PyLong_FromLongLong(v); }
-template <class T> T handle(long long v) { return reinterpret_cast<T>(static_cast<intptr_t>(v)); }
-template <class T> PyObject* pointer(T p) { return PyLong_FromVoidPtr(reinterpret_cast<void*>(p)); }
 
 PyObject* count(const long long*) { return integer(device_count()); }
 PyObject* why(const long long*) { return PyUnicode_FromString(driver().why.c_str()); }
@@ -173,9 +153,9 @@ PyObject* drop_event(const long long* a) { if (driver().loaded) driver().event_d
 
 // --- graphs -------------------------------------------------------------------------------------------------------------
 
-PyObject* graph_begin(const long long* a) {                                   // (stream, mode) -> pool
+PyObject* graph_begin(const long long* a) {                                   // (stream, mode, pool to share or 0) -> pool
   const Driver& d = require("torch.cuda.graph");
-  GraphPool* pool = begin_graph_pool(cuda::current_device());
+  BlockPool* pool = begin_graph_pool(cuda::current_device(), handle<BlockPool*>(a[2]));
   CUresult r = d.capture_begin(handle<CUstream>(a[0]), int(a[1]));
   if (r != 0) {
     end_graph_pool(pool);
@@ -189,7 +169,7 @@ PyObject* graph_end(const long long* a) {                                     //
   const Driver& d = require("torch.cuda.graph");
   CUgraph graph = nullptr;
   CUgraphExec exec = nullptr;
-  end_graph_pool(handle<GraphPool*>(a[1]));
+  end_graph_pool(handle<BlockPool*>(a[1]));
   check(d.capture_end(handle<CUstream>(a[0]), &graph), "cuStreamEndCapture");
   CUresult r = d.graph_instantiate(&exec, graph, 0);
   d.graph_destroy(graph);
@@ -204,30 +184,9 @@ PyObject* graph_launch(const long long* a) {
 
 PyObject* graph_drop(const long long* a) {                                    // (exec or 0, pool or 0)
   if (driver().loaded && a[0]) driver().graph_exec_destroy(handle<CUgraphExec>(a[0]));
-  if (a[1]) release_graph_pool(handle<GraphPool*>(a[1]));
+  if (a[1]) release_graph_pool(handle<BlockPool*>(a[1]));
   return none();
 }
-
-// --- memory -------------------------------------------------------------------------------------------------------------
-
-PyObject* stats(const long long* a) {
-  MemoryStats s = memory_stats(int(a[0]));
-  return Py_BuildValue("(KKKK)", s.used, s.reserved, s.used_high, s.reserved_high);
-}
-
-PyObject* mem_info(const long long* a) {
-  const Driver& d = require("torch.cuda.mem_get_info");
-  int before = cuda::current_device();
-  cuda::set_device(int(a[0]));
-  size_t free_bytes = 0, total = 0;
-  CUresult r = d.mem_info(&free_bytes, &total);
-  cuda::set_device(before);
-  check(r, "cuMemGetInfo");
-  return Py_BuildValue("(nn)", Py_ssize_t(free_bytes), Py_ssize_t(total));
-}
-
-PyObject* trim(const long long* a) { empty_cache(int(a[0])); return none(); }
-PyObject* forget_peak(const long long* a) { cuda::reset_peak(int(a[0])); return none(); }
 
 PyObject* copy(const long long* a) {                                          // (to, from, bytes, stream)
   copy_bytes(handle<void*>(a[0]), handle<void*>(a[1]), size_t(a[2]), handle<CUstream>(a[3]));
@@ -267,24 +226,21 @@ PyObject* stream_getter(PyObject*, PyObject* capsule) {                       //
   Py_RETURN_NONE;
 }
 
-#define FN(name, n, f) {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&with_ints<n, f>)), METH_FASTCALL, nullptr}
-
 PyMethodDef functions[] = {
-    FN("cuda_device_count", 0, count), FN("cuda_why_not", 0, why), FN("cuda_current_device", 0, get_device),
-    FN("cuda_set_device", 1, put_device), FN("cuda_driver_version", 0, driver_version),
-    FN("cuda_device_attribute", 2, attribute), FN("cuda_device_info", 1, device_info),
-    FN("cuda_can_access_peer", 2, can_access), FN("cuda_current_stream", 1, get_stream),
-    FN("cuda_set_current_stream", 2, put_stream), FN("cuda_stream_create", 2, make_stream),
-    FN("cuda_stream_priorities", 0, priorities), FN("cuda_stream_synchronize", 1, sync_stream),
-    FN("cuda_stream_query", 1, query_stream), FN("cuda_stream_wait_event", 2, wait_event),
-    FN("cuda_stream_is_capturing", 1, is_capturing), FN("cuda_synchronize", 1, sync_device),
-    FN("cuda_event_create", 1, make_event), FN("cuda_event_record", 2, record_event),
-    FN("cuda_event_query", 1, query_event), FN("cuda_event_synchronize", 1, sync_event),
-    FN("cuda_event_elapsed", 2, elapsed), FN("cuda_event_destroy", 1, drop_event),
-    FN("cuda_graph_begin", 2, graph_begin), FN("cuda_graph_end", 2, graph_end),
-    FN("cuda_graph_launch", 2, graph_launch), FN("cuda_graph_destroy", 2, graph_drop),
-    FN("cuda_memory_stats", 1, stats), FN("cuda_mem_info", 1, mem_info), FN("cuda_empty_cache", 1, trim),
-    FN("cuda_reset_peak", 1, forget_peak), FN("cuda_copy_bytes", 4, copy),
+    SHIM_INT_FUNCTION("cuda_device_count", 0, count), SHIM_INT_FUNCTION("cuda_why_not", 0, why), SHIM_INT_FUNCTION("cuda_current_device", 0, get_device),
+    SHIM_INT_FUNCTION("cuda_set_device", 1, put_device), SHIM_INT_FUNCTION("cuda_driver_version", 0, driver_version),
+    SHIM_INT_FUNCTION("cuda_device_attribute", 2, attribute), SHIM_INT_FUNCTION("cuda_device_info", 1, device_info),
+    SHIM_INT_FUNCTION("cuda_can_access_peer", 2, can_access), SHIM_INT_FUNCTION("cuda_current_stream", 1, get_stream),
+    SHIM_INT_FUNCTION("cuda_set_current_stream", 2, put_stream), SHIM_INT_FUNCTION("cuda_stream_create", 2, make_stream),
+    SHIM_INT_FUNCTION("cuda_stream_priorities", 0, priorities), SHIM_INT_FUNCTION("cuda_stream_synchronize", 1, sync_stream),
+    SHIM_INT_FUNCTION("cuda_stream_query", 1, query_stream), SHIM_INT_FUNCTION("cuda_stream_wait_event", 2, wait_event),
+    SHIM_INT_FUNCTION("cuda_stream_is_capturing", 1, is_capturing), SHIM_INT_FUNCTION("cuda_synchronize", 1, sync_device),
+    SHIM_INT_FUNCTION("cuda_event_create", 1, make_event), SHIM_INT_FUNCTION("cuda_event_record", 2, record_event),
+    SHIM_INT_FUNCTION("cuda_event_query", 1, query_event), SHIM_INT_FUNCTION("cuda_event_synchronize", 1, sync_event),
+    SHIM_INT_FUNCTION("cuda_event_elapsed", 2, elapsed), SHIM_INT_FUNCTION("cuda_event_destroy", 1, drop_event),
+    SHIM_INT_FUNCTION("cuda_graph_begin", 3, graph_begin), SHIM_INT_FUNCTION("cuda_graph_end", 2, graph_end),
+    SHIM_INT_FUNCTION("cuda_graph_launch", 2, graph_launch), SHIM_INT_FUNCTION("cuda_graph_destroy", 2, graph_drop),
+    SHIM_INT_FUNCTION("cuda_copy_bytes", 4, copy),
     {"cuda_compile_pointwise", compile_pointwise, METH_VARARGS, "Compiles a pointwise kernel without loading it; the compiler's log."},
     {"cuda_compile_reduction", compile_reduction_, METH_VARARGS, "Compiles a reduction without loading it; the compiler's log."},
     {"cuda_use_cupy_stream_getter", stream_getter, METH_O, nullptr},
@@ -294,7 +250,7 @@ PyMethodDef functions[] = {
 
 int bind_cuda(PyObject* module) {
   cuda::install_allocator();
-  return PyModule_AddFunctions(module, functions);
+  return PyModule_AddFunctions(module, functions) < 0 ? -1 : bind_cuda_memory(module);
 }
 
 }  // namespace shim

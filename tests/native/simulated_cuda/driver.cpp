@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 
 extern "C" {
@@ -30,16 +31,29 @@ int cuMemGetInfo_v2(size_t* f, size_t* t) { *f = *t = size_t(1) << 34; return 0;
 
 constexpr size_t kLittle = 1 << 20;             // what is larger is only there to empty caches
 
+static auto& sizes = *new std::map<unsigned long long, size_t>();
+static size_t taken = 0, room = size_t(1) << 34;
+size_t simulated_memory() { return taken; }
+void simulated_room(size_t n) { room = n; }
+
 // Fresh memory is never zero by luck.
 int cuMemAlloc_v2(unsigned long long* p, size_t n) {
   if (n == 0) return 1;
-  void* m = std::aligned_alloc(256, (n + 255) / 256 * 256);
+  if (taken + n > room) return 2;
+  void* m = std::aligned_alloc(512, (n + 511) / 512 * 512);
   std::memset(m, 0xa5, n < kLittle ? n : kLittle);
   *p = reinterpret_cast<uintptr_t>(m);
+  taken += sizes[*p] = n;
   return 0;
 }
 int cuMemAllocAsync(unsigned long long* p, size_t n, void*) { return cuMemAlloc_v2(p, n); }
-int cuMemFree_v2(unsigned long long p) { std::free(reinterpret_cast<void*>(p)); return 0; }
+int cuMemFree_v2(unsigned long long p) {
+  if (!sizes.count(p)) return 1;
+  taken -= sizes[p];
+  sizes.erase(p);
+  std::free(reinterpret_cast<void*>(p));
+  return 0;
+}
 int cuMemFreeAsync(unsigned long long p, void*) { return cuMemFree_v2(p); }
 int cuMemHostAlloc(void** p, size_t n, unsigned) { *p = std::malloc(n); return 0; }
 int cuMemFreeHost(void* p) { std::free(p); return 0; }
@@ -65,16 +79,24 @@ int cuMemsetD32Async(unsigned long long p, unsigned v, size_t n, void*) {
   return 0;
 }
 int cuStreamCreateWithPriority(void** s, unsigned, int) { *s = std::malloc(1); return 0; }
+int cuStreamGetId(void* s, unsigned long long* id) { *id = reinterpret_cast<uintptr_t>(s) / 8; return 0; }
+int cuThreadExchangeStreamCaptureMode(int*) { return 0; }
 int cuStreamSynchronize(void*) { return 0; }
 int cuStreamQuery(void*) { return 0; }
 int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
 int cuStreamIsCapturing(void*, int* v) { *v = 0; return 0; }
-int cuStreamBeginCapture_v2(void*, int) { return 1; }
+int cuStreamBeginCapture_v2(void*, int) { return 0; }
+int cuStreamEndCapture(void*, void** g) { *g = std::malloc(1); return 0; }
+int cuGraphInstantiateWithFlags(void** e, void*, unsigned long long) { *e = std::malloc(1); return 0; }
+int cuGraphDestroy(void* g) { std::free(g); return 0; }
+int cuGraphExecDestroy(void* e) { std::free(e); return 0; }
 // Time: a launch of a kernel takes half as long as whatever else was done.
 static long launches = 0;
 int cuEventCreate(void** e, unsigned) { *e = new long(0); return 0; }
 int cuEventRecord(void* e, void*) { *static_cast<long*>(e) = launches; return 0; }
-int cuEventQuery(void*) { return 0; }
+static int events_wait = 0;
+void simulated_events_wait(int yes) { events_wait = yes; }
+int cuEventQuery(void*) { return events_wait ? 600 : 0; }
 int cuEventSynchronize(void*) { return 0; }
 int cuEventElapsedTime(float* ms, void* begin, void* end) { *ms = *static_cast<long*>(begin) == *static_cast<long*>(end) ? 2 : 1; return 0; }
 int cuEventDestroy_v2(void* e) { delete static_cast<long*>(e); return 0; }

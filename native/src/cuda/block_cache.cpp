@@ -1,0 +1,364 @@
+#include "cuda/block_cache.h"
+
+#include <algorithm>
+
+namespace shim::cuda {
+namespace {
+
+constexpr size_t kSmall = 1 << 20;              // requests up to this are cut from segments of kSmallSegment
+constexpr size_t kSmallSegment = 2 << 20, kLargeSegment = 20 << 20, kOwnSegment = 10 << 20, kRounding = 512;
+constexpr unsigned kNonBlocking = 1, kNoTiming = 2;
+
+size_t segment_size(size_t size) {
+  if (size <= kSmall) return kSmallSegment;
+  if (size < kOwnSegment) return kLargeSegment;
+  return (size + kSmallSegment - 1) / kSmallSegment * kSmallSegment;
+}
+
+// Within, calls are allowed that a capture on another stream might forbid; they are no part of it.
+struct Relaxed {
+  int mode = 2;
+  Relaxed() { if (driver().capture_mode) driver().capture_mode(&mode); }
+  ~Relaxed() { if (driver().capture_mode) driver().capture_mode(&mode); }
+};
+
+uint64_t id_of(CUstream stream) {
+  unsigned long long id = 0;
+  if (stream && driver().stream_id) driver().stream_id(stream, &id);
+  return id;
+}
+
+}  // namespace
+
+BlockCache& block_cache(int device) {
+  static std::mutex lock;
+  static auto* caches = new std::array<std::atomic<BlockCache*>, 64>();  // immortal: memory is freed while the process exits, too
+  CHECK(Kind::Runtime, device >= 0 && device < 64, "CUDA error: invalid device ordinal ", device);
+  std::atomic<BlockCache*>& found = (*caches)[size_t(device)];
+  if (!found.load(std::memory_order_acquire)) {
+    std::lock_guard<std::mutex> guard(lock);
+    if (!found.load()) found.store(new BlockCache(device), std::memory_order_release);
+  }
+  return *found.load(std::memory_order_relaxed);
+}
+
+void BlockCache::count(Figure f, int kind, int64_t n) {
+  for (size_t i : {size_t(0), size_t(1 + kind)}) n >= 0 ? statistics_.counts[f][i].add(n) : statistics_.counts[f][i].remove(-n);
+}
+
+// --- getting ------------------------------------------------------------------------------------------------------------
+
+Arena& BlockCache::arena(BlockPool& pool, CUstream stream) {
+  if (pool.last && pool.last->stream == stream && (!stream || !driver().stream_id)) return *pool.last;
+  // A stream's handle may be that of one destroyed before; the per-thread default stream is another one in each thread.
+  const uint64_t id = id_of(stream);
+  if (pool.last && pool.last->stream == stream && pool.last->id == id) return *pool.last;
+  Arena& a = pool.arenas[id ? id : reinterpret_cast<uintptr_t>(stream)];
+  a.stream = stream;
+  a.id = id;
+  a.pool = &pool;
+  pool.last = &a;
+  return a;
+}
+
+Block* BlockCache::allocate(size_t bytes, CUstream stream, BlockPool* pool) {
+  if (bytes > size_t(1) << 56) return nullptr;
+  const size_t size = (std::max<size_t>(bytes, 1) + kRounding - 1) / kRounding * kRounding;
+  std::lock_guard<std::mutex> guard(lock_);
+  if (!waiting_.empty() || !deferred_.empty()) poll();
+  Arena& home = arena(pool ? *pool : main_, stream);
+  Block* b = take(home, size);
+  if (!b) b = segment(home, size);
+  if (!b) return nullptr;
+  split(b, size);
+  b->used = true;
+  b->requested = bytes;
+  ++home.pool->live;
+  const int64_t n = int64_t(b->size);
+  count(kAllocation, b->kind, 1);
+  count(kAllocatedBytes, b->kind, n);
+  count(kActive, b->kind, 1);
+  count(kActiveBytes, b->kind, n);
+  count(kRequestedBytes, b->kind, int64_t(bytes));
+  return b;
+}
+
+Block* BlockCache::take(Arena& home, size_t size) {
+  auto& blocks = home.free[size > kSmall];
+  Block key;
+  key.size = size;
+  auto found = blocks.lower_bound(&key);
+  if (found == blocks.end()) return nullptr;
+  Block* b = *found;
+  blocks.erase(found);
+  if (b->before || b->after) {
+    count(kInactiveSplit, b->kind, -1);
+    count(kInactiveSplitBytes, b->kind, -int64_t(b->size));
+  }
+  return b;
+}
+
+// Cuts off what is more than asked for, where that is enough for another block.
+void BlockCache::split(Block* b, size_t size) {
+  const size_t rest = b->size - size;
+  if (b->kind == 0 ? rest < kRounding : rest <= kSmall) return;
+  auto* tail = new Block();
+  tail->data = b->data + size;
+  tail->size = rest;
+  tail->kind = b->kind;
+  tail->device = device_;
+  tail->home = b->home;
+  tail->before = b;
+  tail->after = b->after;
+  if (b->after) b->after->before = tail;
+  b->after = tail;
+  b->size = size;
+  put(tail);
+}
+
+Block* BlockCache::segment(Arena& home, size_t size) {
+  const size_t bytes = segment_size(size);
+  CUdeviceptr p = from_driver(bytes);
+  if (!p) {
+    ++statistics_.retries;
+    if (release_all()) p = from_driver(bytes);
+  }
+  if (!p) {
+    ++statistics_.out_of_memory;
+    return nullptr;
+  }
+  ++statistics_.device_allocations;
+  auto* b = new Block();
+  b->data = p;
+  b->size = bytes;
+  b->kind = size > kSmall;
+  b->device = device_;
+  b->home = &home;
+  segments_.emplace(p, b);
+  count(kSegment, b->kind, 1);
+  count(kReservedBytes, b->kind, int64_t(bytes));
+  return b;
+}
+
+CUdeviceptr BlockCache::from_driver(size_t bytes) {
+  const Driver& d = driver();
+  const size_t reserved = size_t(statistics_.counts[kReservedBytes][0].current);
+  if (bytes > limit_ || reserved > limit_ - bytes) return 0;
+  OnDevice current(device_);
+  Relaxed relaxed;
+  if (!upstream_) {
+    driver_pool(device_);
+    check(d.stream_create(&upstream_, kNonBlocking, 0), "cuStreamCreateWithPriority");
+  }
+  CUdeviceptr p = 0;
+  const CUresult r = d.mem_alloc_async(&p, bytes, upstream_);
+  if (r == kOutOfMemory) return 0;
+  check(r, "cuMemAllocAsync");
+  check(d.stream_synchronize(upstream_), "cuStreamSynchronize");  // from here on every stream may use it
+  return p;
+}
+
+// --- freeing ------------------------------------------------------------------------------------------------------------
+
+void BlockCache::free(Block* b) {
+  {
+    std::lock_guard<std::mutex> guard(lock_);
+    b->used = false;
+    count(kAllocation, b->kind, -1);
+    count(kAllocatedBytes, b->kind, -int64_t(b->size));
+    count(kRequestedBytes, b->kind, -int64_t(b->requested));
+    if (b->others.empty()) give_back(b);
+    else if (captures_) deferred_.push_back(b);
+    else record_events(b);
+  }
+}
+
+void BlockCache::give_back(Block* b) {
+  BlockPool* pool = b->home->pool;
+  count(kActive, b->kind, -1);
+  count(kActiveBytes, b->kind, -int64_t(b->size));
+  --pool->live;
+  for (Block* neighbour : {b->before, b->after})
+    if (neighbour && idle(*neighbour)) merge(b, neighbour);
+  put(b);
+  if (pool->of_graphs && !pool->graphs && !pool->live) retire(pool);
+}
+
+// `gone`, a free neighbour, becomes part of b.
+void BlockCache::merge(Block* b, Block* gone) {
+  b->home->free[b->kind].erase(gone);
+  count(kInactiveSplit, b->kind, -1);
+  count(kInactiveSplitBytes, b->kind, -int64_t(gone->size));
+  if (gone == b->before) {
+    b->data = gone->data;
+    b->before = gone->before;
+    if (b->before) b->before->after = b;
+    else segments_[b->data] = b;
+  } else {
+    b->after = gone->after;
+    if (b->after) b->after->before = b;
+  }
+  b->size += gone->size;
+  delete gone;
+}
+
+void BlockCache::put(Block* b) {
+  b->home->free[b->kind].insert(b);
+  if (b->before || b->after) {
+    count(kInactiveSplit, b->kind, 1);
+    count(kInactiveSplitBytes, b->kind, int64_t(b->size));
+  }
+}
+
+// --- other streams --------------------------------------------------------------------------------------------------------
+
+void BlockCache::record(Block* b, CUstream stream) {
+  std::lock_guard<std::mutex> guard(lock_);
+  const CUstream own = b->home ? b->home->stream : b->stream;
+  if (stream != own && std::find(b->others.begin(), b->others.end(), stream) == b->others.end()) b->others.push_back(stream);
+}
+
+void BlockCache::record_events(Block* b) {
+  const Driver& d = driver();
+  OnDevice current(device_);
+  Relaxed relaxed;
+  for (CUstream stream : b->others) {
+    CUevent event = nullptr;
+    if (d.event_create(&event, kNoTiming) != 0) continue;
+    if (d.event_record(event, stream) != 0) {   // the stream is gone, and its work with it
+      d.event_destroy(event);
+      continue;
+    }
+    ++b->events;
+    waiting_.emplace_back(event, b);
+  }
+  b->others.clear();
+  if (!b->events) give_back(b);
+}
+
+void BlockCache::poll() {
+  if (captures_) return;
+  std::vector<Block*> blocks;
+  blocks.swap(deferred_);
+  for (Block* b : blocks) record_events(b);
+  const Driver& d = driver();
+  std::vector<std::pair<CUevent, Block*>> left;
+  Relaxed relaxed;
+  for (auto& [event, block] : waiting_) {
+    if (d.event_query(event) == kNotReady) {
+      left.emplace_back(event, block);
+      continue;
+    }
+    d.event_destroy(event);
+    if (--block->events == 0) give_back(block);
+  }
+  waiting_.swap(left);
+}
+
+// --- giving memory back to the driver -------------------------------------------------------------------------------------
+
+// Every segment of the pool that is one free block. All work on the device is done.
+size_t BlockCache::release(BlockPool& pool) {
+  size_t bytes = 0;
+  for (auto& [id, arena] : pool.arenas)
+    for (auto& blocks : arena.free)
+      for (auto it = blocks.begin(); it != blocks.end();) {
+        Block* b = *it;
+        if (b->before || b->after) {
+          ++it;
+          continue;
+        }
+        it = blocks.erase(it);
+        driver().mem_free_async(b->data, upstream_);
+        segments_.erase(b->data);
+        ++statistics_.device_frees;
+        count(kSegment, b->kind, -1);
+        count(kReservedBytes, b->kind, -int64_t(b->size));
+        bytes += b->size;
+        delete b;
+      }
+  return bytes;
+}
+
+size_t BlockCache::release_all() {
+  if (captures_ || !upstream_) return 0;        // nothing can be waited for during a capture
+  const Driver& d = driver();
+  OnDevice current(device_);
+  Relaxed relaxed;
+  if (d.ctx_synchronize() != 0) return 0;
+  ++statistics_.synchronizations;
+  poll();
+  size_t bytes = release(main_);
+  for (BlockPool* pool : dropped_) {
+    bytes += release(*pool);
+    delete pool;
+  }
+  dropped_.clear();
+  d.stream_synchronize(upstream_);
+  d.pool_trim(driver_pool(device_), 0);
+  return bytes;
+}
+
+void BlockCache::empty() {
+  std::lock_guard<std::mutex> guard(lock_);
+  release_all();
+}
+
+// --- graphs -----------------------------------------------------------------------------------------------------------------
+
+void BlockCache::end_capture() {
+  std::lock_guard<std::mutex> guard(lock_);
+  --captures_;
+}
+
+// What no graph replays on and no tensor holds is given back when the device is next waited for.
+void BlockCache::retire(BlockPool* pool) {
+  if (std::find(dropped_.begin(), dropped_.end(), pool) == dropped_.end()) dropped_.push_back(pool);
+}
+
+void BlockCache::drop(BlockPool* pool) {
+  std::lock_guard<std::mutex> guard(lock_);
+  if (--pool->graphs > 0 || pool->live) return;
+  retire(pool);
+  release_all();
+}
+
+// --- figures ----------------------------------------------------------------------------------------------------------------
+
+Statistics BlockCache::statistics() {
+  std::lock_guard<std::mutex> guard(lock_);
+  return statistics_;
+}
+
+void BlockCache::track(size_t bytes, bool allocated) {
+  std::lock_guard<std::mutex> guard(lock_);
+  const int64_t n = allocated ? int64_t(bytes) : -int64_t(bytes), one = allocated ? 1 : -1;
+  for (Figure f : {kAllocation, kActive, kSegment}) count(f, bytes > kSmall, one);
+  for (Figure f : {kAllocatedBytes, kActiveBytes, kReservedBytes, kRequestedBytes}) count(f, bytes > kSmall, n);
+}
+
+void BlockCache::reset(bool peaks, bool totals) {
+  std::lock_guard<std::mutex> guard(lock_);
+  for (auto& figure : statistics_.counts)
+    for (Count& c : figure) {
+      if (peaks) c.peak = c.current;
+      if (totals) c.allocated = c.freed = 0;
+    }
+  if (totals) statistics_.retries = statistics_.out_of_memory = statistics_.synchronizations = statistics_.device_allocations = statistics_.device_frees = 0;
+}
+
+std::vector<BlockCache::Segment> BlockCache::snapshot() {
+  std::lock_guard<std::mutex> guard(lock_);
+  std::vector<Segment> all;
+  for (auto& [data, first] : segments_) {
+    Segment s{data, 0, first->home->stream, first->kind == 1, first->home->pool->of_graphs, {}};
+    for (const Block* b = first; b; b = b->after) {
+      s.size += b->size;
+      s.pieces.push_back({b->data, b->size, b->used ? b->requested : 0, b->used ? 1 : idle(*b) ? 0 : 2});
+    }
+    all.push_back(std::move(s));
+  }
+  return all;
+}
+
+}  // namespace shim::cuda
