@@ -125,7 +125,9 @@ def test_freed_memory_is_reused_on_its_stream_at_once():
         assert b.data_ptr() != address
         torch.cuda._sleep(20_000_000)
         b.fill_(1.0)
+    torch.add(b, 1.0)  # compiled by now
     on_side = b.data_ptr()
+    torch.cuda.synchronize()
     b.record_stream(torch.cuda.current_stream())
     torch.cuda._sleep(20_000_000)
     torch.add(b, 1.0)

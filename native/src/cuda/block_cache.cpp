@@ -49,9 +49,9 @@ void BlockCache::count(Figure f, int kind, int64_t n) {
 // --- getting ------------------------------------------------------------------------------------------------------------
 
 Arena& BlockCache::arena(BlockPool& pool, CUstream stream) {
-  if (pool.last && pool.last->stream == stream && (!stream || !driver().stream_id)) return *pool.last;
   // A stream's handle may be that of one destroyed before; the per-thread default stream is another one in each thread.
-  const uint64_t id = id_of(stream);
+  // To ask a stream under capture for its id ends the capture; those are not destroyed.
+  const uint64_t id = pool.of_graphs ? 0 : id_of(stream);
   if (pool.last && pool.last->stream == stream && pool.last->id == id) return *pool.last;
   Arena& a = pool.arenas[id ? id : reinterpret_cast<uintptr_t>(stream)];
   a.stream = stream;
