@@ -198,6 +198,17 @@ class TorchFunctionMode:
         return cls(*args, **kwargs)
 
 
+def _get_current_function_mode_stack() -> list[Any]:
+    """The modes that are on, the innermost last."""
+    return [_core._get_function_stack_at(i) for i in range(_core._len_torch_function_stack())]
+
+
+def _get_current_function_mode() -> Any:
+    """The innermost mode, or None."""
+    stack = _get_current_function_mode_stack()
+    return stack[-1] if stack else None
+
+
 class BaseTorchFunctionMode(TorchFunctionMode):
     """A mode that runs every function as it is."""
 

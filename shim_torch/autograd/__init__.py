@@ -172,8 +172,6 @@ def grad(
 
     RuntimeError where an input was not used and neither ``allow_unused`` nor ``materialize_grads`` is on.
     """
-    if is_grads_batched:
-        raise NotImplementedError("torch.autograd.grad(is_grads_batched=True) is not supported by shim-torch")
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -199,7 +197,12 @@ def grad(
             create_graph=create_graph,
             only_inputs=only_inputs,
             allow_unused=allow_unused,
+            is_grads_batched=is_grads_batched,
             materialize_grads=materialize_grads,
+        )
+    if is_grads_batched:
+        return _grad_of_each(
+            outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads
         )
     grads = [None] * len(outputs) if grad_outputs is None else _sequence(grad_outputs)
     retain = create_graph if retain_graph is None else retain_graph
@@ -222,6 +225,69 @@ def grad(
     )
 
 
+def _grad_of_each(
+    outputs: tuple[Any, ...],
+    inputs: tuple[Any, ...],
+    grad_outputs: Any,
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool | None,
+    materialize_grads: bool,
+) -> tuple[Any, ...]:
+    """``grad`` once for each item of the gradients' first dim, and the results stacked along it."""
+    import shim_torch
+
+    given = [None] * len(outputs) if grad_outputs is None else list(_sequence(grad_outputs))
+    batches = {g.shape[0] for g in given if g is not None and g.dim()}
+    if not batches or any(g is not None and not g.dim() for g in given):
+        raise RuntimeError(
+            "If `is_grads_batched=True`, grad_outputs must be given for every output with a leading batch dimension."
+        )
+    if len(batches) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{[g.shape[0] for g in given if g is not None]} for the mapped dimension"
+        )
+    for i, (out, g) in enumerate(zip(outputs, given, strict=True)):
+        if g is not None and g.shape[1:] != _shape_of(out):
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+                f"The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch "
+                f"was detected: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {_shape_of(out)}. "
+                "If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+            )
+    count = batches.pop()
+    if not count:
+        return tuple(i.new_zeros((0, *i.shape)) for i in inputs)
+    rows = []
+    for k in range(count):
+        last = k == count - 1
+        retain = True if not last else (create_graph if retain_graph is None else retain_graph)
+        seeds = [None if g is None else g[k] for g in given]
+        rows.append(
+            grad(
+                outputs,
+                inputs,
+                seeds,
+                retain_graph=retain,
+                create_graph=create_graph,
+                allow_unused=allow_unused,
+                materialize_grads=materialize_grads,
+            )
+        )
+    return tuple(None if column[0] is None else shim_torch.stack(column) for column in zip(*rows, strict=True))
+
+
+def _shape_of(out: Any) -> Any:
+    return out.node._input_metadata[out.output_nr].shape if isinstance(out, GradientEdge) else out.shape
+
+
+def _calculate_shape(output: Any, grad: Any, is_grads_batched: bool) -> tuple[Any, Any]:
+    """The shapes of an output and of one gradient for it."""
+    shape = _shape_of(output)
+    return shape, (grad.shape[1:] if is_grads_batched else grad.shape)
+
+
 def _tensor_backward(
     self: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
 ) -> None:
@@ -238,6 +304,11 @@ def _tensor_backward(
         )
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
     return None
+
+
+def kineto_available() -> bool:
+    """Whether PyTorch's Kineto profiler is here: never."""
+    return False
 
 
 def is_multithreading_enabled() -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from native import _core
 from shim_torch.autograd.profiler_util import EventList, FunctionEvent
 
-__all__ = ["EventList", "FunctionEvent", "KinetoStepTracker", "emit_nvtx", "profile", "record_function"]
+__all__ = ["EventList", "FunctionEvent", "KinetoStepTracker", "emit_itt", "emit_nvtx", "profile", "record_function"]
 
 _active: list[profile] = []
 _enabled = threading.local()
@@ -125,6 +125,21 @@ class emit_nvtx:
 
     def __exit__(self, *_: object) -> None:
         emit_nvtx.active = self._old
+
+
+class emit_itt:
+    """Makes ``record_function`` mark ITT ranges: NotImplementedError when entered, there is no ITT library here."""
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        self.enabled, self.record_shapes = enabled, record_shapes
+
+    def __enter__(self) -> emit_itt:
+        if self.enabled:
+            raise NotImplementedError("torch.autograd.profiler.emit_itt is not supported by shim-torch")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
 
 
 class KinetoStepTracker:

@@ -155,6 +155,11 @@ class EventList(list[Any]):
         return self.table()
 
 
+def _format_time(time_us: float) -> str:
+    """A time in microseconds with its unit."""
+    return _text(time_us)
+
+
 def _text(microseconds: float) -> str:
     for limit, scale, unit in ((1e6, 1e6, "s"), (1e3, 1e3, "ms")):
         if microseconds >= limit:
