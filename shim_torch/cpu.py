@@ -104,18 +104,15 @@ def get_capabilities() -> dict[str, Any]:
     return {"architecture": platform.machine(), **{n: getattr(_cpu, f"_is_{n}_supported")() for n in names}}
 
 
-def _is_amx_tile_supported() -> bool:
-    """Whether the CPU has AMX tiles."""
-    from shim_torch._C import _cpu
-
-    return _cpu._is_amx_tile_supported()
-
-
 def __getattr__(name: str) -> Any:
     if name == "amp":
         import importlib
 
         return importlib.import_module("shim_torch.amp")
+    if name.endswith("_supported"):
+        from shim_torch._C import _cpu
+
+        return getattr(_cpu, name)
     from shim_torch._missing import missing
 
     return missing("torch.cpu", name)

@@ -5,12 +5,13 @@ from typing import Any
 from shim_torch.nn import functional, init, modules, parameter, utils
 from shim_torch.nn.modules import *  # noqa: F403
 from shim_torch.nn.modules import Module
-from shim_torch.nn.parameter import Buffer, Parameter, UninitializedParameter
+from shim_torch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     "Buffer",
     "Module",
     "Parameter",
+    "UninitializedBuffer",
     "UninitializedParameter",
     "functional",
     "init",

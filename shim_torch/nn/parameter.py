@@ -87,20 +87,93 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
 
 class UninitializedTensorMixin:
-    """Of lazy modules; not supported."""
+    """A tensor whose shape comes later, by ``materialize``; almost nothing can be done with it before."""
+
+    data: Any
+    cls_to_become: Any
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Makes it a tensor of that shape, its values not set, of its own device and dtype unless others are given."""
+        device = self.data.device if device is None else device
+        dtype = self.data.dtype if dtype is None else dtype
+        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.data = _core.empty_tensor(sizes, dtype=dtype, device=device)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> Any:
+        """RuntimeError: there is none yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when "
+            "trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
+            "accessing their attributes."
+        )
+
+    def share_memory_(self) -> Any:
+        """RuntimeError: there is no memory yet."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before "
+            "calling `module.share_memory()`."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self), (self.requires_grad,)  # type: ignore[attr-defined]
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        accessor = type(func).__name__ == "method-wrapper"  # attributes, of the data and the like
+        if accessor or getattr(func, "__name__", None) in _BEFORE_SHAPE:
+            return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc]
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a `LazyModule` or "
+            "explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using LazyModules Call `forward` "
+            "with a dummy batch to initialize the parameters before calling torch functions"
+        )
+
+
+# What a module does with its parameters when it is moved, cast or loaded.
+_BEFORE_SHAPE = frozenset(
+    "__hash__ size copy_ is_complex is_floating_point half float double char short int long cuda cpu to get_device "
+    "_has_compatible_shallow_copy_type requires_grad_".split()
+)
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape comes with the first input."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("torch.nn.UninitializedParameter: lazy modules are not supported by shim-torch")
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return Tensor._make_subclass(cls, _core.empty_tensor((0,), dtype=dtype, device=device), requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
+        return memo[id(self)]
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc,valid-type]
+    """A buffer whose shape comes with the first input."""
+
+    cls_to_become = Tensor
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
+        made = Tensor._make_subclass(cls, _core.empty_tensor((0,), dtype=dtype, device=device), requires_grad)
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether ``param`` is uninitialized; never, here."""
+    """Whether ``param`` has no shape yet."""
     return isinstance(param, UninitializedTensorMixin)
 
 
-Parameter.__module__ = Buffer.__module__ = "torch.nn.parameter"
+for _class in (Parameter, Buffer, UninitializedTensorMixin, UninitializedParameter, UninitializedBuffer):
+    _class.__module__ = "torch.nn.parameter"
 _core.set_parameter_type(Parameter)

@@ -20,3 +20,15 @@ def test_as_pytorch(file, name):
     wanted = EXPECTED[file][name]
     assert got["value"] == wanted["value"]
     assert got["warnings"] == wanted["warnings"]
+
+
+def test_batched_gradients_are_stacked():
+    torch = importlib.import_module("shim_torch")
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x**2
+    (rows,) = torch.autograd.grad(y, x, torch.eye(3), is_grads_batched=True, create_graph=True)
+    assert rows.tolist() == [[2, 0, 0], [0, 4, 0], [0, 0, 6]]
+    (second,) = torch.autograd.grad(rows.sum(), x)
+    assert second.tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match="we interpret the first dimension of each grad_output as the batch dimension"):
+        torch.autograd.grad(x * 2, x, torch.ones(2, 2), is_grads_batched=True)

@@ -9,6 +9,7 @@ from shim_torch.nn.modules import (
     container,
     conv,
     dropout,
+    lazy,
     linear,
     loss,
     module,
@@ -40,6 +41,7 @@ _LAYERS: dict[str, type[Module]] = {
         adaptive,
         attention,
         transformer,
+        lazy,
     )
     for name, value in vars(source).items()
     if isinstance(value, type) and issubclass(value, Module) and not name.startswith("_")
@@ -71,6 +73,11 @@ _ELSEWHERE = {
 
 
 def _home(name: str, layer: type[Module]) -> str:
+    name = name.removeprefix("Lazy")
+    if name.startswith("Conv"):
+        return "conv"
+    if name == "Linear":
+        return "linear"
     if name in _ELSEWHERE:
         return _ELSEWHERE[name]
     if "Pool" in name:

@@ -9,7 +9,7 @@ from typing import Any
 from native import _core
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules._hooks import RemovableHandle
-from shim_torch.nn.parameter import Parameter
+from shim_torch.nn.parameter import Parameter, is_lazy
 
 _EXTRA = "_extra_state"
 
@@ -155,9 +155,10 @@ class StateDictMixin:
                 f"but received {type(given)}"
             )
             return
-        if own.dim() == 0 and given.dim() == 1 and len(given) == 1:
+        lazy = is_lazy(own)
+        if not lazy and own.dim() == 0 and given.dim() == 1 and len(given) == 1:
             given = given[0]  # checkpoints of old versions keep scalars as one-element tensors
-        if own.shape != given.shape:
+        if not lazy and own.shape != given.shape:
             error_msgs.append(
                 f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
                 f"the shape in current model is {own.shape}."

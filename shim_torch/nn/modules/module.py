@@ -498,7 +498,8 @@ class Module(StateDictMixin):
                 p.grad.zero_()
 
     def share_memory(self) -> Module:
-        raise NotImplementedError("torch.nn.Module.share_memory: shared-memory tensors are not supported by shim-torch")
+        """Moves parameters and buffers to memory that processes share."""
+        return self._apply(lambda t: t.share_memory_())
 
     # --- printing, copying --------------------------------------------------------------------------------------------
 

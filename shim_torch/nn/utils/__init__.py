@@ -11,6 +11,8 @@ from shim_torch._utils import typename
 from shim_torch.nn.utils import parametrize
 from shim_torch.nn.utils.clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, get_total_norm
 from shim_torch.nn.utils.rnn import pad_sequence, unpad_sequence
+from shim_torch.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
+from shim_torch.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
 __all__ = [
     "clip_grad_norm",
@@ -19,9 +21,13 @@ __all__ = [
     "get_total_norm",
     "pad_sequence",
     "parameters_to_vector",
+    "remove_spectral_norm",
+    "remove_weight_norm",
     "skip_init",
+    "spectral_norm",
     "unpad_sequence",
     "vector_to_parameters",
+    "weight_norm",
 ]
 
 

@@ -1,0 +1,75 @@
+"""``torch.nn.utils.weight_norm``, the old form: a hook makes the weight before every forward."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from shim_torch.nn.parameter import Parameter, UninitializedParameter
+
+__all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
+
+
+class WeightNorm:
+    """The hook: ``name`` is ``name_g`` (lengths) times the direction of ``name_v``; ``dim`` -1 is one length for all."""
+
+    def __init__(self, name: str, dim: int | None) -> None:
+        self.name, self.dim = name, -1 if dim is None else dim
+
+    def compute_weight(self, module: Any) -> Any:
+        """The weight of the module's lengths and directions."""
+        import shim_torch
+
+        return shim_torch._weight_norm(getattr(module, self.name + "_v"), getattr(module, self.name + "_g"), self.dim)
+
+    @staticmethod
+    def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
+        """Splits a parameter in two and registers the hook."""
+        import shim_torch
+
+        warnings.warn(
+            "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        if any(isinstance(h, WeightNorm) and h.name == name for h in module._forward_pre_hooks.values()):
+            raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
+        hook = WeightNorm(name, dim)
+        weight = getattr(module, name)
+        if isinstance(weight, UninitializedParameter):
+            raise ValueError(
+                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy forward before "
+                "applying weight normalization"
+            )
+        del module._parameters[name]
+        module.register_parameter(name + "_g", Parameter(shim_torch.norm_except_dim(weight, 2, hook.dim).data))
+        module.register_parameter(name + "_v", Parameter(weight.data))
+        setattr(module, name, hook.compute_weight(module))
+        module.register_forward_pre_hook(hook)
+        return hook
+
+    def remove(self, module: Any) -> None:
+        """Makes the weight a parameter of its own again."""
+        weight = self.compute_weight(module)
+        delattr(module, self.name)
+        del module._parameters[self.name + "_g"], module._parameters[self.name + "_v"]
+        setattr(module, self.name, Parameter(weight.data))
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module))
+
+
+def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+    """Deprecated: makes a weight the product of its length ``name_g`` and its direction ``name_v``."""
+    WeightNorm.apply(module, name, dim)
+    return module
+
+
+def remove_weight_norm(module: Any, name: str = "weight") -> Any:
+    """Undoes ``weight_norm``."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, WeightNorm) and hook.name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[key]
+            return module
+    raise ValueError(f"weight_norm of '{name}' not found in {module}")
