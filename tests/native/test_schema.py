@@ -36,6 +36,7 @@ def test_arguments_as_data():
         ("f(Tensor x)", "expected '->' here"),
         ("f(Tensor x) -> Tensor y z", "unexpected text after the schema"),
         ("f(int a=1, Tensor b) -> ()", "Non-default positional argument follows default argument"),
+        ("f(int a=1, int[]? b) -> ()", "Non-default positional argument follows default argument"),
         ("f(int a=one) -> ()", "invalid default value 'one'"),
     ],
 )

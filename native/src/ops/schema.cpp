@@ -113,7 +113,7 @@ class Parser {
       if (take("=")) {
         a.fallback = parse_default(a.type);
         defaulted = defaulted || !kwarg_only;
-      } else if (defaulted && !kwarg_only) {
+      } else if (defaulted && !kwarg_only && !(a.type.list && !a.type.optional)) {   // PyTorch lets lists follow
         error(str("Non-default positional argument follows default argument. Parameter ", a.name));
       }
       s.args.push_back(std::move(a));
