@@ -38,6 +38,7 @@ from shim_torch.random import get_rng_state, initial_seed, manual_seed, seed, se
 _install(Tensor)
 globals().update(_table_functions())
 globals().update(functional.functions())
+_segment_reduce = globals()["segment_reduce"]
 
 from shim_torch._python_functions import *  # noqa: E402, F403
 from shim_torch.cuda.memory import OutOfMemoryError  # noqa: E402

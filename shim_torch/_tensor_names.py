@@ -45,10 +45,6 @@ def is_distributed(self: Any) -> bool:
     return False
 
 
-def mvlgamma_(self: Any, p: int) -> Any:
-    return self.copy_(self.mvlgamma(p))
-
-
 def float_power_(self: Any, exponent: Any) -> Any:
     """In place; the tensor must be double or complex double, as the result is."""
     made = self.float_power(exponent)
@@ -96,7 +92,7 @@ def _aten() -> Any:
 
 def install(tensor_type: Any) -> None:
     """Gives the tensor type what it does not have yet of the above."""
-    names = (is_nonzero, is_same_size, is_set_to, is_distributed, mvlgamma_, float_power_, chalf,
+    names = (is_nonzero, is_same_size, is_set_to, is_distributed, float_power_, chalf,
              resize, resize_as, map2_, _is_all_true, _is_any_true)  # fmt: skip
     for function in names:
         if not hasattr(tensor_type, function.__name__):

@@ -161,8 +161,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         dims = (list(range(a.dim() - dims, a.dim())), list(range(dims)))
     first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
-    result = shim_torch.ops.aten.tensordot(a, b, first, second)
-    return result if out is None else out.copy_(result)
+    if out is not None:
+        return shim_torch.ops.aten.tensordot.out(a, b, first, second, out=out)
+    return shim_torch.ops.aten.tensordot(a, b, first, second)
 
 
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
@@ -261,23 +262,8 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
         p = 2
     elif isinstance(p, str):
         dims = (0, 1) if dim is None else dim
-        found = shim_torch.ops.aten.linalg_matrix_norm(input, p, dims, keepdim, dtype=dtype)
-        return found if out is None else out.copy_(found)
-    result = shim_torch.ops.aten.linalg_vector_norm(input, p, dim, keepdim, dtype=dtype)
-    return result if out is None else out.copy_(result)
-
-
-def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """The n-th differences along a dim."""
-    import shim_torch
-
-    parts = [t for t in (prepend, input, append) if t is not None]
-    x = shim_torch.cat(parts, dim) if len(parts) > 1 else input
-    for _ in range(n):
-        m = x.size(dim)
-        a, b = x.narrow(dim, 1, max(m - 1, 0)), x.narrow(dim, 0, max(m - 1, 0))
-        x = a.logical_xor(b) if x.dtype == _core.bool else a - b
-    return x
+        return shim_torch.linalg.matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
+    return shim_torch.linalg.vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
 
 
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
@@ -345,7 +331,6 @@ def functions() -> dict[str, Any]:
         "cartesian_prod",
         "block_diag",
         "norm",
-        "diff",
         "chain_matmul",
         "stft",
         "get_device",
@@ -363,7 +348,11 @@ def polygamma(self: Any, n: int) -> Any:
 
 def polygamma_(self: Any, n: int) -> Any:
     """polygamma in place."""
-    return self.copy_(polygamma(self, n))
+    made = polygamma(self.clone(), n)  # of a copy: what backward needs is not written to
+    if not _core.can_cast(made.dtype, self.dtype):
+        names = _core.scalar_name(made.dtype), _core.scalar_name(self.dtype)
+        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+    return self.copy_(made)
 
 
 def methods() -> dict[str, Any]:
@@ -374,7 +363,6 @@ def methods() -> dict[str, Any]:
         "lu": _lowrank.lu,
         "polygamma": polygamma,
         "polygamma_": polygamma_,
-        "diff": diff,
         **_counting().methods(),
     }
 

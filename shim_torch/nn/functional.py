@@ -18,9 +18,10 @@ globals().update({
     name: _torch_functions[name]
     for name in (
         "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc",
-        "avg_pool1d", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "pdist",
+        "avg_pool1d", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "pdist", "hardshrink",
     )
 })  # fmt: skip
+logsigmoid = _table("_C")["log_sigmoid"]
 
 
 def _aten() -> Any:
@@ -76,11 +77,6 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     return _aten().elu_(input, alpha, 1.0, 1 / alpha) if inplace else _aten().elu(input, alpha, 1.0, 1 / alpha)
 
 
-def logsigmoid(input: Any) -> Any:
-    """log(sigmoid(x))."""
-    return _aten().log_sigmoid(input)
-
-
 def softsign(input: Any) -> Any:
     """x / (1 + |x|)."""
     return input / (1 + input.abs())
@@ -89,11 +85,6 @@ def softsign(input: Any) -> Any:
 def tanhshrink(input: Any) -> Any:
     """x - tanh(x)."""
     return input - input.tanh()
-
-
-def hardshrink(input: Any, lambd: float = 0.5) -> Any:
-    """x outside [-lambd, lambd], 0 inside."""
-    return _aten().hardshrink(input, lambd)
 
 
 def sigmoid(input: Any) -> Any:

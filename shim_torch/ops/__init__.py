@@ -57,6 +57,8 @@ FAMILIES = (
     "batch_normalization",
     "tensor_names",
     "attention",
+    "chunks_and_masks",
+    "indefinite",
     "padding",
 )
 

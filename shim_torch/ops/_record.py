@@ -157,6 +157,16 @@ def composite(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Cal
     return declare
 
 
+def direct(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declares an operator whose body gets tensors and returns tensors, run without history: ``grad`` gives its gradients."""
+
+    def declare(body: Callable[..., Any]) -> Callable[..., Any]:
+        Record(schema, body, "direct", **options)
+        return body
+
+    return declare
+
+
 def view(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares a view: the body gets tensors and returns a tensor (or list) that shares storage, without history."""
 

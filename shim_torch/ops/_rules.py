@@ -20,6 +20,15 @@ def not_implemented(kernel: str, dtype: Any) -> NotImplementedError:
     return NotImplementedError(f""""{kernel}" not implemented for '{type_name(dtype)}'""")
 
 
+def underived(name: str) -> Rule:
+    """A gradient formula that PyTorch does not have: results say that they need a gradient, backward refuses."""
+
+    def formula(g: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return formula
+
+
 def _takes_all(rule: Rule) -> Rule:
     rule.takes_all = True  # type: ignore[attr-defined]
     return rule

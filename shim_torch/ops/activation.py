@@ -149,6 +149,7 @@ def _softplus_grad(g, x, beta, threshold):
     dtype=_float_only,
     method=False,
     module="_C",
+    out=True,
     grad={"self": lambda g, self: g * (-self).sigmoid()},
 )
 def log_sigmoid(xp, self):
@@ -218,7 +219,7 @@ def hardsigmoid(xp, self):
     "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
     shape=same,
     dtype=_float_only,
-    aliases=(),
+    out=True,
     grad={"self": lambda g, self, lambd: g * (self.abs() > lambd)},
 )
 def hardshrink(xp, self, lambd):
@@ -230,6 +231,7 @@ def hardshrink(xp, self, lambd):
     shape=same,
     dtype=_float_only,
     **_NN,
+    out=True,
     grad={"self": lambda g, self, lambd: g * (self.abs() > lambd)},
 )
 def softshrink(xp, self, lambd):
@@ -317,6 +319,7 @@ def _scalar(dtype):
     shape=lambda self, dim: (wrap_dim(dim, len(self.shape)), self.shape)[1],
     dtype=_softmax_dtype,
     native="softmax",
+    out=True,
     grad={"self": lambda g, result, dim: result * (g - (g * result).sum(dim, True))},
 )
 def softmax(xp, self, dim, dtype):
@@ -333,6 +336,7 @@ def softmax(xp, self, dim, dtype):
     shape=lambda self, dim: (wrap_dim(dim, len(self.shape)), self.shape)[1],
     dtype=_softmax_dtype,
     native="log_softmax",
+    out=True,
     grad={"self": lambda g, result, dim: g - result.exp() * g.sum(dim, True)},
 )
 def log_softmax(xp, self, dim, dtype):

@@ -72,6 +72,7 @@ def allclose(self, other, rtol, atol, equal_nan):
     "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     shape=lambda elements: getattr(elements, "shape", ()),
     dtype=lambda elements, test_elements: (promote(elements, test_elements), _core.bool),
+    out=True,
 )
 def isin(xp, elements, test_elements, assume_unique, invert):
     return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)

@@ -79,7 +79,7 @@ def _square_shape(name: str, argument: str = "A") -> Any:
 
 @op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     shape=_square_shape("linalg.cholesky"), dtype=lambda self: (self.dtype, [self.dtype, _core.int32]),
-    differentiable=(0,), grad={"self": _cholesky_grad}, **_LINALG)  # fmt: skip
+    differentiable=(0,), grad={"self": _cholesky_grad}, out=True, **_LINALG)  # fmt: skip
 def linalg_cholesky_ex(xp, self, upper, check_errors):
     batch, n = self.shape[:-2], self.shape[-1]
     info = xp.zeros(batch, "int32")
@@ -249,7 +249,7 @@ def linalg_qr(xp, A, mode):
     return q, r
 
 
-@composite("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)")
+@composite("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=True)
 def qr(self, some):
     import shim_torch
 
@@ -326,7 +326,7 @@ def linalg_svdvals(A, driver):
     return shim_torch.ops.aten.linalg_svd(A, False)[1]
 
 
-@composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)")
+@composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=True)
 def svd(self, some, compute_uv):
     import shim_torch
 

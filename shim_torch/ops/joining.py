@@ -96,9 +96,8 @@ def _stacking(name: str, least: str, dim: Any) -> None:
         parts = [getattr(shim_torch, least)(t) for t in tensors]
         return shim_torch.cat(parts, dim if dim is not None else 0 if parts[0].dim() == 1 else 1)
 
-    composite(f"{name}(Tensor[] tensors) -> Tensor", method=False, aliases=("row_stack",) if name == "vstack" else ())(
-        body
-    )
+    composite(f"{name}(Tensor[] tensors) -> Tensor", method=False, out=True,
+              aliases=("row_stack",) if name == "vstack" else ())(body)  # fmt: skip
 
 
 _stacking("hstack", "atleast_1d", None)
@@ -106,7 +105,7 @@ _stacking("vstack", "atleast_2d", 0)
 _stacking("dstack", "atleast_3d", 2)
 
 
-@composite("column_stack(Tensor[] tensors) -> Tensor", method=False)
+@composite("column_stack(Tensor[] tensors) -> Tensor", method=False, out=True)
 def column_stack(tensors):
     import shim_torch
 

@@ -205,7 +205,7 @@ def _check_least_squares(a: Any, b: Any, driver: Any) -> bool:
 
 
 @composite("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
-           **_LINALG)  # fmt: skip
+           out=True, **_LINALG)  # fmt: skip
 def linalg_lstsq(self, b, rcond, driver):
     """X of least ‖self · X - b‖; residuals where the system has more rows than columns and full rank."""
     vector = _check_least_squares(self, b, driver)
@@ -215,13 +215,15 @@ def linalg_lstsq(self, b, rcond, driver):
     rcond = _epsilon(self) * max(m, n) if rcond is None else rcond
     inverse = _pinv(self, 0.0, max(rcond, 0.0), False)
     solution = inverse @ right
-    none = self.new_zeros((0,))
+    real = self.dtype.to_real() if self.is_complex() else self.dtype
+    none = self.new_zeros((0,), dtype=real)
     values = _singular_values(self.detach(), False)
     rank = (values > _limit(values, 0.0, rcond)).sum(-1)
     full = driver == "gels" or bool((rank == n).all())
-    residuals = none
+    residuals = solution.reshape(-1)[:0]
+    residuals = residuals.real if residuals.is_complex() else residuals
     if m > n and full and driver != "gelsy":
-        residuals = (right - self @ solution).abs().square().sum(-2).detach()
+        residuals = (right - self @ solution).abs().square().sum(-2)
     return (
         solution.squeeze(-1) if vector else solution,
         residuals,

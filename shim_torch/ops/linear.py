@@ -101,6 +101,7 @@ def _bias_grad(g, bias_shape):
     shape=_linear_shape,
     dtype=_linear_dtype,
     native="linear",
+    out=True,
     grad={"input": _input_grad, "weight": _weight_grad, "bias": _bias_grad},
 )
 def linear(xp, input, weight, bias):

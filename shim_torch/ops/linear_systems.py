@@ -207,7 +207,8 @@ def linalg_solve_triangular(xp, self, B, upper, left, unitriangular):
 
 
 @composite(
-    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)"
+    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
+    out=True,
 )
 def triangular_solve(self, A, upper, transpose, unitriangular):
     """Solves op(A) X = self for triangular A."""

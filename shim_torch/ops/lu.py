@@ -42,14 +42,24 @@ def _lu_grad(g: Any, result0: Any, result1: Any) -> Any:
     import shim_torch
 
     m, n = result0.shape[-2:]
-    if m != n:
-        raise NotImplementedError(
-            "torch.linalg.lu_factor: the gradient of matrices that are not square is not supported by shim-torch"
-        )
+    k = min(m, n)
     solve = shim_torch.ops.aten.linalg_solve_triangular
     P, L, U = lu_unpack(result0, result1, True, True)
-    inner = (adjoint(L) @ g.tril(-1)).tril(-1) + (g.triu() @ adjoint(U)).triu()
-    return P @ solve(adjoint(U), solve(adjoint(L), inner, upper=True, unitriangular=True), upper=False, left=False)
+    gL, gU = g[..., :, :k].tril(-1), g[..., :k, :].triu()
+    L1, U1 = L[..., :k, :], U[..., :, :k]  # the square blocks; the rest of A follows from one of the two factors
+    left = adjoint(L[..., k:, :]) @ gL[..., k:, :] if m > k else 0
+    right = gU[..., :, k:] @ adjoint(U[..., :, k:]) if n > k else 0
+    inner = (adjoint(L1) @ gL[..., :k, :]).tril(-1) + (gU[..., :, :k] @ adjoint(U1)).triu()
+    if m > k:  # tall: A2 = L2 U, so that L2's gradient reaches A1 through U alone
+        inner = inner - left.triu()
+    if n > k:  # wide: A2 = L U2
+        inner = inner - right.tril(-1)
+    square = solve(adjoint(U1), solve(adjoint(L1), inner, upper=True, unitriangular=True), upper=False, left=False)
+    if m > k:
+        square = shim_torch.cat([square, solve(adjoint(U1), gL[..., k:, :], upper=False, left=False)], -2)
+    if n > k:
+        square = shim_torch.cat([square, solve(adjoint(L1), gU[..., :, k:], upper=True, unitriangular=True)], -1)
+    return P @ square
 
 
 def _lu_shape(A: Any) -> Any:
@@ -59,7 +69,7 @@ def _lu_shape(A: Any) -> Any:
 
 
 @op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
-    shape=_lu_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32, _core.int32]), differentiable=(0,), grad={"A": _lu_grad}, **_LINALG)  # fmt: skip
+    shape=_lu_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32, _core.int32]), differentiable=(0,), grad={"A": _lu_grad}, out=True, **_LINALG)  # fmt: skip
 def linalg_lu_factor_ex(xp, A, pivot, check_errors):
     packed, pivots, info = lu(xp, A, pivot)
     if check_errors and bool((info > 0).any()):
@@ -67,7 +77,7 @@ def linalg_lu_factor_ex(xp, A, pivot, check_errors):
     return packed, pivots, info
 
 
-@composite("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", **_LINALG)
+@composite("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", out=True, **_LINALG)
 def linalg_lu_factor(A, pivot):
     import shim_torch
 
@@ -84,7 +94,7 @@ def _zero_pivot(name: str, at: int) -> str:
     )
 
 
-@composite("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", **_LINALG)
+@composite("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", out=True, **_LINALG)
 def linalg_lu(A, pivot):
     import shim_torch
 
@@ -94,7 +104,7 @@ def linalg_lu(A, pivot):
 
 
 @composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
-           method=False)  # fmt: skip
+           method=False, out=True)  # fmt: skip
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     import shim_torch
 
@@ -131,7 +141,9 @@ def lu_solve(self, LU_data, LU_pivots):
 
 
 @composite(
-    "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", **_LINALG
+    "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
+    out=True,
+    **_LINALG,
 )
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     import shim_torch

@@ -251,7 +251,7 @@ def check_addmm(self: Any, wanted: Any) -> None:
 
 
 def _addmm_grad(g, beta, self_shape):
-    return (g if beta == 1 else g * beta).sum_to_size(self_shape)
+    return _times(g, beta).sum_to_size(self_shape)
 
 
 def _addmm_shape(self, mat1, mat2):
@@ -293,7 +293,8 @@ def addmm(xp, self, mat1, mat2, beta, alpha):
 
 
 def _times(x, alpha):
-    return x if alpha == 1 else x * alpha
+    """A gradient through a product with the number ``alpha``."""
+    return x if alpha == 1 else x * (alpha.conjugate() if isinstance(alpha, complex) else alpha)
 
 
 def _combined(xp, self, product, beta, alpha):
@@ -392,7 +393,10 @@ def addbmm(self, batch1, batch2, beta, alpha):
 
 
 @composite(
-    "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", function=False, method=False
+    "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+    function=False,
+    method=False,
+    out=True,
 )
 def tensordot(self, other, dims_self, dims_other):
     a, b = [wrap_dim(d, self.dim()) for d in dims_self], [wrap_dim(d, other.dim()) for d in dims_other]

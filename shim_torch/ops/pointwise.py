@@ -11,7 +11,7 @@ from native import _core
 
 from ._record import composite, op
 from ._refusals import refuse, refusing
-from ._rules import broadcast, fixed, int_to_float, promote, real_pair, same, same_dtype, type_name
+from ._rules import broadcast, fixed, int_to_float, promote, real_pair, same, same_dtype, type_name, underived
 from ._special import special
 
 Formula = Callable[..., Any]
@@ -114,7 +114,14 @@ for _name, _np in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc")):
 _unary("round", _integers_unchanged("rint"), _zeros, same_dtype)
 _unary("frac", lambda xp, self: self - xp.trunc(self), lambda g: g, same_dtype)
 _unary("neg", lambda xp, self: -self, lambda g: -g, same_dtype, aliases=("negative",))
-_unary("positive", lambda xp, self: +self, lambda g: g, same_dtype, inplace=False, out=False, native=None)
+
+
+@composite("positive(Tensor(a) self) -> Tensor(a)")
+def positive(self):
+    refuse("positive", self.dtype)
+    return self
+
+
 _unary("square", lambda xp, self: self * self, lambda g, self: g * (2 * self).conj(), lambda self: _square_dtype(self))
 _unary("sgn", lambda xp, self: _sign(xp, self), lambda g, self, result: _sgn_grad(g, self, result), same_dtype)
 _unary("sign", lambda xp, self: _sign(xp, self), _zeros, same_dtype)
@@ -392,7 +399,7 @@ def _floor_float(xp, a, b):
     inplace=True,
     out=True,
     native="floor_divide",
-    grad={"self": lambda g: _zeros(g), "other": lambda g: _zeros(g)},
+    grad={"self": underived("floor_divide"), "other": underived("floor_divide")},
 )
 def floor_divide(xp, self, other):
     if self.dtype.kind in "iub":
@@ -581,7 +588,7 @@ _FLOATS2: dict[str, tuple[str, dict[str, Formula]]] = {
             "other": lambda g, other, result: g * (other - result).exp2(),
         },
     ),
-    "nextafter": ("nextafter", {}),
+    "nextafter": ("nextafter", {"self": lambda g: g, "other": _zeros}),
 }
 for _name, (_np, _grads) in _FLOATS2.items():
     op(
@@ -607,6 +614,14 @@ def copysign(xp, self, other):
     return xp.copysign(self, other)
 
 
+def _xlogy_self(g, self, other):
+    if not isinstance(other, _core.TensorBase):
+        return (g * (math.log(other) if other > 0 else -math.inf if other == 0 else math.nan)).masked_fill(
+            self == 0, 0.0
+        )
+    return g * other.to(g.dtype).log().masked_fill((self == 0) & (other <= 0), 0.0)
+
+
 @op(
     "xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
@@ -614,7 +629,7 @@ def copysign(xp, self, other):
     inplace=True,
     out=True,
     grad={
-        "self": lambda g, self, other: g * other.log().masked_fill(self == 0, 0.0),
+        "self": lambda g, self, other: _xlogy_self(g, self, other),
         "other": lambda g, self, other: g * self / other,
     },
 )
@@ -640,7 +655,8 @@ def _heaviside_dtype(self, values):
     return self.dtype
 
 
-@op("heaviside(Tensor self, Tensor values) -> Tensor", shape=broadcast, dtype=_heaviside_dtype, inplace=True, out=True)
+@op("heaviside(Tensor self, Tensor values) -> Tensor", shape=broadcast, dtype=_heaviside_dtype, inplace=True, out=True,
+    grad={"self": underived("heaviside"), "values": underived("heaviside")})  # fmt: skip
 def heaviside(xp, self, values):
     return xp.where(self == 0, values, (self > 0).astype(self.dtype))
 
@@ -704,15 +720,23 @@ def where(xp, condition, self, other):
 
 
 @op(
-    "conj_physical(Tensor self) -> Tensor",
+    "_conj_physical(Tensor self) -> Tensor",
     shape=same,
     dtype=same_dtype,
     inplace=True,
     out=True,
+    function=False,
+    method=False,
     grad={"self": lambda g: g.conj()},
 )
-def conj_physical(xp, self):
-    return xp.conjugate(self)
+def _conj_physical(xp, self):
+    return xp.conjugate(self) if self.dtype.kind == "c" else self
+
+
+@composite("conj_physical(Tensor self) -> Tensor", inplace=True, out=True)
+def conj_physical(self):
+    """The conjugate; a real tensor is its own."""
+    return _aten()._conj_physical(self) if self.is_complex() else self
 
 
 @composite("conj(Tensor(a) self) -> Tensor(a)", function=False)

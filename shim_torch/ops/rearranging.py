@@ -289,7 +289,8 @@ def select_scatter(self, src, dim, index):
 
 
 @composite(
-    "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor"
+    "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
+    out=True,
 )
 def slice_scatter(self, src, dim, start, end, step):
     import shim_torch
@@ -304,8 +305,15 @@ def as_strided_scatter(self, src, size, stride, storage_offset):
     return _with_part(self, src, lambda t: t.as_strided(size, stride, storage_offset))
 
 
-@composite("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor")
+@composite("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", out=True)
 def narrow_copy(self, dim, start, length):
+    if dim >= self.dim():
+        raise RuntimeError(
+            "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message be "
+            "improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+    if length < 0 and self.dim():
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({self.size(dim)}).")
     return self.narrow(dim, start, length).clone()
 
 

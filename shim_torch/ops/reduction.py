@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from native import _core
@@ -76,6 +77,7 @@ def sum_dim(xp, self, dim, keepdim, dtype):
     "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     shape=reduced,
     dtype=sum_dtype,
+    out=True,
     grad={"self": lambda g, self, dim, keepdim: _spread(g, self.shape, dim, keepdim) * ~self.isnan()},
 )
 def nansum(xp, self, dim, keepdim, dtype):
@@ -109,7 +111,7 @@ def mean_dim(xp, self, dim, keepdim, dtype):
     return self.mean(axis=_axes(dim, self.ndim), keepdims=keepdim)
 
 
-@composite("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+@composite("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
 def nanmean(self, dim, keepdim, dtype):
     return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
@@ -201,9 +203,16 @@ def amin(xp, self, dim, keepdim):
     return self.min(axis=_axes(dim, self.ndim), keepdims=keepdim)
 
 
-@composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)")
+@composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out=True)
 def aminmax(self, dim, keepdim):
     from shim_torch import return_types
+
+    if dim is None and self.numel() == 0:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
+    if dim is not None and self.dim() and self.numel() == 0 and self.size(dim) == 0:
+        raise IndexError(f"aminmax: Expected reduction dim {wrap_dim(dim, self.dim())} to have non-zero size.")
 
     dims = () if dim is None else (dim,)
     return return_types.aminmax((self.amin(dims, keepdim), self.amax(dims, keepdim)))
@@ -271,19 +280,13 @@ def _with_index(name, arg):
     )(body)
 
 
+# Another tensor comes before a dim: a tensor of one integer would do for either.
 for _name, _np in (("max", "argmax"), ("min", "argmin")):
     _full_extremum(_name, _name)
+    composite(f"{_name}.other(Tensor self, Tensor other) -> Tensor", out=True)(
+        (lambda n: lambda self, other: getattr(self, n)(other))(f"{_name}imum")
+    )
     _with_index(_name, _np)
-
-
-@composite("max.other(Tensor self, Tensor other) -> Tensor", out=True)
-def max_other(self, other):
-    return self.maximum(other)
-
-
-@composite("min.other(Tensor self, Tensor other) -> Tensor", out=True)
-def min_other(self, other):
-    return self.minimum(other)
 
 
 def _arg_shape(self, dim, keepdim):
@@ -424,6 +427,22 @@ for _name in ("var", "std"):
             )
         )(_name)
     )
+    composite(f"{_name}_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)", method=False)(
+        (lambda n: lambda self, unbiased: (getattr(self, n)(None, correction=int(unbiased)), self.mean()))(_name)
+    )
+    composite(
+        f"{_name}_mean.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> (Tensor, Tensor)",
+        method=False,
+    )(
+        (
+            lambda n: (
+                lambda self, dim, unbiased, keepdim: (
+                    getattr(self, n)(dim, correction=int(unbiased), keepdim=keepdim),
+                    self.mean(dim, keepdim),
+                )
+            )
+        )(_name)
+    )
 
 
 @op(
@@ -445,6 +464,8 @@ def logsumexp(xp, self, dim, keepdim):
     m = self.max(axis=axes, keepdims=True)
     m = xp.where(xp.isfinite(m), m, 0)
     s = xp.log(xp.exp(self - m).sum(axis=axes, keepdims=True)) + m
+    if s.dtype.kind == "c":  # the principal value
+        s = s.real + 1j * (math.pi - (math.pi - s.imag) % (2 * math.pi))
     return s if keepdim else xp.squeeze(s, axes)
 
 
@@ -600,36 +621,3 @@ def median_dim(xp, self, dim, keepdim):
         nan = xp.isnan(self)
         middle = xp.where(nan.any(axis=dim), nan.argmax(axis=dim), middle)
     return _picked(xp, self, middle.astype("int64"), wrap_dim(dim, self.ndim), keepdim)
-
-
-@composite(
-    "quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor"
-)
-def quantile(self, q, dim, keepdim, interpolation):
-    import shim_torch
-
-    if not isinstance(q, _core.TensorBase):
-        q = shim_torch.tensor(float(q), dtype=self.dtype, device=self.device)
-    x, d = (self.reshape(-1), 0) if dim is None else (self, wrap_dim(dim, self.dim()))
-    ordered, _ = x.sort(d)
-    ordered = ordered.movedim(d, -1)
-    place = q.reshape(-1) * (ordered.size(-1) - 1)
-    low, high = place.floor().long(), place.ceil().long()
-    a, b, w = ordered[..., low], ordered[..., high], place - place.floor()
-    picks = {
-        "lower": lambda: a,
-        "higher": lambda: b,
-        "midpoint": lambda: (a + b) / 2,
-        "linear": lambda: a.lerp(b, w),
-        "nearest": lambda: ordered[..., place.round().long()],
-    }
-    if interpolation not in picks:
-        raise RuntimeError(
-            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
-            + interpolation
-        )
-    out = picks[interpolation]()
-    out = shim_torch.where(ordered.isnan().any(-1, keepdim=True), float("nan"), out).movedim(-1, 0)
-    if keepdim:
-        out = out.reshape(-1, *[1] * self.dim()) if dim is None else out.unsqueeze(d + 1)
-    return out[0] if q.dim() == 0 else out

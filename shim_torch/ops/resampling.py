@@ -387,7 +387,8 @@ def pixel_shuffle(self, upscale_factor):
         )
     k = len(lead)
     x = self.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(k + 1), k + 3, k + 1, k + 4, k + 2)
-    return x.reshape(*lead, c // (r * r), h * r, w * r)
+    x = x.reshape(*lead, c // (r * r), h * r, w * r)
+    return x.clone() if r == 1 else x
 
 
 @composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", out=True, method=False)
@@ -409,7 +410,8 @@ def pixel_unshuffle(self, downscale_factor):
             )
     k = len(lead)
     x = self.reshape(*lead, c, h // r, r, w // r, r).permute(*range(k + 1), k + 2, k + 4, k + 1, k + 3)
-    return x.reshape(*lead, c * r * r, h // r, w // r)
+    x = x.reshape(*lead, c * r * r, h // r, w // r)
+    return x.clone() if r == 1 else x
 
 
 @composite("channel_shuffle(Tensor self, SymInt groups) -> Tensor", out=True, method=False)

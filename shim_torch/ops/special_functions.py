@@ -78,6 +78,7 @@ def _spherical(xp: Any, x: Any) -> Any:
 
 
 _of_x("special_spherical_bessel_j0", _spherical)
+_of_x("special_airy_ai", _bessel.airy_ai)
 
 
 # --- error functions and the normal distribution --------------------------------------------------------------------

@@ -18,8 +18,10 @@ def nanmedian(self):
 
 @composite("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=True)
 def nanmedian_dim(self, dim, keepdim):
+    from shim_torch import return_types
+
     if self.dim() == 0:
-        return self.median(dim, keepdim)
+        return return_types.nanmedian(tuple(self.median(dim, keepdim)))
     values, indices = self.sort(stable=True, dim=dim)
     count = (~self.isnan()).sum(dim, True)
     middle = ((count - 1) // 2).clamp(min=0)

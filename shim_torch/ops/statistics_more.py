@@ -76,7 +76,8 @@ def _check_weight(self: Any, weight: Any, count: int) -> None:
 
 
 @composite(
-    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)"
+    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    out=True,
 )
 def histogram_edges(self, bins, weight, density):
     """Counts (or sums of weights, or densities) between the given edges."""
@@ -97,7 +98,8 @@ def _lower(t: Any) -> str:
 
 
 @composite(
-    "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)"
+    "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    out=True,
 )
 def histogram(self, bins, range, weight, density):
     """Counts in equal bins over ``range`` (the values' own by default), and their edges."""
@@ -122,9 +124,11 @@ def _histogramdd(self: Any, bins: Any, range: Any, weight: Any, density: bool) -
     n = rows.size(1)
     bins = [bins] * n if isinstance(bins, int) else list(bins)
     if len(bins) != n:
-        raise RuntimeError(
-            f"torch.histogramdd: expected {n} sequences of bin edges for a {n}-dimensional histogram but got {len(bins)}"
-        )
+        if any(isinstance(b, _core.TensorBase) for b in bins):
+            raise RuntimeError(
+                f"torch.histogramdd: expected {n} sequences of bin edges for a {n}-dimensional histogram but got {len(bins)}"
+            )
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     if range is not None and len(range) != 2 * n:
         raise RuntimeError(
             f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range)}"
@@ -134,7 +138,7 @@ def _histogramdd(self: Any, bins: Any, range: Any, weight: Any, density: bool) -
     edges = []
     for d, (x, b) in enumerate(zip(columns, bins, strict=True)):
         if isinstance(b, _core.TensorBase):
-            edges.append(b.clone())
+            edges.append(b.detach())
         else:
             edges.append(_edges(x, b, *((None, None) if range is None else range[2 * d : 2 * d + 2]), d))
     return _counted(columns, edges, weight, density), edges
@@ -148,12 +152,7 @@ for _overload, _bins in (("", "int[] bins"), (".int_bins", "int bins"), (".Tenso
 # --- quantiles and differences --------------------------------------------------------------------------------------
 
 
-def _nanquantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str) -> Any:
-    torch = _torch()
-    if not isinstance(q, _core.TensorBase):
-        if not 0 <= q <= 1:
-            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
-        q = torch.tensor(float(q), dtype=self.dtype, device=self.device)
+def _check_quantile(self: Any, q: Any) -> None:
     if self.numel() == 0:
         raise RuntimeError("quantile() input tensor must be non-empty")
     if self.dtype not in (_core.float32, _core.float64):
@@ -162,9 +161,25 @@ def _nanquantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolatio
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if q.dim() > 1:
         raise RuntimeError(f"quantile() q must be a scalar or 1D tensor but got a {q.dim()}D tensor")
-    x, d = (self.reshape(-1), 0) if dim is None else (self, wrap_dim(dim, self.dim()))
+    if q.device.type == "cpu" and not bool(((q >= 0) & (q <= 1)).all()):
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+
+
+def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool = False) -> Any:
+    torch = _torch()
+    if not isinstance(q, _core.TensorBase):
+        if not 0 <= q <= 1:
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
+        q = torch.tensor(float(q), dtype=self.dtype, device=self.device)
+    _check_quantile(self, q)
+    x, d = (self.reshape(-1), 0) if dim is None or self.dim() == 0 else (self, wrap_dim(dim, self.dim()))
     ordered = x.sort(d)[0].movedim(d, -1)  # nan sorts last
-    count = ordered.isnan().logical_not().sum(-1, keepdim=True)
+    missing = ordered.isnan()
+    count = (
+        missing.logical_not().sum(-1, keepdim=True)
+        if skip_nan
+        else torch.full_like(missing[..., :1], x.size(d), dtype=torch.int64)
+    )
     place = (q.reshape(-1) * (count - 1).to(q.dtype)).clamp(min=0)
     low, high = place.floor(), place.ceil()
     a, b = ordered.gather(-1, low.long()), ordered.gather(-1, high.long())
@@ -180,15 +195,54 @@ def _nanquantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolatio
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
             + interpolation
         )
-    out = picks[interpolation]().movedim(-1, 0)
+    out = picks[interpolation]()
+    if not skip_nan:
+        out = torch.where(missing.any(-1, keepdim=True), float("nan"), out)
+    out = out.movedim(-1, 0)
     if keepdim:
-        out = out.reshape(-1, *[1] * self.dim()) if dim is None else out.unsqueeze(d + 1)
+        out = out.reshape(-1, *[1] * self.dim()) if dim is None or self.dim() == 0 else out.unsqueeze(d + 1)
     return out[0] if q.dim() == 0 else out
 
 
 _Q = "int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor"
-composite(f"nanquantile(Tensor self, Tensor q, {_Q}", out=True)(_nanquantile)
-composite(f"nanquantile.scalar(Tensor self, float q, {_Q}", out=True)(_nanquantile)
+for _name in ("quantile", "nanquantile"):
+    for _overload in ("(Tensor self, Tensor q", ".scalar(Tensor self, float q"):
+        composite(f"{_name}{_overload}, {_Q}", out=True)(
+            (lambda skip: lambda *bound: _quantile(*bound, skip))(_name == "nanquantile")
+        )
+
+
+def _check_diff(self: Any, other: Any, dim: int) -> None:
+    if other.dim() != self.dim():
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    for i in range(self.dim()):
+        if i != dim and other.size(i) != self.size(i):
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of input except along the differencing "
+                f"dimension; input.size({i}) = {self.size(i)}, but got tensor.size({i}) = {other.size(i)}"
+            )
+
+
+@composite("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out=True)
+def diff(self, n, dim, prepend, append):
+    """The n-th differences along a dim."""
+    if self.dim() == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    d = wrap_dim(dim, self.dim())
+    for other in (prepend, append):
+        if other is not None:
+            _check_diff(self, other, d)
+    if n == 0:
+        return self.clone()
+    parts = [t for t in (prepend, self, append) if t is not None]
+    x = _torch().cat(parts, d) if len(parts) > 1 else self
+    for _ in range(min(n, x.size(d))):
+        m = max(x.size(d) - 1, 0)
+        a, b = x.narrow(d, x.size(d) - m, m), x.narrow(d, 0, m)
+        x = a.logical_xor(b) if x.dtype == _core.bool else a - b
+    return x
 
 
 def _spacings(self: Any, spacing: Any, dims: list[int]) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from native import _core
 
-from ._record import composite
+from ._record import composite, direct
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 _FUNCTION: dict[str, Any] = {"method": False}
@@ -69,15 +69,22 @@ def is_non_overlapping_and_dense(self):
     return True
 
 
-# Splits whose parts do not count as views of one tensor.
-composite("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]")(
-    lambda self, chunks, dim: tuple(t.clone() for t in self.chunk(chunks, dim))
+# Splits whose parts share memory but do not count as views of one tensor.
+_UNSAFE: dict[str, Any] = {"grad": {"self": lambda g, dim: _torch().cat(g, dim)}}
+
+
+def _unsafe(parts: Any) -> tuple[Any, ...]:
+    return tuple(_core.alias(t) for t in parts)
+
+
+direct("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", **_UNSAFE)(
+    lambda self, chunks, dim: _unsafe(self.chunk(chunks, dim))
 )
-composite("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]")(
-    lambda self, split_size, dim: tuple(t.clone() for t in self.split(split_size, dim))
+direct("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", **_UNSAFE)(
+    lambda self, split_size, dim: _unsafe(self.split(split_size, dim))
 )
-composite("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]")(
-    lambda self, split_sizes, dim: tuple(t.clone() for t in self.split(list(split_sizes), dim))
+direct("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", **_UNSAFE)(
+    lambda self, split_sizes, dim: _unsafe(self.split(list(split_sizes), dim))
 )
 
 

@@ -127,12 +127,12 @@ def broadcast_to(self, size):
 @composite("sum_to_size(Tensor self, SymInt[] size) -> Tensor", function=False)
 def sum_to_size(self, size):
     shape, extra = tuple(size), self.dim() - len(size)
-    if tuple(self.shape) == shape:
-        return self
     if extra < 0 or any(n not in (1, m) for n, m in zip(shape, self.shape[extra:], strict=True)):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}.")
     dims = [*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and self.shape[i + extra] != 1)]
-    return (self.sum(dims, True) if dims else self).view(shape)
+    if dims:
+        return self.sum(dims, True).view(shape)
+    return self.sum(()) if not shape else self  # PyTorch sums a tensor without dims too
 
 
 @view("squeeze(Tensor(a) self) -> Tensor(a)", grad={"self": lambda g, self_shape: g.reshape(self_shape)})
@@ -332,7 +332,7 @@ def flatten(self, start_dim, end_dim):
 
 @composite("ravel(Tensor(a) self) -> Tensor(a)")
 def ravel(self):
-    return self.reshape((-1,))
+    return self.contiguous().view((-1,))
 
 
 # --- several views --------------------------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ for _schema, _name in _COPIES.items():
     _count = _schema.split("*,")[0].rstrip(", )").count(",")
     composite(f"{_schema} -> Tensor", out=True, method=False)(_copied(_name, _count))
 for _schema, _name in _LIST_COPIES.items():
-    composite(f"{_schema} -> Tensor[]", method=False)(_copied_list(_name))
+    composite(f"{_schema} -> Tensor[]", out=True, method=False)(_copied_list(_name))
 
 
 @composite("t_(Tensor(a!) self) -> Tensor(a!)", function=False)

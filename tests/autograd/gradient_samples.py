@@ -87,7 +87,6 @@ SAMPLES = {
     "mul.Tensor": ["a * b", "a * d", "z * a", "z * z", "a * 3"],
     "div.Tensor": ["a / p", "a / q", "1 / p", "z / p"],
     "div.Tensor_mode": ["torch.div(a, p, rounding_mode='floor')", "torch.div(a, p, rounding_mode='trunc')"],
-    "floor_divide": ["a // 0.7"],
     "remainder.Tensor": ["torch.remainder(a, p)", "a % 0.7"],
     "fmod.Tensor": ["torch.fmod(a, p)", "torch.fmod(a, 0.7)"],
     "pow.Tensor_Tensor": ["p ** a", "p ** q", "a ** 3", "p ** 0.5", "a ** 0"],
@@ -253,6 +252,12 @@ SAMPLES = {
 
 # Records without samples of their own: what runs them.
 ELSEWHERE = {
+    "floor_divide": "PyTorch has no formula: test_underived_operators",
+    "heaviside": "PyTorch has no formula: test_underived_operators",
+    "linalg_ldl_factor_ex": "PyTorch has no formula: test_underived_operators",
+    "_chunk_cat": "PyTorch has no formula: test_underived_operators",
+    "linalg_ldl_solve": "PyTorch has no formula: test_underived_operators",
+    "nextafter": "PyTorch passes the gradient on as it is, which no difference of values is",
     "shim::linear_backward_input": "the second derivatives of linear",
     "shim::linear_backward_weight": "the second derivatives of linear",
     "shim::linear_backward_bias": "the second derivatives of linear",

@@ -56,6 +56,24 @@ def _tensors(x):
     return [x] if isinstance(x, shim_torch.Tensor) else [t for t in x if isinstance(t, shim_torch.Tensor)]
 
 
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("floor_divide", lambda x: x // 0.7),
+        ("heaviside", lambda x: shim_torch.heaviside(x, shim_torch.ones_like(x))),
+        ("_chunk_cat", lambda x: shim_torch._chunk_cat([x], 0, 2)),
+        ("linalg_ldl_factor_ex", lambda x: shim_torch.linalg.ldl_factor(x)[0]),
+    ],
+)
+def test_underived_operators(name, call):
+    """Their results ask for a gradient, and backward says that there is none, as in PyTorch."""
+    x = shim_torch.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True)
+    y = call(x)
+    assert y.requires_grad
+    with pytest.raises(RuntimeError, match=f"derivative for aten::{name} is not implemented"):
+        y.sum().backward()
+
+
 def test_every_gradient_has_a_sample():
     keys = {
         (f"{r.ns}::" if r.ns != "aten" else "") + r.name + (f".{r.overload}" if r.overload else "")

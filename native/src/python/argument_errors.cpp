@@ -144,6 +144,17 @@ void raise_op_failure(Operator& op, const CallArgs& c, const Failure& f) {
   }
 }
 
+// Several results go into a tuple of tensors.
+bool raise_out_not_tuple(const char* name, const CallArgs& c) {
+  for (size_t i = 0; i < c.nkw(); ++i) {
+    PyObject* value = c.kwvalue(i);
+    if (PyUnicode_CompareWithASCIIString(c.kwname(i), "out") != 0 || PyTuple_Check(value) || PyList_Check(value)) continue;
+    PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be tuple of Tensors, not %s", name, type_name(value).c_str());
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void set_binding_error(const std::vector<Operator*>& candidates, const char* name, Form form, const CallArgs& c) {
@@ -163,6 +174,7 @@ void set_binding_error(const std::vector<Operator*>& candidates, const char* nam
   if (only && out_given)
     for (Operator* op : candidates)
       if (op->out_count && op->functional == only) only = op;
+  if (only && only->out_count > 1 && out_given && form != Form::op && raise_out_not_tuple(name, c)) return;
   if (only) {
     Bound b;
     Failure f;

@@ -117,6 +117,7 @@ Operator* add_out(Operator* f, bool numbers) {
     r.alias = Alias{{std::string(1, char('a' + i))}, {std::string(1, char('a' + i))}, true, false};
     Argument a;
     a.type.base = ArgType::Tensor;
+    a.type.list = r.type.list;
     a.name = !several ? "out" : r.name.empty() ? "out" + std::to_string(i) : r.name;
     a.alias = r.alias;
     a.kwarg_only = a.is_out = true;

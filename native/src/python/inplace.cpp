@@ -15,11 +15,6 @@ std::string shape_text(DimSpan s) {
 
 bool equal(DimSpan a, DimSpan b) { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()); }
 
-void check_cast(const TensorImpl& result, const TensorImpl& target) {
-  CHECK(Kind::Runtime, can_cast(result.dtype(), target.dtype()), "result type ", scalar_name(result.dtype()),
-        " can't be cast to the desired output type ", scalar_name(target.dtype()));
-}
-
 void write(const Tensor& target, const Tensor& result) {
   if (!target->device().is_meta()) copy_(target, result);
   target->bump_version();
@@ -61,17 +56,36 @@ struct Held {                                   // a new reference for the durat
   ~Held() { Py_XDECREF(o); }
 };
 
+void check_result(const std::string& name, const TensorImpl& result, const TensorImpl& target) {
+  CHECK(Kind::Runtime, equal(result.sizes(), target.sizes()), "output with shape ", shape_text(target.sizes()),
+        " doesn't match the broadcast shape ", shape_text(result.sizes()));
+  check_result_cast(name, result.dtype(), target.dtype());
+}
+
+// The functional operator on what self was, copied into self; what its parts save is not what is written to.
+PyObject* composite_inplace(Operator& op, PyObject** args, size_t n) {
+  PyObject* self = args[0];
+  Tensor target(unwrap(self));
+  std::vector<PyObject*> given(args, args + n);
+  Held before{nullptr};
+  if (GradMode::enabled() && any_requires_grad(args, n)) {
+    check_inplace(target);
+    before.o = wrap(before_write(target));
+    given[0] = before.o;
+  }
+  Held result{run_functional(*op.functional, given.data(), n)};
+  if (!result.o) return nullptr;
+  if (is_tensor(result.o)) check_result(op.functional->schema.name, *unwrap(result.o), *target);
+  Held done{PyObject_CallMethod(self, "copy_", "O", result.o)};
+  return done.o ? Py_NewRef(self) : nullptr;
+}
+
 }  // namespace
 
 PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   Operator& f = *op.functional;
   PyObject* self = args[0];
-  if (f.kind == Operator::Composite) {
-    Held result{run_functional(f, args, n)};
-    if (!result.o) return nullptr;
-    Held done{PyObject_CallMethod(self, "copy_", "O", result.o)};
-    return done.o ? Py_NewRef(self) : nullptr;
-  }
+  if (f.kind == Operator::Composite) return composite_inplace(op, args, n);
   Tensor target(unwrap(self));
   check_own_places(*target, op.schema.name);
   check_same_device(op, args, n);
@@ -102,9 +116,7 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   PyObject* value = result.o;
   CHECK(Kind::Type, is_tensor(value), op.schema.qualified(), ": the functional result is not a tensor");
   TensorImpl* r = unwrap(value);
-  CHECK(Kind::Runtime, equal(r->sizes(), target->sizes()), "output with shape ", shape_text(target->sizes()),
-        " doesn't match the broadcast shape ", shape_text(r->sizes()));
-  check_cast(*r, *target);
+  check_result(f.schema.name, *r, *target);
   if (r == target.get()) target->bump_version();      // a native kernel wrote it already
   else write(target, Tensor(r));
   if (history) {
@@ -139,13 +151,21 @@ void store_output(PyObject* out, PyObject* result, const std::string& name) {
   CHECK(Kind::Runtime, target->device() == r->device(), "Expected out tensor to have device ", to_string(r->device()),
         ", but got ", to_string(target->device()), " instead");
   check_out_dtype(name, r->dtype(), target->dtype());
-  check_cast(*r, *target);
+  check_result_cast(name, r->dtype(), target->dtype());
   // Ranges fill an out of as many elements whatever its shape is.
   if ((name == "linspace" || name == "logspace" || name == "arange" || name == "range") && target->numel() == r->numel())
     r = as_strided(*r, target->sizes(), contiguous_strides(target->sizes()), r->storage_offset());
   resize_output(target, r->sizes());
   check_own_places(*target, name);
   write(target, r);
+}
+
+// A list of results into a list of tensors; PyTorch's functions of that kind return nothing.
+PyObject* store_list(PyObject* outs, PyObject* results, const std::string& name) {
+  const Py_ssize_t given = PySequence_Fast_GET_SIZE(outs), n = PySequence_Fast_GET_SIZE(results);
+  CHECK(Kind::Runtime, given == n, name, "_out() expected an out= argument of size ", n, ", got size ", given);
+  for (Py_ssize_t i = 0; i < n; ++i) store_output(PySequence_Fast_GET_ITEM(outs, i), PySequence_Fast_GET_ITEM(results, i), name);
+  Py_RETURN_NONE;
 }
 
 }  // namespace
@@ -160,6 +180,7 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   if (outs == 1) dtype_of_out(f, args, inputs, args[inputs]);
   Held result{run_functional(f, args, inputs)};
   if (!result.o) return nullptr;
+  if (outs == 1 && f.schema.returns[0].type.list) return store_list(args[inputs], result.o, f.schema.name);
   if (outs == 1) {
     store_output(args[inputs], result.o, f.schema.name);
     return Py_NewRef(args[inputs]);

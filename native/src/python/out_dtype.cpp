@@ -7,19 +7,71 @@
 namespace shim {
 namespace {
 
-enum class Strict : uint8_t { none, same, structured, extremum, truth };
+// A text for an out= of a dtype that the operator does not write: {R} and {O} are the names of the result's and of out's
+// dtype, {r} and {o} how C++ names them.
+constexpr const char* kSame = "Found dtype {O} but expected {R}";
+constexpr const char* kStructured = "Expected out tensor to have dtype {r}, but got {o} instead";
+constexpr const char* kKernel = "expected scalar type {R} but found {O}";
 
-Strict strictness(const std::string& name) {
-  static const std::unordered_map<std::string, Strict> table = [] {
-    std::unordered_map<std::string, Strict> t;
-    for (const char* n : {"neg", "abs", "ceil", "floor", "round", "trunc", "frac", "sgn", "sign", "bitwise_not"}) t[n] = Strict::same;
-    for (const char* n : {"mm", "addmm", "bmm", "baddbmm", "addmv", "argmax", "argmin", "tril", "triu", "gather", "topk"}) t[n] = Strict::structured;
-    for (const char* n : {"amax", "amin"}) t[n] = Strict::extremum;
-    for (const char* n : {"all", "any"}) t[n] = Strict::truth;
+const char* text_of(const std::string& name) {
+  static const std::unordered_map<std::string, const char*> table = [] {
+    std::unordered_map<std::string, const char*> t{
+        {"nan_to_num", "nan_to_num: dtype of out: {O} should be same as input: {R}"},
+        {"heaviside", "heaviside is not yet implemented for tensors with different dtypes."},
+        {"dot", "result dtype {O} does not match input dtype {R}"},
+        {"vdot", "result dtype {O} does not match input dtype {R}"},
+        {"inner", "tensordot: Expected the output tensor to have dtype {R}, but got an output tensor with dtype {O}"},
+        {"tensordot", "tensordot: Expected the output tensor to have dtype {R}, but got an output tensor with dtype {O}"},
+        {"complex", "Expected object of scalar type {R} but got scalar type {O} for argument 'out'"},
+        {"polar", "Expected object of scalar type {R} but got scalar type {O} for argument 'out'"},
+        {"histc", "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}"},
+        {"index_select", "index_select(): self and result must have the same scalar type"},
+        {"masked_select", "masked_select(): self and result must have the same scalar type"},
+        {"quantile", "quantile() out tensor must be same dtype as the input tensor"},
+        {"nanquantile", "quantile() out tensor must be same dtype as the input tensor"},
+        {"take", "take(): self and out expected to have the same dtype, but got self.dtype = {R} and out.dtype = {O}"},
+        {"ormqr", "torch.ormqr: Expected input and result to have the same dtype, but input has dtype{R} and result has dtype {O}"},
+        {"linalg_vecdot", "linalg.vecdot: Expected out of dtype{R} but found {O}"},
+        {"linalg_matrix_norm", "linalg.matrix_norm expected out tensor dtype {R} but got: {O}"},
+        {"linalg_norm", "linalg.norm expected out tensor dtype {R} but got: {O}"},
+        {"linalg_multi_dot", "multi_dot(): expected out tensor to have dtype {r} but got {o}"},
+        {"linalg_solve_triangular", kKernel},
+        {"log_sigmoid", kKernel},
+        {"logcumsumexp", "expected scalar_type {R} but found {O}"},
+        {"narrow_copy", "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If "
+                        "so, please report an enhancement request to PyTorch.)"},
+    };
+    for (const char* n : {"isposinf", "isneginf", "signbit"}) t[n] = "{N} does not support non-boolean outputs.";
+    for (const char* n : {"searchsorted", "bucketize"})
+      t[n] = "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 "
+             "flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}";
+    for (const char* n : {"neg", "abs", "ceil", "floor", "round", "trunc", "frac", "sgn", "sign", "bitwise_not", "conj_physical", "gelu",
+                          "softplus", "hardshrink", "softshrink"})
+      t[n] = kSame;
+    for (const char* n : {"mm", "addmm", "bmm", "baddbmm", "addmv", "mv", "linear", "argmax", "argmin", "tril", "triu", "gather", "topk",
+                          "msort", "aminmax", "isin", "renorm", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy",
+                          "index_reduce", "take_along_dim", "softmax", "log_softmax", "cross", "avg_pool2d", "avg_pool3d", "lu_solve",
+                          "linalg_lu_solve", "linalg_cross", "linalg_cholesky", "linalg_det", "linalg_inv", "linalg_eigvalsh", "linalg_solve",
+                          "linalg_svdvals", "linalg_vector_norm", "linalg_matrix_power", "norm", "alias_copy", "as_strided_copy",
+                          "diagonal_copy", "t_copy", "transpose_copy", "squeeze_copy", "unfold_copy"})
+      t[n] = kStructured;
+    for (const char* n : {"amax", "amin"})
+      t[n] = "Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.";
+    for (const char* n : {"all", "any"}) t[n] = "{N} only supports bool tensor for result, got: {O}";
     return t;
   }();
   auto it = table.find(name);
-  return it == table.end() ? Strict::none : it->second;
+  return it == table.end() ? nullptr : it->second;
+}
+
+// The texts of operators that say in their own words that a result cannot be cast.
+const char* cast_text_of(const std::string& name) {
+  if (name == "ldexp") return "ldexp can't be cast to the desired output type {O}";
+  if (name == "mvlgamma") return "mvlgamma: result type {O} can't be cast to the desired output type {R}";
+  if (name == "logsumexp") return "logsumexp(): Expected floating point type for result tensor, but got: {O}";
+  if (name == "linalg_eigvals")
+    return "torch.linalg.eigvals: Expected eigenvalues to be safely castable from {R} dtype, but got eigenvalues with dtype {O}";
+  return "result type {R} can't be cast to the desired output type {O}";
 }
 
 // A dtype as C++ names it: what PyTorch prints of a caffe2::TypeMeta.
@@ -41,20 +93,24 @@ const char* type_word(DType t) {
   }
 }
 
+std::string filled(std::string text, const std::string& name, DType result, DType out) {
+  const std::pair<const char*, std::string> words[] = {
+      {"{R}", scalar_name(result)}, {"{O}", scalar_name(out)}, {"{r}", type_word(result)}, {"{o}", type_word(out)}, {"{N}", name},
+      {"{32}", result == DType::i32 ? "True" : "False"}};
+  for (const auto& [mark, word] : words)
+    if (size_t at = text.find(mark); at != std::string::npos) text.replace(at, std::strlen(mark), word);
+  return text;
+}
+
 }  // namespace
 
 void check_out_dtype(const std::string& name, DType result, DType out) {
-  if (result == out) return;
-  switch (strictness(name)) {
-    case Strict::none: return;
-    case Strict::same: fail(Kind::Runtime, "Found dtype ", scalar_name(out), " but expected ", scalar_name(result));
-    case Strict::structured: fail(Kind::Runtime, "Expected out tensor to have dtype ", type_word(result), ", but got ", type_word(out), " instead");
-    case Strict::extremum:
-      fail(Kind::Runtime, "Expected the dtype for input and out to match, but got ", scalar_name(result), " for input's dtype and ",
-           scalar_name(out), " for out's dtype.");
-    case Strict::truth:
-      CHECK(Kind::Runtime, out == DType::u8, name, " only supports bool tensor for result, got: ", scalar_name(out));
-  }
+  if (result == out || ((name == "all" || name == "any") && out == DType::u8)) return;
+  if (const char* text = text_of(name)) throw Error(Kind::Runtime, filled(text, name, result, out));
+}
+
+void check_result_cast(const std::string& name, DType result, DType out) {
+  if (!can_cast(result, out)) throw Error(Kind::Runtime, filled(cast_text_of(name), name, result, out));
 }
 
 void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* out) {

@@ -18,6 +18,7 @@ MODULES = (
     "names_cases",
     "attention_cases",
     "misc_cases",
+    "corners_cases",
 )
 
 
