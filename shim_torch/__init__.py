@@ -40,7 +40,9 @@ globals().update(_table_functions())
 globals().update(functional.functions())
 _segment_reduce = globals()["segment_reduce"]
 
+from shim_torch._from_data import *  # noqa: E402, F403
 from shim_torch._python_functions import *  # noqa: E402, F403
+from shim_torch._warnings import is_warn_always_enabled, set_warn_always  # noqa: E402
 from shim_torch.cuda.memory import OutOfMemoryError  # noqa: E402
 
 _core.set_out_of_memory_type(OutOfMemoryError)

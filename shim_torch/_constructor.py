@@ -17,6 +17,13 @@ _FORMS = """expected one of:
 """
 
 
+_NEW_FROM_TENSOR = {
+    "Tensor": "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not supported.  Use "
+    "torch.tensor(...) or torch.as_tensor(...) instead.",
+    "new": "Legacy tensor new of the form tensor.new(tensor, device=device) is not supported.  Use torch.as_tensor(...) instead.",
+}
+
+
 def _check_device(given: Any, expected: str) -> None:
     if given is not None:
         given = given if isinstance(given, _core.device) else _core.device(given)
@@ -50,6 +57,8 @@ def build(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: Any, device: str
     if isinstance(first, _core.Size):
         return _core.empty_tensor(first, dtype, where)
     if isinstance(first, _core.TensorBase):
+        if kwargs.get("device") is not None:
+            raise RuntimeError(_NEW_FROM_TENSOR["new" if typed else "Tensor"])
         if typed and first.dtype is not dtype:
             from shim_torch._legacy_types import TENSORS
 
@@ -91,7 +100,7 @@ def _data(data: Any, dtype: Any, device: Any) -> Any:
         raise TypeError("new(): invalid data type 'str'")
     if not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
         raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
-    from shim_torch._python_functions import _from_data
+    from shim_torch._from_data import _from_data
 
     if isinstance(data, np.ndarray) or not dtype.is_floating_point:
         return _from_data(data, None, _core.device("cpu")).to(device=device, dtype=dtype)

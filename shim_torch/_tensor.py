@@ -208,7 +208,7 @@ def storage(self: Any) -> Any:
 def new_tensor(
     self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
 ) -> Any:
-    from shim_torch._python_functions import tensor
+    from shim_torch._from_data import tensor
 
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 from shim_torch import _lowrank
+from shim_torch._warnings import warn_once
 
 Tensor = _core.Tensor
 
@@ -191,6 +192,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
     if not given:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing is None:
+        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     swap = indexing == "xy" and len(given) >= 2
@@ -241,11 +244,13 @@ def block_diag(*tensors: Any) -> Any:
     """Matrices along the diagonal of one matrix."""
     import shim_torch
 
+    if not tensors:
+        return shim_torch.empty(1, 0)
     blocks = [t.reshape(1, -1) if t.dim() < 2 else t for t in tensors]
     out = shim_torch.zeros(
         (sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks)),
         dtype=_core.result_type(*blocks),
-        device=blocks[0].device if blocks else None,
+        device=blocks[0].device,
     )
     row = col = 0
     for b in blocks:

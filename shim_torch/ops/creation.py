@@ -102,12 +102,7 @@ def empty_like(self, dtype, layout, device, pin_memory, memory_format):
 
 def _permuted(self: Any, dtype: Any, device: Any) -> Any:
     """Compact memory in the order of the strides."""
-    order = sorted(range(self.dim()), key=lambda d: (self.stride(d), -d))
-    strides, step = [0] * self.dim(), 1
-    for d in order:
-        strides[d] = step
-        step *= max(self.shape[d], 1)
-    return _core.empty_strided(self.shape, strides, dtype, device)
+    return _core.empty_strided(self.shape, _core.dense_strides(self), dtype, device)
 
 
 def _like(name: str, fill: Any) -> None:

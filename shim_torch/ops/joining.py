@@ -23,6 +23,8 @@ def _cat_shape(tensors: Any, dim: int) -> tuple[int, ...]:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     real = _real(tensors)
     first = real[0]
+    if tuple(first.shape) == (0,):  # nothing but legacy empty ones: any dim will do
+        return (0,)
     d = wrap_dim(dim, first.dim())
     total = 0
     for t in real:
@@ -45,7 +47,7 @@ def _cat_dtype(tensors: Any) -> Any:
 
 def _cat_grad(g, tensors_shape, dim):
     real = [s for s in tensors_shape if tuple(s) != (0,)] or tensors_shape[:1]
-    d = wrap_dim(dim, len(real[0]))
+    d = wrap_dim(dim, len(real[0])) if tuple(real[0]) != (0,) else 0
     out, start = [], 0
     for s in tensors_shape:
         if tuple(s) == (0,) and len(real[0]) != 1:
@@ -68,7 +70,7 @@ def _cat_grad(g, tensors_shape, dim):
 )
 def cat(xp, tensors, dim):
     real = [t for t in tensors if t.shape != (0,)] or tensors[:1]
-    return xp.concatenate(real, axis=dim)
+    return xp.concatenate(real, axis=dim if real[0].shape != (0,) else 0)
 
 
 @composite("stack(Tensor[] tensors, int dim=0) -> Tensor", method=False, out=True, native="stack")

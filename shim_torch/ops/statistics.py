@@ -74,10 +74,12 @@ def vander(x, N, increasing):
     count = x.numel() if N is None else N
     if count < 0:
         raise RuntimeError("N must be non-negative.")
-    powers = shim_torch.arange(count, device=x.device)
-    powers = powers if increasing else powers.flip(0)
-    whole = not (x.is_floating_point() or x.is_complex())
-    return (x.long() if whole else x).unsqueeze(-1).pow(powers)
+    x = x if x.is_floating_point() or x.is_complex() else x.long()
+    column = x.unsqueeze(-1)
+    powers = column[:, :count].new_ones((x.numel(), min(count, 1)))
+    if count > 1:
+        powers = shim_torch.cat([powers, column.expand(-1, count - 1).cumprod(-1)], -1)
+    return powers if increasing else powers.flip(-1)
 
 
 @composite("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", method=False)

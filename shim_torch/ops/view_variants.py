@@ -95,12 +95,6 @@ def t_(self):
 )
 def resize_as_(self, the_template, memory_format):
     """``self`` with the sizes of the template, and the strides of ``memory_format`` if one is given."""
-    self.resize_(the_template.shape)
-    if memory_format is None or memory_format == _core.contiguous_format:
-        return self
     if memory_format == _core.preserve_format:
-        like = the_template
-    else:
-        like = _aten("empty")(the_template.shape, memory_format=memory_format, device="meta")
-    self.set_(self.untyped_storage(), self.storage_offset(), tuple(self.shape), tuple(like.stride()))
-    return self
+        memory_format = _core.suggest_memory_format(the_template)
+    return self.resize_(the_template.shape, memory_format=memory_format)

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import Any
 
 from native import _core
-from shim_torch._python_functions import from_dlpack
+from shim_torch._from_data import from_dlpack
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 

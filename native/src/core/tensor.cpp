@@ -127,9 +127,54 @@ Dims contiguous_strides(DimSpan sizes) {
   int64_t step = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = step;
-    step *= std::max<int64_t>(sizes[i], 1);
+    const bool overflow = __builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step) && i > 0;
+    CHECK(Kind::Runtime, !overflow, "Stride calculation overflowed");
   }
   return strides;
+}
+
+Dims dense_strides(DimSpan sizes, std::span<const Dims> operands) {
+  const int n = int(sizes.size());
+  std::vector<int> order(sizes.size());                  // innermost first
+  for (int d = 0; d < n; ++d) order[size_t(d)] = n - 1 - d;
+  auto compare = [&](int a, int b) {                      // 1: b belongs further in than a; -1: it does not; 0: no operand tells
+    for (const Dims& strides : operands) {
+      const int64_t x = strides[size_t(a)], y = strides[size_t(b)];
+      if (x == 0 || y == 0) continue;
+      if (x != y) return x < y ? -1 : 1;
+      if (sizes[size_t(a)] > sizes[size_t(b)]) return 1;
+    }
+    return 0;
+  };
+  for (int i = 1; i < n; ++i)
+    for (int moved = i, at = i - 1; at >= 0; --at) {
+      const int c = compare(order[size_t(at)], order[size_t(moved)]);
+      if (c < 0) break;
+      if (c > 0) {
+        std::swap(order[size_t(at)], order[size_t(moved)]);
+        moved = at;
+      }
+    }
+  Dims strides(sizes.size());
+  int64_t step = 1;
+  for (int d : order) {
+    strides[size_t(d)] = step;
+    step *= std::max<int64_t>(sizes[size_t(d)], 1);
+  }
+  return strides;
+}
+
+MemoryFormat suggest_memory_format(const TensorImpl& t) {
+  if (t.dim() != 4 && t.dim() != 5) return MemoryFormat::contiguous;
+  const DimSpan sizes = t.sizes(), strides = t.strides();
+  if (strides[1] == 0) return MemoryFormat::contiguous;   // ambiguous: one channel
+  int64_t least = 0;
+  auto inner_to_outer = t.dim() == 4 ? std::vector<size_t>{1, 3, 2, 0} : std::vector<size_t>{1, 4, 3, 2, 0};
+  for (size_t d : inner_to_outer) {
+    if (sizes[d] == 0 || strides[d] < least || (d == 0 && least == strides[1])) return MemoryFormat::contiguous;
+    least = strides[d] * std::max<int64_t>(sizes[d], 1);
+  }
+  return t.dim() == 4 ? MemoryFormat::channels_last : MemoryFormat::channels_last_3d;
 }
 
 Dims channels_last_strides(DimSpan sizes) {
@@ -147,12 +192,15 @@ Dims channels_last_strides(DimSpan sizes) {
 }
 
 size_t storage_bytes(DimSpan sizes, DimSpan strides, size_t itemsize) {
-  int64_t last = 0;
+  int64_t last = 0, step = 0, bytes = 0;
+  bool overflow = false;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) return 0;
-    last += (sizes[i] - 1) * strides[i];
+    overflow |= __builtin_mul_overflow(sizes[i] - 1, strides[i], &step) || __builtin_add_overflow(last, step, &last);
   }
-  return size_t(last + 1) * itemsize;
+  overflow |= last < 0 || __builtin_mul_overflow(last + 1, int64_t(itemsize), &bytes);
+  CHECK(Kind::Runtime, !overflow, "Storage size calculation overflowed with sizes=", list(sizes), " and strides=", list(strides));
+  return size_t(bytes);
 }
 
 int64_t wrap_dim(int64_t dim, int64_t ndim) {
@@ -198,6 +246,7 @@ Dims infer_size(DimSpan shape, int64_t numel) {
 
 Tensor empty(DimSpan sizes, DType dtype, Device device, bool pinned, MemoryFormat format) {
   int64_t stack[8], step = 1;
+  bool too_long = false;
   Dims heap;
   int64_t* strides = stack;
   for (int64_t n : sizes)
@@ -212,18 +261,18 @@ Tensor empty(DimSpan sizes, DType dtype, Device device, bool pinned, MemoryForma
     }
     for (size_t i = sizes.size(); i-- > 0;) {
       strides[i] = step;
-      step *= std::max<int64_t>(sizes[i], 1);
+      too_long |= __builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step) && i > 0;
     }
   }
-  size_t bytes = 0;
-  int64_t numel = 1;
+  int64_t numel = 1, bytes = 0;
   for (int64_t n : sizes) CHECK(Kind::Runtime, !__builtin_mul_overflow(numel, n, &numel), "Storage size calculation overflowed with sizes=", list(sizes));
-  CHECK(Kind::Runtime, !__builtin_mul_overflow(size_t(numel), itemsize(dtype), &bytes), "Storage size calculation overflowed with sizes=", list(sizes));
-  return Tensor(new TensorImpl(allocate(bytes, device, pinned), dtype, sizes, {strides, sizes.size()}, 0));
+  CHECK(Kind::Runtime, !__builtin_mul_overflow(numel, int64_t(itemsize(dtype)), &bytes), "Storage size calculation overflowed with sizes=", list(sizes));
+  CHECK(Kind::Runtime, !too_long, "Stride calculation overflowed");
+  return Tensor(new TensorImpl(allocate(size_t(bytes), device, pinned), dtype, sizes, {strides, sizes.size()}, 0));
 }
 
 Tensor empty_strided(DimSpan sizes, DimSpan strides, DType dtype, Device device, bool pinned) {
-  CHECK(Kind::Runtime, sizes.size() == strides.size(), "mismatch in length of strides and shape");
+  CHECK(Kind::Runtime, sizes.size() == strides.size(), "dimensionality of sizes (", sizes.size(), ") must match dimensionality of strides (", strides.size(), ")");
   for (int64_t n : sizes) CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n, ": ", list(sizes));
   for (int64_t s : strides) CHECK(Kind::Runtime, s >= 0, "negative strides are not supported: ", list(strides));
   return Tensor(new TensorImpl(allocate(storage_bytes(sizes, strides, itemsize(dtype)), device, pinned), dtype, sizes, strides, 0));

@@ -96,6 +96,8 @@ class TensorImpl final : public RefCounted {
 Tensor empty(DimSpan sizes, DType, Device, bool pinned = false, MemoryFormat = MemoryFormat::contiguous);
 Tensor empty_strided(DimSpan sizes, DimSpan strides, DType, Device, bool pinned = false);
 Dims contiguous_strides(DimSpan sizes);
+Dims dense_strides(DimSpan sizes, std::span<const Dims> operands);   // what an operator over operands of these strides (0: broadcast) lays out
+MemoryFormat suggest_memory_format(const TensorImpl&);               // the format that the strides tell of; contiguous where they don't
 Dims channels_last_strides(DimSpan sizes);
 int64_t product(DimSpan);
 size_t storage_bytes(DimSpan sizes, DimSpan strides, size_t itemsize);   // smallest storage that holds the geometry

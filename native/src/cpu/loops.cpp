@@ -160,13 +160,31 @@ bool dense(const TensorImpl& t) {               // a permutation of a contiguous
 }
 
 Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, DType dtype, Device device) {
+  auto fits = [&](const TensorImpl& t) { return t.dim() == int(shape.size()) && std::equal(shape.begin(), shape.end(), t.sizes().begin()); };
+  if (count && inputs[0] && inputs[0]->is_contiguous() && fits(*inputs[0])) return empty(shape, dtype, device);
+  bool whole = true, contiguous = true, last = shape.size() == 4, last_3d = shape.size() == 5;
   for (int k = 0; k < count; ++k) {
     const TensorImpl* t = inputs[k];
-    if (!t || t->dim() != int(shape.size()) || !std::equal(shape.begin(), shape.end(), t->sizes().begin())) continue;
-    if (t->is_contiguous()) break;
-    if (dense(*t)) return empty_strided(shape, t->strides(), dtype, device);
+    if (!t) continue;
+    const bool same = fits(*t);
+    whole &= same;
+    contiguous &= (same && t->is_contiguous()) || t->dim() == 0;
+    last &= same && t->is_contiguous(MemoryFormat::channels_last);
+    last_3d &= same && t->is_contiguous(MemoryFormat::channels_last_3d);
   }
-  return empty(shape, dtype, device);
+  if (contiguous) return empty(shape, dtype, device);
+  if (last || last_3d) return empty_strided(shape, channels_last_strides(shape), dtype, device);
+  if (whole && count == 1 && dense(*inputs[0])) return empty_strided(shape, inputs[0]->strides(), dtype, device);
+  std::vector<Dims> strides;
+  for (int k = 0; k < count; ++k) {
+    if (!inputs[k]) continue;
+    Dims& s = strides.emplace_back(shape.size(), 0);
+    const TensorImpl& t = *inputs[k];
+    const size_t lead = shape.size() - size_t(t.dim());
+    for (size_t d = lead; d < shape.size(); ++d)
+      if (t.sizes()[d - lead] == shape[d]) s[d] = t.strides()[d - lead];
+  }
+  return empty_strided(shape, dense_strides(shape, strides), dtype, device);
 }
 
 }  // namespace shim

@@ -35,26 +35,34 @@ PyObject* get_requires_grad(PyObject* self, void*) {
   return guarded([&]() -> PyObject* { return PyBool_FromLong(unwrap(self)->requires_grad()); });
 }
 
-int put_requires_grad(TensorImpl* t, bool on) {
+int put_requires_grad(TensorImpl* t, bool on, const char* refusal) {
   return guarded([&]() -> int {
     AutogradMeta* m = t->autograd();
     bool leaf = !m || !m->grad_fn;
     if (leaf && m && m->base) { t->requires_grad(); leaf = !m->grad_fn; }
     CHECK(Kind::Runtime, leaf || on, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require "
           "differentiation use var_no_grad = var.detach().");
-    CHECK(Kind::Runtime, !on || can_have_grad(*t), "only Tensors of floating point dtype can require gradients");
+    CHECK(Kind::Runtime, !on || can_have_grad(*t), refusal);
     CHECK(Kind::Runtime, !on || !t->is_inference || InferenceMode::enabled(), "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
     if (leaf && (on || m)) t->ensure_autograd().requires_grad = on;
     return 1;
   }) == 1 ? 0 : -1;
 }
 
+}  // namespace
+
+bool make_require_grad(PyObject* tensor) {
+  return put_requires_grad(unwrap(tensor), true, "Only Tensors of floating point and complex dtype can require gradients") == 0;
+}
+
+namespace {
+
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   if (!value || !PyBool_Check(value)) {
     PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
     return -1;
   }
-  return put_requires_grad(unwrap(self), value == Py_True);
+  return put_requires_grad(unwrap(self), value == Py_True, "only Tensors of floating point and complex dtype can require gradients");
 }
 
 PyObject* get_grad(PyObject* self, void*) {
@@ -220,7 +228,7 @@ PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"requires_grad", nullptr};
   int on = 1;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
-  return put_requires_grad(unwrap(self), on) < 0 ? nullptr : returned(self);
+  return put_requires_grad(unwrap(self), on, "only Tensors of floating point dtype can require gradients") < 0 ? nullptr : returned(self);
 }
 
 PyObject* detach_method(PyObject* self, PyObject*) {

@@ -85,9 +85,11 @@ DType dtype_of_descr(PyArray_Descr* d) {
   }
   for (DType t : {DType::bf16, DType::f8e4m3fn, DType::f8e5m2, DType::f8e4m3fnuz, DType::f8e5m2fnuz, DType::f8e8m0fnu})
     if (std::string(reinterpret_cast<PyTypeObject*>(d->typeobj)->tp_name).ends_with(ml_name(t))) return t;
-  fail(Kind::Type, "can't convert np.ndarray of type numpy.", reinterpret_cast<PyTypeObject*>(d->typeobj)->tp_name,
+  std::string name = reinterpret_cast<PyTypeObject*>(d->typeobj)->tp_name;
+  if (name.find('.') == std::string::npos) name = "numpy." + name;
+  fail(Kind::Type, "can't convert np.ndarray of type ", name,
        ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, "
-       "bool, and the types of ml_dtypes.");
+       "and bool.");
 }
 
 // The array keeps the tensor's storage alive through an alias of the tensor.
@@ -124,7 +126,10 @@ Tensor from_memory(void* data, PyObject* owner, Device device, DType t, DimSpan 
   return Tensor(new TensorImpl(storage, t, sizes, strides, 0));
 }
 
-PyObject* from_numpy(PyObject*, PyObject* o) {
+// from_numpy(array, warn=True): warns of memory that must not be written
+PyObject* from_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 1 || count > 2) return PyErr_Format(PyExc_TypeError, "from_numpy() takes 1 positional argument but %zd were given", count);
+  PyObject* o = args[0];
   if (!PyArray_Check(o)) return PyErr_Format(PyExc_TypeError, "expected np.ndarray (got %s)", Py_TYPE(o)->tp_name);
   return guarded([&]() -> PyObject* {
     auto* a = reinterpret_cast<PyArrayObject*>(o);
@@ -141,9 +146,10 @@ PyObject* from_numpy(PyObject*, PyObject* o) {
       CHECK(Kind::Value, bytes % size == 0, "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
       strides[size_t(i)] = bytes < 0 ? 1 : bytes / size;
     }
-    if (!PyArray_ISWRITEABLE(a) &&
-        PyErr_WarnEx(PyExc_UserWarning, "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor will "
-                     "result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting it to a tensor.", 1) < 0)
+    static bool warned = false;
+    if (!PyArray_ISWRITEABLE(a) && (count < 2 || args[1] == Py_True) &&
+        warn_once(&warned, "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor will "
+                     "result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.") < 0)
       return nullptr;
     return wrap(from_memory(PyArray_DATA(a), o, Device{}, t, sizes, strides));
   });
@@ -181,7 +187,7 @@ PyObject* torch_dtype(PyObject*, PyObject* o) { // of anything NumPy understands
 }
 
 
-PyMethodDef functions[] = {{"from_numpy", from_numpy, METH_O, nullptr}, {"to_numpy", as_numpy, METH_O, nullptr},
+PyMethodDef functions[] = {{"from_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(from_numpy)), METH_FASTCALL, nullptr}, {"to_numpy", as_numpy, METH_O, nullptr},
                            {"from_pointer", from_pointer, METH_VARARGS, nullptr}, {"numpy_dtype", numpy_dtype, METH_O, nullptr},
                            {"dtype_from_numpy", torch_dtype, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 

@@ -172,18 +172,26 @@ PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   });
 }
 
-PyObject* resize_method(PyObject* self, PyObject* args, PyObject*) {
+PyObject* resize_method(PyObject* self, PyObject* args, PyObject* kwargs) {
+  PyObject* layout = kwargs ? PyDict_GetItemString(kwargs, "memory_format") : nullptr;
+  MemoryFormat format = MemoryFormat::contiguous;
+  if (layout && layout != Py_None && !memory_format_of(layout, &format))
+    return PyErr_Format(PyExc_TypeError, "resize_(): argument 'memory_format' must be torch.memory_format, not %s", Py_TYPE(layout)->tp_name);
   PyObject* size = PyTuple_GET_SIZE(args) == 1 && !PyLong_Check(PyTuple_GET_ITEM(args, 0)) ? PyTuple_GET_ITEM(args, 0) : args;
   Dims sizes;
   if (!dims_of(size, &sizes)) return nullptr;
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(self);
     CHECK(Kind::Runtime, !t->requires_grad(), "cannot resize variables that require grad");
-    Dims strides = contiguous_strides(sizes);
+    CHECK(Kind::Runtime, format != MemoryFormat::preserve, "Unsupported memory formatPreserve");
+    const bool same = std::equal(sizes.begin(), sizes.end(), t->sizes().begin(), t->sizes().end());
+    if (same && (!layout || layout == Py_None)) return Py_NewRef(self);                 // the strides stay as they are
+    for (int64_t n : sizes) CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n);
+    Dims strides = format == MemoryFormat::contiguous ? contiguous_strides(sizes) : channels_last_strides(sizes);
     size_t bytes = storage_bytes(sizes, strides, t->itemsize());
     size_t need = bytes ? bytes + size_t(t->storage_offset()) * t->itemsize() : 0;
     if (need > t->storage()->nbytes()) t->storage()->resize(need);
-    if (!std::equal(sizes.begin(), sizes.end(), t->sizes().begin(), t->sizes().end())) t->bump_version();
+    if (!same) t->bump_version();
     t->set_geometry(sizes, strides, t->storage_offset());
     Py_INCREF(self);
     return self;

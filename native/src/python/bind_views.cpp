@@ -170,7 +170,18 @@ PyObject* set_parameter_type(PyObject*, PyObject* type) {
 
 #define FAST(name, f) {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_FASTCALL, nullptr}
 #define KEYED(name, f) {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_VARARGS | METH_KEYWORDS, nullptr}
+PyObject* dense_strides_(PyObject*, PyObject* o) {        // of an operator's result over this one tensor
+  return guarded([&]() -> PyObject* {
+    const TensorImpl& t = *unwrap(o);
+    const Dims strides(t.strides().begin(), t.strides().end());
+    return size_object(dense_strides(t.sizes(), {&strides, 1}));
+  });
+}
+
+PyObject* suggest_memory_format_(PyObject*, PyObject* o) { return memory_format_object(suggest_memory_format(*unwrap(o))); }
+
 PyMethodDef functions[] = {
+    {"dense_strides", dense_strides_, METH_O, nullptr}, {"suggest_memory_format", suggest_memory_format_, METH_O, nullptr},
     FAST("view", with_dims<view>), FAST("permute", with_dims<permute>), FAST("expand", with_dims<expand>), FAST("squeeze", squeeze_),
     FAST("as_strided", as_strided_), FAST("transpose", transpose_), FAST("unsqueeze", unsqueeze_), FAST("select", select_), FAST("slice", slice_),
     FAST("narrow", narrow_), FAST("unfold", unfold_), FAST("diagonal", diagonal_), FAST("view_dtype", view_dtype_), FAST("can_view", can_view),

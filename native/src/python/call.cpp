@@ -21,10 +21,6 @@ void mark_views(PyObject* base, PyObject* result, bool several = false) {
   }
 }
 
-bool set_requires_grad(PyObject* tensor) {
-  return PyObject_SetAttrString(tensor, "requires_grad", Py_True) == 0;
-}
-
 }  // namespace
 
 PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
@@ -94,7 +90,7 @@ PyObject* call_operator(Operator& op, Bound& b) {
     if (op.kind == Operator::Composite) {
       PyObject* r = run_functional(op, args, n);
       if (r && op.factory && is_tensor(r)) unwrap(r)->storage()->version = 0;  // filling new memory is no change
-      if (r && b.requires_grad && is_tensor(r) && !set_requires_grad(r)) Py_CLEAR(r);
+      if (r && b.requires_grad && is_tensor(r) && !make_require_grad(r)) Py_CLEAR(r);
       return r;
     }
     if (op.kind == Operator::Kernel) check_same_device(op, args, n);
@@ -117,7 +113,7 @@ PyObject* call_operator(Operator& op, Bound& b) {
       record_history(op, args, n, r, false);
       if (PyErr_Occurred()) { Py_DECREF(r); return nullptr; }
     }
-    if (b.requires_grad && is_tensor(r) && !set_requires_grad(r)) Py_CLEAR(r);
+    if (b.requires_grad && is_tensor(r) && !make_require_grad(r)) Py_CLEAR(r);
     return r;
   });
 }

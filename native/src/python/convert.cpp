@@ -199,6 +199,8 @@ Fit convert_argument(const Argument& a, const Slot& s, PyObject* o, size_t posit
     if (a.type.optional || (a.type.base == ArgType::Any && !a.type.list)) return take(o, out);
     if (a.type.base == ArgType::Generator || (a.fallback && std::holds_alternative<std::monostate>(a.fallback->value)))
       return take(o, out);
+    auto* numbers = a.fallback ? std::get_if<std::vector<int64_t>>(&a.fallback->value) : nullptr;
+    if (numbers && numbers->empty() && a.type.base == ArgType::Int) return made(PyTuple_New(0), out);   // None stands for an empty list
     return Fit::no;
   }
   if (a.type.list) return to_list(a, s, o, position, b, out);

@@ -44,7 +44,7 @@ Tensor before_write(const Tensor& self) {
 
 // An expanded tensor has one place for many elements: what is written there would depend on the order.
 void check_own_places(const TensorImpl& t, const std::string& name) {
-  if (name.find("masked_fill") != std::string::npos || name.find("index_put") != std::string::npos) return;
+  if (name.find("fill") != std::string::npos || name.find("zero") != std::string::npos || name.find("index_put") != std::string::npos) return;
   for (int64_t i = 0; i < t.dim(); ++i)
     CHECK(Kind::Runtime, t.strides()[size_t(i)] != 0 || t.sizes()[size_t(i)] < 2 || t.numel() == 0,
           "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the "

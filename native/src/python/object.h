@@ -51,6 +51,9 @@ template <class F> auto guarded(F&& f) -> decltype(f()) {
 struct GilAcquire { PyGILState_STATE s = PyGILState_Ensure(); ~GilAcquire() { PyGILState_Release(s); } };
 struct GilRelease { PyThreadState* s = PyEval_SaveThread(); ~GilRelease() { PyEval_RestoreThread(s); } };
 
+int warn_once(bool* given, const char* text);   // a UserWarning, once (each time after torch.set_warn_always(True)); -1 where it was made an error
+bool make_require_grad(PyObject* tensor);       // requires_grad=True of a factory; false with the error set
+
 // Each bind_*.cpp adds its types and functions to the module `native._core`.
 int bind_dtype(PyObject* module);               // core: dtype device Size layout memory_format finfo/iinfo data
 int bind_tensor(PyObject* module);              // core
@@ -63,6 +66,7 @@ int bind_kernels(PyObject* module);             // kernels
 int bind_cuda(PyObject* module);                // cuda
 int bind_gemm(PyObject* module);                // gemm
 int bind_stable_abi(PyObject* module);          // compiled operator libraries
+int bind_warnings(PyObject* module);            // warnings given once
 
 // Called by dispatch after a differentiable operator ran (python/record_node.cpp, autograd). `args` are the bound arguments
 // of the overload in schema order, `results` the tensors it returned. Does nothing when no input requires grad.

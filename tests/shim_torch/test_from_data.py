@@ -1,0 +1,150 @@
+"""torch.tensor, asarray and frombuffer: dtypes, shared memory, errors."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import shim_torch as torch
+
+
+class Sequence:
+    """Neither list nor tuple, but with lengths and items."""
+
+    def __init__(self, *items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, i):
+        return self.items[i]
+
+
+def test_sequences_meet_in_one_dtype():
+    assert torch.tensor([torch.tensor(1), 2.5]).tolist() == [1.0, 2.5]
+    assert torch.tensor([np.int32(2), np.int64(3)]).dtype is torch.int64
+    assert torch.tensor([np.int32(2), 3.0]).dtype is torch.float32
+    assert torch.tensor([np.float32(2), np.float64(3)]).dtype is torch.float64
+    assert torch.tensor(Sequence(5, Sequence().__len__())).tolist() == [5, 0]
+    assert torch.tensor([[], [1]]).shape == (2, 0)
+    assert torch.tensor([1, 2], dtype=float).dtype is torch.float64
+
+
+def test_sequence_errors():
+    loop = [1, 2]
+    loop.append(loop)
+    with pytest.raises(TypeError, match="self-referential lists are incompatible"):
+        torch.tensor(loop)
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="too many dimensions 'list'"):
+        torch.tensor(endless)
+    with pytest.raises(TypeError, match="not a sequence"):
+        torch.tensor([[1], 2])
+    with pytest.raises(TypeError, match="'list' object cannot be interpreted as an integer"):
+        torch.tensor([1, [2]])
+    with pytest.raises(TypeError, match="must be real number, not list"):
+        torch.tensor([1, [2]], dtype=torch.float32)
+    with pytest.raises(ValueError, match="only one element tensors can be converted"):
+        torch.tensor([torch.ones(2)])
+    with pytest.raises(RuntimeError, match="Could not infer dtype of dict"):
+        torch.tensor({1: 2})
+    with pytest.raises(ValueError, match="could not determine the shape of object type 'Sequence'"):
+        torch.tensor(type("Sequence", (Sequence,), {"__getitem__": lambda self, i: 1 / 0})(1))
+
+
+def test_integer_ranges():
+    assert torch.tensor([-1, -255], dtype=torch.uint8).tolist() == [255, 1]
+    assert torch.tensor(-1, dtype=torch.uint16).item() == 65535
+    for value, dtype in ((300, torch.uint8), (-256, torch.uint8), (-1.5, torch.uint8), (float("nan"), torch.int32)):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            torch.tensor([value], dtype=dtype)
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        torch.tensor(2**63)
+    with pytest.raises(OverflowError, match="can't convert negative int to unsigned"):
+        torch.tensor(-1, dtype=torch.uint64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.tensor([1e6], dtype=torch.float16).isinf().all()
+
+
+def test_asarray_shares_or_refuses():
+    x = torch.arange(4.0)
+    assert torch.asarray(x) is x
+    with pytest.raises(ValueError, match="can't alias tensor with dtype 'Float' into dtype 'Double'"):
+        torch.asarray(x, dtype=torch.float64, copy=False)
+    with pytest.raises(ValueError, match="from device 'cpu' to 'meta'"):
+        torch.asarray(x, device="meta", copy=False)
+    with pytest.raises(ValueError, match="can't alias arbitrary sequence"):
+        torch.asarray([1, 2], copy=False)
+    with pytest.raises(RuntimeError, match="can't alias NumPy scalars"):
+        torch.asarray(np.float64(0.5), copy=False)
+    capsule = torch.utils.dlpack.to_dlpack(x)
+    assert torch.asarray(capsule).data_ptr() == x.data_ptr()
+    view = memoryview(x.numpy())
+    assert torch.asarray(view).data_ptr() == x.data_ptr()
+    assert torch.asarray(view, copy=True).data_ptr() != x.data_ptr()
+    assert torch.asarray(bytearray(b"\x01\x00\x02\x00"), dtype=torch.int16).tolist() == [1, 2]
+
+
+def test_asarray_and_history():
+    made = torch.ones(2, requires_grad=True) * 2
+    torch.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="defaults to obj.requires_grad"):
+            assert torch.asarray(made).grad_fn is not None
+    finally:
+        torch.set_warn_always(False)
+    assert torch.asarray(made, requires_grad=True).grad_fn is not None
+    assert torch.asarray(made, requires_grad=False).grad_fn is None
+    with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"):
+        torch.asarray([1], requires_grad=True)
+
+
+def test_frombuffer_checks():
+    with pytest.raises(ValueError, match="does not implement Python buffer protocol"):
+        torch.frombuffer([1], dtype=torch.int8)
+    with pytest.raises(ValueError, match=r"both buffer length \(8\) and count \(0\)"):
+        torch.frombuffer(bytearray(8), dtype=torch.int8, count=0)
+    with pytest.raises(RuntimeError, match="could not retrieve buffer from object"):
+        torch.frombuffer(np.arange(6).reshape(2, 3)[:, ::2], dtype=torch.int8)
+
+
+def test_read_only_memory_is_warned_of_once():
+    array = np.arange(3.0)
+    array.setflags(write=False)
+    torch.set_warn_always(True)
+    try:
+        for make in (torch.from_numpy, torch.as_tensor, torch.asarray):
+            with pytest.warns(UserWarning, match="not writable"):
+                make(array)
+    finally:
+        torch.set_warn_always(False)
+    torch.from_numpy(array)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.from_numpy(array)
+        torch.asarray(array, copy=True)
+
+
+def test_sizes_that_overflow():
+    with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+        torch.empty([8, 8, 2**29, 2**29], dtype=torch.float64)
+    with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+        torch.empty_strided([8, 8], [2**61, 1], dtype=torch.float64)
+    with pytest.raises(RuntimeError, match="Stride calculation overflowed"):
+        torch.empty([0, 4, 2**61])
+    with pytest.raises(RuntimeError, match="Stride calculation overflowed"):
+        torch.empty(0).resize_([0, 4, 2**61])
+
+
+def test_old_constructors_refuse_tensor_with_device():
+    with pytest.raises(
+        RuntimeError, match=r"Legacy tensor constructor of the form torch.Tensor\(tensor, device=device\)"
+    ):
+        torch.Tensor(torch.ones(1), device="cpu")
+    with pytest.raises(RuntimeError, match="Legacy tensor new of the form"):
+        torch.ones(1).new(torch.ones(1), device="cpu")
