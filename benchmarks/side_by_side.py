@@ -22,6 +22,10 @@ from typing import Any
 Cases = dict[str, Callable[[], Any]]
 
 
+# Seconds between turns. A library's worker threads look out for more work for some milliseconds (OpenMP's do) and would
+# hold a processor that the other side is measured on.
+SETTLE = 0.005
+
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "processor": time.process_time}
 
 
@@ -98,6 +102,7 @@ def compare(sides: dict[str, Side], rounds: int, only: str = "") -> dict[str, di
                 times = found[name][label]
                 if isinstance(times, str):
                     continue
+                time.sleep(SETTLE)
                 answer = side.measure(name)
                 if isinstance(answer, str):
                     found[name][label] = answer

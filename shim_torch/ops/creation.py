@@ -90,7 +90,9 @@ def _dense(self: Any) -> bool:
     return True
 
 
-@composite(f"empty_like(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False)
+@composite(
+    f"empty_like(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False, native="empty_like"
+)
 def empty_like(self, dtype, layout, device, pin_memory, memory_format):
     dtype, device = dtype or self.dtype, device or self.device
     if (memory_format is None or memory_format == _core.preserve_format) and not self.is_contiguous():
@@ -109,7 +111,9 @@ def _like(name: str, fill: Any) -> None:
     def body(self, dtype, layout, device, pin_memory, memory_format):
         return fill(empty_like(self, dtype, layout, device, pin_memory, memory_format))
 
-    composite(f"{name}(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False)(body)
+    composite(
+        f"{name}(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False, native=name
+    )(body)
 
 
 _like("zeros_like", lambda t: t.zero_())

@@ -136,7 +136,7 @@ void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, in
   Job job;
   job.f = &marked;
   job.n = n;
-  job.step = std::max(grain, (n + 4 * most - 1) / (4 * most));         // a few pieces each: a late thread takes fewer
+  job.step = std::max(grain, (n + most - 1) / most);   // one piece each, the same each time: it stays in that core's cache
   pool().run(job, int(most) - 1);
   if (job.error) std::rethrow_exception(job.error);
 }

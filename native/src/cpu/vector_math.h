@@ -21,11 +21,15 @@ inline float exp_series(float r) {
 // 2^k, for k where the result is a normal float32.
 inline float power_of_two(int32_t k) { return std::bit_cast<float>((k + 127) << 23); }
 
+// x + kRound rounds x to an integer, which then stands in the low bits of the sum: |x| < 2^22. Of NaN the integer is any.
+constexpr float kRound = 12582912.f;                                 // 1.5 * 2^23
+inline int32_t integer_in(float sum) { return std::bit_cast<int32_t>(sum) - std::bit_cast<int32_t>(kRound); }
+
 inline float exp_of(float x) {
   float c = x > 89.f ? 89.f : x < -104.f ? -104.f : x;               // NaN passes both tests
-  float n = (c * 1.44269504088896f + 12582912.f) - 12582912.f;       // adding 1.5 * 2^23 rounds to an integer
+  float sum = c * 1.44269504088896f + kRound, n = sum - kRound;
   float r = (c - n * 0.693359375f) - n * -2.12194440054690583e-4f;   // ln 2 in two parts; the first is exact in few bits
-  int32_t k = int32_t(n == n ? n : 0.f), half = k >> 1;              // in two factors: 2^k alone may be no float32
+  int32_t k = integer_in(sum), half = k >> 1;                        // in two factors: 2^k alone may be no float32
   return exp_series(r) * power_of_two(half) * power_of_two(k - half);
 }
 inline double exp_of(double x) { return std::exp(x); }
@@ -33,17 +37,17 @@ inline double exp_of(double x) { return std::exp(x); }
 // exp where the argument is not above 0 and results below 2^-125 may be 0.
 inline float exp_below(float x) {
   float c = x < -87.f ? -87.f : x;
-  float n = (c * 1.44269504088896f + 12582912.f) - 12582912.f;
+  float sum = c * 1.44269504088896f + kRound, n = sum - kRound;
   float r = (c - n * 0.693359375f) - n * -2.12194440054690583e-4f;
-  float e = exp_series(r) * power_of_two(int32_t(n == n ? n : 0.f));
+  float e = exp_series(r) * power_of_two(integer_in(sum));
   return x < -87.f ? 0.f : e;
 }
 inline double exp_below(double x) { return std::exp(x); }
 
 inline float exp2_of(float x) {
   float c = x > 129.f ? 129.f : x < -151.f ? -151.f : x;
-  float n = (c + 12582912.f) - 12582912.f;
-  int32_t k = int32_t(n == n ? n : 0.f), half = k >> 1;
+  float sum = c + kRound, n = sum - kRound;
+  int32_t k = integer_in(sum), half = k >> 1;
   return exp_series((c - n) * 0.693147180559945f) * power_of_two(half) * power_of_two(k - half);
 }
 
@@ -137,30 +141,34 @@ inline float erf_of(float x) {
   return t < 1.f ? x + x * p : std::copysign(1.f - exp_below(-q), x);
 }
 
-// gelu(x) = x Phi(x), with Phi from 1 - exp(-Q(|x|)) alone: small differences of erf do not show beside 1.
+// gelu(x) = x Phi(x), with Phi from 1 - 2^Q(|x|) alone: small differences of erf do not show beside 1.
 inline float gelu_of(float x) {
   float t = std::fabs(x) * 0.70710678118654752440f, c = t > 4.1f ? 4.1f : t;
-  float q = 3.074268596e-05f;
-  q = q * c + -3.028641996e-04f;
-  q = q * c + 1.012252980e-03f;
-  q = q * c + 5.719690978e-04f;
-  q = q * c + -1.961737810e-02f;
-  q = q * c + 1.029369653e-01f;
-  q = q * c + 6.365931735e-01f;
-  q = q * c + 1.128380759e+00f;
-  q = q * c + -1.505176325e-08f;
-  float n = (q * -1.44269504088896f + 12582912.f) - 12582912.f;      // q is in [0, 19]: no limits to watch
-  float r = (-q - n * 0.693359375f) - n * -2.12194440054690583e-4f;
-  float e = exp_series(r) * power_of_two(int32_t(n == n ? n : 0.f));
+  float q = -4.435232058e-05f;
+  q = q * c + 4.369406788e-04f;
+  q = q * c + -1.460372354e-03f;
+  q = q * c + -8.251769809e-04f;
+  q = q * c + 2.830189410e-02f;
+  q = q * c + -1.485066494e-01f;
+  q = q * c + -9.184098145e-01f;
+  q = q * c + -1.627909325e+00f;
+  q = q * c + 2.171510420e-08f;
+  float sum = q + kRound, s = q - (sum - kRound);                      // q is in [-28, 0]: no limits to watch
+  float p = 1.532109328e-04f;                                           // exp_series in powers of s = r / ln 2
+  p = p * s + 1.339020336e-03f;
+  p = p * s + 9.618526895e-03f;
+  p = p * s + 5.550362179e-02f;
+  p = p * s + 2.402264754e-01f;
+  float e = (p * s * s + s * 0.693147180559945f + 1.f) * power_of_two(integer_in(sum));
   return x * 0.5f * (1.f + std::copysign(1.f - e, x));
 }
 
 // sin(r) and cos(r) on |r| <= pi/4, r = x - n pi/2 with pi/2 in four parts, the first three exact in few bits: for |x| <= kReducible.
 constexpr float kReducible = 4096.f;
 inline float sine_at(float x, int32_t turn) {
-  float n = (x * 0.636619772367581f + 12582912.f) - 12582912.f;
+  float sum = x * 0.636619772367581f + kRound, n = sum - kRound;
   float r = (((x - n * 1.5703125f) - n * 4.837512969970703e-4f) - n * 7.549533620476723e-8f) - n * 2.5632829192545614e-12f, z = r * r;
-  int32_t quarter = int32_t(n == n ? n : 0.f) + turn;
+  int32_t quarter = integer_in(sum) + turn;
   float s = -1.950906140e-04f;
   s = s * z + 8.332118495e-03f;
   s = s * z + -1.666665402e-01f;

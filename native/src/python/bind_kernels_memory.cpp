@@ -70,6 +70,32 @@ PyObject* native_to_copy(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// empty_like(self, dtype, layout, device, pin_memory, memory_format), filled with `value` where there is one.
+PyObject* made_like(PyObject* const* args, size_t n, const Number* value) {
+  if (n != 6 || !is_tensor(args[0]) || args[2] != Py_None || args[4] == Py_True) return nullptr;
+  MemoryFormat format = MemoryFormat::preserve;
+  if (args[5] != Py_None && !memory_format_of(args[5], &format)) return nullptr;
+  if ((args[1] != Py_None && !is_dtype(args[1])) || (args[3] != Py_None && !is_device(args[3]))) return nullptr;
+  return guarded([&]() -> PyObject* {
+    TensorImpl* self = unwrap(args[0]);
+    const bool keep = format == MemoryFormat::preserve;
+    if (keep && !dense(*self)) return nullptr;
+    const DType t = args[1] == Py_None ? self->dtype() : dtype_of(args[1]);
+    const Device where = args[3] == Py_None ? self->device() : placed(device_of(args[3]));
+    Tensor out = keep ? empty_strided(self->sizes(), self->strides(), t, where) : empty(self->sizes(), t, where, false, format);
+    if (value) fill_(out, *value);
+    return wrap(out);
+  });
+}
+
+PyObject* native_empty_like(Operator&, PyObject* const* args, size_t n) { return made_like(args, n, nullptr); }
+
+template <int value>
+PyObject* native_filled_like(Operator&, PyObject* const* args, size_t n) {
+  const Number number{Number::Int, value};
+  return made_like(args, n, &number);
+}
+
 bool plain_int(PyObject* o, int64_t* out) {
   if (!PyLong_CheckExact(o)) return false;
   int overflow = 0;
@@ -164,6 +190,9 @@ int bind_numbers(PyObject* module) { return PyModule_AddFunctions(module, functi
 
 void register_memory() {
   register_native("arange", native_arange);
+  register_native("empty_like", native_empty_like);
+  register_native("zeros_like", native_filled_like<0>);
+  register_native("ones_like", native_filled_like<1>);
   register_native("_to_copy", native_to_copy);
   register_native("copy_", native_copy_in_place);
   register_native("fill_", native_fill_in_place);
