@@ -47,7 +47,7 @@ def build(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: Any, device: str
     _check_device(kwargs.get("device"), device)
     for name in ("data", "size", "other"):
         if name in kwargs:
-            args = (kwargs[name], *args)
+            args = (_core.Size(kwargs[name]) if name == "size" else kwargs[name], *args)
     where = _core.device(kwargs.get("device") or device)
     if not args:
         return _core.empty_tensor((0,), dtype, where)
@@ -72,12 +72,15 @@ def build(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: Any, device: str
 
 
 def _over(storage: Any, dtype: Any) -> Any:
+    from shim_torch.ops._rules import type_name
     from shim_torch.storage import over
 
     if isinstance(storage, _core.UntypedStorage):
         return over(storage, dtype)
     if storage.dtype != dtype:
-        raise RuntimeError(f"Expected a Storage of type {dtype} or an UntypedStorage, but got type {storage.dtype}")
+        raise RuntimeError(
+            f"Expected a Storage of type {type_name(dtype)} or an UntypedStorage, but got {type_name(storage.dtype)}"
+        )
     return over(storage.untyped(), dtype)
 
 

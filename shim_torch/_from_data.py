@@ -194,6 +194,10 @@ def _from_data(data: Any, dtype: Any, device: Any) -> Any:
     dtype = _PYTHON_TYPES.get(dtype, dtype)
     if dtype is not None and not isinstance(dtype, _core.dtype):
         raise TypeError(f"tensor(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    if isinstance(data, _core.UntypedStorage) or type(data).__name__ == "TypedStorage":
+        from shim_torch._constructor import _over
+
+        return _over(data, dtype or _core.get_default_dtype()).to(device, copy=True)
     made = _core.tensor_from_numbers(data, dtype)
     if made is not None:
         return made if device.type == "cpu" else made.to(device)

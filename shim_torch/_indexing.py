@@ -229,6 +229,6 @@ def _copy_into(x: Any, value: Any) -> None:
     x.copy_(value)
 
 
-def install(tensor_type: Any) -> None:
-    """Gives the tensor type its indexing."""
-    tensor_type.__getitem__, tensor_type.__setitem__ = _core.indexing_methods(getitem, setitem)
+def install() -> None:
+    """Gives the tensor types their indexing: on the base type, which the methods name as theirs when they are copied."""
+    Tensor.__getitem__, Tensor.__setitem__ = _core.indexing_methods(getitem, setitem)

@@ -52,7 +52,7 @@ def is_tensor(obj: Any) -> bool:
 
 def is_storage(obj: Any) -> bool:
     """Whether ``obj`` is a storage."""
-    return isinstance(obj, _core.UntypedStorage)
+    return isinstance(obj, _core.UntypedStorage) or type(obj).__name__ == "TypedStorage"
 
 
 def is_floating_point(input: Any) -> bool:
@@ -222,7 +222,7 @@ def compiled_with_cxx11_abi() -> bool:
     return True
 
 
-def _assert_async(input: Any, message: str = "Assertion failed") -> None:
+def _assert_async(input: Any, message: str = "Expected Tensor with single nonzero value, but got zero") -> None:
     """RuntimeError if a one-element tensor is false."""
     if not bool(input):
         raise RuntimeError(message)
@@ -230,8 +230,20 @@ def _assert_async(input: Any, message: str = "Assertion failed") -> None:
 
 def _debug_has_internal_overlap(input: Any) -> int:
     """0: no element stands twice in memory; 1: some do; 2: not known."""
+    dims = sorted((s, n) for s, n in zip(input.stride(), input.shape, strict=True) if n != 1)
     if input.is_contiguous():
         return 0
-    if any(s == 0 and n > 1 for s, n in zip(input.stride(), input.shape, strict=True)):
+    if any(s == 0 for s, _ in dims):
         return 1
+    if input.numel() == 0 or dims == _dense(dims):
+        return 0
     return 2
+
+
+def _dense(dims: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What the (stride, size) pairs, smallest stride first, are where nothing lies between the elements."""
+    found, stride = [], 1
+    for _, size in dims:
+        found.append((stride, size))
+        stride *= size
+    return found

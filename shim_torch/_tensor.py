@@ -205,6 +205,15 @@ def storage(self: Any) -> Any:
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
+def storage_type(self: Any) -> Any:
+    """The class of ``storage()``: torch.FloatStorage for float32."""
+    import shim_torch
+    from shim_torch.storage import _dtype_to_storage_type_map
+
+    module = shim_torch.cuda if self.is_cuda else shim_torch
+    return getattr(module, _dtype_to_storage_type_map()[self.dtype])
+
+
 def new_tensor(
     self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
 ) -> Any:
@@ -256,14 +265,27 @@ def apply_(self: Any, function: Any) -> Any:
     """Replaces every element by function(element); CPU only and slow."""
     if self.device.type != "cpu":
         raise TypeError("apply_ is only implemented on CPU tensors")
-    for index in __import__("itertools").product(*map(range, self.shape)):
-        self[index] = function(self[index].item())
-    return self
+    return _replaced(self, [], function)
 
 
 def map_(self: Any, other: Any, function: Any) -> Any:
-    for index in __import__("itertools").product(*map(range, self.shape)):
-        self[index] = function(self[index].item(), other[index].item())
+    """Every element becomes function(element, of other); CPU only and slow."""
+    return _replaced(self, [other], function)
+
+
+def map2_(self: Any, x: Any, y: Any, function: Any) -> Any:
+    """Every element becomes function(element, of x, of y); CPU only and slow."""
+    return _replaced(self, [x, y], function)
+
+
+def _replaced(self: Any, others: list[Any], function: Any) -> Any:
+    from itertools import product
+
+    if not callable(function):
+        raise TypeError(f"'{type(function).__name__}' object is not callable")
+    given = [self, *(t.expand(self.shape) for t in others)]
+    for index in product(*map(range, self.shape)):
+        self[index] = function(*(t[index].item() for t in given))
     return self
 
 
@@ -299,6 +321,8 @@ def install(tensor_type: Any) -> None:
         "where": where,
         "apply_": apply_,
         "map_": map_,
+        "storage_type": storage_type,
+        "map2_": map2_,
         "dim_order": dim_order,
         **copying.methods(),
         **functional.methods(),
@@ -315,7 +339,7 @@ def install(tensor_type: Any) -> None:
     tensor_type.imag = property(lambda self: _core_real(self, 1), lambda self, value: _set_real(self, value, 1))
     tensor_type.names = property(lambda self: (None,) * self.dim())
     install_operators(tensor_type)
-    _indexing.install(tensor_type)
+    _indexing.install()
     _tensor_names.install(tensor_type)
     autograd.install(tensor_type)
     try:

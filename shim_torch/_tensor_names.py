@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 from native import _core
@@ -34,7 +33,7 @@ def is_same_size(self: Any, other: Any) -> bool:
 def is_set_to(self: Any, tensor: Any) -> bool:
     """Whether both see the same memory with the same shape and strides."""
     return (
-        self.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr()
+        self.untyped_storage()._cdata == tensor.untyped_storage()._cdata
         and self.storage_offset() == tensor.storage_offset()
         and self.shape == tensor.shape
         and self.stride() == tensor.stride()
@@ -69,13 +68,6 @@ def resize_as(self: Any, tensor: Any) -> Any:
     return self.view(tensor.shape)
 
 
-def map2_(self: Any, x: Any, y: Any, function: Any) -> Any:
-    """Every element becomes function(element, of x, of y); CPU only and slow."""
-    for i in itertools.product(*map(range, self.shape)):
-        self[i] = function(self[i].item(), x[i].item(), y[i].item())
-    return self
-
-
 def _is_all_true(self: Any) -> Any:
     return self.all()
 
@@ -93,7 +85,7 @@ def _aten() -> Any:
 def install(tensor_type: Any) -> None:
     """Gives the tensor type what it does not have yet of the above."""
     names = (is_nonzero, is_same_size, is_set_to, is_distributed, float_power_, chalf,
-             resize, resize_as, map2_, _is_all_true, _is_any_true)  # fmt: skip
+             resize, resize_as, _is_all_true, _is_any_true)  # fmt: skip
     for function in names:
         if not hasattr(tensor_type, function.__name__):
             setattr(tensor_type, function.__name__, function)

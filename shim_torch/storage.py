@@ -53,8 +53,14 @@ def over(storage: Any, dtype: Any) -> Any:
     return _core.empty_tensor((0,), dtype, storage.device).set_(storage, 0, (count,), (1,))
 
 
+def _check_real(storage: Any) -> None:
+    if storage.device.type == "meta":
+        raise NotImplementedError("Not available for 'meta' device type")
+
+
 def _item(self: Any, index: Any) -> Any:
     """A byte, or the storage of a range of bytes, which it shares."""
+    _check_real(self)
     array = _core.to_numpy(untyped_tensor(self.cpu()))
     if not isinstance(index, slice):
         return int(array[index])
@@ -80,11 +86,36 @@ def _from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
     return _core.from_numpy(np.memmap(filename, np.uint8, "r+" if shared else "c", 0, (nbytes,))).untyped_storage()
 
 
+def _unshared(name: str) -> Any:
+    def share(self: Any, *args: Any) -> Any:
+        if self.device.type != "cpu":
+            raise RuntimeError(f"{name}: only available on CPU")
+        raise NotImplementedError(
+            "torch.UntypedStorage.share_memory_ (memory that processes share) is not supported by shim-torch"
+        )
+
+    return share
+
+
+def _write_file(self: Any, file: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
+    """The count of elements (if ``save_size``) and the bytes, at the place where the file stands."""
+    if self.device.type == "meta":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    if save_size:
+        file.write((self.nbytes() // element_size).to_bytes(8, "little"))
+    file.write(memoryview(_core.to_numpy(untyped_tensor(self.cpu()))))
+    file.flush()
+
+
 def install() -> None:
     """Gives UntypedStorage what needs NumPy."""
     UntypedStorage.__getitem__ = _item
     UntypedStorage.from_file = staticmethod(_from_file)
     UntypedStorage.untyped = UntypedStorage._untyped = lambda self: self
+    UntypedStorage._share_fd_cpu_ = _unshared("_share_fd_")
+    UntypedStorage._share_filename_cpu_ = _unshared("_share_filename_")
+    UntypedStorage.share_memory_ = _unshared("_share_fd_")
+    UntypedStorage._write_file = _write_file
     UntypedStorage.is_sparse = False
     UntypedStorage.filename = None
 
@@ -171,6 +202,7 @@ class TypedStorage:
         return int(self.device.index or 0)
 
     def tolist(self) -> list[Any]:
+        _check_real(self)
         return over(self._untyped_storage, self.dtype).tolist()
 
     def __iter__(self) -> Any:
@@ -181,11 +213,13 @@ class TypedStorage:
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         if not isinstance(index, int):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        _check_real(self)
         return over(self._untyped_storage, self.dtype)[index].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not isinstance(index, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        _check_real(self)
         over(self._untyped_storage, self.dtype)[index] = value
 
     def fill_(self, value: Any) -> TypedStorage:
@@ -195,6 +229,8 @@ class TypedStorage:
     def copy_(self, source: Any, non_blocking: Any = None) -> TypedStorage:
         other = source.dtype if isinstance(source, TypedStorage) else _core.uint8
         bytes_ = source.untyped() if isinstance(source, TypedStorage) else source
+        if bytes_.device.type == "meta" and self.device.type != "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         over(self._untyped_storage, self.dtype).copy_(over(bytes_, other))
         return self
 
@@ -209,6 +245,23 @@ class TypedStorage:
 
     def is_pinned(self, device: Any = None) -> bool:
         return self._untyped_storage.is_pinned()
+
+    @property
+    def _dtype(self) -> Any:
+        return self.dtype
+
+    def _share_fd_cpu_(self, *args: Any) -> Any:
+        return self._untyped_storage._share_fd_cpu_(*args)
+
+    def _share_filename_cpu_(self, *args: Any) -> Any:
+        return self._untyped_storage._share_filename_cpu_(*args)
+
+    def share_memory_(self) -> TypedStorage:
+        self._untyped_storage.share_memory_()
+        return self
+
+    def _write_file(self, *args: Any) -> None:
+        self._untyped_storage._write_file(*args)
 
     def is_shared(self) -> bool:
         return self._untyped_storage.is_shared()

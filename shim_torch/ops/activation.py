@@ -244,10 +244,10 @@ def softshrink(xp, self, lambd):
     dtype=same_dtype,
     inplace=True,
     method=False,
-    grad={"self": lambda g, self, threshold: g * (self > threshold)},
+    grad={"self": lambda g, self, threshold: g.masked_fill(self <= threshold, 0)},
 )
 def threshold_(xp, self, threshold, value):
-    return xp.where(self > threshold, self, self.dtype.type(value))
+    return xp.where(self <= threshold, self.dtype.type(value), self)  # NaN stays
 
 
 @op(

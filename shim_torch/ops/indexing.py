@@ -220,6 +220,8 @@ def index_select(xp, self, dim, index):
     if self.ndim == 0:
         return self.copy()
     d = dim % self.ndim
+    if index.size and not self.shape[d]:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if xp.__name__ == "numpy" and index.size and (int(index.min()) < 0 or int(index.max()) >= self.shape[d]):
         raise IndexError("index out of range in self")
     return xp.take(self, index.reshape(-1), axis=d)
@@ -238,7 +240,7 @@ def _select_shape(self, dim, index):
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     inplace=True,
     out=True,
-    shape=lambda self: self.shape,
+    shape=lambda self, dim, index, source: _add_shape(self, dim, index, source),
     dtype=lambda self: self.dtype,
     keep=("index",),
     grad={
@@ -252,8 +254,29 @@ def index_add(xp, self, dim, index, source, alpha):
     out, d = self.copy(), dim % self.ndim
     _check_bounds(xp, index, self.shape[d], d, "index_add")
     key = (slice(None),) * d + (index.reshape(-1),)
-    _add_at(xp, out, key, (source * self.dtype.type(alpha)).astype(out.dtype))
+    factor = xp.asarray(alpha).astype(self.dtype)  # -1 of an unsigned dtype wraps
+    _add_at(xp, out, key, (source * factor).astype(out.dtype))
     return out
+
+
+def _add_shape(self, dim, index, source):
+    if self.dtype != source.dtype:
+        raise RuntimeError(
+            f"index_add_(): self ({type_name(self.dtype)}) and source ({type_name(source.dtype)}) must have the same scalar type"
+        )
+    d = wrap_dim(dim, self.dim())
+    along = source.size(d) if source.dim() else 1
+    if index.numel() != along:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({along}), for dim: {d}"
+        )
+    rest, given = ([n for i, n in enumerate(t.shape) if i != d] for t in (self, source))
+    if self.dim() and source.dim() and rest != given:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(self.shape)} source.shape = {list(source.shape)}"
+        )
+    return self.shape
 
 
 def _gather_shape(self, dim, index):
@@ -292,6 +315,8 @@ def gather(xp, self, dim, index, sparse_grad):
         return xp.broadcast_to(self, index.shape).copy()
     if index.size == 0:
         return xp.empty(index.shape, self.dtype)
+    if index.ndim == 0:
+        return gather(xp, self, dim, index.reshape(1), sparse_grad).reshape(())
     d = dim % self.ndim
     _check_bounds(xp, index, self.shape[d], d, "gather")
     return self[_grid(xp, index.shape, d, index)]
@@ -304,6 +329,8 @@ def _scatter(xp, self, dim, index, source, how):
         return out
     if index.size == 0:
         return out
+    if index.ndim == 0:
+        index = index.reshape(1)
     d = dim % self.ndim
     _check_bounds(xp, index, self.shape[d], d, "scatter")
     key = _grid(xp, index.shape, d, index)

@@ -148,8 +148,10 @@ def random_from(self, low, to, generator):
 def _shifted(name: str, f: Any, signature: str) -> None:
     def body(self, *args):
         *settings, generator = args
-        _check_float(self, name)
-        u = _core.empty_tensor(self.shape, _core.float64 if self.dtype == _core.float64 else _core.float32, self.device)
+        if name != "geometric_":  # whole numbers: any dtype holds them
+            _check_float(self, name)
+        wide = _core.float64 if self.dtype in (_core.float64, _core.int64) else _core.float32
+        u = _core.empty_tensor(self.shape, wide, self.device)
         _draw(u, "uniform", 0.0, 1.0, generator)
         return self.copy_(f(u, *settings))
 
@@ -160,7 +162,15 @@ _shifted("exponential_", lambda u, lambd: -(1 - u).log() / lambd, "float lambd=1
 _shifted(
     "cauchy_", lambda u, median, sigma: median + sigma * (math.pi * (u - 0.5)).tan(), "float median=0, float sigma=1"
 )
-_shifted("geometric_", lambda u, p: ((1 - u).log() / math.log1p(-p)).ceil(), "float p")
+
+
+def _geometric(u: Any, p: float) -> Any:
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    return ((1 - u).log() / math.log1p(-p)).ceil().clamp(min=1)
+
+
+_shifted("geometric_", _geometric, "float p")
 
 
 @composite(
@@ -171,10 +181,15 @@ def log_normal_(self, mean, std, generator):
     return _draw(self, "normal", mean, std, generator).exp_()
 
 
-@composite("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", out=True)
+@composite("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor")
 def bernoulli(self, generator):
     u = _core.empty_tensor(self.shape, _core.float64 if self.dtype == _core.float64 else _core.float32, self.device)
     return (_draw(u, "uniform", 0.0, 1.0, generator) < self).to(self.dtype)
+
+
+@composite("bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)", method=False)
+def bernoulli_out(self, generator, out):
+    return out.resize_(self.shape).copy_(bernoulli(self, generator))
 
 
 @composite("bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)", function=False)

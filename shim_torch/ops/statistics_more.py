@@ -248,7 +248,7 @@ def diff(self, n, dim, prepend, append):
 def _spacings(self: Any, spacing: Any, dims: list[int]) -> list[Any]:
     if spacing is None:
         return [1.0] * len(dims)
-    if isinstance(spacing, (int, float)):
+    if isinstance(spacing, (int, float, complex)):
         return [spacing] * len(dims)
     given = list(spacing)
     if len(given) != len(dims):
@@ -267,6 +267,10 @@ def _gradient(self: Any, spacing: Any, dim: Any, edge_order: int) -> Any:
         dims = list(range(self.dim()))
     else:
         dims = [wrap_dim(d, self.dim()) for d in (dim if isinstance(dim, (list, tuple)) else [dim])]
+    if len(set(dims)) < len(dims):
+        raise RuntimeError(
+            f"dim {next(d for d in dims if dims.count(d) > 1)} appears multiple times in the list of dims"
+        )
     for d in dims:
         if self.size(d) < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
@@ -292,11 +296,14 @@ def _along(x: Any, d: int, space: Any, edge_order: int) -> Any:
     def at(i: int, count: int = 1) -> Any:
         return x.narrow(d, i if i >= 0 else n + i, count)
 
-    inner = (
-        at(2, n - 2) * (left / (right * (left + right)))
-        + at(1, n - 2) * ((right - left) / (left * right))
-        - at(0, n - 2) * (right / (left * (left + right)))
-    )
+    if isinstance(space, _core.TensorBase):
+        inner = (
+            at(2, n - 2) * (left / (right * (left + right)))
+            + at(1, n - 2) * ((right - left) / (left * right))
+            - at(0, n - 2) * (right / (left * (left + right)))
+        )
+    else:
+        inner = (at(2, n - 2) - at(0, n - 2)) / (2 * space)
     if edge_order == 1:
         begin, end = (at(1) - at(0)) / first, (at(-1) - at(-2)) / last
     else:
@@ -400,11 +407,23 @@ def _frexp_dtype(self: Any) -> Any:
 
 @op("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", shape=lambda self: [tuple(self.shape)] * 2,
     dtype=_frexp_dtype, differentiable=(0,),
-    grad={"self": lambda g, result1: g / (2.0 ** result1.to(g.dtype))}, out=True)  # fmt: skip
+    grad={"self": lambda g, result1: g / (2.0 ** result1.to(g.dtype))})  # fmt: skip
 def frexp(xp, self):
     """Mantissas in [0.5, 1) and whole exponents of two."""
     mantissa, exponent = xp.frexp(self)
     return mantissa.astype(self.dtype), exponent.astype("int32")
+
+
+@composite("frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!) exponent)",
+           method=False)  # fmt: skip
+def frexp_out(self, mantissa, exponent):
+    if exponent.dtype is not _core.int32:
+        words = {"int64": "long int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
+                 "float32": "float", "float64": "double"}  # fmt: skip
+        name = str(exponent.dtype).removeprefix("torch.")
+        raise RuntimeError(f"torch.frexp() expects exponent to have int dtype but got {words.get(name, name)}")
+    found = _torch().frexp(self)
+    return tuple(out.resize_(f.shape).copy_(f) for out, f in zip((mantissa, exponent), found, strict=True))
 
 
 _INITIAL = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}

@@ -118,6 +118,12 @@ void raise_failure(Operator& op, const char* name, Form form, const CallArgs& c,
     }
     case Failure::type: {
       std::string position = f.position >= 0 ? " (position " + std::to_string(f.position) + ")" : "";
+      const bool sequence = PyTuple_Check(f.value) || PyList_Check(f.value);
+      if (a->type.list && a->type.base == ArgType::Int && sequence && PySequence_Fast_GET_SIZE(f.value) > 0) {
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%s'%s must be tuple of ints, but found element of type %s at pos 0", name,
+                     shown_name(*a, form).c_str(), position.c_str(), type_name(PySequence_Fast_GET_ITEM(f.value, 0)).c_str());
+        return;
+      }
       PyErr_Format(PyExc_TypeError, "%s(): argument '%s'%s must be %s, not %s", name, shown_name(*a, form).c_str(), position.c_str(),
                    parameter_type_name(*a).c_str(), type_name(f.value).c_str());
       return;

@@ -1,5 +1,7 @@
 #include "python/arguments.h"
 
+#include "python/deprecated_signatures.h"
+
 #include <cstring>
 
 namespace shim {
@@ -159,7 +161,8 @@ Operator* bind_arguments(const std::vector<Operator*>& candidates, const char* n
     if (fit == Fit::yes) return op;
     if (fit == Fit::error) return nullptr;
   }
-  set_binding_error(candidates, name, form, c);
+  if (Operator* op = bind_deprecated(candidates, name, form, c, b)) return op;
+  if (!PyErr_Occurred()) set_binding_error(candidates, name, form, c);
   return nullptr;
 }
 

@@ -2,6 +2,7 @@
 
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
+#include "python/overlap.h"
 #include "python/forward_mode.h"
 
 namespace shim {
@@ -93,7 +94,10 @@ PyObject* call_operator(Operator& op, Bound& b) {
       if (r && b.requires_grad && is_tensor(r) && !make_require_grad(r)) Py_CLEAR(r);
       return r;
     }
-    if (op.kind == Operator::Kernel) check_same_device(op, args, n);
+    if (op.kind == Operator::Kernel) {
+      check_first_argument(op.schema.name, args, n);
+      check_same_device(op, args, n);
+    }
     if (__builtin_expect(forward_gradients(), 0) && any_tangent(args, n)) return call_with_tangents(op, args, n);
     const bool grad_mode = GradMode::enabled();
     const bool history = grad_mode && any_requires_grad(args, n);

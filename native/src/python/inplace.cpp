@@ -3,6 +3,7 @@
 #include "ops/kernels.h"
 #include "python/dispatch.h"
 #include "python/forward_mode.h"
+#include "python/overlap.h"
 
 namespace shim {
 namespace {
@@ -42,15 +43,6 @@ Tensor before_write(const Tensor& self) {
   return copy;
 }
 
-// An expanded tensor has one place for many elements: what is written there would depend on the order.
-void check_own_places(const TensorImpl& t, const std::string& name) {
-  if (name.find("fill") != std::string::npos || name.find("zero") != std::string::npos || name.find("index_put") != std::string::npos) return;
-  for (int64_t i = 0; i < t.dim(); ++i)
-    CHECK(Kind::Runtime, t.strides()[size_t(i)] != 0 || t.sizes()[size_t(i)] < 2 || t.numel() == 0,
-          "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the "
-          "tensor before performing the operation.");
-}
-
 struct Held {                                   // a new reference for the duration of a scope
   PyObject* o;
   ~Held() { Py_XDECREF(o); }
@@ -87,7 +79,7 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   PyObject* self = args[0];
   if (f.kind == Operator::Composite) return composite_inplace(op, args, n);
   Tensor target(unwrap(self));
-  check_own_places(*target, op.schema.name);
+  check_overlap(*target, f.schema.name, args + 1, n - 1);
   check_same_device(op, args, n);
   const bool history = GradMode::enabled() && any_requires_grad(args, n);
   if (__builtin_expect(forward_gradients(), 0) && any_tangent(args, n)) {
@@ -145,6 +137,11 @@ void resize_output(const Tensor& out, DimSpan sizes) {
   out->set_geometry(sizes, strides, out->storage_offset());
 }
 
+// Products and reductions that PyTorch computes without a look at where they write.
+bool writes_apart(const std::string& name) {
+  return name == "mm" || name == "bmm" || name == "sum" || name == "mean" || name == "prod" || name.rfind("linalg_", 0) == 0;
+}
+
 void store_output(PyObject* out, PyObject* result, const std::string& name) {
   CHECK(Kind::Type, is_tensor(out) && is_tensor(result), "out= takes tensors");
   Tensor target(unwrap(out)), r(unwrap(result));
@@ -156,7 +153,6 @@ void store_output(PyObject* out, PyObject* result, const std::string& name) {
   if ((name == "linspace" || name == "logspace" || name == "arange" || name == "range") && target->numel() == r->numel())
     r = as_strided(*r, target->sizes(), contiguous_strides(target->sizes()), r->storage_offset());
   resize_output(target, r->sizes());
-  check_own_places(*target, name);
   write(target, r);
 }
 
@@ -178,6 +174,8 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   NoGrad off;
   check_same_device(f, args, inputs);
   if (outs == 1) dtype_of_out(f, args, inputs, args[inputs]);
+  for (size_t i = inputs; i < n; ++i)
+    if (is_tensor(args[i]) && !writes_apart(f.schema.name)) check_overlap(*unwrap(args[i]), f.schema.name, args, inputs);
   Held result{run_functional(f, args, inputs)};
   if (!result.o) return nullptr;
   if (outs == 1 && f.schema.returns[0].type.list) return store_list(args[inputs], result.o, f.schema.name);

@@ -171,12 +171,19 @@ PyObject* function_of(PyObject* self, void*) { return Py_NewRef(reinterpret_cast
 PyObject* doc_of(PyObject* self, void*) { return PyObject_GetAttrString(reinterpret_cast<Wrapped*>(self)->function, "__doc__"); }
 PyObject* module_of(PyObject* self, void*) { return PyObject_GetAttrString(reinterpret_cast<Wrapped*>(self)->function, "__module__"); }
 
+// Copies and pickles by its name, as a method descriptor does.
+PyObject* reduce(PyObject* self, PyObject*) {
+  PyObject* name = PyObject_GetAttrString(self, "__name__");
+  return name ? Py_BuildValue("N(ON)", PyObject_GetAttrString(PyImport_AddModule("builtins"), "getattr"), TensorType, name) : nullptr;
+}
+
+PyMethodDef wrapped_methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyMemberDef wrapped_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Wrapped, vectorcall), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef wrapped_getset[] = {{"__wrapped__", function_of, nullptr, nullptr, nullptr}, {"__doc__", doc_of, nullptr, nullptr, nullptr},
                                 {"__module__", module_of, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot wrapped_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop)}, {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                                {Py_tp_descr_get, reinterpret_cast<void*>(bind_to)}, {Py_tp_getattro, reinterpret_cast<void*>(attribute)},
-                               {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_members, wrapped_members}, {Py_tp_getset, wrapped_getset}, {0, nullptr}};
+                               {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_methods, wrapped_methods}, {Py_tp_members, wrapped_members}, {Py_tp_getset, wrapped_getset}, {0, nullptr}};
 PyType_Spec wrapped_spec{"torch._C._TensorMethod", sizeof(Wrapped), 0, unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR), wrapped_slots};
 
 PyObject* overridable(PyObject*, PyObject* function) {

@@ -193,8 +193,10 @@ PyObject* as_subclass(const Tensor& t, PyTypeObject* cls) {
 }
 
 PyObject* py_as_subclass(PyObject* self, PyObject* cls) {
-  if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType)) {
-    PyErr_SetString(PyExc_TypeError, "as_subclass(): argument 'cls' must be a subclass of torch.Tensor");
+  if (!PyType_Check(cls)) return PyErr_Format(PyExc_TypeError, "cls must be a type (got %s)", Py_TYPE(cls)->tp_name);
+  if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType)) {
+    PyErr_SetString(PyExc_RuntimeError, "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
+                                        "Make sure your class inherits from Tensor.");
     return nullptr;
   }
   return guarded([&]() -> PyObject* { return as_subclass(Tensor(unwrap(self)), reinterpret_cast<PyTypeObject*>(cls)); });

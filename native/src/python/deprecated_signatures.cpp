@@ -1,0 +1,110 @@
+#include "python/deprecated_signatures.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace shim {
+namespace {
+
+// What stood at each place of the old order: 's' the tensor itself, 't' a further tensor, 'a' alpha, 'b' beta, 'v' value.
+struct Order { std::string_view places, first, second; };
+
+constexpr Order kSum[] = {{"sat", "other", ""}};
+constexpr Order kTernary[] = {{"svtt", "tensor1", "tensor2"}};
+constexpr Order kMatrices[] = {{"bsatt", "mat1", "mat2"}, {"bstt", "mat1", "mat2"}};
+constexpr Order kMatrixVector[] = {{"bsatt", "mat", "vec"}, {"bstt", "mat", "vec"}};
+constexpr Order kVectors[] = {{"bsatt", "vec1", "vec2"}, {"bstt", "vec1", "vec2"}};
+constexpr Order kBatches[] = {{"bsatt", "batch1", "batch2"}, {"bstt", "batch1", "batch2"}};
+
+std::span<const Order> orders_of(std::string_view name) {
+  if (name.ends_with('_')) name.remove_suffix(1);
+  if (name == "add" || name == "sub") return kSum;
+  if (name == "addcmul" || name == "addcdiv") return kTernary;
+  if (name == "addmm") return kMatrices;
+  if (name == "addmv") return kMatrixVector;
+  if (name == "addr") return kVectors;
+  if (name == "addbmm" || name == "baddbmm") return kBatches;
+  return {};
+}
+
+bool number(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
+
+// The positional arguments in the order of `places`, as a method has them: the tensor itself first.
+std::string places_of(const Order& order, Form form) {
+  std::string places(order.places);
+  if (form != Form::method) return places;
+  places.erase(places.find('s'), 1);
+  return "s" + places;
+}
+
+bool fits(const std::string& places, const CallArgs& c) {
+  if (c.nargs != places.size()) return false;
+  for (size_t i = 0; i < places.size(); ++i)
+    if ((places[i] == 's' || places[i] == 't') ? !is_tensor(c.args[i]) : !number(c.args[i])) return false;
+  return true;
+}
+
+const char* keyword_of(char place) { return place == 'a' ? "alpha" : place == 'b' ? "beta" : "value"; }
+
+std::string old_signature(const Order& order, const char* name, Form form) {
+  std::string text = str(name, "(");
+  bool first = true, second = false;
+  for (char place : places_of(order, form)) {
+    if (place == 's' && form == Form::method) continue;
+    text += first ? "" : ", ";
+    first = false;
+    if (place == 's') text += "Tensor input";
+    else if (place == 't') { text += str("Tensor ", second ? order.second : order.first); second = true; }
+    else text += str("Number ", keyword_of(place));
+  }
+  return text + (form == Form::function ? ", *, Tensor out = None)" : ")");
+}
+
+bool warn_once(const Order& order, const char* name, Form form) {
+  static bool warned = false;
+  if (warned) return true;
+  warned = true;
+  std::string text = str("This overload of ", name, " is deprecated:\n\t", old_signature(order, name, form),
+                         "\nConsider using one of the following signatures instead: the numbers as keywords after the tensors");
+  return PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) == 0;
+}
+
+}  // namespace
+
+Operator* bind_deprecated(const std::vector<Operator*>& candidates, const char* name, Form form, const CallArgs& c, Bound& b) {
+  if (form == Form::op) return nullptr;
+  for (const Order& order : orders_of(name)) {
+    const std::string places = places_of(order, form);
+    if (!fits(places, c)) continue;
+    std::vector<PyObject*> args, values, words;
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (places[i] == 's' || places[i] == 't') { args.push_back(c.args[i]); continue; }
+      values.push_back(c.args[i]);
+      words.push_back(PyUnicode_InternFromString(keyword_of(places[i])));
+    }
+    for (size_t i = 0; i < c.nkw(); ++i) {
+      values.push_back(c.kwvalue(i));
+      words.push_back(Py_NewRef(c.kwname(i)));
+    }
+    const size_t positional = args.size();
+    args.insert(args.end(), values.begin(), values.end());
+    PyObject* names = PyTuple_New(Py_ssize_t(words.size()));
+    for (size_t i = 0; names && i < words.size(); ++i) PyTuple_SET_ITEM(names, Py_ssize_t(i), words[i]);
+    if (!names) return nullptr;
+    Operator* found = nullptr;
+    for (Operator* op : candidates) {
+      Failure f;
+      const Fit fit = bind_one(*op, form, CallArgs{args.data(), positional, names}, b, f);
+      if (fit == Fit::yes) found = op;
+      if (fit != Fit::no) break;
+    }
+    Py_DECREF(names);
+    if (found && !warn_once(order, name, form)) return nullptr;
+    if (found || PyErr_Occurred()) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace shim

@@ -1,0 +1,121 @@
+"""Behaviour that PyTorch's own test files ask for and that no other file here covers."""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+
+import shim_torch as torch
+
+
+def test_methods_copy_as_themselves():
+    for name in ("__getitem__", "add", "norm", "unique"):
+        method = getattr(torch.Tensor, name)
+        assert copy.deepcopy(method) is method
+        assert copy.copy(method) is method
+
+
+def test_diff_beyond_the_length_is_empty():
+    x = torch.tensor([[1, 4], [9, 16]])
+    assert torch.diff(x, n=5).shape == (2, 0)
+    assert torch.diff(x, dim=0, prepend=x[:1], append=x[:1]).tolist() == [[0, 0], [8, 12], [-8, -12]]
+    with pytest.raises(RuntimeError, match="diff expects input to be at least one-dimensional"):
+        torch.diff(torch.tensor(1))
+    with pytest.raises(RuntimeError, match="order must be non-negative but got -1"):
+        torch.diff(x, n=-1)
+    with pytest.raises(RuntimeError, match="diff expects prepend or append to be the same dimension as input"):
+        torch.diff(x, prepend=torch.tensor([1]))
+
+
+def test_gradient_takes_infinities_from_the_neighbours_alone():
+    (found,) = torch.gradient(torch.tensor([2.0, math.inf, 5.0, -math.inf]))
+    assert found.tolist() == [math.inf, 1.5, -math.inf, -math.inf]
+    (found,) = torch.gradient(torch.arange(3.0), spacing=2j)
+    assert found.tolist() == [-0.5j] * 3
+    with pytest.raises(RuntimeError, match="dim 0 appears multiple times in the list of dims"):
+        torch.gradient(torch.ones(3, 3), dim=(0, 0))
+
+
+def test_sizes_from_numpy_arrays_and_tensors():
+    assert torch.ones((np.array(3), torch.tensor(4))).shape == (3, 4)
+    assert torch.ones(np.int64(3), np.array(4)).shape == (3, 4)
+    with pytest.raises(TypeError, match="must be tuple of ints, but found element of type float at pos 0"):
+        torch.ones((3.0, 4))
+    with pytest.raises(TypeError):
+        torch.ones((np.array(3.0), 4))
+
+
+def test_map_broadcasts():
+    x = torch.ones(2, 3)
+    assert x.map_(torch.arange(3.0), lambda a, b: a + b).tolist() == [[1, 2, 3]] * 2
+    assert x.map2_(torch.arange(3.0), torch.ones(1), lambda a, b, c: a + b * c).tolist() == [[1, 3, 5]] * 2
+    with pytest.raises(TypeError, match="not callable"):
+        x.map_(x, "no function")
+
+
+def test_index_add_checks_its_source():
+    x = torch.zeros(2, 3)
+    with pytest.raises(
+        RuntimeError, match=r"Number of indices \(3\) should be equal to source.size\(dim\): \(2\), for dim: 0"
+    ):
+        x.index_add(0, torch.tensor([0, 1, 1]), torch.ones(2, 3))
+    with pytest.raises(
+        RuntimeError, match=r"source tensor shape must match self tensor shape, excluding the specified dim"
+    ):
+        x.index_add(0, torch.tensor([0, 1]), torch.ones(2, 1))
+    found = torch.zeros(2, dtype=torch.uint8).index_add(0, torch.tensor([1]), torch.tensor([3]).byte(), alpha=-1)
+    assert found.tolist() == [0, 253]
+
+
+def test_gather_and_scatter_with_an_index_of_no_dims():
+    one, at = torch.tensor([7.0]), torch.tensor(0)
+    assert torch.gather(one, 0, at).shape == ()
+    assert torch.scatter(one, 0, at, torch.tensor(3.0)).tolist() == [3]
+
+
+def test_integers_are_drawn():
+    assert torch.empty(200, dtype=torch.int8).geometric_(0.5).min() == 1
+    out = torch.bernoulli(torch.tensor([0.0, 1.0]), out=torch.empty(2, dtype=torch.int8))
+    assert out.tolist() == [0, 1] and out.dtype == torch.int8
+
+
+def test_std_mean_with_unbiased():
+    x = torch.tensor([[1.0, 2.0, 6.0]])
+    std, mean = torch.std_mean(x, 1, unbiased=False)
+    assert mean.item() == 3 and abs(std.item() - math.sqrt(14 / 3)) < 1e-6
+    assert torch.var_mean(x, unbiased=True)[0].item() == 7
+    assert torch.var_mean(x, (0, 1), unbiased=False, keepdim=True)[0].shape == (1, 1)
+
+
+def test_out_dtypes_of_cumulative_functions():
+    assert torch.cumsum(torch.tensor([1.0, 2.0]), 0, out=torch.empty(2, dtype=torch.int16)).tolist() == [1, 3]
+    with pytest.raises(RuntimeError, match="expected scalar_type Double but found Float"):
+        torch.logcumsumexp(torch.ones(2).double(), 0, out=torch.empty(2))
+    with pytest.raises(RuntimeError, match="expects exponent to have int dtype but got long int"):
+        torch.frexp(torch.ones(1), out=(torch.empty(1), torch.empty(1, dtype=torch.int64)))
+
+
+def test_threshold_keeps_nan():
+    found = torch.nn.functional.threshold(torch.tensor([math.nan, 1.0, 2.0]), 1.0, 5.0)
+    assert math.isnan(found[0]) and found[1:].tolist() == [5, 2]
+
+
+def test_storages_of_meta_tensors_have_no_values():
+    storage = torch.empty(3, device="meta").storage()
+    for read in (lambda: storage[0], storage.tolist, lambda: storage.untyped()[0]):
+        with pytest.raises(NotImplementedError, match="Not available for 'meta' device type"):
+            read()
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor; no data!"):
+        torch.ones(3).storage().copy_(storage)
+    with pytest.raises(RuntimeError, match="only available on CPU"):
+        storage.share_memory_()
+
+
+def test_tensors_from_storages():
+    x = torch.tensor([1.0, 2.0])
+    assert torch.tensor(x.storage()).tolist() == [1, 2]
+    assert torch.tensor(x.untyped_storage(), dtype=torch.float32).tolist() == [1, 2]
+    assert x.storage_type() is torch.FloatStorage or x.storage_type().__name__ == "FloatStorage"
+    with pytest.raises(RuntimeError, match="Expected a Storage of type Long or an UntypedStorage, but got Float"):
+        torch.tensor(x.storage(), dtype=torch.int64)
