@@ -1,0 +1,1 @@
+"""``torch.testing._internal``: what libraries' own test suites take from PyTorch's tests."""

@@ -1,0 +1,32 @@
+"""``torch.testing._internal.common_cuda``: which GPU there is."""
+
+from __future__ import annotations
+
+import shim_torch
+from shim_torch.testing._internal._flags import TEST_CUDA, TEST_MULTIGPU
+
+__all__ = [
+    "CUDA_DEVICE",
+    "SM53OrLater",
+    "SM60OrLater",
+    "SM70OrLater",
+    "SM75OrLater",
+    "SM80OrLater",
+    "SM89OrLater",
+    "SM90OrLater",
+    "SM100OrLater",
+    "TEST_CUDA",
+    "TEST_CUDNN",
+    "TEST_MULTIGPU",
+]
+
+TEST_CUDNN = False
+CUDA_DEVICE = shim_torch.device("cuda:0") if TEST_CUDA else None
+
+
+def _at_least(major: int, minor: int) -> bool:
+    return TEST_CUDA and shim_torch.cuda.get_device_capability() >= (major, minor)
+
+
+SM53OrLater, SM60OrLater, SM70OrLater, SM75OrLater = (_at_least(*v) for v in ((5, 3), (6, 0), (7, 0), (7, 5)))
+SM80OrLater, SM89OrLater, SM90OrLater, SM100OrLater = (_at_least(*v) for v in ((8, 0), (8, 9), (9, 0), (10, 0)))
