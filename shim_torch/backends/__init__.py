@@ -43,7 +43,7 @@ def cupy_special(name: str) -> Any:
 
 
 _SETTINGS = frozenset(
-    "cpu cuda cudnn cusparselt kleidiai mha miopen mkl mkldnn mps nnpack openmp opt_einsum xnnpack".split()
+    "cpu cuda cudnn cusparselt kleidiai mha miopen mkl mkldnn mps nnpack openmp opt_einsum quantized xnnpack".split()
 )
 
 

@@ -15,26 +15,7 @@ from shim_torch.distributions.utils import broadcast_all
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Gamma", "NegativeBinomial", "Poisson", "StudentT", "TransformedDistribution"]
 
-
-def standard_gamma(alpha: Any) -> Any:
-    """Draws of shape parameter ``alpha`` and rate 1, without gradients (Marsaglia and Tsang's rejection)."""
-    import shim_torch
-
-    with no_grad():
-        boosted = shim_torch.where(alpha < 1, alpha + 1, alpha).double()
-        d = boosted - 1.0 / 3.0
-        c = 1.0 / (9.0 * d).sqrt()
-        found, todo = shim_torch.zeros_like(d), shim_torch.ones_like(d, dtype=shim_torch.bool)
-        while bool(todo.any()):
-            x = shim_torch.randn(d.shape, dtype=d.dtype, device=d.device)
-            v = (1 + c * x) ** 3
-            u = shim_torch.rand(d.shape, dtype=d.dtype, device=d.device)
-            good = (v > 0) & (u.log() < 0.5 * x * x + d - d * v + d * v.clamp(min=1e-300).log())
-            found = shim_torch.where(todo & good, d * v, found)
-            todo = todo & ~good
-        small = shim_torch.rand(d.shape, dtype=d.dtype, device=d.device) ** (1.0 / alpha.double())
-        found = shim_torch.where(alpha < 1, found * small, found)
-        return found.to(alpha.dtype).clamp(min=shim_torch.finfo(alpha.dtype).tiny)
+standard_gamma = _core.function("aten::_standard_gamma")
 
 
 class Gamma(ExponentialFamily):

@@ -51,6 +51,7 @@ FAMILIES = (
     "special_functions",
     "signal",
     "statistics_more",
+    "gamma_draws",
     "random_layers",
     "loss_more",
     "embedding_bag",

@@ -122,8 +122,7 @@ def _picture(self: Any, run: Any, output_size: Any, scales: Any) -> Any:
         whole = (scaled.abs() + 0.5).floor() * scaled.sign()
         moved = x.transpose(d, 3).to(_core.float64) @ whole  # sums below 2 ** 32: exact
         x = ((moved + (1 << (bits - 1))) / (1 << bits)).floor().clamp(0, 255).to(_core.uint8).transpose(d, 3)
-    memory = _core.channels_last if self.is_contiguous(memory_format=_core.channels_last) else _core.contiguous_format
-    return x.clone() if x is self else x.contiguous(memory_format=memory)
+    return x.clone() if x is self else x
 
 
 def cubic_weights(t: Any, a: float = -0.75) -> list[Any]:
@@ -186,12 +185,23 @@ def _antialiased(self: Any, output_size: Any, align_corners: bool, scales: Any, 
         weights = kernel((at - centre + 0.5) * inverse) * ((at >= first) & (at < last))
         weights = (weights / weights.sum(1, keepdim=True)).to(x.dtype)
         x = x.movedim(d, -1).matmul(weights.t()).movedim(-1, d)
-    return x.to(self.dtype) if self.dtype in _NARROW else x.contiguous()
+    return x.to(self.dtype) if self.dtype in _NARROW else x
 
 
 def _named(n: int) -> str:
     names = ("scales",) if n == 1 else ("scales_d", "scales_h", "scales_w")[-n:]
     return ", ".join(f"float? {s}=None" for s in names)
+
+
+_CHANNELS_LAST = {4: _core.channels_last, 5: _core.channels_last_3d}
+
+
+def _laid_out(result: Any, source: Any) -> Any:
+    """``result`` with channels last where ``source`` has them there, as PyTorch's kernels give it; else contiguous."""
+    last = _CHANNELS_LAST.get(source.dim())
+    if last is None or source.is_contiguous() or not source.is_contiguous(memory_format=last):
+        return result.contiguous()
+    return result.contiguous(memory_format=last)
 
 
 def _declare(name: str, n: int, run: Any, aligned: bool) -> None:
@@ -200,7 +210,7 @@ def _declare(name: str, n: int, run: Any, aligned: bool) -> None:
 
     def fixed(self, output_size, *more):
         scales = more[1:] if aligned else more
-        return run(self, output_size, more[0], scales) if aligned else run(self, output_size, scales)
+        return _laid_out(run(self, output_size, *more[:aligned], scales), self)
 
     def chosen(input, output_size, *more):
         factors = more[-1]
@@ -209,7 +219,7 @@ def _declare(name: str, n: int, run: Any, aligned: bool) -> None:
                 raise RuntimeError("Must specify exactly one of output_size and scale_factors")
             output_size = [int(s * f) for s, f in zip(input.shape[2:], factors, strict=True)]
         scales = factors if factors is not None else (None,) * n
-        return run(input, output_size, more[0], scales) if aligned else run(input, output_size, scales)
+        return _laid_out(run(input, output_size, *more[:aligned], scales), input)
 
     composite(f"{name}(Tensor self, SymInt[{n}] output_size{align}, {_named(n)}) -> Tensor", **_HIDDEN)(fixed)
     composite(f"{name}.vec(Tensor input, {rest}) -> Tensor", function=False, method=False)(chosen)

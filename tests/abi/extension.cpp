@@ -73,6 +73,16 @@ void twice(Value* stack, uint64_t, uint64_t) {
 // echo(...): every kind of value comes back as it went in
 void echo(Value*, uint64_t, uint64_t) {}
 
+// fails_like(int kind) -> (): an exception of the standard library
+void fails_like(Value* stack, uint64_t, uint64_t) {
+  switch (stack[0]) {
+    case 0: throw std::out_of_range("the kernel's place");
+    case 1: throw std::invalid_argument("the kernel's value");
+    case 2: throw std::overflow_error("the kernel's size");
+    default: throw std::logic_error("the kernel's logic");
+  }
+}
+
 // fails(str text) -> ()
 void fails(Value* stack, uint64_t, uint64_t) {
   auto s = reinterpret_cast<String>(stack[0]);
@@ -138,7 +148,7 @@ struct Registration {
   Registration() {
     aoti_torch_library_init_def("abi_test", __FILE__, __LINE__, &def);
     for (const char* schema :
-         {"twice(Tensor x) -> Tensor", "fails(str text) -> ()", "multiply(Tensor a, Tensor b) -> Tensor", "call_own(Tensor x) -> Tensor",
+         {"twice(Tensor x) -> Tensor", "fails(str text) -> ()", "fails_like(int kind) -> ()", "multiply(Tensor a, Tensor b) -> Tensor", "call_own(Tensor x) -> Tensor",
           "call_unknown(Tensor x) -> Tensor", "call_missing() -> ()", "nothing() -> Tensor", "use_nothing() -> ()",
           "sum_squares(int n) -> float", "three(Tensor a, Tensor b, Tensor c) -> Tensor", "undone(Tensor x) -> Tensor", "keep_until_exit(Tensor x) -> ()",
           "echo(int i, float f, bool b, str s, ScalarType t, Device d, MemoryFormat m, Layout l, Tensor x) -> "
@@ -155,7 +165,7 @@ struct Registration {
     for (auto [name, kernel] : std::initializer_list<std::pair<const char*, Kernel>>{{"twice", twice}, {"multiply", multiply}, {"tagged", echo}})
       torch_library_impl(cpu, name, kernel, 0);
     for (auto [name, kernel] : std::initializer_list<std::pair<const char*, Kernel>>{
-             {"fails", fails}, {"call_own", call_own}, {"call_unknown", call_unknown}, {"call_missing", call_missing}, {"nothing", nothing},
+             {"fails", fails}, {"fails_like", fails_like}, {"call_own", call_own}, {"call_unknown", call_unknown}, {"call_missing", call_missing}, {"nothing", nothing},
              {"use_nothing", use_nothing}, {"keep_until_exit", keep_until_exit}, {"sum_squares", sum_squares}, {"three", three}, {"echo", echo}, {"echo.optional", echo}, {"echo.list", echo}})
       torch_library_impl(composite, name, kernel, 0);
     aoti_torch_library_init_impl("abi_python", "CPU", __FILE__, __LINE__, &other);

@@ -71,6 +71,13 @@ def test_exceptions_of_the_kernel_become_runtime_errors(ops):
         ops.use_nothing()
 
 
+@pytest.mark.parametrize("kind,expected", enumerate([IndexError, ValueError, OverflowError, RuntimeError]))
+def test_the_standard_library_s_exceptions_are_python_s(ops, kind, expected):
+    with pytest.raises(expected, match="^the kernel's ") as caught:
+        ops.fails_like(kind)
+    assert caught.type is expected
+
+
 def test_errors_of_our_operators_reach_the_caller_through_the_kernel(ops):
     assert ops.multiply(torch.tensor([2.0]), torch.tensor([3.0])).tolist() == [6.0]
     with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\)"):

@@ -79,6 +79,12 @@ def test_frames_one_by_one(video, frames):
         np.testing.assert_array_equal(frame.permute(1, 2, 0).numpy(), frames[i])
 
 
+def test_iteration_ends_by_the_kernel_s_index_error(video):
+    assert len(list(VideoDecoder(video))) == FRAMES
+    with pytest.raises(IndexError, match="must be less than"):
+        VideoDecoder(video).get_frame_at(FRAMES)
+
+
 def test_frames_by_index_range_and_time(video, frames):
     decoder = VideoDecoder(video, dimension_order="NHWC")
     np.testing.assert_array_equal(decoder.get_frames_at([15, 1, 7]).data.numpy(), frames[[15, 1, 7]])

@@ -179,6 +179,21 @@ def test_boxes_and_images_keep_their_types():
     assert moved.tolist() == [[40, 2, 50, 12]]
 
 
+@pytest.mark.parametrize("kind", ["CutMix", "MixUp"])
+def test_mixed_batches(kind):
+    torch.manual_seed(0)
+    x, y = torch.rand(4, 3, 16, 16), torch.arange(4)
+    images, labels = getattr(v2, kind)(num_classes=5)(x, y)
+    share = float(labels[0, 0])
+    assert images.shape == x.shape and 0 <= share <= 1
+    expected = share * torch.eye(4, 5) + (1 - share) * torch.eye(4, 5).roll(1, 0)
+    np.testing.assert_allclose(labels.numpy(), expected.numpy(), atol=1e-6)
+
+
+def test_augmix_mixes_pictures_of_one_kind():
+    assert v2.AugMix()(torch.from_numpy(PICTURE)).dtype == torch.uint8
+
+
 def test_a_model_runs_forward_and_backward():
     model = torchvision.models.resnet18(num_classes=10).train()
     loss = model(torch.rand(2, 3, 32, 32)).logsumexp(1).sum()

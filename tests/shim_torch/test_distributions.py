@@ -132,3 +132,16 @@ def test_gradients_through_draws():
     assert D.Normal(T([0.0]), T([1.0])).expand((3,)).log_prob(T(0.0)).shape == (3,)
     with pytest.raises(NotImplementedError, match="rsample"):
         D.Bernoulli(T([0.5])).rsample()
+
+
+def test_operators_of_gamma_and_dirichlet_draws():
+    torch.manual_seed(0)
+    alpha = torch.tensor([0.5, 2.0, 30.0]).expand(20000, 3)
+    draws = torch._standard_gamma(alpha)
+    np.testing.assert_allclose(draws.mean(0).numpy(), [0.5, 2, 30], rtol=0.05)
+    np.testing.assert_allclose(draws.var(0).numpy(), [0.5, 2, 30], rtol=0.1)
+    shares = torch._sample_dirichlet(torch.tensor([1.0, 2.0, 5.0]).expand(20000, 3))
+    np.testing.assert_allclose(shares.sum(1).numpy(), 1, atol=1e-6)
+    np.testing.assert_allclose(shares.mean(0).numpy(), [0.125, 0.25, 0.625], rtol=0.05)
+    with pytest.raises(NotImplementedError, match="_standard_gamma_cpu"):
+        torch._standard_gamma(torch.tensor([1]))

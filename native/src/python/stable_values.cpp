@@ -2,6 +2,8 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
+#include <stdexcept>
 
 namespace shim {
 namespace {
@@ -249,6 +251,16 @@ std::string failure_text(const char* what) {
   return text;
 }
 
+// The standard library's exceptions as PyTorch's Python calls give them: torchcodec ends an iteration by out_of_range.
+PyObject* exception_type(const std::exception& e) {
+  if (dynamic_cast<const std::bad_alloc*>(&e)) return PyExc_MemoryError;
+  if (dynamic_cast<const std::out_of_range*>(&e)) return PyExc_IndexError;
+  if (dynamic_cast<const std::overflow_error*>(&e)) return PyExc_OverflowError;
+  const bool value = dynamic_cast<const std::domain_error*>(&e) || dynamic_cast<const std::invalid_argument*>(&e) ||
+                     dynamic_cast<const std::length_error*>(&e) || dynamic_cast<const std::range_error*>(&e);
+  return value ? PyExc_ValueError : PyExc_RuntimeError;
+}
+
 }  // namespace
 
 PyObject* call_stable(const Schema& s, abi::Kernel kernel, PyObject* const* args, size_t n) {
@@ -265,21 +277,22 @@ PyObject* call_stable(const Schema& s, abi::Kernel kernel, PyObject* const* args
     throw;
   }
   std::string problem;
-  bool failed = true;
+  PyObject* failed = nullptr;
   {
     GilRelease released;
     abi::clear_last_error();
     try {
       kernel(stack, n, s.returns.size());
-      failed = false;
     } catch (const std::exception& e) {
+      failed = exception_type(e);
       problem = failure_text(e.what());
     } catch (...) {
+      failed = PyExc_RuntimeError;
       problem = failure_text("the kernel threw an exception that is no std::exception");
     }
   }
   if (failed) {
-    PyErr_SetString(PyExc_RuntimeError, problem.c_str());
+    PyErr_SetString(failed, problem.c_str());
     throw PythonError();
   }
   return returned(s, stack);

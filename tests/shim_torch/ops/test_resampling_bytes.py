@@ -33,3 +33,13 @@ def test_bytes_are_resized_as_pytorch_does(mode, antialias):
     assert resize(x, size=(2, 5), mode=mode, antialias=antialias)[0, 2].tolist() == shrunk
     nhwc = x.contiguous(memory_format=torch.channels_last)
     assert resize(nhwc, size=(3, 7), mode=mode).is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_channels_stay_last(mode, dtype):
+    x = torch.arange(144).view(1, 3, 6, 8).to(dtype).contiguous(memory_format=torch.channels_last)
+    result = torch.nn.functional.interpolate(x, size=(3, 4), mode=mode)
+    assert result.stride() == (36, 1, 12, 3)
+    plain = torch.nn.functional.interpolate(x.contiguous(), size=(3, 4), mode=mode)
+    assert plain.stride() == (36, 12, 4, 1) and torch.equal(result, plain)
