@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from native import _core
+from . import _core as _core
 
 __all__ = ["_core", "include_dir"]
 

@@ -124,7 +124,7 @@ def set_default_dtype(d: Any, /) -> None:
     _core.set_default_dtype(d)
 
 
-def __getattr__(name: str) -> Any:
+def _attribute(name: str) -> Any:
     if name in _FROM:
         module, attribute = _FROM[name]
         return getattr(importlib.import_module(f"shim_torch.{module}"), attribute)
@@ -155,6 +155,9 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch", name)
+
+
+__getattr__ = _attribute  # a name and no function: type checkers resolve it within import cycles
 
 
 _FLOAT, _BOOL = float, bool

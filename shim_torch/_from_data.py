@@ -69,7 +69,7 @@ def _inferred(data: Any) -> Any:
     if not _is_sequence(data):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     met = None
-    kinds = {type(item) for item in data} if isinstance(data, (list, tuple)) else {None}
+    kinds = {type(item) for item in data} if isinstance(data, (list, tuple)) else {type(None)}
     if kinds <= {bool, int, float, complex}:
         found = [_number_dtype(kind) for kind in kinds]
     else:

@@ -179,8 +179,9 @@ def setitem(self: Any, key: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         value = _number(self, value)
         _core.check_fits(value, self.dtype)
+    indices: list[Any] = []
     if type(key) is int:
-        x, indices = _select(self, 0, key, 0), []
+        x = _select(self, 0, key, 0)
     else:
         x, indices = _apply(self, _items(key))
     if not isinstance(value, Tensor):
@@ -231,4 +232,4 @@ def _copy_into(x: Any, value: Any) -> None:
 
 def install() -> None:
     """Gives the tensor types their indexing: on the base type, which the methods name as theirs when they are copied."""
-    Tensor.__getitem__, Tensor.__setitem__ = _core.indexing_methods(getitem, setitem)
+    Tensor.__getitem__, Tensor.__setitem__ = _core.indexing_methods(getitem, setitem)  # type: ignore[method-assign]

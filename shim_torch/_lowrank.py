@@ -76,5 +76,5 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
 
 def functions() -> dict[str, Any]:
     """What torch takes from here; functions that are gone only say what to use instead."""
-    found = {"lu": lu, "matrix_rank": matrix_rank, "pca_lowrank": pca_lowrank, "svd_lowrank": svd_lowrank}
+    found: dict[str, Any] = {"lu": lu, "matrix_rank": matrix_rank, "pca_lowrank": pca_lowrank, "svd_lowrank": svd_lowrank}
     return {**found, **{name: _gone(name) for name in _REMOVED}}

@@ -122,7 +122,7 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> An
     return _set_obj_state(made, state)
 
 
-def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
     import copy
 
     if id(self) in memo:

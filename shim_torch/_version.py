@@ -72,7 +72,7 @@ def set_version(version: str | None) -> str:
 
     top = sys.modules.get("shim_torch")
     if top is not None and hasattr(top, "__version__"):
-        top.__version__ = current()
+        top.__version__ = current()  # type: ignore[attr-defined]
     for name in ("shim_torch.version", "shim_torch.torch_version"):
         module = sys.modules.get(name)
         if module is not None:

@@ -88,7 +88,10 @@ def _encode(text: str, encoding: str) -> bytes:
     return text.encode(encoding)
 
 
-class Unpickler(pickle._Unpickler):  # type: ignore[name-defined, misc]
+_UNPICKLER: Any = pickle._Unpickler  # type: ignore[attr-defined]
+
+
+class Unpickler(_UNPICKLER):
     """``pickle.Unpickler`` for data alone; UnpicklingError for anything else."""
 
     dispatch: dict[int, Callable[[Any], None]] = {}
@@ -124,10 +127,10 @@ class Unpickler(pickle._Unpickler):  # type: ignore[name-defined, misc]
 
     def _reduce(self) -> None:
         args = self.stack.pop()
-        func = self.stack[-1]
+        func: Any = self.stack[-1]
         if self._callables.get(id(func)) is not func:
             raise UnpicklingError(f"Trying to call reduce for unrecognized function {func}")
-        self.stack[-1] = func(*args)
+        self.stack[-1] = func(*args)  # type: ignore[misc]
 
     def _newobj(self) -> None:
         args = self.stack.pop()

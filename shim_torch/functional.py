@@ -53,7 +53,8 @@ def einsum(*args: Any) -> Any:
         [t.dim() - len(s.replace("...", "")) for s, t in zip(inputs, operands, strict=True) if "..." in s], default=0
     )
     dots = [f"\0{i}" for i in range(extra)]
-    parsed, tensors = [], []
+    parsed: list[Any] = []
+    tensors: list[Any] = []
     for s, t in zip(inputs, operands, strict=True):
         parts = _names(s, dots, t.dim())
         if len(parts) != t.dim():

@@ -11,7 +11,10 @@ globals().update(_table("linalg"))
 __all__ = ["LinAlgError", *_table("linalg")]
 
 
-def __getattr__(name: str) -> Any:
+def _attribute(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.linalg", name)
+
+
+__getattr__ = _attribute  # a name and no function: type checkers resolve it within import cycles

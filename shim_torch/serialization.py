@@ -222,7 +222,7 @@ def _unpickle(file: Any, weights_only: bool, arguments: dict[str, Any]) -> Any:
         if not weights_only:
             return _Unpickler(file, persistent_load, **arguments).load()
         reader = _weights_only.Unpickler(file, encoding=arguments["encoding"])
-        reader.persistent_load = persistent_load
+        reader.persistent_load = persistent_load  # type: ignore[method-assign]
         try:
             return reader.load()
         except pickle.UnpicklingError as error:

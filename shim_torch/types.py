@@ -15,8 +15,8 @@ Tensor, Size, _device, _dtype, _layout = _core.Tensor, _core.Size, _core.device,
 SymInt, SymFloat, SymBool = int, float, bool  # sizes are plain numbers here
 
 _bool, _int, _float, _complex = bool, int, float, complex
-_TensorOrTensors = Tensor | Sequence[Tensor]
-_TensorOrOptionalTensors = Tensor | Sequence[Tensor | None]
+_TensorOrTensors = _core.Tensor | Sequence[_core.Tensor]
+_TensorOrOptionalTensors = _core.Tensor | Sequence[_core.Tensor | None]
 _TensorOrTensorsOrGradEdge = Tensor | Sequence[Any]
 _size = Size | list[int] | tuple[int, ...]
 _symsize = Size | Sequence[int]

@@ -45,8 +45,10 @@ class CustomOpDef:
         self._disabled: set[str] = set()
         update_wrapper(self, fn, updated=())
         if _core.operator_overloads(self._qualname):
-            OPDEFS.pop(self._qualname)._lib._destroy() if self._qualname in OPDEFS else None
-        self._lib = Library(namespace, "FRAGMENT")
+            before = OPDEFS.pop(self._qualname, None)
+            if before is not None:
+                before._lib._destroy()
+        self._lib: Library = Library(namespace, "FRAGMENT")
         self._lib.define(f"{name}{schema}", tags=tuple(tags or ()))
         self._opoverload = getattr(getattr(_ops.ops, namespace), name).default
         self._lib.impl(name, self._fake, "Meta")

@@ -42,10 +42,13 @@ def resolve(module: str, name: str) -> Any:
     return found
 
 
-class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
+_PICKLER: Any = pickle._Pickler  # type: ignore[attr-defined]
+
+
+class Pickler(_PICKLER):
     """``pickle.Pickler`` that writes tensors as PyTorch does; storages go to ``persistent_id``."""
 
-    dispatch: dict[Any, Any] = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+    dispatch: dict[Any, Any] = dict(_PICKLER.dispatch)
 
     def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[[Any], Any]) -> None:
         super().__init__(file, protocol)
@@ -115,6 +118,6 @@ def _rebuild_arguments(t: Any) -> tuple[Any, tuple[Any, ...]]:
         typed.pickle_storage_type()
     except KeyError:  # newer dtypes have no storage class: the bytes, and the dtype beside them
         typed = TypedStorage(wrap_storage=storage, dtype=_core.uint8)
-        typed._as_untyped = True
+        typed._as_untyped = True  # type: ignore[attr-defined]
         return _utils._rebuild_tensor_v3, (typed, *place, t.requires_grad, OrderedDict(), t.dtype)
     return _utils._rebuild_tensor_v2, (typed, *place, t.requires_grad, OrderedDict())

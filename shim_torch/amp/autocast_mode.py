@@ -80,14 +80,13 @@ class autocast:
         _core.autocast_increment_nesting()
         return self
 
-    def __exit__(self, *exc: Any) -> bool:
+    def __exit__(self, *exc: Any) -> None:
         if _core.autocast_decrement_nesting() == 0:
             _core.clear_autocast_cache()
         if _stateful(self.device):
             _core.set_autocast_enabled(self.device, self.prev)
             _core.set_autocast_dtype(self.device, self.prev_fastdtype)
             _core.set_autocast_cache_enabled(self.prev_cache_enabled)
-        return False
 
     def __call__(self, func: Any) -> Any:
         @functools.wraps(func)

@@ -49,7 +49,8 @@ class GradScaler:
                 raise AssertionError("The growth factor must be > 1.0.")
             if backoff_factor >= 1.0:
                 raise AssertionError("The backoff factor must be < 1.0.")
-        self._init_scale, self._scale = init_scale, None
+        self._init_scale = init_scale
+        self._scale: Any = None
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval, self._growth_tracker = growth_interval, 0
         self._per_optimizer: dict[int, dict[str, Any]] = defaultdict(_fresh)

@@ -41,7 +41,7 @@ __all__ = [
     "variable",
 ]
 Tensor, SavedTensor = _core.Tensor, _core.SavedTensor
-GradientEdge = graph.GradientEdge
+GradientEdge: Any = graph.GradientEdge
 
 
 def _sequence(x: Any) -> tuple[Any, ...]:

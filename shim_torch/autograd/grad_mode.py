@@ -37,7 +37,7 @@ class _Decorator:
                 FutureWarning,
                 stacklevel=2,
             )
-            func.__init__ = self(func.__init__)  # type: ignore[misc]
+            func.__init__ = self(func.__init__)  # type: ignore[misc, method-assign]
             return func
         if inspect.isgeneratorfunction(func):
             return self._generator(func)

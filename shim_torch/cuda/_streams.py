@@ -139,12 +139,13 @@ class Stream:
         return _core.cuda_stream_is_capturing(self.cuda_stream)
 
     def __enter__(self) -> Stream:
-        self.__dict__.setdefault("_entered", []).append(stream(self))
-        self._entered[-1].__enter__()
+        entered = self.__dict__.setdefault("_entered", [])
+        entered.append(stream(self))
+        entered[-1].__enter__()
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        self._entered.pop().__exit__(*exc)
+        self.__dict__["_entered"].pop().__exit__(*exc)
 
     def __eq__(self, other: object) -> bool:
         return (

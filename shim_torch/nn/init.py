@@ -126,7 +126,7 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
     middle = tuple(n // 2 for n in tensor.shape[2:])
     for g in range(groups):
         for d in range(min(per_group, tensor.shape[1])):
-            tensor[(g * per_group + d, d, *middle)] = 1
+            tensor[(g * per_group + d, d) + middle] = 1
     return tensor
 
 

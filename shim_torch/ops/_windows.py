@@ -42,8 +42,11 @@ def add_windows(xp: Any, parts: Any, size: Any, stride: Any, dilation: Any, padd
         where = tuple(
             slice(k * d, k * d + (o - 1) * s + 1, s) for k, d, o, s in zip(place, dilation, out, stride, strict=True)
         )
-        total[(..., *where)] += parts[(..., *[slice(None)] * n, *place)]
-    return total[(..., *[slice(p, p + m) for p, m in zip(padding, size, strict=True)])]
+        from_part = (..., *[slice(None)] * n, *place)
+        into = (..., *where)
+        total[into] += parts[from_part]
+    inside = (..., *[slice(p, p + m) for p, m in zip(padding, size, strict=True)])
+    return total[inside]
 
 
 def _places(kernel: Any) -> Any:

@@ -282,7 +282,7 @@ def _svd_grad(g0: Any, g1: Any, g2: Any, result0: Any, result1: Any, result2: An
         return x - adjoint(x)
 
     row = S.unsqueeze(-2)
-    inner = 0
+    inner: Any = 0
     if gU is not None:
         inner = skew(adjoint(U) @ gU) / E * row
     if gVh is not None:

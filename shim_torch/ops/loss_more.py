@@ -87,7 +87,7 @@ def _ctc(log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduc
     never = lp.new_full((batch, 1), _NEVER)
     start = torch.arange(places.size(1), device=device) < 2
     reachable = start & ((torch.arange(places.size(1), device=device) < 1) | (label_ends > 0).unsqueeze(1))
-    alpha = scores[0].masked_fill(~reachable, _NEVER) if steps else None
+    alpha: Any = scores[0].masked_fill(~reachable, _NEVER) if steps else None
     for t in range(1, steps):
         one = torch.cat([never, alpha[:, :-1]], 1)
         two = torch.cat([never, never, alpha[:, :-2]], 1)[:, : places.size(1)].masked_fill(~skip, _NEVER)

@@ -47,8 +47,8 @@ def _lu_grad(g: Any, result0: Any, result1: Any) -> Any:
     P, L, U = lu_unpack(result0, result1, True, True)
     gL, gU = g[..., :, :k].tril(-1), g[..., :k, :].triu()
     L1, U1 = L[..., :k, :], U[..., :, :k]  # the square blocks; the rest of A follows from one of the two factors
-    left = adjoint(L[..., k:, :]) @ gL[..., k:, :] if m > k else 0
-    right = gU[..., :, k:] @ adjoint(U[..., :, k:]) if n > k else 0
+    left: Any = adjoint(L[..., k:, :]) @ gL[..., k:, :] if m > k else 0
+    right: Any = gU[..., :, k:] @ adjoint(U[..., :, k:]) if n > k else 0
     inner = (adjoint(L1) @ gL[..., :k, :]).tril(-1) + (gU[..., :, :k] @ adjoint(U1)).triu()
     if m > k:  # tall: A2 = L2 U, so that L2's gradient reaches A1 through U alone
         inner = inner - left.triu()

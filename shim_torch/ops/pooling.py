@@ -74,7 +74,7 @@ def _pool_shape(name: str, n: int, self: Any, settings: Any, ceil_mode: bool) ->
             f"{name.removesuffix('()')}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{_text(shape)}"
         )
     sizes = shape[-n:]
-    out = [pooled_size(sizes[i], *(s[i] for s in settings), ceil_mode) for i in range(n)]
+    out = [pooled_size(sizes[i], *[s[i] for s in settings], ceil_mode) for i in range(n)]  # type: ignore[call-arg]
     if min(out) < 1:
         if n == 1 and name == "max_pool1d()":
             raise RuntimeError(f"max_pool1d() Invalid computed output size: {out[0]}")
@@ -106,7 +106,8 @@ def _take_maxima(xp: Any, x: Any, places: Any) -> tuple[Any, Any]:
     """Maxima and their flat places over windows: ``places`` has (index, valid) of shape (out, kernel) for each dim."""
     n = len(places)
     lead, sizes = x.shape[:-n], x.shape[-n:]
-    flat = valid = None
+    flat: Any = None
+    valid: Any = None
     for i, (index, good) in enumerate(places):
         shape = [1] * (2 * n)
         shape[i], shape[n + i] = index.shape
@@ -241,7 +242,7 @@ def _mean_over_windows(self: Any, n: int, settings: Any, ceil_mode: bool, includ
 
     kernel, stride, padding, _ = settings
     sizes, first = self.shape[-n:], self.dim() - n
-    out = [pooled_size(sizes[i], *(s[i] for s in settings), ceil_mode) for i in range(n)]
+    out = [pooled_size(sizes[i], *[s[i] for s in settings], ceil_mode) for i in range(n)]  # type: ignore[call-arg]
     narrow = self.dtype if self.dtype in (_core.float16, _core.bfloat16) else None
     x = self.float() if narrow is not None else self
     ends = [max((out[i] - 1) * stride[i] + kernel[i] - sizes[i] - padding[i], 0) for i in range(n)]

@@ -231,8 +231,8 @@ for _n in (1, 2, 3):
 for _n, _name in enumerate(("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d"), 1):
     _declare(_name, _n, _linear, True)
 _declare("upsample_bicubic2d", 2, _cubic, True)
-_declare("_upsample_bilinear2d_aa", 2, lambda *given: _antialiased(*given, _triangle, 1.0), True)
-_declare("_upsample_bicubic2d_aa", 2, lambda *given: _antialiased(*given, _cubic_kernel, 2.0), True)
+_declare("_upsample_bilinear2d_aa", 2, lambda s, o, a, f: _antialiased(s, o, a, f, _triangle, 1.0), True)
+_declare("_upsample_bicubic2d_aa", 2, lambda s, o, a, f: _antialiased(s, o, a, f, _cubic_kernel, 2.0), True)
 
 
 # --- places from a grid ---------------------------------------------------------------------------------------------
@@ -288,7 +288,8 @@ def _kept_inside(x: Any, size: int, padding_mode: int, align_corners: bool) -> A
 
 def _taken(input: Any, places: Any) -> Any:
     """Values at whole places (a list, slowest dim first), zero outside: (N, C, *out)."""
-    flat, inside = None, None
+    flat: Any = None
+    inside: Any = None
     for size, at in zip(input.shape[2:], places, strict=True):
         good = (at >= 0) & (at < size)
         inside = good if inside is None else inside & good

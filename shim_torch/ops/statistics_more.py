@@ -45,7 +45,8 @@ def _edges(x: Any, bins: int, low: float | None, high: float | None, dim: int) -
 def _counted(columns: list[Any], edges: list[Any], weight: Any, density: bool) -> Any:
     torch = _torch()
     sizes = [e.numel() - 1 for e in edges]
-    flat, inside = None, None
+    flat: Any = None
+    inside: Any = None
     for x, e, n in zip(columns, edges, sizes, strict=True):
         at = torch.searchsorted(e, x.contiguous(), right=True) - 1
         at = at.masked_fill(x == e[-1], n - 1)  # the last bin holds its upper edge
@@ -140,7 +141,8 @@ def _histogramdd(self: Any, bins: Any, range: Any, weight: Any, density: bool) -
         if isinstance(b, _core.TensorBase):
             edges.append(b.detach())
         else:
-            edges.append(_edges(x, b, *((None, None) if range is None else range[2 * d : 2 * d + 2]), d))
+            low, high = (None, None) if range is None else range[2 * d : 2 * d + 2]
+            edges.append(_edges(x, b, low, high, d))
     return _counted(columns, edges, weight, density), edges
 
 
@@ -204,11 +206,15 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
     return out[0] if q.dim() == 0 else out
 
 
+def _nanquantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str) -> Any:
+    return _quantile(self, q, dim, keepdim, interpolation, skip_nan=True)
+
+
 _Q = "int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor"
 for _name in ("quantile", "nanquantile"):
     for _overload in ("(Tensor self, Tensor q", ".scalar(Tensor self, float q"):
         composite(f"{_name}{_overload}, {_Q}", out=True)(
-            (lambda skip: lambda *bound: _quantile(*bound, skip))(_name == "nanquantile")
+            _nanquantile if _name == "nanquantile" else _quantile
         )
 
 

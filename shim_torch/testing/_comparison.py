@@ -60,7 +60,7 @@ def not_close_error_metas(
     Errors: what the inputs cannot be compared for (other lengths or keys: AssertionError; no pair takes them: TypeError).
     """
     __tracebackhide__ = True
-    kinds = {"pair_types": pair_types, "sequence_types": sequence_types, "mapping_types": mapping_types}
+    kinds: dict[str, Any] = {"pair_types": pair_types, "sequence_types": sequence_types, "mapping_types": mapping_types}
     try:
         pairs = originate_pairs(actual, expected, **kinds, **options)
     except ErrorMeta as error:

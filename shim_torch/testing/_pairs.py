@@ -270,7 +270,7 @@ class TensorLikePair(Pair):
         matches = shim_torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan)
         if bool(matches.all()):
             return
-        options = {"rtol": rtol, "atol": atol, "identifier": identifier}
+        options: dict[str, Any] = {"rtol": rtol, "atol": atol, "identifier": identifier}
         if actual.dim():
             text = make_tensor_mismatch_msg(actual, expected, matches, **options)
         else:
@@ -295,7 +295,7 @@ def originate_pairs(
 
     Errors: ErrorMeta for other lengths or keys (AssertionError), and values that no pair takes (TypeError).
     """
-    kinds = {"pair_types": pair_types, "sequence_types": sequence_types, "mapping_types": mapping_types}
+    kinds: dict[str, Any] = {"pair_types": pair_types, "sequence_types": sequence_types, "mapping_types": mapping_types}
 
     def inside(keys: Collection[Any]) -> list[Pair]:
         return [p for k in keys for p in originate_pairs(actual[k], expected[k], id=(*id, k), **kinds, **options)]

@@ -139,7 +139,7 @@ def _register_builtin() -> None:
         add(
             kind,
             lambda d: (list(d.values()), list(d)),
-            lambda v, keys, kind=kind: kind(zip(keys, v, strict=True)),
+            lambda v, keys, kind=kind: kind(zip(keys, v, strict=True)),  # type: ignore[misc]
             serialized_type_name=name,
             flatten_with_keys_fn=lambda d: (_mapping_keys(d), list(d)),
         )

@@ -171,7 +171,8 @@ class Timer:
     ) -> Measurement:
         """Runs of a size that hides the timer's cost, until ``min_run_time`` seconds are measured."""
         with self._threads():
-            number, times = self._block_size(min_run_time), []
+            times: list[float] = []
+            number = self._block_size(min_run_time)
             while sum(times) < min_run_time:
                 times.append(self._timer.timeit(number))
                 if callback is not None:
@@ -183,7 +184,8 @@ class Timer:
     ) -> Measurement:
         """Like ``blocked_autorange``, until the quartiles are within ``threshold`` of the median."""
         with self._threads():
-            number, times = self._block_size(min_run_time), []
+            times: list[float] = []
+            number = self._block_size(min_run_time)
             while sum(times) < max_run_time:
                 times.append(self._timer.timeit(number))
                 if callback is not None:

@@ -28,7 +28,7 @@ class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
         super().__init__(key, callback)  # type: ignore[call-arg]
 
     def __call__(self) -> Any:
-        found = super().__call__()
+        found: Any = super().__call__()
         if hasattr(found, "_fix_weakref"):
             found._fix_weakref()
         return found

@@ -26,7 +26,8 @@ class Benchmarker:
         """The median time, after ``warmup`` ms, over ``rep`` ms."""
 
         def run(limit: float) -> list[float]:
-            times, start = [], time.perf_counter()
+            times: list[float] = []
+            start = time.perf_counter()
             while not times or (time.perf_counter() - start) * 1e3 < limit:
                 begun = time.perf_counter()
                 fn()

@@ -123,7 +123,8 @@ class BlockMask:
         index = index if isinstance(index, tuple) else (index,)
         index = tuple(slice(i, i + 1 or None) if isinstance(i, int) else i for i in index)
         picked = [None if getattr(self, n) is None else getattr(self, n)[index] for n in _TENSORS[:4]]
-        return BlockMask.from_kv_blocks(
+        from_kv_blocks: Any = BlockMask.from_kv_blocks
+        return from_kv_blocks(
             *picked, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod, seq_lengths=self.seq_lengths
         )
 
@@ -150,8 +151,8 @@ class BlockMask:
 
     def to(self, device: Any) -> BlockMask:
         """The mask on another device."""
-        moved = [None if getattr(self, n) is None else getattr(self, n).to(device) for n in _TENSORS]
-        return BlockMask(self.seq_lengths, *moved, self.BLOCK_SIZE, self.mask_mod)
+        moved: list[Any] = [None if getattr(self, n) is None else getattr(self, n).to(device) for n in _TENSORS]
+        return BlockMask(self.seq_lengths, *moved, self.BLOCK_SIZE, self.mask_mod)  # type: ignore[call-arg]
 
     def __repr__(self) -> str:
         return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%)"
@@ -217,6 +218,7 @@ def create_block_mask(
     some = (total > 0) & ~full if separate_full_blocks else total > 0
     partial = ordered(some)
     whole = ordered(full) if separate_full_blocks else (None, None)
-    return BlockMask.from_kv_blocks(
+    from_kv_blocks: Any = BlockMask.from_kv_blocks
+    return from_kv_blocks(
         *partial, *whole, BLOCK_SIZE=(size_q, size_kv), mask_mod=mask_mod, seq_lengths=(Q_LEN, KV_LEN)
     )

@@ -52,7 +52,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draws the weights again."""
         self.head.reset_parameters()
-        for first, second in self.tail:
+        for first, second in self.tail:  # type: ignore[attr-defined]
             first.reset_parameters()
             second.reset_parameters()
 

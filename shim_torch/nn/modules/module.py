@@ -52,6 +52,7 @@ class Module(StateDictMixin):
     dump_patches = False
     _version = 1
     training: bool
+    _is_full_backward_hook: bool | None
     call_super_init = False
     _compiled_call_impl: Callable[..., Any] | None = None
 

@@ -48,7 +48,7 @@ class RNNBase(Module):
         for layer in range(num_layers):
             for suffix in ("", "_reverse") if bidirectional else ("",):
                 wide = input_size if layer == 0 else state * (2 if bidirectional else 1)
-                shapes = {"weight_ih": (gates, wide), "weight_hh": (gates, state)}
+                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (gates, wide), "weight_hh": (gates, state)}
                 if bias:
                     shapes.update(bias_ih=(gates,), bias_hh=(gates,))
                 if proj_size > 0:
@@ -185,6 +185,8 @@ class RNNBase(Module):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         packed = isinstance(input, PackedSequence)
+        data: Any
+        sizes: Any
         data, sizes, order, back = input if packed else (input, None, None, None)
         batched = True
         if not packed:

@@ -10,7 +10,7 @@ from shim_torch.nn.modules._table import functional_layer as layer
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.modules.utils import _ntuple
 
-_MAX = {
+_MAX: dict[str, Any] = {
     "kernel_size": REQUIRED,
     "stride": None,
     "padding": 0,
@@ -18,8 +18,8 @@ _MAX = {
     "return_indices": False,
     "ceil_mode": False,
 }
-_AVG1 = {"kernel_size": REQUIRED, "stride": None, "padding": 0, "ceil_mode": False, "count_include_pad": True}
-_AVG = {**_AVG1, "divisor_override": None}
+_AVG1: dict[str, Any] = {"kernel_size": REQUIRED, "stride": None, "padding": 0, "ceil_mode": False, "count_include_pad": True}
+_AVG: dict[str, Any] = {**_AVG1, "divisor_override": None}
 
 MaxPool1d = layer("MaxPool1d", "max_pool1d", "Maximum over windows of (N, C, L).", **_MAX)
 MaxPool2d = layer("MaxPool2d", "max_pool2d", "Maximum over windows of (N, C, H, W).", **_MAX)
@@ -51,11 +51,11 @@ for _pool in (MaxPool1d, MaxPool2d, MaxPool3d):
     _finish_pool(_pool, ("kernel_size", "stride", "padding", "dilation", "ceil_mode"), False)
 for _pool in (AvgPool1d, AvgPool2d, AvgPool3d):
     _finish_pool(_pool, ("kernel_size", "stride", "padding"), _pool is AvgPool1d)
-_OUT = {"output_size": REQUIRED}
+_OUT: dict[str, Any] = {"output_size": REQUIRED}
 AdaptiveAvgPool1d = layer("AdaptiveAvgPool1d", "adaptive_avg_pool1d", "Mean pooling to a given size.", **_OUT)
 AdaptiveAvgPool2d = layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", "Mean pooling to a given size.", **_OUT)
 AdaptiveAvgPool3d = layer("AdaptiveAvgPool3d", "adaptive_avg_pool3d", "Mean pooling to a given size.", **_OUT)
-_MAX_OUT = {**_OUT, "return_indices": False}
+_MAX_OUT: dict[str, Any] = {**_OUT, "return_indices": False}
 AdaptiveMaxPool1d = layer("AdaptiveMaxPool1d", "adaptive_max_pool1d", "Maximum pooling to a given size.", **_MAX_OUT)
 AdaptiveMaxPool2d = layer("AdaptiveMaxPool2d", "adaptive_max_pool2d", "Maximum pooling to a given size.", **_MAX_OUT)
 AdaptiveMaxPool3d = layer("AdaptiveMaxPool3d", "adaptive_max_pool3d", "Maximum pooling to a given size.", **_MAX_OUT)
@@ -63,7 +63,7 @@ for _pool in (AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d):
     _pool.extra_repr = lambda self: f"output_size={self.output_size}"  # type: ignore[method-assign]
 PixelShuffle = layer("PixelShuffle", "pixel_shuffle", "(*, C r², H, W) -> (*, C, H r, W r).", upscale_factor=REQUIRED)
 PixelUnshuffle = layer("PixelUnshuffle", "pixel_unshuffle", "The inverse of PixelShuffle.", downscale_factor=REQUIRED)
-_WINDOW = {"kernel_size": REQUIRED, "dilation": 1, "padding": 0, "stride": 1}
+_WINDOW: dict[str, Any] = {"kernel_size": REQUIRED, "dilation": 1, "padding": 0, "stride": 1}
 Unfold = layer("Unfold", "unfold", "Sliding windows of (N, C, H, W) as columns.", **_WINDOW)
 Fold = layer("Fold", "fold", "Sums columns back into an image.", output_size=REQUIRED, **_WINDOW)
 CosineSimilarity = layer("CosineSimilarity", "cosine_similarity", "x1·x2 / (|x1||x2|) over dim.", dim=1, eps=1e-8)
@@ -171,7 +171,7 @@ ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _pads("Reflection", "reflect
 ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _pads("Replication", "replicate", _Pad)
 CircularPad1d, CircularPad2d, CircularPad3d = _pads("Circular", "circular", _Pad)
 
-_LP = {"norm_type": REQUIRED, "kernel_size": REQUIRED, "stride": None, "ceil_mode": False}
+_LP: dict[str, Any] = {"norm_type": REQUIRED, "kernel_size": REQUIRED, "stride": None, "ceil_mode": False}
 LPPool1d = layer("LPPool1d", "lp_pool1d", "(Σ x^p)^(1/p) over windows of (N, C, L).", **_LP)
 LPPool2d = layer("LPPool2d", "lp_pool2d", "(Σ x^p)^(1/p) over windows of (N, C, H, W).", **_LP)
 LPPool3d = layer("LPPool3d", "lp_pool3d", "(Σ x^p)^(1/p) over windows of (N, C, D, H, W).", **_LP)

@@ -55,8 +55,7 @@ __all__ = [
 SEED = 1234
 NoTest = object
 
-_DTYPES = ("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32")
-_DTYPES += ("float64", "complex64", "complex128")
+_DTYPES = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64 complex64 complex128".split()
 numpy_to_torch_dtype_dict = {getattr(np, n if n != "bool" else "bool_"): getattr(shim_torch, n) for n in _DTYPES}
 torch_to_numpy_dtype_dict = {t: n for n, t in numpy_to_torch_dtype_dict.items()}
 torch_to_numpy_dtype_dict.update({shim_torch.bfloat16: np.float32, shim_torch.complex32: np.complex64})
@@ -123,7 +122,7 @@ class TestCase(unittest.TestCase):
     def _pairs(self) -> tuple[type, ...]:
         return PAIRS
 
-    def assertNotEqual(
+    def assertNotEqual(  # type: ignore[override]
         self,
         x: Any,
         y: Any,

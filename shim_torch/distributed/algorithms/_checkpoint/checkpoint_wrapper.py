@@ -34,7 +34,7 @@ class ActivationWrapper(Module):
             return getattr(super().__getattr__("_checkpoint_wrapped_module"), name)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._checkpoint_wrapped_module[key]
+        return self._checkpoint_wrapped_module[key]  # type: ignore[index]
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Any:
         for name, parameter in super().named_parameters(*args, **kwargs):

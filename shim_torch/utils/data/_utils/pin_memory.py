@@ -20,7 +20,7 @@ def pin_memory(data: Any, device: Any = None) -> Any:
         return (
             {k: pin_memory(v) for k, v in data.items()}
             if type(data) is dict
-            else type(data)({k: pin_memory(v) for k, v in data.items()})
+            else type(data)({k: pin_memory(v) for k, v in data.items()})  # type: ignore[call-arg]
         )
     if isinstance(data, tuple) and hasattr(data, "_fields"):
         return type(data)(*(pin_memory(v) for v in data))
