@@ -43,7 +43,11 @@ def link_cupy() -> None:
 
     capsule = getattr(backend, "__pyx_capi__", {}).get("get_stream_ptr")
     if capsule is not None and "intptr_t (int)" in repr(capsule):
+        current = [(i, _core.cuda_current_stream(i)) for i in range(_core.cuda_device_count())]
         _core.cuda_use_cupy_stream_getter(capsule)
+        for index, pointer in current:  # CuPy may be loaded while a stream of ours is current
+            if pointer:
+                _put(index, pointer)
     if cupy.cuda.get_allocator() == cupy.get_default_memory_pool().malloc and _core.cuda_device_count():
         cupy.cuda.set_allocator(cupy_malloc)
 
@@ -211,8 +215,7 @@ def _put(index: int, pointer: int) -> None:
         cupy = sys.modules["cupy"]
         with cupy.cuda.Device(index):
             _cupy_stream(cupy, pointer, index).use()
-    else:
-        _core.cuda_set_current_stream(index, pointer)
+    _core.cuda_set_current_stream(index, pointer)
 
 
 def set_stream(stream: Stream | None) -> None:

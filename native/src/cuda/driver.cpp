@@ -113,8 +113,9 @@ void ensure_context() {
 void use_cupy_stream_getter(intptr_t (*get)(int)) { cupy_stream = get; }
 
 CUstream current_stream(int device) {
-  if (cupy_stream) return reinterpret_cast<CUstream>(cupy_stream(device < 0 ? current_device() : device));
   if (device < 0) device = current_device();
+  if (cupy_stream)                              // else a stream of ours that this thread chose before CuPy was loaded
+    if (const intptr_t stream = cupy_stream(device)) return reinterpret_cast<CUstream>(stream);
   return size_t(device) < tls_streams.size() ? tls_streams[size_t(device)] : nullptr;
 }
 

@@ -113,7 +113,7 @@ CUcontext primary_context(int index);
 
 // The one source of the current stream: CuPy's thread-local one once CuPy is loaded, else this library's own.
 CUstream current_stream(int device);
-void set_current_stream(int device, CUstream);  // only while CuPy is not loaded
+void set_current_stream(int device, CUstream);  // ours, for when CuPy has none of its own
 void use_cupy_stream_getter(intptr_t (*get_stream)(int));
 
 bool capturing(CUstream);

@@ -34,7 +34,9 @@ struct isfinite_ { template <class T> __device__ static u8 f(T x) { if constexpr
 #define BINARY(Name, expression) struct Name { template <class T> __device__ static T f(T a, T b) { return expression; } }
 struct add { template <class T> __device__ static T f(T a, T b) { if constexpr (LOGIC) return T(a | b); else return T(a + b); } };
 struct mul { template <class T> __device__ static T f(T a, T b) { if constexpr (LOGIC) return T(a & b); else return T(a * b); } };
-BINARY(sub, T(a - b)); BINARY(div_, a / b);
+BINARY(sub, T(a - b));
+// A number divides as PyTorch's CUDA kernels do it: by its reciprocal.
+BINARY(div_, is_float<T> && K2 == 2 ? a * (T(1) / b) : a / b);
 BINARY(bitwise_and, T(a & b)); BINARY(bitwise_or, T(a | b)); BINARY(bitwise_xor, T(a ^ b));
 BINARY(atan2_, atan2(a, b)); BINARY(hypot_, hypot(a, b));
 struct div_trunc { template <class T> __device__ static T f(T a, T b) {
