@@ -73,8 +73,7 @@ class _Formatter:
             return
         finite = [abs(v) for v in values if math.isfinite(v) and v != 0]
         if not finite:
-            self.width = max([1, *(len(self.format(v)) for v in values)])  # zeros, inf, nan: as integers
-            return
+            return  # zeros, inf, nan: as integers and not aligned
         large, small = max(finite), min(finite)
         self.integers = all(v == math.ceil(v) for v in finite)
         if self.integers:

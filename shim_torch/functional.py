@@ -22,6 +22,8 @@ def einsum(*args: Any) -> Any:
     if isinstance(args[0], Tensor):  # operand, sublist, operand, sublist, ..., result sublist
         operands = list(args[0::2])[: len(args) // 2]
         lists = list(args[1::2])
+        if any(i is not Ellipsis and not 0 <= i < 52 for part in [*lists, *args[-1:][: len(args) % 2]] for i in part):
+            raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
         names = [
             "".join("..." if i is Ellipsis else chr(97 + i) if i < 26 else chr(39 + i) for i in part) for part in lists
         ]
@@ -42,6 +44,14 @@ def einsum(*args: Any) -> Any:
             raise RuntimeError(
                 f"einsum(): invalid subscript given at index {at} in the equation string, subscripts must be in [a-zA-Z]"
             )
+    if "->" in right:
+        at = given.rindex("->")
+        raise RuntimeError(
+            f"einsum(): invalid subscript given at index {at} in the equation string, subscripts must be in [a-zA-Z]"
+        )
+    for k, part in enumerate(left.split(",")):
+        if "." in part.replace("...", "", 1):
+            raise RuntimeError(f"einsum(): found '.' for operand {k} that is not part of any ellipsis")
     for c in right:
         if c != "." and right.count(c) > 1:
             raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
@@ -62,7 +72,7 @@ def einsum(*args: Any) -> Any:
                 f"einsum(): the number of subscripts in the equation ({len(parts)}) does not match the number of dimensions "
                 f"({t.dim()}) for operand {len(parsed)} and no ellipsis was given"
             )
-        parts, t = _diagonals(parts, t)
+        parts, t = _diagonals(parts, t, len(parsed))
         parsed.append(parts)
         tensors.append(t)
     if arrow:
@@ -81,12 +91,16 @@ def _names(s: str, dots: list[str], ndim: int | None) -> list[str]:
     return [*before, *(dots[len(dots) - count :] if count else []), *after]
 
 
-def _diagonals(parts: list[str], t: Any) -> tuple[list[str], Any]:
+def _diagonals(parts: list[str], t: Any, operand: int) -> tuple[list[str], Any]:
     """A name that stands twice in one operand takes the diagonal."""
     while len(set(parts)) != len(parts):
         name = next(p for p in parts if parts.count(p) > 1)
         i = parts.index(name)
         j = parts.index(name, i + 1)
+        if t.size(i) != t.size(j):
+            raise RuntimeError(
+                f"einsum(): subscript {name} is repeated for operand {operand} but the sizes don't match, {t.size(j)} != {t.size(i)}"
+            )
         t = t.diagonal(0, i, j)
         parts = [p for k, p in enumerate(parts) if k not in (i, j)] + [name]
     return parts, t
@@ -161,7 +175,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        dims = (list(range(a.dim() - dims, a.dim())), list(range(dims)))
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims = (list(range(-dims, 0)), list(range(dims)))
     first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
     if out is not None:
         return shim_torch.ops.aten.tensordot.out(a, b, first, second, out=out)

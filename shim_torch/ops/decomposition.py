@@ -160,6 +160,7 @@ def cholesky(self, upper):
 def cholesky_inverse(self, upper):
     import shim_torch
 
+    check_matrix("cholesky_inverse", self, True)
     one = shim_torch.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape)
     return cholesky_solve(one, self, upper)
 
@@ -172,6 +173,15 @@ def cholesky_solve(self, input2, upper):
         raise RuntimeError(f"b should have at least 2 dimensions, but has {self.dim()} dimensions instead")
     if input2.dim() < 2:
         raise RuntimeError(f"u should have at least 2 dimensions, but has {input2.dim()} dimensions instead")
+    if input2.size(-1) != input2.size(-2):
+        raise RuntimeError(
+            f"A must be batches of square matrices, but they are {input2.size(-2)} by {input2.size(-1)} matrices"
+        )
+    if input2.size(-1) != self.size(-2):
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2.size(-1)} by {input2.size(-1)} but each b "
+            f"matrix is {self.size(-2)} by {self.size(-1)}"
+        )
     solve = shim_torch.ops.aten.linalg_solve_triangular
     first, second = (adjoint(input2), input2) if upper else (input2, adjoint(input2))
     return solve(second, solve(first, self, upper=False), upper=True)
@@ -314,6 +324,10 @@ def linalg_svd(xp, A, full_matrices, driver):
         u = xp.broadcast_to(xp.eye(m, m if full_matrices else k, dtype=A.dtype), (*batch, m, m if full_matrices else k))
         v = xp.broadcast_to(xp.eye(n if full_matrices else k, n, dtype=A.dtype), (*batch, n if full_matrices else k, n))
         return u, xp.zeros((*batch, k), A.real.dtype), v
+    if not bool(xp.isfinite(A).all()):
+        raise LinAlgError(
+            "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
+        )
     u, s, vh = xp.linalg.svd(A, full_matrices=full_matrices)
     return u, s, vh
 
@@ -397,6 +411,8 @@ def _eig_grad(g0: Any, g1: Any, self_dtype: Any, result0: Any, result1: Any) -> 
 def linalg_eig(xp, self):
     if not hasattr(xp.linalg, "eig"):
         raise NotImplementedError("torch.linalg.eig: on CUDA it needs CuPy 14 or newer; move the tensor to the CPU")
+    if not bool(xp.isfinite(self).all()):
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     complex_dtype = (xp.zeros((), self.dtype) + xp.zeros((), "complex64")).dtype
     values, vectors = xp.linalg.eig(self)
     return values.astype(complex_dtype), vectors.astype(complex_dtype)

@@ -8,6 +8,7 @@ from native import _core
 from shim_torch._utils import _scalar
 
 from ._record import composite, op
+from ._rules import type_name
 from .decomposition import adjoint, check_matrix
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
@@ -278,14 +279,27 @@ def linalg_cond_named(self, p):
 # --- Householder ----------------------------------------------------------------------------------------------------
 
 
+def _check_tau(name: str, input: Any, tau: Any) -> None:
+    if input.dim() - tau.dim() != 1:
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.dim()} and "
+            f"input.ndim is equal to {input.dim()}"
+        )
+    if tau.shape[:-1] != input.shape[:-2]:
+        raise RuntimeError(
+            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}"
+        )
+
+
 @composite("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", out=True, **_LINALG)
 def linalg_householder_product(input, tau):
     """The first n columns of the product of the reflections that ``geqrf`` packs below the diagonal."""
     import shim_torch
 
-    m, n = input.shape[-2:]
+    name = "torch.linalg.householder_product"
     if input.dim() < 2:
-        raise RuntimeError("torch.linalg.householder_product: input must have at least 2 dimensions.")
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    m, n = input.shape[-2:]
     if m < n:
         raise RuntimeError(
             "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"
@@ -293,6 +307,11 @@ def linalg_householder_product(input, tau):
     if n < tau.shape[-1]:
         raise RuntimeError(
             "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]"
+        )
+    _check_tau(name, input, tau)
+    if tau.dtype != input.dtype:
+        raise RuntimeError(
+            f"{name}: tau dtype {type_name(tau.dtype)} does not match input dtype {type_name(input.dtype)}"
         )
     eye = shim_torch.eye(m, n, dtype=input.dtype, device=input.device)
     x = eye.expand(*input.shape[:-2], m, n)
@@ -308,9 +327,15 @@ def orgqr(self, input2):
     return linalg_householder_product(self, input2)
 
 
+def _geqrf_dtype(self: Any) -> Any:
+    if self.dim() < 2:
+        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
+    return check_matrix("torch.geqrf", self)
+
+
 @op("geqrf(Tensor self) -> (Tensor a, Tensor tau)",
-    shape=lambda self: [tuple(self.shape), (*self.shape[:-2], min(self.shape[-2:]))],
-    dtype=lambda self: (check_matrix("torch.geqrf", self), [self.dtype] * 2), out=True)  # fmt: skip
+    shape=lambda self: (_geqrf_dtype(self), [tuple(self.shape), (*self.shape[:-2], min(self.shape[-2:]))])[1],
+    dtype=lambda self: (_geqrf_dtype(self), [self.dtype] * 2), out=True)  # fmt: skip
 def geqrf(xp, self):
     """Householder's reflections below the diagonal, R on and above it, and their scales (LAPACK's conventions)."""
     a, (m, n) = self.copy(), self.shape[-2:]
@@ -338,11 +363,32 @@ def geqrf(xp, self):
     return a, tau
 
 
+def _check_ormqr(self: Any, tau: Any, other: Any, left: bool) -> None:
+    for what, t in (("input", self), ("other", other)):
+        if t.dim() < 2:
+            raise RuntimeError(f"torch.ormqr: {what} must have at least 2 dimensions.")
+    side = -2 if left else -1
+    if other.size(side) < tau.size(-1):
+        raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
+    if tau.dim() and tau.size(-1) != min(other.size(side), self.size(-1)) and self.dim() - tau.dim() == 1:
+        raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
+    if other.size(side) != self.size(-2):
+        raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
+    _check_tau("torch.ormqr", self, tau)
+    for what, t in (("tau", tau), ("other", other)):
+        if t.dtype != self.dtype:
+            raise RuntimeError(
+                f"torch.ormqr: Expected input and {what} to have the same dtype, but input has dtype{type_name(self.dtype)} and "
+                f"{what} has dtype {type_name(t.dtype)}"
+            )
+
+
 @composite("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", out=True)
 def ormqr(self, input2, input3, left, transpose):
     """The full Q of packed reflections times ``input3``."""
     import shim_torch
 
+    _check_ormqr(self, input2, input3, left)
     m = self.size(-2)
     wide = self
     if self.size(-1) < m:

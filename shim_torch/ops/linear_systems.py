@@ -62,8 +62,11 @@ def linalg_inv_ex(xp, A, check_errors):
     try:
         inverse = xp.linalg.inv(A)
         failed = not bool(xp.isfinite(inverse).all()) and bool(xp.isfinite(A).all())
-    except Exception:  # NumPy's LinAlgError
+    except Exception:  # NumPy's LinAlgError; the matrices of the batch that have an inverse still get it
         failed, inverse = True, xp.full(A.shape, float("nan"), A.dtype)
+        good = _first_zero_pivot(xp, A) == 0
+        if good.ndim and bool(good.any()):
+            inverse[good] = xp.linalg.inv(A[good])
     if failed:
         info = _first_zero_pivot(xp, A)
         if check_errors and bool((info > 0).any()):
@@ -94,6 +97,7 @@ def _is_vector(a: Any, b: Any) -> bool:
 def _check_system(name: str, A: Any, B: Any, left: bool, vector: bool) -> Any:
     """The common batch of A X = B, or X A = B; RuntimeError in PyTorch's words where the shapes do not fit."""
     if A.dtype != B.dtype:
+        check_matrix(name, A)
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type {_scalar(A.dtype)} and B of type "
             f"{_scalar(B.dtype)} instead"
@@ -212,7 +216,18 @@ def linalg_solve_triangular(xp, self, B, upper, left, unitriangular):
 )
 def triangular_solve(self, A, upper, transpose, unitriangular):
     """Solves op(A) X = self for triangular A."""
-    check_matrix("triangular_solve", A, True)
+    for what, t in (("b", self), ("A", A)):
+        if t.dim() < 2:
+            raise RuntimeError(
+                f"torch.triangular_solve: Expected {what} to have at least 2 dimensions, but it has {t.dim()} dimensions instead"
+            )
+    if A.size(-1) != A.size(-2):
+        raise RuntimeError(f"A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
+    if A.size(-1) != self.size(-2):
+        raise RuntimeError(
+            f"Incompatible matrix sizes for triangular_solve: each A matrix is {A.size(-1)} by {A.size(-1)} but each b matrix is "
+            f"{self.size(-2)} by {self.size(-1)}"
+        )
     a = A.transpose(-2, -1) if transpose else A
     solve = _aten().linalg_solve_triangular
     solution = solve(a, self, upper=upper != transpose, unitriangular=unitriangular)

@@ -7,6 +7,7 @@ from typing import Any
 from native import _core
 
 from ._record import composite, op
+from ._rules import type_name
 from .decomposition import adjoint, check_matrix
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
@@ -62,8 +63,13 @@ def _lu_grad(g: Any, result0: Any, result1: Any) -> Any:
     return P @ square
 
 
-def _lu_shape(A: Any) -> Any:
-    check_matrix("torch.lu_factor", A)
+def _lu_shape(A: Any, pivot: bool) -> Any:
+    if A.dim() < 2:
+        check_matrix("torch.lu_factor", A)
+    if not (A.dtype.is_floating_point or A.dtype.is_complex):
+        raise NotImplementedError(f"\"lu_cpu\" not implemented for '{type_name(A.dtype)}'")
+    if not pivot and A.device.type == "cpu":
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     *batch, m, n = A.shape
     return [tuple(A.shape), (*batch, min(m, n)), tuple(batch)]
 
@@ -110,6 +116,8 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
 
     m, n = LU_data.shape[-2:]
     k = min(m, n)
+    if unpack_pivots:
+        _check_pivots(LU_data, LU_pivots)
     none = LU_data.new_zeros((0,))
     L = U = P = none
     if unpack_data:
@@ -117,8 +125,22 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
         L, U = LU_data.narrow(-1, 0, k).tril(-1) + eye, LU_data.narrow(-2, 0, k).triu()
     if unpack_pivots:
         order = _permutation(LU_pivots, m)
-        P = shim_torch.nn.functional.one_hot(order, m).transpose(-2, -1).to(LU_data.dtype)
+        rows = shim_torch.arange(m, device=order.device)
+        P = (order.unsqueeze(-2) == rows.unsqueeze(-1)).to(LU_data.dtype)
     return P, L, U
+
+
+def _check_pivots(LU: Any, pivots: Any) -> None:
+    if pivots.dtype is not _core.int32:
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
+            "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor"
+        )
+    if pivots.numel() and not pivots.is_meta and not 1 <= int(pivots.min()) <= int(pivots.max()) <= LU.size(-2):
+        raise RuntimeError(
+            "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
+            "Did you properly pass the result of lu_factor?"
+        )
 
 
 def _permutation(pivots: Any, rows: int) -> Any:
@@ -148,6 +170,15 @@ def lu_solve(self, LU_data, LU_pivots):
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     import shim_torch
 
+    if B.dim() < 2:
+        raise RuntimeError("linalg.lu_solve: The input tensor B must have at least 2 dimensions.")
+    rows, columns = B.shape[-2:]
+    if LU.size(-1) != (rows if left else columns):
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(
+            f"linalg.lu_solve: Incompatible shapes of A and B for the equation {equation} ({LU.size(-2)}x{LU.size(-1)} and "
+            f"{rows}x{columns})"
+        )
     P, L, U = lu_unpack(LU, pivots, True, True)
     A = P @ L @ U
     A = A.mH if adjoint else A

@@ -172,7 +172,14 @@ def outer(self, vec2):
 def inner(self, other):
     import shim_torch
 
-    return self * other if 0 in (self.dim(), other.dim()) else shim_torch.tensordot(self, other, ([-1], [-1]))
+    if 0 in (self.dim(), other.dim()):
+        return self * other
+    if self.size(-1) != other.size(-1):
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(self.shape)} and "
+            f"{list(other.shape)}"
+        )
+    return shim_torch.tensordot(self, other, ([-1], [-1]))
 
 
 @composite("matmul(Tensor self, Tensor other) -> Tensor", out=True, native="matmul")
@@ -348,6 +355,16 @@ def addmv(xp, self, mat, vec, beta, alpha):
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True
 )
 def addr(self, vec1, vec2, beta, alpha):
+    for name, t in (("vec1", vec1), ("vec2", vec2)):
+        if t.dim() != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {t.dim()}-D")
+    dtype = _core.promote_types(_core.promote_types(vec1.dtype, vec2.dtype), self.dtype)
+    for name, number in (("beta", beta), ("alpha", alpha)):
+        if isinstance(number, float) and not (dtype.is_floating_point or dtype.is_complex):
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    self = self.expand(vec1.size(0), vec2.size(0))
+    if dtype is _core.bool:
+        beta, alpha = bool(beta), bool(alpha)
     return _add_scaled(self, vec1.outer(vec2), beta, alpha)
 
 
@@ -389,6 +406,10 @@ def baddbmm(xp, self, batch1, batch2, beta, alpha):
     out=True,
 )
 def addbmm(self, batch1, batch2, beta, alpha):
+    if batch1.dim() == batch2.dim() == 3 and batch1.size(0) != batch2.size(0):
+        raise RuntimeError(
+            f"batch1 and batch2 must have same number of batches, got {batch1.size(0)} and {batch2.size(0)}"
+        )
     return _add_scaled(self, batch1.bmm(batch2).sum(0), beta, alpha)
 
 
@@ -399,13 +420,14 @@ def addbmm(self, batch1, batch2, beta, alpha):
     out=True,
 )
 def tensordot(self, other, dims_self, dims_other):
+    given = dims_self, dims_other
     a, b = [wrap_dim(d, self.dim()) for d in dims_self], [wrap_dim(d, other.dim()) for d in dims_other]
     if len(a) != len(b):
         raise RuntimeError("both dimension lists should have same length")
-    for x, y in zip(a, b, strict=True):
+    for i, (x, y) in enumerate(zip(a, b, strict=True)):
         if self.size(x) != other.size(y) and 1 not in (self.size(x), other.size(y)):
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {self.size(x)} in dim {x} and second has size {other.size(y)} in dim {y}"
+                f"contracted dimensions need to match, but first has size {self.size(x)} in dim {given[0][i]} and second has size {other.size(y)} in dim {given[1][i]}"
             )
     free_a = [d for d in range(self.dim()) if d not in a]
     free_b = [d for d in range(other.dim()) if d not in b]
@@ -427,5 +449,5 @@ def _size(t, dims):
 @composite("trace(Tensor self) -> Tensor")
 def trace(self):
     if self.dim() != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got a tensor with {self.dim()} dims")
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.dim()}")
     return self.diagonal().sum()

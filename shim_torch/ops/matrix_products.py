@@ -78,6 +78,20 @@ def linalg_multi_dot(tensors):
         if t.dim() != 2 and not (ends and t.dim() == 1):
             name = "the first tensor" if i == 0 else "the last tensor" if i == n - 1 else f"tensor {i}"
             raise RuntimeError(f"multi_dot(): {name} must be {'1D or 2D' if ends else '2D'} but got {t.dim()}D")
+    words = {
+        "Float": "float",
+        "Double": "double",
+        "Half": "c10::Half",
+        "BFloat16": "c10::BFloat16",
+        "Long": "long int",
+        "Int": "int",
+    }
+    for i, t in enumerate(tensors):
+        if t.dtype != tensors[0].dtype:
+            first, other = (words.get(_scalar(x.dtype), _scalar(x.dtype)) for x in (tensors[0], t))
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {first} and tensor {i} {other}"
+            )
     row, column = tensors[0].dim() == 1, tensors[-1].dim() == 1
     chain = list(tensors)
     chain[0] = chain[0].unsqueeze(0) if row else chain[0]
@@ -154,6 +168,12 @@ def cross(self, other, dim):
         dim = next((d for d, n in enumerate(self.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
+        from shim_torch._warnings import warn_once
+
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
+            "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release."
+        )
     return _cross(self, other, dim)
 
 
@@ -172,9 +192,7 @@ def linalg_vander(x, N):
 
     if x.dtype == _core.bool:
         raise RuntimeError(f"linalg.vander: Expected a tensor of numeric dtype, got {_scalar(x.dtype)}")
-    if x.dim() == 0:
-        raise RuntimeError("The input tensor must have at least one dimension.")
-    n = x.size(-1) if N is None else N
+    n = (x.size(-1) if x.dim() else 1) if N is None else N
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
     powers = x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)
@@ -190,7 +208,7 @@ def linalg_diagonal(A, offset, dim1, dim2):
 def linalg_tensorinv(self, ind):
     """The inverse of self as a map from its dims past ``ind`` to the first ones."""
     if ind <= 0:
-        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     first, last = list(self.shape[:ind]), list(self.shape[ind:])
     m, n = _product(first), _product(last)
     if m != n:

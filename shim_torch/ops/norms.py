@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from native import _core
 from shim_torch._utils import _scalar
 
 from ._record import composite, op
@@ -24,9 +25,14 @@ def _norm_dtype(self: Any, dtype: Any) -> tuple[Any, Any]:
     if dtype is None:
         return self.dtype, self.dtype.to_real()
     if not (dtype.is_floating_point or dtype.is_complex):
-        raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex. Got {_scalar(dtype)}")
+        raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {_scalar(dtype)}")
     if self.dtype.is_complex and not dtype.is_complex:
         raise RuntimeError("linalg.vector_norm: dtype should be complex for complex inputs. Got " + _scalar(dtype))
+    if _core.promote_types(self.dtype, dtype) != dtype:
+        raise RuntimeError(
+            f"linalg.vector_norm: the dtype of the input ({_scalar(self.dtype)}) should be convertible without narrowing to the "
+            f"specified dtype ({_scalar(dtype)})"
+        )
     return dtype, dtype.to_real()
 
 
@@ -39,7 +45,7 @@ def _norm_shape(self: Any, ord: Any, dim: Any, keepdim: bool) -> tuple[int, ...]
                     f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
                 )
             raise RuntimeError(
-                f"linalg.vector_norm cannot compute the {ord} norm on the dimension {dims[0]} because this dimension is empty and the "
+                f"linalg.vector_norm cannot compute the {ord} norm on the dimension {dims[0]}because this dimension is empty and the "
                 "operation does not have an identity"
             )
     return reduced(self, dim, keepdim)
@@ -99,7 +105,7 @@ def _matrix_dims(name: str, self: Any, dim: Any) -> tuple[int, int]:
         raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {', '.join(map(str, dim))}")
     a, b = wrap_dim(dim[0], self.dim()), wrap_dim(dim[1], self.dim())
     if a == b:
-        raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
+        raise RuntimeError(f"{name}: dims must be different. Got ({a}, {b})")
     return a, b
 
 
@@ -119,12 +125,17 @@ def linalg_matrix_norm(self, ord, dim, keepdim, dtype):
     x = self if dtype is None else self.to(dtype)
     if abs(ord) == 2:
         values = _singular_values(x, a, b)
-        return _spread(values.amax(-1) if ord > 0 else values.amin(-1), (a, b), not keepdim, self.dim())
+        return _spread(_largest(values, -1, False) if ord > 0 else values.amin(-1), (a, b), not keepdim, self.dim())
     summed, over = (b, a) if abs(ord) == _INF else (a, b)
     if not keepdim and over > summed:
         over -= 1
     sums = linalg_norm_of(x, 1, (summed,), keepdim)
-    return sums.amax(over, keepdim) if ord > 0 else sums.amin(over, keepdim)
+    return _largest(sums, over, keepdim) if ord > 0 else sums.amin(over, keepdim)
+
+
+def _largest(sizes: Any, dim: int, keepdim: bool) -> Any:
+    """The largest of values that are not negative: 0 where there is none."""
+    return sizes.amax(dim, keepdim) if sizes.size(dim) else sizes.sum(dim, keepdim)
 
 
 def linalg_norm_of(x: Any, ord: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -168,6 +179,8 @@ def linalg_norm(self, ord, dim, keepdim, dtype):
     "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     out=True, **_LINALG)  # fmt: skip
 def linalg_norm_named(self, ord, dim, keepdim, dtype):
+    if dim is None and self.dim() == 1:
+        _matrix_dims("linalg.matrix_norm", self, (0, 1))
     if dim is None and self.dim() != 2:
         raise RuntimeError(
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D."

@@ -62,13 +62,11 @@ std::string old_signature(const Order& order, const char* name, Form form) {
   return text + (form == Form::function ? ", *, Tensor out = None)" : ")");
 }
 
-bool warn_once(const Order& order, const char* name, Form form) {
-  static bool warned = false;
-  if (warned) return true;
-  warned = true;
+bool warned_of(const Order& order, const char* name, Form form) {
+  static bool given = false;
   std::string text = str("This overload of ", name, " is deprecated:\n\t", old_signature(order, name, form),
                          "\nConsider using one of the following signatures instead: the numbers as keywords after the tensors");
-  return PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) == 0;
+  return warn_once(&given, text.c_str()) == 0;
 }
 
 }  // namespace
@@ -101,7 +99,7 @@ Operator* bind_deprecated(const std::vector<Operator*>& candidates, const char* 
       if (fit != Fit::no) break;
     }
     Py_DECREF(names);
-    if (found && !warn_once(order, name, form)) return nullptr;
+    if (found && !warned_of(order, name, form)) return nullptr;
     if (found || PyErr_Occurred()) return found;
   }
   return nullptr;

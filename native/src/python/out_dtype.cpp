@@ -53,7 +53,7 @@ const char* text_of(const std::string& name) {
     for (const char* n : {"mm", "addmm", "bmm", "baddbmm", "addmv", "mv", "linear", "argmax", "argmin", "tril", "triu", "gather", "topk",
                           "msort", "aminmax", "isin", "renorm", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy",
                           "index_reduce", "take_along_dim", "softmax", "log_softmax", "cross", "avg_pool2d", "avg_pool3d", "lu_solve",
-                          "linalg_lu_solve", "linalg_cross", "linalg_cholesky", "linalg_det", "linalg_inv", "linalg_eigvalsh", "linalg_solve",
+                          "linalg_lu_solve", "linalg_cross", "linalg_cholesky", "linalg_det", "linalg_inv", "linalg_eigvalsh", "linalg_eigh", "triangular_solve", "linalg_solve",
                           "linalg_svdvals", "linalg_vector_norm", "linalg_matrix_power", "norm", "alias_copy", "as_strided_copy",
                           "diagonal_copy", "t_copy", "transpose_copy", "squeeze_copy", "unfold_copy"})
       t[n] = kStructured;
@@ -71,6 +71,10 @@ const char* cast_text_of(const std::string& name) {
   if (name == "ldexp") return "ldexp can't be cast to the desired output type {O}";
   if (name == "mvlgamma") return "mvlgamma: result type {O} can't be cast to the desired output type {R}";
   if (name == "logsumexp") return "logsumexp(): Expected floating point type for result tensor, but got: {O}";
+  if (name == "cholesky_inverse" || name == "cholesky_solve")
+    return "{N}: Expected result to be safely castable from {R} dtype, but got result with dtype {O}";
+  if (name == "linalg_eig")
+    return "torch.linalg.eig: Expected eigenvalues to be safely castable from {R} dtype, but got eigenvalues with dtype {O}";
   if (name == "linalg_eigvals")
     return "torch.linalg.eigvals: Expected eigenvalues to be safely castable from {R} dtype, but got eigenvalues with dtype {O}";
   return "result type {R} can't be cast to the desired output type {O}";
