@@ -24,8 +24,11 @@ def of_type(device_type: str) -> ModuleType:
     if found is None:
         if device_type != "cuda":
             raise NotImplementedError(f"operators do not run on device type {device_type!r}")
+        from shim_torch.cuda._streams import link_cupy
+
         from . import cupy
 
+        link_cupy()  # before CuPy allocates: its memory comes from our blocks, its current stream is ours
         found = _BY_TYPE["cuda"] = cupy
     return found
 

@@ -29,6 +29,24 @@ def test_stream_stays_current_when_cupy_is_loaded():
     subprocess.run([sys.executable, "-c", textwrap.dedent(SCRIPT)], check=True)
 
 
+OPERATORS_ALONE = """
+import shim_torch as torch
+x = torch.arange(6, device="cuda").reshape(2, 3)
+torch.sort(x, dim=1)[0].flip(0)  # operators that run on CuPy; nothing of torch.cuda is called
+from shim_torch.backends import namespace
+xp = namespace("cuda")
+import cupy
+before = torch.cuda.memory_allocated()
+held = cupy.zeros(1 << 20, dtype="uint8")
+assert torch.cuda.memory_allocated() >= before + (1 << 20), (before, torch.cuda.memory_allocated())
+assert cupy.get_default_memory_pool().total_bytes() == 0
+"""
+
+
+def test_operators_alone_make_cupy_use_our_memory():
+    subprocess.run([sys.executable, "-c", textwrap.dedent(OPERATORS_ALONE)], check=True)
+
+
 def test_division_by_a_number_is_by_its_reciprocal():
     numbers = np.random.default_rng(0).standard_normal(10_000).astype(np.float32)
     x = torch.from_numpy(numbers).to("cuda")
