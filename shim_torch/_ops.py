@@ -169,6 +169,13 @@ class OpOverload(_core.OperatorCall):
         return _lookup, (self.namespace, self._opname, self._overloadname)
 
 
+_NUMBER_FORMS = {"Scalar": "Tensor", "Tensor_Scalar": "Tensor_Tensor"}
+_WITH_NUMBER_FORMS = frozenset(
+    f"aten::{n}"
+    for n in "add sub mul div eq ne lt le gt ge fmod remainder bitwise_and bitwise_or bitwise_xor pow copysign".split()
+)
+
+
 class OpOverloadPacket(_core.OperatorCall):
     """All overloads of an operator: calls choose among them by the arguments."""
 
@@ -197,9 +204,24 @@ class OpOverloadPacket(_core.OperatorCall):
 
     def __getattr__(self, name: str) -> OpOverload:
         overload = "" if name == "default" else name
+        if not name.startswith("__") and overload not in self._overload_names and name in _NUMBER_FORMS:
+            return self._number_form(name)
         if name.startswith("__") or overload not in self._overload_names:
             raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
         found = OpOverload(self._qualified_op_name, overload, self)
+        self.__dict__[name] = found
+        return found
+
+    def _number_form(self, name: str) -> OpOverload:
+        """``eq.Scalar``: the overload for tensors, which takes numbers too, by PyTorch's name for that."""
+        of_tensors = _NUMBER_FORMS[name]
+        names = self._overload_names
+        if of_tensors not in names or self._qualified_op_name.rstrip("_") not in _WITH_NUMBER_FORMS:
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
+        found = OpOverload(self._qualified_op_name, of_tensors, self)
+        found._overloadname, found._name = name, f"{self._qualified_op_name}.{name}"
+        text = str(found._schema).replace(f".{of_tensors}(", f".{name}(").replace("Tensor other", "Scalar other")
+        found._lazy_schema = parse_schema(text.replace("Tensor exponent", "Scalar exponent"))
         self.__dict__[name] = found
         return found
 

@@ -13,7 +13,7 @@ def numpy(self: Any, *, force: bool = False) -> Any:
     """An array over the tensor's memory; ``force`` detaches, moves and copies as needed."""
     if force:
         return _core.to_numpy(self.detach().cpu())
-    if self.requires_grad:
+    if self.requires_grad and _core.is_grad_enabled():
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if str(self.dtype) == "torch.bfloat16":
         raise TypeError("Got unsupported ScalarType BFloat16")

@@ -272,10 +272,21 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
 def register_torch_dispatch(
     op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Library | None = None
 ) -> Any:
-    """Rules for ``__torch_dispatch__`` classes."""
-    raise NotImplementedError(
-        "torch.library.register_torch_dispatch: __torch_dispatch__ is not supported by shim-torch"
-    )
+    """What a class with ``__torch_dispatch__`` does for one operator: ``func(mode_or_class, op, types, args, kwargs)``.
+
+    For a mode the rule is called with the mode, for a tensor class without it.
+    """
+    if func is None:
+        return lambda f: register_torch_dispatch(op, torch_dispatch_class, f, lib=lib)
+    name = op if isinstance(op, str) else getattr(op, "_name", None) or op._qualname
+    is_mode = not issubclass(torch_dispatch_class, _core.TensorBase)
+
+    def rule(owner: Any, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = (owner, operator) if is_mode else (operator,)
+        return func(*given, types, args, kwargs or {})
+
+    _core._torch_dispatch_rules().setdefault(name, {})[torch_dispatch_class] = rule
+    return func
 
 
 def triton_op(

@@ -227,5 +227,9 @@ def _enable_torch_function() -> Any:
 
 @contextmanager
 def enable_reentrant_dispatch() -> Any:
-    """Dispatch is reentrant here anyway."""
-    yield
+    """Within it a ``__torch_dispatch__`` handler may record history."""
+    old = _core._set_below_dispatch(False)
+    try:
+        yield
+    finally:
+        _core._set_below_dispatch(old)

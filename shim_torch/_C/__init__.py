@@ -14,7 +14,11 @@ _TensorBase = _core.TensorBase
 Size, device, dtype, layout, memory_format = _core.Size, _core.device, _core.dtype, _core.layout, _core.memory_format
 UntypedStorage = StorageBase = _core.UntypedStorage
 _disabled_torch_function_impl = _core._disabled_torch_function_impl
-_disabled_torch_dispatch_impl = _core._disabled_torch_function_impl
+_disabled_torch_dispatch_impl = _core._disabled_torch_dispatch_impl
+_len_torch_dispatch_stack = _core._len_torch_dispatch_stack
+_get_dispatch_stack_at = _core._get_dispatch_stack_at
+_push_on_torch_dispatch_stack = _core._push_on_torch_dispatch_stack
+_pop_torch_dispatch_stack = _core._pop_torch_dispatch_stack
 _has_torch_function = _core._has_torch_function
 _has_torch_function_unary = _core._has_torch_function_unary
 _has_torch_function_variadic = _core._has_torch_function_variadic
@@ -124,13 +128,21 @@ def _dispatch_keys(tensor: Any) -> Any:
 
 
 class _DisableTorchDispatch:
-    """There is no ``__torch_dispatch__`` to turn off."""
+    """Within it no ``__torch_dispatch__`` is called, neither of modes nor of classes."""
 
-    def __enter__(self) -> None:
-        pass
+    def __init__(self) -> None:
+        self._old = _core._set_torch_dispatch_disabled(True)
+        self._open = True
+
+    def __enter__(self) -> None: ...
 
     def __exit__(self, *_: object) -> None:
-        pass
+        self.__del__()
+
+    def __del__(self) -> None:
+        if self._open:
+            self._open = False
+            _core._set_torch_dispatch_disabled(self._old)
 
 
 def _get_tracing_state() -> None:

@@ -39,3 +39,14 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch._C._autograd", name)
+
+
+def _unsafe_set_version_counter(tensors: Any, versions: Any) -> None:
+    """Sets the counts of in-place writes; RuntimeError below 0."""
+    for t, v in zip(tensors, versions, strict=True):
+        _core.set_version(t, v)
+
+
+def _get_current_graph_task_keep_graph() -> bool:
+    """Whether the backward pass that runs keeps the graph."""
+    return _core._graph_task_retains_graph()

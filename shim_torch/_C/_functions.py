@@ -25,3 +25,12 @@ class UndefinedGrad:
 
     def __call__(self, *args: Any) -> Any:
         return _Undefined.apply(*args)
+
+
+def __getattr__(name: str) -> Any:
+    """The type of a kind of node: ``AccumulateGrad``, ``ExpBackward0``."""
+    from native import _core
+
+    if name[:1].isupper() and (name in ("AccumulateGrad", "CopyBackwards", "CopySlices") or "Backward" in name):
+        return _core._node_type(name)
+    raise AttributeError(f"module 'torch._C._functions' has no attribute '{name}'")

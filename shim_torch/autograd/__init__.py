@@ -10,6 +10,9 @@ from shim_torch.autograd import anomaly_mode, function, grad_mode, graph, variab
 from shim_torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from shim_torch.autograd.function import Function, NestedIOFunction
 from shim_torch.autograd.grad_mode import (
+    _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
+)
+from shim_torch.autograd.grad_mode import (
     enable_grad,
     inference_mode,
     no_grad,
@@ -61,7 +64,9 @@ def _ones_for(out: Any) -> Any:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not out.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
-    return out.detach().new_ones(out.shape)
+    import shim_torch
+
+    return shim_torch.ones_like(out)
 
 
 def _check_start(i: int, out: Any, g: Any) -> None:

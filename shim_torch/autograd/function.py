@@ -201,7 +201,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-class _Failing(Function):
+class Error(Function):
     @staticmethod
     def forward(ctx: Any, message: str, *args: Any) -> Any:
         ctx.message = message
@@ -213,6 +213,9 @@ class _Failing(Function):
         raise RuntimeError(ctx.message)
 
 
+Error._backward_cls.__name__ = "Error"  # PyTorch's is written in C++, and has no "Backward" in its name
+
+
 class DelayedError:
     """A function that gives its inputs back, and an error when their gradient is asked for (torch._C._functions)."""
 
@@ -220,7 +223,7 @@ class DelayedError:
         self.message = message
 
     def __call__(self, *args: Any) -> Any:
-        return _Failing.apply(self.message, *args)
+        return Error.apply(self.message, *args)
 
 
 class InplaceFunction(Function):

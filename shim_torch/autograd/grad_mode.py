@@ -96,6 +96,20 @@ class no_grad(_BareDecorator):
         _set(self.prev)
 
 
+class _unsafe_preserve_version_counter:
+    """Within it, in-place writes to tensors don't count."""
+
+    def __init__(self, tensors: Any) -> None:
+        self.tensors = (tensors,) if isinstance(tensors, _core.TensorBase) else tuple(tensors)
+        self.versions = tuple(t._version for t in self.tensors)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        for t, version in zip(self.tensors, self.versions, strict=True):
+            _core.set_version(t, version)
+
+
 class enable_grad(_BareDecorator):
     """Records within, even inside ``no_grad``."""
 

@@ -4,6 +4,8 @@ from typing import Any
 
 from shim_torch.optim import adam, lr_scheduler, more, optimizer, others
 from shim_torch.optim.adam import Adam, AdamW
+from shim_torch.optim.lbfgs import LBFGS
+from shim_torch.optim.matrices import Adafactor, Muon, SparseAdam
 from shim_torch.optim.more import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
 from shim_torch.optim.optimizer import Optimizer
 from shim_torch.optim.others import Adagrad, RMSprop
@@ -11,22 +13,28 @@ from shim_torch.optim.sgd import SGD
 
 __all__ = [
     "ASGD",
+    "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "optimizer",
 ]
 for _class in (SGD, Adam, AdamW, Adagrad, RMSprop, ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop):
     _class.__module__ = f"torch.optim.{_class.__name__.lower()}"
+LBFGS.__module__, Adafactor.__module__, Muon.__module__ = (f"torch.optim.{n}" for n in ("lbfgs", "_adafactor", "_muon"))
+SparseAdam.__module__ = "torch.optim.sparse_adam"
 Optimizer.__module__ = "torch.optim.optimizer"
 
 

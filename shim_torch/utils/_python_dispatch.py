@@ -1,4 +1,4 @@
-"""``torch.utils._python_dispatch``: tensors and modes with ``__torch_dispatch__``, which shim-torch has none of."""
+"""``torch.utils._python_dispatch``: modes that see every operator below autograd, and helpers for such tensor classes."""
 
 from __future__ import annotations
 
@@ -6,35 +6,46 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-_WHY = (
-    "torch.utils._python_dispatch.TorchDispatchMode is not supported by shim-torch: operators don't dispatch below autograd to Python. "
-    "torch.overrides.TorchFunctionMode sees every torch function"
-)
+from native import _core
 
 
 class TorchDispatchMode:
-    """A class to derive from; entering an instance raises NotImplementedError."""
+    """Sees every operator called within ``with``, below autograd: ``__torch_dispatch__(func, types, args, kwargs)``.
+
+    Within its own handler a mode is off. ``func`` is an ``OpOverload``; what the handler returns is the operator's result.
+    """
 
     supports_higher_order_operators = False
 
     def __init__(self, _dispatch_key: Any = None) -> None:
-        self._dispatch_key = _dispatch_key
+        if _dispatch_key is not None:
+            self._dispatch_key = _dispatch_key
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        raise NotImplementedError(_WHY)
+        raise NotImplementedError
 
     def __enter__(self) -> Any:
-        raise NotImplementedError(_WHY)
+        _core._push_on_torch_dispatch_stack(self)
+        return self
 
     def __exit__(self, *_: object) -> None:
-        raise NotImplementedError(_WHY)
+        _core._pop_torch_dispatch_stack()
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """An instance, to be entered."""
+        import warnings
+
+        warnings.warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`", stacklevel=2)
         return cls(*args, **kwargs)
 
     @classmethod
     def is_infra_mode(cls) -> bool:
+        """Whether it is one of PyTorch's own (fake, proxy or functional tensors)."""
+        return False
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
         return False
 
 
@@ -45,17 +56,38 @@ class BaseTorchDispatchMode(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def _get_current_dispatch_mode() -> None:
-    return None
-
-
 def _get_current_dispatch_mode_stack() -> list[Any]:
-    return []
+    """The modes that are on, the innermost last."""
+    return [_core._get_dispatch_stack_at(i) for i in range(_core._len_torch_dispatch_stack())]
+
+
+def _get_current_dispatch_mode() -> Any:
+    """The innermost mode, or None."""
+    stack = _get_current_dispatch_mode_stack()
+    return stack[-1] if stack else None
+
+
+def _push_mode(mode: Any) -> None:
+    _core._push_on_torch_dispatch_stack(mode)
+
+
+def _pop_mode(k: Any = None) -> Any:
+    return _core._pop_torch_dispatch_stack()
+
+
+@contextlib.contextmanager
+def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
+    """Within it the innermost mode is off."""
+    mode = _pop_mode(k)
+    try:
+        yield mode
+    finally:
+        _push_mode(mode)
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """Whether a dispatch mode is active: never."""
-    return False
+    """Whether a dispatch mode is on."""
+    return _core._len_torch_dispatch_stack() > 0
 
 
 is_in_any_mode_without_ignore_compile_internals = is_in_torch_dispatch_mode
@@ -63,13 +95,27 @@ is_in_any_mode_without_ignore_compile_internals = is_in_torch_dispatch_mode
 
 @contextlib.contextmanager
 def _disable_current_modes() -> Iterator[list[Any]]:
-    yield []
+    """Within it no mode is on."""
+    modes = [_pop_mode() for _ in range(_core._len_torch_dispatch_stack())]
+    try:
+        yield modes
+    finally:
+        for mode in reversed(modes):
+            _push_mode(mode)
+
+
+@contextlib.contextmanager
+def _no_dispatch() -> Iterator[None]:
+    """Within it neither modes nor classes see operators."""
+    old = _core._set_torch_dispatch_disabled(True)
+    try:
+        yield
+    finally:
+        _core._set_torch_dispatch_disabled(old)
 
 
 def is_traceable_wrapper_subclass(t: Any) -> bool:
     """Whether a tensor says what inner tensors it wraps (``__tensor_flatten__`` and ``__tensor_unflatten__``)."""
-    from native import _core
-
     return (
         isinstance(t, _core.TensorBase)
         and type(t) is not _core.Tensor
@@ -79,8 +125,6 @@ def is_traceable_wrapper_subclass(t: Any) -> bool:
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
-    from native import _core
-
     return (
         issubclass(t, _core.TensorBase)
         and t is not _core.Tensor

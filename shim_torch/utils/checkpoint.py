@@ -6,12 +6,26 @@ import contextlib
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from enum import IntEnum
 from typing import Any
 
 from native import _core
 from shim_torch import autograd
 from shim_torch.autograd.grad_mode import enable_grad, no_grad
+from shim_torch.utils._selective_checkpoint import (
+    CheckpointPolicy as CheckpointPolicy,
+)
+from shim_torch.utils._selective_checkpoint import (
+    SelectiveCheckpointContext as SelectiveCheckpointContext,
+)
+from shim_torch.utils._selective_checkpoint import (
+    _CachedTorchDispatchMode as _CachedTorchDispatchMode,
+)
+from shim_torch.utils._selective_checkpoint import (
+    _CachingTorchDispatchMode as _CachingTorchDispatchMode,
+)
+from shim_torch.utils._selective_checkpoint import (
+    create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
+)
 
 __all__ = [
     "CheckpointError",
@@ -320,30 +334,6 @@ def checkpoint_sequential(
         end = start + size - 1
         input = checkpoint(run(start, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
     return run(end + 1, len(layers) - 1)(input)
-
-
-class CheckpointPolicy(IntEnum):
-    """What selective checkpointing does with an operator's result."""
-
-    MUST_SAVE = 0
-    PREFER_SAVE = 1
-    MUST_RECOMPUTE = 2
-    PREFER_RECOMPUTE = 3
-    MUST_CPU_OFFLOAD = 4
-
-
-class SelectiveCheckpointContext:
-    """What a selective checkpoint policy is given."""
-
-    def __init__(self, *, is_recompute: bool) -> None:
-        self.is_recompute = is_recompute
-
-
-def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
-    """PyTorch's per-operator choice, which needs ``__torch_dispatch__``."""
-    raise NotImplementedError(
-        "torch.utils.checkpoint.create_selective_checkpoint_contexts is not supported by shim-torch"
-    )
 
 
 @contextlib.contextmanager

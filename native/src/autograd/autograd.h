@@ -114,6 +114,13 @@ class SavedTensor {
   bool is_output_ = false, was_default_ = true, had_history_ = false, is_leaf_ = false, requires_grad_ = false;
 };
 
+// Tensors of subclasses that act for themselves (__torch_dispatch__); null until there are any.
+struct SubclassOps {
+  static bool (*special)(const TensorImpl&);
+  static Tensor (*detach)(const Tensor&);
+  static bool is_special(const TensorImpl& t) { return special && special(t); }
+};
+
 // Thread-local modes.
 struct GradMode { static bool enabled(); static void set(bool); };
 struct InferenceMode { static bool enabled(); static void set(bool); };

@@ -135,19 +135,24 @@ class Task {
   Node* running() const { return running_; }
   bool retains() const { return options_.retain_graph; }
   bool targeted() const { return targeted_; }
+  bool accumulates() const { return options_.accumulate; }
   bool executes(const Node* n) {
     State* s = states_.find(n);
-    return s && (!targeted_ || s->needed);
+    return s && (!targeted_ || s->needed || (!options_.accumulate && !s->captures.empty()));
   }
   std::vector<Node*> order() {                  // the order in which what is left would run
     std::vector<Node*> heap = heap_, out;
+    if (before_running_) {                      // its hooks look on
+      heap.push_back(running_);
+      std::push_heap(heap.begin(), heap.end(), later);
+    }
     std::unordered_map<Node*, int> waiting;
     for (State& s : states_.all()) waiting[s.node] = s.waiting;
     while (!heap.empty()) {
       std::pop_heap(heap.begin(), heap.end(), later);
       Node* n = heap.back();
       heap.pop_back();
-      if (!targeted_ || states_[n].needed) out.push_back(n);
+      if (executes(n)) out.push_back(n);
       for (Edge& e : n->next_edges)
         if (e && --waiting[e.node.get()] == 0) {
           heap.push_back(e.node.get());
@@ -236,8 +241,11 @@ class Task {
     State& state = states_[node.get()];
     Grads grads = std::move(state.grads);
     grads.resize(std::max(grads.size(), node->inputs.size()));
-    if (!node->tensor_pre_hooks.empty() || !node->retain_hooks.empty() || node->next_edges.empty())
+    if (!node->tensor_pre_hooks.empty() || !node->retain_hooks.empty() || node->next_edges.empty()) {
+      struct Flag { bool& on; ~Flag() { on = false; } } flag{before_running_};
+      before_running_ = true;
       for (auto hooks = node->tensor_hooks(); auto& h : hooks) h->pre(grads);
+    }
     for (Slot s : state.captures) captured_[s.slot] = grads[s.input];
     if (targeted_ && !state.needed) return {};
     bool any = std::any_of(grads.begin(), grads.end(), [](const Tensor& g) { return bool(g); });
@@ -275,6 +283,7 @@ class Task {
   Task* outer_;
   int64_t id_ = next_task++;
   Node* running_ = nullptr;
+  bool before_running_ = false;                 // the hooks of its tensors run
   bool targeted_ = false;
   std::vector<Ref<Node>> roots_;
   std::vector<std::pair<Edge, Tensor>> pending_;
@@ -364,6 +373,8 @@ std::vector<Node*> CurrentBackward::order() {
 bool CurrentBackward::has_targets() { return current && current->targeted(); }
 bool CurrentBackward::executes(const Node* n) {
   CHECK(Kind::Runtime, current, "_get_should_execute_nodes should only be called during the backward pass");
+  CHECK(Kind::Runtime, !(n->next_edges.empty() && current->targeted() && !current->accumulates()), "A leaf node was passed to _will_engine_execute_node but we are currently running "
+        "autograd.grad(). This is currently not supported.");
   return current->executes(n);
 }
 void CurrentBackward::queue_callback(std::function<void()> f) {

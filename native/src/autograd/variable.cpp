@@ -66,7 +66,7 @@ void accumulate_grad(const Tensor& variable, Tensor g, bool create_graph, uint32
     // Nobody else holds the tensor: it becomes the gradient. It may share its memory with another one, as in PyTorch.
     bool mine = !create_graph && g->use_count() <= holders && has_layout_for(*g, *variable);
     if (mine) meta.grad = g->requires_grad() ? detach(g) : std::move(g);
-    else if (create_graph) meta.grad = engine_ops().clone(g);
+    else if (SubclassOps::is_special(*g)) meta.grad = engine_ops().clone(g);
     else {
       meta.grad = empty_strided(variable->sizes(), variable->is_contiguous() || !dense(*variable) ? DimSpan(contiguous_strides(variable->sizes())) : variable->strides(), g->dtype(), variable->device());
       engine_ops().copy_(meta.grad, g);
@@ -139,6 +139,7 @@ AutogradMeta::~AutogradMeta() {
 }
 
 Tensor detach(const Tensor& t) {
+  if (SubclassOps::is_special(*t)) return SubclassOps::detach(t);
   Tensor d = alias(*t);
   d->is_inference = t->is_inference;
   return d;

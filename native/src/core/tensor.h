@@ -105,6 +105,10 @@ int64_t wrap_dim(int64_t dim, int64_t ndim);    // "Dimension out of range (expe
 Dims broadcast_shapes(DimSpan a, DimSpan b);    // "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"
 Dims infer_size(DimSpan shape, int64_t numel);  // resolves -1: "shape '[2, -1]' is invalid for input of size 5"
 
+inline bool has_data(const TensorImpl& t) {     // false: of a wrapper subclass, which has a device but no memory
+  return t.storage()->data() || t.numel() == 0 || t.storage()->nbytes() == 0 || t.device().is_meta();
+}
+
 // --- views (core/views.cpp): share storage, no autograd; the caller records history ---------------------------------
 Tensor alias(const TensorImpl&);                // same storage and geometry, fresh autograd state
 Tensor as_strided(const TensorImpl&, DimSpan sizes, DimSpan strides, int64_t offset);

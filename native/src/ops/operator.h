@@ -44,6 +44,8 @@ struct Operator {
   int device_slot = -1;                         // of a factory: where torch.set_default_device applies
   CastPolicy cast = CastPolicy::none;
   enum Kind : uint8_t { Kernel, Composite, View } kind = Kernel;
+  bool dispatch_leaf = false;                   // __torch_dispatch__ sees it though it is a composite here
+  _object* dispatch_parts = nullptr;            // what it runs as where __torch_dispatch__ looks on: PyTorch has a composite
   _object* record = nullptr;                    // the Python record, or null
   _object* run = nullptr;                       // Python callable: bound arguments in schema order -> result
   std::vector<Formula> formulas, fused;

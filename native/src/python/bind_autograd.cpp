@@ -6,6 +6,7 @@
 #include "python/forward_mode.h"
 #include "python/override.h"
 #include "python/tensor_type.h"
+#include "python/torch_dispatch.h"
 
 namespace shim {
 
@@ -183,7 +184,15 @@ int set_hooks(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
+// A handler makes the detached tensor; null without an error where there is none.
+PyObject* detached_by_handler(PyObject* self) {
+  static Operator* op = find_operator("aten::detach", "");
+  if (!op || !wants_dispatch(&self, 1)) return nullptr;
+  return call_torch_dispatch(*op, &self, 1);
+}
+
 PyObject* get_data(PyObject* self, void*) {
+  if (__builtin_expect(python_dispatch, 0) && has_dispatch_handler(self)) return detached_by_handler(self);
   return guarded([&]() -> PyObject* {
     Tensor d = alias(*unwrap(self));
     d->own_version() = std::make_shared<std::atomic<uint32_t>>(0);
@@ -232,6 +241,10 @@ PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* detach_method(PyObject* self, PyObject*) {
+  if (__builtin_expect(python_dispatch, 0)) {
+    PyObject* r = detached_by_handler(self);
+    if (r || PyErr_Occurred()) return r;
+  }
   return guarded([&]() -> PyObject* {
     Tensor d = detach(Tensor(unwrap(self)));
     PyTypeObject* type = Py_TYPE(self);

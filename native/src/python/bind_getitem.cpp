@@ -4,6 +4,7 @@
 #include "python/dispatch.h"
 #include "python/override.h"
 #include "python/native_ops.h"
+#include "python/torch_dispatch.h"
 
 namespace shim {
 namespace {
@@ -112,7 +113,7 @@ PyObject* basic(PyObject* self, PyObject* key) {
   std::vector<Step> steps;
   const TensorImpl& t = *unwrap(self);
   if (!steps_of(t, key, &steps)) return nullptr;
-  if ((GradMode::enabled() && t.requires_grad()) || forward_gradients()) {
+  if ((GradMode::enabled() && t.requires_grad()) || forward_gradients() || python_dispatch) {
     if (steps.empty()) return nullptr;
     PyObject* view = Py_NewRef(self);
     for (const Step& s : steps) {

@@ -95,6 +95,7 @@ DType dtype_of_descr(PyArray_Descr* d) {
 // The array keeps the tensor's storage alive through an alias of the tensor.
 PyObject* to_numpy(TensorImpl* t) {
   CHECK(Kind::Type, t->device().is_cpu(), "can't convert ", to_string(t->device()), " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
+  CHECK(Kind::Runtime, has_data(*t), "Cannot access data pointer of Tensor that doesn't have storage");
   PyArray_Descr* d = descr_of(t->dtype());
   npy_intp dims[NPY_MAXDIMS > 64 ? NPY_MAXDIMS : 64], strides[64];
   for (int i = 0; i < t->dim(); ++i) {

@@ -3,6 +3,7 @@
 
 #include "ops/kernels.h"
 #include "python/tensor_type.h"
+#include "python/torch_dispatch.h"
 
 namespace shim {
 
@@ -209,6 +210,10 @@ Tensor on_cpu(TensorImpl* t) {
 }
 
 PyObject* item_method(PyObject* self, PyObject*) {
+  if (__builtin_expect(python_dispatch, 0) && wants_dispatch(&self, 1)) {
+    static Operator* op = find_operator("aten::_local_scalar_dense", "");
+    if (op) return call_torch_dispatch(*op, &self, 1);
+  }
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(self);
     CHECK(Kind::Runtime, t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
@@ -305,8 +310,43 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
   return made;
 }
 
-PyObject* wrapper_subclass(PyObject*, PyObject*) {
-  return PyErr_Format(PyExc_NotImplementedError, "torch.Tensor._make_wrapper_subclass is not supported by shim-torch: tensors here always have storage");
+bool dims_of(PyObject* o, Dims* out) {
+  PyObject* fast = PySequence_Fast(o, "expected a sequence of int");
+  if (!fast) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) out->push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(fast, i)));
+  Py_DECREF(fast);
+  return !PyErr_Occurred();
+}
+
+// A tensor of a subclass with sizes, dtype and device, but no memory: its __torch_dispatch__ knows what it holds.
+PyObject* wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"cls", "size", "strides", "storage_offset", "memory_format", "dtype", "layout", "device", "pin_memory", "requires_grad",
+                                "dispatch_sizes_strides_policy", "dispatch_device", "dispatch_layout", "_extra_dispatch_keys", "storage_size", nullptr};
+  PyObject *cls, *size, *strides = Py_None, *offset = Py_None, *format = Py_None, *dtype = Py_None, *layout = Py_None, *device = Py_None, *policy = Py_None, *keys = Py_None, *storage = Py_None;
+  int pin = 0, requires_grad = 0, dispatch_device = 0, dispatch_layout = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OOOOOOppOppOO:_make_wrapper_subclass", const_cast<char**>(names), &cls, &size, &strides, &offset, &format, &dtype, &layout, &device,
+                                   &pin, &requires_grad, &policy, &dispatch_device, &dispatch_layout, &keys, &storage))
+    return nullptr;
+  if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType))
+    return PyErr_Format(PyExc_TypeError, "cls must be a type that inherits from Tensor (got %s)", Py_TYPE(cls)->tp_name);
+  Dims sizes, steps;
+  if (!dims_of(size, &sizes) || (strides != Py_None && !dims_of(strides, &steps))) return nullptr;
+  const int64_t start = offset == Py_None ? 0 : PyLong_AsLongLong(offset), given_bytes = storage == Py_None ? -1 : PyLong_AsLongLong(storage);
+  if (PyErr_Occurred()) return nullptr;
+  PyObject* made = guarded([&]() -> PyObject* {
+    DType t = dtype == Py_None ? default_dtype() : dtype_of(dtype);
+    Device on = device == Py_None ? Device{} : device_of(device);
+    MemoryFormat wanted = MemoryFormat::contiguous;
+    if (format != Py_None) memory_format_of(format, &wanted);
+    if (strides == Py_None) steps = wanted == MemoryFormat::channels_last ? channels_last_strides(sizes) : contiguous_strides(sizes);
+    CHECK(Kind::Runtime, sizes.size() == steps.size(), "mismatch in length of strides and shape");
+    size_t bytes = given_bytes >= 0 ? size_t(given_bytes) : storage_bytes(sizes, steps, itemsize(t)) + size_t(start) * itemsize(t);
+    Ref<Storage> none(new Storage(nullptr, bytes, on, nullptr, nullptr));
+    none->set_resizable(false);
+    return wrap_as(Tensor(new TensorImpl(none, t, sizes, steps, start)), reinterpret_cast<PyTypeObject*>(cls));
+  });
+  if (made && requires_grad && PyObject_SetAttrString(made, "requires_grad", Py_True) < 0) Py_CLEAR(made);
+  return made;
 }
 
 PyMethodDef methods[] = {
@@ -329,7 +369,7 @@ PyMethodDef methods[] = {
     {"__index__", index_method, METH_NOARGS, nullptr}, {"__len__", len_method, METH_NOARGS, nullptr},
     {"__hash__", hash_method, METH_NOARGS, nullptr},
     {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_subclass)), METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
-    {"_make_wrapper_subclass", wrapper_subclass, METH_VARARGS | METH_STATIC, nullptr},
+    {"_make_wrapper_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(wrapper_subclass)), METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -156,6 +156,17 @@ PyObject* bump_version_(PyObject*, PyObject* o) {
   Py_RETURN_NONE;
 }
 
+PyObject* set_version_(PyObject*, PyObject* const* args, Py_ssize_t n) {      // (tensor, version)
+  if (!tensor_first(args, n, 2, "_unsafe_set_version_counter")) return nullptr;
+  const long long v = PyLong_AsLongLong(args[1]);
+  if (v == -1 && PyErr_Occurred()) return nullptr;
+  if (v < 0) return PyErr_Format(PyExc_RuntimeError, "Cannot set a version_counter to a value below 0: %lld", v);
+  TensorImpl* t = unwrap(args[0]);
+  if (t->own_version()) t->own_version()->store(uint32_t(v));
+  else t->storage()->version.store(uint32_t(v));
+  Py_RETURN_NONE;
+}
+
 PyObject* set_oom_type(PyObject*, PyObject* type) {
   Py_INCREF(type);
   out_of_memory_type = type;
@@ -187,7 +198,7 @@ PyMethodDef functions[] = {
     FAST("narrow", narrow_), FAST("unfold", unfold_), FAST("diagonal", diagonal_), FAST("view_dtype", view_dtype_), FAST("can_view", can_view),
     {"alias", alias_, METH_O, nullptr}, {"view_as_real", view_as_real_, METH_O, nullptr}, {"view_as_complex", view_as_complex_, METH_O, nullptr},
     KEYED("empty_tensor", empty_tensor), KEYED("empty_strided", empty_strided_), {"broadcast_shapes", broadcast_shapes_, METH_O, nullptr},
-    FAST("infer_size", infer_size_), {"contiguous_strides", contiguous_strides_, METH_O, nullptr}, {"bump_version", bump_version_, METH_O, nullptr},
+    FAST("infer_size", infer_size_), {"contiguous_strides", contiguous_strides_, METH_O, nullptr}, {"bump_version", bump_version_, METH_O, nullptr}, FAST("set_version", set_version_),
     {"set_out_of_memory_type", set_oom_type, METH_O, nullptr}, {"set_parameter_type", set_parameter_type, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "python/dispatch.h"
 #include "python/overlap.h"
 #include "python/forward_mode.h"
+#include "python/torch_dispatch.h"
 
 namespace shim {
 namespace {
@@ -25,6 +26,10 @@ void mark_views(PyObject* base, PyObject* result, bool several = false) {
 }  // namespace
 
 PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
+  if (__builtin_expect(python_dispatch, 0)) {
+    if (op.kind != Operator::Composite && wants_dispatch(args, n)) return call_torch_dispatch(op, args, n);
+    if (op.kind == Operator::Kernel) check_has_data(op, args, n);
+  }
   const bool tangents = op.kind == Operator::Composite && forward_gradients() && any_tangent(args, n);   // its parts carry them on
   if (op.native && !tangents) {
     PyObject* r = op.native(op, args, n);
@@ -61,7 +66,7 @@ PyObject* run_recorded(Operator& op, PyObject** args, size_t n) {             //
     r = run_functional(op, args, n);
   }
   if (!r) return nullptr;
-  if (op.kind == Operator::View && n > 0 && is_tensor(args[0]) && r != args[0]) mark_views(args[0], r);
+  if (op.kind == Operator::View && n > 0 && is_tensor(args[0]) && r != args[0] && !below_python_dispatch()) mark_views(args[0], r);
   if (any_requires_grad(args, n)) record_history(op, args, n, r, false);
   if (PyErr_Occurred()) Py_CLEAR(r);
   return r;
@@ -81,6 +86,11 @@ PyObject* call_operator(Operator& op, Bound& b) {
     if (PyObject* d = default_device()) b.set(size_t(op.device_slot), Py_NewRef(d));
   }
   return guarded([&]() -> PyObject* {
+    if (__builtin_expect(python_dispatch, 0) && (op.dispatch_leaf || op.dispatch_parts)) {
+      bool done;
+      PyObject* r = dispatch_composite(op, args, n, &done);
+      if (done) return r && b.requires_grad && is_tensor(r) && !make_require_grad(r) ? nullptr : r;
+    }
     if (!op.overrides.empty()) {
       bool done = false;
       PyObject* r = run_override(op, args, n, &done);
@@ -111,7 +121,7 @@ PyObject* call_operator(Operator& op, Bound& b) {
     if (!r) return nullptr;
     if (op.kind == Operator::View && n > 0 && is_tensor(args[0])) {
       if (r == args[0]) return r;
-      mark_views(args[0], r);
+      if (!below_python_dispatch()) mark_views(args[0], r);
     }
     if (history) {
       record_history(op, args, n, r, false);

@@ -22,6 +22,7 @@ PyObject* call_torch_function(PyObject* callable, const CallArgs&, Bound*);  // 
 bool torch_function_mode_active();
 bool torch_function_enabled();
 int bind_torch_function(PyObject* module);
+int bind_torch_dispatch(PyObject* module);      // torch_dispatch.cpp
 
 // modes.cpp
 struct AutocastState { bool enabled = false; DType dtype = DType::bf16; };

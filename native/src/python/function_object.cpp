@@ -86,9 +86,24 @@ Node& node_or_error(PyObject* o, const char* what) {
 }
 
 PyObject* next_functions(PyObject* o, void*) { return guarded([&]() -> PyObject* { return next_functions_of(node_or_error(o, "next_functions")); }); }
-PyObject* metadata(PyObject* o, void*) { return guarded([&]() -> PyObject* { return node_metadata(node_or_error(o, "metadata")); }); }
+PyObject* metadata(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* {
+    CHECK(Kind::Runtime, in(o)->node, "You attempted to access the anomaly metadata of a custom autograd function but the underlying PyNode has already been deallocated.  The most likely "
+          "reason this occurred is because you assigned x.grad_fn to a local variable and then let the original variable get deallocated.  Don't do that!  If you really have no way of "
+          "restructuring your code so this is the case, please file an issue reporting that you are affected by this.");
+    return node_metadata(*in(o)->node);
+  });
+}
 PyObject* input_metadata(PyObject* o, void*) { return guarded([&]() -> PyObject* { return metadata_of_inputs(node_or_error(o, "_input_metadata")); }); }
-PyObject* name(PyObject* o, PyObject*) { return PyUnicode_FromString(Py_TYPE(o)->tp_name); }
+PyObject* name(PyObject* o, PyObject*) {
+  return guarded([&]() -> PyObject* { return PyUnicode_FromString(node_or_error(o, "name").name().c_str()); });
+}
+PyObject* register_hook_dict(PyObject* o, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    node_or_error(o, "_register_hook_dict");
+    Py_RETURN_NONE;
+  });
+}
 PyObject* sequence(PyObject* o, PyObject*) { return guarded([&]() -> PyObject* { return PyLong_FromUnsignedLongLong(node_or_error(o, "_sequence_nr").sequence); }); }
 PyObject* register_post(PyObject* o, PyObject* f) {
   return guarded([&]() -> PyObject* { return register_node_hook(node_or_error(o, "register_hook"), f, o, false); });
@@ -273,7 +288,7 @@ PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject
 }
 
 PyMethodDef methods[] = {{"name", name, METH_NOARGS, nullptr}, {"register_hook", register_post, METH_O, nullptr}, {"register_prehook", register_pre, METH_O, nullptr},
-                         {"_sequence_nr", sequence, METH_NOARGS, nullptr},
+                         {"_sequence_nr", sequence, METH_NOARGS, nullptr}, {"_register_hook_dict", register_hook_dict, METH_O, nullptr},
                          {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply)), METH_FASTCALL | METH_KEYWORDS | METH_CLASS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(create)}, {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_finalize, reinterpret_cast<void*>(finalize)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},

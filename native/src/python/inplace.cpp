@@ -1,9 +1,12 @@
 // In-place and out= variants, derived from the functional operator.
+#include <algorithm>
+
 #include "autograd/autograd.h"
 #include "ops/kernels.h"
 #include "python/dispatch.h"
 #include "python/forward_mode.h"
 #include "python/overlap.h"
+#include "python/torch_dispatch.h"
 
 namespace shim {
 namespace {
@@ -21,11 +24,16 @@ void write(const Tensor& target, const Tensor& result) {
   target->bump_version();
 }
 
-bool saves_self(const Operator& op) {
-  auto names = [](const std::vector<Formula>& formulas) {
+// Whether a formula that will run names `self`: one of its inputs wants a gradient.
+bool saves_self(const Operator& op, PyObject* const* args) {
+  auto wanted = [&](const std::string& input) {
+    for (size_t i = 0; i < op.schema.args.size(); ++i)
+      if (op.schema.args[i].name == input) return any_requires_grad(args + i, 1);
+    return false;
+  };
+  auto names = [&](const std::vector<Formula>& formulas) {
     for (const Formula& f : formulas)
-      for (const std::string& p : f.parameters)
-        if (p == "self") return true;
+      if (std::find(f.parameters.begin(), f.parameters.end(), "self") != f.parameters.end() && std::any_of(f.inputs.begin(), f.inputs.end(), wanted)) return true;
     return false;
   };
   return names(op.formulas) || names(op.fused);
@@ -72,11 +80,33 @@ PyObject* composite_inplace(Operator& op, PyObject** args, size_t n) {
   return done.o ? Py_NewRef(self) : nullptr;
 }
 
+// __torch_dispatch__ writes; versions and history are still ours.
+PyObject* dispatch_inplace(Operator& op, PyObject** args, size_t n) {
+  Operator& f = *op.functional;
+  Tensor target(unwrap(args[0]));
+  const bool history = GradMode::enabled() && any_requires_grad(args, n);
+  if (history || target->is_inference) check_inplace(target);
+  Held before{nullptr};
+  if (history && saves_self(f, args)) before.o = PyObject_CallMethod(args[0], "clone", nullptr);
+  const uint32_t version = target->version();
+  Held r{call_torch_dispatch(op, args, n)};
+  if (!r.o) return nullptr;
+  if (target->version() == version) target->bump_version();
+  if (history && f.kind != Operator::Composite) {
+    std::vector<PyObject*> saved(args, args + n);
+    if (before.o) saved[0] = before.o;
+    record_history(f, saved.data(), n, args[0], true);
+    if (PyErr_Occurred()) return nullptr;
+  }
+  return Py_NewRef(args[0]);
+}
+
 }  // namespace
 
 PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   Operator& f = *op.functional;
   PyObject* self = args[0];
+  if (__builtin_expect(python_dispatch, 0) && wants_dispatch(args, n)) return dispatch_inplace(op, args, n);
   if (f.kind == Operator::Composite) return composite_inplace(op, args, n);
   Tensor target(unwrap(self));
   check_overlap(*target, f.schema.name, args + 1, n - 1);
@@ -98,7 +128,7 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
     if (PyErr_Occurred()) return nullptr;
   }
   Held before{nullptr};
-  if (history && saves_self(f)) before.o = wrap(before_write(target));
+  if (history && saves_self(f, args)) before.o = wrap(before_write(target));
   Held result{nullptr};
   {
     NoGrad off;
@@ -171,6 +201,7 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   const size_t inputs = f.schema.args.size(), outs = n - inputs;
   CHECK(Kind::Runtime, !(GradMode::enabled() && any_requires_grad(args, n)), op.schema.name,
         "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+  if (__builtin_expect(python_dispatch, 0) && wants_dispatch(args, n)) return call_torch_dispatch(op, args, n);
   NoGrad off;
   check_same_device(f, args, inputs);
   if (outs == 1) dtype_of_out(f, args, inputs, args[inputs]);

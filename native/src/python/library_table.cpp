@@ -4,6 +4,7 @@
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
 #include "python/stable_values.h"
+#include "python/torch_dispatch.h"
 
 namespace shim {
 namespace {
@@ -122,13 +123,14 @@ PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
     composite = f != nullptr;
     if (!f) f = kernel(op, "BackendSelect");
   }
-  if (!f) {
+  const bool seen = __builtin_expect(python_dispatch, 0) && !composite && (f || !op.run) && wants_dispatch(args, n);
+  if (!f && !seen) {
     *done = op.run == nullptr && op.functional == nullptr;
     if (*done) raise_no_kernel(op, args, n);
     return nullptr;
   }
   if (composite || op.formulas.empty()) {       // gradients, if any, are those of the operators it calls
-    PyObject* r = call_kernel(op, f, args, n);
+    PyObject* r = seen ? call_torch_dispatch(op, args, n) : call_kernel(op, f, args, n);
     if (r && !composite) bump_written(op, args);
     return r;
   }
@@ -138,7 +140,7 @@ PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
     bool old = below_autograd;
     NoGrad off;
     below_autograd = true;
-    r = call_kernel(op, f, args, n);
+    r = seen ? call_torch_dispatch(op, args, n) : call_kernel(op, f, args, n);
     below_autograd = old;
   }
   if (r) bump_written(op, args);

@@ -185,9 +185,17 @@ Ref<Node> node_of(PyObject* o) {
   return node_of_function(o);
 }
 
+namespace {
+PyObject* node_type(PyObject*, PyObject* text) {                    // the type of the nodes of a name
+  const char* name = PyUnicode_AsUTF8(text);
+  return name ? Py_XNewRef(reinterpret_cast<PyObject*>(type_of(name))) : nullptr;
+}
+PyMethodDef functions[] = {{"_node_type", node_type, METH_O, "The type that grad_fn has for nodes of a name."}, {nullptr, nullptr, 0, nullptr}};
+}  // namespace
+
 int bind_node(PyObject* module) {
   NodeType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!NodeType) return -1;
+  if (!NodeType || PyModule_AddFunctions(module, functions) < 0) return -1;
   return PyObject_SetAttrString(module, "Node", reinterpret_cast<PyObject*>(NodeType));
 }
 

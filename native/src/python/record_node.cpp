@@ -6,6 +6,7 @@
 #include "autograd/autograd.h"
 #include "gemm/accumulate.h"
 #include "ops/operator.h"
+#include "python/torch_dispatch.h"
 #include "python/autograd_python.h"
 
 namespace shim {
@@ -357,6 +358,7 @@ bool differentiable(const TensorImpl& t) { return is_floating(t.dtype()) || is_c
 }  // namespace
 
 bool any_requires_grad(PyObject* const* args, size_t n) {
+  if (__builtin_expect(python_dispatch, 0) && below_python_dispatch()) return false;
   for (size_t i = 0; i < n; ++i) {
     PyObject* a = args[i];
     if (is_tensor(a)) {

@@ -7,6 +7,7 @@
 #include "python/autograd_python.h"
 #include "python/override.h"
 #include "python/tensor_type.h"
+#include "python/torch_dispatch.h"
 
 namespace shim {
 
@@ -88,6 +89,7 @@ PyTensor* allocate_object(PyTypeObject* type) {
 }
 
 PyObject* adopt(TensorImpl* impl, PyTypeObject* type) {
+  if (type != TensorType && reinterpret_cast<PyObject*>(type) != ParameterType) note_class(type);
   PyTensor* t = allocate_object(type);
   if (!t) return nullptr;
   impl->retain();

@@ -1,0 +1,384 @@
+// The __torch_dispatch__ protocol. What nobody uses costs one comparison a call: `python_dispatch`.
+#include "python/torch_dispatch.h"
+
+#include <set>
+#include <vector>
+
+#include "autograd/autograd.h"
+
+namespace shim {
+
+bool python_dispatch = false;
+
+namespace {
+
+thread_local std::vector<PyObject*> modes;      // owned
+thread_local bool disabled = false, below = false;
+size_t modes_on = 0;                            // of all threads; the GIL guards it
+bool classes_seen = false;
+PyObject* disabled_impl = nullptr;              // torch._C._disabled_torch_dispatch_impl
+PyObject* rules = nullptr;                      // {"ns::op.overload": {class: function}}, torch.library.register_torch_dispatch
+
+PyObject* handler_name() {
+  static PyObject* name = PyUnicode_InternFromString("__torch_dispatch__");
+  return name;
+}
+
+struct Held {
+  PyObject* o = nullptr;
+  ~Held() { Py_XDECREF(o); }
+};
+
+struct Within {                                 // a handler runs
+  bool old = below;
+  Within() { below = true; }
+  ~Within() { below = old; }
+};
+
+// The class's handler as a new reference, or null where it has none.
+PyObject* handler_of(PyTypeObject* type) {
+  if (type == TensorType || reinterpret_cast<PyObject*>(type) == ParameterType) return nullptr;
+  PyObject* h = PyObject_GetAttr(reinterpret_cast<PyObject*>(type), handler_name());
+  if (!h) { PyErr_Clear(); return nullptr; }
+  if (h == disabled_impl || h == Py_None) { Py_DECREF(h); return nullptr; }
+  return h;
+}
+
+bool has_handler(PyTypeObject* type) {
+  Held h{handler_of(type)};
+  return h.o != nullptr;
+}
+
+// Tensors whose classes have handlers, subclasses before their bases, each class once.
+void collect(PyObject* o, std::vector<PyObject*>& found) {
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) collect(PySequence_Fast_GET_ITEM(o, i), found);
+    return;
+  }
+  if (!is_tensor(o) || !has_handler(Py_TYPE(o))) return;
+  for (PyObject* f : found)
+    if (Py_TYPE(f) == Py_TYPE(o)) return;
+  size_t at = found.size();
+  for (size_t i = 0; i < found.size(); ++i)
+    if (PyType_IsSubtype(Py_TYPE(o), Py_TYPE(found[i]))) { at = i; break; }
+  found.insert(found.begin() + long(at), o);
+}
+
+void refresh();
+
+PyObject* helper(const char* name) {            // of shim_torch._dispatch_table
+  Held module{PyImport_ImportModule("shim_torch._dispatch_table")};
+  return module.o ? PyObject_GetAttrString(module.o, name) : nullptr;
+}
+
+// x > 0 is gt.Scalar in PyTorch, which has overloads of their own for numbers; only arithmetic takes numbers for tensors.
+std::string shown_overload(const Operator& op, PyObject* const* args, size_t n) {
+  static const std::set<std::string> separate{"eq", "ne", "lt", "le", "gt", "ge", "fmod", "remainder", "bitwise_and", "bitwise_or", "bitwise_xor", "pow", "copysign"};
+  std::string name = op.schema.name;
+  if (name.ends_with("_")) name.pop_back();
+  if (n < 2 || is_tensor(args[1]) || !separate.count(name)) return op.schema.overload;
+  if (op.schema.overload == "Tensor") return "Scalar";
+  return op.schema.overload == "Tensor_Tensor" && is_tensor(args[0]) ? "Tensor_Scalar" : op.schema.overload;
+}
+
+PyObject* overload_object(const Operator& op, PyObject* const* args, size_t n) {
+  static PyObject* find = helper("overload");
+  return find ? PyObject_CallFunction(find, "ss", op.schema.qualified().c_str(), shown_overload(op, args, n).c_str()) : nullptr;
+}
+
+bool is_default(const Slot& slot, PyObject* value) {
+  if (!slot.fallback) return false;
+  if (slot.fallback == value) return true;
+  if (is_tensor(value) || PyList_Check(value) || Py_TYPE(value) != Py_TYPE(slot.fallback)) return false;
+  int same = PyObject_RichCompareBool(slot.fallback, value, Py_EQ);
+  if (same < 0) PyErr_Clear();
+  return same == 1;
+}
+
+PyObject* as_seen(PyObject* value) {            // lists of numbers are lists, as PyTorch shows them
+  return PyTuple_CheckExact(value) ? PySequence_List(value) : Py_NewRef(value);
+}
+
+// The bound arguments as PyTorch hands them on: positional ones up to the last that is no default, the rest by keyword.
+bool unbound(const Operator& op, PyObject* const* args, size_t n, PyObject** positional, PyObject** keywords) {
+  size_t count = std::min<size_t>(op.positional, n);
+  while (count && is_default(op.slots[count - 1], args[count - 1])) --count;
+  *positional = PyTuple_New(Py_ssize_t(count));
+  *keywords = PyDict_New();
+  if (!*positional || !*keywords) return false;
+  for (size_t i = 0; i < count; ++i) {
+    PyObject* v = as_seen(args[i]);
+    if (!v) return false;
+    PyTuple_SET_ITEM(*positional, Py_ssize_t(i), v);
+  }
+  for (size_t i = op.positional; i < n; ++i) {
+    if (is_default(op.slots[i], args[i])) continue;
+    Held v{as_seen(args[i])};
+    if (!v.o || PyDict_SetItem(*keywords, op.slots[i].name, v.o) < 0) return false;
+  }
+  return true;
+}
+
+PyObject* rule_for(PyObject* func, PyTypeObject* type) {            // borrowed, or null
+  if (!rules || !PyDict_GET_SIZE(rules)) return nullptr;
+  Held name{PyObject_GetAttrString(func, "_name")};
+  PyObject* by_class = name.o ? PyDict_GetItem(rules, name.o) : nullptr;
+  PyErr_Clear();
+  return by_class ? PyDict_GetItem(by_class, reinterpret_cast<PyObject*>(type)) : nullptr;
+}
+
+PyObject* invoke(PyObject* owner, PyTypeObject* type, PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
+  if (PyObject* rule = rule_for(func, type)) return PyObject_CallFunctionObjArgs(rule, owner, func, types, args, kwargs, nullptr);
+  Held h{PyObject_GetAttr(owner, handler_name())};
+  return h.o ? PyObject_CallFunctionObjArgs(h.o, func, types, args, kwargs, nullptr) : nullptr;
+}
+
+PyObject* refused(PyObject* func, const std::vector<PyObject*>& found) {
+  Held name{PyObject_Str(func)};
+  std::string text = str("Multiple dispatch failed for 'torch.ops.", name.o ? PyUnicode_AsUTF8(name.o) : "?",
+                         "'; all __torch_dispatch__ handlers returned NotImplemented:\n\n");
+  auto add = [&](const char* what, PyObject* o) {
+    Held r{PyObject_Repr(o)};
+    text += str("  - ", what, " ", r.o ? PyUnicode_AsUTF8(r.o) : "?", "\n");
+  };
+  if (!modes.empty()) add("mode object", modes.back());
+  for (PyObject* o : found) add("tensor subclass", reinterpret_cast<PyObject*>(Py_TYPE(o)));
+  PyErr_SetString(PyExc_TypeError, (text + "\nFor more information, try re-running with TORCH_LOGS=not_implemented").c_str());
+  return nullptr;
+}
+
+PyObject* call_mode(PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
+  PyObject* mode = modes.back();
+  modes.pop_back();                             // inside its own handler a mode is off
+  PyObject* r = invoke(mode, Py_TYPE(mode), func, types, args, kwargs);
+  modes.push_back(mode);
+  return r;
+}
+
+PyObject* ask_all(PyObject* func, const std::vector<PyObject*>& found, PyObject* args, PyObject* kwargs) {
+  Held types{PyTuple_New(Py_ssize_t(found.size()))};
+  if (!types.o) return nullptr;
+  for (size_t i = 0; i < found.size(); ++i)
+    PyTuple_SET_ITEM(types.o, Py_ssize_t(i), Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(found[i]))));
+  if (!modes.empty()) {
+    PyObject* r = call_mode(func, types.o, args, kwargs);
+    if (r != Py_NotImplemented) return r;
+    Py_DECREF(r);
+  }
+  for (PyObject* o : found) {
+    PyObject* r = invoke(reinterpret_cast<PyObject*>(Py_TYPE(o)), Py_TYPE(o), func, types.o, args, kwargs);
+    if (r != Py_NotImplemented) return r;
+    Py_DECREF(r);
+  }
+  return refused(func, found);
+}
+
+PyObject* call_handlers(Operator& op, PyObject* const* args, size_t n) {
+  std::vector<PyObject*> found;
+  for (size_t i = 0; i < n; ++i) collect(args[i], found);
+  Held func{overload_object(op, args, n)}, positional, keywords;
+  if (!func.o || !unbound(op, args, n, &positional.o, &keywords.o)) return nullptr;
+  PyObject* r = ask_all(func.o, found, positional.o, keywords.o);
+  if (r && PyList_CheckExact(r) && op.schema.returns.size() == 1) Py_SETREF(r, PySequence_Tuple(r));   // Tensor[]
+  return r;
+}
+
+bool grad_wanted(PyObject* const* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }
+
+}  // namespace
+
+bool below_python_dispatch() { return below; }
+bool dispatch_mode_active() { return !modes.empty() && !disabled; }
+bool has_dispatch_handler(PyObject* tensor) { return classes_seen && !disabled && has_handler(Py_TYPE(tensor)); }
+
+bool wants_dispatch(PyObject* const* args, size_t n) {
+  if (disabled) return false;
+  if (!modes.empty()) return true;
+  if (!classes_seen) return false;
+  for (size_t i = 0; i < n; ++i) {
+    PyObject* o = args[i];
+    if (is_tensor(o)) {
+      if (has_handler(Py_TYPE(o))) return true;
+    } else if ((PyTuple_Check(o) || PyList_Check(o)) && wants_dispatch(&PySequence_Fast_GET_ITEM(o, 0), size_t(PySequence_Fast_GET_SIZE(o)))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+PyObject* call_torch_dispatch(Operator& op, PyObject* const* args, size_t n) {
+  Within handler;
+  return call_handlers(op, args, n);
+}
+
+// A composite of ours whose parts record history is shown to modes as it is, history and all; a subclass that wants gradients
+// sees its parts. An operator of ours that is a composite in PyTorch runs as PyTorch's parts.
+PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool* done) {
+  *done = false;
+  if (disabled || !wants_dispatch(args, n)) return nullptr;
+  const bool grad = grad_wanted(args, n);
+  if (modes.empty() && grad) return nullptr;
+  if (op.dispatch_parts) {
+    *done = true;
+    return PyObject_Vectorcall(op.dispatch_parts, args, n, nullptr);
+  }
+  if (!op.dispatch_leaf) return nullptr;
+  *done = true;
+  if (!grad) return call_torch_dispatch(op, args, n);
+  return call_handlers(op, args, n);
+}
+
+void note_class(PyTypeObject* type) {
+  if (classes_seen || !has_handler(type)) return;
+  classes_seen = true;
+  refresh();
+}
+
+void check_has_data(const Operator& op, PyObject* const* args, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    if (!is_tensor(args[i])) continue;
+    const TensorImpl* t = unwrap(args[i]);
+    CHECK(Kind::Runtime, has_data(*t), op.schema.qualified(),
+          ": Cannot access data pointer of Tensor that doesn't have storage: it is of a wrapper subclass, and no __torch_dispatch__ answered the call");
+  }
+}
+
+namespace {
+
+Tensor detached(const Tensor& t) {              // as the class says
+  static Operator* op = find_operator("aten::detach", "");
+  Held o{wrap(t)};
+  PyObject* args[1] = {o.o};
+  Held r{op ? call_torch_dispatch(*op, args, 1) : nullptr};
+  if (!r.o) throw PythonError();
+  CHECK(Kind::Type, is_tensor(r.o), "detach: __torch_dispatch__ of ", Py_TYPE(o.o)->tp_name, " returned no tensor");
+  return Tensor(unwrap(r.o));
+}
+
+bool special(const TensorImpl& t) {
+  return classes_seen && !disabled && t.pyobj && has_handler(Py_TYPE(static_cast<PyObject*>(t.pyobj)));
+}
+
+bool in_sight(const Tensor& t) { return dispatch_mode_active() || special(*t); }
+
+template <class... A>
+Tensor method(const Tensor& self, const char* name, A... args) {              // args: new references
+  Held n{PyUnicode_InternFromString(name)};
+  PyObject* objects[] = {wrap(self), args...};
+  Held r{PyObject_VectorcallMethod(n.o, objects, sizeof...(A) + 1, nullptr)};
+  for (PyObject* o : objects) Py_XDECREF(o);
+  if (!r.o) throw PythonError();
+  return is_tensor(r.o) ? Tensor(unwrap(r.o)) : Tensor();
+}
+
+EngineOps plain;                                // what the engine uses where nobody looks
+
+// From the first mode or class on, the engine's own operators are calls that handlers see.
+void prepare() {
+  static bool done = false;
+  if (done) return;
+  done = true;
+  plain = engine_ops();
+  EngineOps& e = engine_ops();
+  e.add = [](const Tensor& a, const Tensor& b) { return in_sight(a) || in_sight(b) ? method(a, "add", wrap(b)) : plain.add(a, b); };
+  e.add_ = [](const Tensor& a, const Tensor& b) { in_sight(a) || in_sight(b) ? void(method(a, "add_", wrap(b))) : plain.add_(a, b); };
+  e.sum_to = [](const Tensor& a, DimSpan s) { return in_sight(a) ? method(a, "sum_to_size", size_object(s)) : plain.sum_to(a, s); };
+  e.cast = [](const Tensor& a, DType t) { return in_sight(a) ? method(a, "to", dtype_object(t)) : plain.cast(a, t); };
+  e.clone = [](const Tensor& a) { return in_sight(a) ? method(a, "clone") : plain.clone(a); };
+  e.copy_ = [](const Tensor& a, const Tensor& b) { in_sight(a) || in_sight(b) ? void(method(a, "copy_", wrap(b))) : plain.copy_(a, b); };
+  SubclassOps::special = special;
+  SubclassOps::detach = detached;
+  Held mark{helper("prepare")};
+  Held r{mark.o ? PyObject_CallNoArgs(mark.o) : nullptr};
+  if (!r.o) PyErr_WriteUnraisable(Py_None);
+}
+
+void refresh() {
+  python_dispatch = modes_on || classes_seen;
+  if (python_dispatch) prepare();
+}
+
+PyObject* py_push(PyObject*, PyObject* mode) {
+  modes.push_back(Py_NewRef(mode));
+  ++modes_on;
+  refresh();
+  Py_RETURN_NONE;
+}
+PyObject* py_pop(PyObject*, PyObject*) {
+  if (modes.empty()) { PyErr_SetString(PyExc_RuntimeError, "Tried to pop from the torch dispatch mode stack while it is empty"); return nullptr; }
+  PyObject* mode = modes.back();
+  modes.pop_back();
+  --modes_on;
+  refresh();
+  return mode;
+}
+PyObject* py_len(PyObject*, PyObject*) { return PyLong_FromSize_t(modes.size()); }
+PyObject* py_at(PyObject*, PyObject* index) {
+  Py_ssize_t i = PyNumber_AsSsize_t(index, PyExc_IndexError);
+  if (i == -1 && PyErr_Occurred()) return nullptr;
+  if (i < 0 || size_t(i) >= modes.size()) { PyErr_SetString(PyExc_IndexError, "torch dispatch mode stack"); return nullptr; }
+  return Py_NewRef(modes[size_t(i)]);
+}
+PyObject* py_set_disabled(PyObject*, PyObject* on) {
+  bool old = disabled;
+  disabled = PyObject_IsTrue(on) == 1;
+  return PyBool_FromLong(old);
+}
+PyObject* py_set_below(PyObject*, PyObject* on) {
+  bool old = below;
+  below = PyObject_IsTrue(on) == 1;
+  return PyBool_FromLong(old);
+}
+
+PyObject* disabled_dispatch(PyObject*, PyObject* args) {            // (func, types, args=(), kwargs=None)
+  PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
+  if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &positional, &kwargs)) return nullptr;
+  bool old = disabled;
+  disabled = true;
+  Held tuple{positional ? PySequence_Tuple(positional) : PyTuple_New(0)};
+  PyObject* r = tuple.o ? PyObject_Call(func, tuple.o, kwargs && kwargs != Py_None ? kwargs : nullptr) : nullptr;
+  disabled = old;
+  return r;
+}
+
+// (qualified, overload, leaf, parts or None): how PyTorch's operator of that name stands to ours.
+PyObject* py_mark(PyObject*, PyObject* args) {
+  const char *qualified, *overload;
+  int leaf;
+  PyObject* parts;
+  if (!PyArg_ParseTuple(args, "sspO", &qualified, &overload, &leaf, &parts)) return nullptr;
+  Operator* op = find_operator(qualified, overload);
+  if (!op) Py_RETURN_FALSE;
+  op->dispatch_leaf = leaf;
+  if (parts != Py_None) op->dispatch_parts = Py_NewRef(parts);
+  Py_RETURN_TRUE;
+}
+
+PyObject* py_rules(PyObject*, PyObject*) {
+  if (!rules) rules = PyDict_New();
+  return Py_XNewRef(rules);
+}
+
+PyMethodDef functions[] = {
+    {"_disabled_torch_dispatch_impl", disabled_dispatch, METH_VARARGS, "Runs func without __torch_dispatch__."},
+    {"_push_on_torch_dispatch_stack", py_push, METH_O, nullptr},
+    {"_pop_torch_dispatch_stack", py_pop, METH_VARARGS, nullptr},
+    {"_len_torch_dispatch_stack", py_len, METH_NOARGS, nullptr},
+    {"_get_dispatch_stack_at", py_at, METH_O, nullptr},
+    {"_set_torch_dispatch_disabled", py_set_disabled, METH_O, "Turns handlers off on this thread; gives the old state."},
+    {"_set_below_dispatch", py_set_below, METH_O, "Whether gradients are recorded within a handler; gives the old state."},
+    {"_mark_for_dispatch", py_mark, METH_VARARGS, nullptr},
+    {"_torch_dispatch_rules", py_rules, METH_NOARGS, "{operator: {class: function}} that handlers give way to."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_torch_dispatch(PyObject* module) {
+  if (PyModule_AddFunctions(module, functions) < 0) return -1;
+  disabled_impl = PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl");
+  if (!disabled_impl || PyDict_SetItem(TensorBaseType->tp_dict, handler_name(), disabled_impl) < 0) return -1;
+  PyType_Modified(TensorBaseType);
+  return 0;
+}
+
+}  // namespace shim

@@ -1,0 +1,20 @@
+#pragma once
+// The __torch_dispatch__ protocol: modes and tensor subclasses that see operators below autograd.
+#include "python/dispatch.h"
+
+namespace shim {
+
+extern bool python_dispatch;                    // a mode is on somewhere, or a class with a handler has had an instance
+bool below_python_dispatch();                   // a handler runs on this thread: nothing is recorded for gradients
+bool dispatch_mode_active();                    // of this thread
+bool has_dispatch_handler(PyObject* tensor);    // its class has one
+// Whether a mode or the class of an argument (or of a list's item) wants to see a call.
+bool wants_dispatch(PyObject* const* args, size_t n);
+// The handlers' result, or null with an error.
+PyObject* call_torch_dispatch(Operator&, PyObject* const* args, size_t n);
+// For operators that PyTorch has below autograd and we have as composites, and the other way round; *done: it was answered.
+PyObject* dispatch_composite(Operator&, PyObject* const* args, size_t n, bool* done);
+void note_class(PyTypeObject*);                 // of a tensor object that is made
+void check_has_data(const Operator&, PyObject* const* args, size_t n);   // wrapper subclasses have no memory
+
+}  // namespace shim

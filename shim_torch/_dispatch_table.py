@@ -1,0 +1,158 @@
+"""What ``__torch_dispatch__`` sees: PyTorch's operators below autograd, where ours are cut otherwise.
+
+``_dispatch_leaves.txt`` names operators that are composites here and single operators there; ``PARTS`` has the other way round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from native import _core
+
+
+def overload(qualified: str, name: str) -> Any:
+    """The object ``torch.ops.aten.add.Tensor`` of an operator."""
+    from shim_torch._ops import ops
+
+    namespace, _, operator = qualified.partition("::")
+    return getattr(getattr(getattr(ops, namespace), operator), name or "default")
+
+
+def prepare() -> None:
+    """Marks the operators; runs once, when the first mode or class with a handler is there."""
+    text = Path(__file__).with_name("_dispatch_leaves.txt").read_text(encoding="utf-8")
+    names = text.split()
+    for qualified in _core.operator_names("aten"):
+        if qualified.startswith("_foreach_") or "_polynomial_" in qualified:
+            names += [f"{qualified}.{o}" if o else qualified for o in _core.operator_overloads(f"aten::{qualified}")]
+    for full in names:
+        name, _, variant = full.partition(".")
+        _core._mark_for_dispatch(f"aten::{name}", variant, True, None)
+    for full, parts in PARTS.items():
+        name, _, variant = full.partition(".")
+        _core._mark_for_dispatch(f"aten::{name}", variant, False, parts)
+
+
+def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    import shim_torch as torch
+
+    if input.dim() == 2 and bias is not None:
+        return torch.addmm(bias, input, weight.t())
+    if input.dim() == 3 and bias is not None and input.is_contiguous():
+        rows = input.shape[0] * input.shape[1]
+        return torch.addmm(bias, input.view(rows, input.shape[2]), weight.t()).view(*input.shape[:2], -1)
+    output = torch.matmul(input, weight.t())
+    return output if bias is None else output.add_(bias) if not output.requires_grad else output + bias
+
+
+def _matmul(self: Any, other: Any) -> Any:
+    """Products of every rank by mv, mm and bmm."""
+    import shim_torch as torch
+
+    a, b = self.dim(), other.dim()
+    if a == 1 and b == 1:
+        return torch.dot(self, other)
+    if a == 2 and b == 1:
+        return torch.mv(self, other)
+    if a == 1 and b == 2:
+        return torch.mm(self.unsqueeze(0), other).squeeze(0)
+    if a == 2 and b == 2:
+        return torch.mm(self, other)
+    if a >= 3 and b <= 2:
+        wide = other.unsqueeze(1) if b == 1 else other
+        rows = torch.mm(self.reshape(-1, self.shape[-1]), wide)
+        shape = (*self.shape[:-1], wide.shape[1])
+        made = torch.ops.aten._unsafe_view(rows, shape)
+        return made.squeeze(-1) if b == 1 else made
+    return _batched(self, other)
+
+
+def _batched(self: Any, other: Any) -> Any:
+    import shim_torch as torch
+
+    left = self.unsqueeze(0) if self.dim() == 1 else self
+    right = other.unsqueeze(1) if other.dim() == 1 else other
+    batch = torch.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    count = math.prod(batch)
+    one = left.expand(*batch, *left.shape[-2:]).reshape(count, *left.shape[-2:])
+    two = right.expand(*batch, *right.shape[-2:]).reshape(count, *right.shape[-2:])
+    made = torch.ops.aten._unsafe_view(torch.bmm(one, two), (*batch, left.shape[-2], right.shape[-1]))
+    made = made.squeeze(-2) if self.dim() == 1 else made
+    return made.squeeze(-1) if other.dim() == 1 else made
+
+
+def _softmax(self: Any, dim: int, dtype: Any = None) -> Any:
+    import shim_torch as torch
+
+    return torch.ops.aten._softmax(self if dtype is None else self.to(dtype), dim, False)
+
+
+def _log_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
+    import shim_torch as torch
+
+    return torch.ops.aten._log_softmax(self if dtype is None else self.to(dtype), dim, False)
+
+
+def _square(self: Any) -> Any:
+    return self.pow(2)
+
+
+def _reshape(self: Any, shape: Any) -> Any:
+    """A view where strides allow it, else a copy seen as the shape."""
+    import shim_torch as torch
+
+    sizes = _core.infer_size(tuple(shape), self.numel())
+    if _core.can_view(self, sizes):
+        return self.view(sizes)
+    return torch.ops.aten._unsafe_view(self.clone(memory_format=_core.contiguous_format), sizes)
+
+
+def _to(self: Any, dtype: Any, device: Any, copy: bool, memory_format: Any) -> Any:
+    """The tensor itself where nothing changes, else ``_to_copy``."""
+    import shim_torch as torch
+
+    same = (dtype is None or dtype == self.dtype) and (device is None or torch.device(device) == self.device)
+    fits = memory_format in (None, _core.preserve_format) or self.is_contiguous(memory_format=memory_format)
+    if same and fits and not copy:
+        return self
+    form = None if memory_format is _core.preserve_format else memory_format
+    given = {"dtype": dtype, "device": device, "memory_format": form}
+    return torch.ops.aten._to_copy(self, **{k: v for k, v in given.items() if v is not None})
+
+
+def _contiguous(self: Any, memory_format: Any = _core.contiguous_format) -> Any:
+    return self if self.is_contiguous(memory_format=memory_format) else self.clone(memory_format=memory_format)
+
+
+def _dropout(input: Any, p: float, train: bool) -> Any:
+    import shim_torch as torch
+
+    return torch.ops.aten.native_dropout(input, p, train)[0] if train and p > 0 else input
+
+
+def _layer_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, cudnn_enable: bool = True
+) -> Any:
+    import shim_torch as torch
+
+    return torch.ops.aten.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+
+
+PARTS: dict[str, Callable[..., Any]] = {
+    "linear": _linear,
+    "matmul": _matmul,
+    "softmax.int": _softmax,
+    "log_softmax.int": _log_softmax,
+    "square": _square,
+    "reshape": _reshape,
+    "contiguous": _contiguous,
+    "dropout": _dropout,
+    "layer_norm": _layer_norm,
+    "to.dtype": lambda self, dtype, wait, copy, form: _to(self, dtype, None, copy, form),
+    "to.device": lambda self, device, dtype, wait, copy, form: _to(self, dtype, device, copy, form),
+    "to.dtype_layout": lambda self, dtype, layout, device, pin, wait, copy, form: _to(self, dtype, device, copy, form),
+    "to.other": lambda self, other, wait, copy, form: _to(self, other.dtype, other.device, copy, form),
+}

@@ -1,0 +1,251 @@
+"""L-BFGS, with Wolfe's line search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from native import _core
+from shim_torch.autograd.grad_mode import enable_grad, no_grad
+from shim_torch.optim.optimizer import Optimizer, check
+
+
+class _Point(NamedTuple):
+    """A step length, and what the function is there: value, gradient, slope along the direction."""
+
+    t: Any
+    f: float
+    g: Any
+    slope: Any
+
+
+def _cubic_minimum(a: _Point, b: _Point, bounds: tuple[Any, Any] | None = None) -> Any:
+    """Where the cubic through both points and slopes is smallest, within the bounds."""
+    if a.t > b.t:
+        a, b = b, a
+    low, high = bounds if bounds is not None else (a.t, b.t)
+    d1 = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
+    square = d1**2 - a.slope * b.slope
+    if not square >= 0:
+        return (low + high) / 2.0
+    d2 = square.sqrt()
+    best = b.t - (b.t - a.t) * ((b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2))
+    return min(max(best, low), high)
+
+
+class _WolfeSearch:
+    """A step that goes down far enough and flattens the slope enough (the strong Wolfe conditions)."""
+
+    def __init__(self, evaluate: Callable[[Any], tuple[float, Any]], direction: Any, start: _Point, most: int) -> None:
+        self.evaluate, self.direction, self.start, self.most = evaluate, direction, start, most
+        self.c1, self.c2, self.smallest = 1e-4, 0.9, 1e-9
+        self.rounds = self.evaluations = 0
+
+    def at(self, t: Any) -> _Point:
+        value, gradient = self.evaluate(t)
+        self.evaluations += 1
+        return _Point(t, value, gradient.clone(), gradient.dot(self.direction))
+
+    def too_high(self, p: _Point) -> bool:
+        return bool(p.f > self.start.f + self.c1 * p.t * self.start.slope)
+
+    def flat(self, p: _Point) -> bool:
+        return bool(abs(p.slope) <= -self.c2 * self.start.slope)
+
+    def run(self, t: Any) -> _Point:
+        """The point found."""
+        bracket = self.bracket(t)
+        return bracket[0] if len(bracket) == 1 else self.zoom(bracket)
+
+    def bracket(self, t: Any) -> list[_Point]:
+        """Two points with a good one between them, or the good one."""
+        before, now = self.start, self.at(t)
+        while self.rounds < self.most:
+            if self.too_high(now) or (self.rounds > 1 and now.f >= before.f):
+                return [before, now]
+            if self.flat(now):
+                return [now]
+            if now.slope >= 0:
+                return [before, now]
+            further = _cubic_minimum(before, now, (now.t + 0.01 * (now.t - before.t), now.t * 10))
+            before, now = now, self.at(further)
+            self.rounds += 1
+        return [self.start, now]
+
+    def zoom(self, ends: list[_Point]) -> _Point:
+        """Narrows the bracket."""
+        stuck = False
+        reach = self.direction.abs().max()
+        low, high = (0, 1) if ends[0].f <= ends[1].f else (1, 0)
+        while self.rounds < self.most and abs(ends[1].t - ends[0].t) * reach >= self.smallest:
+            t, stuck = self.trial(ends, stuck)
+            now = self.at(t)
+            self.rounds += 1
+            if self.too_high(now) or now.f >= ends[low].f:
+                ends[high] = now
+                low, high = (0, 1) if ends[0].f <= ends[1].f else (1, 0)
+                continue
+            done = self.flat(now)
+            if not done and now.slope * (ends[high].t - ends[low].t) >= 0:
+                ends[high] = ends[low]
+            ends[low] = now
+            if done:
+                break
+        return ends[low]
+
+    @staticmethod
+    def trial(ends: list[_Point], stuck: bool) -> tuple[Any, bool]:
+        """The next step to try; a tenth of the bracket away from its ends, where it came close to them twice."""
+        t = _cubic_minimum(ends[0], ends[1])
+        least, most = min(e.t for e in ends), max(e.t for e in ends)
+        margin = 0.1 * (most - least)
+        if min(most - t, t - least) >= margin:
+            return t, False
+        if not (stuck or t >= most or t <= least):
+            return t, True
+        return (most - margin if abs(t - most) < abs(t - least) else least + margin), False
+
+
+class LBFGS(Optimizer):
+    """L-BFGS (torch.optim.LBFGS): one group of parameters; ``step`` needs a closure, which it calls several times.
+
+    line_search_fn: None (steps of length lr) or "strong_wolfe".
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
+        if isinstance(lr, _core.TensorBase) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        check("learning rate", 0.0 <= lr, lr)
+        defaults = dict(
+            lr=lr,
+            max_iter=max_iter,
+            max_eval=max_iter * 5 // 4 if max_eval is None else max_eval,
+            tolerance_grad=tolerance_grad,
+            tolerance_change=tolerance_change,
+            history_size=history_size,
+            line_search_fn=line_search_fn,
+        )
+        super().__init__(params, defaults)
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+        self._params = self.param_groups[0]["params"]
+
+    def _gather_flat_grad(self) -> Any:
+        import shim_torch as torch
+
+        def flat(p: Any) -> Any:
+            g = p.new_zeros(p.numel()) if p.grad is None else p.grad.reshape(-1)
+            return torch.view_as_real(g).reshape(-1) if g.is_complex() else g
+
+        return torch.cat([flat(p) for p in self._params])
+
+    def _add_grad(self, step_size: Any, update: Any) -> None:
+        import shim_torch as torch
+
+        start = 0
+        for p in self._params:
+            real = torch.view_as_real(p) if p.is_complex() else p
+            real.add_(update[start : start + real.numel()].view_as(real), alpha=float(step_size))
+            start += real.numel()
+
+    def _direction(self, gradient: Any, state: dict[str, Any], history: int) -> Any:
+        """The approximate inverse Hessian times minus the gradient, from the last changes of both."""
+        if state["n_iter"] == 1:
+            state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
+            return gradient.neg()
+        change, step = gradient.sub(state["prev_flat_grad"]), state["d"].mul(state["t"])
+        product = change.dot(step)
+        changes, steps, ro = state["old_dirs"], state["old_stps"], state["ro"]
+        if product > 1e-10:
+            if len(changes) == history:
+                for kept in (changes, steps, ro):
+                    kept.pop(0)
+            changes.append(change)
+            steps.append(step)
+            ro.append(1.0 / product)
+            state["H_diag"] = product / change.dot(change)
+        al = state.setdefault("al", [None] * history)
+        q = gradient.neg()
+        for i in reversed(range(len(changes))):
+            al[i] = steps[i].dot(q) * ro[i]
+            q.add_(changes[i], alpha=-float(al[i]))
+        r = q * state["H_diag"]
+        for i in range(len(changes)):
+            r.add_(steps[i], alpha=float(al[i] - changes[i].dot(r) * ro[i]))
+        return r
+
+    def _search(
+        self, closure: Any, t: Any, d: Any, loss: float, gradient: Any, slope: Any, most: int
+    ) -> tuple[float, Any, Any, int]:
+        start = [p.clone() for p in self._params]
+
+        def evaluate(step: Any) -> tuple[float, Any]:
+            self._add_grad(step, d)
+            value = float(closure())
+            found = self._gather_flat_grad()
+            for p, old in zip(self._params, start, strict=True):
+                p.copy_(old)
+            return value, found
+
+        search = _WolfeSearch(evaluate, d, _Point(0, loss, gradient.clone(), slope), most)
+        found = search.run(t)
+        return found.f, found.g, found.t, search.evaluations
+
+    @no_grad()
+    def step(self, closure: Any) -> Any:  # type: ignore[override]
+        """One step: up to ``max_iter`` iterations. Gives the loss it began with."""
+        closure = enable_grad()(closure)
+        group = self.param_groups[0]
+        lr = group["lr"].item() if isinstance(group["lr"], _core.TensorBase) else group["lr"]
+        state = self.state[self._params[0]]
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+        first = closure()
+        loss, evaluations = float(first), 1
+        state["func_evals"] += 1
+        gradient = self._gather_flat_grad()
+        small = gradient.abs().max() <= group["tolerance_grad"]
+        if small:
+            return first
+        for i in range(1, group["max_iter"] + 1):
+            state["n_iter"] += 1
+            d = state["d"] = self._direction(gradient, state, group["history_size"])
+            state["prev_flat_grad"], before = gradient.clone(), loss
+            t = min(1.0, 1.0 / gradient.abs().sum()) * lr if state["n_iter"] == 1 else lr
+            state["t"] = t
+            slope = gradient.dot(d)
+            if slope > -group["tolerance_change"]:
+                break
+            used = 0
+            if group["line_search_fn"] is not None:
+                if group["line_search_fn"] != "strong_wolfe":
+                    raise RuntimeError("only 'strong_wolfe' is supported")
+                left = group["max_eval"] - evaluations
+                loss, gradient, t, used = self._search(closure, t, d, loss, gradient, slope, left)
+                state["t"] = t
+                self._add_grad(t, d)
+            else:
+                self._add_grad(t, d)
+                if i != group["max_iter"]:
+                    loss, used = float(closure()), 1
+                    gradient = self._gather_flat_grad()
+            small = gradient.abs().max() <= group["tolerance_grad"]
+            evaluations += used
+            state["func_evals"] += used
+            if evaluations >= group["max_eval"] or small:
+                break
+            change = group["tolerance_change"]
+            if d.mul(t).abs().max() <= change or abs(loss - before) < change:
+                break
+        state["prev_loss"] = before
+        return first

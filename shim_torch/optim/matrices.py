@@ -1,0 +1,191 @@
+"""Optimizers that look at parameters as matrices, Adafactor and Muon; and SparseAdam."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from native import _core
+from shim_torch.autograd.grad_mode import no_grad
+from shim_torch.optim.each import Each
+from shim_torch.optim.optimizer import Optimizer, check, closure_loss
+
+
+def _require(ok: bool, text: str) -> None:
+    if not ok:
+        raise ValueError(text)
+
+
+def _check_rate(lr: Any) -> None:
+    _require(not isinstance(lr, _core.TensorBase) or lr.numel() == 1, "Tensor lr must be 1-element")
+    _require(0.0 <= lr, f"Learning rate should be >= 0 but is: {lr}")
+
+
+class Adafactor(Each):
+    """Adafactor (torch.optim.Adafactor): second moments of matrices as a product of row and column means."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
+        _check_rate(lr)
+        _require(beta2_decay <= 0.0, f"beta2_decay should be <= 0 but is: {beta2_decay}")
+        _require(eps[0] is None or eps[0] >= 0.0, f"epsilon1 should be >= 0 but is: {eps[0]}")
+        _require(eps[1] >= 0.0, f"epsilon2 should be >= 0 but is: {eps[1]}")
+        _require(d >= 1.0, f"Clipping threshold d should be >= 1 but is: {d}")
+        _require(weight_decay >= 0.0, f"weight_decay should be >= 0 but is: {weight_decay}")
+        defaults = dict(
+            lr=lr, beta2_decay=beta2_decay, eps=eps, d=d, weight_decay=weight_decay, foreach=foreach, maximize=maximize
+        )
+        super().__init__(params, defaults)
+
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if p.is_complex():
+            raise RuntimeError("Adafactor does not support complex parameters")
+        if p.grad.dim() > 1:
+            rows, columns = list(p.grad.shape), list(p.grad.shape)
+            rows[-1] = columns[-2] = 1
+            state["row_var"], state["col_var"] = p.grad.new_zeros(rows), p.grad.new_zeros(columns)
+        else:
+            state["variance"] = p.grad.new_zeros(p.grad.shape)
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+        import shim_torch as torch
+
+        smallest, scale = group["eps"]
+        smallest = torch.finfo(p.dtype).eps if smallest is None else smallest
+        new = step ** group["beta2_decay"]
+        size = max(scale, p.norm(2).item() / p.numel() ** 0.5) * min(lr, 1 / step**0.5)
+        if group["weight_decay"]:
+            p.mul_(1 - lr * group["weight_decay"])
+        if g.dim() > 1:
+            rows, columns = state["row_var"], state["col_var"]
+            rows.lerp_(g.norm(dim=-1, keepdim=True).square_().div_(g.size(-1)), new)
+            columns.lerp_(g.norm(dim=-2, keepdim=True).square_().div_(g.size(-2)), new)
+            estimate = (rows @ columns).div_(rows.mean(dim=-2, keepdim=True).clamp_(min=smallest))
+        else:
+            state["variance"].lerp_(g * g, new)
+            estimate = state["variance"].clone()
+        update = estimate.clamp_(min=smallest * smallest).rsqrt_().mul_(g)
+        clip = max(1.0, update.norm(2).item() / (update.numel() ** 0.5 * group["d"]))
+        p.add_(update, alpha=-size / clip)
+
+
+def _orthogonalized(g: Any, coefficients: tuple[float, float, float], steps: int, eps: float) -> Any:
+    """The matrix with all its singular values near 1, by Newton and Schulz's iteration in bfloat16."""
+    import shim_torch as torch
+
+    _require(steps < 100, "Number of steps must be less than 100 for computational efficiency")
+    _require(g.dim() == 2, "Input tensor gradient must be a 2D matrix")
+    _require(len(coefficients) == 3, "Coefficients must be a tuple of exactly 3 values")
+    a, b, c = coefficients
+    tall = g.size(0) > g.size(1)
+    x = g.bfloat16()
+    x = x.T if tall else x
+    x = x / x.norm().clamp(min=eps)
+    for _ in range(steps):
+        gram = x @ x.T
+        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.T if tall else x
+
+
+class Muon(Optimizer):
+    """Muon (torch.optim.Muon): momentum, made orthogonal. For matrices only."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315),
+        eps: float = 1e-7,
+        ns_steps: int = 5,
+        adjust_lr_fn: str | None = None,
+    ) -> None:
+        _check_rate(lr)
+        _require(momentum >= 0.0, f"momentum should be >= 0 but is: {momentum}")
+        _require(weight_decay >= 0.0, f"weight decay should be >= 0 but is: {weight_decay}")
+        known = (None, "original", "match_rms_adamw")
+        _require(adjust_lr_fn in known, f"Adjust learning rate function {adjust_lr_fn} is not supported")
+        defaults = dict(
+            lr=lr,
+            weight_decay=weight_decay,
+            momentum=momentum,
+            nesterov=nesterov,
+            ns_coefficients=ns_coefficients,
+            eps=eps,
+            ns_steps=ns_steps,
+            adjust_lr_fn=adjust_lr_fn,
+        )
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for p in group["params"]:
+                text = f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}"
+                _require(p.dim() == 2, text)
+
+    @no_grad()
+    def step(self, closure: Any = None) -> Any:
+        loss = closure_loss(closure)
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                if p.is_complex():
+                    raise RuntimeError("Muon does not support complex parameters")
+                state = self.state[p]
+                if "momentum_buffer" not in state:
+                    state["momentum_buffer"] = p.grad.new_zeros(p.grad.shape)
+                self._move(p, p.grad, state["momentum_buffer"], group)
+        return loss
+
+    def _move(self, p: Any, g: Any, mean: Any, group: dict[str, Any]) -> None:
+        lr = float(group["lr"])
+        mean.lerp_(g, 1 - group["momentum"])
+        update = g.lerp(mean, group["momentum"]) if group["nesterov"] else mean
+        update = _orthogonalized(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
+        rows, columns = p.shape
+        if group["adjust_lr_fn"] == "match_rms_adamw":
+            ratio = 0.2 * math.sqrt(max(rows, columns))
+        else:
+            ratio = math.sqrt(max(1, rows / columns))
+        p.mul_(1 - lr * group["weight_decay"])
+        p.add_(update, alpha=-lr * ratio)
+
+
+class SparseAdam(Optimizer):
+    """Adam for sparse gradients (torch.optim.SparseAdam). There are no sparse tensors here: ``step`` refuses dense ones."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
+        check("learning rate", 0.0 < lr, lr)
+        check("epsilon value", 0.0 < eps, eps)
+        check("beta parameter at index 0", 0.0 <= betas[0] < 1.0, betas[0])
+        check("beta parameter at index 1", 0.0 <= betas[1] < 1.0, betas[1])
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, maximize=maximize))
+        places = [
+            [i, k] for i, group in enumerate(self.param_groups) for k, p in enumerate(group["params"]) if p.is_complex()
+        ]
+        if places:
+            raise ValueError(f"Complex params at indices {places}: SparseAdam does not support complex parameters")
+
+    def step(self, closure: Any = None) -> Any:
+        loss = closure_loss(closure)
+        if any(p.grad is not None for group in self.param_groups for p in group["params"]):
+            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+        return loss

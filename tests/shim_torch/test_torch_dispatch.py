@@ -1,0 +1,149 @@
+"""``__torch_dispatch__``: modes and tensor classes that see operators below autograd, as PyTorch shows them."""
+
+import gc
+
+import pytest
+
+import shim_torch as torch
+from shim_torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode
+from shim_torch.utils._pytree import tree_map
+
+
+class Log(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.calls, self.kwargs = [], []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.calls.append(str(func))
+        self.kwargs.append(kwargs)
+        return func(*args, **(kwargs or {}))
+
+
+class Wrapper(torch.Tensor):
+    """Holds another tensor and nothing else."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, inner, requires_grad=False):
+        made = torch.Tensor._make_wrapper_subclass(
+            cls, inner.shape, strides=inner.stride(), dtype=inner.dtype, device=inner.device, requires_grad=requires_grad
+        )
+        made.inner = inner
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        inside = tree_map(lambda x: x.inner if isinstance(x, Wrapper) else x, (args, kwargs or {}))
+        return tree_map(lambda x: cls(x) if isinstance(x, torch.Tensor) else x, func(*inside[0], **inside[1]))
+
+
+def test_a_mode_sees_the_operators_below_composites():
+    x, layer = torch.randn(3, 4, requires_grad=True), torch.nn.Linear(4, 2)
+    with Log() as log:
+        y = layer(x)
+        (y.softmax(-1) > 0).sum()
+        y.to(torch.float64).t().reshape(-1)
+        torch.zeros(2)[0].item()
+    assert log.calls == [
+        "aten.t.default", "aten.addmm.default", "aten._softmax.default", "aten.gt.Scalar", "aten.sum.default",
+        "aten._to_copy.default", "aten.t.default", "aten.clone.default", "aten._unsafe_view.default",
+        "aten.zeros.default", "aten.select.int", "aten._local_scalar_dense.default",
+    ]  # fmt: skip
+    assert log.kwargs[5] == {"dtype": torch.float64} and y.grad_fn.name() == "AddmmBackward0"
+    y.sum().backward()
+    assert x.grad.shape == (3, 4) and len(log.calls) == 12
+
+
+def test_a_mode_sees_writes_and_backward():
+    x = torch.ones(2, requires_grad=True)
+    y = x * 3
+    with Log() as log:
+        y.mul_(2)
+        y.sum().backward()
+        torch.add(x.detach(), 1, out=torch.empty(2))
+    assert x.grad.tolist() == [6, 6] and y._version == 1
+    assert log.calls[0] == "aten.mul_.Tensor" and "aten.expand.default" in log.calls and "aten.add.out" in log.calls
+
+
+def test_modes_nest_and_are_off_within_their_handlers():
+    class Doubles(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            assert _get_current_dispatch_mode() is outer
+            return func(*args, **(kwargs or {})) * 2
+
+    outer = Log()
+    with outer, Doubles():
+        y = torch.ones(2) + 1
+        with _disable_current_modes():
+            assert _get_current_dispatch_mode() is None and (torch.ones(1) + 1).item() == 2
+    assert y.tolist() == [6, 6]  # ones doubled, plus 1, doubled
+    assert outer.calls == ["aten.ones.default", "aten.mul.Tensor", "aten.add.Tensor", "aten.mul.Tensor"]
+
+
+def test_a_wrapper_has_gradients_though_it_has_no_memory():
+    w = Wrapper(torch.tensor([0.0, 1.0]), requires_grad=True)
+    y = (w.exp() * w).sum()  # exp keeps its result: a wrapper too
+    y.backward()
+    assert type(y) is Wrapper and type(w.grad) is Wrapper
+    torch.testing.assert_close(w.grad.inner, torch.tensor([1.0, 2 * torch.e]))
+    (w * 2).sum().backward()
+    torch.testing.assert_close(w.grad.inner, torch.tensor([3.0, 2 * torch.e + 2]))
+    assert type(torch.nn.Parameter(w.detach())) is Wrapper and isinstance(torch.nn.Parameter(w.detach()), torch.nn.Parameter)
+    with torch._C._DisableTorchDispatch(), pytest.raises(RuntimeError, match="doesn't have storage"):
+        w + 1
+    with pytest.raises(RuntimeError, match="doesn't have storage"):
+        w.detach().numpy()
+
+
+def test_writes_to_a_wrapper_reach_what_it_holds():
+    w = Wrapper(torch.zeros(2))
+    assert w.add_(1) is w and w.inner.tolist() == [1, 1] and w._version == 1
+    view = w.view(2, 1)
+    assert type(view) is Wrapper and view.inner.shape == (2, 1)
+
+
+def test_nobody_answers():
+    class Refuses(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    with pytest.raises(TypeError, match="Multiple dispatch failed for 'torch.ops.aten.neg.default'; all __torch_dispatch__ handlers"):
+        torch.Tensor._make_subclass(Refuses, torch.ones(1)).neg()
+
+
+def test_custom_operators_are_seen():
+    library = torch.library.Library("dispatch_test", "DEF")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x * 2, "CPU")
+    with Log() as log:
+        assert torch.ops.dispatch_test.twice(torch.ones(1)).tolist() == [2]
+    assert log.calls == ["aten.ones.default", "dispatch_test.twice.default"]
+    torch.library.register_torch_dispatch("dispatch_test::twice", Log, lambda mode, func, types, args, kwargs: args[0] * 5)
+    with Log() as log:
+        assert torch.ops.dispatch_test.twice(torch.ones(1)).tolist() == [5]
+    del library
+    gc.collect()
+
+
+def test_selective_checkpoint_computes_only_what_the_policy_leaves():
+    from shim_torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+
+    with pytest.raises(ValueError, match="Expected op in `op_list` to be an OpOverload"):
+        create_selective_checkpoint_contexts([torch.ops.aten.mm])
+    x = torch.randn(3, 3, requires_grad=True)
+
+    def region(x):
+        return torch.mm(x, x).sin().cos()
+
+    region(x).sum().backward()
+    wanted, x.grad = x.grad, None
+    y = checkpoint(
+        region, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts([torch.ops.aten.mm.default])
+    )
+    with Log() as log:
+        y.sum().backward()
+    torch.testing.assert_close(x.grad, wanted)
+    assert "aten.sin.default" in log.calls and log.calls.count("aten.mm.default") == 2  # those of backward
