@@ -329,6 +329,8 @@ PyObject* wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
     return nullptr;
   if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType))
     return PyErr_Format(PyExc_TypeError, "cls must be a type that inherits from Tensor (got %s)", Py_TYPE(cls)->tp_name);
+  if (!class_has_handler(reinterpret_cast<PyTypeObject*>(cls)))
+    return PyErr_Format(PyExc_TypeError, "%s must define __torch_dispatch__", reinterpret_cast<PyTypeObject*>(cls)->tp_name);
   Dims sizes, steps;
   if (!dims_of(size, &sizes) || (strides != Py_None && !dims_of(strides, &steps))) return nullptr;
   const int64_t start = offset == Py_None ? 0 : PyLong_AsLongLong(offset), given_bytes = storage == Py_None ? -1 : PyLong_AsLongLong(storage);

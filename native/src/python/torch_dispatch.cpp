@@ -228,6 +228,8 @@ PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool
   return call_handlers(op, args, n);
 }
 
+bool class_has_handler(PyTypeObject* type) { return has_handler(type); }
+
 void note_class(PyTypeObject* type) {
   if (classes_seen || !has_handler(type)) return;
   classes_seen = true;

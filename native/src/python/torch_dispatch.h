@@ -14,6 +14,7 @@ bool wants_dispatch(PyObject* const* args, size_t n);
 PyObject* call_torch_dispatch(Operator&, PyObject* const* args, size_t n);
 // For operators that PyTorch has below autograd and we have as composites, and the other way round; *done: it was answered.
 PyObject* dispatch_composite(Operator&, PyObject* const* args, size_t n, bool* done);
+bool class_has_handler(PyTypeObject*);
 void note_class(PyTypeObject*);                 // of a tensor object that is made
 void check_has_data(const Operator&, PyObject* const* args, size_t n);   // wrapper subclasses have no memory
 
