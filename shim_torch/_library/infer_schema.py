@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import types
 import typing
 from collections import abc
@@ -107,7 +108,14 @@ def _type_text(kind: Any) -> str | None:
     if origin in _LISTS and arguments:
         inner = _type_text(arguments[0])
         return None if inner is None or inner.endswith("]") else f"{inner}[]"
-    return None
+    return _opaque_text(kind)
+
+
+def _opaque_text(kind: Any) -> str | None:
+    """The name of a class that ``register_opaque_type`` was called for."""
+    registry = sys.modules.get("shim_torch._library.opaque_object")
+    info = registry.get_opaque_obj_info(kind) if registry is not None else None
+    return None if info is None else str(info.class_name)
 
 
 def _default_text(value: Any) -> str:

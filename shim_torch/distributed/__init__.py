@@ -6,12 +6,15 @@ import importlib
 from typing import Any
 
 from shim_torch.distributed.distributed_c10d import (
+    Backend,
     GroupMember,
     HashStore,
     P2POp,
     PrefixStore,
     ProcessGroup,
     ReduceOp,
+    Store,
+    TCPStore,
     Work,
     all_gather,
     all_gather_into_tensor,
@@ -52,15 +55,20 @@ from shim_torch.distributed.distributed_c10d import (
     send,
 )
 
-_LAZY = frozenset("distributed_c10d tensor device_mesh fsdp nn rpc checkpoint elastic algorithms utils run".split())
+_LAZY = frozenset(
+    "distributed_c10d constants rendezvous tensor device_mesh fsdp nn rpc checkpoint elastic algorithms utils run".split()
+)
 
 __all__ = [
+    "Backend",
     "GroupMember",
     "HashStore",
     "P2POp",
     "PrefixStore",
     "ProcessGroup",
     "ReduceOp",
+    "Store",
+    "TCPStore",
     "Work",
     "all_gather",
     "all_gather_into_tensor",

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 
-class HashStore:
+class Store:
+    """What all stores are."""
+
+
+class HashStore(Store):
     """Keys and values within this process."""
 
     def __init__(self) -> None:
@@ -63,3 +67,30 @@ class PrefixStore(HashStore):
 
     def num_keys(self) -> int:
         return self.underlying_store.num_keys()
+
+
+class TCPStore(HashStore):
+    """The store of a group of one process: nobody else asks for the port, so none is opened.
+
+    Errors: NotImplementedError for a client, and for more processes.
+    """
+
+    def __init__(
+        self,
+        host_name: str,
+        port: int,
+        world_size: int | None = None,
+        is_master: bool = False,
+        timeout: Any = None,
+        wait_for_workers: bool = True,
+        multi_tenant: bool = False,
+        master_listen_fd: int | None = None,
+        use_libuv: bool = True,
+    ) -> None:
+        if not is_master or world_size not in (None, 1):
+            raise NotImplementedError(
+                f"torch.distributed.TCPStore(world_size={world_size}, is_master={is_master}): shim-torch has groups of one "
+                "process only"
+            )
+        super().__init__()
+        self.host, self.port = host_name, port

@@ -6,9 +6,10 @@ import os
 from enum import IntEnum
 from typing import Any
 
-from shim_torch.distributed._stores import HashStore, PrefixStore
+from shim_torch.distributed._backend import Backend
+from shim_torch.distributed._stores import HashStore, PrefixStore, Store, TCPStore
 
-__all__ = ["HashStore", "PrefixStore", "ProcessGroup", "ReduceOp", "Work"]
+__all__ = ["Backend", "HashStore", "PrefixStore", "ProcessGroup", "ReduceOp", "Store", "TCPStore", "Work"]
 
 
 class RedOpType(IntEnum):
@@ -143,6 +144,17 @@ def destroy_process_group(group: Any = None) -> None:
     """Ends the default group."""
     if group is None or group is GroupMember.WORLD:
         GroupMember.WORLD = None
+
+
+def _get_default_timeout(backend: Any) -> Any:
+    """How long PyTorch's groups of a backend wait."""
+    from shim_torch.distributed.constants import default_pg_nccl_timeout, default_pg_timeout
+
+    return default_pg_nccl_timeout if backend == Backend.NCCL else default_pg_timeout
+
+
+def _unregister_process_group(group_name: str) -> None:
+    """Groups are found by their objects alone here: there is no name to forget."""
 
 
 def _world(group: Any = None) -> ProcessGroup:

@@ -1,0 +1,8 @@
+"""The classes of ``torch.distributed`` by the names that annotations use."""
+
+from __future__ import annotations
+
+from shim_torch.distributed._stores import HashStore, PrefixStore, Store, TCPStore
+from shim_torch.distributed.distributed_c10d import ProcessGroup, ReduceOp, Work
+
+__all__ = ["HashStore", "PrefixStore", "ProcessGroup", "ReduceOp", "Store", "TCPStore", "Work"]
