@@ -145,6 +145,7 @@ _settings: dict[str, Any] = {"deterministic": 0, "precision": "highest"}
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Operators here are deterministic but for float atomics of Triton kernels; the flag is kept and readable."""
     _settings["deterministic"] = (1 if warn_only else 2) if mode else 0
+    _settings["warn_only"] = warn_only
     _core.gemm_flag("deterministic", mode)
 
 
@@ -153,7 +154,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    return _settings["deterministic"] == 1
+    return bool(_settings.get("warn_only", False))
 
 
 def set_deterministic_debug_mode(debug_mode: Any) -> None:

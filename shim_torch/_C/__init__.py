@@ -161,6 +161,13 @@ def _jit_set_profiling_executor(value: bool) -> bool:
 _jit_set_profiling_mode = _jit_set_profiling_executor
 
 
+def _infer_size(a: Any, b: Any) -> Any:
+    """The common size of two sizes."""
+    from native import _core
+
+    return _core.Size(_core.broadcast_shapes([a, b]))
+
+
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         import importlib

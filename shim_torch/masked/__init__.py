@@ -10,11 +10,14 @@ __all__ = [
     "amin",
     "argmax",
     "argmin",
+    "cumprod",
     "cumsum",
     "log_softmax",
     "logsumexp",
     "mean",
+    "median",
     "norm",
+    "normalize",
     "prod",
     "softmax",
     "softmin",
@@ -51,6 +54,8 @@ def sum(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None
 def prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The product of the kept elements; 1 where none is."""
     found = _filled(input if dtype is None else input.to(dtype), mask, 1)
+    if not input.dim():
+        return found.prod()
     for d in sorted((x % input.dim() for x in _dims(input, dim)), reverse=True):
         found = found.prod(d, keepdim)
     return found
@@ -68,12 +73,12 @@ def amin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = Non
 
 def argmax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """Where the largest kept element is."""
-    return _filled(input, mask, _limit(input, -1)).argmax(dim, keepdim)
+    return _filled(input, mask, _limit(input, -1)).argmax(dim, keepdim).to(input.dtype if dtype is None else dtype)
 
 
 def argmin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """Where the smallest kept element is."""
-    return _filled(input, mask, _limit(input, 1)).argmin(dim, keepdim)
+    return _filled(input, mask, _limit(input, 1)).argmin(dim, keepdim).to(input.dtype if dtype is None else dtype)
 
 
 def _count(input: Any, dims: tuple[int, ...], keepdim: bool, mask: Any) -> Any:
@@ -97,7 +102,8 @@ def var(
     x = input if dtype is None else input.to(dtype)
     centred = x - mean(x, dims, keepdim=True, mask=mask)
     count = _count(input, dims, keepdim, mask)
-    return sum(centred * centred, dims, keepdim=keepdim, mask=mask) / (count - int(unbiased)).clamp(min=0)
+    squares = centred * centred.conj() if x.is_complex() else centred * centred
+    return sum(squares, dims, keepdim=keepdim, mask=mask) / (count - int(unbiased)).clamp(min=0)
 
 
 def std(
@@ -116,7 +122,7 @@ def norm(
     return shim_torch.linalg.vector_norm(_filled(input, mask, 0), ord, _dims(input, dim), keepdim, dtype=dtype)
 
 
-def logsumexp(input: Any, dim: Any, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+def logsumexp(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """log of the sum of exp of the kept elements."""
     return _filled(input if dtype is None else input.to(dtype), mask, -math.inf).logsumexp(_dims(input, dim), keepdim)
 
@@ -139,6 +145,27 @@ def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any
 def cumsum(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """Running sums of the kept elements."""
     return _filled(input, mask, 0).cumsum(dim, dtype=dtype)
+
+
+def cumprod(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+    """Running products of the kept elements."""
+    return _filled(input, mask, 1).cumprod(dim, dtype=dtype)
+
+
+def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """The median of the kept elements along ``dim``; NaN where none is."""
+    x = input if dtype is None else input.to(dtype)
+    if not x.is_floating_point():
+        if mask is not None and not bool(mask.all()):
+            raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+        return x.median(dim, keepdim).values
+    return _filled(x, mask, math.nan).nanmedian(dim, keepdim).values
+
+
+def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> Any:
+    """The kept elements over their norm, which counts as ``eps`` at least; 0 elsewhere."""
+    kept = _filled(input if dtype is None else input.to(dtype), mask, 0)
+    return kept / norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask).clamp(min=eps)
 
 
 def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> Any:

@@ -71,6 +71,24 @@ _TABLE: dict[str, tuple[tuple[str, type[Exception], str], ...]] = {
     "logaddexp2": (("bi", NotImplementedError, "logaddexp2_cpu"),),
     "nextafter": (("bic", NotImplementedError, "nextafter_cpu"),),
     "heaviside": (("c", RuntimeError, "heaviside is not yet implemented for complex tensors."),),
+    "median": (("bc", NotImplementedError, "median_cpu"),),
+    "mode": (("c", NotImplementedError, "mode_cpu"),),
+    "kthvalue": (("bc", NotImplementedError, "kthvalue_cpu"),),
+    "sort": (("c", RuntimeError, " Sort does not support complex dtypes on CPU"),),
+    "topk": (
+        ("c", RuntimeError, " topk does not support complex dtypes on CPU"),
+        ("b", RuntimeError, "topk does not support bool dtypes on CPU"),
+    ),
+    "amax": (("c", NotImplementedError, "max_values_cpu"),),
+    "amin": (("c", NotImplementedError, "min_values_cpu"),),
+    "max": (("c", NotImplementedError, "max_all"),),
+    "min": (("c", NotImplementedError, "min_all"),),
+    "max.dim": (("c", NotImplementedError, "max_cpu"),),
+    "min.dim": (("c", NotImplementedError, "min_cpu"),),
+    "aminmax": (("c", NotImplementedError, "aminmax_cpu"),),
+    "cummax": (("c", NotImplementedError, "cummax_cpu"),),
+    "cummin": (("c", NotImplementedError, "cummin_cpu"),),
+    "logcumsumexp": (("bi", NotImplementedError, "logcumsumexp_out_cpu"),),
     "pow": (("b", NotImplementedError, "pow"),),
     "gcd": (("bfc", NotImplementedError, "gcd_cpu"),),
     "lcm": (("bfc", NotImplementedError, "lcm_cpu"),),
@@ -78,6 +96,11 @@ _TABLE: dict[str, tuple[tuple[str, type[Exception], str], ...]] = {
     "bitwise_left_shift": (("bfc", NotImplementedError, "lshift_cpu"),),
     "bitwise_right_shift": (("bfc", NotImplementedError, "rshift_cpu"),),
 }
+for _name in ("argmax", "argmin"):
+    _TABLE[_name] = (
+        ("c", RuntimeError, f"{_name}(): does not support complex input"),
+        ("b", RuntimeError, f"{_name}(): does not support bool input"),
+    )
 for _name in ("floor", "ceil", "trunc"):
     _TABLE[_name] = (
         ("c", NotImplementedError, _NO_COMPLEX.format(_name)),

@@ -54,6 +54,9 @@ def _scalar(t: Any) -> str:
     dtype=_close_dtype,
 )
 def isclose(xp, self, other, rtol, atol, equal_nan):
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
     if self.dtype.kind in "iub":
         a, b = self.astype("float64"), other.astype("float64")
         return (self == other) | (xp.abs(a - b) <= atol + xp.abs(b) * rtol)

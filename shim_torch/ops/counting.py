@@ -6,9 +6,10 @@ from typing import Any
 
 from native import _core
 from shim_torch._utils import _scalar
+from shim_torch._warnings import warn_once
 
 from ._record import composite, op
-from ._rules import same_dtype, wrap_dim
+from ._rules import same_dtype, type_name, wrap_dim
 
 _UNIQUE = {
     "dtype": lambda self: (self.dtype, [self.dtype, _core.int64, _core.int64]),
@@ -213,7 +214,7 @@ def _bounds(xp: Any, self: Any, low: float, high: float) -> tuple[float, float]:
     if low == high:
         low, high = low - 1, high + 1
     if not (abs(low) < float("inf") and abs(high) < float("inf")):
-        raise RuntimeError(f"range of [{low:g}, {high:g}] is not finite")
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low >= high:
         raise RuntimeError("torch.histc: max must be larger than min")
     return low, high
@@ -261,7 +262,22 @@ def _side(right: bool, side: Any) -> bool:
 
 def _search_shape(sorted_sequence, self, sorter):
     s, v = tuple(sorted_sequence.shape), tuple(self.shape)
-    if len(s) == 0 or (len(s) != 1 and len(v) == 0):
+    if len(s) == 0:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
+        )
+    for what, t in (("input value", self), ("boundary", sorted_sequence)):
+        if not t.is_contiguous():
+            warn_once(
+                f"torch.searchsorted(): {what} tensor is non-contiguous, this will lower the performance due to extra data copy when "
+                f"converting non-contiguous tensor to contiguous, please use contiguous {what} tensor if possible. This message will "
+                "only appear once per program."
+            )
+    if sorter is not None and sorter.dtype is not _core.int64:
+        raise RuntimeError(
+            f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {type_name(sorter.dtype)}"
+        )
+    if len(s) != 1 and len(v) == 0:
         raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we "
                            f"got boundaries tensor dim({len(s)}) and input value's dim({len(v)}) numel({self.numel()})")  # fmt: skip
     if len(s) != 1 and s[:-1] != v[:-1]:

@@ -360,6 +360,8 @@ def addr(self, vec1, vec2, beta, alpha):
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {t.dim()}-D")
     dtype = _core.promote_types(_core.promote_types(vec1.dtype, vec2.dtype), self.dtype)
     for name, number in (("beta", beta), ("alpha", alpha)):
+        if isinstance(number, bool) and dtype is not _core.bool:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
         if isinstance(number, float) and not (dtype.is_floating_point or dtype.is_complex):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     self = self.expand(vec1.size(0), vec2.size(0))

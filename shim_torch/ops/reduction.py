@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import warnings
 from typing import Any
 
 from native import _core
 
 from ._record import composite, op
-from ._rules import fixed, int_to_float, reduced, same_dtype, sum_dtype, wrap_dim, wrap_dims
+from ._refusals import refuse
+from ._rules import fixed, int_to_float, reduced, sum_dtype, wrap_dim, wrap_dims
 
 _ALL = {"shape": lambda self: ()}
 
@@ -58,7 +61,7 @@ def _mean_dtype(self: Any, dtype: Any) -> Any:
     grad={"self": lambda g, self_shape: g.expand(self_shape)},
 )
 def sum_all(xp, self, dtype):
-    return self.sum()
+    return self.any() if self.dtype.kind == "b" else self.sum()  # bool only where dtype= says so
 
 
 @op(
@@ -81,6 +84,8 @@ def sum_dim(xp, self, dim, keepdim, dtype):
     grad={"self": lambda g, self, dim, keepdim: _spread(g, self.shape, dim, keepdim) * ~self.isnan()},
 )
 def nansum(xp, self, dim, keepdim, dtype):
+    if self.dtype.kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs")
     return xp.nansum(self, axis=_axes(dim, self.ndim), keepdims=keepdim)
 
 
@@ -168,9 +173,24 @@ def _extremum_grad(g, self, result, dim, keepdim):
     return _grown(g, self.shape, dim, keepdim) * hit / hit.sum(wrap_dims(dim, self.dim()) or None, True)
 
 
+def _refused(name, *others):
+    """The dtype rule of results like the input (and others), where the operator takes the dtype."""
+
+    def rule(self):
+        refuse(name, self.dtype)
+        return (self.dtype, [self.dtype, *others]) if others else self.dtype
+
+    return rule
+
+
 def _no_empty(name):
     def shape(self, dim, keepdim):
         dims = wrap_dims(dim, len(self.shape))
+        if not dim and dim != 0 and 0 in self.shape:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
+                "argument."
+            )
         for d in dims:
             if len(self.shape) and self.shape[d] == 0:
                 raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
@@ -182,7 +202,7 @@ def _no_empty(name):
 @op(
     "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     shape=_no_empty("amax"),
-    dtype=same_dtype,
+    dtype=_refused("amax"),
     out=True,
     native="amax",
     grad={"self": _extremum_grad},
@@ -194,7 +214,7 @@ def amax(xp, self, dim, keepdim):
 @op(
     "amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     shape=_no_empty("amin"),
-    dtype=same_dtype,
+    dtype=_refused("amin"),
     out=True,
     native="amin",
     grad={"self": _extremum_grad},
@@ -207,6 +227,7 @@ def amin(xp, self, dim, keepdim):
 def aminmax(self, dim, keepdim):
     from shim_torch import return_types
 
+    refuse("aminmax", self.dtype)
     if dim is None and self.numel() == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
@@ -241,7 +262,7 @@ def _full_extremum(name, reduce):
     op(
         f"{name}(Tensor self) -> Tensor",
         shape=check,
-        dtype=same_dtype,
+        dtype=_refused(name),
         native=f"a{name}",
         grad={"self": lambda g, self, result: _extremum_grad(g, self, result, None, False)},
     )(body)
@@ -275,7 +296,7 @@ def _with_index(name, arg):
         shape=shapes,
         native=f"{name}_dim",
         out=True,
-        dtype=lambda self: (self.dtype, [self.dtype, _core.int64]),
+        dtype=_refused(f"{name}.dim", _core.int64),
         grad={"self": _picked_grad},
     )(body)
 
@@ -297,11 +318,19 @@ def _arg_shape(self, dim, keepdim):
     return _no_empty("argmax")(self, (dim,), keepdim)
 
 
+def _arg_dtype(name):
+    def rule(self):
+        refuse(name, self.dtype)
+        return None, _core.int64
+
+    return rule
+
+
 for _name in ("argmax", "argmin"):
     op(
         f"{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
         shape=_arg_shape,
-        dtype=fixed("int64"),
+        dtype=_arg_dtype(_name),
         out=True,
         native=_name,
     )((lambda n: lambda xp, self, dim, keepdim: _arg(xp, self, dim, keepdim, n))(_name))
@@ -361,6 +390,12 @@ for _name in ("all", "any"):
     )
 
 
+def _deviation_dtype(self):
+    if not (self.dtype.is_floating_point or self.dtype.is_complex):
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    return self.dtype, self.dtype.to_real()
+
+
 def _var_grad(g, self, dim, correction, keepdim):
     c = 1 if correction is None else correction
     n = _count(self.shape, dim)
@@ -372,23 +407,43 @@ def _var_grad(g, self, dim, correction, keepdim):
     )
 
 
+def _warn_of_freedom(name, degrees):
+    if degrees <= 0:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+            "divided by output numel).",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Without NumPy's own warning of the same."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
+
+
 @op(
     "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     shape=reduced,
-    dtype=lambda self: (self.dtype, self.dtype.to_real()),
+    dtype=_deviation_dtype,
     native="var",
     out=True,
     grad={"self": _var_grad},
 )
 def var(xp, self, dim, correction, keepdim):
     c = 1 if correction is None else correction
-    return self.var(axis=_axes(dim, self.ndim), ddof=c, keepdims=keepdim)
+    _warn_of_freedom("var", _count(self.shape, dim) - c)
+    with xp.errstate(all="ignore"), _quiet():
+        return self.var(axis=_axes(dim, self.ndim), ddof=c, keepdims=keepdim)
 
 
 @op(
     "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     shape=reduced,
-    dtype=lambda self: (self.dtype, self.dtype.to_real()),
+    dtype=_deviation_dtype,
     native="std",
     out=True,
     grad={
@@ -399,7 +454,9 @@ def var(xp, self, dim, correction, keepdim):
 )
 def std(xp, self, dim, correction, keepdim):
     c = 1 if correction is None else correction
-    return self.std(axis=_axes(dim, self.ndim), ddof=c, keepdims=keepdim)
+    _warn_of_freedom("std", _count(self.shape, dim) - c)
+    with xp.errstate(all="ignore"), _quiet():
+        return self.std(axis=_axes(dim, self.ndim), ddof=c, keepdims=keepdim)
 
 
 for _name in ("var", "std"):
@@ -550,7 +607,7 @@ def _cum_extremum(name, accumulate, better):
         f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
         shape=lambda self, dim: [_cum_shape(self, dim)] * 2,
         out=True,
-        dtype=lambda self: (self.dtype, [self.dtype, _core.int64]),
+        dtype=_refused(name, _core.int64),
         grad={
             "self": lambda g, self_shape, result1, dim: (
                 g.new_zeros(self_shape).scatter_add(dim, result1, g) if len(self_shape) else g
@@ -566,7 +623,7 @@ _cum_extremum("cummin", "minimum", "le")
 @op(
     "logcumsumexp(Tensor self, int dim) -> Tensor",
     shape=_cum_shape,
-    dtype=int_to_float,
+    dtype=_refused("logcumsumexp"),
     out=True,
     grad={
         "self": lambda g, self, result, dim: (
@@ -575,6 +632,14 @@ _cum_extremum("cummin", "minimum", "le")
     },
 )
 def logcumsumexp(xp, self, dim):
+    if self.dtype.kind == "c" and self.ndim:
+        parts = []
+        for x in xp.moveaxis(self, dim, 0):  # relative to the larger real part, whose imaginary part is kept as it is
+            if parts:
+                a, b = (xp.where(parts[-1].real >= x.real, *pair) for pair in ((parts[-1], x), (x, parts[-1])))
+                x = a + xp.log1p(xp.exp(b - a))
+            parts.append(x)
+        return xp.moveaxis(xp.stack(parts), 0, dim) if parts else self
     return xp.logaddexp.accumulate(self, axis=dim) if self.ndim else self
 
 
@@ -594,11 +659,13 @@ def dist(self, other, p):
 @op(
     "median(Tensor self) -> Tensor",
     **_ALL,
-    dtype=same_dtype,
+    dtype=_refused("median"),
     grad={"self": lambda g, self, result: _extremum_grad(g, self, result, None, False)},
 )
 def median_all(xp, self):
     flat = self.reshape(-1)
+    if not flat.size:
+        return xp.asarray(float("nan") if flat.dtype.kind == "f" else xp.iinfo(flat.dtype).min, dtype=flat.dtype)
     if flat.dtype.kind == "f" and bool(xp.isnan(flat).any()):
         return xp.asarray(float("nan"), dtype=flat.dtype)
     return xp.sort(flat)[(flat.size - 1) // 2]
@@ -608,7 +675,7 @@ def median_all(xp, self):
     "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=True,
     shape=lambda self, dim, keepdim: [_no_empty("median")(self, (dim,), keepdim)] * 2,
-    dtype=lambda self: (self.dtype, [self.dtype, _core.int64]),
+    dtype=_refused("median", _core.int64),
     grad={"self": _picked_grad},
 )
 def median_dim(xp, self, dim, keepdim):

@@ -7,15 +7,18 @@ from typing import Any
 from native import _core
 
 from ._record import composite, op
+from ._refusals import refuse
 from ._rules import wrap_dim
 
-_RANKED = {"dtype": lambda self: (_ordered(self), [self.dtype, _core.int64]), "differentiable": (0,)}
 
+def _ranked(name: str) -> dict[str, Any]:
+    """What all of them share: values and their places, for dtypes that have an order."""
 
-def _ordered(self: Any) -> Any:
-    if self.dtype.is_complex:
-        raise RuntimeError("Sort currently does not support complex dtypes on CPU")
-    return self.dtype
+    def dtype(self: Any) -> Any:
+        refuse(name, self.dtype)
+        return self.dtype, [self.dtype, _core.int64]
+
+    return {"dtype": dtype, "differentiable": (0,)}
 
 
 def _to_places(g: Any, shape: Any, index: Any, dim: int) -> Any:
@@ -48,13 +51,13 @@ _SORT_GRAD = {"self": lambda g, self_shape, result1, dim: _to_places(g, self_sha
 
 
 @op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", shape=_sort_shape, out=True, native="sort",
-    grad=_SORT_GRAD, **_RANKED)  # fmt: skip
+    grad=_SORT_GRAD, **_ranked("sort"))  # fmt: skip
 def sort(xp, self, dim, descending):
     return _sorted(xp, self, dim, descending)
 
 
 @op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-    shape=_sort_shape, out=True, native="sort", grad=_SORT_GRAD, **_RANKED)  # fmt: skip
+    shape=_sort_shape, out=True, native="sort", grad=_SORT_GRAD, **_ranked("sort"))  # fmt: skip
 def sort_stable(xp, self, stable, dim, descending):
     return _sorted(xp, self, dim, descending)
 
@@ -86,7 +89,7 @@ def _topk_shape(self, k, dim):
 
 
 @op("topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-    shape=_topk_shape, out=True, native="topk", grad=_SORT_GRAD, **_RANKED)  # fmt: skip
+    shape=_topk_shape, out=True, native="topk", grad=_SORT_GRAD, **_ranked("topk"))  # fmt: skip
 def topk(xp, self, k, dim, largest, sorted):
     if self.ndim == 0:
         empty = (xp.zeros((0,), self.dtype), xp.zeros((0,), "int64"))
@@ -120,7 +123,7 @@ def _kth_grad(g, self_shape, result1, dim, keepdim):
 
 
 @op("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", shape=_kth_shape,
-    out=True, grad={"self": _kth_grad}, **_RANKED)  # fmt: skip
+    out=True, grad={"self": _kth_grad}, **_ranked("kthvalue"))  # fmt: skip
 def kthvalue(xp, self, k, dim, keepdim):
     if self.ndim == 0:
         return self, xp.zeros((), "int64")
@@ -142,7 +145,7 @@ def _mode_shape(self, dim, keepdim):
 
 
 @op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", shape=_mode_shape, out=True,
-    grad={"self": _kth_grad}, **_RANKED)  # fmt: skip
+    grad={"self": _kth_grad}, **_ranked("mode"))  # fmt: skip
 def mode(xp, self, dim, keepdim):
     """The most frequent value, the smallest where several are; its last place."""
     if self.ndim == 0:

@@ -7,7 +7,7 @@ from typing import Any
 from native import _core
 
 from ._record import composite
-from ._rules import wrap_dim
+from ._rules import type_name, wrap_dim
 
 
 @composite("nanmedian(Tensor self) -> Tensor")
@@ -51,6 +51,8 @@ def cumulative_trapezoid_dx(y, dx, dim):
 
 def _steps(y: Any, x: Any, dim: int) -> Any:
     if x.dim() == 1:
+        if x.numel() != y.size(dim):
+            raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
         shape = [1] * y.dim()
         shape[wrap_dim(dim, y.dim())] = x.numel() - 1
         return (x[1:] - x[:-1]).reshape(shape)
@@ -101,6 +103,29 @@ def combinations(self, r, with_replacement):
     return self[shim_torch.tensor(rows, device=self.device)]
 
 
+def _check_weights(x: Any, fweights: Any, aweights: Any) -> None:
+    for name, w in (("fweights", fweights), ("aweights", aweights)):
+        if w is None:
+            continue
+        if w.dim() > 1:
+            raise RuntimeError(
+                f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.dim()} dimensions"
+            )
+        floating, whole = w.is_floating_point(), name == "fweights"
+        if floating is whole or w.is_complex() or w.dtype is _core.bool:
+            raise RuntimeError(
+                f"cov(): expected {name} to have {'integral' if whole else 'floating point'} dtype but got {name} with "
+                f"{type_name(w.dtype)} dtype"
+            )
+        if w.numel() != x.size(1):
+            raise RuntimeError(
+                f"cov(): expected {name} to have the same numel as there are observations in the input but got {w.numel()} != "
+                f"{x.size(1)}"
+            )
+        if w.numel() and bool(w.min() < 0):
+            raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
 @composite("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor")
 def cov(self, correction, fweights, aweights):
     if self.dim() > 2:
@@ -110,6 +135,7 @@ def cov(self, correction, fweights, aweights):
     if self.dtype == _core.bool:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     x = self if self.dim() == 2 else self.reshape(1, -1)
+    _check_weights(x, fweights, aweights)
     if not (x.is_floating_point() or x.is_complex()):
         x = x.to(_core.get_default_dtype())
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights

@@ -121,7 +121,7 @@ def _histogramdd(self: Any, bins: Any, range: Any, weight: Any, density: bool) -
         raise RuntimeError(
             "torch.histogramdd: input tensor should have at least 2 dimensions, but got " + str(self.dim())
         )
-    rows = self.reshape(-1, self.size(-1))
+    rows = self.flatten(0, -2)
     n = rows.size(1)
     bins = [bins] * n if isinstance(bins, int) else list(bins)
     if len(bins) != n:
@@ -143,7 +143,9 @@ def _histogramdd(self: Any, bins: Any, range: Any, weight: Any, density: bool) -
         else:
             low, high = (None, None) if range is None else range[2 * d : 2 * d + 2]
             edges.append(_edges(x, b, low, high, d))
-    return _counted(columns, edges, weight, density), edges
+    if not n:  # PyTorch counts no row where there is nothing to count by
+        return self.new_zeros(()), ()
+    return _counted(columns, edges, weight, density), tuple(edges)
 
 
 _DD = "float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)"
@@ -162,7 +164,7 @@ def _check_quantile(self: Any, q: Any) -> None:
     if q.dtype != self.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if q.dim() > 1:
-        raise RuntimeError(f"quantile() q must be a scalar or 1D tensor but got a {q.dim()}D tensor")
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if q.device.type == "cpu" and not bool(((q >= 0) & (q <= 1)).all()):
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
 
@@ -213,9 +215,7 @@ def _nanquantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolatio
 _Q = "int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor"
 for _name in ("quantile", "nanquantile"):
     for _overload in ("(Tensor self, Tensor q", ".scalar(Tensor self, float q"):
-        composite(f"{_name}{_overload}, {_Q}", out=True)(
-            _nanquantile if _name == "nanquantile" else _quantile
-        )
+        composite(f"{_name}{_overload}, {_Q}", out=True)(_nanquantile if _name == "nanquantile" else _quantile)
 
 
 def _check_diff(self: Any, other: Any, dim: int) -> None:

@@ -52,7 +52,10 @@ composite("_stack(Tensor[] tensors, int dim=0) -> Tensor", **_FUNCTION)(
 )
 composite("is_set_to(Tensor self, Tensor tensor) -> bool", function=False)(
     lambda self, tensor: (
-        self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape and self.stride() == tensor.stride()
+        self.untyped_storage()._cdata == tensor.untyped_storage()._cdata
+        and self.storage_offset() == tensor.storage_offset()
+        and self.shape == tensor.shape
+        and self.stride() == tensor.stride()
     )
 )
 

@@ -152,7 +152,19 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
 
 namespace {
 
-void resize_output(const Tensor& out, DimSpan sizes) {
+// A result in memory of its own and without gaps is written in its own order; any other in C order.
+Dims strides_of_output(const Tensor& result) {
+  DimSpan sizes = result->sizes();
+  const bool own = result->storage()->nbytes() == size_t(result->numel()) * result->itemsize() && result->numel() > 0;
+  if (!own || result->is_contiguous()) return contiguous_strides(sizes);
+  Dims strides;
+  for (int64_t s : result->strides()) strides.push_back(s);
+  for (int64_t s : strides)
+    if (s <= 0) return contiguous_strides(sizes);
+  return strides;
+}
+
+void resize_output(const Tensor& out, DimSpan sizes, const Dims& strides) {
   if (equal(out->sizes(), sizes)) return;
   if (out->numel() != 0) {
     std::string text = str("An output with one or more elements was resized since it had shape ", shape_text(out->sizes()),
@@ -161,7 +173,6 @@ void resize_output(const Tensor& out, DimSpan sizes) {
                            "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).");
     if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
   }
-  Dims strides = contiguous_strides(sizes);
   size_t bytes = storage_bytes(sizes, strides, out->itemsize()) + size_t(out->storage_offset()) * out->itemsize();
   if (out->storage()->nbytes() < bytes) out->storage()->resize(bytes);
   out->set_geometry(sizes, strides, out->storage_offset());
@@ -182,7 +193,7 @@ void store_output(PyObject* out, PyObject* result, const std::string& name) {
   // Ranges fill an out of as many elements whatever its shape is.
   if ((name == "linspace" || name == "logspace" || name == "arange" || name == "range") && target->numel() == r->numel())
     r = as_strided(*r, target->sizes(), contiguous_strides(target->sizes()), r->storage_offset());
-  resize_output(target, r->sizes());
+  resize_output(target, r->sizes(), strides_of_output(r));
   write(target, r);
 }
 

@@ -39,6 +39,7 @@ const char* text_of(const std::string& name) {
         {"log_sigmoid", kKernel},
         {"logcumsumexp", "expected scalar_type {R} but found {O}"},
         {"cummax", "expected scalar_type {R} but found {O}"},
+        {"mode", "expected scalar type '{R}' but got '{O}' for values output"},
         {"cummin", "expected scalar_type {R} but found {O}"},
         {"narrow_copy", "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If "
                         "so, please report an enhancement request to PyTorch.)"},
@@ -116,7 +117,7 @@ void check_out_dtype(const std::string& name, DType result, DType out) {
 }
 
 void check_result_cast(const std::string& name, DType result, DType out) {
-  if (name == "cumsum" || name == "cumprod") return;           // they sum in the dtype of out
+  if (name == "cumsum" || name == "cumprod" || name == "sum" || name == "nansum") return;           // they sum in the dtype of out
   if (!can_cast(result, out)) throw Error(Kind::Runtime, filled(cast_text_of(name), name, result, out));
 }
 
