@@ -83,7 +83,8 @@ def infer_schema(
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
-        return typing.get_type_hints(function)
+        # Not typing.get_type_hints, which makes ``list[int] = None`` optional in Python 3.10.
+        return inspect.get_annotations(function, eval_str=True)
     except Exception:
         return {n: a for n, a in getattr(function, "__annotations__", {}).items() if not isinstance(a, str)}
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -98,8 +101,27 @@ def _once(interpreter: ModuleType, patch: Patch) -> None:
     patch.set(interpreter.GridExecutor, "__call__", __call__)
 
 
+def _gluon_first(interpreter: ModuleType, patch: Patch) -> None:
+    """Triton's native code imports Gluon at the first launch, which asks for the signature of ``tl.static_print``.
+
+    Within a launch that is Python's own ``print``, whose signature Python 3.10 cannot give.
+    """
+    if sys.version_info >= (3, 11):
+        return
+    stock = interpreter.GridExecutor.__call__
+
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "triton.experimental.gluon" not in sys.modules:
+            with suppress(ImportError):
+                importlib.import_module("triton.experimental.gluon")
+        stock(self, *args, **kwargs)
+
+    patch.set(interpreter.GridExecutor, "__call__", __call__)
+
+
 MENDS = (
     Mend("warmup", "returns a kernel that can be launched", "triton.runtime.interpreter", _warmup),
     Mend("warnings", "kernels overflow and make NaN silently, as on a GPU", "triton.runtime.interpreter", _quiet),
+    Mend("Python 3.10", "imports Gluon before a launch, not within", "triton.runtime.interpreter", _gluon_first),
     Mend("device functions", "are called without preparing the language again", "triton.runtime.interpreter", _once),
 )
