@@ -28,7 +28,7 @@ demo: install-test
 
 lint: install-test
 	$(BIN)/ruff check .
-	$(BIN)/mypy compat
+	$(BIN)/mypy
 
 test: lint
 	cd tests && ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider .
