@@ -142,6 +142,11 @@ def _attribute(name: str) -> Any:
     if name.endswith("Storage") and name != "_LegacyStorage":
         from shim_torch._legacy_types import legacy_storage
 
+        if name == "Storage":  # the storage of the default dtype
+            from shim_torch._utils import _scalar
+
+            name = f"{_scalar(get_default_dtype())}Storage"
+
         try:
             return legacy_storage(name)
         except KeyError:

@@ -195,15 +195,24 @@ def get_default_device() -> Any:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Deprecated: sets the default dtype from a tensor type's name."""
-    name = t if isinstance(t, str) else t.__name__
-    table = {
-        "FloatTensor": _core.float32,
-        "DoubleTensor": _core.float64,
-        "HalfTensor": _core.float16,
-        "BFloat16Tensor": _core.bfloat16,
-    }
-    _core.set_default_dtype(table[name.rpartition(".")[2]])
+    """Deprecated: sets the default dtype (and device) from a tensor type or its name."""
+    from shim_torch._legacy_types import TENSORS, tensortype
+
+    if isinstance(t, str):
+        module, _, name = t.rpartition(".")
+        if module not in ("torch", "torch.cuda") or name not in TENSORS:
+            raise ValueError(f"invalid type: {t!r}")
+        dtype, cuda = TENSORS[name], module == "torch.cuda"
+    elif isinstance(t, tensortype):
+        dtype, cuda = t.dtype, t.is_cuda
+    else:
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    if not dtype.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    _core.set_default_dtype(dtype)
+    if cuda or _settings.pop("device_of_type", None):
+        set_default_device("cuda" if cuda else None)
+        _settings["device_of_type"] = cuda
 
 
 def set_flush_denormal(mode: bool) -> bool:

@@ -11,13 +11,15 @@ Tensor = _core.Tensor
 
 def numpy(self: Any, *, force: bool = False) -> Any:
     """An array over the tensor's memory; ``force`` detaches, moves and copies as needed."""
+    if not isinstance(force, bool):
+        raise TypeError(f"numpy(): argument 'force' must be bool, not {type(force).__name__}")
     if force:
-        return _core.to_numpy(self.detach().cpu())
+        return _core.to_numpy(_core.lend_memory(self.detach().cpu()))
     if self.requires_grad and _core.is_grad_enabled():
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if str(self.dtype) == "torch.bfloat16":
         raise TypeError("Got unsupported ScalarType BFloat16")
-    return _core.to_numpy(self)
+    return _core.to_numpy(_core.lend_memory(self))
 
 
 def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
@@ -32,6 +34,8 @@ def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
 
 
 def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    if array.dtype == bool:  # what NumPy's ufuncs answer comes as uint8, as PyTorch has it
+        array = array.astype("uint8")
     return _core.from_numpy(array) if array.ndim else _core.from_numpy(array.reshape(1))[0]
 
 

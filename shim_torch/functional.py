@@ -213,6 +213,14 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
         warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for i, t in enumerate(given):
+        if not isinstance(t, _core.TensorBase):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+        if t.dim() > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}")
+        for what in ("dtype", "device"):
+            if getattr(t, what) != getattr(given[0], what):
+                raise RuntimeError(f"meshgrid expects all tensors to have the same {what}")
     swap = indexing == "xy" and len(given) >= 2
     if swap:
         given[0], given[1] = given[1], given[0]
@@ -263,6 +271,11 @@ def block_diag(*tensors: Any) -> Any:
 
     if not tensors:
         return shim_torch.empty(1, 0)
+    for i, t in enumerate(tensors):
+        if t.dim() > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.dim()} dimensions"
+            )
     blocks = [t.reshape(1, -1) if t.dim() < 2 else t for t in tensors]
     out = shim_torch.zeros(
         (sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks)),

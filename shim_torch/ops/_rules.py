@@ -29,6 +29,28 @@ def underived(name: str) -> Rule:
     return formula
 
 
+_WORDS = {
+    "Float": "float",
+    "Double": "double",
+    "Long": "long int",
+    "Int": "int",
+    "Short": "short int",
+    "Char": "signed char",
+    "Byte": "unsigned char",
+    "Bool": "bool",
+    "Half": "c10::Half",
+    "BFloat16": "c10::BFloat16",
+    "ComplexFloat": "c10::complex<float>",
+    "ComplexDouble": "c10::complex<double>",
+}
+
+
+def type_word(dtype: Any) -> str:
+    """A dtype as C++ names it, which is what some of PyTorch's errors print."""
+    name = type_name(dtype)
+    return _WORDS.get(name, name)
+
+
 def _takes_all(rule: Rule) -> Rule:
     rule.takes_all = True  # type: ignore[attr-defined]
     return rule

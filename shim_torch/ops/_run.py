@@ -222,7 +222,7 @@ def _call(plan: Plan) -> Callable[..., Any]:
 def _argument(plan: Plan, i: int, value: Any, wide: Any, backend: Any) -> Any:
     if isinstance(value, TensorBase):
         if plan.keep[i]:
-            return backend.asarray(value)
+            return backend.asarray(value, _core.complex64 if value.dtype == _core.complex32 else None)
         return backend.asarray(value, wide if wide is not None else WIDER.get(value.dtype))
     if type(value) is list:
         return [None if v is None else _argument(plan, i, v, wide, backend) for v in value]

@@ -32,7 +32,7 @@ def _starts(xp: Any, rows: Any) -> Any:
     """Where, along the first dim, a run of equal rows starts."""
     starts = xp.ones(rows.shape[:1], "bool")
     differs = rows[1:] != rows[:-1]
-    starts[1:] = differs.reshape(differs.shape[0], -1).any(axis=1) if differs.ndim > 1 else differs
+    starts[1:] = differs.any(axis=tuple(range(1, differs.ndim)))
     return starts
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from native import _core
 
 from ._record import composite, op
-from ._rules import broadcast, real_pair
+from ._rules import broadcast, real_pair, type_name, type_word
 
 _OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
@@ -72,7 +72,9 @@ def _number_dtype(value: Any) -> Any:
         return _core.bool
     if isinstance(value, int):
         return _core.int64
-    return _core.get_default_dtype().to_complex() if isinstance(value, complex) else _core.get_default_dtype()
+    if isinstance(value, complex):
+        return _core.complex128 if _core.get_default_dtype() == _core.float64 else _core.complex64
+    return _core.get_default_dtype()
 
 
 @composite(f"full(SymInt[] size, Scalar fill_value, {_OPTIONS}) -> Tensor", out=True)
@@ -166,6 +168,8 @@ def _range(start: Any, end: Any, step: Any, dtype: Any, device: Any) -> Any:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype is None:
         dtype = _core.int64 if all(isinstance(v, int) for v in (start, end, step)) else _core.get_default_dtype()
+    if not (end - start) / step < 2**63:
+        raise RuntimeError("invalid size, possible overflow?")
     import shim_torch
 
     return shim_torch.ops.aten._arange(start, end, step, dtype, device)
@@ -224,22 +228,34 @@ def _steps(steps):
     return (steps,)
 
 
-def _spaced_dtype(start, end, dtype):
-    """``dtype``, or the default one of the ends' kind."""
-    found = dtype or _core.get_default_dtype()
-    if isinstance(start, complex) or isinstance(end, complex):
-        if dtype is None:
-            return found.to_complex()
-        if not found.is_complex:
-            raise RuntimeError(
-                f"torch.linspace(): inferred dtype ComplexFloat can't be safely cast to passed dtype {_core.scalar_name(dtype)}"
-            )
-    return found
+def _spaced_dtype_of(name: str) -> Any:
+    def rule(start, end, dtype):
+        """``dtype``, or the default one of the ends' kind."""
+        found = dtype or _core.get_default_dtype()
+        if isinstance(start, complex) or isinstance(end, complex):
+            natural = _core.get_default_dtype().to_complex()
+            if dtype is None:
+                return natural
+            if not found.is_complex:
+                raise RuntimeError(
+                    f"torch.{name}(): inferred dtype {type_word(natural)} can't be safely cast to passed dtype {type_name(dtype)}"
+                )
+        return found
+
+    return rule
 
 
-@op(f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor", shape=_steps, out=True, dtype=_spaced_dtype)
+_linspace_dtype, _logspace_dtype = _spaced_dtype_of("linspace"), _spaced_dtype_of("logspace")
+
+
+@op(
+    f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor",
+    shape=_steps,
+    out=True,
+    dtype=_linspace_dtype,
+)
 def linspace(xp, start, end, steps, dtype, layout, device, pin_memory):
-    return _as(xp, _spaced(xp, start, end, steps), _spaced_dtype(start, end, dtype))
+    return _as(xp, _spaced(xp, start, end, steps), _linspace_dtype(start, end, dtype))
 
 
 def _spaced(xp, start, end, steps):
@@ -291,10 +307,10 @@ _spaced_by_tensors("logspace", "float base=10.0, ")
     f"logspace(Scalar start, Scalar end, int steps, float base=10.0, {_OPTIONS}) -> Tensor",
     shape=_steps,
     out=True,
-    dtype=_spaced_dtype,
+    dtype=_logspace_dtype,
 )
 def logspace(xp, start, end, steps, base, dtype, layout, device, pin_memory):
-    return _as(xp, xp.power(float(base), _spaced(xp, start, end, steps)), _spaced_dtype(start, end, dtype))
+    return _as(xp, xp.power(float(base), _spaced(xp, start, end, steps)), _logspace_dtype(start, end, dtype))
 
 
 @composite(f"eye(SymInt n, {_OPTIONS}) -> Tensor", out=True)
@@ -322,7 +338,10 @@ def eye_m(n, m, dtype, layout, device, pin_memory):
     grad={"real": lambda g: g.real, "imag": lambda g: g.imag},
 )
 def complex_(xp, real, imag):
-    return real + 1j * imag
+    real, imag = xp.broadcast_arrays(real, imag)
+    out = xp.empty(real.shape, "complex128" if real.dtype == "float64" else "complex64")
+    out.real, out.imag = real, imag  # not real + 1j * imag, which is nan where imag is infinite
+    return out
 
 
 @op(f"tril_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor", dtype=lambda dtype: dtype or _core.int64)

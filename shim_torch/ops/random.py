@@ -7,6 +7,7 @@ from typing import Any
 
 from native import _core
 
+from ._random_range import check_countable, checked, last_of
 from ._record import composite, op
 from ._rules import same_dtype
 
@@ -100,7 +101,7 @@ def uniform_(self, low, high, generator):
 )
 def normal_(self, mean, std, generator):
     if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if self.dtype.is_complex:
         _core.view_as_real(self).normal_(mean, std / math.sqrt(2), generator=generator)
         return self
@@ -108,19 +109,8 @@ def normal_(self, mean, std, generator):
     return _draw(self, "normal", mean, std, generator)
 
 
-def _integer_limit(dtype: Any) -> int:
-    import shim_torch
-
-    if dtype == _core.bool:
-        return 2
-    return {_core.float32: 2**24 + 1, _core.float64: 2**53 + 1, _core.float16: 2**11 + 1, _core.bfloat16: 2**8 + 1}.get(
-        dtype
-    ) or shim_torch.iinfo(dtype).max
-
-
 def _random(self: Any, low: int, high: int, generator: Any) -> Any:
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    low, high = checked(self.dtype, low, high)
     if self.dtype in (_core.int64, _core.int32, _core.int16, _core.int8, _core.uint8):
         return _draw(self, "integer", low, high, generator)
     whole = _core.empty_tensor(self.shape, _core.int64, self.device)
@@ -130,7 +120,7 @@ def _random(self: Any, low: int, high: int, generator: Any) -> Any:
 
 @composite("random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", function=False)
 def random_(self, generator):
-    return _random(self, 0, _integer_limit(self.dtype), generator)
+    return _random(self, 0, last_of(self.dtype), generator)
 
 
 @composite("random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", function=False)
@@ -142,7 +132,7 @@ def random_to(self, to, generator):
     "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", function=False
 )
 def random_from(self, low, to, generator):
-    return _random(self, low, _integer_limit(self.dtype) if to is None else to, generator)
+    return _random(self, low, last_of(self.dtype) if to is None else to, generator)
 
 
 def _shifted(name: str, f: Any, signature: str) -> None:
@@ -232,15 +222,12 @@ def randint(high, size, generator, dtype, layout, device, pin_memory):
     out=True,
 )
 def randint_low(low, high, size, generator, dtype, layout, device, pin_memory):
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return _random(_empty(size, dtype or _core.int64, device, pin_memory), low, high, generator)
 
 
 @composite(f"randperm(SymInt n, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True)
 def randperm(n, generator, dtype, layout, device, pin_memory):
-    if n < 0:
-        raise RuntimeError(f"n must be non-negative, got {n}")
+    check_countable(dtype or _core.int64, n)
     keys = _empty((n,), _core.int64, device, pin_memory)
     return _draw(keys, "integer", 0, 2**62, generator).argsort().to(dtype or _core.int64)
 
@@ -264,34 +251,33 @@ _like("randint_like", lambda t, high: _random(t, 0, high, None), "SymInt high, "
 _like("randint_like.low_dtype", lambda t, low, high: _random(t, low, high, None), "SymInt low, SymInt high, ")
 
 
-@composite(
-    "normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor", method=False, out=True
-)
-def normal_tensor_float(mean, std, generator):
-    return _draw(_core.empty_tensor(mean.shape, mean.dtype, mean.device), "normal", 0.0, 1.0, generator) * std + mean
+def _normal_of(mean, std, generator):
+    """Standard normal numbers times ``std`` plus ``mean``: one of the two is a tensor, or both are."""
+    tensors = [v for v in (mean, std) if isinstance(v, _core.TensorBase)]
+    if not isinstance(std, _core.TensorBase):
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    elif std.dtype.is_complex:
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    elif not std.is_meta and std.numel() and bool((std < 0).any()):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    shape = _core.broadcast_shapes([t.shape for t in tensors])
+    dtype = tensors[0].dtype if len(tensors) == 1 else _core.result_type(mean, std)
+    return _core.empty_tensor(shape, dtype, tensors[0].device).normal_(0, 1, generator=generator) * std + mean
 
 
-@composite(
-    "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False, out=True
-)
-def normal_float_tensor(mean, std, generator):
-    return _draw(_core.empty_tensor(std.shape, std.dtype, std.device), "normal", 0.0, 1.0, generator) * std + mean
-
-
-@composite(
-    "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False, out=True
-)
-def normal_tensors(mean, std, generator):
-    shape = _core.broadcast_shapes([mean.shape, std.shape])
-    return (
-        _draw(_core.empty_tensor(shape, _core.result_type(mean, std), mean.device), "normal", 0.0, 1.0, generator) * std
-        + mean
-    )
+for _schema in (
+    "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+    "normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
+    "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+):
+    composite(_schema, method=False, out=True)(_normal_of)
 
 
 @composite(
     f"normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
     method=False,
+    out=True,
 )
 def normal_floats(mean, std, size, generator, dtype, layout, device, pin_memory):
     return _empty(size, dtype, device, pin_memory).normal_(mean, std, generator=generator)

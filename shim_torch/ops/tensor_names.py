@@ -23,7 +23,6 @@ composite("detach_(Tensor(a!) self) -> Tensor(a!)", **_FUNCTION)(lambda self: se
 composite("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", **_HIDDEN)(
     lambda self, size, stride: self.as_strided(size, stride)
 )
-composite("_unsafe_view(Tensor self, SymInt[] size) -> Tensor", **_HIDDEN)(lambda self, size: self.view(size))
 composite("lift(Tensor self) -> Tensor", **_HIDDEN)(lambda self: self)
 composite("lift_fresh(Tensor(a) self) -> Tensor(a)", **_HIDDEN)(lambda self: self)
 composite("lift_fresh_copy(Tensor self) -> Tensor", **_HIDDEN)(lambda self: self.clone())

@@ -6,7 +6,7 @@ from native import _core
 
 from ._record import op
 from ._refusals import refuse, refusing
-from ._rules import broadcast, promote, same, type_name
+from ._rules import broadcast, promote, same, type_word
 
 
 def _conj(x):
@@ -66,17 +66,9 @@ def _lerp_dtype(self, end, weight):
     for name, t in (("end", end), ("weight", weight)):
         if isinstance(t, _core.TensorBase) and t.dtype != self.dtype:
             raise RuntimeError(
-                f"expected dtype {_type_word(self.dtype)} for `{name}` but got dtype {_type_word(t.dtype)}"
+                f"expected dtype {type_word(self.dtype)} for `{name}` but got dtype {type_word(t.dtype)}"
             )
     return self.dtype
-
-
-def _type_word(dtype):
-    """float, double, long int: the dtype as a word of C."""
-    words = {"Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char", "Half": "c10::Half",
-             "BFloat16": "c10::BFloat16"}  # fmt: skip
-    name = type_name(dtype)
-    return words.get(name, name.lower() if "Complex" not in name else f"c10::complex<{name[7:].lower()}>")
 
 
 @op(

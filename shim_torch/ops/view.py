@@ -6,8 +6,8 @@ from typing import Any
 
 from native import _core
 
-from ._record import composite, view
-from ._rules import wrap_dim
+from ._record import composite, op, view
+from ._rules import same_dtype, wrap_dim
 
 
 @view(
@@ -19,9 +19,23 @@ def view_(self, size):
     return _core.view(self, size)
 
 
-@view("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", function=False)
+@composite("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", function=False)
 def view_dtype(self, dtype):
-    return _core.view_dtype(self, dtype)
+    return _core.view_dtype(self, dtype)  # the same memory, but neither gradients nor a base: as PyTorch has it
+
+
+@op(
+    "_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+    function=False,
+    method=False,
+    native="_unsafe_view",
+    shape=lambda self, size: _core.infer_size(size, self.numel()),
+    dtype=same_dtype,
+    keep=("self",),
+    grad={"self": lambda g, self_shape: g.reshape(self_shape)},
+)
+def _unsafe_view(xp, self, size):
+    return self.reshape(size)
 
 
 @composite("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", native="reshape")
@@ -29,7 +43,7 @@ def reshape(self, shape):
     return (
         self.view(shape)
         if _core.can_view(self, shape)
-        else self.clone(memory_format=_core.contiguous_format).view(shape)
+        else _core.function("aten::_unsafe_view")(self.clone(memory_format=_core.contiguous_format), shape)
     )
 
 

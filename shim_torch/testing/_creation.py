@@ -39,7 +39,7 @@ def make_tensor(
         parts = 2 if dtype.is_complex else 1
         real = torch.float64 if dtype is torch.complex128 else torch.float32 if dtype.is_complex else wide
         values = torch.empty([*sizes, *([2] if parts == 2 else [])], device=device, dtype=real).uniform_(low, high)
-        result = torch.view_as_complex(values) if parts == 2 else values.to(dtype)
+        result = torch.complex(values[..., 0], values[..., 1]).to(dtype) if parts == 2 else values.to(dtype)
     else:
         low = (0 if unsigned else -9) if low is None else low
         high = 10 if high is None else high

@@ -14,8 +14,9 @@ std::string list(DimSpan d) {
 
 bool row_major(DimSpan sizes, DimSpan strides) {
   int64_t expected = 1;
+  for (int64_t n : sizes)
+    if (n == 0) return true;
   for (size_t i = sizes.size(); i-- > 0;) {
-    if (sizes[i] == 0) return true;
     if (sizes[i] == 1) continue;
     if (strides[i] != expected) return false;
     expected *= sizes[i];

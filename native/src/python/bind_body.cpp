@@ -215,7 +215,7 @@ Held argument(const Runner& self, PyObject* value, bool keep, DType compute, PyO
   PyObject* made;
   if (is_tensor(value)) {
     const DType own = unwrap(value)->dtype();
-    made = array_over(value, keep ? DType::undefined : compute != DType::undefined ? compute : wider(own));
+    made = array_over(value, keep ? (own == DType::c32 ? DType::c64 : DType::undefined) : compute != DType::undefined ? compute : wider(own));
   } else if (PyList_CheckExact(value)) {
     made = PyList_New(PyList_GET_SIZE(value));
     for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(value); ++i)

@@ -255,6 +255,16 @@ PyObject* native_reshape(Operator&, PyObject* const* args, size_t n) {    // (se
   });
 }
 
+PyObject* native_unsafe_view(Operator&, PyObject* const* args, size_t n) {   // (self, size): a view that nobody is told of
+  if (n != 2 || !is_tensor(args[0]) || !PyTuple_Check(args[1])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Dims shape;
+    if (!dims_of(args[1], &shape)) return nullptr;
+    const TensorImpl& self = *unwrap(args[0]);
+    return wrap(view(self, infer_size(shape, self.numel())));
+  });
+}
+
 }  // namespace
 
 void register_indexing() {
@@ -274,6 +284,7 @@ void register_indexing() {
   register_native("unbind", native_unbind);
   register_native("narrow", native_narrow);
   register_native("reshape", native_reshape);
+  register_native("_unsafe_view", native_unsafe_view);
 }
 
 }  // namespace shim

@@ -156,6 +156,18 @@ PyObject* from_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+}  // namespace
+
+PyObject* tensor_over_array(PyObject* array) {
+  if (!PyArray_Check(array)) return nullptr;
+  PyObject* const args[] = {array, Py_False};
+  PyObject* made = from_numpy(nullptr, args, 2);
+  if (!made) PyErr_Clear();
+  return made;
+}
+
+namespace {
+
 PyObject* as_numpy(PyObject*, PyObject* o) {
   if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "expected a torch.Tensor, got %s", Py_TYPE(o)->tp_name);
   return guarded([&]() -> PyObject* { return to_numpy(unwrap(o)); });

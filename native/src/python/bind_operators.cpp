@@ -1,5 +1,7 @@
 // The callables of the operator table: torch.f, Tensor.f and torch.ops.ns.f.
 
+#include <cstring>
+
 #include "python/dispatch.h"
 
 #include <structmember.h>
@@ -85,7 +87,14 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
     if (fit == Fit::error) return nullptr;
     if (fit == Fit::yes) { op = o; break; }
   }
-  if (!op) Py_RETURN_NOTIMPLEMENTED;
+  if (!op) {                                    // tensor == array alone compares with what is no tensor
+    PyObject* other = n == 2 && std::strcmp(binding_name, "__eq__") == 0 ? tensor_over_array(args[1]) : nullptr;
+    if (!other) Py_RETURN_NOTIMPLEMENTED;
+    PyObject* const with_tensor[2] = {args[0], other};
+    PyObject* r = call_symbol(self, with_tensor, 2, kwnames);
+    Py_DECREF(other);
+    return r;
+  }
   if (b.overloaded && torch_function_enabled()) {
     PyObject* r = call_torch_function(f->public_form, given, &b);
     if (r || PyErr_Occurred()) return refused_if_type_error(r);

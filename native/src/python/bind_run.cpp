@@ -97,7 +97,13 @@ PyObject* own_memory(PyObject*, PyObject* o) {  // a tensor over a body's array:
   return Py_NewRef(o);
 }
 
+PyObject* lend_memory(PyObject*, PyObject* o) {  // an array stands over the tensor's memory, which must stay where it is
+  unwrap(o)->storage()->set_resizable(false);
+  return Py_NewRef(o);
+}
+
 PyMethodDef functions[] = {
+    {"lend_memory", lend_memory, METH_O, "Marks the tensor's memory as shared with an array: resize_() may not replace it."},
     {"own_memory", own_memory, METH_O, "Marks the tensor's memory as its own: resize_() may replace it."},
     {"call_aligned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_aligned)), METH_FASTCALL,
      "Calls a function while NumPy allocates 64-byte aligned."},

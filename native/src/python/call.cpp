@@ -97,7 +97,11 @@ PyObject* call_operator(Operator& op, Bound& b) {
       if (done) return r;
     }
     if (op.inplace) return run_inplace(op, args, n);
-    if (op.out) return run_out(op, args, n);
+    if (op.out) {
+      PyObject* r = run_out(op, args, n);
+      if (r && b.requires_grad && is_tensor(r) && !make_require_grad(r)) Py_CLEAR(r);
+      return r;
+    }
     if (op.kind == Operator::Composite) {
       PyObject* r = run_functional(op, args, n);
       if (r && op.factory && is_tensor(r)) unwrap(r)->storage()->version = 0;  // filling new memory is no change

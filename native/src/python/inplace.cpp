@@ -164,9 +164,17 @@ Dims strides_of_output(const Tensor& result) {
   return strides;
 }
 
-void resize_output(const Tensor& out, DimSpan sizes, const Dims& strides) {
+enum class Resized { warned, range, quiet };     // what is said of an out of another shape
+
+void resize_output(const Tensor& out, DimSpan sizes, const Dims& strides, Resized how) {
   if (equal(out->sizes(), sizes)) return;
-  if (out->numel() != 0) {
+  if (how == Resized::range) {
+    const int64_t n = product(sizes);
+    std::string text = str("The number of elements in the out tensor of shape ", shape_text(out->sizes()), " is ", out->numel(),
+                           " which does not match the computed number of elements ", n,
+                           ". Note that this may occur as a result of rounding error. The out tensor will be resized to a tensor of shape (", n, ",).");
+    if (out->numel() != 0 && PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
+  } else if (out->numel() != 0 && how == Resized::warned) {
     std::string text = str("An output with one or more elements was resized since it had shape ", shape_text(out->sizes()),
                            ", which does not match the required output shape ", shape_text(sizes),
                            ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
@@ -183,7 +191,14 @@ bool writes_apart(const std::string& name) {
   return name == "mm" || name == "bmm" || name == "sum" || name == "mean" || name == "prod" || name.rfind("linalg_", 0) == 0;
 }
 
-void store_output(PyObject* out, PyObject* result, const std::string& name) {
+// PyTorch's factories resize their out silently.
+Resized resized_by(const Operator& f) {
+  for (const Argument& a : f.schema.args)
+    if (a.type.base == ArgType::Tensor) return Resized::warned;
+  return f.schema.name == "arange" ? Resized::range : Resized::quiet;
+}
+
+void store_output(PyObject* out, PyObject* result, const std::string& name, Resized how = Resized::warned) {
   CHECK(Kind::Type, is_tensor(out) && is_tensor(result), "out= takes tensors");
   Tensor target(unwrap(out)), r(unwrap(result));
   CHECK(Kind::Runtime, target->device() == r->device(), "Expected out tensor to have device ", to_string(r->device()),
@@ -193,7 +208,7 @@ void store_output(PyObject* out, PyObject* result, const std::string& name) {
   // Ranges fill an out of as many elements whatever its shape is.
   if ((name == "linspace" || name == "logspace" || name == "arange" || name == "range") && target->numel() == r->numel())
     r = as_strided(*r, target->sizes(), contiguous_strides(target->sizes()), r->storage_offset());
-  resize_output(target, r->sizes(), strides_of_output(r));
+  resize_output(target, r->sizes(), strides_of_output(r), how);
   write(target, r);
 }
 
@@ -222,7 +237,7 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   if (!result.o) return nullptr;
   if (outs == 1 && f.schema.returns[0].type.list) return store_list(args[inputs], result.o, f.schema.name);
   if (outs == 1) {
-    store_output(args[inputs], result.o, f.schema.name);
+    store_output(args[inputs], result.o, f.schema.name, resized_by(f));
     return Py_NewRef(args[inputs]);
   }
   CHECK(Kind::Type, (PyTuple_Check(result.o) || PyList_Check(result.o)) && size_t(PySequence_Fast_GET_SIZE(result.o)) == outs,

@@ -54,6 +54,8 @@ struct GilRelease { PyThreadState* s = PyEval_SaveThread(); ~GilRelease() { PyEv
 int warn_once(bool* given, const char* text);   // a UserWarning, once (each time after torch.set_warn_always(True)); -1 where it was made an error
 bool make_require_grad(PyObject* tensor);       // requires_grad=True of a factory; false with the error set
 
+PyObject* tensor_over_array(PyObject* array);   // new reference; null without an error where it is no array that a tensor can share
+
 // Each bind_*.cpp adds its types and functions to the module `native._core`.
 int bind_dtype(PyObject* module);               // core: dtype device Size layout memory_format finfo/iinfo data
 int bind_tensor(PyObject* module);              // core

@@ -1,0 +1,37 @@
+"""Tensors and NumPy arrays: comparison, shared memory that may not move, answers of ufuncs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shim_torch as torch
+
+
+def test_equality_takes_arrays():
+    x = torch.tensor([1.0, 2.0])
+    assert (x == np.array([1, 3])).tolist() == [True, False]
+    assert (x == np.ones((2, 2))).shape == (2, 2)
+    assert (x == np.array(["a", "b"])) is False
+    with pytest.raises(TypeError, match="ndarray"):
+        x.eq(np.array([1, 3]))
+
+
+def test_memory_shared_with_an_array_stays():
+    x = torch.randn(5, 5)
+    array = x.numpy()
+    with pytest.raises(RuntimeError, match="Trying to resize storage that is not resizable"):
+        x.resize_(10, 10)
+    x.resize_(2, 2)
+    assert array.shape == (5, 5)
+
+
+def test_numpy_force_is_a_bool():
+    with pytest.raises(TypeError, match="argument 'force' must be bool, not int"):
+        torch.ones(1).numpy(force=1)
+    assert torch.ones(1, requires_grad=True).numpy(force=True).tolist() == [1.0]
+
+
+def test_truths_of_ufuncs_are_bytes():
+    made = np.isnan(torch.tensor([1.0, float("nan")]))
+    assert made.dtype is torch.uint8 and made.tolist() == [0, 1]
