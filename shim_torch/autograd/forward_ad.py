@@ -125,13 +125,20 @@ def _check_tangents(func: Any, inputs: tuple[Any, ...], wanted: list[Any], optio
     import shim_torch
     from shim_torch.autograd.gradcheck import GradcheckError, _close, _indices, _numerical, _outputs, _parts
 
+    known = {id(x) for x in wanted}
+
+    def dual(a: Any, x: Any, direction: Any) -> Any:
+        if id(a) not in known:
+            return _constant(a)
+        return make_dual(a.detach(), direction if a is x else shim_torch.zeros_like(a.detach()))
+
     for j, x in enumerate(wanted):
         columns: dict[tuple[int, int], list[Any]] = {}
         for index in _indices(tuple(x.shape)):
-            direction = shim_torch.zeros_like(x)
+            direction = shim_torch.zeros_like(x.detach())
             direction[index] = 1
             with dual_level():
-                args = [_constant(a) if a is not x else make_dual(a.detach(), direction) for a in inputs]
+                args = [dual(a, x, direction) for a in inputs]
                 for k, out in enumerate(_outputs(func(*args))):
                     tangent = unpack_dual(out).tangent
                     tangent = shim_torch.zeros_like(out) if tangent is None else tangent

@@ -73,8 +73,8 @@ def _parts(out: Any) -> list[tuple[str, Callable[[Any], Any]]]:
     import shim_torch
 
     return [
-        ("real", lambda o: shim_torch.view_as_real(o.resolve_conj()).select(-1, 0)),
         ("imag", lambda o: shim_torch.view_as_real(o.resolve_conj()).select(-1, 1)),
+        ("real", lambda o: shim_torch.view_as_real(o.resolve_conj()).select(-1, 0)),
     ]
 
 
@@ -85,7 +85,7 @@ def _numerical(
     import shim_torch
 
     def value() -> Any:
-        return part(_outputs(func(*inputs))[k].detach()).clone().reshape(-1)
+        return part(_outputs(func(*inputs))[k].detach()).clone()
 
     columns = []
     data = x.data
@@ -99,11 +99,21 @@ def _numerical(
             data[index] = original - step
             below = value()
             data[index] = original
-            slopes.append((above - below) / (2 * eps))
+            _check_same(above, below, eps)
+            slopes.append(((above - below) / (2 * eps)).reshape(-1))
         columns.append(slopes[0] if len(slopes) == 1 else slopes[0] + 1j * slopes[1])
     if not columns:
         return shim_torch.zeros((0, value().numel()), dtype=x.dtype)
     return shim_torch.stack(columns)
+
+
+def _check_same(a: Any, b: Any, eps: float) -> None:
+    for what, x, y in (("shape", a.shape, b.shape), ("dtype", a.dtype, b.dtype)):
+        if x != y:
+            raise AssertionError(
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed by {eps}, but got: "
+                f"{what}s {x} and {y}."
+            )
 
 
 def _indices(shape: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
@@ -216,6 +226,7 @@ def _check_undefined(outputs: list[Any], wanted: list[Any]) -> None:
 
     outputs = [o for o in outputs if o.requires_grad]
     passed = Nothing.apply(*outputs)
+    passed = passed if isinstance(passed, tuple) else (passed,)
     text = (
         "Expected backward function to handle undefined output grads. Please look at 'Notes about undefined output gradients' "
         'in "tools/autograd/derivatives.yaml"'
@@ -223,20 +234,52 @@ def _check_undefined(outputs: list[Any], wanted: list[Any]) -> None:
     try:
         grads = grad(passed, wanted, [o.new_ones(o.shape) for o in passed], allow_unused=True, retain_graph=True)
     except RuntimeError as error:
+        _warn_of_undefined()
         raise GradcheckError(f"{text}\n\nOriginal error: {error}") from error
     for g in grads:
         if g is not None and bool((g != 0).any().item()):
+            _warn_of_undefined()
             raise GradcheckError(
                 "Expected all input grads to be undefined or zero when all output grads are undefined or zero. Please look at "
                 "'Notes about undefined output gradients' in \"tools/autograd/derivatives.yaml\""
             )
 
 
+def _warn_of_undefined() -> None:
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing "
+        "callers of this function. If this is true for you, you can call this function with \"check_undefined_grad=False\" to "
+        "disable the feature",
+        stacklevel=3,
+    )
+
+
+def _check_batched(output: Any, wanted: list[Any], k: int) -> None:
+    """Batched gradients must be those of the single seeds."""
+    import shim_torch
+    from shim_torch.autograd import grad
+
+    seeds = shim_torch.stack([shim_torch.randn_like(output) for _ in range(2)])
+    try:
+        batched = grad(output, wanted, seeds, retain_graph=True, allow_unused=True, is_grads_batched=True)
+    except RuntimeError as error:
+        raise GradcheckError(f"While computing batched gradients, got: {error}") from error
+    for j, found in enumerate(batched):
+        single = [grad(output, wanted[j], s, retain_graph=True, allow_unused=True)[0] for s in seeds]
+        if found is not None and not _close(found, shim_torch.stack(single), 1e-5, 1e-8):
+            raise GradcheckError(
+                f"For output {k} and input {j}:\n\ngradcheck or gradgradcheck failed while testing batched gradient computation.\n"
+                f"Got:\n{found}\n\nExpected:\n{shim_torch.stack(single)}"
+            )
+
+
 def _run(func: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, Any]) -> bool:
     if not options["check_backward_ad"] and not options["check_forward_ad"]:
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    if options["check_batched_grad"] or options["check_batched_forward_grad"]:
-        raise NotImplementedError("torch.autograd.gradcheck(check_batched_grad=True) is not supported by shim-torch")
+    if options["check_batched_grad"] and not options["check_backward_ad"]:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if options["check_batched_forward_grad"] and not options["check_forward_ad"]:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     wanted = _check_inputs(inputs)
     with enable_grad():
         outputs = _outputs(func(*inputs))
@@ -246,12 +289,17 @@ def _run(func: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, A
             for k in range(len(outputs)):
                 _check_output(func, inputs, wanted, k, options)
             return True
-        for k in range(len(outputs)):
+        backward = range(len(outputs)) if options["check_backward_ad"] else ()
+        for k in backward:
             _check_output(func, inputs, wanted, k, options)
+            if options["check_batched_grad"] and outputs[k].requires_grad:
+                _check_batched(outputs[k], wanted, k)
         if options["check_forward_ad"]:
             from shim_torch.autograd.forward_ad import _check_tangents
 
             _check_tangents(func, inputs, wanted, options)
+        if not backward:
+            return True
         _check_multiplied(outputs, wanted)
         if options["check_undefined_grad"]:
             _check_undefined(_outputs(func(*inputs)), wanted)
@@ -361,13 +409,13 @@ def get_numerical_jacobian(
     if grad_out != 1.0:
         raise ValueError("Expected grad_out to be 1.0. get_numerical_jacobian no longer supports values of grad_out != 1.0.")
     given = _as_tuple(inputs)
-    for output in _outputs(fn(*given)):
+    for output in _outputs(fn(given)):
         if output.is_complex():
             raise ValueError(
                 "Expected output to be non-complex. get_numerical_jacobian no longer supports functions that return complex outputs."
             )
     wanted = [t for t in _as_tuple(target if target is not None else given) if isinstance(t, Tensor)]
-    return [_numerical(fn, given, x, lambda o: o, 0, eps) for x in wanted if x.requires_grad]
+    return [_numerical(lambda *xs: fn(xs), given, x, lambda o: o, 0, eps) for x in wanted if x.requires_grad]
 
 
 def get_analytical_jacobian(

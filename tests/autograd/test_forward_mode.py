@@ -83,3 +83,10 @@ def test_errors():
             fw.make_dual(torch.ones(2, dtype=torch.int64), x)
         with pytest.raises(RuntimeError, match="different size"):
             fw.make_dual(x, torch.ones(3))
+
+
+def test_gradcheck_checks_batches_and_perturbed_shapes():
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: x**2, (x,), check_batched_grad=True, check_forward_ad=True)
+    with pytest.raises(AssertionError, match="return outputs with the same shape when inputs are perturbed"):
+        torch.autograd.gradcheck(lambda x: torch.cat([x, x]) if bool((x >= 1).all()) else x, (x,))

@@ -7,8 +7,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from native import _core
-
 TABLES = (
     "_backward_pre_hooks",
     "_backward_hooks",
@@ -23,10 +21,11 @@ TABLES = (
     "_load_state_dict_post_hooks",
 )
 
-global_forward_pre: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-global_forward: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-global_backward: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-any_global = False
+def tables() -> Any:
+    """The module that holds the hooks of all modules, by PyTorch's names: ``torch.nn.modules.module._global_forward_hooks`` ..."""
+    from shim_torch.nn.modules import module
+
+    return module
 
 
 class RemovableHandle:
@@ -48,7 +47,6 @@ class RemovableHandle:
             table = ref()
             if table is not None:
                 table.pop(self.id, None)
-        _refresh()
 
     def __getstate__(self) -> Any:
         return self.hooks_dict_ref(), self.id, tuple(r() for r in self.extra_dict_ref)
@@ -70,11 +68,6 @@ class RemovableHandle:
 RemovableHandle.__module__ = "torch.utils.hooks"
 
 
-def _refresh() -> None:
-    global any_global
-    any_global = bool(global_forward_pre or global_forward or global_backward)
-
-
 def register(
     module: Any, table: str, hook: Callable[..., Any], prepend: bool, flags: dict[str, bool]
 ) -> RemovableHandle:
@@ -91,38 +84,68 @@ def register(
     return handle
 
 
-def register_global(table: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any]) -> RemovableHandle:
-    """Puts a hook into a process-wide table."""
-    handle = RemovableHandle(table)
-    table[handle.id] = hook
-    _refresh()
+def register_global(name: str, hook: Callable[..., Any], **flags: bool) -> RemovableHandle:
+    """Puts a hook into a process-wide table, its flags into the tables of those names."""
+    hooks = getattr(tables(), name)
+    extras = [getattr(tables(), flag) for flag in flags]
+    handle = RemovableHandle(hooks, extra_dict=extras)
+    hooks[handle.id] = hook
+    for table, on in zip(extras, flags.values(), strict=True):
+        if on:
+            table[handle.id] = True
     return handle
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """``hook(module, args)`` runs before the forward of every module."""
-    return register_global(global_forward_pre, hook)
+    return register_global("_global_forward_pre_hooks", hook)
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """``hook(module, args, output)`` runs after the forward of every module."""
-    if with_kwargs or always_call:
-        raise NotImplementedError(
-            "torch.nn.modules.module.register_module_forward_hook(with_kwargs or always_call) is not supported by shim-torch"
+    """``hook(module, args, output)`` (or ``args, kwargs, output``) runs after the forward of every module."""
+    return register_global(
+        "_global_forward_hooks",
+        hook,
+        _global_forward_hooks_with_kwargs=with_kwargs,
+        _global_forward_hooks_always_called=always_call,
+    )
+
+
+def _global_kind(full: bool) -> None:
+    if tables()._global_is_full_backward_hook is (not full):
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them."
         )
-    return register_global(global_forward, hook)
+    tables()._global_is_full_backward_hook = full
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """``hook(module, grad_input, grad_output)`` runs in the backward of every module."""
-    return register_global(global_backward, hook)
+    _global_kind(True)
+    return register_global("_global_backward_hooks", hook)
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """``hook(module, grad_output)`` runs before the backward of every module."""
+    return register_global("_global_backward_pre_hooks", hook)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Deprecated: ``hook(module, grad_input, grad_output)`` runs with the last node of every module."""
+    _global_kind(False)
+    return register_global("_global_backward_hooks", hook)
+
+
+def _run_forward_hook(hook: Callable[..., Any], with_kwargs: bool, *call: Any) -> Any:
+    module, args, kwargs, result = call
+    return hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
 
 
 def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``module(*args, **kwargs)`` when there are hooks."""
-    for key, hook in [*((None, h) for h in global_forward_pre.values()), *module._forward_pre_hooks.items()]:
+    for key, hook in [*((None, h) for h in tables()._global_forward_pre_hooks.values()), *module._forward_pre_hooks.items()]:
         if key in module._forward_pre_hooks_with_kwargs:
             changed = hook(module, args, kwargs)
             if changed is not None:
@@ -135,118 +158,36 @@ def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             changed = hook(module, args)
             if changed is not None:
                 args = changed if isinstance(changed, tuple) else (changed,)
-    backward = _BackwardHooks.of(module)
+    from shim_torch.nn.modules import _backward_hooks
+
+    backward = _backward_hooks.BackwardHooks.of(module)
     if backward is not None:
         args = backward.watch_inputs(args)
-    called: set[int | None] = set()
+    after = [
+        *(
+            (h, k in tables()._global_forward_hooks_with_kwargs, k in tables()._global_forward_hooks_always_called)
+            for k, h in tables()._global_forward_hooks.items()
+        ),
+        *(
+            (h, k in module._forward_hooks_with_kwargs, k in module._forward_hooks_always_called)
+            for k, h in module._forward_hooks.items()
+        ),
+    ]
+    done = 0
     result = None
     try:
         result = module.forward(*args, **kwargs)
-        for key, hook in [*((None, h) for h in global_forward.values()), *module._forward_hooks.items()]:
-            called.add(key)
-            changed = (
-                hook(module, args, kwargs, result)
-                if key in module._forward_hooks_with_kwargs
-                else hook(module, args, result)
-            )
-            if changed is not None:
-                result = changed
+        for hook, with_kwargs, _ in after:
+            done += 1
+            changed = _run_forward_hook(hook, with_kwargs, module, args, kwargs, result)
+            result = result if changed is None else changed
     except Exception:
-        for key, hook in module._forward_hooks.items():
-            if key in module._forward_hooks_always_called and key not in called:
-                with_kwargs = key in module._forward_hooks_with_kwargs
-                changed = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
+        for hook, with_kwargs, always in after[done:]:
+            if always:
+                changed = _run_forward_hook(hook, with_kwargs, module, args, kwargs, result)
                 result = result if changed is None else changed
         raise
-    return result if backward is None else backward.watch_outputs(result)
-
-
-class _BackwardHooks:
-    """Two identity nodes around forward whose gradients are the module's grad_output and grad_input."""
-
-    def __init__(self, module: Any, hooks: list[Callable[..., Any]], pre: list[Callable[..., Any]]) -> None:
-        self.module, self.hooks, self.pre = module, hooks, pre
-        self.grad_output: tuple[Any, ...] | None = None
-        self.inputs_watched = False
-
-    @classmethod
-    def of(cls, module: Any) -> _BackwardHooks | None:
-        hooks = [*global_backward.values(), *module._backward_hooks.values()]
-        pre = list(module._backward_pre_hooks.values())
-        return cls(module, hooks, pre) if hooks or pre else None
-
-    def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        places = [i for i, a in enumerate(args) if isinstance(a, _core.Tensor)]
-        if not any(args[i].requires_grad for i in places) or not _core.is_grad_enabled():
-            return args
-        self.inputs_watched = True
-        passed = _identity(self._on_grad_input(len(args), places), *(args[i] for i in places))
-        new = list(args)
-        for i, t in zip(places, passed, strict=True):
-            new[i] = t
-        return tuple(new)
-
-    def _on_grad_input(self, count: int, places: list[int]) -> Callable[..., Any]:
-        def run(grads: tuple[Any, ...]) -> tuple[Any, ...]:
-            full: list[Any] = [None] * count
-            for i, g in zip(places, grads, strict=True):
-                full[i] = g
-            now: tuple[Any, ...] = tuple(full)
-            for hook in self.hooks:
-                changed = hook(self.module, now, self.grad_output)
-                if changed is not None:
-                    now = changed if isinstance(changed, tuple) else (changed,)
-                    if len(now) != count:
-                        raise RuntimeError(
-                            f"Backward hook returned an invalid number of grad_input, got {len(now)}, but expected {count}"
-                        )
-            self.grad_output = None
-            return tuple(now[i] for i in places)
-
-        return run
-
-    def watch_outputs(self, result: Any) -> Any:
-        single = not isinstance(result, tuple)
-        outputs = (result,) if single else result
-        places = [i for i, o in enumerate(outputs) if isinstance(o, _core.Tensor) and o.requires_grad]
-        if not places:
-            return result
-
-        def run(grads: tuple[Any, ...]) -> tuple[Any, ...]:
-            full: list[Any] = [None] * len(outputs)
-            for i, g in zip(places, grads, strict=True):
-                full[i] = g
-            now: tuple[Any, ...] = tuple(full)
-            for hook in self.pre:
-                changed = hook(self.module, now)
-                if changed is not None:
-                    now = changed if isinstance(changed, tuple) else (changed,)
-            self.grad_output = now
-            if not self.inputs_watched:
-                for hook in self.hooks:
-                    hook(self.module, (), now)
-            return tuple(now[i] for i in places)
-
-        passed = _identity(run, *(outputs[i] for i in places))
-        new = list(outputs)
-        for i, t in zip(places, passed, strict=True):
-            new[i] = t
-        return new[0] if single else tuple(new)
-
-
-def _identity(on_grads: Callable[[tuple[Any, ...]], tuple[Any, ...]], *tensors: Any) -> tuple[Any, ...]:
-    """Passes tensors through one node whose backward hands all their gradients to ``on_grads``."""
-    from shim_torch.autograd.function import Function
-
-    class BackwardHookFunction(Function):
-        @staticmethod
-        def forward(ctx: Any, *inputs: Any) -> tuple[Any, ...]:
-            ctx.mark_non_differentiable(*(t for t in inputs if not t.requires_grad))
-            return tuple(t.view_as(t) for t in inputs)
-
-        @staticmethod
-        def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
-            return on_grads(grads)
-
-    result = BackwardHookFunction.apply(*tensors)
-    return result if isinstance(result, tuple) else (result,)
+    if backward is not None:
+        result = backward.watch_outputs(result)
+    _backward_hooks.watch_last_node(module, args, result)
+    return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,6 +13,25 @@ from shim_torch.nn.modules._hooks import RemovableHandle
 from shim_torch.nn.parameter import Parameter, is_lazy
 
 _EXTRA = "_extra_state"
+
+
+class _WithModule:
+    """A hook that is given its module first. It does not keep the module alive, and can be pickled with it."""
+
+    def __init__(self, hook: Callable[..., Any], module: Any) -> None:
+        self.hook, self.module = hook, weakref.ref(module)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        module = self.module()
+        if module is None:
+            raise RuntimeError("You are trying to call the hook of a dead Module!")
+        return self.hook(module, *args, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"hook": self.hook, "with_module": True, "module": self.module()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.hook, self.module = state["hook"], weakref.ref(state["module"])
 
 
 class StateDictMixin:
@@ -91,11 +111,7 @@ class StateDictMixin:
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
         if with_module:
-            inner = hook
-
-            def hook(*args: Any) -> Any:
-                return inner(self, *args)
-
+            hook = _WithModule(hook, self)
         return self._register(self._load_state_dict_pre_hooks, hook)  # type: ignore[attr-defined]
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

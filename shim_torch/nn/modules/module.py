@@ -13,9 +13,11 @@ from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules import _hooks, _registration
 from shim_torch.nn.modules._hooks import (
     RemovableHandle,
+    register_module_backward_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
 )
 from shim_torch.nn.modules._registration import (
     register_module_buffer_registration_hook,
@@ -27,15 +29,27 @@ from shim_torch.nn.parameter import Buffer, Parameter
 
 __all__ = [
     "Module",
+    "register_module_backward_hook",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
     "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 ]
 Tensor = _core.Tensor
 _IncompatibleKeys = namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])
+
+
+# Hooks of all modules.
+_global_forward_pre_hooks: dict[int, Callable[..., Any]] = OrderedDict()
+_global_forward_hooks: dict[int, Callable[..., Any]] = OrderedDict()
+_global_forward_hooks_with_kwargs: dict[int, bool] = OrderedDict()
+_global_forward_hooks_always_called: dict[int, bool] = OrderedDict()
+_global_backward_pre_hooks: dict[int, Callable[..., Any]] = OrderedDict()
+_global_backward_hooks: dict[int, Callable[..., Any]] = OrderedDict()
+_global_is_full_backward_hook: bool | None = None
 
 
 def _forward_unimplemented(self: Module, *input: Any) -> None:
@@ -266,7 +280,10 @@ class Module(StateDictMixin):
             or state["_forward_pre_hooks"]
             or state["_backward_hooks"]
             or state["_backward_pre_hooks"]
-            or _hooks.any_global
+            or _global_forward_hooks
+            or _global_forward_pre_hooks
+            or _global_backward_hooks
+            or _global_backward_pre_hooks
         ):
             return self.forward(*args, **kwargs)
         return _hooks.call(self, args, kwargs)
@@ -310,8 +327,14 @@ class Module(StateDictMixin):
         return _hooks.register(self, "_backward_hooks", hook, prepend, {})
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Deprecated form; treated as ``register_full_backward_hook``."""
-        return self.register_full_backward_hook(hook)
+        """Deprecated: ``hook(module, grad_input, grad_output)`` runs with the node that made the module's output."""
+        if self._is_full_backward_hook is True:
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. "
+                "Please use only one of them."
+            )
+        self._is_full_backward_hook = False
+        return _hooks.register(self, "_backward_hooks", hook, False, {})
 
     # --- traversal ----------------------------------------------------------------------------------------------------
 
