@@ -14,6 +14,8 @@ from shim_torch import backends
 def _digamma(x: float) -> float:
     if x == 0:
         return math.copysign(math.inf, -x)
+    if not math.isfinite(x):
+        return x if x > 0 else math.nan
     if x < 0:
         if x == math.floor(x):
             return math.nan

@@ -161,6 +161,14 @@ def cholesky_inverse(self, upper):
     import shim_torch
 
     check_matrix("cholesky_inverse", self, True)
+    diagonal = self.diagonal(0, -2, -1)
+    if not self.is_meta and bool((diagonal == 0).any()):
+        places = (diagonal == 0).reshape(-1, self.size(-1)).nonzero()[0].tolist()
+        batch = f"(Batch element {places[0]}): " if self.dim() > 2 else ""
+        raise LinAlgError(
+            f"cholesky_inverse: {batch}The diagonal element {places[1] + 1} is zero, the inversion could not be completed because "
+            "the input matrix is singular."
+        )
     one = shim_torch.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape)
     return cholesky_solve(one, self, upper)
 

@@ -46,7 +46,7 @@ def _each(
 
     def functional(self: Any, *rest: Any) -> Any:
         check(self, *rest)
-        return [run(t, *(r[i] if isinstance(r, (list, tuple)) else r for r in rest)) for i, t in enumerate(self)]
+        return tuple(run(t, *(r[i] if isinstance(r, (list, tuple)) else r for r in rest)) for i, t in enumerate(self))
 
     def in_place(self: Any, *rest: Any) -> Any:
         check(self, *rest)
@@ -126,7 +126,7 @@ for _name, _run in (("clamp_min", _greatest), ("maximum", _greatest), ("clamp_ma
 def foreach_pow_scalar(self, exponent):
     import shim_torch
 
-    return [shim_torch.pow(self, e) for e in exponent]
+    return tuple(shim_torch.pow(self, e) for e in exponent)
 
 
 def _lerp(t: Any, other: Any, weight: Any) -> Any:
@@ -180,18 +180,29 @@ def foreach_norm(self, ord, dtype):
     import shim_torch
 
     _lists(self)
-    return [shim_torch.ops.aten.linalg_vector_norm(t, ord, dtype=dtype) for t in self]
+    return tuple(shim_torch.ops.aten.linalg_vector_norm(t, ord, dtype=dtype) for t in self)
+
+
+@composite("_foreach_powsum.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]", **_METHODLESS)
+def foreach_powsum(self, ord, dtype):
+    """The sums of the powers of the sizes: norms without the root."""
+    _lists(self)
+    return tuple((t if dtype is None else t.to(dtype)).abs().pow(ord).sum() for t in self)
 
 
 @composite("_foreach_max(Tensor[] self) -> Tensor[]", **_METHODLESS)
 def foreach_max(self):
     _lists(self)
-    return [t.max() for t in self]
+    if any(t.numel() == 0 for t in self):
+        raise RuntimeError(
+            "_foreach_max cannot compute the maximum of an empty tensor; max over zero elements is undefined."
+        )
+    return tuple(t.max() for t in self)
 
 
 @composite("_foreach_clone(Tensor[] self, *, MemoryFormat? memory_format=None) -> Tensor[]", **_METHODLESS)
 def foreach_clone(self, memory_format):
-    return [t.clone(memory_format=memory_format) for t in self]
+    return tuple(t.clone(memory_format=memory_format) for t in self)
 
 
 @composite("_foreach_zero_(Tensor(a!)[] self) -> ()", **_METHODLESS)
@@ -208,3 +219,13 @@ def foreach_copy(self, src, non_blocking):
     for t, s in zip(self, src, strict=True):
         t.copy_(s, non_blocking)
     return self
+
+
+@composite("_amp_foreach_non_finite_check_and_unscale_(Tensor(a!)[] self, Tensor(b!) found_inf, Tensor inv_scale) -> ()",
+           **_METHODLESS)  # fmt: skip
+def amp_unscale(self, found_inf, inv_scale):
+    """Multiplies gradients by ``inv_scale``; ``found_inf`` becomes 1 where one of them is not finite."""
+    for t in self:
+        if not bool(t.isfinite().all()):
+            found_inf.fill_(1)
+        t.mul_(inv_scale.to(t.dtype))

@@ -9,7 +9,7 @@ from shim_torch._utils import _scalar
 
 from ._record import composite, op
 from ._rules import type_name
-from .decomposition import adjoint, check_matrix
+from .decomposition import LinAlgError, adjoint, check_matrix
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 
@@ -220,6 +220,11 @@ def linalg_lstsq(self, b, rcond, driver):
     none = self.new_zeros((0,), dtype=real)
     values = _singular_values(self.detach(), False)
     rank = (values > _limit(values, 0.0, rcond)).sum(-1)
+    if driver == "gels" and self.numel() and bool((rank < min(m, n)).any()):
+        raise LinAlgError(
+            "torch.linalg.lstsq: The least squares solution could not be computed because the input matrix does not have full rank "
+            f"(error code: {int(rank.min()) + 1})."
+        )
     full = driver == "gels" or bool((rank == n).all())
     residuals = solution.reshape(-1)[:0]
     residuals = residuals.real if residuals.is_complex() else residuals
@@ -367,6 +372,11 @@ def _check_ormqr(self: Any, tau: Any, other: Any, left: bool) -> None:
     for what, t in (("input", self), ("other", other)):
         if t.dim() < 2:
             raise RuntimeError(f"torch.ormqr: {what} must have at least 2 dimensions.")
+    if self.dim() != other.dim() and self.dim() - tau.dim() == 1:
+        raise RuntimeError(
+            "torch.ormqr: Expected other to have the same number of dimensions as input, but got other.ndim equal to "
+            f"{other.dim()} and input.ndim is equal to {self.dim()}"
+        )
     side = -2 if left else -1
     if other.size(side) < tau.size(-1):
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be greater than or equal to tau.shape[-1]")

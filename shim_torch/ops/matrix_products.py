@@ -126,6 +126,8 @@ def _cheapest(chain: list[Any]) -> Any:
 
 @composite("chain_matmul(Tensor[] matrices) -> Tensor", function=False, method=False)
 def chain_matmul(matrices):
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
 
 

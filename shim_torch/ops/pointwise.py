@@ -590,6 +590,16 @@ _FLOATS2: dict[str, tuple[str, dict[str, Formula]]] = {
     ),
     "nextafter": ("nextafter", {"self": lambda g: g, "other": _zeros}),
 }
+
+
+def _float_pair(xp: Any, name: str, self: Any, other: Any) -> Any:
+    if name != "logaddexp" or self.dtype.kind != "c":
+        return getattr(xp, name)(self, other)
+    first = self.real >= other.real  # relative to the larger real part, whose imaginary part is kept as it is
+    a, b = xp.where(first, self, other), xp.where(first, other, self)
+    return a + xp.log1p(xp.exp(b - a))
+
+
 for _name, (_np, _grads) in _FLOATS2.items():
     op(
         f"{_name}(Tensor self, Tensor other) -> Tensor",
@@ -599,7 +609,7 @@ for _name, (_np, _grads) in _FLOATS2.items():
         inplace=_name in ("atan2", "hypot", "nextafter"),
         grad=_grads,
         aliases=("arctan2",) if _name == "atan2" else (),
-    )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np))
+    )((lambda f: lambda xp, self, other: _float_pair(xp, f, self, other))(_np))
 
 
 @op(

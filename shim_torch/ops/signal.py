@@ -192,6 +192,16 @@ def stft_centred(
     return _stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex)
 
 
+def _istft_text(x, n_fft, hop, win, window, center, normalized, onesided, length, return_complex):
+    shown = "None" if window is None else f"{window.type()}{{{list(window.shape)}}}"
+    sided = "None" if onesided is None else int(onesided)
+    return (
+        f"istft(CPU{_scalar(x.dtype)}Type{list(x.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={win}, window={shown}, "
+        f"center={int(center)}, normalized={int(normalized)}, onesided={sided}, length={length}, "
+        f"return_complex={int(return_complex)})"
+    )
+
+
 @composite(
     "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor"
 )
@@ -203,8 +213,9 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
         )
+    call = _istft_text(self, n_fft, hop, win, window, center, normalized, onesided, length, return_complex)
     if self.numel() == 0:
-        raise RuntimeError("istft: input tensor cannot be empty.")
+        raise RuntimeError(f"{call} : input tensor cannot be empty.")
     if self.dim() not in (2, 3):
         raise RuntimeError(f"istft: expected a tensor with 2 or 3 dimensions, but got {self.dim()}")
     x = self if self.dim() == 3 else self.unsqueeze(0)
@@ -216,9 +227,9 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
             f"{'n_fft / 2 + 1' if sided else 'n_fft'} when onesided={'true' if sided else 'false'}, but got {x.size(1)}"
         )
     if not 0 < hop <= win:
-        raise RuntimeError("istft: expected 0 < hop_length <= win_length")
+        raise RuntimeError(f"{call} : expected 0 < hop_length <= win_length")
     if not 0 < win <= n_fft:
-        raise RuntimeError("istft: expected 0 < win_length <= n_fft")
+        raise RuntimeError(f"{call} : expected 0 < win_length <= n_fft")
     real = x.dtype.to_real()
     taper = _full_window(window, win, n_fft, self)
     taper = torch.ones(n_fft, dtype=real, device=x.device) if taper is None else taper
@@ -240,7 +251,7 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     end = start + length if length is not None else total - (n_fft // 2 if center else 0)
     y, envelope = y[:, start : min(end, total)], envelope[start : min(end, total)]
     if not bool((envelope.abs() > 1e-11).all()):
-        raise RuntimeError("window overlap add min: 1")
+        raise RuntimeError(f"{call} window overlap add min: 1")
     y = y / envelope
     if end > total:
         y = torch.ops.aten.constant_pad_nd(y, [0, end - total])

@@ -25,10 +25,12 @@ def make_tensor(
     if len(shape) == 1 and isinstance(shape[0], (list, tuple)):
         shape = tuple(shape[0])
     sizes = list(shape)
+    wanted_gaps = noncontiguous
     if noncontiguous and sizes and all(n > 0 for n in sizes) and torch.Size(sizes).numel() >= 2:
         sizes[-1] *= 2
     else:
         noncontiguous = False
+    _check(dtype, low, high, requires_grad, wanted_gaps, memory_format)
     unsigned = str(dtype).startswith("torch.uint")
     if dtype is torch.bool:
         low, high = (0 if low is None else low), (2 if high is None else high)
@@ -51,3 +53,19 @@ def make_tensor(
     if exclude_zero:
         result = torch.where(result == 0, torch.ones((), dtype=dtype, device=device), result)
     return result.requires_grad_() if requires_grad else result
+
+
+def _check(dtype: Any, low: Any, high: Any, requires_grad: bool, noncontiguous: bool, memory_format: Any) -> None:
+    if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
+        raise ValueError(
+            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype}"
+        )
+    if noncontiguous and memory_format is not None:
+        raise ValueError(
+            "The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
+            f"noncontiguous=True and memory_format={memory_format}"
+        )
+    if any(value is not None and value != value for value in (low, high)):
+        raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")
+    if low is not None and high is not None and low >= high:
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")

@@ -1,5 +1,6 @@
 // Which dtypes out= may have, where PyTorch is stricter than a cast, and what a factory takes over from it.
 #include <cstring>
+#include <unordered_set>
 
 #include "python/dispatch.h"
 #include "python/object.h"
@@ -54,7 +55,7 @@ const char* text_of(const std::string& name) {
     for (const char* n : {"mm", "addmm", "bmm", "baddbmm", "addmv", "mv", "linear", "argmax", "argmin", "tril", "triu", "gather", "topk",
                           "msort", "aminmax", "isin", "renorm", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy",
                           "index_reduce", "take_along_dim", "softmax", "log_softmax", "cross", "avg_pool2d", "avg_pool3d", "lu_solve",
-                          "linalg_lu_solve", "linalg_cross", "linalg_cholesky", "linalg_det", "linalg_inv", "linalg_eigvalsh", "linalg_eigh", "triangular_solve", "linalg_solve",
+                          "linalg_lu_solve", "linalg_cross", "linalg_cholesky", "linalg_det", "linalg_inv", "linalg_eigvalsh", "linalg_eigh", "linalg_qr", "linalg_svd", "linalg_slogdet", "linalg_lu", "triangular_solve", "linalg_solve",
                           "linalg_svdvals", "linalg_vector_norm", "linalg_matrix_power", "norm", "alias_copy", "as_strided_copy",
                           "diagonal_copy", "t_copy", "transpose_copy", "squeeze_copy", "unfold_copy"})
       t[n] = kStructured;
@@ -74,6 +75,11 @@ const char* cast_text_of(const std::string& name) {
   if (name == "logsumexp") return "logsumexp(): Expected floating point type for result tensor, but got: {O}";
   if (name == "cholesky_inverse" || name == "cholesky_solve")
     return "{N}: Expected result to be safely castable from {R} dtype, but got result with dtype {O}";
+  static const std::unordered_set<std::string> of_results{"linalg_matrix_rank", "linalg_cond", "linalg_tensorinv", "linalg_tensorsolve",
+                                                          "linalg_pinv", "linalg_householder_product"};
+  if (of_results.count(name)) return "{S}: Expected result to be safely castable from {R} dtype, but got result with dtype {O}";
+  if (name.rfind("fft_", 0) == 0 && name.find("irfft") == std::string::npos && name.find("_hfft") == std::string::npos)
+    return "{F} expects a complex output tensor, but got {O}";
   if (name == "linalg_eig")
     return "torch.linalg.eig: Expected eigenvalues to be safely castable from {R} dtype, but got eigenvalues with dtype {O}";
   if (name == "linalg_eigvals")
@@ -100,10 +106,17 @@ const char* type_word(DType t) {
   }
 }
 
+// linalg_cond as the operators of torch.linalg speak of themselves: some with module and package, some without.
+std::string spoken_name(const std::string& name) {
+  const std::string own = name.substr(name.find('_') + 1);
+  if (own == "tensorinv" || own == "tensorsolve") return own;
+  return (own == "cond" || own == "pinv" ? "linalg." : "torch.linalg.") + own;
+}
+
 std::string filled(std::string text, const std::string& name, DType result, DType out) {
   const std::pair<const char*, std::string> words[] = {
       {"{R}", scalar_name(result)}, {"{O}", scalar_name(out)}, {"{r}", type_word(result)}, {"{o}", type_word(out)}, {"{N}", name},
-      {"{32}", result == DType::i32 ? "True" : "False"}};
+      {"{S}", spoken_name(name)}, {"{F}", name.substr(name.find('_') + 1)}, {"{32}", result == DType::i32 ? "True" : "False"}};
   for (const auto& [mark, word] : words)
     if (size_t at = text.find(mark); at != std::string::npos) text.replace(at, std::strlen(mark), word);
   return text;
