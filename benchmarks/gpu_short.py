@@ -16,8 +16,33 @@ import gpu_kernels  # noqa: E402
 import shim_torch as torch  # noqa: E402
 
 
+def kernels(dtype: torch.dtype) -> None:
+    """Every family of our kernels, on sizes that end in the middle of a load, a warp, a block."""
+    functional = torch.nn.functional
+    for rows, columns in ((3, 5), (17, 1000), (2, 5003)):
+        x = torch.randn(rows, columns, device="cuda").to(dtype).requires_grad_()
+        w, b = (torch.ones(columns, dtype=dtype, device="cuda").requires_grad_() for _ in range(2))
+        index = torch.randint(0, columns, (rows,), device="cuda")
+        y = functional.layer_norm(x, (columns,), w, b) + functional.rms_norm(x, (columns,), w)
+        y = functional.dropout(functional.silu(y), 0.1, True) + functional.gelu(y).softmax(-1)
+        loss = functional.cross_entropy(torch.cat([y, y[:, :3]], 1), index)
+        (
+            loss + functional.embedding(index.clamp(max=rows - 1), y).sum() + y[index.clamp(max=rows - 1)].sum()
+        ).backward()
+        picture = torch.randn(2, 6, rows, columns, device="cuda").to(dtype).requires_grad_()
+        functional.group_norm(picture, 3, torch.ones(6, device="cuda").to(dtype)).sum().backward()
+        plain = x.detach()
+        plain.sort(-1), plain.sort(0), plain.topk(3), plain.cumsum(1), plain.cumsum(0), plain.argmax(1), plain.max(0)
+        plain.argmax(), plain.tril(), plain.gather(1, index.unsqueeze(1)), plain.masked_fill(plain > 0, 1.0)
+        plain.scatter_add(1, index.unsqueeze(1), plain), plain.index_add(0, index.clamp(max=rows - 1), plain)
+        plain.reshape(-1).cumsum(0), plain.reshape(-1).sort()
+        torch.rand(rows, columns, device="cuda", dtype=dtype), torch.randint(0, 7, (rows, columns), device="cuda")
+
+
 def main() -> None:
     torch.manual_seed(0)
+    for dtype in (torch.float32, torch.bfloat16):
+        kernels(dtype)
     x, y = torch.randn(1024, device="cuda"), torch.randn(1024, device="cuda")
     out = torch.empty_like(x)
     gpu_kernels.launch(x, y, out)

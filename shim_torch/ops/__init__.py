@@ -31,6 +31,7 @@ FAMILIES = (
     "linear",
     "random",
     "nn_functional",
+    "cuda_kernels",
     "loss",
     "normalization",
     "joining",

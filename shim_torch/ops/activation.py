@@ -34,7 +34,7 @@ def _sigmoid(xp, x):
     dtype=refusing("relu", same_dtype),
     inplace=True,
     native="relu",
-    grad={"self": lambda g, result: g * (result > 0)},
+    grad={"self": lambda g, result: _relu_grad(g, result)},
 )
 def relu(xp, self):
     return xp.maximum(self, self.dtype.type(0))
@@ -54,7 +54,24 @@ def silu(xp, self):
     return self * _sigmoid(xp, self)
 
 
+def _relu_grad(g, y):
+    done = _one_pass(g, y, "relu_backward")
+    return g * (y > 0) if done is None else done
+
+
+def _one_pass(g, saved, name):
+    """g · f' in one kernel on CUDA; None elsewhere, and where it is to be differentiated itself."""
+    if not g.is_cuda or g.dtype != saved.dtype or g.shape != saved.shape or _core.is_grad_enabled() or g.is_complex():
+        return None
+    import shim_torch
+
+    return shim_torch.ops.shim.pointwise_backward(g, saved, name)
+
+
 def _silu_grad(g, x):
+    done = _one_pass(g, x, "silu_backward")
+    if done is not None:
+        return done
     s = x.sigmoid()
     return g * s * (1 + x * (1 - s))
 
@@ -78,6 +95,9 @@ def gelu(xp, self, approximate):
 
 
 def _gelu_grad(g, x, approximate):
+    done = _one_pass(g, x, "gelu_tanh_backward" if approximate == "tanh" else "gelu_backward")
+    if done is not None:
+        return done
     if approximate == "tanh":
         c = math.sqrt(2 / math.pi)
         t = (c * (x + 0.044715 * x * x * x)).tanh()
@@ -320,7 +340,7 @@ def _scalar(dtype):
     dtype=_softmax_dtype,
     native="softmax",
     out=True,
-    grad={"self": lambda g, result, dim: result * (g - (g * result).sum(dim, True))},
+    grad={"self": lambda g, result, dim: _softmax_grad(g, result, dim)},
 )
 def softmax(xp, self, dim, dtype):
     if self.ndim == 0:
@@ -331,13 +351,31 @@ def softmax(xp, self, dim, dtype):
     return e / e.sum(axis=dim, keepdims=True)
 
 
+def _softmax_grad(g, result, dim):
+    if g.is_cuda and g.dtype == result.dtype and result.dim() and not _core.is_grad_enabled():
+        return _softmax_backward(g, result, dim, False)
+    return result * (g - (g * result).sum(dim, True))
+
+
+def _log_softmax_grad(g, result, dim):
+    if g.is_cuda and g.dtype == result.dtype and result.dim() and not _core.is_grad_enabled():
+        return _softmax_backward(g, result, dim, True)
+    return g - result.exp() * g.sum(dim, True)
+
+
+def _softmax_backward(g, result, dim, log):
+    import shim_torch
+
+    return shim_torch.ops.shim.softmax_backward(g, result, dim, log)
+
+
 @op(
     "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     shape=lambda self, dim: (wrap_dim(dim, len(self.shape)), self.shape)[1],
     dtype=_softmax_dtype,
     native="log_softmax",
     out=True,
-    grad={"self": lambda g, result, dim: g - result.exp() * g.sum(dim, True)},
+    grad={"self": lambda g, result, dim: _log_softmax_grad(g, result, dim)},
 )
 def log_softmax(xp, self, dim, dtype):
     if self.ndim == 0:

@@ -162,6 +162,7 @@ def _assigned(self, indices, values):
 @op(
     "_index_put_at(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     inplace=True,
+    native="index_put_at",
     function=False,
     method=False,
     shape=lambda self: self.shape,
@@ -239,6 +240,7 @@ def _select_shape(self, dim, index):
 @op(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     inplace=True,
+    native="index_add",
     out=True,
     shape=lambda self, dim, index, source: _add_shape(self, dim, index, source),
     dtype=lambda self: self.dtype,
@@ -356,6 +358,7 @@ def _scatter_dtype(self, src):
 
 @op(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    native="scatter_src",
     **_SCATTER,
     dtype=_scatter_dtype,
     grad={
@@ -379,6 +382,7 @@ def _gather_to(g, dim, index, shape):
 
 @op(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    native="scatter_value",
     **_SCATTER,
     dtype=lambda self: self.dtype,
     grad={"self": lambda g, dim, index: g.scatter(dim, index, 0)},
@@ -409,6 +413,7 @@ def scatter_value_reduce(xp, self, dim, index, value, reduce):
 
 @op(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    native="scatter_add",
     **_SCATTER,
     dtype=_scatter_dtype,
     grad={"self": lambda g: g, "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape)},

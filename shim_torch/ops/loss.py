@@ -109,12 +109,38 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
     return loss.sum() / w.sum() if reduction == 1 else loss.sum()
 
 
+def _one_kernel(self, target, weight):
+    floats = (_core.float16, _core.bfloat16, _core.float32, _core.float64)
+    return (
+        self.dim() > 1
+        and target.dtype == _core.int64
+        and target.is_cuda
+        and tuple(target.shape) == (self.size(0), *self.shape[2:])
+        and self.numel() > 0
+        and self.dtype in floats
+        and (weight is None or (weight.dtype == self.dtype and tuple(weight.shape) == (self.size(1),)))
+    )
+
+
+def _cross_entropy(self, target, weight, reduction, ignore_index):
+    """On CUDA, without the probabilities in between."""
+    import shim_torch
+
+    x = self if self.dim() == 2 else self.movedim(1, -1).reshape(-1, self.size(1))
+    weight = weight if weight is None else weight.contiguous()
+    arguments = (target.reshape(-1).contiguous(), weight, reduction, ignore_index)
+    loss = shim_torch.ops.shim.cross_entropy(x.contiguous(), *arguments)[0]
+    return loss.reshape(target.shape) if reduction == 0 else loss
+
+
 @composite(
     "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
     **_NN,
 )
 def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing):
     channel = 0 if self.dim() == 1 else 1
+    if self.is_cuda and not label_smoothing and _one_kernel(self, target, weight):
+        return _cross_entropy(self, target, weight, reduction, ignore_index)
     log_p = self.log_softmax(channel)
     if target.dtype.is_floating_point:  # probabilities
         if self.shape != target.shape:

@@ -41,7 +41,11 @@ def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
     if scale_grad_by_freq:
         counts = g.new_zeros(weight_shape[0]).index_add(0, flat, shim_torch.ones_like(flat, dtype=g.dtype))
         rows = rows / counts[flat].unsqueeze(1)
-    return g.new_zeros(weight_shape).index_add(0, flat, rows)
+    zeros = g.new_zeros(weight_shape)
+    if g.is_cuda:  # in the order of the indices: the same sums in every run
+        keys, order = flat.long().sort(stable=True)
+        return _shim("add_runs")(zeros, keys, order, rows, -1)
+    return zeros.index_add(0, flat, rows)
 
 
 @op(
@@ -80,6 +84,26 @@ def _check_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any)
     return n
 
 
+def _norm_kernel(input: Any, weight: Any, bias: Any) -> bool:
+    """Whether CUDA's kernel does it: one floating dtype for all, and elements."""
+    parts = [t for t in (weight, bias) if t is not None]
+    return (
+        input.is_cuda
+        and input.dtype in (_core.float16, _core.bfloat16, _core.float32, _core.float64)
+        and all(t.dtype == input.dtype and t.device == input.device for t in parts)
+        and input.numel() > 0
+    )
+
+
+def _normed(input: Any, weight: Any, bias: Any, cols: int, span: int, groups: int, centred: bool, eps: float) -> Any:
+    weight, bias = (t if t is None else t.contiguous() for t in (weight, bias))
+    return _shim("norm")(input.contiguous(), weight, bias, cols, span, groups, centred, float(eps))[0]
+
+
+def _widest(dtype: Any) -> Any:
+    return dtype if dtype == _core.float64 else _core.float32
+
+
 def _widened(x: Any) -> Any:
     return x.float() if x.dtype in (_core.float16, _core.bfloat16) else x
 
@@ -91,6 +115,8 @@ def _widened(x: Any) -> Any:
 )
 def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     n = _check_normalized(input, normalized_shape, weight, bias)
+    if _norm_kernel(input, weight, bias):
+        return _normed(input, weight, bias, math.prod(normalized_shape), 0, 1, True, eps)
     dims = tuple(range(input.dim() - n, input.dim()))
     x = _widened(input)
     centred = x - x.mean(dims, True)
@@ -108,6 +134,9 @@ def rms_norm(input, normalized_shape, weight, eps):
     import shim_torch
 
     n = _check_normalized(input, normalized_shape, weight, None)
+    if _norm_kernel(input, weight, None):
+        eps = shim_torch.finfo(_widest(input.dtype)).eps if eps is None else eps
+        return _normed(input, weight, None, math.prod(normalized_shape), 0, 1, False, eps)
     dims = tuple(range(input.dim() - n, input.dim()))
     x = _widened(input)
     y = x * ((x * x).mean(dims, True) + (shim_torch.finfo(x.dtype).eps if eps is None else eps)).rsqrt()
@@ -126,12 +155,27 @@ def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
         raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(input.shape)} and num_groups={num_groups}"
         )
+    if _norm_kernel(input, weight, bias):
+        cols = input.numel() // (input.size(0) * num_groups)
+        return _normed(input, weight, bias, cols, cols * num_groups // channels, num_groups, True, eps)
     x = _widened(input).reshape(input.size(0), num_groups, -1)
     centred = x - x.mean(-1, True)
     y = (centred * ((centred * centred).mean(-1, True) + eps).rsqrt()).reshape(input.shape)
     shape = [1, channels, *[1] * (input.dim() - 2)]
     y = y if weight is None else y * weight.reshape(shape)
     return (y if bias is None else y + bias.reshape(shape)).to(input.dtype)
+
+
+def _shim(name: str) -> Any:
+    import shim_torch
+
+    return getattr(shim_torch.ops.shim, name)
+
+
+def _dropped(input: Any, p: float) -> Any:
+    from shim_torch._generator import chosen
+
+    return _shim("dropout")(input, p, *chosen(None, input.device).take(2 * input.numel()))
 
 
 @composite("dropout(Tensor input, float p, bool train) -> Tensor", method=False, inplace=True)
@@ -142,6 +186,8 @@ def dropout(input, p, train):
         return input
     if p == 1:
         return input * input.new_zeros(())
+    if input.is_cuda and input.dtype.is_floating_point:
+        return _dropped(input, p)[0]
     keep = _core.empty_tensor(input.shape, _core.float32, input.device).uniform_(0, 1) >= p
     return input * keep.to(input.dtype).mul_(1 / (1 - p))
 

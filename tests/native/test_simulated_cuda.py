@@ -75,6 +75,8 @@ def run(folder: Path, code: str, cache: Path | None = None, **variables: str) ->
         "SHIM_CUBLASLT_PATH": str(folder / "libcublasLt.so.13"),
         "SHIM_NVRTC_PATH": str(folder / "libnvrtc.so.13"),
         "SIMULATED_KERNELS": str(folder),
+        "SIMULATED_PYTHON": sys.executable,
+        "SIMULATED_COMPILER": str(HERE / "simulated_cuda" / "compile.py"),
         "SHIM_CACHE_DIR": str(cache or folder / "cache"),
         "PYTHONPATH": os.pathsep.join([INSTALLED, str(HERE / "simulated_cuda"), os.environ.get("PYTHONPATH", "")]),
     }

@@ -19,7 +19,8 @@ const std::unordered_map<std::string, std::string>& functors() {
     for (const char* name : {"neg", "square", "relu", "sign", "frac", "reciprocal", "sigmoid", "silu", "gelu", "gelu_tanh", "bitwise_not", "logical_not",
                              "add", "sub", "mul", "bitwise_and", "bitwise_or", "bitwise_xor", "div_trunc", "floor_divide", "maximum", "minimum", "eq",
                              "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "bitwise_left_shift", "bitwise_right_shift",
-                             "add_scaled", "where", "clamp"})
+                             "add_scaled", "where", "clamp", "masked_scale", "sigmoid_backward", "tanh_backward", "relu_backward", "silu_backward",
+                             "gelu_backward", "gelu_tanh_backward"})
       (*t)[name] = name;
     for (const char* name : {"abs", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin",
                              "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc", "isnan", "isinf", "isfinite", "div", "atan2",

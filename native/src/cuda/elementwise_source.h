@@ -86,6 +86,17 @@ struct bitwise_right_shift { template <class T> __device__ static T f(T a, T b) 
 
 struct add_scaled { template <class T> __device__ static T f(T a, T b, T alpha) { return T(a + alpha * b); } };
 struct where { template <class T> __device__ static T f(T c, T a, T b) { return c != T(0) ? a : b; } };
+struct masked_scale { template <class T> __device__ static T f(T x, T keep, T scale) { return keep != T(0) ? x * scale : T(0); } };
+// Gradients: of g and the input x, or of g and the result y.
+BINARY(sigmoid_backward, a * (b * (T(1) - b)));
+BINARY(tanh_backward, a * (T(1) - b * b));
+BINARY(relu_backward, b <= T(0) ? T(0) : a);
+struct silu_backward { template <class T> __device__ static T f(T g, T x) { const T s = T(1) / (T(1) + exp(-x)); return g * s * (T(1) + x * (T(1) - s)); } };
+struct gelu_backward { template <class T> __device__ static T f(T g, T x) {
+  return g * (T(0.5) * (T(1) + erf(x * T(0.70710678118654752440))) + x * exp(T(-0.5) * x * x) * T(0.39894228040143267794)); } };
+struct gelu_tanh_backward { template <class T> __device__ static T f(T g, T x) {
+  const T c = T(0.79788456080286535588), t = tanh(c * (x + T(0.044715) * x * x * x));
+  return g * (T(0.5) * (T(1) + t) + T(0.5) * x * (T(1) - t * t) * c * (T(1) + T(3 * 0.044715) * x * x)); } };
 struct clamp { template <class T> __device__ static T f(T x, T least, T most) {
   if (x != x) return x; T low = x < least ? least : x; return low > most ? most : low; } };
 

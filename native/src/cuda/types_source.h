@@ -16,6 +16,8 @@ template <class A, class B> struct same_type { static constexpr bool value = fal
 template <class A> struct same_type<A, A> { static constexpr bool value = true; };
 template <class T> constexpr bool is_float = same_type<T, float>::value || same_type<T, double>::value;
 template <class T> constexpr bool is_signed = T(-1) < T(0);
+template <bool first, class A, class B> struct pick { typedef A type; };
+template <class A, class B> struct pick<false, A, B> { typedef B type; };
 template <class T> struct unsigned_of { typedef T type; };
 template <> struct unsigned_of<i8> { typedef u8 type; };
 template <> struct unsigned_of<short> { typedef u16 type; };

@@ -92,7 +92,7 @@ PyObject* snapshot(const long long* a) {
 
 PyObject* mem_info(const long long* a) {
   const Driver& d = require("torch.cuda.mem_get_info");
-  OnDevice current(int(a[0]));
+  const OnDevice current{int(a[0])};
   size_t free_bytes = 0, total = 0;
   check(d.mem_info(&free_bytes, &total), "cuMemGetInfo");
   return Py_BuildValue("(nn)", Py_ssize_t(free_bytes), Py_ssize_t(total));

@@ -204,7 +204,8 @@ int bind_kernels(PyObject* module) {
   register_gemm();
   register_statistics();
   register_indexing();
-  return PyModule_AddFunctions(module, functions) < 0 || bind_numbers(module) < 0 ? -1 : bind_getitem(module);
+  register_cuda_kernels();
+  return PyModule_AddFunctions(module, functions) < 0 || bind_numbers(module) < 0 || bind_cuda_kernels(module) < 0 ? -1 : bind_getitem(module);
 }
 
 }  // namespace shim

@@ -2,6 +2,7 @@
 #include "autograd/autograd.h"
 #include "cpu/indexing.h"
 #include "cpu/parallel.h"
+#include "cuda/gather.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
 
@@ -11,9 +12,9 @@ namespace {
 PyObject* result_of(const Tensor& t) { return t ? wrap(t) : nullptr; }
 
 template <class F>
-PyObject* compute(int64_t elements, F&& f) {
+PyObject* compute(int64_t elements, bool cuda, F&& f) {
   Tensor r;
-  if (elements < 2 * kGrain) {
+  if (elements < 2 * kGrain || cuda) {          // the GIL is held where CUDA's current stream is asked for
     r = f();
   } else {
     GilRelease released;
@@ -41,7 +42,10 @@ PyObject* native_cat(Operator&, PyObject* const* args, size_t n) {
   int64_t elements = 0;
   if (n != 2 || !PyLong_CheckExact(args[1]) || !tensors_in(args[0], &tensors, &elements)) return nullptr;
   const long dim = PyLong_AsLong(args[1]);
-  return guarded([&]() -> PyObject* { return compute(elements, [&] { return cat(tensors, dim); }); });
+  return guarded([&]() -> PyObject* {
+    const bool cuda = tensors[0]->device().is_cuda();
+    return compute(elements, cuda, [&] { return cuda ? cuda::cat(tensors, dim) : cat(tensors, dim); });
+  });
 }
 
 PyObject* native_stack(Operator&, PyObject* const* args, size_t n) {
@@ -59,7 +63,8 @@ PyObject* native_stack(Operator&, PyObject* const* args, size_t n) {
       parts.push_back(unsqueeze(*t, dim));
       t = parts.back().get();
     }
-    return compute(elements, [&] { return cat(tensors, dim); });
+    const bool cuda = tensors[0]->device().is_cuda();
+    return compute(elements, cuda, [&] { return cuda ? cuda::cat(tensors, dim) : cat(tensors, dim); });
   });
 }
 
@@ -68,7 +73,8 @@ PyObject* native_index_select(Operator&, PyObject* const* args, size_t n) {
   const long dim = PyLong_AsLong(args[1]);
   return guarded([&]() -> PyObject* {
     const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]);
-    return compute(self.numel(), [&] { return take_along(self, dim, index, false); });
+    const bool cuda = self.device().is_cuda();
+    return compute(self.numel(), cuda, [&] { return cuda ? cuda::take_along(self, dim, index, false) : take_along(self, dim, index, false); });
   });
 }
 
@@ -76,7 +82,8 @@ PyObject* native_embedding(Operator&, PyObject* const* args, size_t n) {  // (we
   if (n < 2 || !is_tensor(args[0]) || !is_tensor(args[1]) || unwrap(args[0])->dim() != 2) return nullptr;
   return guarded([&]() -> PyObject* {
     const TensorImpl &weight = *unwrap(args[0]), &index = *unwrap(args[1]);
-    return compute(index.numel() * weight.sizes()[1], [&] { return take_along(weight, 0, index, false); });
+    const bool cuda = weight.device().is_cuda();
+    return compute(index.numel() * weight.sizes()[1], cuda, [&] { return cuda ? cuda::take_along(weight, 0, index, false) : take_along(weight, 0, index, false); });
   });
 }
 PyObject* native_embedding_whole(Operator& op, PyObject* const* args, size_t n) {
@@ -88,7 +95,8 @@ PyObject* native_gather(Operator&, PyObject* const* args, size_t n) {     // (se
   const long dim = PyLong_AsLong(args[1]);
   return guarded([&]() -> PyObject* {
     const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]);
-    return compute(index.numel(), [&] { return gather(self, dim, index); });
+    const bool cuda = self.device().is_cuda();
+    return compute(index.numel(), cuda, [&] { return cuda ? cuda::gather(self, dim, index) : gather(self, dim, index); });
   });
 }
 
@@ -108,11 +116,16 @@ PyObject* native_index_at(Operator&, PyObject* const* args, size_t n) {
     }
     if (indices.empty()) return nullptr;
     const TensorImpl& self = *unwrap(args[0]);
+    const bool cuda = self.device().is_cuda();
     if (indices.size() == 1) {
-      if (indices[0]->dtype() != DType::i64) return nullptr;
-      return compute(indices[0]->numel(), [&] { return take_along(self, first, *indices[0], true); });
+      if (indices[0]->dtype() != DType::i64 && !cuda) return nullptr;
+      for (Tensor& t : indices)
+      if (cuda && t->dtype() == DType::i32) t = to_dtype(t, DType::i64);
+    return compute(indices[0]->numel(), cuda, [&] { return cuda ? cuda::take_along(self, first, *indices[0], true) : take_along(self, first, *indices[0], true); });
     }
-    return compute(indices[0]->numel(), [&] { return take_points(self, first, indices); });
+    for (Tensor& t : indices)
+      if (cuda && t->dtype() == DType::i32) t = to_dtype(t, DType::i64);
+    return compute(indices[0]->numel(), cuda, [&] { return cuda ? cuda::take_points(self, first, indices) : take_points(self, first, indices); });
   });
 }
 
@@ -123,20 +136,20 @@ PyObject* native_index(Operator& op, PyObject* const* args, size_t n) {
   if (!only || !is_tensor(only) || unwrap(only)->dtype() != DType::b8) return native_index_at(op, args, n);
   if (!is_tensor(args[0])) return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &mask = *unwrap(only);
-  return guarded([&]() -> PyObject* { return compute(self.numel(), [&] { return take_masked(self, mask); }); });
+  return guarded([&]() -> PyObject* { return compute(self.numel(), self.device().is_cuda(), [&] { return take_masked(self, mask); }); });
 }
 
 PyObject* native_masked_select(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1]) || history(args, n)) return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &mask = *unwrap(args[1]);
   if (self.dim() != mask.dim()) return nullptr;
-  return guarded([&]() -> PyObject* { return compute(self.numel(), [&] { return take_masked(self, mask); }); });
+  return guarded([&]() -> PyObject* { return compute(self.numel(), self.device().is_cuda(), [&] { return take_masked(self, mask); }); });
 }
 
 PyObject* native_nonzero(Operator&, PyObject* const* args, size_t n) {
   if (n != 1 || !is_tensor(args[0])) return nullptr;
   const TensorImpl& self = *unwrap(args[0]);
-  return guarded([&]() -> PyObject* { return compute(self.numel(), [&] { return nonzero(self); }); });
+  return guarded([&]() -> PyObject* { return compute(self.numel(), self.device().is_cuda(), [&] { return nonzero(self); }); });
 }
 
 // --- composite views that need no history -----------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // Native fast paths of copies and fills.
 #include "cpu/loops.h"
 #include "cuda/driver.h"
+#include "cuda/rows.h"
 #include <cstdlib>
 
 #include "python/native_ops.h"
@@ -103,18 +104,23 @@ bool plain_int(PyObject* o, int64_t* out) {
   return !overflow && std::abs(*out) < (int64_t(1) << 53);
 }
 
-// arange(end | start, end | start, end, step; dtype, layout, device, pin_memory) over whole numbers on the CPU.
+// arange(end | start, end | start, end, step; dtype, layout, device, pin_memory) over whole numbers.
 PyObject* native_arange(Operator&, PyObject* const* args, size_t n) {
   int64_t start = 0, end, step = 1;
   if (n < 5 || n > 7 || !plain_int(args[n == 5 ? 0 : 1], &end)) return nullptr;
   if ((n > 5 && !plain_int(args[0], &start)) || (n > 6 && !plain_int(args[2], &step)) || step == 0 || (step > 0 ? end < start : end > start)) return nullptr;
   PyObject *dtype = args[n - 4], *device = args[n - 2];
   if ((dtype != Py_None && !is_dtype(dtype)) || args[n - 1] == Py_True) return nullptr;
-  if (device != Py_None && !(is_device(device) && device_of(device).is_cpu())) return nullptr;
+  const Device where = device == Py_None ? Device{} : is_device(device) ? placed(device_of(device)) : Device{DeviceType::meta, -1};
+  if (!where.is_cpu() && !where.is_cuda()) return nullptr;
   return guarded([&]() -> PyObject* {
     const DType t = dtype == Py_None ? DType::i64 : dtype_of(dtype);
     const int64_t size = step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
     if (t != DType::i64 && t != DType::i32 && t != DType::f32 && t != DType::f64) return nullptr;
+    if (where.is_cuda()) {
+      Tensor made = cuda::arange(start, step, size, t, where);
+      return made ? wrap(made) : nullptr;
+    }
     Tensor out = empty(DimSpan(&size, 1), t, Device{});
     auto run = [&]<class T>(T) {
       for (int64_t i = 0; i < size; ++i) out->data_as<T>()[i] = T(start + i * step);

@@ -5,6 +5,9 @@
 #include "cpu/parallel.h"
 #include "cpu/sorting.h"
 #include "cpu/statistics.h"
+#include "cuda/norm.h"
+#include "cuda/rows.h"
+#include "cuda/sort.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
 
@@ -16,6 +19,12 @@ auto released(const TensorImpl& t, F&& f) {
   if (t.numel() < 2 * kGrain) return f();
   GilRelease without;
   return f();
+}
+
+// On the CPU without the GIL where that pays; with it on CUDA, whose current stream is CuPy's.
+template <class F, class G>
+Tensor by_device(const Tensor& self, F&& on_cpu, G&& on_cuda) {
+  return self->device().is_cuda() ? on_cuda() : released(*self, on_cpu);
 }
 
 bool dims_or_none(PyObject* o, Dims* dims) {
@@ -56,7 +65,9 @@ PyObject* native_arg(Operator&, PyObject* const* args, size_t n) {
     Tensor self(unwrap(args[0]));
     const bool all = args[1] == Py_None;
     const long dim = all ? 0 : PyLong_AsLong(args[1]);
-    Tensor r = released(*self, [&] { return arg_extreme(Largest, self, dim, all, args[2] == Py_True, nullptr); });
+    const bool keep = args[2] == Py_True;
+    Tensor r = by_device(self, [&] { return arg_extreme(Largest, self, dim, all, keep, nullptr); },
+                         [&] { return cuda::arg_extreme(Largest, self, dim, all, keep, nullptr); });
     return r ? wrap(r) : nullptr;
   });
 }
@@ -68,7 +79,9 @@ PyObject* native_extreme(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), values;
     const long dim = PyLong_AsLong(args[1]);
-    Tensor index = released(*self, [&] { return arg_extreme(Largest, self, dim, false, args[2] == Py_True, &values); });
+    const bool keep = args[2] == Py_True;
+    Tensor index = by_device(self, [&] { return arg_extreme(Largest, self, dim, false, keep, &values); },
+                             [&] { return cuda::arg_extreme(Largest, self, dim, false, keep, &values); });
     return index ? pair(values, index) : nullptr;
   });
 }
@@ -80,7 +93,7 @@ PyObject* native_cumsum(Operator&, PyObject* const* args, size_t n) {
     Tensor self(unwrap(args[0]));
     const DType own = self->dtype(), result = args[2] != Py_None ? dtype_of(args[2]) : is_integral(own, true) ? DType::i64 : own;
     const long dim = PyLong_AsLong(args[1]);
-    Tensor r = released(*self, [&] { return cumsum(self, dim, result); });
+    Tensor r = by_device(self, [&] { return cumsum(self, dim, result); }, [&] { return cuda::cumsum(self, dim, result); });
     return r ? wrap(r) : nullptr;
   });
 }
@@ -103,7 +116,8 @@ PyObject* native_sort(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), values;
     const long dim = PyLong_AsLong(args[n - 2]);
-    Tensor index = released(*self, [&] { return sort(self, dim, args[n - 1] == Py_True, &values); });
+    const bool down = args[n - 1] == Py_True;
+    Tensor index = by_device(self, [&] { return sort(self, dim, down, &values); }, [&] { return cuda::sort(self, dim, down, &values); });
     return index ? pair(values, index) : nullptr;
   });
 }
@@ -114,7 +128,8 @@ PyObject* native_topk(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), values;
     const long k = PyLong_AsLong(args[1]), dim = PyLong_AsLong(args[2]);
-    Tensor index = released(*self, [&] { return top_k(self, k, dim, args[3] == Py_True, &values); });
+    const bool largest = args[3] == Py_True;
+    Tensor index = by_device(self, [&] { return top_k(self, k, dim, largest, &values); }, [&] { return cuda::top_k(self, k, dim, largest, &values); });
     return index ? pair(values, index) : nullptr;
   });
 }
@@ -154,9 +169,15 @@ PyObject* native_layer_norm(Operator&, PyObject* const* args, size_t n) {
       if (!is_tensor(o)) return nullptr;
       parts[i] = Tensor(unwrap(o));
       const DimSpan sizes = parts[i]->sizes();
-      if (parts[i]->dtype() != self->dtype() || !parts[i]->device().is_cpu() || !std::equal(sizes.begin(), sizes.end(), shape.begin(), shape.end())) return nullptr;
+      if (parts[i]->dtype() != self->dtype() || parts[i]->device() != self->device() || !std::equal(sizes.begin(), sizes.end(), shape.begin(), shape.end())) return nullptr;
     }
-    Tensor r = released(*self, [&] { return normalised(self, product(shape), parts[0], parts[1], epsilon.to_double(), Centred); });
+    auto on_cuda = [&] {
+      Tensor mean, rstd, x = contiguous(self);
+      for (Tensor& t : parts)
+        if (t) t = contiguous(t);
+      return cuda::norm({x, parts[0], parts[1], product(shape), 0, 1, Centred}, epsilon.to_double(), &mean, &rstd);
+    };
+    Tensor r = by_device(self, [&] { return normalised(self, product(shape), parts[0], parts[1], epsilon.to_double(), Centred); }, on_cuda);
     return r ? wrap(r) : nullptr;
   });
 }

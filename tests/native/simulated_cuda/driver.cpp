@@ -1,10 +1,13 @@
 // A CUDA driver and an NVRTC for machines without a GPU: device memory is host memory, everything happens at once, and
 // kernels are our own CUDA sources compiled for the host (kernels.cpp). One device; only what the core calls.
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -105,10 +108,14 @@ int cuEventDestroy_v2(void* e) { delete static_cast<long*>(e); return 0; }
 
 struct Function { void (*launch)(const char*, unsigned, unsigned, unsigned, unsigned, void**); std::string name; };
 
+static std::string folder() {
+  const char* f = std::getenv("SIMULATED_KERNELS");
+  return f ? f : ".";
+}
+
 int cuModuleLoadData(void** module, const void* image) {
-  const char* folder = std::getenv("SIMULATED_KERNELS");
-  const std::string path = std::string(folder ? folder : ".") + "/kernels_" + static_cast<const char*>(image) + ".so";
-  *module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const std::string code = static_cast<const char*>(image);
+  *module = dlopen((code[0] == '/' ? code : folder() + "/kernels_" + code + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   return *module ? 0 : 200;
 }
 int cuModuleGetFunction(void** f, void* module, const char* name) {
@@ -124,13 +131,32 @@ int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned, unsigned bx, uns
   return 0;
 }
 
-struct Program { std::string code; };
+struct Program { std::string source, code; };
 int nvrtcVersion(int* major, int* minor) { *major = 13; *minor = 0; return 0; }
-int nvrtcCreateProgram(Program** p, const char*, const char*, int, const char* const*, const char* const*) { *p = new Program(); return 0; }
+int nvrtcCreateProgram(Program** p, const char* source, const char*, int, const char* const*, const char* const*) {
+  *p = new Program{source, {}};
+  return 0;
+}
+
+// The sources of matrix products were compiled before, a library a dtype; others are compiled here (compile.py).
 int nvrtcCompileProgram(Program* p, int n, const char* const* options) {
-  for (int i = 0; i < n; ++i)
+  std::string all;
+  for (int i = 0; i < n; ++i) {
     if (std::strncmp(options[i], "-DTYPE=", 7) == 0) p->code = options[i] + 7;
-  return p->code.empty();
+    all += std::string(" '") + options[i] + "'";
+  }
+  if (!p->code.empty()) return 0;
+  const std::string stem = folder() + "/source_" + std::to_string(std::hash<std::string>()(p->source + all));
+  const std::string file = stem + "." + std::to_string(getpid()) + ".cu";
+  FILE* f = std::fopen(file.c_str(), "w");
+  if (!f) return 1;
+  std::fputs(p->source.c_str(), f);
+  std::fclose(f);
+  const char* python = std::getenv("SIMULATED_PYTHON");
+  const char* script = std::getenv("SIMULATED_COMPILER");
+  if (!python || !script || std::system((std::string(python) + " " + script + " " + file + " " + stem + ".so" + all).c_str()) != 0) return 6;
+  p->code = stem + ".so";
+  return 0;
 }
 int nvrtcGetCUBINSize(Program* p, size_t* n) { *n = p->code.size() + 1; return 0; }
 int nvrtcGetCUBIN(Program* p, char* to) { std::memcpy(to, p->code.c_str(), p->code.size() + 1); return 0; }

@@ -1,0 +1,65 @@
+#include "cuda/launch.h"
+
+#include <unordered_map>
+
+#include "cuda/nvrtc.h"
+#include "cuda/types_source.h"
+
+namespace shim::cuda {
+namespace {
+
+struct Known {
+  const Family* family;
+  const char* entry;                            // a literal: its address identifies it
+  uint64_t key;
+  int device;
+  bool operator==(const Known&) const = default;
+};
+struct KnownHash {
+  size_t operator()(const Known& k) const {
+    uint64_t h = reinterpret_cast<uintptr_t>(k.family) * 0x9e3779b97f4a7c15ull ^ reinterpret_cast<uintptr_t>(k.entry) * 0xff51afd7ed558ccdull;
+    return size_t((h ^ k.key ^ uint64_t(k.device) << 60) * 0xc4ceb9fe1a85ec53ull);
+  }
+};
+thread_local std::unordered_map<Known, CUfunction, KnownHash> kernels;
+
+}  // namespace
+
+const char* joined_source(const char* source) { return (new std::string(std::string(kTypesSource) + source))->c_str(); }
+
+CUfunction known_kernel(const Family& family, const char* entry, uint64_t key, int device, bool* known) {
+  auto found = kernels.find({&family, entry, key, device});
+  *known = found != kernels.end();
+  return *known ? found->second : nullptr;
+}
+
+CUfunction compiled_kernel(const Family& family, const char* entry, uint64_t key, int device, std::vector<std::string> macros) {
+  std::string name = family.name;
+  for (std::string& m : macros) {
+    name += "-" + m.substr(m.find('=') + 1);
+    m = "-D" + m;
+  }
+  return kernels[{&family, entry, key, device}] = nvrtc::kernel(device, name, family.source(), macros, entry);
+}
+
+void launch(CUfunction f, int64_t x, int64_t y, int tx, int ty, void** arguments, int device) {
+  OnDevice current(device);
+  const CUresult r = driver().launch(f, unsigned(x), unsigned(y), 1, unsigned(tx), unsigned(ty), 1, 0, current_stream(device), arguments, nullptr);
+  check(r, "cuLaunchKernel");
+}
+
+int vector_of(const void* data, size_t size) {
+  int v = int(16 / size);
+  while (v > 1 && reinterpret_cast<uintptr_t>(data) % (size_t(v) * size)) v /= 2;
+  return v;
+}
+
+int threads_for(int64_t work) {
+  int threads = 32;
+  while (threads < 1024 && threads < work) threads *= 2;
+  return threads;
+}
+
+bool kernels_ready() { return driver().loaded && driver().launch && !nvrtc::version().empty(); }
+
+}  // namespace shim::cuda

@@ -1,0 +1,44 @@
+#pragma once
+// What the launchers of our kernels share: finding a compiled kernel, launching it, the shape of its loads.
+#include <string>
+#include <vector>
+
+#include "cuda/driver.h"
+
+namespace shim::cuda {
+
+struct Family {                                 // programs of one source, told apart by their macros
+  const char* name;
+  const char* (*source)();                      // with the types of types_source.h before it
+};
+const char* joined_source(const char* source);  // types_source.h and this one; kept for ever
+
+// The kernel `entry` of the family for these macros ("OP=sum"), found again by `key`, which must be another one for other macros.
+// Null if it cannot be compiled.
+template <class F>
+CUfunction find_kernel(const Family&, const char* entry, uint64_t key, int device, F&& macros);
+CUfunction known_kernel(const Family&, const char* entry, uint64_t key, int device, bool* known);
+CUfunction compiled_kernel(const Family&, const char* entry, uint64_t key, int device, std::vector<std::string> macros);
+
+template <class F>
+CUfunction find_kernel(const Family& family, const char* entry, uint64_t key, int device, F&& macros) {
+  bool known = false;
+  const CUfunction f = known_kernel(family, entry, key, device, &known);
+  return known ? f : compiled_kernel(family, entry, key, device, macros());
+}
+
+// Small numbers packed into a key, 6 bits each.
+template <class... T>
+uint64_t key_of(T... parts) {
+  uint64_t key = 0;
+  ((key = key << 6 | uint64_t(parts)), ...);
+  return key;
+}
+
+void launch(CUfunction, int64_t blocks_x, int64_t blocks_y, int threads_x, int threads_y, void** arguments, int device);
+// How many elements of `size` bytes one load of at most 16 bytes takes from here; a power of two.
+int vector_of(const void* data, size_t size);
+int threads_for(int64_t work);                  // a multiple of 32 from 32 to 1024
+bool kernels_ready();                           // a driver and an NVRTC are there
+
+}  // namespace shim::cuda

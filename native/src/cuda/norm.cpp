@@ -1,0 +1,146 @@
+#include "cuda/norm.h"
+
+#include <algorithm>
+
+#include "cuda/elementwise.h"
+#include "cuda/launch.h"
+#include "cuda/norm_source.h"
+#include "ops/kernels.h"
+
+namespace shim::cuda {
+namespace {
+
+const char* source() {
+  static const char* text = joined_source(kNormSource);
+  return text;
+}
+const Family family{"norm", source};
+
+DType compute_dtype(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
+bool floating(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64; }
+
+CUfunction kernel(const char* entry, DType t, int vector, int kept, bool centred, int device) {
+  return find_kernel(family, entry, key_of(int(t), vector, kept, centred), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=" + std::to_string(vector),
+                                    "LOADS=" + std::to_string(kept), centred ? "CENTRED=1" : "CENTRED=0"};
+  });
+}
+
+// Elements a load, so that every row, channel and tensor given begins with a whole one.
+int vector_for(const Norm& n, std::initializer_list<const Tensor*> tensors) {
+  int v = int(16 / n.x->itemsize());
+  for (const Tensor* t : tensors)
+    if (*t) v = std::min(v, vector_of((*t)->data(), n.x->itemsize()));
+  while (v > 1 && (n.cols % v || n.span % v)) v /= 2;
+  return v;
+}
+
+struct Shape { int threads, kept; };
+// Threads and loads kept, so that a row of `tensors` tensors stays in registers where it fits.
+Shape shape_for(int64_t cols, int vector, int most) {
+  const int64_t loads = (cols + vector - 1) / vector;
+  int threads = threads_for((loads + 1) / 2);
+  threads = std::max(threads, 64);
+  int kept = 1;
+  while (kept < most && int64_t(threads) * kept < loads) kept *= 2;
+  if (int64_t(threads) * kept >= loads) return {threads, kept};
+  return {1024, 0};
+}
+
+bool fits(const Norm& n) {
+  const DType t = n.x->dtype();
+  if (!kernels_ready() || !floating(t) || !n.x->is_contiguous() || n.cols < 1 || n.x->numel() / n.cols >= int64_t(1) << 31) return false;
+  for (const Tensor* w : {&n.weight, &n.bias})
+    if (*w && ((*w)->dtype() != t || !(*w)->is_contiguous() || (*w)->device() != n.x->device())) return false;
+  return true;
+}
+
+const void* data_of(const Tensor& t) { return t ? t->data() : nullptr; }
+
+Tensor group_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
+  const DType t = n.x->dtype(), compute = compute_dtype(t);
+  const int device = n.x->device().index;
+  int64_t rows = n.x->numel() / n.cols, span = n.span, cols = n.cols, groups = n.groups, count = n.x->numel() / span, samples = rows / groups;
+  int64_t of_sample = count / samples;
+  const int v = vector_for(n, {&n.x, &g});
+  const CUfunction sums_of = kernel("channels", t, v, 0, true, device), apply = kernel("group", t, v, 0, true, device),
+                   gather = kernel("group_weights", t, v, 0, true, device);
+  if (!sums_of || !apply || !gather) return {};
+  Tensor sums = empty(Dims{2, count}, compute, n.x->device()), dx = empty(n.x->sizes(), t, n.x->device());
+  const void *grad = g->data(), *x = n.x->data(), *w = data_of(n.weight), *means = mean->data(), *rstds = rstd->data();
+  void *parts = sums->data(), *to = dx->data();
+  void* first[] = {&grad, &x, &parts, &count, &span};
+  launch(sums_of, count, 1, std::min(threads_for(span / v), 512), 1, first, device);
+  void* second[] = {&grad, &x, &to, &w, &means, &rstds, &parts, &count, &cols, &span, &groups};
+  launch(apply, rows, 1, std::max(threads_for(cols / v / 2), 64), 1, second, device);
+  if (weight || bias) {
+    for (Tensor* one : {weight, bias})
+      if (one) *one = empty(Dims{of_sample}, t, n.x->device());
+    void *dw = weight ? (*weight)->data() : nullptr, *db = bias ? (*bias)->data() : nullptr;
+    void* third[] = {&parts, &means, &rstds, &dw, &db, &samples, &of_sample, &groups};
+    launch(gather, (of_sample + 255) / 256, 1, 256, 1, third, device);
+  }
+  return dx;
+}
+
+bool weight_sums(const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
+  const DType t = n.x->dtype(), compute = compute_dtype(t);
+  const int device = n.x->device().index, v = vector_for(n, {&n.x, &g});
+  int64_t cols = n.cols, rows = n.x->numel() / cols;
+  const int64_t across = (cols + 32 * v - 1) / (32 * v);
+  int64_t splits = std::clamp<int64_t>(std::min((132 * 4 + across - 1) / across, (rows + 31) / 32), 1, 128);
+  const CUfunction sums = kernel("weights", t, v, 0, n.centred, device), fold = kernel("fold", t, v, 0, n.centred, device);
+  if (!sums || !fold) return false;
+  Tensor parts = empty(Dims{2, splits, cols}, compute, n.x->device());
+  for (Tensor* one : {weight, bias})
+    if (one) *one = empty(Dims{cols}, t, n.x->device());
+  const void *grad = g->data(), *x = n.x->data(), *means = data_of(mean), *rstds = rstd->data();
+  void *p = parts->data(), *dw = weight ? (*weight)->data() : nullptr, *db = bias ? (*bias)->data() : nullptr;
+  void* first[] = {&grad, &x, &means, &rstds, &p, &rows, &cols};
+  launch(sums, across, splits, 32, 8, first, device);
+  void* second[] = {&p, &dw, &db, &splits, &cols};
+  launch(fold, (cols + 255) / 256, 2, 256, 1, second, device);
+  return true;
+}
+
+}  // namespace
+
+Tensor norm(const Norm& n, double eps, Tensor* mean, Tensor* rstd) {
+  if (!fits(n)) return {};
+  const DType t = n.x->dtype(), compute = compute_dtype(t);
+  int64_t cols = n.cols, rows = n.x->numel() / cols, span = n.span, groups = n.groups;
+  const int device = n.x->device().index;
+  Tensor out = empty(n.x->sizes(), t, n.x->device());
+  if (n.centred) *mean = empty(Dims{rows}, compute, n.x->device());
+  *rstd = empty(Dims{rows}, compute, n.x->device());
+  if (!rows) return out;
+  const int v = n.span ? vector_for(n, {&n.x}) : vector_for(n, {&n.x, &n.weight, &n.bias});
+  const Shape s = shape_for(cols, v, 8);
+  const CUfunction f = kernel("forward", t, v, s.kept, n.centred, device);
+  if (!f) return {};
+  const void *x = n.x->data(), *w = data_of(n.weight), *b = data_of(n.bias);
+  void *to = out->data(), *means = n.centred ? (*mean)->data() : nullptr, *rstds = (*rstd)->data();
+  void* arguments[] = {&x, &to, &w, &b, &means, &rstds, &cols, &span, &groups, &eps};
+  launch(f, rows, 1, s.threads, 1, arguments, device);
+  return out;
+}
+
+Tensor norm_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
+  if (!fits(n) || g->dtype() != n.x->dtype() || !g->is_contiguous() || g->numel() != n.x->numel() || !n.x->numel()) return {};
+  if (n.span) return group_backward(n, g, mean, rstd, weight, bias);
+  const DType t = n.x->dtype();
+  int64_t cols = n.cols, rows = n.x->numel() / cols;
+  const int device = n.x->device().index, v = vector_for(n, {&n.x, &g, &n.weight});
+  const Shape s = shape_for(cols, v, 4);
+  const CUfunction f = kernel("backward", t, v, s.kept, n.centred, device);
+  if (!f) return {};
+  Tensor dx = empty(n.x->sizes(), t, n.x->device());
+  const void *grad = g->data(), *x = n.x->data(), *w = data_of(n.weight), *means = data_of(mean), *rstds = rstd->data();
+  void* to = dx->data();
+  void* arguments[] = {&grad, &x, &to, &w, &means, &rstds, &cols};
+  launch(f, rows, 1, s.threads, 1, arguments, device);
+  if ((weight || bias) && !weight_sums(n, g, mean, rstd, weight, bias)) return {};
+  return dx;
+}
+
+}  // namespace shim::cuda

@@ -1,0 +1,217 @@
+#pragma once
+// CUDA C++ of layer, root-mean-square and group norms, forward and backward, compiled by NVRTC after types_source.h with macros:
+//   ELEMENT the element type, C the type it is computed in, V elements of one load, LOADS loads of a row that a thread keeps (0: they are made
+//   again in every pass), CENTRED 1 where the mean is taken off.
+namespace shim::cuda {
+
+inline constexpr const char* kNormSource = R"cuda(
+typedef ELEMENT T;
+template <class X, int n> struct alignas(sizeof(X) * n) Pack { X v[n]; };
+typedef Pack<T, V> Load;
+__device__ inline Load load(const T* p) { return *reinterpret_cast<const Load*>(p); }
+__device__ inline void store(T* p, const Load& x) { *reinterpret_cast<Load*>(p) = x; }
+__device__ inline C wide(T x) { return cast<C>(x); }
+
+// The sum over the block's threads, for each of them. blockDim.x is a multiple of 32.
+__device__ inline C across_block(C value) {
+  __shared__ C shared[32];
+#pragma unroll
+  for (int step = 16; step; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
+  if (blockDim.x == 32) return value;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
+  __syncthreads();
+  value = threadIdx.x % 32 < blockDim.x / 32 ? shared[threadIdx.x % 32] : C(0);
+#pragma unroll
+  for (int step = 16; step; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
+  return value;
+}
+
+// f(column, loads of the rows a and b) for every load of this thread's part of a row.
+struct Kept { Load a[LOADS ? LOADS : 1], b[LOADS ? LOADS : 1]; };
+template <bool two> __device__ inline void keep(Kept& kept, const T* a, const T* b, i64 cols) {
+#pragma unroll
+  for (int k = 0; k < LOADS; ++k) {
+    const i64 c = (i64(k) * blockDim.x + threadIdx.x) * V;
+    if (c < cols) { kept.a[k] = load(a + c); if (two) kept.b[k] = load(b + c); }
+  }
+}
+template <bool two, class F> __device__ inline void each(const Kept& kept, const T* a, const T* b, i64 cols, F f) {
+  if (LOADS) {
+#pragma unroll
+    for (int k = 0; k < LOADS; ++k) {
+      const i64 c = (i64(k) * blockDim.x + threadIdx.x) * V;
+      if (c < cols) f(c, kept.a[k], kept.b[k]);
+    }
+  } else {
+    for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
+      const Load x = load(a + c), y = two ? load(b + c) : x;
+      f(c, x, y);
+    }
+  }
+}
+
+// Which weight belongs to an element: of its column, or of its channel, `span` neighbouring columns each, `groups` rows a sample.
+struct Weights {
+  const T *weight, *bias; i64 span, first;
+  __device__ Weights(const T* w, const T* b, i64 s, i64 groups, i64 row, i64 cols) : weight(w), bias(b), span(s), first(s ? row % groups * (cols / s) : 0) {}
+  __device__ i64 at(i64 column) const { return span ? first + column / span : column; }
+};
+
+extern "C" __global__ void forward(const T* x, T* y, const T* weight, const T* bias, C* means, C* rstds, i64 cols, i64 span, i64 groups, double eps) {
+  const i64 row = blockIdx.x;
+  const T* from = x + row * cols;
+  T* to = y + row * cols;
+  Kept kept;
+  keep<false>(kept, from, from, cols);
+  C mean = 0, squares = 0;
+  if (CENTRED) {
+    C sum = 0;
+    each<false>(kept, from, from, cols, [&](i64, const Load& a, const Load&) { for (int k = 0; k < V; ++k) sum += wide(a.v[k]); });
+    mean = across_block(sum) / C(cols);
+  }
+  each<false>(kept, from, from, cols, [&](i64, const Load& a, const Load&) { for (int k = 0; k < V; ++k) { const C d = wide(a.v[k]) - mean; squares += d * d; } });
+  const C scale = rsqrt(across_block(squares) / C(cols) + C(eps));
+  if (threadIdx.x == 0) { if (CENTRED) means[row] = mean; rstds[row] = scale; }
+  const Weights w(weight, bias, span, groups, row, cols);
+  each<false>(kept, from, from, cols, [&](i64 c, const Load& a, const Load&) {
+    Load r;
+    if (span) {                                                 // V divides span: one channel a load
+      const C m = weight ? wide(weight[w.at(c)]) : C(1), n = bias ? wide(bias[w.at(c)]) : C(0);
+      for (int k = 0; k < V; ++k) r.v[k] = cast<T>((wide(a.v[k]) - mean) * scale * m + n);
+    } else {
+      Load m, n;
+      if (weight) m = load(weight + c);
+      if (bias) n = load(bias + c);
+      for (int k = 0; k < V; ++k) {
+        C v = (wide(a.v[k]) - mean) * scale;
+        if (weight) v *= wide(m.v[k]);
+        if (bias) v += wide(n.v[k]);
+        r.v[k] = cast<T>(v);
+      }
+    }
+    store(to + c, r);
+  });
+}
+
+extern "C" __global__ void backward(const T* g, const T* x, T* dx, const T* weight, const C* means, const C* rstds, i64 cols) {
+  const i64 row = blockIdx.x;
+  const T *from = x + row * cols, *grad = g + row * cols;
+  T* to = dx + row * cols;
+  const C mean = CENTRED ? means[row] : C(0), scale = rstds[row];
+  Kept kept;
+  keep<true>(kept, from, grad, cols);
+  C sum = 0, product = 0;
+  each<true>(kept, from, grad, cols, [&](i64 c, const Load& a, const Load& b) {
+    Load m;
+    if (weight) m = load(weight + c);
+    for (int k = 0; k < V; ++k) {
+      const C d = weight ? wide(b.v[k]) * wide(m.v[k]) : wide(b.v[k]);
+      sum += d;
+      product += d * (wide(a.v[k]) - mean) * scale;
+    }
+  });
+  const C first = CENTRED ? across_block(sum) / C(cols) : C(0), second = across_block(product) / C(cols);
+  each<true>(kept, from, grad, cols, [&](i64 c, const Load& a, const Load& b) {
+    Load m, r;
+    if (weight) m = load(weight + c);
+    for (int k = 0; k < V; ++k) {
+      const C d = weight ? wide(b.v[k]) * wide(m.v[k]) : wide(b.v[k]);
+      r.v[k] = cast<T>(scale * (d - first - (wide(a.v[k]) - mean) * scale * second));
+    }
+    store(to + c, r);
+  });
+}
+
+// Sums over the rows of g * normalised x, and of g: V columns a thread, parts[2][gridDim.y][cols]. 32 x 8 threads.
+extern "C" __global__ void __launch_bounds__(256) weights(const T* g, const T* x, const C* means, const C* rstds, C* parts, i64 rows, i64 cols) {
+  __shared__ C shared[2][8][32 * V];
+  const i64 c = (i64(blockIdx.x) * 32 + threadIdx.x) * V;
+  C w[V], b[V];
+  for (int k = 0; k < V; ++k) w[k] = b[k] = 0;
+  if (c < cols) {
+    for (i64 r = i64(blockIdx.y) * 8 + threadIdx.y; r < rows; r += i64(gridDim.y) * 8) {
+      const Load a = load(x + r * cols + c), d = load(g + r * cols + c);
+      const C mean = CENTRED ? means[r] : C(0), scale = rstds[r];
+#pragma unroll
+      for (int k = 0; k < V; ++k) { w[k] += wide(d.v[k]) * (wide(a.v[k]) - mean) * scale; b[k] += wide(d.v[k]); }
+    }
+  }
+  for (int k = 0; k < V; ++k) { shared[0][threadIdx.y][threadIdx.x * V + k] = w[k]; shared[1][threadIdx.y][threadIdx.x * V + k] = b[k]; }
+  __syncthreads();
+  const int thread = threadIdx.y * 32 + threadIdx.x;
+  for (int place = thread; place < 64 * V; place += 256) {
+    const int which = place / (32 * V), column = place % (32 * V);
+    const i64 to = i64(blockIdx.x) * 32 * V + column;
+    C sum = 0;
+    for (int k = 0; k < 8; ++k) sum += shared[which][k][column];
+    if (to < cols) parts[(i64(which) * gridDim.y + blockIdx.y) * cols + to] = sum;
+  }
+}
+extern "C" __global__ void __launch_bounds__(256) fold(const C* parts, T* weight, T* bias, i64 splits, i64 cols) {
+  const i64 c = i64(blockIdx.x) * 256 + threadIdx.x;
+  if (c >= cols) return;
+  T* to = blockIdx.y ? bias : weight;
+  if (!to) return;
+  const C* from = parts + i64(blockIdx.y) * splits * cols;
+  C sum = 0;
+  for (i64 s = 0; s < splits; ++s) sum += from[s * cols + c];
+  to[c] = cast<T>(sum);
+}
+
+// --- group norm's backward ---------------------------------------------------------------------------------------------
+
+// sums[0][sample, channel] of g * x, sums[1] of g: a block a channel of a sample.
+extern "C" __global__ void channels(const T* g, const T* x, C* sums, i64 count, i64 span) {
+  const T *from = x + i64(blockIdx.x) * span, *grad = g + i64(blockIdx.x) * span;
+  C product = 0, sum = 0;
+  for (i64 c = i64(threadIdx.x) * V; c < span; c += i64(blockDim.x) * V) {
+    const Load a = load(from + c), b = load(grad + c);
+#pragma unroll
+    for (int k = 0; k < V; ++k) { product += wide(b.v[k]) * wide(a.v[k]); sum += wide(b.v[k]); }
+  }
+  product = across_block(product);
+  sum = across_block(sum);
+  if (threadIdx.x == 0) { sums[blockIdx.x] = product; sums[count + blockIdx.x] = sum; }
+}
+
+// A block a group of a sample.
+extern "C" __global__ void group(const T* g, const T* x, T* dx, const T* weight, const C* means, const C* rstds, const C* sums, i64 count, i64 cols, i64 span, i64 groups) {
+  const i64 row = blockIdx.x, per = cols / span, first = row * per;
+  const Weights w(weight, weight, span, groups, row, cols);
+  C product = 0, sum = 0;
+  for (i64 c = threadIdx.x; c < per; c += blockDim.x) {
+    const C m = weight ? wide(weight[w.first + c]) : C(1);
+    product += m * sums[first + c];
+    sum += m * sums[count + first + c];
+  }
+  product = across_block(product);
+  sum = across_block(sum);
+  const C mean = means[row], scale = rstds[row], of_x = (sum * mean - product) * scale * scale * scale / C(cols), of_one = -of_x * mean - sum * scale / C(cols);
+  const T *from = x + row * cols, *grad = g + row * cols;
+  T* to = dx + row * cols;
+  for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
+    const Load a = load(from + c), b = load(grad + c);
+    const C m = (weight ? wide(weight[w.at(c)]) : C(1)) * scale;
+    Load r;
+#pragma unroll
+    for (int k = 0; k < V; ++k) r.v[k] = cast<T>(wide(b.v[k]) * m + wide(a.v[k]) * of_x + of_one);
+    store(to + c, r);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) group_weights(const C* sums, const C* means, const C* rstds, T* weight, T* bias, i64 samples, i64 channels, i64 groups) {
+  const i64 c = i64(blockIdx.x) * 256 + threadIdx.x, count = samples * channels;
+  if (c >= channels) return;
+  C w = 0, b = 0;
+  for (i64 n = 0; n < samples; ++n) {
+    const i64 row = n * groups + c / (channels / groups), at = n * channels + c;
+    w += (sums[at] - sums[count + at] * means[row]) * rstds[row];
+    b += sums[count + at];
+  }
+  if (weight) weight[c] = cast<T>(w);
+  if (bias) bias[c] = cast<T>(b);
+}
+)cuda";
+
+}  // namespace shim::cuda

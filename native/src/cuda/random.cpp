@@ -1,0 +1,79 @@
+#include "cuda/random.h"
+
+#include "cuda/elementwise.h"
+#include "cuda/launch.h"
+#include "cuda/random_source.h"
+#include "ops/kernels.h"
+
+namespace shim::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+const char* source() {
+  static const char* text = joined_source(kRandomSource);
+  return text;
+}
+const Family family{"random", source};
+
+CUfunction kernel(const char* entry, DType t, bool wide, int vector, int device) {
+  return find_kernel(family, entry, key_of(int(t), wide, vector), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), wide ? "WIDE=1" : "WIDE=0", "V=" + std::to_string(vector)};
+  });
+}
+
+bool floating(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64; }
+
+void run(CUfunction f, int64_t threads, void** arguments, int device) {
+  launch(f, (threads + kThreads - 1) / kThreads, 1, kThreads, 1, arguments, device);
+}
+
+}  // namespace
+
+bool draw(const Tensor& self, Draw kind, double a, double b, int64_t low, uint64_t span, uint64_t seed, uint64_t start) {
+  const DType t = self->dtype();
+  if (!kernels_ready() || !self->is_contiguous() || !(kind == Draw::integer ? is_integral(t, true) : floating(t))) return false;
+  const bool wide = t == DType::f64;
+  const int device = self->device().index;
+  const CUfunction f = kernel(kind == Draw::uniform ? "uniform" : kind == Draw::normal ? "normal" : "integer", t, wide, 4, device);
+  if (!f) return false;
+  void* out = self->data();
+  int64_t n = self->numel();
+  if (n == 0) return true;
+  if (kind == Draw::uniform) {
+    double width = b - a;
+    void* arguments[] = {&out, &n, &seed, &start, &width, &a};
+    run(f, wide ? (n + 1) / 2 : (n + 3) / 4, arguments, device);
+  } else if (kind == Draw::normal) {
+    void* arguments[] = {&out, &n, &seed, &start, &a, &b};
+    run(f, ((n + 1) / 2 + 3) / 4, arguments, device);
+  } else {
+    uint64_t inverse = span ? ~uint64_t(0) / span : 0;
+    void* arguments[] = {&out, &n, &seed, &start, &span, &inverse, &low};
+    run(f, (n + 1) / 2, arguments, device);
+  }
+  return true;
+}
+
+Tensor dropout(const Tensor& self, double p, uint64_t seed, uint64_t start, Tensor* mask) {
+  const DType t = self->dtype();
+  if (!kernels_ready() || !floating(t)) return {};
+  const int device = self->device().index;
+  Tensor in = contiguous(self), out = empty(self->sizes(), t, self->device());
+  *mask = empty(self->sizes(), DType::b8, self->device());
+  int64_t n = self->numel();
+  if (n == 0) return out;
+  const bool aligned = vector_of(in->data(), 1) == 16;
+  const int vector = self->itemsize() == 2 ? 8 : 4;
+  if (!aligned) in = clone(in);
+  const CUfunction f = kernel("dropout", t, t == DType::f64, vector, device);
+  if (!f) return {};
+  const void* from = in->data();
+  void *to = out->data(), *kept = (*mask)->data();
+  float least = float(p), scale = float(1 / (1 - p));
+  void* arguments[] = {&from, &to, &kept, &n, &seed, &start, &least, &scale};
+  run(f, (n + vector - 1) / vector, arguments, device);
+  return out;
+}
+
+}  // namespace shim::cuda

@@ -1,0 +1,14 @@
+#pragma once
+// Random numbers on CUDA: the words of shim_torch._generator's stream, turned into numbers as its CPU form does.
+#include "core/tensor.h"
+
+namespace shim::cuda {
+
+enum class Draw { uniform, normal, integer };
+// Fills `self`, contiguous, from block `start` of the stream. uniform: [a, b); normal: mean a, deviation b; integer: [low, low + span),
+// span 0 for 2**64. False where there is no kernel for the dtype.
+bool draw(const Tensor& self, Draw, double a, double b, int64_t low, uint64_t span, uint64_t seed, uint64_t start);
+// out = self / (1 - p) where a uniform number is at least p, else 0; mask (bool) says where. Null where there is no kernel.
+Tensor dropout(const Tensor& self, double p, uint64_t seed, uint64_t start, Tensor* mask);
+
+}  // namespace shim::cuda

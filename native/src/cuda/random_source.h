@@ -1,0 +1,121 @@
+#pragma once
+// CUDA C++ of random numbers, compiled by NVRTC after types_source.h with macros:
+//   ELEMENT the element type, WIDE 1 for numbers of 64 bits, V elements of one store of the dropout's tensors.
+// The words are those of shim_torch._generator: block i of a seed's stream is Philox4x32-10 of the counter offset + i.
+namespace shim::cuda {
+
+inline constexpr const char* kRandomSource = R"cuda(
+typedef ELEMENT T;
+struct Words { u32 v[4]; };
+__device__ inline Words philox(u64 seed, u64 counter) {
+  u32 c0 = u32(counter), c1 = u32(counter >> 32), c2 = 0, c3 = 0, k0 = u32(seed), k1 = u32(seed >> 32);
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const u32 h0 = __umulhi(0xD2511F53u, c0), l0 = 0xD2511F53u * c0, h1 = __umulhi(0xCD9E8D57u, c2), l1 = 0xCD9E8D57u * c2;
+    c0 = h1 ^ c1 ^ k0; c1 = l1; c2 = h0 ^ c3 ^ k1; c3 = l0;
+    k0 += 0x9E3779B9u; k1 += 0xBB67AE85u;
+  }
+  return {{c0, c1, c2, c3}};
+}
+__device__ inline float unit(u32 w) { return float(w >> 8) * 5.9604644775390625e-08f; }
+__device__ inline double unit(u32 high, u32 low) { return double(((u64(high) << 21) ^ (low >> 11)) & ((1ull << 53) - 1)) * 1.1102230246251565e-16; }
+
+// out[i] = u * (high - low) + low, each step rounded, as the CPU's.
+extern "C" __global__ void __launch_bounds__(256) uniform(T* out, i64 n, u64 seed, u64 start, double span, double low) {
+  constexpr int each = WIDE ? 2 : 4;
+  const i64 block = i64(blockIdx.x) * 256 + threadIdx.x, first = block * each;
+  if (first >= n) return;
+  const Words w = philox(seed, start + block);
+#pragma unroll
+  for (int k = 0; k < each; ++k) {
+    if (first + k >= n) return;
+    if constexpr (WIDE) out[first + k] = cast<T>(__dadd_rn(__dmul_rn(unit(w.v[2 * k], w.v[2 * k + 1]), span), low));
+    else out[first + k] = cast<T>(__fadd_rn(__fmul_rn(unit(w.v[k]), float(span)), float(low)));
+  }
+}
+
+// out[i] = low + whole % span; span 0 stands for 2**64. `inverse` is (2**64 - 1) / span.
+extern "C" __global__ void __launch_bounds__(256) integer(T* out, i64 n, u64 seed, u64 start, u64 span, u64 inverse, i64 low) {
+  const i64 block = i64(blockIdx.x) * 256 + threadIdx.x, first = block * 2;
+  if (first >= n) return;
+  const Words w = philox(seed, start + block);
+#pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    if (first + k >= n) return;
+    u64 whole = u64(w.v[2 * k]) << 32 | w.v[2 * k + 1];
+    if (span) {
+      whole -= __umul64hi(whole, inverse) * span;
+      while (whole >= span) whole -= span;
+    }
+    out[first + k] = cast<T>(i64(whole + u64(low)));
+  }
+}
+
+template <class R> struct Pair { R c, s; };
+__device__ inline Pair<double> box_muller(u32 a, u32 b, double) {
+  const double u = (double(a >> 8) + 1.0) * 5.9604644775390625e-08, angle = double(b >> 8) * 5.9604644775390625e-08, radius = sqrt(-2.0 * log(u));
+  double s, c;
+  sincospi(2.0 * angle, &s, &c);
+  return {radius * c, radius * s};
+}
+__device__ inline Pair<float> box_muller(u32 a, u32 b, float) {
+  const float u = (float(a >> 8) + 1.0f) * 5.9604644775390625e-08f, angle = float(b >> 8) * 5.9604644775390625e-08f, radius = sqrtf(-2.0f * logf(u));
+  float s, c;
+  sincospif(2.0f * angle, &s, &c);
+  return {radius * c, radius * s};
+}
+// The first half of the numbers are cosines, the second half sines; word i and word i + half give one of each.
+extern "C" __global__ void __launch_bounds__(256) normal(T* out, i64 n, u64 seed, u64 start, double mean, double std) {
+  typedef typename pick<WIDE, double, float>::type R;
+  const i64 half = (n + 1) / 2, block = i64(blockIdx.x) * 256 + threadIdx.x, first = block * 4;
+  if (first >= half) return;
+  const Words a = philox(seed, start + block);
+  const u64 other = u64(half + first);
+  Words b = philox(seed, start + other / 4), c = b;
+  const int shift = int(other % 4);
+  if (shift) c = philox(seed, start + other / 4 + 1);
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const i64 i = first + k;
+    if (i >= half) return;
+    const int place = k + shift;
+    u32 word = 0;
+#pragma unroll
+    for (int j = 0; j < 8; ++j) if (j == place) word = j < 4 ? b.v[j] : c.v[j - 4];
+    const Pair<R> z = box_muller(a.v[k], word, R(0));
+    out[i] = cast<T>(R(z.c * R(std) + R(mean)));
+    if (half + i < n) out[half + i] = cast<T>(R(z.s * R(std) + R(mean)));
+  }
+}
+
+// mask = uniform >= p, out = in * scale where kept. V elements a thread, 4 or 8, of as many words.
+template <class X, int n> struct alignas(sizeof(X) * n) Pack { X v[n]; };
+extern "C" __global__ void __launch_bounds__(256) dropout(const T* in, T* out, u8* mask, i64 n, u64 seed, u64 start, float p, float scale) {
+  typedef typename pick<WIDE, double, float>::type R;
+  const i64 first = (i64(blockIdx.x) * 256 + threadIdx.x) * V;
+  if (first >= n) return;
+  Pack<T, V> x;
+  Pack<u8, V> keep;
+  const bool whole = first + V <= n;
+  if (whole) x = *reinterpret_cast<const Pack<T, V>*>(in + first);
+  else for (int k = 0; k < V && first + k < n; ++k) x.v[k] = in[first + k];
+#pragma unroll
+  for (int q = 0; q < V / 4; ++q) {
+    const Words w = philox(seed, start + first / 4 + q);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const int e = 4 * q + k;
+      keep.v[e] = unit(w.v[k]) >= p;
+      x.v[e] = cast<T>(keep.v[e] ? R(cast<R>(x.v[e]) * R(scale)) : R(0));
+    }
+  }
+  if (whole) {
+    *reinterpret_cast<Pack<T, V>*>(out + first) = x;
+    *reinterpret_cast<Pack<u8, V>*>(mask + first) = keep;
+  } else {
+    for (int k = 0; k < V && first + k < n; ++k) out[first + k] = x.v[k], mask[first + k] = keep.v[k];
+  }
+}
+)cuda";
+
+}  // namespace shim::cuda

@@ -1,0 +1,250 @@
+#include "cuda/rows.h"
+
+#include <algorithm>
+
+#include "cuda/elementwise.h"
+#include "cuda/launch.h"
+#include "cuda/rows_source.h"
+#include "ops/kernels.h"
+
+namespace shim::cuda {
+namespace {
+
+const char* source() {
+  static const char* text = joined_source(kRowsSource);
+  return text;
+}
+const Family family{"rows", source};
+
+struct Pick {                                   // what picks a kernel
+  DType t, compute, out;
+  int vector = 1, kept = 0;
+  const char* macro;                            // "LOG=1": which part of the source, and its setting
+};
+
+CUfunction kernel(const char* entry, const Pick& p, int device) {
+  const uint64_t key = key_of(int(p.t), int(p.compute), int(p.out), p.vector, p.kept, int(p.macro[0] - 'A'), int(p.macro[std::char_traits<char>::length(p.macro) - 1] - '0'));
+  return find_kernel(family, entry, key, device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(p.t),   std::string("C=") + compute_type(p.compute), std::string("OUT=") + element_type(p.out),
+                                    "V=" + std::to_string(p.vector), "LOADS=" + std::to_string(p.kept), p.macro};
+  });
+}
+
+bool floating(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64; }
+DType compute_dtype(DType t) { return floating(t) && t != DType::f64 ? DType::f32 : t; }
+bool has_kernel(DType t) { return elementwise_dtype(t) && t != DType::f8e4m3fn && t != DType::f8e5m2; }
+
+int vector_for(int64_t cols, std::initializer_list<const Tensor*> tensors) {
+  int v = 16;
+  for (const Tensor* t : tensors) v = std::min(v, vector_of((*t)->data(), (*t)->itemsize()));
+  while (v > 1 && cols % v) v /= 2;
+  return v;
+}
+
+struct Cut { int64_t outer, n, inner; };
+Cut cut_at(const Tensor& t, int64_t dim) {
+  Cut c{1, t->dim() ? t->sizes()[size_t(dim)] : 1, 1};
+  for (int i = 0; i < t->dim(); ++i)
+    if (i != dim) (i < dim ? c.outer : c.inner) *= t->sizes()[size_t(i)];
+  return c;
+}
+
+constexpr int64_t kMostBlocks = 0x7fffffff, kMostRows = 65535;
+
+}  // namespace
+
+Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
+  const DType t = result->dtype();
+  if (!kernels_ready() || !floating(t) || g->dtype() != t || !result->is_contiguous() || result->dim() == 0 || !result->numel()) return {};
+  int64_t cols = result->sizes().back(), rows = result->numel() / cols;
+  if (rows > kMostBlocks) return {};
+  const Tensor grad = contiguous(g);
+  const int device = result->device().index, v = vector_for(cols, {&result, &grad});
+  const int64_t loads = cols / v;
+  int threads = std::max(threads_for((loads + 1) / 2), 32), kept = 1;
+  while (kept < 4 && int64_t(threads) * kept < loads) kept *= 2;
+  if (int64_t(threads) * kept < loads) kept = 0;
+  const CUfunction f = kernel("softmax_backward", {t, compute_dtype(t), t, v, kept, log ? "LOG=1" : "LOG=0"}, device);
+  if (!f) return {};
+  Tensor out = empty(result->sizes(), t, result->device());
+  const void *a = grad->data(), *y = result->data();
+  void* to = out->data();
+  void* arguments[] = {&a, &y, &to, &cols};
+  launch(f, rows, 1, threads, 1, arguments, device);
+  return out;
+}
+
+Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored, CrossEntropy* parts) {
+  const DType t = x->dtype(), compute = compute_dtype(t);
+  if (!kernels_ready() || !floating(t) || x->dim() != 2 || !x->is_contiguous() || target->dtype() != DType::i64 || !target->is_contiguous()) return {};
+  int64_t rows = x->sizes()[0], cols = x->sizes()[1];
+  if (rows == 0 || cols == 0 || rows > kMostBlocks || target->numel() != rows || (weight && (weight->dtype() != t || !weight->is_contiguous()))) return {};
+  const int device = x->device().index, v = vector_for(cols, {&x});
+  const CUfunction f = kernel("cross_entropy", {t, compute, t, v, 0, "LOG=1"}, device);
+  const CUfunction last = kernel(reduction ? "total" : "narrowed", {t, compute, t, v, 0, "LOG=1"}, device);
+  if (!f || !last) return {};
+  parts->lse = empty(Dims{rows}, compute, x->device());
+  parts->factors = empty(Dims{rows}, compute, x->device());
+  parts->total = empty({}, compute, x->device());
+  Tensor losses = empty(Dims{rows}, compute, x->device()), out = reduction ? empty({}, t, x->device()) : empty(Dims{rows}, t, x->device());
+  const void *from = x->data(), *targets = target->data(), *w = weight ? weight->data() : nullptr;
+  void *lse = parts->lse->data(), *each = losses->data(), *factors = parts->factors->data(), *sum = parts->total->data(), *loss = out->data();
+  void* arguments[] = {&from, &targets, &w, &lse, &each, &factors, &cols, &ignored};
+  launch(f, rows, 1, threads_for(cols / v / 2), 1, arguments, device);
+  int mean = reduction == 1;
+  void* reduced[] = {&each, &factors, &loss, &sum, &rows, &mean};
+  void* narrowed[] = {&each, &loss, &rows};
+  if (reduction) launch(last, 1, 1, threads_for(rows / 4), 1, reduced, device);
+  else launch(last, (rows + 255) / 256, 1, 256, 1, narrowed, device);
+  return out;
+}
+
+Tensor cross_entropy_backward(const Tensor& g, const Tensor& x, const Tensor& target, const CrossEntropy& parts, int reduction) {
+  const DType t = x->dtype();
+  if (!kernels_ready() || !floating(t) || g->dtype() != t || !x->is_contiguous() || !g->is_contiguous() || !target->is_contiguous()) return {};
+  int64_t rows = x->sizes()[0], cols = x->sizes()[1];
+  Tensor out = empty(x->sizes(), t, x->device());
+  const int device = x->device().index, v = vector_for(cols, {&x, &out});
+  const CUfunction f = kernel("cross_entropy_backward", {t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
+  if (!f) return {};
+  const void *grad = g->data(), *from = x->data(), *targets = target->data(), *lse = parts.lse->data(), *factors = parts.factors->data(), *total = parts.total->data();
+  void* to = out->data();
+  int mean = reduction == 1, each_row = reduction == 0;
+  void* arguments[] = {&grad, &from, &targets, &lse, &factors, &total, &to, &cols, &mean, &each_row};
+  launch(f, rows, 1, threads_for(cols / v / 2), 1, arguments, device);
+  return out;
+}
+
+Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, bool keepdim, Tensor* values) {
+  const DType t = given->dtype();
+  if (!kernels_ready() || !has_kernel(t) || given->numel() == 0) return {};
+  if (!all && (dim < -std::max(given->dim(), 1) || dim >= std::max(given->dim(), 1))) return {};
+  if (dim < 0) dim += std::max(given->dim(), 1);
+  const Tensor self = contiguous(given);
+  Cut c = all ? Cut{1, self->numel(), 1} : cut_at(self, dim);
+  if (c.outer > kMostRows && c.inner > 1) return {};
+  Dims shape;
+  for (int i = 0; i < self->dim(); ++i)
+    if (!all && i != dim) shape.push_back(self->sizes()[size_t(i)]);
+    else if (keepdim) shape.push_back(1);
+  const int device = self->device().index;
+  const DType compute = t == DType::b8 ? DType::u8 : compute_dtype(t);
+  const char* macro = largest ? "LARGEST=1" : "LARGEST=0";
+  Tensor places = empty(shape, DType::i64, self->device());
+  if (values) *values = empty(shape, t, self->device());
+  const void* from = self->data();
+  void *found = values ? (*values)->data() : nullptr, *at = places->data();
+  if (c.inner > 1) {
+    const CUfunction f = kernel("extreme_columns", {t, compute, t, 1, 0, macro}, device);
+    void* arguments[] = {&from, &found, &at, &c.n, &c.inner};
+    if (!f) return {};
+    launch(f, (c.inner + 31) / 32, c.outer, 32, 8, arguments, device);
+    return places;
+  }
+  const int v = vector_for(c.n, {&self});
+  int64_t parts = std::clamp<int64_t>(std::min(c.n / 8192, 264 / std::max<int64_t>(c.outer, 1)), 1, 264);
+  int64_t per = ((c.n + parts - 1) / parts + v - 1) / v * v;
+  parts = (c.n + per - 1) / per;
+  const CUfunction f = kernel("extreme_rows", {t, compute, parts > 1 ? compute : t, v, 0, macro}, device);
+  const CUfunction last = parts > 1 ? kernel("extreme_parts", {t, compute, t, v, 0, macro}, device) : f;
+  if (!f || !last || c.outer > kMostBlocks) return {};
+  const int threads = threads_for(per / v / 2);
+  if (parts == 1) {
+    void* arguments[] = {&from, &found, &at, &c.n, &per};
+    launch(f, c.outer, 1, threads, 1, arguments, device);
+    return places;
+  }
+  Tensor bests = empty(Dims{c.outer, parts}, compute, self->device()), spots = empty(Dims{c.outer, parts}, DType::i64, self->device());
+  void *b = bests->data(), *s = spots->data();
+  void* first[] = {&from, &b, &s, &c.n, &per};
+  launch(f, c.outer, parts, threads, 1, first, device);
+  void* second[] = {&b, &s, &found, &at, &parts};
+  launch(last, c.outer, 1, threads_for(parts), 1, second, device);
+  return places;
+}
+
+Tensor cumsum(const Tensor& given, int64_t dim, DType result) {
+  const DType t = given->dtype();
+  const int dims = std::max(given->dim(), 1);
+  if (!kernels_ready() || !has_kernel(t) || !has_kernel(result) || result == DType::b8 || dim < -dims || dim >= dims) return {};
+  if (dim < 0) dim += dims;
+  const Tensor self = contiguous(given);
+  Tensor out = empty(self->sizes(), result, self->device());
+  if (!self->numel()) return out;
+  Cut c = cut_at(self, dim);
+  const DType compute = floating(result) ? compute_dtype(result) : DType::i64;
+  const int device = self->device().index;
+  const void* from = self->data();
+  void* to = out->data();
+  if (c.inner > 1) {
+    const CUfunction f = kernel("scan_columns", {t, compute, result, 1, 0, "SCANS=1"}, device);
+    void* arguments[] = {&from, &to, &c.n, &c.inner};
+    if (!f || c.outer > kMostRows) return {};
+    launch(f, (c.inner + 31) / 32, c.outer, 32, 32, arguments, device);
+    return out;
+  }
+  if (c.outer > kMostBlocks) return {};
+  const int v = std::min(vector_for(c.n, {&self}), 4);
+  const CUfunction f = kernel("scan_rows", {t, compute, result, v, 0, "SCANS=1"}, device);
+  if (!f) return {};
+  const int threads = std::min(threads_for(c.n / v), 512);
+  int64_t per = c.n, parts = 1;
+  if (c.outer < 132 && c.n > 8192) {            // too few rows to fill the GPU with: in parts
+    per = std::max<int64_t>(int64_t(threads) * v * 2, ((c.n * c.outer / 2048) + v - 1) / v * v);
+    parts = std::min<int64_t>((c.n + per - 1) / per, kMostRows);
+    per = ((c.n + parts - 1) / parts + v - 1) / v * v;
+    parts = (c.n + per - 1) / per;
+  }
+  const void* carried = nullptr;
+  Tensor carries;
+  if (parts > 1) {
+    const CUfunction sums = kernel("scan_parts", {t, compute, result, v, 0, "SCANS=1"}, device), scan = kernel("scan_carries", {t, compute, result, v, 0, "SCANS=1"}, device);
+    if (!sums || !scan) return {};
+    carries = empty(Dims{c.outer, parts}, compute, self->device());
+    void* p = carries->data();
+    void* first[] = {&from, &p, &c.n, &per};
+    launch(sums, c.outer, parts, threads, 1, first, device);
+    void* second[] = {&p, &parts};
+    launch(scan, c.outer, 1, threads_for(parts), 1, second, device);
+    carried = p;
+  }
+  void* arguments[] = {&from, &to, &carried, &c.n, &per};
+  launch(f, c.outer, parts, threads, 1, arguments, device);
+  return out;
+}
+
+Tensor arange(int64_t start, int64_t step, int64_t n, DType t, Device where) {
+  if (!kernels_ready() || !has_kernel(t) || t == DType::b8) return {};
+  Tensor out = empty(Dims{n}, t, where);
+  const int device = out->device().index;
+  const DType compute = floating(t) ? DType::f64 : DType::i64;
+  const CUfunction f = kernel("ramp", {t, compute, t, 1, 0, "MAKES=1"}, device);
+  if (!f) return {};
+  if (!n) return out;
+  void* to = out->data();
+  double first = double(start), by = double(step);
+  void* of_floats[] = {&to, &n, &first, &by};
+  void* of_ints[] = {&to, &n, &start, &step};
+  launch(f, (n + 255) / 256, 1, 256, 1, compute == DType::f64 ? of_floats : of_ints, device);
+  return out;
+}
+
+Tensor triangle(const Tensor& given, int64_t diagonal, bool upper) {
+  const DType t = given->dtype();
+  if (!kernels_ready() || !has_kernel(t) || given->dim() < 2) return {};
+  const Tensor self = contiguous(given);
+  Tensor out = empty(self->sizes(), t, self->device());
+  int64_t total = self->numel(), cols = self->sizes().back(), rows = self->sizes()[size_t(self->dim() - 2)];
+  if (!total) return out;
+  const int device = self->device().index, v = vector_for(cols, {&self});
+  const CUfunction f = kernel("triangle", {t, compute_dtype(t), t, v, 0, "MAKES=1"}, device);
+  if (!f) return {};
+  const void* from = self->data();
+  void* to = out->data();
+  int above = upper;
+  void* arguments[] = {&from, &to, &total, &rows, &cols, &diagonal, &above};
+  launch(f, (total / v + 255) / 256, 1, 256, 1, arguments, device);
+  return out;
+}
+
+}  // namespace shim::cuda

@@ -1,0 +1,22 @@
+#pragma once
+// What works along a dimension, on CUDA: gradients of softmax, cross entropy, extremes with their places, running sums. Null where
+// there is no kernel for the case.
+#include "core/tensor.h"
+
+namespace shim::cuda {
+
+// The gradient of (log_)softmax over the last dimension from its result.
+Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log);
+
+// Of logits (rows, cols) and int64 targets; reduction 0 none, 1 mean, 2 sum. `parts` gets what backward needs.
+struct CrossEntropy { Tensor lse, factors, total; };
+Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored, CrossEntropy* parts);
+Tensor cross_entropy_backward(const Tensor& g, const Tensor& x, const Tensor& target, const CrossEntropy& parts, int reduction);
+
+// As cpu/statistics.h has them.
+Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool keepdim, Tensor* values);
+Tensor cumsum(const Tensor& self, int64_t dim, DType dtype);
+Tensor arange(int64_t start, int64_t step, int64_t n, DType, Device);
+Tensor triangle(const Tensor& self, int64_t diagonal, bool upper);
+
+}  // namespace shim::cuda

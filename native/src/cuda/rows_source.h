@@ -1,0 +1,326 @@
+#pragma once
+// CUDA C++ of what works along a dimension, compiled by NVRTC after types_source.h with macros:
+//   ELEMENT the element type, C the type it is computed in, OUT the results', V elements of one load, LOADS loads of a row that a thread keeps
+//   (0: they are made again), LARGEST 1 for the largest and 0 for the smallest, LOG 1 for log_softmax.
+namespace shim::cuda {
+
+inline constexpr const char* kRowsSource = R"cuda(
+typedef ELEMENT T;
+template <class X, int n> struct alignas(sizeof(X) * n) Pack { X v[n]; };
+typedef Pack<T, V> Load;
+__device__ inline Load load(const T* p) { return *reinterpret_cast<const Load*>(p); }
+__device__ inline void store(T* p, const Load& x) { *reinterpret_cast<Load*>(p) = x; }
+__device__ inline C wide(T x) { return cast<C>(x); }
+#define FULL 0xffffffffu
+
+__device__ inline C across_block(C value) {                     // the sum, for every thread
+  __shared__ C shared[32];
+#pragma unroll
+  for (int step = 16; step; step /= 2) value += __shfl_xor_sync(FULL, value, step);
+  if (blockDim.x == 32) return value;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
+  __syncthreads();
+  value = threadIdx.x % 32 < blockDim.x / 32 ? shared[threadIdx.x % 32] : C(0);
+#pragma unroll
+  for (int step = 16; step; step /= 2) value += __shfl_xor_sync(FULL, value, step);
+  return value;
+}
+
+#ifdef LOG
+// dx = y * (g - sum(g * y)), or with LOG, where y is the logarithm, g - exp(y) * sum(g). A block a row.
+extern "C" __global__ void softmax_backward(const T* g, const T* y, T* dx, i64 cols) {
+  const T *grad = g + i64(blockIdx.x) * cols, *from = y + i64(blockIdx.x) * cols;
+  T* to = dx + i64(blockIdx.x) * cols;
+  Load a[LOADS ? LOADS : 1], b[LOADS ? LOADS : 1];
+  C sum = 0;
+  auto add = [&](const Load& p, const Load& q) { for (int k = 0; k < V; ++k) sum += LOG ? wide(p.v[k]) : wide(p.v[k]) * wide(q.v[k]); };
+  auto apply = [&](i64 c, const Load& p, const Load& q) {
+    Load r;
+    for (int k = 0; k < V; ++k) r.v[k] = cast<T>(LOG ? wide(p.v[k]) - exp(wide(q.v[k])) * sum : wide(q.v[k]) * (wide(p.v[k]) - sum));
+    store(to + c, r);
+  };
+  if (LOADS) {
+#pragma unroll
+    for (int k = 0; k < LOADS; ++k) {
+      const i64 c = (i64(k) * blockDim.x + threadIdx.x) * V;
+      if (c < cols) { a[k] = load(grad + c); b[k] = load(from + c); add(a[k], b[k]); }
+    }
+    sum = across_block(sum);
+#pragma unroll
+    for (int k = 0; k < LOADS; ++k) { const i64 c = (i64(k) * blockDim.x + threadIdx.x) * V; if (c < cols) apply(c, a[k], b[k]); }
+  } else {
+    for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) add(load(grad + c), load(from + c));
+    sum = across_block(sum);
+    for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) apply(c, load(grad + c), load(from + c));
+  }
+}
+
+// --- cross entropy ----------------------------------------------------------------------------------------------------
+
+struct Part { C top, sum; };                                    // of exponentials: sum * exp(top)
+__device__ inline C lowest() { return -C(__int_as_float(0x7f800000)); }
+__device__ inline Part joined(Part a, Part b) {
+  if (a.top < b.top || a.top != a.top) { const Part t = a; a = b; b = t; }
+  if (b.sum == C(0)) return a;
+  a.sum += b.sum * exp(b.top - a.top);
+  if (b.top != b.top) a.sum = b.top;
+  return a;
+}
+__device__ inline Part across_warp(Part p) {
+#pragma unroll
+  for (int step = 16; step; step /= 2) { Part o; o.top = __shfl_xor_sync(FULL, p.top, step); o.sum = __shfl_xor_sync(FULL, p.sum, step); p = joined(p, o); }
+  return p;
+}
+
+// lse[row] = log(sum(exp(x))), losses[row] = -log_softmax(x)[target] * weight, factors[row] = weight; 0 where the target is `ignored`.
+extern "C" __global__ void cross_entropy(const T* x, const i64* targets, const T* weight, C* lse, C* losses, C* factors, i64 cols, i64 ignored) {
+  __shared__ Part shared[32];
+  const i64 row = blockIdx.x;
+  const T* from = x + row * cols;
+  C top = lowest(), sum = 0;
+  for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
+    const Load a = load(from + c);
+    C most = wide(a.v[0]);
+#pragma unroll
+    for (int k = 1; k < V; ++k) { const C w = wide(a.v[k]); most = w > most || w != w ? w : most; }
+    if (most > top || most != most) { sum = top == lowest() ? C(0) : sum * exp(top - most); top = most; }
+    if (top == lowest()) continue;
+#pragma unroll
+    for (int k = 0; k < V; ++k) sum += exp(wide(a.v[k]) - top);
+  }
+  Part p = across_warp({top, sum});
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = p;
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  p = threadIdx.x < blockDim.x / 32 ? shared[threadIdx.x] : Part{lowest(), C(0)};
+  p = across_warp(p);
+  if (threadIdx.x) return;
+  const C total = p.top == lowest() ? p.sum / p.sum : p.top + log(p.sum);   // of nothing but -inf: not a number
+  const i64 target = targets[row];
+  lse[row] = total;
+  if (target == ignored) { losses[row] = factors[row] = C(0); return; }
+  if (u64(target) >= u64(cols)) __trap();
+  const C w = weight ? wide(weight[target]) : C(1);
+  losses[row] = -wide(cast<T>(wide(from[target]) - total)) * w;
+  factors[row] = w;
+}
+
+// loss = sum(losses), over sum(factors) where `mean`; one block. total = sum(factors).
+extern "C" __global__ void total(const C* losses, const C* factors, T* loss, C* total, i64 rows, int mean) {
+  C a = 0, b = 0;
+  for (i64 r = threadIdx.x; r < rows; r += blockDim.x) { a += losses[r]; b += factors[r]; }
+  a = across_block(a);
+  b = across_block(b);
+  if (threadIdx.x == 0) { *loss = cast<T>(mean ? a / b : a); *total = b; }
+}
+
+extern "C" __global__ void narrowed(const C* losses, T* loss, i64 rows) {
+  const i64 r = i64(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (r < rows) loss[r] = cast<T>(losses[r]);
+}
+
+// dx = (exp(x - lse) - [column is the target]) * factor * g (/ total); g of one element, or with `each_row` one a row.
+extern "C" __global__ void cross_entropy_backward(const T* g, const T* x, const i64* targets, const C* lse, const C* factors, const C* total, T* dx, i64 cols, int mean,
+                                                  int each_row) {
+  const i64 row = blockIdx.x, target = targets[row];
+  const T* from = x + row * cols;
+  T* to = dx + row * cols;
+  C scale = wide(g[each_row ? row : 0]) * factors[row];
+  if (mean) scale /= *total;
+  if (factors[row] == C(0)) scale = C(0);
+  const C norm = lse[row];
+  for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
+    const Load a = load(from + c);
+    Load r;
+#pragma unroll
+    for (int k = 0; k < V; ++k) r.v[k] = cast<T>(scale == C(0) ? C(0) : (exp(wide(a.v[k]) - norm) - (c + k == target ? C(1) : C(0))) * scale);
+    store(to + c, r);
+  }
+}
+#endif
+
+#ifdef LARGEST
+// --- extremes and their places: the first NaN before all, the first of equal ones -------------------------------------
+
+struct Best { C value; i64 at; };
+__device__ inline bool before(const Best& a, const Best& b) {
+  if (a.at < 0 || b.at < 0) return b.at < 0;
+  const bool na = a.value != a.value, nb = b.value != b.value;
+  if (na || nb) return na && nb ? a.at < b.at : na;
+  if (a.value == b.value) return a.at < b.at;
+  return LARGEST ? a.value > b.value : a.value < b.value;
+}
+__device__ inline Best best_of_block(Best b) {
+  __shared__ Best shared[32];
+  const int thread = threadIdx.y * blockDim.x + threadIdx.x, warps = blockDim.x * blockDim.y / 32;
+  for (int round = 0; round < 2; ++round) {
+#pragma unroll
+    for (int step = 16; step; step /= 2) { Best o; o.value = __shfl_xor_sync(FULL, b.value, step); o.at = __shfl_xor_sync(FULL, b.at, step); if (before(o, b)) b = o; }
+    if (round) return b;
+    if (thread % 32 == 0) shared[thread / 32] = b;
+    __syncthreads();
+    b = thread % 32 < warps ? shared[thread % 32] : Best{C(0), -1};
+  }
+  return b;
+}
+
+// Rows of neighbouring elements, each cut into gridDim.y parts: the best of each part.
+extern "C" __global__ void extreme_rows(const T* x, OUT* values, i64* places, i64 cols, i64 per) {
+  const T* from = x + i64(blockIdx.x) * cols;
+  const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
+  Best b = {C(0), -1};
+  for (i64 c = begin + i64(threadIdx.x) * V; c < end; c += i64(blockDim.x) * V) {
+    if (c + V <= end) {
+      const Load a = load(from + c);
+#pragma unroll
+      for (int k = 0; k < V; ++k) { const Best o = {wide(a.v[k]), c + k}; if (before(o, b)) b = o; }
+    } else {
+      for (i64 k = c; k < end; ++k) { const Best o = {wide(from[k]), k}; if (before(o, b)) b = o; }
+    }
+  }
+  b = best_of_block(b);
+  const i64 to = i64(blockIdx.x) * gridDim.y + blockIdx.y;
+  if (threadIdx.x == 0) { if (values) values[to] = cast<OUT>(b.value); places[to] = b.at; }
+}
+// The best of `parts` bests.
+extern "C" __global__ void extreme_parts(const C* found, const i64* at, OUT* values, i64* places, i64 parts) {
+  Best b = {C(0), -1};
+  for (i64 k = threadIdx.x; k < parts; k += blockDim.x) { const Best o = {found[i64(blockIdx.x) * parts + k], at[i64(blockIdx.x) * parts + k]}; if (before(o, b)) b = o; }
+  b = best_of_block(b);
+  if (threadIdx.x == 0) { if (values) values[blockIdx.x] = cast<OUT>(b.value); places[blockIdx.x] = b.at; }
+}
+// (outer, n, inner) over n: 32 neighbouring columns and 8 parts of n a block.
+extern "C" __global__ void __launch_bounds__(256) extreme_columns(const T* x, OUT* values, i64* places, i64 n, i64 inner) {
+  __shared__ Best shared[8][32];
+  const i64 column = i64(blockIdx.x) * 32 + threadIdx.x;
+  Best b = {C(0), -1};
+  if (column < inner) {
+    const T* from = x + i64(blockIdx.y) * n * inner + column;
+    for (i64 k = threadIdx.y; k < n; k += 8) { const Best o = {wide(from[k * inner]), k}; if (before(o, b)) b = o; }
+  }
+  shared[threadIdx.y][threadIdx.x] = b;
+  __syncthreads();
+  if (threadIdx.y || column >= inner) return;
+  for (int k = 1; k < 8; ++k) if (before(shared[k][threadIdx.x], b)) b = shared[k][threadIdx.x];
+  const i64 to = i64(blockIdx.y) * inner + column;
+  if (values) values[to] = cast<OUT>(b.value);
+  places[to] = b.at;
+}
+#endif
+
+#ifdef SCANS
+// --- running sums -----------------------------------------------------------------------------------------------------
+
+struct Sums { C before, all; };                                 // of the threads before, and of the block
+__device__ inline Sums scan_block(C value) {
+  __shared__ C shared[33];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  C sum = value;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) { const C other = __shfl_up_sync(FULL, sum, step); if (lane >= step) sum += other; }
+  __syncthreads();
+  if (lane == 31) shared[warp] = sum;
+  __syncthreads();
+  if (warp == 0) {
+    C of = lane < warps ? shared[lane] : C(0);
+    const C own = of;
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) { const C other = __shfl_up_sync(FULL, of, step); if (lane >= step) of += other; }
+    shared[lane] = of - own;
+    if (lane == 31) shared[32] = of;
+  }
+  __syncthreads();
+  return {shared[warp] + sum - value, shared[32]};
+}
+
+// out[row, c] = the sum of x[row, 0..c], of the part that begins at blockIdx.y * per, plus what `carried` has of the parts before.
+extern "C" __global__ void scan_rows(const T* x, OUT* out, const C* carried, i64 cols, i64 per) {
+  const T* from = x + i64(blockIdx.x) * cols;
+  OUT* to = out + i64(blockIdx.x) * cols;
+  const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
+  C carry = carried ? carried[i64(blockIdx.x) * gridDim.y + blockIdx.y] : C(0);
+  for (i64 first = begin; first < end; first += i64(blockDim.x) * V) {
+    const i64 c = first + i64(threadIdx.x) * V;
+    C sums[V], sum = 0;
+    if (c + V <= end) {
+      const Load a = load(from + c);
+#pragma unroll
+      for (int k = 0; k < V; ++k) sums[k] = sum += wide(a.v[k]);
+    } else {
+      for (int k = 0; k < V; ++k) sums[k] = sum += c + k < end ? wide(from[c + k]) : C(0);
+    }
+    const Sums s = scan_block(sum);
+    for (int k = 0; k < V; ++k) if (c + k < end) to[c + k] = cast<OUT>(C(carry + s.before + sums[k]));
+    carry += s.all;
+  }
+}
+// parts[row, part] = the sum of the part
+extern "C" __global__ void scan_parts(const T* x, C* parts, i64 cols, i64 per) {
+  const T* from = x + i64(blockIdx.x) * cols;
+  const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
+  C sum = 0;
+  for (i64 c = begin + i64(threadIdx.x) * V; c < end; c += i64(blockDim.x) * V) {
+    if (c + V <= end) {
+      const Load a = load(from + c);
+#pragma unroll
+      for (int k = 0; k < V; ++k) sum += wide(a.v[k]);
+    } else {
+      for (i64 k = c; k < end; ++k) sum += wide(from[k]);
+    }
+  }
+  sum = across_block(sum);
+  if (threadIdx.x == 0) parts[i64(blockIdx.x) * gridDim.y + blockIdx.y] = sum;
+}
+// In place: each part's sum becomes the sum of the parts before it. A block a row.
+extern "C" __global__ void scan_carries(C* parts, i64 count) {
+  C* of = parts + i64(blockIdx.x) * count;
+  C carry = 0;
+  for (i64 first = 0; first < count; first += blockDim.x) {
+    const i64 k = first + threadIdx.x;
+    const Sums s = scan_block(k < count ? of[k] : C(0));
+    if (k < count) of[k] = carry + s.before;
+    carry += s.all;
+    __syncthreads();
+  }
+}
+// (outer, n, inner) along n: 32 neighbouring columns and 32 parts of n a block.
+extern "C" __global__ void __launch_bounds__(1024) scan_columns(const T* x, OUT* out, i64 n, i64 inner) {
+  __shared__ C shared[32][33];
+  const i64 column = i64(blockIdx.x) * 32 + threadIdx.x, per = (n + 31) / 32, begin = threadIdx.y * per, end = begin + per < n ? begin + per : n;
+  const i64 at = i64(blockIdx.y) * n * inner + column;
+  C sum = 0;
+  if (column < inner) for (i64 k = begin; k < end; ++k) sum += wide(x[at + k * inner]);
+  shared[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (column >= inner) return;
+  sum = 0;
+  for (int k = 0; k < int(threadIdx.y); ++k) sum += shared[k][threadIdx.x];
+  for (i64 k = begin; k < end; ++k) out[at + k * inner] = cast<OUT>(C(sum += wide(x[at + k * inner])));
+}
+#endif
+
+#ifdef MAKES
+// out[i] = start + i * step
+extern "C" __global__ void __launch_bounds__(256) ramp(T* out, i64 n, C start, C step) {
+  const i64 i = i64(blockIdx.x) * 256 + threadIdx.x;
+  if (i < n) out[i] = cast<T>(C(start + C(i) * step));
+}
+// Rows by columns matrices: x where column - row is at most (`upper`: at least) diagonal, else 0.
+extern "C" __global__ void __launch_bounds__(256) triangle(const T* x, T* out, i64 total, i64 rows, i64 cols, i64 diagonal, int upper) {
+  const i64 first = (i64(blockIdx.x) * 256 + threadIdx.x) * V;
+  if (first >= total) return;
+  const i64 line = first / cols, c = first - line * cols, r = line % rows;
+  const bool some = upper ? c + V - 1 - r >= diagonal : c - r <= diagonal;
+  Load a;
+  T zero;
+  for (u64 k = 0; k < sizeof(T); ++k) reinterpret_cast<u8*>(&zero)[k] = 0;
+  if (some) a = load(x + first);
+#pragma unroll
+  for (int k = 0; k < V; ++k) if (!some || (upper ? c + k - r < diagonal : c + k - r > diagonal)) a.v[k] = zero;
+  store(out + first, a);
+}
+#endif
+)cuda";
+
+}  // namespace shim::cuda
