@@ -69,9 +69,11 @@ def _draw(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
     if self.is_meta or self.numel() == 0:
         return self
     seed, start = chosen(generator, self.device).take(2 * self.numel())
-    if self.is_cuda and self.is_contiguous() and not (self.requires_grad and _core.is_grad_enabled()):
-        if _core.cuda_draw(self, kind, a, b, seed, start):
-            return self
+    if self.is_cuda:
+        direct = self.is_contiguous() and not (self.requires_grad and _core.is_grad_enabled())
+        filled = self if direct else _core.empty_tensor(self.shape, self.dtype, self.device)
+        if _core.cuda_draw(filled, kind, a, b, seed, start + ((1 << 40) if kind == "normal" else 0)):
+            return self if direct else self.copy_(filled)
     template = self
     if kind != "integer" and self.dtype not in (_core.float32, _core.float64):
         template = _core.empty_tensor(self.shape, _core.float32, self.device)

@@ -36,7 +36,7 @@ CUfunction known_kernel(const Family& family, const char* entry, uint64_t key, i
 CUfunction compiled_kernel(const Family& family, const char* entry, uint64_t key, int device, std::vector<std::string> macros) {
   std::string name = family.name;
   for (std::string& m : macros) {
-    name += "-" + m.substr(m.find('=') + 1);
+    name += "-" + m;                            // all of it: the values alone may be those of other macros
     m = "-D" + m;
   }
   return kernels[{&family, entry, key, device}] = nvrtc::kernel(device, name, family.source(), macros, entry);

@@ -39,9 +39,7 @@ struct Shape { int threads, kept; };
 // Threads and loads kept, so that a row of `tensors` tensors stays in registers where it fits.
 Shape shape_for(int64_t cols, int vector, int most) {
   const int64_t loads = (cols + vector - 1) / vector;
-  int threads = threads_for((loads + 1) / 2);
-  threads = std::max(threads, 64);
-  int kept = 1;
+  int threads = std::max(threads_for((loads + 3) / 4), 64), kept = 1;
   while (kept < most && int64_t(threads) * kept < loads) kept *= 2;
   if (int64_t(threads) * kept >= loads) return {threads, kept};
   return {1024, 0};

@@ -58,7 +58,7 @@ struct Weights {
   __device__ i64 at(i64 column) const { return span ? first + column / span : column; }
 };
 
-extern "C" __global__ void forward(const T* x, T* y, const T* weight, const T* bias, C* means, C* rstds, i64 cols, i64 span, i64 groups, double eps) {
+extern "C" __global__ void __launch_bounds__(1024) forward(const T* x, T* y, const T* weight, const T* bias, C* means, C* rstds, i64 cols, i64 span, i64 groups, double eps) {
   const i64 row = blockIdx.x;
   const T* from = x + row * cols;
   T* to = y + row * cols;
@@ -94,7 +94,7 @@ extern "C" __global__ void forward(const T* x, T* y, const T* weight, const T* b
   });
 }
 
-extern "C" __global__ void backward(const T* g, const T* x, T* dx, const T* weight, const C* means, const C* rstds, i64 cols) {
+extern "C" __global__ void __launch_bounds__(1024) backward(const T* g, const T* x, T* dx, const T* weight, const C* means, const C* rstds, i64 cols) {
   const i64 row = blockIdx.x;
   const T *from = x + row * cols, *grad = g + row * cols;
   T* to = dx + row * cols;
@@ -162,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(256) fold(const C* parts, T* weight
 // --- group norm's backward ---------------------------------------------------------------------------------------------
 
 // sums[0][sample, channel] of g * x, sums[1] of g: a block a channel of a sample.
-extern "C" __global__ void channels(const T* g, const T* x, C* sums, i64 count, i64 span) {
+extern "C" __global__ void __launch_bounds__(1024) channels(const T* g, const T* x, C* sums, i64 count, i64 span) {
   const T *from = x + i64(blockIdx.x) * span, *grad = g + i64(blockIdx.x) * span;
   C product = 0, sum = 0;
   for (i64 c = i64(threadIdx.x) * V; c < span; c += i64(blockDim.x) * V) {
@@ -176,7 +176,7 @@ extern "C" __global__ void channels(const T* g, const T* x, C* sums, i64 count, 
 }
 
 // A block a group of a sample.
-extern "C" __global__ void group(const T* g, const T* x, T* dx, const T* weight, const C* means, const C* rstds, const C* sums, i64 count, i64 cols, i64 span, i64 groups) {
+extern "C" __global__ void __launch_bounds__(1024) group(const T* g, const T* x, T* dx, const T* weight, const C* means, const C* rstds, const C* sums, i64 count, i64 cols, i64 span, i64 groups) {
   const i64 row = blockIdx.x, per = cols / span, first = row * per;
   const Weights w(weight, weight, span, groups, row, cols);
   C product = 0, sum = 0;

@@ -70,7 +70,8 @@ Tensor dropout(const Tensor& self, double p, uint64_t seed, uint64_t start, Tens
   if (!f) return {};
   const void* from = in->data();
   void *to = out->data(), *kept = (*mask)->data();
-  float least = float(p), scale = float(1 / (1 - p));
+  float least = float(p);
+  double scale = 1 / (1 - p);
   void* arguments[] = {&from, &to, &kept, &n, &seed, &start, &least, &scale};
   run(f, (n + vector - 1) / vector, arguments, device);
   return out;

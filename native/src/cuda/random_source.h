@@ -20,18 +20,33 @@ __device__ inline Words philox(u64 seed, u64 counter) {
 __device__ inline float unit(u32 w) { return float(w >> 8) * 5.9604644775390625e-08f; }
 __device__ inline double unit(u32 high, u32 low) { return double(((u64(high) << 21) ^ (low >> 11)) & ((1ull << 53) - 1)) * 1.1102230246251565e-16; }
 
+template <class X, int n> struct alignas(sizeof(X) * n) Pack { X v[n]; };
+// Numbers first, first + 1, ... of out, of which there are n; in one store where they are whole and aligned.
+template <int many> __device__ inline void put(T* out, i64 first, i64 n, const T (&values)[many]) {
+  if (first + many <= n && reinterpret_cast<u64>(out + first) % (sizeof(T) * many) == 0) {
+    Pack<T, many> pack;
+#pragma unroll
+    for (int k = 0; k < many; ++k) pack.v[k] = values[k];
+    *reinterpret_cast<Pack<T, many>*>(out + first) = pack;
+  } else {
+#pragma unroll
+    for (int k = 0; k < many; ++k) if (first + k < n) out[first + k] = values[k];
+  }
+}
+
 // out[i] = u * (high - low) + low, each step rounded, as the CPU's.
 extern "C" __global__ void __launch_bounds__(256) uniform(T* out, i64 n, u64 seed, u64 start, double span, double low) {
   constexpr int each = WIDE ? 2 : 4;
   const i64 block = i64(blockIdx.x) * 256 + threadIdx.x, first = block * each;
   if (first >= n) return;
   const Words w = philox(seed, start + block);
+  T values[each];
 #pragma unroll
   for (int k = 0; k < each; ++k) {
-    if (first + k >= n) return;
-    if constexpr (WIDE) out[first + k] = cast<T>(__dadd_rn(__dmul_rn(unit(w.v[2 * k], w.v[2 * k + 1]), span), low));
-    else out[first + k] = cast<T>(__fadd_rn(__fmul_rn(unit(w.v[k]), float(span)), float(low)));
+    if constexpr (WIDE) values[k] = cast<T>(__dadd_rn(__dmul_rn(unit(w.v[2 * k], w.v[2 * k + 1]), span), low));
+    else values[k] = cast<T>(__fadd_rn(__fmul_rn(unit(w.v[k]), float(span)), float(low)));
   }
+  put(out, first, n, values);
 }
 
 // out[i] = low + whole % span; span 0 stands for 2**64. `inverse` is (2**64 - 1) / span.
@@ -39,16 +54,17 @@ extern "C" __global__ void __launch_bounds__(256) integer(T* out, i64 n, u64 see
   const i64 block = i64(blockIdx.x) * 256 + threadIdx.x, first = block * 2;
   if (first >= n) return;
   const Words w = philox(seed, start + block);
+  T values[2];
 #pragma unroll
   for (int k = 0; k < 2; ++k) {
-    if (first + k >= n) return;
     u64 whole = u64(w.v[2 * k]) << 32 | w.v[2 * k + 1];
     if (span) {
       whole -= __umul64hi(whole, inverse) * span;
       while (whole >= span) whole -= span;
     }
-    out[first + k] = cast<T>(i64(whole + u64(low)));
+    values[k] = cast<T>(i64(whole + u64(low)));
   }
+  put(out, first, n, values);
 }
 
 template <class R> struct Pair { R c, s; };
@@ -74,23 +90,23 @@ extern "C" __global__ void __launch_bounds__(256) normal(T* out, i64 n, u64 seed
   Words b = philox(seed, start + other / 4), c = b;
   const int shift = int(other % 4);
   if (shift) c = philox(seed, start + other / 4 + 1);
+  T cosines[4], sines[4];
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    const i64 i = first + k;
-    if (i >= half) return;
     const int place = k + shift;
     u32 word = 0;
 #pragma unroll
     for (int j = 0; j < 8; ++j) if (j == place) word = j < 4 ? b.v[j] : c.v[j - 4];
     const Pair<R> z = box_muller(a.v[k], word, R(0));
-    out[i] = cast<T>(R(z.c * R(std) + R(mean)));
-    if (half + i < n) out[half + i] = cast<T>(R(z.s * R(std) + R(mean)));
+    cosines[k] = cast<T>(R(z.c * R(std) + R(mean)));
+    sines[k] = cast<T>(R(z.s * R(std) + R(mean)));
   }
+  put(out, first, half, cosines);
+  put(out + half, first, n - half, sines);
 }
 
 // mask = uniform >= p, out = in * scale where kept. V elements a thread, 4 or 8, of as many words.
-template <class X, int n> struct alignas(sizeof(X) * n) Pack { X v[n]; };
-extern "C" __global__ void __launch_bounds__(256) dropout(const T* in, T* out, u8* mask, i64 n, u64 seed, u64 start, float p, float scale) {
+extern "C" __global__ void __launch_bounds__(256) dropout(const T* in, T* out, u8* mask, i64 n, u64 seed, u64 start, float p, double scale) {
   typedef typename pick<WIDE, double, float>::type R;
   const i64 first = (i64(blockIdx.x) * 256 + threadIdx.x) * V;
   if (first >= n) return;

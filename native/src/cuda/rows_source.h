@@ -29,7 +29,7 @@ __device__ inline C across_block(C value) {                     // the sum, for 
 
 #ifdef LOG
 // dx = y * (g - sum(g * y)), or with LOG, where y is the logarithm, g - exp(y) * sum(g). A block a row.
-extern "C" __global__ void softmax_backward(const T* g, const T* y, T* dx, i64 cols) {
+extern "C" __global__ void __launch_bounds__(1024) softmax_backward(const T* g, const T* y, T* dx, i64 cols) {
   const T *grad = g + i64(blockIdx.x) * cols, *from = y + i64(blockIdx.x) * cols;
   T* to = dx + i64(blockIdx.x) * cols;
   Load a[LOADS ? LOADS : 1], b[LOADS ? LOADS : 1];
@@ -74,7 +74,7 @@ __device__ inline Part across_warp(Part p) {
 }
 
 // lse[row] = log(sum(exp(x))), losses[row] = -log_softmax(x)[target] * weight, factors[row] = weight; 0 where the target is `ignored`.
-extern "C" __global__ void cross_entropy(const T* x, const i64* targets, const T* weight, C* lse, C* losses, C* factors, i64 cols, i64 ignored) {
+extern "C" __global__ void __launch_bounds__(1024) cross_entropy(const T* x, const i64* targets, const T* weight, C* lse, C* losses, C* factors, i64 cols, i64 ignored) {
   __shared__ Part shared[32];
   const i64 row = blockIdx.x;
   const T* from = x + row * cols;
@@ -107,7 +107,7 @@ extern "C" __global__ void cross_entropy(const T* x, const i64* targets, const T
 }
 
 // loss = sum(losses), over sum(factors) where `mean`; one block. total = sum(factors).
-extern "C" __global__ void total(const C* losses, const C* factors, T* loss, C* total, i64 rows, int mean) {
+extern "C" __global__ void __launch_bounds__(1024) total(const C* losses, const C* factors, T* loss, C* total, i64 rows, int mean) {
   C a = 0, b = 0;
   for (i64 r = threadIdx.x; r < rows; r += blockDim.x) { a += losses[r]; b += factors[r]; }
   a = across_block(a);
@@ -121,7 +121,7 @@ extern "C" __global__ void narrowed(const C* losses, T* loss, i64 rows) {
 }
 
 // dx = (exp(x - lse) - [column is the target]) * factor * g (/ total); g of one element, or with `each_row` one a row.
-extern "C" __global__ void cross_entropy_backward(const T* g, const T* x, const i64* targets, const C* lse, const C* factors, const C* total, T* dx, i64 cols, int mean,
+extern "C" __global__ void __launch_bounds__(1024) cross_entropy_backward(const T* g, const T* x, const i64* targets, const C* lse, const C* factors, const C* total, T* dx, i64 cols, int mean,
                                                   int each_row) {
   const i64 row = blockIdx.x, target = targets[row];
   const T* from = x + row * cols;
@@ -151,6 +151,11 @@ __device__ inline bool before(const Best& a, const Best& b) {
   if (a.value == b.value) return a.at < b.at;
   return LARGEST ? a.value > b.value : a.value < b.value;
 }
+// Whether the next element of a thread's own, in order, is better than what it has.
+__device__ inline bool better(C next, const Best& b) {
+  if (LARGEST ? next > b.value : next < b.value) return b.value == b.value || b.at < 0;
+  return b.at < 0 || (next != next && b.value == b.value);
+}
 __device__ inline Best best_of_block(Best b) {
   __shared__ Best shared[32];
   const int thread = threadIdx.y * blockDim.x + threadIdx.x, warps = blockDim.x * blockDim.y / 32;
@@ -166,7 +171,7 @@ __device__ inline Best best_of_block(Best b) {
 }
 
 // Rows of neighbouring elements, each cut into gridDim.y parts: the best of each part.
-extern "C" __global__ void extreme_rows(const T* x, OUT* values, i64* places, i64 cols, i64 per) {
+extern "C" __global__ void __launch_bounds__(1024) extreme_rows(const T* x, OUT* values, i64* places, i64 cols, i64 per) {
   const T* from = x + i64(blockIdx.x) * cols;
   const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
   Best b = {C(0), -1};
@@ -174,9 +179,9 @@ extern "C" __global__ void extreme_rows(const T* x, OUT* values, i64* places, i6
     if (c + V <= end) {
       const Load a = load(from + c);
 #pragma unroll
-      for (int k = 0; k < V; ++k) { const Best o = {wide(a.v[k]), c + k}; if (before(o, b)) b = o; }
+      for (int k = 0; k < V; ++k) { const C next = wide(a.v[k]); if (better(next, b)) { b.value = next; b.at = c + k; } }
     } else {
-      for (i64 k = c; k < end; ++k) { const Best o = {wide(from[k]), k}; if (before(o, b)) b = o; }
+      for (i64 k = c; k < end; ++k) { const C next = wide(from[k]); if (better(next, b)) { b.value = next; b.at = k; } }
     }
   }
   b = best_of_block(b);
@@ -184,7 +189,7 @@ extern "C" __global__ void extreme_rows(const T* x, OUT* values, i64* places, i6
   if (threadIdx.x == 0) { if (values) values[to] = cast<OUT>(b.value); places[to] = b.at; }
 }
 // The best of `parts` bests.
-extern "C" __global__ void extreme_parts(const C* found, const i64* at, OUT* values, i64* places, i64 parts) {
+extern "C" __global__ void __launch_bounds__(1024) extreme_parts(const C* found, const i64* at, OUT* values, i64* places, i64 parts) {
   Best b = {C(0), -1};
   for (i64 k = threadIdx.x; k < parts; k += blockDim.x) { const Best o = {found[i64(blockIdx.x) * parts + k], at[i64(blockIdx.x) * parts + k]}; if (before(o, b)) b = o; }
   b = best_of_block(b);
@@ -197,7 +202,7 @@ extern "C" __global__ void __launch_bounds__(256) extreme_columns(const T* x, OU
   Best b = {C(0), -1};
   if (column < inner) {
     const T* from = x + i64(blockIdx.y) * n * inner + column;
-    for (i64 k = threadIdx.y; k < n; k += 8) { const Best o = {wide(from[k * inner]), k}; if (before(o, b)) b = o; }
+    for (i64 k = threadIdx.y; k < n; k += 8) { const C next = wide(from[k * inner]); if (better(next, b)) { b.value = next; b.at = k; } }
   }
   shared[threadIdx.y][threadIdx.x] = b;
   __syncthreads();
@@ -235,7 +240,7 @@ __device__ inline Sums scan_block(C value) {
 }
 
 // out[row, c] = the sum of x[row, 0..c], of the part that begins at blockIdx.y * per, plus what `carried` has of the parts before.
-extern "C" __global__ void scan_rows(const T* x, OUT* out, const C* carried, i64 cols, i64 per) {
+extern "C" __global__ void __launch_bounds__(1024) scan_rows(const T* x, OUT* out, const C* carried, i64 cols, i64 per) {
   const T* from = x + i64(blockIdx.x) * cols;
   OUT* to = out + i64(blockIdx.x) * cols;
   const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
@@ -256,7 +261,7 @@ extern "C" __global__ void scan_rows(const T* x, OUT* out, const C* carried, i64
   }
 }
 // parts[row, part] = the sum of the part
-extern "C" __global__ void scan_parts(const T* x, C* parts, i64 cols, i64 per) {
+extern "C" __global__ void __launch_bounds__(1024) scan_parts(const T* x, C* parts, i64 cols, i64 per) {
   const T* from = x + i64(blockIdx.x) * cols;
   const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
   C sum = 0;
@@ -273,7 +278,7 @@ extern "C" __global__ void scan_parts(const T* x, C* parts, i64 cols, i64 per) {
   if (threadIdx.x == 0) parts[i64(blockIdx.x) * gridDim.y + blockIdx.y] = sum;
 }
 // In place: each part's sum becomes the sum of the parts before it. A block a row.
-extern "C" __global__ void scan_carries(C* parts, i64 count) {
+extern "C" __global__ void __launch_bounds__(1024) scan_carries(C* parts, i64 count) {
   C* of = parts + i64(blockIdx.x) * count;
   C carry = 0;
   for (i64 first = 0; first < count; first += blockDim.x) {

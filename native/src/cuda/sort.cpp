@@ -16,7 +16,7 @@ const char* source() {
 }
 const Family family{"sort", source};
 
-constexpr int64_t kMostRows = 65535, kMostPadded = 1 << 21, kMostPairs = int64_t(1) << 28;
+constexpr int64_t kMostRows = 65535, kMostPadded = 1 << 17, kMostSelected = 1024, kMostPairs = int64_t(1) << 28;
 
 int64_t power_of_two(int64_t n) {
   int64_t p = 1;
@@ -83,19 +83,18 @@ bool sort_long(const Rows& r, const Tensor& values, const Tensor& places) {
   return true;
 }
 
-// Parts are sorted and what is not among their first k is dropped, until one part is left.
+// The first k of each row, without sorting the others.
 bool select(const Rows& r, int64_t k, const Tensor& values, const Tensor& places) {
-  const int64_t keep = std::max<int64_t>(power_of_two(k), 32);
-  Tensor given;
-  int64_t n = r.n;
-  while (n > r.most()) {
-    const int64_t parts = (n + r.most() - 1) / r.most();
-    const Tensor kept = r.pairs(parts * keep);
-    if (!chunks(r, given, n, kept, {}, {}, keep)) return false;
-    given = kept;
-    n = parts * keep;
-  }
-  return chunks(r, given, n, {}, values, places, k);
+  const int64_t keys = std::max<int64_t>(power_of_two(k), 64);
+  const CUfunction f = r.kernel("smallest", keys);
+  if (!f || r.n >= int64_t(1) << 31) return false;
+  const void* x = r.x->data();
+  void *v = values->data(), *p = places->data();
+  int64_t n = r.n, keep = k;
+  int descending = r.descending;
+  void* arguments[] = {&x, &n, &v, &p, &keep, &descending};
+  launch(f, r.rows, 1, std::max(threads_for(n / 16), 64), 1, arguments, r.device);
+  return true;
 }
 
 // The rows along `dim`, which becomes the last dimension; false where there is no kernel.
@@ -137,8 +136,10 @@ Tensor top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, Tensor* v
   Dims shape(r.x->sizes().begin(), r.x->sizes().end());
   shape.back() = k;
   Tensor best = empty(shape, self->dtype(), self->device()), places = empty(shape, DType::i64, self->device());
-  if (k <= r.most() / 4 || r.n <= r.most()) {
+  if (k <= kMostSelected && r.n > 256) {
     if (!select(r, k, best, places)) return {};
+  } else if (r.n <= r.most()) {
+    if (!chunks(r, {}, r.n, {}, best, places, k)) return {};
   } else {
     Tensor all = empty(r.x->sizes(), self->dtype(), self->device()), spots = empty(r.x->sizes(), DType::i64, self->device());
     if (!sort_long(r, all, spots)) return {};

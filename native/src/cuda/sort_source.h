@@ -43,19 +43,26 @@ __device__ inline Pair pair_of(T x, i64 at, int descending) {
 __device__ inline void exchange(Pair& a, Pair& b) {
   if (less(b, a)) { const Pair t = a; a = b; b = t; }
 }
-// From merged runs of `from` keys to runs of `to`.
-__device__ inline void merge(Pair* pairs, int from, int to) {
-  for (int run = from * 2; run <= to; run *= 2) {
-    for (int p = threadIdx.x; p < KEYS / 2; p += blockDim.x) {     // each with its mirror image in the run
-      const int half = run / 2, first = (p / half) * run, i = p % half;
+// Between steps: a warp's 32 pairs of a step of at most 32 are 64 neighbours, which no other warp touches.
+__device__ inline void settle(int reach, int next) {
+  if (reach <= 64 && next <= 64) __syncwarp();
+  else __syncthreads();
+}
+// From sorted runs of `from` keys to one of KEYS.
+__device__ inline void merge(Pair* pairs, int from) {
+  for (int run = from * 2; run <= KEYS; run *= 2) {
+    const int half = run / 2;
+    for (int p = threadIdx.x; p < KEYS / 2; p += blockDim.x) {  // each with its mirror image in the run
+      const int first = (p / half) * run, i = p % half;
       exchange(pairs[first + i], pairs[first + run - 1 - i]);
     }
-    __syncthreads();
+    settle(run, half > 1 ? half : run * 2);
     for (int step = run / 4; step; step /= 2) {
       for (int p = threadIdx.x; p < KEYS / 2; p += blockDim.x) { const int i = 2 * p - (p & (step - 1)); exchange(pairs[i], pairs[i + step]); }
-      __syncthreads();
+      settle(step * 2, step > 1 ? step : run * 2);
     }
   }
+  __syncthreads();
 }
 
 // Of each row, KEYS elements a block, sorted: the first `keep` of them. Rows of n elements, or with `given` of n pairs, in gridDim.y
@@ -68,7 +75,7 @@ extern "C" __global__ void chunks(const T* x, const Pair* given, i64 n, i64 widt
     pairs[i] = at >= n ? last_pair() : given ? given[row * n + at] : pair_of(x[row * width + at], at, descending);
   }
   __syncthreads();
-  merge(pairs, 1, KEYS);
+  merge(pairs, 1);
   for (i64 i = threadIdx.x; i < keep; i += blockDim.x) {
     if (kept) {
       kept[(row * gridDim.y + blockIdx.y) * keep + i] = pairs[i];
@@ -77,6 +84,81 @@ extern "C" __global__ void chunks(const T* x, const Pair* given, i64 n, i64 widt
       values[row * keep + i] = x[row * width + at];
       places[row * keep + i] = at;
     }
+  }
+}
+
+// The first `keep` (at most KEYS) of each row of n, sorted: their last key is found 8 bits at a time, then they are gathered. Of the
+// keys equal to the last, those of the first places. A block a row.
+#if WIDE
+typedef u64 Key;
+#else
+typedef u32 Key;
+#endif
+__device__ inline Key sortable(T x, int descending) { const Key k = Key(key_of(x)); return descending ? Key(~k) : k; }
+extern "C" __global__ void __launch_bounds__(1024) smallest(const T* x, i64 n, T* values, i64* places, i64 keep, int descending) {
+  __shared__ Pair pairs[KEYS];
+  __shared__ u32 counts[256];
+  __shared__ u32 found, left, digit;
+  const T* row = x + i64(blockIdx.x) * n;
+  Key prefix = 0, mask = 0;
+  if (threadIdx.x == 0) { found = 0; left = u32(keep); }
+  for (int shift = int(sizeof(Key)) * 8 - 8; shift >= 0; shift -= 8) {
+    for (int i = threadIdx.x; i < 256; i += blockDim.x) counts[i] = 0;
+    __syncthreads();
+    for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
+      const Key k = sortable(row[i], descending);
+      if ((k & mask) == prefix) atomicAdd(&counts[u32(k >> shift) & 255], 1u);
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {                                     // the digit in which the count of smaller keys passes `left`
+      u32 own[8], sum = 0;
+      for (int k = 0; k < 8; ++k) sum += own[k] = counts[threadIdx.x * 8 + k];
+      u32 up = sum;
+#pragma unroll
+      for (int step = 1; step < 32; step *= 2) { const u32 other = __shfl_up_sync(0xffffffffu, up, step); if (threadIdx.x >= step) up += other; }
+      u32 below = up - sum;
+      const u32 wanted = left;
+      __syncwarp();
+      if (below < wanted && wanted <= up) {
+        for (int k = 0; k < 8; ++k) {
+          if (wanted <= below + own[k]) { digit = threadIdx.x * 8 + k; left = wanted - below; break; }
+          below += own[k];
+        }
+      }
+    }
+    __syncthreads();
+    prefix |= Key(digit) << shift;
+    mask |= Key(255) << shift;
+    __syncthreads();
+  }
+  // `prefix` is the last key; `left` of those equal to it are taken.
+  const u32 equal = left;
+  for (int i = threadIdx.x; i < KEYS; i += blockDim.x) pairs[i] = last_pair();
+  __syncthreads();
+  for (i64 i = threadIdx.x; i < n; i += blockDim.x)
+    if (sortable(row[i], descending) < prefix) pairs[atomicAdd(&found, 1u)] = pair_of(row[i], i, descending);
+  __syncthreads();
+  const u32 smaller = found;
+  u32 taken = 0;
+  for (i64 first = 0; first < n && taken < equal; first += blockDim.x) {
+    const i64 i = first + threadIdx.x;
+    const bool is = i < n && sortable(row[i], descending) == prefix;
+    const u32 votes = __ballot_sync(0xffffffffu, is);
+    if (threadIdx.x % 32 == 0) counts[threadIdx.x / 32] = __popc(votes);
+    __syncthreads();
+    u32 before = taken, all = 0;
+    for (u32 w = 0; w < blockDim.x / 32; ++w) { if (w < threadIdx.x / 32) before += counts[w]; all += counts[w]; }
+    before += __popc(votes & ((1u << (threadIdx.x % 32)) - 1));
+    if (is && before < equal) pairs[smaller + before] = pair_of(row[i], i, descending);
+    taken += all;
+    __syncthreads();
+  }
+  __syncthreads();
+  merge(pairs, 1);
+  for (i64 i = threadIdx.x; i < keep; i += blockDim.x) {
+    const i64 at = place_of(pairs[i]);
+    values[i64(blockIdx.x) * keep + i] = row[at];
+    places[i64(blockIdx.x) * keep + i] = at;
   }
 }
 
@@ -100,8 +182,9 @@ extern "C" __global__ void near(Pair* all, i64 padded) {
   __syncthreads();
   for (int step = KEYS / 2; step; step /= 2) {
     for (int p = threadIdx.x; p < KEYS / 2; p += blockDim.x) { const int i = 2 * p - (p & (step - 1)); exchange(pairs[i], pairs[i + step]); }
-    __syncthreads();
+    settle(step * 2, step);
   }
+  __syncthreads();
   for (int i = threadIdx.x; i < KEYS; i += blockDim.x) from[i] = pairs[i];
 }
 extern "C" __global__ void __launch_bounds__(256) unpack(const T* x, const Pair* pairs, i64 n, i64 padded, T* values, i64* places) {
