@@ -209,7 +209,7 @@ def gamma_incomplete(xp: Any, a: Any, x: Any, upper: bool, lgamma: Any) -> Any:
     found = xp.where(z < p + 1, 1 - low, high) if upper else lower
     # The ends: P(a, 0) = 0, P(0, x) = 1, P(a, inf) = 1, P(inf, x) = 0.
     at_one = ((a == 0) & (x > 0)) | (xp.isinf(x) & xp.isfinite(a) & (a > 0))
-    at_zero = ((x == 0) & (a > 0)) | (xp.isinf(a) & xp.isfinite(x) & (x >= 0))
+    at_zero = ((x == 0) & (a > 0)) | ((a == math.inf) & xp.isfinite(x) & (x >= 0))
     one, zero = (0.0, 1.0) if upper else (1.0, 0.0)
     return xp.where(good, found, xp.where(at_one, one, xp.where(at_zero, zero, math.nan)))
 

@@ -99,7 +99,8 @@ def holding(self: Any, value: Any) -> Any:
 
 def real_pair(first: Any, second: Any) -> Any:
     """The dtype of two real tensors that make a complex one: half, float or double, the same for both."""
-    if first.dtype not in (_core.float32, _core.float64, _core.float16):
+    reals = (_core.float32, _core.float64, _core.float16)
+    if first.dtype not in reals or second.dtype not in reals:
         raise RuntimeError(
             "Expected both inputs to be Half, Float or Double tensors but got "
             f"{type_name(first.dtype)} and {type_name(second.dtype)}"

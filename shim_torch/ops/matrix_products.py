@@ -153,6 +153,10 @@ def _cross(self: Any, other: Any, dim: int) -> Any:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.size(d)} and {other.size(d)}"
         )
+    if self.dtype is _core.bool:
+        raise NotImplementedError("\"cross\" not implemented for 'Bool'")
+    if self.dtype != other.dtype:
+        raise RuntimeError(f"expected scalar type {_scalar(self.dtype)} but found {_scalar(other.dtype)}")
     a, b = shim_torch.broadcast_tensors(self, other)
     (a0, a1, a2), (b0, b1, b2) = a.unbind(d), b.unbind(d)
     return shim_torch.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], d)

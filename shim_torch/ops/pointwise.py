@@ -472,16 +472,26 @@ def _pow_exponent(g, self, exponent, result):
     return shim_torch.where(mask, shim_torch.zeros_like(slope), slope)
 
 
+def _pow_dtype(self, exponent):
+    dtype = promote(self, exponent)
+    refuse("pow", dtype)
+    if isinstance(exponent, int) and exponent < 0 and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return dtype
+
+
 @op(
     "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
     shape=broadcast,
-    dtype=refusing("pow", promote),
+    dtype=_pow_dtype,
     inplace=True,
     out=True,
     native="pow",
     grad={"self": _pow_self, "exponent": _pow_exponent},
 )
 def pow_(xp, self, exponent):
+    if self.dtype.kind == "u":
+        return self**exponent
     if self.dtype.kind in "iu":
         if exponent.size == 1 and int(exponent.reshape(-1)[0]) < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -781,7 +791,10 @@ def _angle_grad(g, x):
     },
 )
 def polar(xp, abs, angle):
-    return abs * xp.cos(angle) + 1j * (abs * xp.sin(angle))
+    real = abs * xp.cos(angle)
+    found = xp.empty(real.shape, (real.dtype.type(0) + xp.zeros((), "complex64")).dtype)
+    found.real, found.imag = real, abs * xp.sin(angle)  # each by itself: infinities do not meet
+    return found
 
 
 @op(

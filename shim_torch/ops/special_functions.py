@@ -10,7 +10,8 @@ from native import _core
 
 from . import _bessel
 from ._record import composite, op
-from ._rules import broadcast, int_to_float, same
+from ._refusals import refusing
+from ._rules import broadcast, int_to_float, promote, same
 from ._special import special
 
 _SPECIAL: dict[str, Any] = {"module": "special", "method": False}
@@ -26,7 +27,7 @@ def _unary(name: str, body: Any, grad: Any, **options: Any) -> None:
     def run(xp: Any, self: Any) -> Any:
         return xp.asarray(body(xp, self)).astype(self.dtype)
 
-    op(f"{name}(Tensor self) -> Tensor", shape=same, dtype=int_to_float, out=True,
+    op(f"{name}(Tensor self) -> Tensor", shape=same, dtype=refusing(name, int_to_float), out=True,
        grad={"self": grad} if grad else None, **{**_SPECIAL, **options})(run)  # fmt: skip
 
 
@@ -201,7 +202,7 @@ def _incomplete(name: str, upper: bool) -> None:
     def grad(g: Any, self: Any, other: Any) -> Any:
         return g * sign * ((self - 1) * other.log() - other - self.lgamma()).exp()
 
-    op(f"{name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, out=True, inplace=True,
+    op(f"{name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(name, promote), out=True, inplace=True,
        grad={"self": _no_derivative(f"{name}: input"), "other": grad})(run)  # fmt: skip
     composite(f"special_gammainc{'c' if upper else ''}(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)(
         lambda self, other: getattr(_aten(), name)(self, other)
@@ -212,7 +213,7 @@ _incomplete("igamma", False)
 _incomplete("igammac", True)
 
 
-@op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, out=True,
+@op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_zeta", int_to_float), out=True,
     grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * _aten().special_zeta(self + 1, other)}, **_SPECIAL)  # fmt: skip
 def special_zeta(xp, self, other):
     return _bessel.zeta(xp, self, other).astype(self.dtype)
@@ -229,7 +230,7 @@ def _xlog1py(xp: Any, self: Any, other: Any) -> Any:
     return xp.where(xp.isnan(other), other, xp.where(self == 0, xp.zeros((), self.dtype), found))
 
 
-op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=int_to_float, out=True,
+op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_xlog1py", int_to_float), out=True,
    grad={"self": _xlog1py_grad,
          "other": lambda g, self, other: g * self / (other + 1)}, **_SPECIAL)(_xlog1py)  # fmt: skip
 

@@ -90,3 +90,23 @@ def test_make_tensor_refuses():
     ):
         with pytest.raises(ValueError, match=text):
             make_tensor((2, 2), device="cpu", **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: torch.igamma(torch.tensor([1]), torch.tensor([2])), NotImplementedError, "\"igamma_cpu\" not implemented for 'Long'"),
+        (lambda: torch.linalg.cross(torch.ones(3), torch.ones(3).double()), RuntimeError, "expected scalar type Float but found Double"),
+        (lambda: torch.complex(torch.ones(1), torch.ones(1).long()), RuntimeError, "Expected both inputs to be Half, Float or Double"),
+        (lambda: torch.tensor([2], dtype=torch.uint8) ** -1, RuntimeError, "Integers to negative integer powers are not allowed"),
+        (lambda: torch.logaddexp2(torch.ones(1) * 1j, torch.ones(1)), NotImplementedError, "\"logaddexp2_cpu\" not implemented"),
+    ],
+)  # fmt: skip
+def test_dtypes_refused(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_polar_keeps_infinities_apart():
+    found = torch.polar(torch.tensor([-math.inf]), torch.tensor([4.0]))
+    assert found.real.item() == math.inf and found.imag.item() == math.inf
