@@ -418,9 +418,12 @@ def _warn_of_freedom(name, degrees):
 
 
 @contextlib.contextmanager
-def _quiet():
-    """Without NumPy's own warning of the same."""
-    with warnings.catch_warnings():
+def _quiet(xp):
+    """Without NumPy's own warnings of the same; CuPy has none."""
+    if xp.__name__ != "numpy":
+        yield
+        return
+    with xp.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         yield
 
@@ -436,7 +439,7 @@ def _quiet():
 def var(xp, self, dim, correction, keepdim):
     c = 1 if correction is None else correction
     _warn_of_freedom("var", _count(self.shape, dim) - c)
-    with xp.errstate(all="ignore"), _quiet():
+    with _quiet(xp):
         return self.var(axis=_axes(dim, self.ndim), ddof=c, keepdims=keepdim)
 
 
@@ -455,7 +458,7 @@ def var(xp, self, dim, correction, keepdim):
 def std(xp, self, dim, correction, keepdim):
     c = 1 if correction is None else correction
     _warn_of_freedom("std", _count(self.shape, dim) - c)
-    with xp.errstate(all="ignore"), _quiet():
+    with _quiet(xp):
         return self.std(axis=_axes(dim, self.ndim), ddof=c, keepdims=keepdim)
 
 

@@ -415,6 +415,21 @@ def test_running_sums(dtype, shape, dim):
         same(x.cuda().cumsum(dim, dtype=torch.int32), x.cumsum(dim, dtype=torch.int32))
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_variance(dtype):
+    x = random(5, 6, 77, dtype=dtype)
+    there, wide = x.cuda(), x.double()
+    for dims in (-1, (1, 2), None, 0, (0, 2)):
+        for correction in (0, 1):
+            close(there.var(dims, correction=correction), wide.var(dims, correction=correction))
+            close(
+                there.std(dims, correction=correction, keepdim=True),
+                wide.std(dims, correction=correction, keepdim=True),
+            )
+    for a, b in zip(torch.var_mean(there, -1), torch.var_mean(wide, -1), strict=True):
+        close(a, b)
+
+
 SORTED = [
     torch.float32,
     torch.bfloat16,

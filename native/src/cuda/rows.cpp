@@ -163,6 +163,40 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
   return places;
 }
 
+Tensor variance(const Tensor& given, DimSpan dims, bool keepdim, double correction, bool root, Tensor* mean) {
+  const DType t = given->dtype();
+  const int n = given->dim();
+  if (!kernels_ready() || !floating(t) || given->numel() == 0) return {};
+  std::vector<bool> gone(size_t(n), dims.empty());
+  for (int64_t d : dims) {
+    if (d < -n || d >= n || gone[size_t(d < 0 ? d + n : d)]) return {};
+    gone[size_t(d < 0 ? d + n : d)] = true;
+  }
+  Dims shape;
+  int64_t cols = 1;
+  for (int i = 0; i < n; ++i) {
+    const int64_t size = given->sizes()[size_t(i)];
+    if (i && gone[size_t(i - 1)] && !gone[size_t(i)]) return {};   // not the last ones
+    if (gone[size_t(i)]) cols *= size;
+    if (!gone[size_t(i)] || keepdim) shape.push_back(gone[size_t(i)] ? 1 : size);
+  }
+  const Tensor self = contiguous(given);
+  const int64_t rows = self->numel() / cols;
+  if (rows > kMostBlocks || (rows < 64 && cols > 1 << 17) || double(cols) <= correction) return {};
+  const int device = self->device().index, v = vector_for(cols, {&self});
+  const CUfunction f = kernel("variance", {t, compute_dtype(t), t, v, 0, "MOMENTS=1"}, device);
+  if (!f) return {};
+  Tensor out = empty(shape, t, self->device());
+  if (mean) *mean = empty(shape, t, self->device());
+  const void* from = self->data();
+  void *to = out->data(), *means = mean ? (*mean)->data() : nullptr;
+  double freedom = double(cols) - correction;
+  int rooted = root;
+  void* arguments[] = {&from, &to, &means, &cols, &freedom, &rooted};
+  launch(f, rows, 1, threads_for(cols / v / 2), 1, arguments, device);
+  return out;
+}
+
 Tensor cumsum(const Tensor& given, int64_t dim, DType result) {
   const DType t = given->dtype();
   const int dims = std::max(given->dim(), 1);

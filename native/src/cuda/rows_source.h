@@ -305,6 +305,29 @@ extern "C" __global__ void __launch_bounds__(1024) scan_columns(const T* x, OUT*
 }
 #endif
 
+#ifdef MOMENTS
+// The variance of each row (its root where ROOT), and its mean where asked for.
+extern "C" __global__ void __launch_bounds__(1024) variance(const T* x, OUT* variances, OUT* means, i64 cols, double freedom, int root) {
+  const T* from = x + i64(blockIdx.x) * cols;
+  C sum = 0, squares = 0;
+  for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
+    const Load a = load(from + c);
+#pragma unroll
+    for (int k = 0; k < V; ++k) sum += wide(a.v[k]);
+  }
+  const C mean = across_block(sum) / C(cols);
+  for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
+    const Load a = load(from + c);
+#pragma unroll
+    for (int k = 0; k < V; ++k) { const C d = wide(a.v[k]) - mean; squares += d * d; }
+  }
+  squares = across_block(squares) / C(freedom > 0 ? freedom : 0);
+  if (threadIdx.x) return;
+  variances[blockIdx.x] = cast<OUT>(root ? sqrt(squares) : squares);
+  if (means) means[blockIdx.x] = cast<OUT>(mean);
+}
+#endif
+
 #ifdef MAKES
 // out[i] = start + i * step
 extern "C" __global__ void __launch_bounds__(256) ramp(T* out, i64 n, C start, C step) {

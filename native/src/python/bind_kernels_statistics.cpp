@@ -51,7 +51,9 @@ PyObject* native_variance(Operator&, PyObject* const* args, size_t n) {
     Number correction{Number::Int, 1};
     if (!dims_or_none(args[1], &dims)) return nullptr;
     if (args[2] != Py_None && (!number_of(args[2], &correction) || correction.type == Number::Complex)) return nullptr;
-    Tensor r = released(*self, [&] { return variance(self, dims, args[3] == Py_True, correction.to_double(), Root, Mean ? &mean : nullptr); });
+    const bool keep = args[3] == Py_True;
+    Tensor r = by_device(self, [&] { return variance(self, dims, keep, correction.to_double(), Root, Mean ? &mean : nullptr); },
+                         [&] { return cuda::variance(self, dims, keep, correction.to_double(), Root, Mean ? &mean : nullptr); });
     if (!r) return nullptr;
     return Mean ? pair(r, mean) : wrap(r);
   });
