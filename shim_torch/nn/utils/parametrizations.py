@@ -111,7 +111,109 @@ def spectral_norm(
     return module
 
 
+def _is_orthogonal(q: Any) -> bool:
+    import shim_torch
+
+    eps = 10.0 * q.size(-2) * shim_torch.finfo(q.dtype).eps
+    identity = shim_torch.eye(q.size(-1), dtype=q.dtype, device=q.device)
+    return bool(shim_torch.allclose(q.mH @ q, identity, atol=eps))
+
+
+def _make_orthogonal(a: Any) -> Any:
+    """The orthogonal factor of a matrix whose triangular one has a positive diagonal."""
+    import shim_torch
+
+    q, r = shim_torch.linalg.qr(a)
+    return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+
+
+class _Orthogonal(Module):
+    """An orthogonal (or unitary) matrix of any matrix, by one of three maps; ``base`` is what it starts from."""
+
+    base: Any
+
+    def __init__(self, weight: Any, orthogonal_map: str, *, use_trivialization: bool = True) -> None:
+        super().__init__()
+        if weight.is_complex() and orthogonal_map == "householder":
+            raise ValueError("The householder parametrization does not support complex tensors.")
+        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, x: Any) -> Any:
+        import shim_torch as torch
+
+        wide = x.size(-2) < x.size(-1)
+        x = x.mT if wide else x
+        n, k = x.size(-2), x.size(-1)
+        if self.orthogonal_map == "householder":
+            a = x.tril(diagonal=-1)
+            q = torch.linalg.householder_product(a, 2.0 / (1.0 + (a * a).sum(dim=-2)))
+            q = q * x.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)  # the diagonal holds signs
+        else:
+            x = x.tril()
+            if n != k:
+                x = torch.cat([x, x.new_zeros(n, n - k).expand(*x.shape[:-2], -1, -1)], dim=-1)
+            a = x - x.mH
+            if self.orthogonal_map == "matrix_exp":
+                q = torch.linalg.matrix_exp(a)
+            else:
+                identity = torch.eye(n, dtype=a.dtype, device=a.device)
+                q = torch.linalg.solve(torch.add(identity, a, alpha=-0.5), torch.add(identity, a, alpha=0.5))
+            q = q[..., :k] if n != k else q
+        q = self.base @ q if hasattr(self, "base") else q
+        return q.mT if wide else q
+
+    @no_grad()
+    def right_inverse(self, q: Any) -> Any:
+        import shim_torch as torch
+
+        if q.shape != self.shape:
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {q.shape}."
+            )
+        start = torch.zeros_like(q)
+        wide = q.size(-2) < q.size(-1)
+        q = q.mT if wide else q
+        n, k = q.size(-2), q.size(-1)
+        if not hasattr(self, "base"):
+            if self.orthogonal_map != "householder":
+                raise NotImplementedError(
+                    "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
+                    "use_trivialization=False."
+                )
+            a, tau = torch.geqrf(q)
+            diagonal = a.diagonal(dim1=-2, dim2=-1)
+            diagonal.sign_()
+            diagonal[tau == 0.0] *= -1
+            return a.mT if wide else a
+        if n != k:
+            more = torch.randn(*(*q.shape[:-2], n, n - k), dtype=q.dtype, device=q.device)
+            self.base = _make_orthogonal(torch.cat([q, more], dim=-1))
+        else:
+            self.base = q.clone() if _is_orthogonal(q) else _make_orthogonal(q)
+        start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)  # Householder of it is the identity
+        return start
+
+
 def orthogonal(
     module: Module, name: str = "weight", orthogonal_map: Any = None, *, use_trivialization: bool = True
 ) -> Module:
-    raise NotImplementedError("torch.nn.utils.parametrizations.orthogonal is not supported by shim-torch")
+    """Keeps a matrix (or a batch) orthogonal; orthogonal_map: "matrix_exp", "cayley" or "householder"."""
+    from native import _core
+
+    weight = getattr(module, name, None)
+    if not isinstance(weight, _core.TensorBase):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if weight.dim() < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.dim()} dimensions.")
+    if orthogonal_map is None:
+        square = weight.size(-2) == weight.size(-1) or weight.is_complex()
+        orthogonal_map = "matrix_exp" if square else "householder"
+    if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
+        raise ValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
+    made = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
+    parametrize.register_parametrization(module, name, made, unsafe=True)
+    return module

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from native import _core
+from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules.container import ModuleDict, ModuleList
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
@@ -49,40 +50,62 @@ class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, in order, and the tensor(s) they start from: ``original`` (or ``original0`` ...)."""
 
     def __init__(self, modules: list[Module], original: Any, unsafe: bool = False) -> None:
-        if not modules:
+        if len(modules) == 0:
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
+        shape, dtype = original.shape, original.dtype
         start = original
-        for module in reversed(modules):
-            if hasattr(module, "right_inverse"):
-                try:
-                    start = module.right_inverse(start)
-                except NotImplementedError:
-                    pass
+        with no_grad():
+            for module in reversed(modules):
+                if hasattr(module, "right_inverse"):
+                    try:
+                        start = module.right_inverse(start)
+                    except NotImplementedError:
+                        pass
         self.is_tensor = isinstance(start, _core.TensorBase)
         if self.is_tensor:
-            if start is not original:
-                original = _new(original, start)
-            _registered(self, "original", original)
             self.ntensors = 1
+            self._keep_one(original, start)
         else:
-            self.ntensors = len(start)
-            for i, value in enumerate(start):
-                if not isinstance(value, _core.TensorBase):
-                    raise ValueError(
-                        f"Expected a Tensor or a Sequence of Tensors from right_inverse. Got element {i} of type {type(value).__name__}."
-                    )
-                _registered(self, f"original{i}", Parameter(value) if isinstance(original, Parameter) else value)
+            self._keep_several(original, start)
         if not unsafe:
-            self._check(original)
+            self._check(shape, dtype)
 
-    def _check(self, original: Any) -> None:
+    def _keep_one(self, original: Any, start: Any) -> None:
+        """The same parameter, so that optimizers still know it, with the values to start from."""
+        for what in ("dtype", "device"):
+            mine, theirs = getattr(original, what), getattr(start, what)
+            if mine != theirs:
+                raise ValueError(
+                    f"When `right_inverse` outputs one tensor, it may not change the {what}.\noriginal.{what}: {mine}\n"
+                    f"right_inverse(original).{what}: {theirs}"
+                )
+        if start is not original:
+            original.data = start.detach()
+        _registered(self, "original", original)
+
+    def _keep_several(self, original: Any, start: Any) -> None:
+        if not isinstance(start, Sequence):
+            raise ValueError(
+                f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(start).__name__}"
+            )
+        self.ntensors = len(start)
+        for i, value in enumerate(start):
+            if not isinstance(value, _core.TensorBase):
+                raise ValueError(
+                    "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
+                    f"{i} of the sequence with type {type(value).__name__}."
+                )
+            given = Parameter(value, original.requires_grad) if isinstance(original, Parameter) else value
+            _registered(self, f"original{i}", given)
+
+    def _check(self, shape: Any, dtype: Any) -> None:
         value = self()
         if not isinstance(value, _core.TensorBase):
             raise ValueError(f"A parametrization must return a tensor. Got {type(value).__name__}.")
-        for what, mine, theirs in (("dtype", value.dtype, original.dtype), ("shape", value.shape, original.shape)):
-            if self.is_tensor and mine != theirs:
+        for what, mine, theirs in (("dtype", value.dtype, dtype), ("shape", value.shape, shape)):
+            if mine != theirs:
                 raise ValueError(
                     f"Registering a parametrization may not change the {what} of the tensor, unless `unsafe` flag is enabled.\n"
                     f"unparametrized {what}: {theirs}\nparametrized {what}: {mine}"
@@ -90,18 +113,37 @@ class ParametrizationList(ModuleList):
 
     def right_inverse(self, value: Any) -> None:
         """Sets the tensors so that the parametrized one becomes ``value``."""
-        from shim_torch.autograd.grad_mode import no_grad
-
         with no_grad():
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
                     raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
                 value = module.right_inverse(value)
             if self.is_tensor:
-                self.original.copy_(value)
-            else:
-                for i, part in enumerate(value):
-                    getattr(self, f"original{i}").copy_(part)
+                if not isinstance(value, _core.TensorBase):
+                    raise ValueError(f"`right_inverse` should return a tensor. Got {type(value).__name__}")
+                if value.dtype != self.original.dtype:
+                    raise ValueError(
+                        f"The tensor returned by `right_inverse` has dtype {value.dtype} while `original` has dtype "
+                        f"{self.original.dtype}"
+                    )
+                self.original.data = value.detach()
+                return
+            if not isinstance(value, Sequence):
+                raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(value).__name__}.")
+            if len(value) != self.ntensors:
+                raise ValueError(
+                    f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length "
+                    f"{len(value)}."
+                )
+            for i, part in enumerate(value):
+                own = getattr(self, f"original{i}")
+                if not isinstance(part, _core.TensorBase):
+                    raise ValueError(f"`right_inverse` must return a sequence of tensors. Got element {i} of type {type(part).__name__}")
+                if own.dtype != part.dtype:
+                    raise ValueError(
+                        f"Tensor {i} returned by `right_inverse` has dtype {part.dtype} while `original{i}` has dtype {own.dtype}"
+                    )
+                own.data = part.detach()
 
     def forward(self) -> Any:
         first, *rest = list(self)
@@ -155,6 +197,36 @@ def _inject_property(module: Module, name: str) -> None:
     setattr(type(module), name, property(get, put))
 
 
+def _check_further(module: Module, name: str, parametrization: Any) -> None:
+    """A further parametrization, and its inverse, must keep dtype and shape."""
+    value = getattr(module, name)
+    changed = parametrization(value)
+    if not isinstance(changed, _core.TensorBase):
+        raise ValueError(f"A parametrization must return a tensor. Got {type(changed).__name__}.")
+    for what in ("dtype", "shape"):
+        before, after = getattr(value, what), getattr(changed, what)
+        if before != after:
+            raise ValueError(
+                f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is enabled.\n"
+                f"module.{name}.{what}: {before}\nparametrization(module.{name}).{what}: {after}"
+            )
+    if not hasattr(parametrization, "right_inverse"):
+        return
+    try:
+        back = parametrization.right_inverse(changed)
+    except NotImplementedError:
+        return
+    if not isinstance(back, _core.TensorBase):
+        raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}")
+    for what in ("dtype", "shape"):
+        before, after = getattr(value, what), getattr(back, what)
+        if before != after:
+            raise ValueError(
+                f"The tensor returned by parametrization.right_inverse must have the same {what} as module.{name}, unless the "
+                f"`unsafe` flag is enabled.\nmodule.{name}.{what}: {before}\nreturned {what}: {after}"
+            )
+
+
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
@@ -166,12 +238,7 @@ def register_parametrization(
     if is_parametrized(module, tensor_name):
         found = module.parametrizations[tensor_name]
         if not unsafe:
-            value = getattr(module, tensor_name)
-            changed = parametrization(value)
-            if changed.dtype != value.dtype or changed.shape != value.shape:
-                raise ValueError(
-                    "Registering a parametrization may not change the dtype or shape of the tensor, unless the `unsafe` flag is enabled."
-                )
+            _check_further(module, tensor_name, parametrization)
         found.append(parametrization)
         found.unsafe |= unsafe
         return module
@@ -200,8 +267,6 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
     """Takes the parametrizations of a tensor away; it keeps its value, or gets its original one back."""
-    from shim_torch.autograd.grad_mode import no_grad
-
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     found = module.parametrizations[tensor_name]
@@ -212,8 +277,11 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     if leave_parametrized:
         with no_grad():
             value = getattr(module, tensor_name).detach().clone()
-        source = found.original if found.is_tensor else found.original0
-        value = Parameter(value, source.requires_grad) if isinstance(source, Parameter) else value
+        if found.is_tensor:  # the same object: optimizers know it
+            found.original.data = value
+            value = found.original
+        elif isinstance(found.original0, Parameter):
+            value = Parameter(value, found.original0.requires_grad)
     else:
         value = found.original
     delattr(type(module), tensor_name)

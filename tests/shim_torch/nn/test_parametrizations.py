@@ -77,3 +77,28 @@ def test_files_have_pytorchs_names():
     assert "Python" in torch.utils.collect_env.get_pretty_env_info()
     with pytest.raises(NotImplementedError, match="does not support mutation"):
         torch.fx.immutable_collections.immutable_list([1]).append(2)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 4, 3)])
+@pytest.mark.parametrize("how", ["matrix_exp", "cayley", "householder"])
+@pytest.mark.parametrize("trivial", [True, False])
+def test_orthogonal_matrices(shape, how, trivial):
+    module = torch.nn.Module()
+    module.register_parameter("weight", torch.nn.Parameter(torch.randn(shape, dtype=torch.float64)))
+    parametrizations.orthogonal(module, orthogonal_map=how, use_trivialization=trivial)
+    q = module.weight
+    q = q.mT if shape[-2] < shape[-1] else q
+    torch.testing.assert_close(q.mT @ q, torch.eye(q.shape[-1], dtype=torch.float64).expand(*q.shape[:-2], -1, -1))
+    module.weight.sum().backward()
+    assert module.parametrizations.weight.original.grad is not None
+
+
+def test_a_parameter_stays_the_same_object():
+    layer = torch.nn.Linear(3, 3)
+    before = layer.weight
+    parametrizations.orthogonal(layer)
+    assert layer.parametrizations.weight.original is before
+    torch.nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    assert layer.weight is before and isinstance(layer.weight, torch.nn.Parameter)
+    with pytest.raises(ValueError, match="orthogonal_map has to be one of"):
+        parametrizations.orthogonal(layer, orthogonal_map="qr")
