@@ -20,7 +20,7 @@ import native
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 INSTALLED = str(Path(native.__file__).parents[1])  # the folder the packages under test are in
-SOURCES = ROOT / "native" / "src" / "gemm" / "kernels_source.h"
+SOURCES = [ROOT / "native" / "src" / "gemm" / name for name in ("kernels_source.h", "skinny_source.h")]
 
 
 def compiled(source: Path, to: Path, *options: str) -> None:
@@ -45,13 +45,14 @@ def compiled(source: Path, to: Path, *options: str) -> None:
 @pytest.fixture(scope="session")
 def simulated(tmp_path_factory):
     """The folder with the libraries; the environment variables that make the core use them."""
-    if not sys.platform.startswith("linux") or shutil.which("g++") is None or not SOURCES.exists():
+    if not sys.platform.startswith("linux") or shutil.which("g++") is None or not SOURCES[0].exists():
         pytest.skip("needs g++ and the source tree")
     folder = tmp_path_factory.mktemp("simulated_cuda")
-    text = SOURCES.read_text().split('R"cuda(')[1].split(')cuda"')[0]
+    text = "".join(part for source in SOURCES for part in re.findall(r'R"cuda\((.*?)\)cuda"', source.read_text(), re.DOTALL))
     text = re.sub(r'float f; asm\("cvt\.f32\.f16[^;]*;" :.*?\); return f;', "return half_to_float(v);", text)
     text = re.sub(r'T h; asm\("cvt\.rn\.f16\.f32[^;]*;" :.*?\); return h;', "return float_to_half(v);", text)
     text = re.sub(r'T h; asm\("cvt\.rn\.bf16\.f32[^;]*;" :.*?\); return h;', "return float_to_bfloat16(v);", text)
+    text = re.sub(r"  asm\(\"mma\.sync.*?\);\n", "  tensor_core(d, a, b0, b1);\n", text)
     assert "asm(" not in text
     (folder / "kernels.inc").write_text(text)
     compiled(HERE / "simulated_cuda" / "driver.cpp", folder / "libcuda.so.1")
@@ -97,6 +98,7 @@ def run(folder: Path, code: str, cache: Path | None = None, **variables: str) ->
         "activations",
         "kernels",
         "few_rows",
+        "skinny",
         "float8",
         "legacy",
         "streams",

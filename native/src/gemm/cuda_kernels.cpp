@@ -1,9 +1,9 @@
 #include "gemm/cuda_kernels.h"
 
 #include <algorithm>
-#include <atomic>
+#include <string>
 
-#include "cuda/nvrtc.h"
+#include "gemm/kernel_table.h"
 #include "gemm/kernels_source.h"
 #include "gemm/plan.h"
 #include "gemm/settings.h"
@@ -14,42 +14,17 @@ namespace {
 using namespace cuda;
 
 constexpr int kLanes = 32, kGroups = 8;
-constexpr int kMaxDevices = 64, kEntries = 12;
-const char* const entries[kEntries] = {"columns_sum",   "columns_relu", "columns_gelu", "columns_gelu_tanh", "activate_relu", "activate_gelu",
-                                       "activate_gelu_tanh", "few_rows_1",   "few_rows_2",   "few_rows_4",        "few_rows_8",    "few_rows_16"};
+const char* const column_entries[] = {"columns_sum",   "columns_relu",       "columns_gelu", "columns_gelu_tanh", "activate_relu",
+                                      "activate_gelu", "activate_gelu_tanh", "few_rows_1",   "few_rows_2"};
 
-int type_number(DType t) {
-  switch (t) {
-    case DType::f32: return 0;
-    case DType::f16: return 1;
-    case DType::bf16: return 2;
-    case DType::f64: return 3;
-    default: return -1;
-  }
+const char* column_source() {
+  static const auto* text = new std::string(std::string(kTypesSource) + kKernelsSource);
+  return text->c_str();
 }
 
-// Found once a device, dtype and entry; an entry that could not be had is not asked for again.
 CUfunction function(int device, DType dtype, int entry) {
-  static std::atomic<CUfunction> known[kMaxDevices][4][kEntries];
-  static std::atomic<bool> asked[kMaxDevices][4][kEntries];
-  const int type = type_number(dtype);
-  if (type < 0 || device < 0 || device >= kMaxDevices) return nullptr;
-  if (!asked[device][type][entry]) {
-    ensure_context();
-    CUfunction f = nvrtc::kernel(device, "linear-" + std::to_string(type), kKernelsSource, {"-DTYPE=" + std::to_string(type)}, entries[entry]);
-    known[device][type][entry] = f;
-    asked[device][type][entry] = true;
-    if (!f) ++counters().fallbacks;
-  }
-  return known[device][type][entry];
-}
-
-struct Grid { unsigned x, y = 1; };
-
-bool start(CUfunction f, Grid grid, unsigned bx, unsigned by, CUstream stream, void** arguments) {
-  if (driver().launch(f, grid.x, grid.y, 1, bx, by, 1, 0, stream, arguments, nullptr) != 0) return false;
-  counters().own.fetch_add(1, std::memory_order_relaxed);
-  return true;
+  static KernelTable table("linear", column_source(), column_entries);
+  return table.find(device, dtype, entry);
 }
 
 bool wide(const Matrix& m) {
@@ -66,11 +41,11 @@ bool columns(Device where, int entry, const Matrix& dy, const Matrix& kept, cons
   const CUstream stream = current_stream(where.index);
   const int64_t per_block = int64_t(kLanes) * 16 / int64_t(itemsize(dy.dtype));
   const int64_t tiles = (dy.cols + per_block - 1) / per_block;
-  // Two blocks a multiprocessor do for few rows; long columns need more loads in flight.
-  int64_t shares = std::clamp<int64_t>((dy.rows >= 1024 ? 1056 : 264) / tiles, 1, std::max<int64_t>(1, dy.rows / 32));
+  // Four blocks a multiprocessor, each with enough rows that adding the shares is little beside reading them.
+  int64_t shares = std::clamp<int64_t>(528 / tiles, 1, std::max<int64_t>(1, dy.rows / 32));
   const size_t accumulator = dy.dtype == DType::f64 ? 8 : 4;
   if (!db && dy.rows > 8) shares = std::min<int64_t>((dy.rows + 7) / 8, std::max<int64_t>(1, 2112 / tiles));
-  if (db && (tiles > int64_t(kCounters) || size_t(shares) * size_t(dy.cols) * accumulator > kWorkspace)) shares = 1;
+  if (db && (tiles > int64_t(kCounters) || size_t(shares) * size_t(tiles) * size_t(per_block) * accumulator > kWorkspace)) shares = 1;
   const Workspace work = db && shares > 1 ? workspace(where.index, stream, true) : Workspace{};
   const void *p_dy = dy.data, *p_kept = kept.data;
   void *p_dz = dz.data, *partial = work.memory;
@@ -78,10 +53,8 @@ bool columns(Device where, int entry, const Matrix& dy, const Matrix& kept, cons
   long long ld_dy = dy.ld, ld_kept = kept.ld, ld_dz = dz.ld, rows = dy.rows;
   int cols = int(dy.cols), aligned = wide(dy) && wide(kept) && wide(dz);
   void* arguments[] = {&p_dy, &ld_dy, &p_kept, &ld_kept, &p_dz, &ld_dz, &db, &partial, &count, &rows, &cols, &aligned};
-  return start(f, {unsigned(tiles), unsigned(shares)}, kLanes, kGroups, stream, arguments);
+  return launch_own(f, unsigned(tiles), unsigned(shares), kLanes, kGroups, stream, arguments);
 }
-
-int few_rows_entry(int64_t rows) { return rows == 1 ? 7 : rows == 2 ? 8 : rows <= 4 ? 9 : rows <= 8 ? 10 : 11; }
 
 }  // namespace
 
@@ -102,26 +75,18 @@ bool activate(Device where, Activation activation, const Matrix& z, const Matrix
   long long ld_z = z.ld, ld_y = y.ld, rows = z.rows;
   int cols = int(z.cols), aligned = wide(z) && wide(y);
   void* arguments[] = {&p_z, &ld_z, &p_y, &ld_y, &rows, &cols, &aligned};
-  return start(f, {unsigned(std::min<int64_t>((packs + 255) / 256, 132 * 16))}, 256, 1, current_stream(where.index), arguments);
+  return launch_own(f, unsigned(std::min<int64_t>((packs + 255) / 256, 132 * 16)), 1, 256, 1, current_stream(where.index), arguments);
 }
 
-bool few_rows_fit(const GemmProblem& p, const GemmBuffers& b) {
-  const int64_t size = int64_t(itemsize(p.a_dtype));
-  const auto aligned = [&](const void* q, int64_t ld) { return reinterpret_cast<uintptr_t>(q) % 16 == 0 && ld * size % 16 == 0; };
-  return p.batch == 1 && p.n <= 16 && p.trans_a && !p.trans_b && !p.accumulate && p.a_dtype == p.b_dtype && p.a_dtype == p.d_dtype &&
-         type_number(p.a_dtype) >= 0 && (p.compute == Compute::f32 || p.compute == Compute::f64) && p.k * size % 16 == 0 &&
-         (p.epilogue == Epilogue::none || p.epilogue == Epilogue::bias) && aligned(b.a, p.lda) && aligned(b.b, p.ldb);
-}
-
-bool few_rows(int device, const GemmProblem& p, const GemmBuffers& b, CUstream stream) {
-  CUfunction f = function(device, p.a_dtype, few_rows_entry(p.n));
+bool one_or_two_rows(int device, const GemmProblem& p, const GemmBuffers& b, CUstream stream) {
+  CUfunction f = function(device, p.a_dtype, p.n == 1 ? 7 : 8);
   if (!f) return false;
   const void *x = b.b, *w = b.a, *bias = p.epilogue == Epilogue::bias ? b.bias : nullptr;
   void* y = b.d;
   long long ldx = p.ldb, ldw = p.lda, ldy = p.ldd;
   int rows = int(p.n), n = int(p.m), k = int(p.k);
   void* arguments[] = {&x, &ldx, &w, &ldw, &bias, &y, &ldy, &rows, &n, &k};
-  return start(f, {unsigned((p.m + kGroups - 1) / kGroups)}, kLanes, kGroups, stream, arguments);
+  return launch_own(f, unsigned((p.m + kGroups - 1) / kGroups), 1, kLanes, kGroups, stream, arguments);
 }
 
 }  // namespace shim::gemm

@@ -12,8 +12,7 @@ bool column_sums(Device, const Matrix& dy, void* db);
 bool activation_slope(Device, Activation, const Matrix& dy, const Matrix& kept, const Matrix& dz, void* db);
 // y = act(z); y may be z.
 bool activate(Device, Activation, const Matrix& z, const Matrix& y);
-// A product of few rows that reads its weight once: opA(A) = transposed rows of k, at most 16 columns. Epilogue none or bias.
-bool few_rows_fit(const GemmProblem&, const GemmBuffers&);
-bool few_rows(int device, const GemmProblem&, const GemmBuffers&, cuda::CUstream);
+// y = x w^T + bias for one or two rows of x (skinny.h says what fits).
+bool one_or_two_rows(int device, const GemmProblem&, const GemmBuffers&, cuda::CUstream);
 
 }  // namespace shim::gemm

@@ -4,7 +4,8 @@
 
 namespace shim::gemm {
 
-inline const char* const kKernelsSource = R"cuda(
+// Types, and 16 bytes at a time; the head of both programs.
+inline const char* const kTypesSource = R"cuda(
 #if TYPE == 0
 typedef float T; typedef float A;
 __device__ inline A get(T v) { return v; }
@@ -25,7 +26,6 @@ __device__ inline T put(A v) { return v; }
 
 enum { VEC = 16 / sizeof(T), LANES = 32, GROUPS = 8 };
 struct alignas(16) Pack { T v[VEC]; };
-enum Mode { SUM = 0, RELU = 1, GELU = 2, GELU_TANH = 3 };
 
 __device__ inline Pack load(const T* p, int left, bool wide) {
   Pack r;
@@ -41,6 +41,47 @@ __device__ inline void store(T* p, const Pack& r, int left, bool wide) {
   for (int i = 0; i < VEC; ++i) if (i < left) p[i] = r.v[i];
 }
 
+#if TYPE == 3
+typedef double2 Wide;
+__device__ inline void add(A (&to)[2], Wide v) { to[0] += v.x; to[1] += v.y; }
+__device__ inline Wide wide_of(const A (&v)[2]) { return Wide{v[0], v[1]}; }
+#else
+typedef float4 Wide;
+__device__ inline void add(A (&to)[4], Wide v) { to[0] += v.x; to[1] += v.y; to[2] += v.z; to[3] += v.w; }
+__device__ inline Wide wide_of(const A (&v)[4]) { return Wide{v[0], v[1], v[2], v[3]}; }
+#endif
+enum { WIDE = sizeof(Wide) / sizeof(A) };
+
+// The same totals of several blocks, added in the order of the blocks by the one that comes last; true for that one. The
+// counter is left at zero for the next launch.
+template <int COUNT>
+__device__ inline bool add_shares(A (&total)[COUNT][WIDE], Wide* partial, unsigned* counter, int share, int shares) {
+  __shared__ bool last;
+  if (shares == 1) return true;
+  const int flat = threadIdx.y * LANES + threadIdx.x;
+#pragma unroll
+  for (int q = 0; q < COUNT; ++q) partial[(share * COUNT + q) * (GROUPS * LANES) + flat] = wide_of(total[q]);
+  __threadfence();
+  __syncthreads();
+  if (flat == 0) last = atomicAdd(counter, 1u) == unsigned(shares) - 1;
+  __syncthreads();
+  if (!last) return false;
+  __threadfence();
+#pragma unroll
+  for (int q = 0; q < COUNT; ++q) {
+#pragma unroll
+    for (int i = 0; i < WIDE; ++i) total[q][i] = A(0);
+#pragma unroll 8
+    for (int s = 0; s < shares; ++s) add(total[q], __ldcg(partial + (s * COUNT + q) * (GROUPS * LANES) + flat));
+  }
+  if (flat == 0) *counter = 0;
+  return true;
+}
+)cuda";
+
+// Column sums and activations.
+inline const char* const kKernelsSource = R"cuda(
+enum Mode { SUM = 0, RELU = 1, GELU = 2, GELU_TANH = 3 };
 __device__ inline float erf_of(float x) { return erff(x); }
 __device__ inline double erf_of(double x) { return erf(x); }
 __device__ inline float exp_of(float x) { return expf(x); }
@@ -48,10 +89,17 @@ __device__ inline double exp_of(double x) { return exp(x); }
 __device__ inline float tanh_of(float x) { return tanhf(x); }
 __device__ inline double tanh_of(double x) { return tanh(x); }
 
+// 0.5 (1 + tanh(u)). What is rounded to 16 bits afterwards may have an error of a few last bits of float32.
+#if TYPE == 1 || TYPE == 2
+__device__ inline A gate(A u) { return __fdividef(A(1), A(1) + __expf(A(-2) * u)); }
+#else
+__device__ inline A gate(A u) { return A(0.5) * (A(1) + tanh_of(u)); }
+#endif
+
 template <int MODE> __device__ inline A act(A z) {
   if (MODE == RELU) return z <= A(0) ? A(0) : z;                 // NaN stays
   if (MODE == GELU) return A(0.5) * z * (A(1) + erf_of(z * A(0.70710678118654752440)));
-  return A(0.5) * z * (A(1) + tanh_of(A(0.79788456080286535588) * (z + A(0.044715) * z * z * z)));
+  return z * gate(A(0.79788456080286535588) * (z + A(0.044715) * z * z * z));
 }
 
 // dy * act'(z); for relu `z` is the activation's result.
@@ -62,8 +110,13 @@ template <int MODE> __device__ inline A slope(A g, A z) {
     A cdf = A(0.5) * (A(1) + erf_of(z * A(0.70710678118654752440)));
     return g * (cdf + z * exp_of(A(-0.5) * z * z) * A(0.39894228040143267794));
   }
-  A c = A(0.79788456080286535588), k = A(0.044715), t = tanh_of(c * (z + k * z * z * z));
-  return g * (A(0.5) * (A(1) + t) + A(0.5) * z * (A(1) - t * t) * c * (A(1) + A(3) * k * z * z));
+  const A c = A(0.79788456080286535588), k = A(0.044715), u = c * (z + k * z * z * z);
+#if TYPE == 1 || TYPE == 2
+  const A t = gate(u), bell = A(2) * t * (A(1) - t);
+#else
+  const A h = tanh_of(u), t = A(0.5) * (A(1) + h), bell = A(0.5) * (A(1) - h * h);
+#endif
+  return g * (t + z * bell * c * (A(1) + A(3) * k * z * z));
 }
 
 // dz = dy * act'(kept) (not for SUM), db = column sums of it, or of dy (db may be null). Blocks of 32 x 8 threads; blockIdx.x
@@ -72,7 +125,8 @@ template <int MODE> __device__ inline A slope(A g, A z) {
 template <int MODE>
 __device__ inline void columns(const T* dy, long long ld_dy, const T* kept, long long ld_kept, T* dz, long long ld_dz, T* db, A* partial,
                                unsigned* counters, long long rows, int cols, int wide) {
-  __shared__ A tile[GROUPS][LANES * VEC + 1];
+  enum { TILE = LANES * VEC, BATCH = MODE == SUM ? 4 : 2, PACKS = TILE / WIDE, PARTS = LANES * GROUPS / PACKS };
+  __shared__ A tile[GROUPS][TILE + 1];
   __shared__ bool last;
   const int lane = threadIdx.x, group = threadIdx.y, first = (blockIdx.x * LANES + lane) * VEC, left = cols - first;
   const bool whole = wide && left >= VEC;
@@ -81,21 +135,24 @@ __device__ inline void columns(const T* dy, long long ld_dy, const T* kept, long
   for (int i = 0; i < VEC; ++i) sum[i] = A(0);
   const long long share = (rows + gridDim.y - 1) / gridDim.y, begin = blockIdx.y * share, end = begin + share < rows ? begin + share : rows;
   if (left > 0) {
-#pragma unroll 4
-    for (long long r = begin + group; r < end; r += GROUPS) {
-      Pack g = load(dy + r * ld_dy + first, left, whole);
-      if (MODE == SUM) {
+    for (long long r = begin + group; r < end; r += BATCH * GROUPS) {          // many loads under way before the first is used
+      Pack g[BATCH], z[BATCH];
 #pragma unroll
-        for (int i = 0; i < VEC; ++i) sum[i] += get(g.v[i]);
-      } else {
-        Pack z = load(kept + r * ld_kept + first, left, whole);
+      for (int q = 0; q < BATCH; ++q) {
+        const long long row = r + q * GROUPS < end ? r + q * GROUPS : r;       // read again, and not used
+        g[q] = load(dy + row * ld_dy + first, left, whole);
+        if (MODE != SUM) z[q] = load(kept + row * ld_kept + first, left, whole);
+      }
+#pragma unroll
+      for (int q = 0; q < BATCH; ++q) {
+        if (r + q * GROUPS >= end) continue;
 #pragma unroll
         for (int i = 0; i < VEC; ++i) {
-          A v = slope<MODE>(get(g.v[i]), get(z.v[i]));
+          const A v = MODE == SUM ? get(g[q].v[i]) : slope<MODE>(get(g[q].v[i]), get(z[q].v[i]));
           sum[i] += v;
-          g.v[i] = put(v);
+          g[q].v[i] = put(v);
         }
-        store(dz + r * ld_dz + first, g, left, whole);
+        if (MODE != SUM) store(dz + (r + q * GROUPS) * ld_dz + first, g[q], left, whole);
       }
     }
   }
@@ -103,8 +160,8 @@ __device__ inline void columns(const T* dy, long long ld_dy, const T* kept, long
 #pragma unroll
   for (int i = 0; i < VEC; ++i) tile[group][lane * VEC + i] = sum[i];
   __syncthreads();
-  const int flat = group * LANES + lane, column = blockIdx.x * LANES * VEC + flat;
-  const bool mine = flat < LANES * VEC && column < cols;
+  const int flat = group * LANES + lane, column = blockIdx.x * TILE + flat;
+  const bool mine = flat < TILE && column < cols;
   A total = A(0);
   if (mine)
     for (int g = 0; g < GROUPS; ++g) total += tile[g][flat];
@@ -112,26 +169,50 @@ __device__ inline void columns(const T* dy, long long ld_dy, const T* kept, long
     if (mine) db[column] = put(total);
     return;
   }
-  if (mine) partial[(long long)blockIdx.y * cols + column] = total;
+  A* own = partial + (long long)blockIdx.x * gridDim.y * TILE;
+  if (flat < TILE) own[blockIdx.y * TILE + flat] = total;
   __threadfence();
   __syncthreads();
   if (flat == 0) last = atomicAdd(counters + blockIdx.x, 1u) == gridDim.y - 1;
   __syncthreads();
   if (!last) return;
   __threadfence();
+  const int part = flat / PACKS, pack = flat % PACKS;         // several threads a column, each every PARTS-th share
+  A some[WIDE];
+#pragma unroll
+  for (int i = 0; i < WIDE; ++i) some[i] = A(0);
+#pragma unroll 8
+  for (int s = part; s < int(gridDim.y); s += PARTS) add(some, __ldcg(reinterpret_cast<const Wide*>(own + s * TILE) + pack));
+#pragma unroll
+  for (int i = 0; i < WIDE; ++i) tile[part][pack * WIDE + i] = some[i];
+  __syncthreads();
   if (mine) {
     total = A(0);
-    for (unsigned s = 0; s < gridDim.y; ++s) total += *reinterpret_cast<const volatile A*>(partial + (long long)s * cols + column);
+    for (int g = 0; g < PARTS; ++g) total += tile[g][flat];
     db[column] = put(total);
   }
   if (flat == 0) counters[blockIdx.x] = 0;
 }
 
+// Where rows lie one after the other they are taken as one; several loads are under way at a time.
 template <int MODE>
 __device__ inline void activate(const T* z, long long ld_z, T* y, long long ld_y, long long rows, int cols, int wide) {
+  enum { BATCH = 4 };
+  const bool flat = ld_z == cols && ld_y == cols && cols % VEC == 0 && wide;
   const int packs = (cols + VEC - 1) / VEC;
   const long long all = rows * packs, step = (long long)gridDim.x * blockDim.x;
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < all; i += step) {
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; flat && i < all; i += BATCH * step) {
+    Pack p[BATCH];
+#pragma unroll
+    for (int q = 0; q < BATCH; ++q) p[q] = *reinterpret_cast<const Pack*>(z + (i + q * step < all ? i + q * step : i) * VEC);
+#pragma unroll
+    for (int q = 0; q < BATCH; ++q) {
+#pragma unroll
+      for (int k = 0; k < VEC; ++k) p[q].v[k] = put(act<MODE>(get(p[q].v[k])));
+      if (i + q * step < all) *reinterpret_cast<Pack*>(y + (i + q * step) * VEC) = p[q];
+    }
+  }
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; !flat && i < all; i += step) {
     const long long row = i / packs;
     const int first = int(i - row * packs) * VEC, left = cols - first;
     const bool whole = wide && left >= VEC;
@@ -175,7 +256,7 @@ __device__ inline void few_rows(const T* x, long long ldx, const T* w, long long
 }
 
 #define COLUMNS(name, mode)                                                                                                             \
-  extern "C" __global__ void __launch_bounds__(256) name(const T* dy, long long ld_dy, const T* kept, long long ld_kept, T* dz,         \
+  extern "C" __global__ void __launch_bounds__(256, 4) name(const T* dy, long long ld_dy, const T* kept, long long ld_kept, T* dz,      \
                                                          long long ld_dz, T* db, A* partial, unsigned* counters, long long rows,        \
                                                          int cols, int wide) {                                                          \
     columns<mode>(dy, ld_dy, kept, ld_kept, dz, ld_dz, db, partial, counters, rows, cols, wide);                                        \
@@ -201,9 +282,6 @@ ACTIVATE(activate_gelu_tanh, GELU_TANH)
   }
 FEW_ROWS(1)
 FEW_ROWS(2)
-FEW_ROWS(4)
-FEW_ROWS(8)
-FEW_ROWS(16)
 )cuda";
 
 }  // namespace shim::gemm

@@ -3,6 +3,8 @@
 #include "cpu/reduce.h"
 #include "gemm/cuda_kernels.h"
 #include "gemm/operands.h"
+#include "gemm/settings.h"
+#include "gemm/skinny.h"
 #include "ops/kernels.h"
 
 namespace shim::gemm {
@@ -114,13 +116,18 @@ Tensor padded(const Tensor& x, int64_t n) {
   return as_strided(*whole, sizes, whole->strides(), 0);
 }
 
+constexpr size_t kTwoResults = size_t(8) << 20;
+
 Activated activation_cuda(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, bool keep) {
   const int64_t n = weight->sizes_data()[0], none[1] = {0};
   Tensor y = empty(with_last(x, n), x->dtype(), x->device());
   if (!y->numel() || weight->sizes_data()[1] == 0) return {};
   const bool gelu = activation != Activation::relu;
-  Tensor kept = keep && gelu && x->dim() > 1 ? padded(x, n) : Tensor();
-  const bool fused = (x->dim() > 1 || !keep || !gelu) && epilogue_product(x, weight, bias, activation, y, kept);
+  Tensor kept;
+  // Writing both results costs the epilogue more than a pass over what is still in the cache, unless that is little.
+  const bool two = keep && gelu && (x->dim() == 1 || size_t(y->numel()) * y->itemsize() >= kTwoResults);
+  if (keep && gelu && !two) kept = padded(x, n);
+  const bool fused = !two && epilogue_product(x, weight, bias, activation, y, kept);
   if (!fused) {
     Tensor z = forward_wide(x, weight, bias);
     if (!z) return {};
@@ -227,6 +234,54 @@ Tensor linear_backward_bias(const Tensor& dy) {
   Tensor flat = dy->dim() == 2 ? dy : try_view_strides(dy->sizes(), dy->strides(), shape, strides) ? view(*dy, shape) : view(*contiguous(dy), shape);
   const int64_t over[1] = {0};
   return reduce(Reduction::sum, flat, over, false, DType::undefined);
+}
+
+namespace {
+
+bool served(const Tensor& dy, const Tensor& x, const Tensor& weight) {
+  if (!can_launch(dy->device(), dy->dtype())) return false;
+  const auto alike = [&](const Tensor& t) { return t->dtype() == dy->dtype() && t->device() == dy->device(); };
+  if (x && (!alike(x) || x->dim() != dy->dim())) return false;
+  return !weight || (alike(weight) && weight->sizes_data()[0] == dy->sizes_data()[dy->dim() - 1]);
+}
+
+// Few rows: reading the weight, writing dW and summing dy overlap in one launch.
+bool gradients_at_once(const Tensor& dy, const Tensor& x, const Tensor& weight, bool sums, LinearGradients* r) {
+  const int64_t n = dy->sizes_data()[dy->dim() - 1];
+  if (!dy->device().is_cuda() || !settings().one_launch || !n || dy->numel() / n > kSkinnyRows || (x ? 1 : 0) + (weight ? 1 : 0) + sums < 2) return false;
+  Matrix g = rows_of(dy, false), in, w, dx, dw;
+  const int64_t k = weight ? weight->sizes_data()[1] : x ? x->sizes_data()[x->dim() - 1] : 0;
+  if (g.rows < 1 || k < 1) return false;
+  LinearGradients made;
+  if (x) {
+    const int64_t shape[2] = {n, k};
+    in = rows_of(x, false);
+    made.dw = empty(shape, dy->dtype(), dy->device());
+    dw = result_of(made.dw, n, k);
+  }
+  if (weight) {
+    w = matrix(weight);
+    made.dx = empty(with_last(dy, k), dy->dtype(), dy->device());
+    dx = result_of(made.dx, g.rows, k);
+  }
+  if (sums) made.db = empty(DimSpan(&n, 1), dy->dtype(), dy->device());
+  if (!skinny_gradients(dy->device().index, g, in, w, dx, dw, sums ? made.db->data() : nullptr)) return false;
+  *r = std::move(made);
+  return true;
+}
+
+}  // namespace
+
+LinearGradients linear_backward(const Tensor& dy, const Tensor& x, const Tensor& weight, bool transposed, bool sums) {
+  LinearGradients r;
+  if (dy->dim() < 2 || !served(dy, x, weight)) return r;
+  if (transposed || !gradients_at_once(dy, x, weight, sums, &r)) {
+    if (weight && !(r.dx = linear_backward_input(dy, weight))) return {};
+    if (x && !(r.dw = linear_backward_weight(dy, x, transposed))) return {};
+    if (sums && !(r.db = linear_backward_bias(dy))) return {};
+  }
+  r.done = true;
+  return r;
 }
 
 }  // namespace shim::gemm

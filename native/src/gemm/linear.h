@@ -25,6 +25,11 @@ Tensor linear_backward_weight(const Tensor& dy, const Tensor& x, bool transposed
 // db = dy summed over its rows.
 Tensor linear_backward_bias(const Tensor& dy);
 
+// All of them: dW where x is given, dx where the weight is, db where `sums`; of few rows on CUDA in one launch. Not done: a
+// dtype, device or shape is not served, and nothing was computed that anybody sees.
+struct LinearGradients { Tensor dx, dw, db; bool done = false; };
+LinearGradients linear_backward(const Tensor& dy, const Tensor& x, const Tensor& weight, bool transposed, bool sums);
+
 Tensor mm(const Tensor& a, const Tensor& b);                         // (M, K) (K, N)
 Tensor mv(const Tensor& a, const Tensor& x);                         // (M, K) (K)
 Tensor bmm(const Tensor& a, const Tensor& b);                        // (B, M, K) (B, K, N)

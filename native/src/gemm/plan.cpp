@@ -56,14 +56,28 @@ bool layout(lt::MatrixLayout& m, DType t, int64_t rows, int64_t cols, int64_t ld
                         l.layout_set(&m, lt::layout_stride, &stride, sizeof stride) == lt::kSuccess);
 }
 
-bool preference(lt::Preference& p, const PlanKey& key) {
+bool preference(lt::Preference& p, const PlanKey& key, uint64_t workspace) {
   const lt::Library& l = lt::library();
   auto put = [&](int attribute, auto value) { return l.preference_set(&p, attribute, &value, sizeof value) == lt::kSuccess; };
   auto align = [&](int place) { return uint32_t(1) << ((key.alignments >> (4 * place)) & 15); };
   const uint32_t mask = key.problem.reduction_mask;
-  return l.preference_init(&p, sizeof p) == lt::kSuccess && put(lt::preference_workspace, uint64_t(kWorkspace)) && put(lt::preference_reductions, mask) &&
+  return l.preference_init(&p, sizeof p) == lt::kSuccess && put(lt::preference_workspace, workspace) && put(lt::preference_reductions, mask) &&
          put(lt::preference_align_a, align(0)) && put(lt::preference_align_b, align(1)) && put(lt::preference_align_c, align(2)) &&
          put(lt::preference_align_d, align(2));
+}
+
+// The library's guesses with no more than `workspace`; those that are there already are left out.
+void ask(Plan& plan, uint64_t workspace, int count) {
+  const lt::Library& l = lt::library();
+  lt::Preference preferred{};
+  lt::HeuristicResult found[kCandidates];
+  int n = 0;
+  if (!preference(preferred, plan.key, workspace)) return;
+  if (l.heuristic(lt::handle(plan.key.device), &plan.desc, &plan.a, &plan.b, &plan.d, &plan.d, &preferred, count, found, &n) != lt::kSuccess) return;
+  for (int i = 0; i < n; ++i) {
+    const auto same = [&](const lt::HeuristicResult& r) { return std::memcmp(&r.algo, &found[i].algo, sizeof r.algo) == 0; };
+    if (found[i].state == lt::kSuccess && std::none_of(plan.candidates.begin(), plan.candidates.end(), same)) plan.candidates.push_back(found[i]);
+  }
 }
 
 // An algorithm measured before goes to the front.
@@ -81,19 +95,14 @@ void prefer_remembered(Plan& plan) {
 
 void build(Plan& plan, const GemmBuffers& buffers) {
   const GemmProblem& p = plan.key.problem;
-  const lt::Library& l = lt::library();
   if (!fill(plan.desc, p, buffers)) return;
   if (!layout(plan.a, p.a_dtype, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.lda, p.batch, p.stride_a)) return;
   if (!layout(plan.b, p.b_dtype, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, p.ldb, p.batch, p.stride_b)) return;
   if (!layout(plan.d, p.d_dtype, p.m, p.n, p.ldd, p.batch, p.stride_d)) return;
-  lt::Preference preferred{};
-  if (!preference(preferred, plan.key)) return;
-  plan.candidates.resize(kCandidates);
-  int found = 0;
-  lt::Status s = l.heuristic(lt::handle(plan.key.device), &plan.desc, &plan.a, &plan.b, &plan.d, &plan.d, &preferred, kCandidates,
-                             plan.candidates.data(), &found);
-  plan.candidates.resize(s == lt::kSuccess && found > 0 ? size_t(found) : 0);
-  std::erase_if(plan.candidates, [](const lt::HeuristicResult& r) { return r.state != lt::kSuccess; });
+  ask(plan, kWorkspace, kCandidates);
+  ask(plan, uint64_t(1) << 20, 2);              // what others, with less memory to work in, would run
+  ask(plan, 0, 1);
+  plan.skinny = skinny_kind(p, buffers);
   if (!plan.candidates.empty()) prefer_remembered(plan);
   ++counters().plans;
 }
@@ -251,7 +260,7 @@ bool launch_cuda(int device, const GemmProblem& p, const GemmBuffers& b, double 
   if (!plan.tuned.load(std::memory_order_relaxed) && plan.uses.fetch_add(1, std::memory_order_relaxed) == 2 && settings().tuning &&
       !settings().deterministic && !cuda::capturing(stream))
     tune(plan, b, scalars, work, stream);
-  if (plan.own_kernel.load(std::memory_order_relaxed) && alpha == 1 && few_rows(device, p, b, stream)) return true;
+  if (plan.own_kernel.load(std::memory_order_relaxed) && alpha == 1 && skinny_run(plan.skinny, device, p, b, stream)) return true;
   for (int i = plan.chosen; size_t(i) < plan.candidates.size(); i = plan.chosen) {
     if (run_plan(plan, i, b, scalars, work, stream) == lt::kSuccess) {
       counters().lt.fetch_add(1, std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 
 #include "cuda/cublaslt.h"
 #include "gemm/problem.h"
+#include "gemm/skinny.h"
 
 namespace shim::gemm {
 
@@ -30,7 +31,8 @@ struct Plan {
   std::atomic<int> chosen{0};
   std::atomic<uint32_t> uses{0};
   std::atomic<bool> tuned{false};
-  std::atomic<bool> own_kernel{false};          // measured: few_rows() beats the candidates
+  Skinny skinny = Skinny::none;                 // our own kernel for this problem
+  std::atomic<bool> own_kernel{false};          // measured: it beats the candidates
   bool usable() const { return size_t(chosen.load(std::memory_order_relaxed)) < candidates.size(); }
 };
 

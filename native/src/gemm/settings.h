@@ -11,6 +11,7 @@ struct Settings {
   std::atomic<bool> fp16_accumulation{false};
   std::atomic<bool> deterministic{false};                       // the first plan of the heuristic, never a measured one
   std::atomic<bool> tuning{true};
+  std::atomic<bool> one_launch{true};                           // gradients of few rows on CUDA
   std::atomic<int> sm_carveout{0};
 };
 Settings& settings();

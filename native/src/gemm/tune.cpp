@@ -1,8 +1,9 @@
 // The measured choice among cuBLASLt's candidates for one problem.
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <random>
 
-#include "gemm/cuda_kernels.h"
 #include "gemm/plan.h"
 #include "gemm/settings.h"
 
@@ -12,8 +13,11 @@ namespace {
 using namespace cuda;
 
 constexpr size_t kFlush = size_t(96) << 20;     // more than the second-level cache: candidates start cold, and the host gets ahead
-constexpr int kRounds = 5;
-constexpr double kBetterBy = 0.97;              // of the first guess's time, or it stays
+constexpr int kFewest = 3, kMost = 24;          // rounds
+constexpr double kBudget = 20;                  // milliseconds of the best candidate's runs
+constexpr double kHopeless = 1.25, kBehind = 1.04;      // times the best: not measured again, after one round and after some
+constexpr double kAsGood = 1.015;               // times the best: as fast as can be told
+constexpr double kSooner = 1;                   // microseconds on the host that make a difference
 
 struct DeviceMemory {
   CUdeviceptr p = 0;
@@ -40,53 +44,124 @@ double median(std::vector<float> v) {
   return v[v.size() / 2];
 }
 
+// One thing that may compute the product, and what it took so far.
+struct Runner {
+  int number;                                   // of the library's candidates; their count is our own kernel
+  Event begin, end;
+  std::vector<float> times, host;               // milliseconds on the device, microseconds to enqueue
+  bool out = false;                             // failed, or too slow to be looked at again
+  double time() const { return out && times.empty() ? 1e30 : median(times); }
+};
+
+class Trial {
+ public:
+  Trial(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* work, CUstream stream)
+      : plan_(plan), buffers_(given), scalars_(scalars), work_(work), stream_(stream), flush_(kFlush, stream),
+        scratch_(plan.key.problem.accumulate ? result_bytes(plan.key.problem) : 0, stream) {
+    if (scratch_.p) buffers_.d = reinterpret_cast<void*>(scratch_.p);      // D is read: trials must not add to it
+    for (int i = 0; i < library() + (plan.skinny != Skinny::none); ++i) {
+      runners_.push_back(std::make_unique<Runner>());
+      runners_.back()->number = i;
+    }
+  }
+
+  bool ready() const { return flush_.p && (scratch_.p || !plan_.key.problem.accumulate); }
+  int library() const { return int(plan_.candidates.size()); }
+
+  // The number of the best; -1: nothing could be measured.
+  int best() {
+    for (auto& r : runners_) r->out = !run(*r);
+    if (!round()) return -1;
+    for (auto& r : runners_) r->times.clear();  // the first round pays for loading kernels
+    if (!round()) return -1;
+    drop(kHopeless);
+    const int rounds = int(std::clamp(kBudget / std::max(fastest(), 1e-6), double(kFewest), double(kMost)));
+    for (int i = 1; i < rounds; ++i) {
+      if (!round()) return -1;
+      if (i == 4 || i == 10) drop(kBehind);
+    }
+    return choice();
+  }
+
+ private:
+  bool run(const Runner& r) {
+    if (r.number == library()) return skinny_run(plan_.skinny, plan_.key.device, plan_.key.problem, buffers_, stream_);
+    return run_plan(plan_, r.number, buffers_, scalars_, work_, stream_) == cublaslt::kSuccess;
+  }
+
+  // Each once, in another order every time; the host is ahead of the device, so that its pace is not measured.
+  bool round() {
+    const Driver& d = driver();
+    std::shuffle(runners_.begin(), runners_.end(), shuffler_);
+    Runner* last = nullptr;
+    for (auto& r : runners_) {
+      if (r->out) continue;
+      d.memset_async(flush_.p, 0, kFlush, stream_);
+      d.event_record(r->begin.e, stream_);
+      const auto start = std::chrono::steady_clock::now();
+      if (!run(*r)) r->out = true;
+      r->host.push_back(std::chrono::duration<float, std::micro>(std::chrono::steady_clock::now() - start).count());
+      d.event_record(r->end.e, stream_);
+      last = r.get();
+    }
+    if (!last || d.event_synchronize(last->end.e) != 0) return false;
+    for (auto& r : runners_) {
+      float ms = 0;
+      if (r->out) continue;
+      if (d.event_elapsed(&ms, r->begin.e, r->end.e) != 0) return false;
+      r->times.push_back(ms);
+    }
+    return true;
+  }
+
+  double fastest() const {
+    double t = 1e30;
+    for (auto& r : runners_) t = std::min(t, r->time());
+    return t;
+  }
+
+  void drop(double times) {
+    const double limit = times * fastest();
+    for (auto& r : runners_) r->out = r->out || r->time() > limit;
+  }
+
+  // The fastest; of those that are as fast, the first guess, or one that is enqueued clearly sooner (it launches fewer kernels).
+  int choice() const {
+    const Runner* best = nullptr;
+    for (auto& r : runners_)
+      if (!r->out && (!best || r->time() < best->time())) best = r.get();
+    if (!best) return -1;
+    const Runner* chosen = best;
+    for (auto& r : runners_) {
+      if (r->out || r->time() > kAsGood * best->time()) continue;
+      const double sooner = median(chosen->host) - median(r->host);
+      if (sooner > kSooner || (r->number == 0 && sooner > -kSooner && best->number < library())) chosen = r.get();
+    }
+    return chosen->number;
+  }
+
+  Plan& plan_;
+  GemmBuffers buffers_;
+  const Scalars& scalars_;
+  void* work_;
+  CUstream stream_;
+  DeviceMemory flush_, scratch_;
+  std::vector<std::unique_ptr<Runner>> runners_;
+  std::minstd_rand shuffler_{12345};
+};
+
 }  // namespace
 
 void tune(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* work, CUstream stream) {
   if (plan.tuned.exchange(true)) return;
-  const Driver& d = driver();
-  GemmBuffers buffers = given;
-  DeviceMemory flush(kFlush, stream);
-  DeviceMemory scratch(plan.key.problem.accumulate ? result_bytes(plan.key.problem) : 0, stream);
-  if (!flush.p || (plan.key.problem.accumulate && !scratch.p)) return;
-  if (scratch.p) buffers.d = reinterpret_cast<void*>(scratch.p);     // D is read: trials must not add to it
-  Event begin, end;
-  const int library = int(plan.candidates.size());
-  const int count = library + (few_rows_fit(plan.key.problem, buffers) ? 1 : 0);       // our own kernel comes last
-  auto run = [&](int i) {
-    return i < library ? run_plan(plan, i, buffers, scalars, work, stream) == cublaslt::kSuccess : few_rows(plan.key.device, plan.key.problem, buffers, stream);
-  };
-  std::vector<std::vector<float>> times(static_cast<size_t>(count));
-  std::vector<bool> broken(static_cast<size_t>(count));
-  std::vector<int> order(static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i) order[size_t(i)] = i;
-  std::minstd_rand shuffler(12345);
-  for (int i : order) broken[size_t(i)] = !run(i);
-  for (int round = 0; round < kRounds; ++round) {
-    std::shuffle(order.begin(), order.end(), shuffler);
-    for (int i : order) {
-      if (broken[size_t(i)]) continue;
-      d.memset_async(flush.p, 0, kFlush, stream);
-      d.event_record(begin.e, stream);
-      if (!run(i)) broken[size_t(i)] = true;
-      d.event_record(end.e, stream);
-      float ms = 0;
-      if (d.event_synchronize(end.e) != 0 || d.event_elapsed(&ms, begin.e, end.e) != 0) return;
-      times[size_t(i)].push_back(ms);
-    }
-  }
-  int best = 0;
-  for (int i = 1; i < count; ++i) {
-    if (broken[size_t(i)]) continue;
-    const double limit = broken[size_t(best)] ? 1e30 : best == 0 ? kBetterBy * median(times[0]) : median(times[size_t(best)]);
-    if (median(times[size_t(i)]) < limit) best = i;
-  }
+  Trial trial(plan, given, scalars, work, stream);
+  const int best = trial.ready() ? trial.best() : -1;
+  if (best < 0) return;
   ++counters().tuned;
-  if (best >= library) {
+  if (best == trial.library()) {
     plan.own_kernel = true;                     // measured again in every process: only the library's choices are kept on disk
     return;
   }
-  if (broken[size_t(best)]) return;
   plan.chosen = best;
   remember(plan.key, plan.candidates[size_t(best)].algo);
 }

@@ -6,6 +6,7 @@
 #include "gemm/linear.h"
 #include "gemm/problem.h"
 #include "gemm/settings.h"
+#include "gemm/skinny_source.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
 
@@ -250,7 +251,7 @@ PyObject* is_legacy(PyObject*, PyObject*) { return PyBool_FromLong(gemm::legacy_
 struct NamedFlag { const char* name; std::atomic<bool>& (*get)(); };
 #define FLAG(field) {#field, []() -> std::atomic<bool>& { return gemm::settings().field; }}
 const NamedFlag flags[] = {FLAG(allow_tf32), FLAG(fp16_reduced), FLAG(fp16_split_k), FLAG(bf16_reduced), FLAG(bf16_split_k),
-                           FLAG(fp16_accumulation), FLAG(deterministic), FLAG(tuning)};
+                           FLAG(fp16_accumulation), FLAG(deterministic), FLAG(tuning), FLAG(one_launch)};
 #undef FLAG
 
 PyObject* flag(PyObject*, PyObject* args) {                         // (name) reads it, (name, value) sets it and gives the old one
@@ -310,8 +311,15 @@ PyObject* compile_kernels(PyObject*, PyObject* args) {              // (dtype nu
   if (!PyArg_ParseTuple(args, "ii|z", &type, &architecture, &path)) return nullptr;
   if (path)
     if (std::string wrong = nvrtc::use_library(path); !wrong.empty()) return PyErr_Format(PyExc_RuntimeError, "%s", wrong.c_str());
-  nvrtc::Compiled c = nvrtc::compile(gemm::kKernelsSource, architecture, {"-DTYPE=" + std::to_string(type)});
-  return Py_BuildValue("(ns)", Py_ssize_t(c.cubin.size()), c.log.c_str());
+  const std::string columns = std::string(gemm::kTypesSource) + gemm::kKernelsSource;
+  const std::string skinny = std::string(gemm::kTypesSource) + gemm::kSkinnyNarrowSource + gemm::kSkinnyWideSource + gemm::kSkinnySource;
+  size_t bytes = 0;
+  for (const std::string& program : {columns, skinny}) {
+    nvrtc::Compiled c = nvrtc::compile(program, architecture, {"-DTYPE=" + std::to_string(type)});
+    if (c.cubin.empty()) return Py_BuildValue("(ns)", Py_ssize_t(0), c.log.c_str());
+    bytes += c.cubin.size();
+  }
+  return Py_BuildValue("(ns)", Py_ssize_t(bytes), "");
 }
 
 PyMethodDef functions[] = {

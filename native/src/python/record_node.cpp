@@ -1,13 +1,17 @@
 // History of the operators of the table: a node that keeps what the needed formulas name, and calls them in backward.
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <unordered_map>
 
 #include "autograd/autograd.h"
 #include "gemm/accumulate.h"
+#include "gemm/linear.h"
 #include "ops/operator.h"
 #include "python/torch_dispatch.h"
 #include "python/autograd_python.h"
+#include "python/dispatch.h"
+#include "python/override.h"
 
 namespace shim {
 namespace {
@@ -102,6 +106,7 @@ class RecordNode final : public Node {
 
   void build(PyObject* const* args, size_t n) {
     std::vector<Edge> edges;
+    edges.reserve(n);
     first_edge_.resize(n + 1);
     for (size_t i = 0; i < n; ++i) {
       first_edge_[i] = int(edges.size());
@@ -119,6 +124,10 @@ class RecordNode final : public Node {
   }
 
   void save(PyObject* const* args, PyObject* result) {
+    size_t count = 0;
+    for (auto* f : chosen_) count += f->sources.size();
+    keys_.reserve(count);
+    values_.reserve(count);
     for (auto* f : chosen_)
       for (const Source& s : f->sources) {
         if (s.kind == Source::Grad || find(s)) continue;
@@ -131,6 +140,7 @@ class RecordNode final : public Node {
     GilAcquire gil;
     CHECK(Kind::Runtime, !released_, kFreed);
     Grads out(next_edges.size());
+    if (plan_.linear && linear_gradients(grads, out)) return out;
     for (auto* f : chosen_)
       if (!adds_in_place(*f, grads)) call(*f, grads, out);
     return out;
@@ -278,13 +288,59 @@ class RecordNode final : public Node {
     return grads[i];
   }
 
-  bool adds_in_place(const PlannedFormula& f, Grads& grads) {
-    if (!plan_.linear || f.inputs.size() != 1 || f.inputs[0] != 1 || GradMode::enabled()) return false;
+  // Whether the product added to the weight's .grad by itself.
+  bool adds_weight_gradient(const Tensor& dy) {
     Saved* input = find(Source{Source::Argument, 0});
     if (!input || !input->is_tensor) return false;
     const Edge& to = next_edges[size_t(first_edge_[1])];
-    Tensor dy = materialized(0, grads);
     return gemm::may_add_weight_gradient(to, dy) && gemm::add_weight_gradient(to, dy, input->tensors[0].unpack(Ref<Node>(this)));
+  }
+
+  bool adds_in_place(const PlannedFormula& f, Grads& grads) {
+    if (!plan_.linear || f.inputs.size() != 1 || f.inputs[0] != 1 || GradMode::enabled()) return false;
+    return adds_weight_gradient(materialized(0, grads));
+  }
+
+  static bool plain(const Tensor& t) { return !t->pyobj || !has_torch_function(static_cast<PyObject*>(t->pyobj)); }
+
+  DimSpan sizes_of(int argument) const {        // of a tensor whose gradient is wanted
+    const Edge& e = next_edges[size_t(first_edge_[size_t(argument)])];
+    return e.node->inputs[e.input_nr].sizes;
+  }
+
+  // The formulas' values for a weight of two dimensions and a bias a feature, without Python. False: nothing was done.
+  bool linear_gradients(Grads& grads, Grads& out) {
+    if (GradMode::enabled() || forward_gradients() || torch_function_mode_active() || first_edge_.size() != 4) return false;
+    Tensor dy = materialized(0, grads), x, w;
+    if (dy->dim() < 2 || !plain(dy)) return false;
+    bool transposed = false;
+    if (wanted(2) && (sizes_of(2).size() != 1 || sizes_of(2)[0] != dy->sizes().back())) return false;
+    if (wanted(0)) {
+      w = find(Source{Source::Argument, 1})->tensors[0].unpack(Ref<Node>(this));
+      if (w->dim() != 2 || !plain(w)) return false;
+    }
+    if (wanted(1)) {
+      PyObject* strides = find(Source{Source::Strides, 1})->object;
+      if (PyTuple_GET_SIZE(strides) != 2) return false;
+      transposed = PyLong_AsLongLong(PyTuple_GET_ITEM(strides, 0)) == 1 && PyLong_AsLongLong(PyTuple_GET_ITEM(strides, 1)) != 1;
+      x = find(Source{Source::Argument, 0})->tensors[0].unpack(Ref<Node>(this));
+      if (x->dim() != dy->dim() || !plain(x)) return false;
+    }
+    const bool added = wanted(1) && adds_weight_gradient(dy);
+    gemm::LinearGradients r;
+    {
+      std::optional<GilRelease> released;
+      if (dy->device().is_cpu()) released.emplace();
+      r = gemm::linear_backward(dy, added ? Tensor() : x, w, transposed, wanted(2));
+    }
+    if (!r.done) {
+      CHECK(Kind::Runtime, !added, "linear: its gradients cannot be computed on ", to_string(dy->device()));
+      return false;
+    }
+    if (r.dx) out[size_t(first_edge_[0])] = std::move(r.dx);
+    if (r.dw) out[size_t(first_edge_[1])] = std::move(r.dw);
+    if (r.db) out[size_t(first_edge_[2])] = std::move(r.db);
+    return true;
   }
 
   void call(const PlannedFormula& f, Grads& grads, Grads& out) {

@@ -191,6 +191,38 @@ def few_rows():
     print("ok")
 
 
+def skinny():
+    """Gradients of few rows: each by a kernel of its own once measured, and all of them in one launch."""
+    dx, dw = _core.function("shim::linear_backward_input"), _core.function("shim::linear_backward_weight")
+    shapes = ((1, 24, 8), (3, 200, 72), (8, 300, 136), (9, 20, 264), (16, 404, 520))
+    for dtype, (rows, n, k) in itertools.product(EPS, shapes):
+        x, w, g = random(rows, k, dtype=dtype), random(n, k, dtype=dtype), random(rows, n, dtype=dtype)
+        for _ in range(4):
+            before = _core.gemm_status()
+            close(dx(g, w), numbers(g) @ numbers(w), dtype)
+            close(dw(g, x, False), numbers(g).T @ numbers(x), dtype)
+            after = _core.gemm_status()
+        assert after["own_kernels"] == before["own_kernels"] + 2 and after["cublaslt"] == before["cublaslt"], (dtype, rows, n, k)
+        close(F.linear(x, w), numbers(x) @ numbers(w).T, dtype)
+        for needs in itertools.product((False, True), repeat=3):
+            tensors = [t.detach().requires_grad_(need) for t, need in zip((x, w, random(n, dtype=dtype)), needs, strict=True)]
+            if sum(needs) < 2:
+                continue
+            y = F.linear(*tensors)
+            before = _core.gemm_status()["own_kernels"]
+            y.backward(g)
+            assert _core.gemm_status()["own_kernels"] == before + 1
+            wants = (numbers(g) @ numbers(w), numbers(g).T @ numbers(x), numbers(g).sum(0))
+            for t, need, want in zip(tensors, needs, wants, strict=True):
+                assert (t.grad is not None) == need
+                if need:
+                    close(t.grad, want, dtype, 8)
+    big = [random(16, 40, dtype=torch.bfloat16), random(8192 + 40, 40, dtype=torch.bfloat16)]  # two tiles of features a block
+    for _ in range(4):
+        close(F.linear(*big), numbers(big[0]) @ numbers(big[1]).T, torch.bfloat16)
+    print("ok")
+
+
 def float8():
     a8 = torch.from_numpy(rng.standard_normal((16, 32)).astype(np.float32)).to(torch.float8_e4m3fn)
     b8 = torch.from_numpy(rng.standard_normal((48, 32)).astype(np.float32)).to(torch.float8_e5m2)

@@ -1,0 +1,31 @@
+#pragma once
+// Compiled kernels by device, dtype and entry.
+#include <atomic>
+#include <span>
+
+#include "core/dtype.h"
+#include "cuda/driver.h"
+
+namespace shim::gemm {
+
+// -1: no kernels for this dtype; the number that -DTYPE wants of the others.
+int type_number(DType);
+
+// Of one program; each function is asked for once, one that could not be had is not asked for again.
+class KernelTable {
+ public:
+  static constexpr int kEntries = 12, kMaxDevices = 64, kTypes = 4;
+  KernelTable(const char* name, const char* source, std::span<const char* const> entries) : name_(name), source_(source), entries_(entries) {}
+  cuda::CUfunction find(int device, DType, int entry);
+
+ private:
+  const char *name_, *source_;
+  std::span<const char* const> entries_;
+  std::atomic<cuda::CUfunction> known_[kMaxDevices][kTypes][kEntries] = {};
+  std::atomic<bool> asked_[kMaxDevices][kTypes][kEntries] = {};
+};
+
+// Launches a grid of x by y blocks of bx by by threads, and counts it; false where the driver refuses.
+bool launch_own(cuda::CUfunction, unsigned x, unsigned y, unsigned bx, unsigned by, cuda::CUstream, void** arguments);
+
+}  // namespace shim::gemm
