@@ -48,7 +48,9 @@ def simulated(tmp_path_factory):
     if not sys.platform.startswith("linux") or shutil.which("g++") is None or not SOURCES[0].exists():
         pytest.skip("needs g++ and the source tree")
     folder = tmp_path_factory.mktemp("simulated_cuda")
-    text = "".join(part for source in SOURCES for part in re.findall(r'R"cuda\((.*?)\)cuda"', source.read_text(), re.DOTALL))
+    text = "".join(
+        part for source in SOURCES for part in re.findall(r'R"cuda\((.*?)\)cuda"', source.read_text(), re.DOTALL)
+    )
     text = re.sub(r'float f; asm\("cvt\.f32\.f16[^;]*;" :.*?\); return f;', "return half_to_float(v);", text)
     text = re.sub(r'T h; asm\("cvt\.rn\.f16\.f32[^;]*;" :.*?\); return h;', "return float_to_half(v);", text)
     text = re.sub(r'T h; asm\("cvt\.rn\.bf16\.f32[^;]*;" :.*?\); return h;', "return float_to_bfloat16(v);", text)
