@@ -51,15 +51,18 @@ def _linear_shape(input, weight, bias):
     return shape
 
 
+def _is_row(bias_shape, dims):
+    """Whether PyTorch adds the bias within the product of folded rows: a vector, whatever dimensions of 1 it has beside."""
+    return dims == 2 or len(bias_shape) <= 1 or sum(n != 1 for n in bias_shape) == 1
+
+
 def _check_bias(input, bias, shape):
-    """PyTorch folds the rows where the bias is a vector, and adds it afterwards where it has more dimensions."""
-    if bias.dim() <= 1 or input.dim() <= 2:
-        rows = 1
-        for n in shape[:-1]:
-            rows *= n
-        check_addmm(bias, (rows, shape[-1]))
-    else:
-        _core.broadcast_shapes([shape, bias.shape])
+    if _is_row(bias.shape, input.dim()):
+        check_addmm(bias, (math.prod(shape[:-1]), shape[-1]))
+        return
+    wide = _core.broadcast_shapes([shape, bias.shape])
+    if tuple(wide) != tuple(shape):
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}")
 
 
 def _linear_dtype(input, weight, bias):
@@ -92,6 +95,8 @@ def _weight_grad(g, input, weight_shape, weight_strides):
 def _bias_grad(g, bias_shape):
     if len(bias_shape) == 1 and g.dim() > 1 and bias_shape[0] == g.size(-1):
         return _kernel("linear_backward_bias")(g)
+    if len(bias_shape) == 2 and _is_row(bias_shape, g.dim()):
+        g = _rows(g)
     return g.sum_to_size(bias_shape)
 
 
@@ -114,6 +119,8 @@ def linear(xp, input, weight, bias):
     Source:  torch.nn.functional.linear (PyTorch docs)
     """
     y = xp.matmul(input, weight.T)
+    if bias is not None and bias.ndim == 2 and _is_row(bias.shape, input.ndim):
+        return (y.reshape(-1, y.shape[-1]) + bias).reshape(y.shape)
     return y if bias is None else y + bias
 
 

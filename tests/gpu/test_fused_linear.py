@@ -289,6 +289,27 @@ def test_few_rows_measured(rows, dtype):
             close(F.linear(x, w), numbers(x) @ numbers(w).T, dtype, k)
 
 
+@pytest.mark.parametrize("rows", [1, 3, 5, 8, 11, 16])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gradients_of_few_rows(rows, dtype):
+    """Each by itself, measured, and all in one launch; the same numbers every time."""
+    rng = np.random.default_rng(19)
+    for k, n in ((768, 3072), (1024, 16384), (72, 404), (40, 8), (4096, 20)):
+        tensors = [random(rng, *s, dtype=dtype).requires_grad_() for s in ((rows, k), (n, k), (n,))]
+        g = random(rng, rows, n, dtype=dtype)
+        x, w, gd = numbers(tensors[0]), numbers(tensors[1]), numbers(g)
+        for _ in range(4):
+            close(_core.function("shim::linear_backward_input")(g, tensors[1].detach()), gd @ w, dtype, n)
+            close(_core.function("shim::linear_backward_weight")(g, tensors[0].detach(), False), gd.T @ x, dtype, rows)
+            close(F.linear(*tensors), x @ w.T + numbers(tensors[2]), dtype, k, product=x @ w.T)
+        y = F.linear(*tensors)
+        first = torch.autograd.grad(y, tensors, g, retain_graph=True)
+        for got, want, length in zip(first, (gd @ w, gd.T @ x, gd.sum(0)), (n, rows, rows), strict=True):
+            close(got, want, dtype, length)
+        for a, b in zip(first, torch.autograd.grad(y, tensors, g), strict=True):
+            assert (a == b).all().item()
+
+
 # --- plans -----------------------------------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,7 @@
 // Native fast paths of linear and the matrix products, and the module's functions about them. What does not fit (a wrong shape,
 // mixed dtypes, complex or integer matrices) is left to the record's rules, which raise PyTorch's errors, and to its body.
+#include <algorithm>
+
 #include "cuda/cublaslt.h"
 #include "cuda/nvrtc.h"
 #include "gemm/kernels_source.h"
@@ -52,6 +54,9 @@ bool linear_fits(PyObject* const* args) {
   const TensorImpl& b = *unwrap(args[2]);
   if (!alike(x, b)) return false;
   if (b.dim() == 1) return b.numel() == w.sizes_data()[0] || b.numel() == 1;
+  // Of other biases PyTorch folds those that are vectors beside dimensions of 1: (1, N) is the one that needs no second look.
+  const auto many = std::count_if(b.sizes().begin(), b.sizes().end(), [](int64_t n) { return n != 1; });
+  if (x.dim() != 2 && b.dim() > 1 && many == 1 && (b.dim() > 2 || x.dim() == 1 || b.sizes_data()[0] != 1)) return false;
   Dims sizes(x.sizes().begin(), x.sizes().end());
   sizes.back() = w.sizes_data()[0];
   return spreads(b, sizes.data(), int(sizes.size()));

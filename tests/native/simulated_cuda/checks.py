@@ -194,7 +194,7 @@ def few_rows():
 def skinny():
     """Gradients of few rows: each by a kernel of its own once measured, and all of them in one launch."""
     dx, dw = _core.function("shim::linear_backward_input"), _core.function("shim::linear_backward_weight")
-    shapes = ((1, 24, 8), (3, 200, 72), (8, 300, 136), (9, 20, 264), (16, 404, 72))
+    shapes = ((1, 24, 8), (3, 136, 72), (9, 20, 136), (16, 268, 16))
     for dtype, (rows, n, k) in itertools.product(EPS, shapes):
         x, w, g = random(rows, k, dtype=dtype), random(n, k, dtype=dtype), random(rows, n, dtype=dtype)
         for _ in range(4):
@@ -224,12 +224,6 @@ def skinny():
                 assert (t.grad is not None) == need
                 if need:
                     close(t.grad, want, dtype, 8)
-    big = [
-        random(16, 40, dtype=torch.bfloat16),
-        random(8192 + 40, 40, dtype=torch.bfloat16),
-    ]  # two tiles of features a block
-    for _ in range(4):
-        close(F.linear(*big), numbers(big[0]) @ numbers(big[1]).T, torch.bfloat16)
     print("ok")
 
 

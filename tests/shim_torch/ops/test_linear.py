@@ -176,6 +176,21 @@ def test_broadcast_biases(shape):
     np.testing.assert_allclose(numbers(b.grad), np.full(shape, 12 / max(b.numel(), 1)))
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 4), (2, 1, 4), (1, 3, 4), (3, 4), (1, 4), (6, 1), (1, 1)])
+def test_biases_of_folded_rows(shape):
+    """A vector, whatever dimensions of 1 it has beside, is added to the folded rows; other biases to the result."""
+    rng = np.random.default_rng(5)
+    x, w = random(rng, 2, 3, 5), random(rng, 4, 5)
+    b = torch.from_numpy(rng.standard_normal(shape)).requires_grad_()
+    y = F.linear(x, w, b)
+    product = numbers(x) @ numbers(w).T
+    want = (product.reshape(6, 4) + numbers(b)).reshape(2, 3, 4) if shape == (6, 1) else product + numbers(b)
+    np.testing.assert_allclose(numbers(y), want, rtol=1e-12)
+    y.sum().backward()
+    np.testing.assert_allclose(numbers(b.grad), np.full(shape, 24 / b.numel()))
+    assert F.linear(x[0, 0], w, torch.ones(1, 4, dtype=torch.float64)).shape == (4,)
+
+
 def test_one_dimensional_operands():
     x, w = torch.arange(3.0), torch.tensor([1.0, 2.0, 4.0])
     assert F.linear(x, w).shape == () and F.linear(x, w).item() == 10
@@ -197,6 +212,11 @@ ERRORS = [
     (lambda: F.linear(R(2, 8).half(), R(16, 8).half(), R(16)), "self and mat2 must have the same dtype, but got Float and Half"),
     (lambda: F.linear(R(4, 8), R(16, 8), R(15)), "The expanded size of the tensor (16) must match the existing size (15) at "
      "non-singleton dimension 1.  Target sizes: [4, 16].  Tensor sizes: [15]"),
+    (lambda: F.linear(R(2, 4, 3), R(5, 3), R(2, 1, 1)), "expand(torch.FloatTensor{[2, 1, 1]}, size=[8, 5]): the number of sizes provided "
+     "(2) must be greater or equal to the number of dimensions in the tensor (3)"),
+    (lambda: F.linear(R(2, 4, 3), R(5, 3), R(4, 1)), "The expanded size of the tensor (8) must match the existing size (4) at "
+     "non-singleton dimension 0.  Target sizes: [8, 5].  Tensor sizes: [4, 1]"),
+    (lambda: F.linear(R(3), R(5, 3), R(4, 5)), "output with shape [5] doesn't match the broadcast shape [4, 5]"),
     (lambda: F.linear(R(2, 2, 8), R(16, 8), R(15)), "The expanded size of the tensor (16) must match the existing size (15) at "
      "non-singleton dimension 1.  Target sizes: [4, 16].  Tensor sizes: [15]"),
     (lambda: F.linear(R(2, 2, 8), R(16, 8), R(4, 16)), "The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension 1"),
