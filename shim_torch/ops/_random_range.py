@@ -53,9 +53,27 @@ def check_countable(dtype: Any, n: int) -> None:
         raise RuntimeError(f"value cannot be converted to type {word} without overflow")
 
 
-def last_of(dtype: Any) -> int:
-    """The greatest number random_() draws: of a float the last one below which none is left out."""
-    return 2 ** _DIGITS[dtype] if dtype in _DIGITS else min(_limits(dtype)[1], _INT64[1])
+def end_of(dtype: Any) -> int:
+    """One more than the greatest number random_() draws: of a float the last one below which none is left out."""
+    last = 2 ** _DIGITS[dtype] if dtype in _DIGITS else 0 if dtype.is_complex else _limits(dtype)[1]
+    return min(last, _INT64[1] - 1) + 1
+
+
+def check_uniform(dtype: Any, low: float, high: float) -> None:
+    """RuntimeError where uniform_() cannot draw from [low, high) in a floating ``dtype``."""
+    from shim_torch._types import finfo
+
+    most = finfo(dtype).max
+    for name, value in (("from", low), ("to", high)):
+        if not -most <= value <= most:
+            raise RuntimeError(f"{name} is out of bounds for {type_word(dtype)}")
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    if high - low > most:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{type_name(dtype)}>::max(), but found to={high:g} and "
+            f"from={low:g} which result in to-from to exceed the limit"
+        )
 
 
 def checked(dtype: Any, low: int, high: int) -> tuple[int, int]:

@@ -73,7 +73,7 @@ def _rows(xp: Any, self: Any, dim: int) -> tuple[Any, Any]:
 
 
 @op("unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
-    " -> (Tensor, Tensor, Tensor)", **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", function=False, **_UNIQUE)  # fmt: skip
 def unique_dim(xp, self, dim, sorted, return_inverse, return_counts):
     d = wrap_dim(dim, self.ndim)
     if self.size == 0 and self.shape[d] and self.shape.count(0):
@@ -109,7 +109,7 @@ def _unique_consecutive(xp, self, return_inverse, return_counts, dim):
 
 
 @op("unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False)"
-    " -> (Tensor, Tensor, Tensor)", **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", function=False, **_UNIQUE)  # fmt: skip
 def unique_dim_consecutive(xp, self, dim, return_inverse, return_counts):
     return _consecutive(xp, self, dim, return_inverse, return_counts)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from native import _core
 
-from ._random_range import check_countable, checked, last_of
+from ._random_range import check_countable, check_uniform, checked, end_of
 from ._record import composite, op
 from ._rules import same_dtype
 
@@ -95,9 +95,11 @@ def _check_float(self: Any, name: str) -> None:
     "uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)", function=False
 )
 def uniform_(self, low, high, generator):
+    if self.dtype.is_complex:
+        _core.view_as_real(self).uniform_(low, high, generator=generator)
+        return self
     _check_float(self, "check_uniform_bounds")
-    if low > high:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    check_uniform(self.dtype, low, high)
     return _draw(self, "uniform", low, high, generator)
 
 
@@ -125,7 +127,7 @@ def _random(self: Any, low: int, high: int, generator: Any) -> Any:
 
 @composite("random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", function=False)
 def random_(self, generator):
-    return _random(self, 0, last_of(self.dtype), generator)
+    return _random(self, 0, end_of(self.dtype), generator)
 
 
 @composite("random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", function=False)
@@ -137,7 +139,7 @@ def random_to(self, to, generator):
     "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", function=False
 )
 def random_from(self, low, to, generator):
-    return _random(self, low, last_of(self.dtype) if to is None else to, generator)
+    return _random(self, low, end_of(self.dtype) if to is None else to, generator)
 
 
 def _shifted(name: str, f: Any, signature: str) -> None:

@@ -139,7 +139,15 @@ void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* o
   for (size_t i = 0; i < inputs; ++i)
     if (is_tensor(args[i])) return;
   for (size_t i = 0; i < inputs; ++i) {
-    if (f.schema.args[i].name != "dtype") continue;
+    const std::string& name = f.schema.args[i].name;
+    if (name == "layout")
+      CHECK(Kind::Runtime, args[i] == Py_None || layout_of(args[i]) <= 0, "layout Sparse does not match layout of out parameter (Strided)");
+    if (name == "device" && is_device(args[i])) {
+      const Device given = device_of(args[i]), has = unwrap(out)->device();
+      CHECK(Kind::Runtime, given.type == has.type, "device type ", device_type_name(given.type), " does not match device type of out parameter (",
+            device_type_name(has.type), ")");
+    }
+    if (name != "dtype") continue;
     const DType wanted = unwrap(out)->dtype();
     if (args[i] == Py_None) args[i] = dtype_object(wanted);       // dtype objects live for ever
     else if (is_dtype(args[i]))

@@ -73,3 +73,20 @@ def test_meshgrid_checks():
 def test_ranges_too_long():
     with pytest.raises(RuntimeError, match="invalid size, possible overflow"):
         torch.arange(1e-38, 3e38)
+
+
+def test_out_must_be_of_the_options_given():
+    with pytest.raises(RuntimeError, match=r"dtype Long does not match dtype of out parameter \(Float\)"):
+        torch.zeros(2, out=torch.empty(2), dtype=torch.long)
+    with pytest.raises(RuntimeError, match=r"device type meta does not match device type of out parameter \(cpu\)"):
+        torch.zeros(2, out=torch.empty(2), device="meta")
+    with pytest.raises(RuntimeError, match="layout Sparse does not match layout of out"):
+        torch.zeros(2, out=torch.empty(2), layout=torch.sparse_coo)
+
+
+def test_functions_that_only_the_table_shows():
+    from shim_torch import _VF
+
+    assert torch._VF is _VF and not hasattr(torch, "unique_dim")
+    assert _VF.unique_dim(torch.tensor([1, 1, 0]), 0)[0].tolist() == [0, 1]
+    assert _VF.lstm is not None and not hasattr(_VF, "no_such_function")

@@ -49,3 +49,23 @@ def test_normal_into_out_and_bad_deviations():
     with pytest.raises(RuntimeError, match="standard deviation to be non-complex"):
         torch.normal(0, torch.ones(2, dtype=torch.complex64))
     assert torch.normal(0.0, torch.ones(2)).shape == (2,)
+
+
+def test_random_reaches_both_ends():
+    assert set(torch.empty(100, dtype=torch.bool).random_().tolist()) == {True, False}
+    assert torch.empty(20000, dtype=torch.uint8).random_().max() == 255
+    assert torch.empty(1000, dtype=torch.int64).random_(2**62, None).min() >= 2**62
+
+
+def test_uniform_bounds():
+    x = torch.empty(3)
+    for low, high, text in (
+        (2, 1, "found from=2 > to=1"),
+        (0, 1e39, "to is out of bounds for float"),
+        (float("nan"), 1, "from is out of bounds for float"),
+        (-3e38, 3e38, r"uniform_ expects to-from <= std::numeric_limits<Float>::max\(\)"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            x.uniform_(low, high)
+    made = torch.empty(100, dtype=torch.complex64).uniform_(1, 2)
+    assert made.real.min() >= 1 and made.imag.min() >= 1 and made.imag.max() <= 2
