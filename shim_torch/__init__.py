@@ -76,8 +76,8 @@ __all__ = [
 
 # Sub-modules that users reach as attributes; imported when first asked for.
 _LAZY = frozenset(
-    """_C _VF _dynamo _utils classes _tensor _tensor_str _ops accelerator amp autograd backends compiler cpu cuda distributed
-    fft func fx functional hub jit library linalg mps mtia multiprocessing nested nn onnx optim overrides profiler
+    """__config__ _C _VF _dynamo _utils classes _tensor _tensor_str _ops accelerator amp autograd backends compiler cpu cuda
+    distributed fft func fx functional hub jit library linalg mps mtia multiprocessing nested nn onnx optim overrides profiler
     quantization random return_types serialization sparse special storage testing torch_version types utils version
     xpu _prims_common _guards _subclasses _inductor _logging _library _higher_order_ops export distributions masked
     futures monitor package _functorch _custom_ops _vendor _serialization _weights_only_unpickler _thread_safe_fork
@@ -105,7 +105,7 @@ _FROM = {
     "_assert_async": ("_python_functions", "_assert_async"),
     **{
         f"_check{kind}": ("_checks", f"_check{kind}")
-        for kind in ("", "_index", "_value", "_type", "_not_implemented", "_is_size")
+        for kind in ("", "_index", "_value", "_type", "_not_implemented", "_is_size", "_tensor_all")
     },
     "_assert": ("_checks", "_assert"),
     "_disable_dynamo": ("compiler", "disable"),

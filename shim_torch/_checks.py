@@ -35,6 +35,15 @@ _check_type = _make("_check_type", TypeError)
 _check_not_implemented = _make("_check_not_implemented", NotImplementedError)
 
 
+def _check_tensor_all(cond: Any, message: Callable[[], object] | None = None) -> None:
+    """RuntimeError unless every element of a bool tensor holds."""
+    if not hasattr(cond, "dtype"):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if str(cond.dtype) != "torch.bool":
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _check(bool(cond.all()), message)
+
+
 def _check_is_size(i: Any, message: Callable[[], object] | None = None, *, max: Any = None) -> None:
     """RuntimeError unless ``0 <= i`` (and ``i <= max``)."""
     _check(i >= 0, message)

@@ -144,6 +144,10 @@ _settings: dict[str, Any] = {"deterministic": 0, "precision": "highest"}
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Operators here are deterministic but for float atomics of Triton kernels; the flag is kept and readable."""
+    if not isinstance(mode, bool):
+        raise TypeError(
+            f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}"
+        )
     _settings["deterministic"] = (1 if warn_only else 2) if mode else 0
     _settings["warn_only"] = warn_only
     _core.gemm_flag("deterministic", mode)
@@ -158,7 +162,15 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_deterministic_debug_mode(debug_mode: Any) -> None:
-    _settings["deterministic"] = {"default": 0, "warn": 1, "error": 2}.get(debug_mode, debug_mode)
+    names = {"default": 0, "warn": 1, "error": 2}
+    if isinstance(debug_mode, str) and debug_mode not in names:
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+        )
+    mode = names.get(debug_mode, debug_mode)
+    if mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {mode}")
+    use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
 
 
 def get_deterministic_debug_mode() -> int:

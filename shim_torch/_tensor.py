@@ -300,7 +300,7 @@ def dim_order(self: Any) -> tuple[int, ...]:
 
 def install(tensor_type: Any) -> None:
     """Gives the tensor type operators, indexing and the methods above."""
-    from shim_torch import _indexing, _tensor_names, autograd, functional
+    from shim_torch import _indexing, _lowrank, _tensor_names, autograd, functional
     from shim_torch import storage as storage_module
     from shim_torch.ops import copying, view
     from shim_torch.ops import install as install_operators
@@ -326,6 +326,7 @@ def install(tensor_type: Any) -> None:
         "apply_": apply_,
         "map_": map_,
         "storage_type": storage_type,
+        **{name: _lowrank._gone(name) for name in ("eig", "lstsq", "solve", "symeig")},
         "map2_": map2_,
         "dim_order": dim_order,
         **copying.methods(),

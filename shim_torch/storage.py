@@ -107,6 +107,14 @@ def _write_file(self: Any, file: Any, is_real_file: bool, save_size: bool, eleme
     file.flush()
 
 
+def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
+    """One copy for everything that is copied together and shares this storage, tensors too."""
+    key = ("storage", self._cdata)
+    if key not in memo:
+        memo[key] = self.clone()
+    return memo[key]
+
+
 def install() -> None:
     """Gives UntypedStorage what needs NumPy."""
     UntypedStorage.__getitem__ = _item
@@ -116,6 +124,8 @@ def install() -> None:
     UntypedStorage._share_filename_cpu_ = _unshared("_share_filename_")
     UntypedStorage.share_memory_ = _unshared("_share_fd_")
     UntypedStorage._write_file = _write_file
+    UntypedStorage.__deepcopy__ = _deepcopy
+    UntypedStorage.__sizeof__ = lambda self: object.__sizeof__(self) + self.nbytes()
     UntypedStorage.is_sparse = False
     UntypedStorage.filename = None
 
@@ -189,6 +199,9 @@ class TypedStorage:
 
     def nbytes(self) -> int:
         return self._untyped_storage.nbytes()
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
 
     def element_size(self) -> int:
         return self.dtype.itemsize
@@ -322,6 +335,38 @@ def _call(args: tuple[Any, ...]) -> str:
     return f"TypedStorage({', '.join(type(a).__name__ for a in args)})"
 
 
+def _from_buffer(buffer: Any, dtype: Any, byte_order: str, count: int, offset: int) -> TypedStorage:
+    """A copy of a buffer's elements, which stand there in ``byte_order``: "native", "little" or "big"."""
+    import sys
+
+    import numpy as np
+
+    from shim_torch import frombuffer, tensor
+
+    if byte_order not in ("native", "little", "big"):
+        raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+    raw, size = memoryview(buffer).cast("B"), dtype.itemsize
+    if offset < 0 or offset > len(raw):
+        raise ValueError(
+            f"offset must be non-negative and no greater than buffer length ({len(raw)}), but got {offset}"
+        )
+    if count < 0:
+        if (len(raw) - offset) % size:
+            raise ValueError(f"buffer size ({len(raw)}) must be a multiple of element size ({size})")
+        count = (len(raw) - offset) // size
+    if offset + count * size > len(raw):
+        raise ValueError(
+            f"buffer has only {len(raw) - offset} elements after offset {offset}, but specified a size of {count}"
+        )
+    elements = np.frombuffer(raw, np.uint8, count * size, offset).reshape(count, size)
+    if byte_order not in ("native", sys.byteorder):
+        elements = elements[:, ::-1]
+    if dtype is _core.bool:
+        elements = elements != 0
+    made = frombuffer(bytearray(elements.tobytes()), dtype=dtype) if count else tensor([], dtype=dtype)
+    return TypedStorage._new_of(made)
+
+
 class _LegacyMeta(type):
     """``isinstance(storage, torch.FloatStorage)`` asks for the dtype."""
 
@@ -338,8 +383,18 @@ def legacy_class(name: str) -> Any:
     def __new__(cls: Any, *args: Any, wrap_storage: Any = None, **_: Any) -> Any:
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=dtype)
 
+    def from_buffer(buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0) -> Any:
+        return _from_buffer(buffer, dtype, byte_order, count, offset)
+
+    def from_file(filename: Any, shared: bool = False, size: int = 0) -> Any:
+        storage = _from_file(filename, shared, size * dtype.itemsize)
+        return TypedStorage(wrap_storage=storage, dtype=dtype)
+
+    members = {"from_buffer": staticmethod(from_buffer), "from_file": staticmethod(from_file)}
     return _LegacyMeta(
-        name, (TypedStorage,), {"__module__": "torch", "__new__": __new__, "dtype": dtype, "_fixed_dtype": dtype}
+        name,
+        (TypedStorage,),
+        {"__module__": "torch", "__new__": __new__, "dtype": dtype, "_fixed_dtype": dtype, **members},
     )
 
 

@@ -94,6 +94,11 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
         from shim_torch._utils import _scalar
 
         raise RuntimeError(f"expected scalar type Long but found {_scalar(t.dtype)}")
+    if weight is not None and (weight.dim() != 1 or weight.numel() != x.size(1)):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {x.size(1)} classes or no classes but got weight tensor of shape: "
+            f"{list(weight.shape)}"
+        )
     t = t.long()
     keep = t != ignore_index
     if t.numel() and t.device.type == "cpu":

@@ -161,7 +161,7 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
 def multilabel_margin_loss(self, target, reduction):
     """Σ max(0, 1 - (x[j] - x[i])) / C over target classes j (up to the first -1) and the others i."""
     torch = _torch()
-    if self.shape != target.shape:
+    if self.shape != target.shape and not (self.dim() <= 1 and target.dim() <= 1 and self.numel() == target.numel()):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
     if target.dtype != _core.int64:
         raise RuntimeError(f"expected scalar type Long but found {_scalar(target.dtype)}")

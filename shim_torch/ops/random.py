@@ -9,7 +9,7 @@ from native import _core
 
 from ._random_range import check_countable, check_uniform, checked, end_of
 from ._record import composite, op
-from ._rules import same_dtype
+from ._rules import same_dtype, type_name, type_word
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
@@ -145,8 +145,12 @@ def random_from(self, low, to, generator):
 def _shifted(name: str, f: Any, signature: str) -> None:
     def body(self, *args):
         *settings, generator = args
-        if name != "geometric_":  # whole numbers: any dtype holds them
-            _check_float(self, name)
+        if name != "geometric_" and not self.dtype.is_floating_point:  # whole numbers: any dtype holds them
+            word = type_word(self.dtype) if name == "cauchy_" else type_name(self.dtype)
+            raise RuntimeError(
+                f"{name[:-1].capitalize()} distribution is a continuous probability distribution. dtype must be a floating point "
+                f"but you specified {word}"
+            )
         wide = _core.float64 if self.dtype in (_core.float64, _core.int64) else _core.float32
         u = _core.empty_tensor(self.shape, wide, self.device)
         _draw(u, "uniform", 0.0, 1.0, generator)
@@ -155,10 +159,23 @@ def _shifted(name: str, f: Any, signature: str) -> None:
     composite(f"{name}(Tensor(a!) self, {signature}, *, Generator? generator=None) -> Tensor(a!)", function=False)(body)
 
 
-_shifted("exponential_", lambda u, lambd: -(1 - u).log() / lambd, "float lambd=1")
-_shifted(
-    "cauchy_", lambda u, median, sigma: median + sigma * (math.pi * (u - 0.5)).tan(), "float median=0, float sigma=1"
-)
+def _exponential(u: Any, lambd: float) -> Any:
+    _positive("exponential_", "lambda", lambd)
+    return -(1 - u).log() / lambd
+
+
+def _cauchy(u: Any, median: float, sigma: float) -> Any:
+    _positive("cauchy_", "sigma", sigma)
+    return median + sigma * (math.pi * (u - 0.5)).tan()
+
+
+def _positive(name: str, parameter: str, value: float) -> None:
+    if not value > 0:
+        raise RuntimeError(f"{name} expects {parameter} > 0.0, but found {parameter}={value:g}")
+
+
+_shifted("exponential_", _exponential, "float lambd=1")
+_shifted("cauchy_", _cauchy, "float median=0, float sigma=1")
 
 
 def _geometric(u: Any, p: float) -> Any:
@@ -175,11 +192,20 @@ _shifted("geometric_", _geometric, "float p")
     function=False,
 )
 def log_normal_(self, mean, std, generator):
+    _check_float(self, "log_normal_cpu")
+    _positive("log_normal_", "std", std)
     return _draw(self, "normal", mean, std, generator).exp_()
 
 
 @composite("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor")
 def bernoulli(self, generator):
+    if not self.dtype.is_floating_point:
+        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{type_name(self.dtype)}'")
+    if self.device.type == "cpu" and not bool(((self >= 0) & (self <= 1)).all()):
+        raise RuntimeError(
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please "
+            "report an enhancement request to PyTorch.)"
+        )
     u = _core.empty_tensor(self.shape, _core.float64 if self.dtype == _core.float64 else _core.float32, self.device)
     return (_draw(u, "uniform", 0.0, 1.0, generator) < self).to(self.dtype)
 
@@ -198,7 +224,7 @@ def bernoulli_tensor(self, p, generator):
 @composite("bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", function=False)
 def bernoulli_float(self, p, generator):
     if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     return bernoulli_tensor(self, p, generator)
 
 
@@ -298,6 +324,8 @@ def multinomial(self, num_samples, replacement, generator):
 
     if self.dim() not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if not self.is_floating_point():
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {type_name(self.dtype)}")
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > self.size(-1):
@@ -305,6 +333,8 @@ def multinomial(self, num_samples, replacement, generator):
     if not bool(((self >= 0) & self.isfinite()).all()):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     p = self if self.dim() == 2 else self.unsqueeze(0)
+    if not bool((p.sum(-1) > 0).all()):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if replacement:
         edges = p.double().cumsum(-1)
         u = _draw(

@@ -119,3 +119,79 @@ def test_tensors_from_storages():
     assert x.storage_type() is torch.FloatStorage or x.storage_type().__name__ == "FloatStorage"
     with pytest.raises(RuntimeError, match="Expected a Storage of type Long or an UntypedStorage, but got Float"):
         torch.tensor(x.storage(), dtype=torch.int64)
+
+
+@pytest.mark.parametrize(
+    ("draw", "text"),
+    [
+        (lambda x: x.exponential_(0), "exponential_ expects lambda > 0.0, but found lambda=0"),
+        (lambda x: x.cauchy_(0, -1), "cauchy_ expects sigma > 0.0, but found sigma=-1"),
+        (lambda x: x.log_normal_(0, 0), "log_normal_ expects std > 0.0, but found std=0"),
+        (lambda x: torch.bernoulli(x + 2), "Expected p_in >= 0 && p_in <= 1"),
+        (lambda x: torch.multinomial(x * 0, 1), "sum of probabilities <= 0"),
+        (
+            lambda x: torch.multinomial(x.long(), 1),
+            "multinomial only supports floating-point dtypes for input, got: Long",
+        ),
+        (lambda x: x.long().exponential_(), "Exponential distribution is a continuous probability distribution"),
+    ],
+)
+def test_what_cannot_be_drawn(draw, text):
+    with pytest.raises(RuntimeError, match=text):
+        draw(torch.ones(3))
+
+
+def test_deterministic_modes():
+    try:
+        torch.set_deterministic_debug_mode("warn")
+        assert torch.get_deterministic_debug_mode() == 1 and torch.is_deterministic_algorithms_warn_only_enabled()
+        torch.use_deterministic_algorithms(False, warn_only=True)
+        assert (
+            not torch.are_deterministic_algorithms_enabled() and torch.is_deterministic_algorithms_warn_only_enabled()
+        )
+        with pytest.raises(RuntimeError, match="expected 0, 1, or 2, but got 5"):
+            torch.set_deterministic_debug_mode(5)
+        with pytest.raises(TypeError, match="must be bool, not int"):
+            torch.use_deterministic_algorithms(1)
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def test_storages_copy_together_with_tensors():
+    x = torch.arange(3.0)
+    y, storage = copy.deepcopy([x, x.storage()])
+    y.add_(1)
+    assert storage.tolist() == [1, 2, 3] and x.tolist() == [0, 1, 2]
+    assert x.storage().__sizeof__() - x[:0].clone().storage().__sizeof__() == 12
+
+
+def test_storages_from_buffers_and_files(tmp_path):
+    assert torch.ShortStorage.from_buffer(bytearray([1, 2, 3, 4]), "big").tolist() == [258, 772]
+    assert torch.BoolStorage.from_buffer(bytearray([0, 1, 2]), "native").tolist() == [False, True, True]
+    with pytest.raises(ValueError, match=r"buffer size \(5\) must be a multiple of element size \(4\)"):
+        torch.FloatStorage.from_buffer(bytearray(5), "little")
+    file = tmp_path / "floats"
+    np.array([1.5, 2.5], "float32").tofile(file)
+    assert torch.FloatStorage.from_file(str(file), False, 2).tolist() == [1.5, 2.5]
+
+
+def test_a_typed_storage_is_of_one_dtype():
+    with pytest.raises(
+        RuntimeError, match="Expected a Storage of type Float or an UntypedStorage, but got type Double"
+    ):
+        torch.empty(0).set_(torch.ones(2).double().storage())
+
+
+def test_check_tensor_all_and_removed_functions():
+    torch._check_tensor_all(torch.tensor([True]))
+    with pytest.raises(RuntimeError, match="told"):
+        torch._check_tensor_all(torch.tensor([True, False]), lambda: "told")
+    with pytest.raises(TypeError, match="cond tensor must have dtype torch.bool, but got torch.float32"):
+        torch._check_tensor_all(torch.ones(1))
+    with pytest.raises(RuntimeError, match="This function was deprecated since version 1.9 and is now removed"):
+        torch.ones(2, 2).symeig()
+
+
+def test_weights_of_nll_loss():
+    with pytest.raises(RuntimeError, match="weight tensor should be defined either for all 3 classes or no classes"):
+        torch.nn.functional.nll_loss(torch.ones(2, 3), torch.tensor([0, 1]), weight=torch.ones(4))

@@ -42,8 +42,9 @@ PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       if (!bytes) return nullptr;
       Ref<Storage> s = allocate(size_t(PyBytes_GET_SIZE(bytes)), Device{});
       if (PyBytes_GET_SIZE(bytes)) std::memcpy(s->data(), PyBytes_AS_STRING(bytes), size_t(PyBytes_GET_SIZE(bytes)));
+      const size_t count = size_t(PyBytes_GET_SIZE(bytes));
       Py_DECREF(bytes);
-      return make(s, type);
+      return make(where.is_meta() ? allocate(count, where) : s, type);
     }
     long long n = size ? PyLong_AsLongLong(size) : 0;
     if (n < 0) return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_RuntimeError, "UntypedStorage: size must not be negative, got %lld", n);

@@ -129,6 +129,17 @@ PyObject* is_contiguous_method(PyObject* self, Args args, Py_ssize_t n, PyObject
   });
 }
 
+// A TypedStorage holds elements of one dtype.
+void check_storage_dtype(PyObject* source, DType wanted) {
+  PyObject* dtype = PyObject_GetAttrString(source, "dtype");
+  if (!dtype) { PyErr_Clear(); return; }
+  const bool other = is_dtype(dtype) && dtype_of(dtype) != wanted;
+  const DType found = other ? dtype_of(dtype) : wanted;
+  Py_DECREF(dtype);
+  CHECK(Kind::Runtime, !other, "Expected a Storage of type ", scalar_name(wanted), " or an UntypedStorage, but got type ", scalar_name(found),
+        " for argument 1 'storage'");
+}
+
 PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"source", "storage_offset", "size", "stride", nullptr};
   PyObject *source = nullptr, *size = nullptr, *stride = nullptr;
@@ -149,6 +160,7 @@ PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     } else if (source) {
       Ref<Storage> storage = storage_of(source);
       CHECK(Kind::Type, storage, "set_(): argument 'source' must be Tensor or Storage, not ", Py_TYPE(source)->tp_name);
+      check_storage_dtype(source, t->dtype());
       t->set_storage(storage);
       sizes = {int64_t(storage->nbytes() / t->itemsize())};
       strides = {1};

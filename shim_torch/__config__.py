@@ -1,0 +1,26 @@
+"""``torch.__config__``: how this library was built and how many threads it uses."""
+
+from __future__ import annotations
+
+__all__ = ["parallel_info", "show"]
+
+
+def show() -> str:
+    """What the library was built with, as text."""
+    from shim_torch.version import __version__
+
+    return f"PyTorch built with:\n  - shim-torch {__version__}\n"
+
+
+def parallel_info() -> str:
+    """The number of threads and processors, as text."""
+    import os
+
+    from shim_torch import get_num_interop_threads, get_num_threads
+
+    return (
+        "ATen/Parallel:\n"
+        f"\tat::get_num_threads() : {get_num_threads()}\n"
+        f"\tat::get_num_interop_threads() : {get_num_interop_threads()}\n"
+        f"std::thread::hardware_concurrency() : {os.cpu_count()}\n"
+    )
