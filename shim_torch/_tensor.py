@@ -298,6 +298,20 @@ def dim_order(self: Any) -> tuple[int, ...]:
     return tuple(sorted(range(self.dim()), key=lambda d: (-self.stride(d), d)))
 
 
+def _volatile(self: Any) -> bool:
+    import warnings
+
+    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    return False
+
+
+def _set_volatile(self: Any, value: Any) -> None:
+    import warnings
+
+    text = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
+    warnings.warn(text, UserWarning, stacklevel=2)
+
+
 def install(tensor_type: Any) -> None:
     """Gives the tensor type operators, indexing and the methods above."""
     from shim_torch import _indexing, _lowrank, _tensor_names, autograd, functional
@@ -342,6 +356,7 @@ def install(tensor_type: Any) -> None:
     tensor_type.__cuda_array_interface__ = property(_cuda_array_interface)
     tensor_type.real = property(lambda self: _core_real(self, 0), lambda self, value: _set_real(self, value, 0))
     tensor_type.imag = property(lambda self: _core_real(self, 1), lambda self, value: _set_real(self, value, 1))
+    tensor_type.volatile = property(_volatile, _set_volatile)
     tensor_type.names = property(lambda self: (None,) * self.dim())
     install_operators(tensor_type)
     _indexing.install()

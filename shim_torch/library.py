@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from native import _core
@@ -267,6 +268,16 @@ def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Li
 def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
     """Keeps the rule for torch.vmap, which itself is not here: the function comes back unchanged."""
     return (lambda f: f) if func is None else func
+
+
+@contextlib.contextmanager
+def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
+    """A library that is taken back at the end."""
+    library = Library(*args, **kwargs)
+    try:
+        yield library
+    finally:
+        library._destroy()
 
 
 def register_torch_dispatch(

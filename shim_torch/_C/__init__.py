@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from native import _core
@@ -166,6 +167,39 @@ def _infer_size(a: Any, b: Any) -> Any:
     from native import _core
 
     return _core.Size(_core.broadcast_shapes([a, b]))
+
+
+class _WeakTensorRef:
+    """A reference that does not keep a tensor alive."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._ref = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Whether the tensor is gone."""
+        return self._ref() is None
+
+
+_cached: set[int] = set()  # storages whose tensors CUDA graphs hold
+_caching = False
+
+
+def _set_cached_tensors_enabled(enabled: bool) -> None:
+    """Whether tensors are noted as cached."""
+    global _caching
+    _caching = enabled
+
+
+def _add_cached_tensor(tensor: Any) -> None:
+    _cached.add(id(tensor))
+
+
+def _remove_cached_tensor(tensor: Any) -> None:
+    _cached.discard(id(tensor))
+
+
+def _is_cached_tensor(tensor: Any) -> bool:
+    return _caching and id(tensor) in _cached
 
 
 def __getattr__(name: str) -> Any:

@@ -32,5 +32,6 @@ def __getattr__(name: str) -> Any:
     from native import _core
 
     if name[:1].isupper() and (name in ("AccumulateGrad", "CopyBackwards", "CopySlices") or "Backward" in name):
-        return _core._node_type(name)
+        written = name in ("AccumulateGrad", "CopySlices")  # these have their C++ names
+        return _core._node_type(f"torch::autograd::{name}" if written else name)
     raise AttributeError(f"module 'torch._C._functions' has no attribute '{name}'")

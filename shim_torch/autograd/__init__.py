@@ -328,6 +328,10 @@ def install(tensor_type: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "torch":  # PyTorch's module has imported it
+        import shim_torch
+
+        return shim_torch
     if name in ("forward_ad", "functional", "profiler", "profiler_util", "_functions"):
         import importlib
 

@@ -78,7 +78,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         dual = tensor.view_as(tensor)
     finally:
         _core._pause_tangents(on)
-    _core._set_tangent(dual, tangent)
+    if on:
+        _core._set_tangent(dual, tangent)
     return dual
 
 
@@ -113,7 +114,9 @@ class _set_fwd_grad_enabled(_Decorator):
 
 def _is_fwd_grad_enabled() -> bool:
     """Whether tangents are computed, or would be in a level."""
-    return bool(_core._is_dual_level_open()) or _current_level < 0
+    old = _core._pause_tangents(True)
+    _core._pause_tangents(old)
+    return bool(old)
 
 
 def _constant(x: Any) -> Any:

@@ -34,13 +34,13 @@ class _Kept:
     def __init__(self, value: Any, view: bool) -> None:
         if isinstance(value, _core.TensorBase) and (value.is_floating_point() or value.is_complex() or view):
             value = value.detach()
-        self.value = value
+        self.val = value
         self.version = value._version if isinstance(value, _core.TensorBase) else None
 
     def get(self, changes_allowed: bool) -> Any:
-        if self.version is not None and not changes_allowed and self.value._version != self.version:
+        if self.version is not None and not changes_allowed and self.val._version != self.version:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
-        return self.value
+        return self.val
 
 
 def _saved(policy: Any) -> bool:

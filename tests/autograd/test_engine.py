@@ -32,3 +32,37 @@ def test_batched_gradients_are_stacked():
     assert second.tolist() == [2, 2, 2]
     with pytest.raises(RuntimeError, match="we interpret the first dimension of each grad_output as the batch dimension"):
         torch.autograd.grad(x * 2, x, torch.ones(2, 2), is_grads_batched=True)
+
+
+def test_what_pytorchs_own_tests_ask_of_torch_c():
+    torch = importlib.import_module("shim_torch")
+    c = importlib.import_module("shim_torch._C")
+    functions = importlib.import_module("shim_torch._C._functions")
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+    assert isinstance(y.grad_fn, functions.ExpBackward0)
+    assert isinstance(y.grad_fn.next_functions[0][0], functions.AccumulateGrad)
+    order = []
+    y.register_hook(lambda g: order.extend(n.name() for n in c._current_graph_task_execution_order()))
+    y.sum().backward()
+    assert order == ["ExpBackward0", "torch::autograd::AccumulateGrad"]
+    z = torch.ones(2)
+    with torch.autograd._unsafe_preserve_version_counter(z):
+        z.add_(1)
+    assert z._version == 0
+    with pytest.raises(RuntimeError, match="Cannot set a version_counter to a value below 0"):
+        c._autograd._unsafe_set_version_counter((z,), (-1,))
+    ref = c._WeakTensorRef(z)
+    del z
+    assert ref.expired()
+
+
+def test_forward_gradients_can_be_switched_off_everywhere():
+    torch = importlib.import_module("shim_torch")
+    fw = importlib.import_module("shim_torch.autograd.forward_ad")
+    assert fw._is_fwd_grad_enabled()
+    with fw._set_fwd_grad_enabled(False):
+        assert not fw._is_fwd_grad_enabled()
+        with fw.dual_level():
+            assert fw.unpack_dual(fw.make_dual(torch.ones(1), torch.ones(1)) * 2).tangent is None
+    assert fw._is_fwd_grad_enabled()

@@ -138,7 +138,7 @@ PyObject* execution_order(PyObject*, PyObject*) {
 PyObject* will_execute(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     Ref<Node> n = node_of(o);
-    CHECK(Kind::Type, n, "_will_engine_execute_node expects an grad_fn, but got ", Py_TYPE(o)->tp_name);
+    CHECK(Kind::Runtime, n, "_will_engine_execute_node expects an grad_fn, but got ", Py_TYPE(o)->tp_name);
     return PyBool_FromLong(CurrentBackward::executes(n.get()));
   });
 }

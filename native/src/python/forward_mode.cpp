@@ -136,15 +136,17 @@ PyObject* run_with_tangents(PyObject* const* args, size_t n, const std::function
 
 namespace {
 
+thread_local bool allowed = true;               // torch._C._set_fwd_grad_enabled
+
 PyObject* enter(PyObject*, PyObject*) {
-  if (forward_gradients()) return PyErr_Format(PyExc_RuntimeError, "Nested forward mode AD is not supported at the moment");
-  forward_gradients() = 1;
+  if (current_level) return PyErr_Format(PyExc_RuntimeError, "Nested forward mode AD is not supported at the moment");
+  forward_gradients() = allowed;
   current_level = next_level++;
   return PyLong_FromLong(0);
 }
 
 PyObject* leave(PyObject*, PyObject*) {
-  if (!forward_gradients()) return PyErr_Format(PyExc_RuntimeError, "Trying to exit a forward AD level but none is open");
+  if (!current_level) return PyErr_Format(PyExc_RuntimeError, "Trying to exit a forward AD level but none is open");
   forward_gradients() = 0;
   current_level = 0;
   Py_RETURN_NONE;
@@ -158,10 +160,11 @@ PyObject* put(PyObject*, PyObject* args) {                                    //
 }
 
 PyObject* get(PyObject*, PyObject* t) { return is_tensor(t) && current_level ? wrap(tangent_of(*unwrap(t))) : Py_NewRef(Py_None); }
-PyObject* open(PyObject*, PyObject*) { return PyBool_FromLong(forward_gradients()); }
+PyObject* open(PyObject*, PyObject*) { return PyBool_FromLong(current_level != 0); }
 PyObject* pause(PyObject*, PyObject* on) {                                    // -> whether it was on; the level stays open
-  bool was = forward_gradients();
-  if (current_level) forward_gradients() = PyObject_IsTrue(on) == 1;
+  const bool was = allowed;
+  allowed = PyObject_IsTrue(on) == 1;
+  if (current_level) forward_gradients() = allowed;
   return PyBool_FromLong(was);
 }
 

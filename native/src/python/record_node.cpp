@@ -79,7 +79,7 @@ Plan& plan_of(Operator& op) {
   auto& all = overloads(op.schema.qualified());
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i] == &op) number = i;
-  plan.name = camel(op.schema.name) + "Backward" + std::to_string(number);
+  plan.name = op.schema.name == "copy" || op.schema.name == "copy_" ? "CopyBackwards" : camel(op.schema.name) + "Backward" + std::to_string(number);
   for (auto& f : op.formulas) plan.single.push_back(planned(op, f));
   for (auto& f : op.fused) plan.fused.push_back(planned(op, f));
   plan.linear = op.schema.qualified() == "aten::linear";
