@@ -292,7 +292,7 @@ def linalg_slogdet(xp, A):
     return xp.asarray(sign).astype(A.dtype), xp.asarray(size).astype(A.real.dtype)
 
 
-@composite("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)")
+@composite("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", out=True)
 def slogdet(self):
     return tuple(_aten().linalg_slogdet(self))
 

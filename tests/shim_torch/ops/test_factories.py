@@ -90,3 +90,10 @@ def test_functions_that_only_the_table_shows():
     assert torch._VF is _VF and not hasattr(torch, "unique_dim")
     assert _VF.unique_dim(torch.tensor([1, 1, 0]), 0)[0].tolist() == [0, 1]
     assert _VF.lstm is not None and not hasattr(_VF, "no_such_function")
+
+
+def test_slogdet_into_outputs():
+    sign, size = torch.empty(0), torch.empty(0)
+    found = torch.slogdet(2 * torch.eye(3), out=(sign, size))
+    assert found.sign is sign and sign.item() == 1
+    assert abs(size.item() - 3 * torch.tensor(2.0).log().item()) < 1e-6
