@@ -63,8 +63,10 @@ class Adam(Each):
         mean.lerp_(g, 1 - beta1)
         square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
         if group["amsgrad"]:
-            square = state["max_exp_avg_sq"].copy_(state["max_exp_avg_sq"].maximum(square))
-        scale = square.sqrt().div_((1 - beta2**step) ** 0.5).add_(group["eps"])
+            most = state["max_exp_avg_sq"]
+            square = (most.clone() if group["differentiable"] else most).maximum(square)
+            most.copy_(square)
+        scale = square.sqrt().div((1 - beta2**step) ** 0.5).add_(group["eps"])
         p.addcdiv_(mean, scale, value=-lr / (1 - beta1**step))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch.autograd.grad_mode import no_grad
+from shim_torch.autograd.grad_mode import set_grad_enabled
 from shim_torch.optim.optimizer import Optimizer, check, closure_loss
 
 
@@ -23,7 +23,7 @@ class Each(Optimizer):
 
     def step(self, closure: Any = None) -> Any:
         loss = closure_loss(closure)
-        with no_grad():
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
                 for p in group["params"]:
                     if p.grad is not None:
@@ -32,11 +32,43 @@ class Each(Optimizer):
 
     def _move(self, p: Any, g: Any, group: dict[str, Any]) -> None:
         state = self.state[p]
+        complex_ = p.is_complex()
         if not state:
             state["step"] = _core.empty_tensor((), dtype=_core.float32).zero_()
-            self._begin(p, state, group)
+            self._begin_complex(p, state, group) if complex_ else self._begin(p, state, group)
         state["step"] += 1
-        self._update(p, g, state, group, float(group["lr"]), float(state["step"]))
+        lr, step = float(group["lr"]), float(state["step"])
+        if complex_:
+            self._update_complex(p, g, state, group, lr, step)
+        else:
+            self._update(p, g, state, group, lr, step)
+
+    def _begin_complex(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """State of a complex parameter is complex where it has the parameter's shape."""
+        import shim_torch
+
+        real = shim_torch.view_as_real(p.detach())
+        self._begin(real, state, group)
+        for name, value in state.items():
+            if isinstance(value, _core.TensorBase) and value.shape == real.shape:
+                state[name] = shim_torch.view_as_complex(value)
+
+    def _update_complex(
+        self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float
+    ) -> None:
+        """Real and imaginary parts are updated as if they were two parameters."""
+        import shim_torch
+
+        def real(x: Any) -> Any:
+            return shim_torch.view_as_real(x) if isinstance(x, _core.TensorBase) and x.is_complex() else x
+
+        seen = {name: real(value) for name, value in state.items()}
+        before = dict(seen)
+        self._update(real(p), real(g), seen, group, lr, step)
+        for name, value in seen.items():
+            if value is not before.get(name):
+                whole = isinstance(value, _core.TensorBase) and value.dim() == p.dim() + 1
+                state[name] = shim_torch.view_as_complex(value) if whole else value
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         raise NotImplementedError

@@ -30,7 +30,7 @@ class Adadelta(Each):
         g, rho, eps = decayed(p, g, group), group["rho"], group["eps"]
         square, moved = state["square_avg"], state["acc_delta"]
         square.mul_(rho).addcmul_(g, g, value=1 - rho)
-        delta = moved.add(eps).sqrt_().div_(square.add(eps).sqrt_()).mul_(g)
+        delta = moved.add(eps).sqrt().div(square.add(eps).sqrt()).mul(g)
         moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
         p.add_(delta, alpha=-lr)
 
@@ -88,7 +88,7 @@ class NAdam(Each):
         product = float(state["mu_product"])
         mean, square = state["exp_avg"].lerp_(g, 1 - beta1), state["exp_avg_sq"]
         square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
-        scale = square.div(1 - beta2**step).sqrt_().add_(group["eps"])
+        scale = square.div(1 - beta2**step).sqrt().add(group["eps"])
         p.addcdiv_(g, scale, value=-lr * (1.0 - now) / (1.0 - product))
         p.addcdiv_(mean, scale, value=-lr * then / (1.0 - product * then))
 
@@ -123,7 +123,7 @@ class RAdam(Each):
         length = most - 2 * step * beta2**step / late
         if length > 5.0:
             rectified = math.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
-            direction = direction * (math.sqrt(late) / square.sqrt().add_(group["eps"])) * rectified
+            direction = direction * (math.sqrt(late) / square.sqrt().add(group["eps"])) * rectified
         p.add_(direction, alpha=-lr)
 
 

@@ -48,7 +48,7 @@ class Adagrad(Each):
         g = decayed(p, g, group)
         rate = lr / (1 + (step - 1) * group["lr_decay"])
         state["sum"].addcmul_(g, g, value=1)
-        p.addcdiv_(g, state["sum"].sqrt().add_(group["eps"]), value=-rate)
+        p.addcdiv_(g, state["sum"].sqrt().add(group["eps"]), value=-rate)
 
 
 class RMSprop(Each):
@@ -100,7 +100,7 @@ class RMSprop(Each):
         if group["centered"]:
             mean = state["grad_avg"].lerp_(g, 1 - group["alpha"])
             square = square.addcmul(mean, mean, value=-1)
-        scale = square.sqrt().add_(group["eps"])
+        scale = square.sqrt().add(group["eps"])
         if group["momentum"] > 0:
             g = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(g, scale)
             p.add_(g, alpha=-float(group["lr"]))

@@ -56,3 +56,34 @@ def test_what_they_refuse():
     p.grad = torch.ones(2)
     with pytest.raises(RuntimeError, match="SparseAdam does not support dense gradients"):
         torch.optim.SparseAdam([p]).step()
+
+
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "AdamW", "Adagrad", "RMSprop", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop"]
+)
+def test_a_complex_parameter_moves_as_its_two_parts(name):
+    start = torch.tensor([1 + 2j, -0.5 + 0.1j])
+    whole, parts = start.clone().requires_grad_(), torch.view_as_real(start).clone().requires_grad_()
+    optimizers = [getattr(torch.optim, name)([p], lr=0.1) for p in (whole, parts)]
+    for _ in range(3):
+        for p, optimizer in zip((torch.view_as_real(whole), parts), optimizers, strict=True):
+            optimizer.zero_grad()
+            (p**2 * 0.7 + p.sin()).sum().backward()
+            optimizer.step()
+    torch.testing.assert_close(torch.view_as_real(whole.detach()), parts.detach())
+    state = optimizers[0].state[whole]
+    assert all(v.is_complex() for v in state.values() if isinstance(v, torch.Tensor) and v.shape == whole.shape)
+
+
+def test_a_step_can_be_differentiated():
+    def stepped(rate):
+        p = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True).clone()
+        p.grad = p.detach() * rate
+        torch.optim.Adam([p], lr=0.1, differentiable=True, amsgrad=True, eps=1.0).step()
+        return p
+
+    rate = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(stepped, (rate,))
+    p = torch.ones(1, requires_grad=True)
+    with pytest.warns(UserWarning, match="contains a parameter group with duplicate parameters"):
+        torch.optim.SGD([p, p], lr=0.1)
