@@ -57,3 +57,33 @@ def test_reductions_compile(path):
         for vector in (1, 2):
             log = _core.cuda_compile_reduction(path, op, of, compute, out, vector, 90)
             assert log == "", f"{op} of {of}: {log}"
+
+
+def families():
+    floats = (("float", "float", 4), ("Bf16", "float", 8), ("Half", "float", 1), ("double", "double", 2))
+    for t in ("float", "double", "Half", "Bf16", "i64", "u8"):
+        yield "random", {"ELEMENT": t, "WIDE": int(t == "double"), "V": 8 if t in ("Half", "Bf16") else 4}
+    for t, index, wide in (("u8", "int", 0), ("Wide16", "i64", 1)):
+        yield "gather", {"ELEMENT": t, "INDEX": index, "WIDE": wide}
+    for t in ("float", "double", "Half", "Bf16", "u8", "Bool", "i64", "short", "u64"):
+        yield "gather", {"ELEMENT": t, "INDEX": "i64", "WIDE": 0, "ADDS": 1}
+    for t, compute, vector in floats:
+        for loads, centred in ((0, 1), (8, 1), (4, 0)):
+            yield "norm", {"ELEMENT": t, "C": compute, "V": vector, "LOADS": loads, "CENTRED": centred}
+        for part in ("LOG", "LARGEST", "SCANS", "MAKES", "MOMENTS"):
+            yield "rows", {"ELEMENT": t, "C": compute, "OUT": t, "V": vector, "LOADS": 0, part: 1}
+        yield "rows", {"ELEMENT": t, "C": compute, "OUT": t, "V": vector, "LOADS": 4, "LOG": 0}
+    for t, compute in (("Bool", "u8"), ("u8", "u8"), ("i64", "i64")):
+        yield "rows", {"ELEMENT": t, "C": compute, "OUT": t, "V": 2, "LOADS": 0, "LARGEST": 0}
+        yield "rows", {"ELEMENT": t, "C": "i64", "OUT": "i64", "V": 2, "LOADS": 0, "SCANS": 1}
+    for t, wide in (("float", 0), ("Bf16", 0), ("u8", 0), ("short", 0), ("Bool", 0), ("i64", 1), ("double", 1)):
+        yield "sort", {"ELEMENT": t, "KEYS": 2048 if wide else 4096, "WIDE": wide}
+        yield "sort", {"ELEMENT": t, "KEYS": 64, "WIDE": wide}
+
+
+@pytest.mark.slow
+def test_families_compile(path):
+    for family, macros in families():
+        log = _core.cuda_compile_kernels(path, family, [f"{name}={value}" for name, value in macros.items()], 90)
+        assert log == "", f"{family} with {macros}: {log}"
+    assert "no such family" in _core.cuda_compile_kernels(path, "nonsense", [], 90)

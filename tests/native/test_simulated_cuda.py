@@ -124,3 +124,19 @@ def test_measured_choice_is_kept_on_disk(simulated, tmp_path):
     code = "import checks; checks.tuned()"
     assert [run(simulated, code, tmp_path).split() for _ in range(2)] == [["1"], ["0"]]
     assert any(f.name.startswith("cublaslt-130100-Simulated_GPU-132-13000") for f in tmp_path.iterdir())
+
+
+# Kernels of every family, on the host: what CuPy does on CUDA cannot be had here, so only tests that need nothing of it.
+KERNELS = (
+    "(test_cat and 0-dtype1) or (rows_by_index and 3-index_dtype1) or points or index_add or (embedding_gradient and dtype2) or draws or "
+    "(dropout and shape0-dtype2) or (group_norm and shape0-3-dtype0) or (cross_entropy and mean-dtype2) or "
+    "(running_sums and shape2-1-dtype2) or (sorts and shape3--1-dtype1) or no_call_of_cupy"
+)
+
+
+@pytest.mark.slow
+def test_kernels_on_the_host(simulated):
+    tests = ROOT / "tests" / "gpu" / "test_cuda_kernels.py"
+    arguments = [str(tests), "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", KERNELS]
+    out = run(simulated, f"import pytest, sys; sys.exit(pytest.main({arguments!r}))")
+    assert " passed" in out and "skipped" not in out

@@ -1,6 +1,7 @@
 #pragma once
 // What the launchers of our kernels share: finding a compiled kernel, launching it, the shape of its loads.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cuda/driver.h"
@@ -40,5 +41,8 @@ void launch(CUfunction, int64_t blocks_x, int64_t blocks_y, int threads_x, int t
 int vector_of(const void* data, size_t size);
 int threads_for(int64_t work);                  // a multiple of 32 from 32 to 1024
 bool kernels_ready();                           // a driver and an NVRTC are there
+
+// What the compiler says of a family ("gather", "norm", "random", "rows", "sort") with these macros; empty when it compiles.
+std::string compile_family(std::string_view family, std::vector<std::string> macros, int architecture);
 
 }  // namespace shim::cuda

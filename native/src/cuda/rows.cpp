@@ -148,7 +148,7 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
   const CUfunction f = kernel("extreme_rows", {t, compute, parts > 1 ? compute : t, v, 0, macro}, device);
   const CUfunction last = parts > 1 ? kernel("extreme_parts", {t, compute, t, v, 0, macro}, device) : f;
   if (!f || !last || c.outer > kMostBlocks) return {};
-  const int threads = threads_for(per / v / 2);
+  const int threads = std::max(threads_for(per / v / 8), 64);         // few: finding the block's best costs more than its elements
   if (parts == 1) {
     void* arguments[] = {&from, &found, &at, &c.n, &per};
     launch(f, c.outer, 1, threads, 1, arguments, device);

@@ -4,7 +4,9 @@
 #include "cpu/loops.h"
 #include "cuda/elementwise.h"
 #include "cuda/gather.h"
+#include "cuda/launch.h"
 #include "cuda/norm.h"
+#include "cuda/nvrtc.h"
 #include "cuda/random.h"
 #include "cuda/rows.h"
 #include "cuda/sort.h"
@@ -326,7 +328,27 @@ PyObject* native_norm_backward(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// cuda_compile_kernels(path of libnvrtc, family, [macro, ...], architecture) -> the compiler's log, "" when it compiled
+PyObject* compile_kernels(PyObject*, PyObject* args) {
+  const char *path, *family;
+  PyObject* list;
+  int architecture;
+  if (!PyArg_ParseTuple(args, "ssO!i", &path, &family, &PyList_Type, &list, &architecture)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::vector<std::string> macros;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+      const char* text = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i));
+      if (!text) return nullptr;
+      macros.emplace_back(text);
+    }
+    std::string wrong = *path ? nvrtc::use_library(path) : "";
+    if (wrong.empty()) wrong = cuda::compile_family(family, std::move(macros), architecture);
+    return PyUnicode_FromString(wrong.c_str());
+  });
+}
+
 PyMethodDef functions[] = {
+    {"cuda_compile_kernels", compile_kernels, METH_VARARGS, "Compiles kernels without loading them; the compiler's log."},
     {"cuda_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(draw)), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
