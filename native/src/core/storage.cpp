@@ -1,5 +1,8 @@
 #include "core/storage.h"
 
+#include <sys/mman.h>
+
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -13,6 +16,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;               // a cache line, and enough for every vector unit
 constexpr size_t kSmallest = 64, kLargestCached = 8192;
+constexpr size_t kWorthLargePages = size_t(4) << 20;
 constexpr size_t kClasses = 8;                  // 64, 128, ..., 8192 bytes
 constexpr size_t kPerClass = 64;
 
@@ -43,10 +47,20 @@ void free_small(void* context, void* data) {
   else std::free(data);
 }
 
+// Fresh memory comes in as it is touched, a page at a time: of what is large, in large pages where the system has them on request.
+void ask_for_large_pages([[maybe_unused]] void* p, [[maybe_unused]] size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr uintptr_t kPage = 4096;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(p) + kPage - 1) / kPage * kPage, end = reinterpret_cast<uintptr_t>(p) + bytes;
+  if (bytes >= kWorthLargePages) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);   // advice: may be ignored
+#endif
+}
+
 void* aligned(size_t bytes) {
   void* p = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
   CHECK(Kind::OutOfMemory, p, "[enforce fail at alloc_cpu] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
         " bytes. Error code 12 (Cannot allocate memory)");
+  ask_for_large_pages(p, bytes);
   return p;
 }
 
