@@ -283,14 +283,17 @@ def map2_(self: Any, x: Any, y: Any, function: Any) -> Any:
 
 
 def _replaced(self: Any, others: list[Any], function: Any) -> Any:
-    from itertools import product
+    from shim_torch import tensor
 
     if not callable(function):
         raise TypeError(f"'{type(function).__name__}' object is not callable")
     given = [self, *(t.expand(self.shape) for t in others)]
-    for index in product(*map(range, self.shape)):
-        self[index] = function(*(t[index].item() for t in given))
-    return self
+    columns = [t.reshape(-1).tolist() for t in given]
+    values = [function(*row) for row in zip(*columns, strict=True)]
+    for value in values:
+        if not hasattr(value, "__float__") and not isinstance(value, complex):
+            raise TypeError(f"must be real number, not {type(value).__name__}")
+    return self.copy_(tensor(values, dtype=self.dtype).view(self.shape))
 
 
 def dim_order(self: Any) -> tuple[int, ...]:

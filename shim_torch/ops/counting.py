@@ -301,6 +301,8 @@ def _search_dtype(sorted_sequence, self, out_int32):
     " Tensor? sorter=None) -> Tensor", method=False, out=True, keep=("sorter",), shape=_search_shape, dtype=_search_dtype)  # fmt: skip
 def searchsorted(xp, sorted_sequence, self, out_int32, right, side, sorter):
     if sorter is not None:
+        if sorter.size and (int(sorter.min()) < 0 or int(sorter.max()) >= sorted_sequence.shape[-1]):
+            raise RuntimeError("torch.searchsorted(): sorter index out of range")
         sorted_sequence = xp.take_along_axis(sorted_sequence, sorter, -1)
     found = _searched(xp, sorted_sequence, self, _side(right, side))
     return xp.asarray(found).astype("int32" if out_int32 else "int64")

@@ -466,7 +466,7 @@ for _name in ("var", "std"):
     composite(f"{_name}(Tensor self, bool unbiased) -> Tensor")(
         (lambda n: lambda self, unbiased: getattr(self, n)(None, correction=int(unbiased)))(_name)
     )
-    composite(f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor")(
+    composite(f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor", out=True)(
         (
             lambda n: (
                 lambda self, dim, unbiased, keepdim: getattr(self, n)(dim, correction=int(unbiased), keepdim=keepdim)
@@ -640,7 +640,7 @@ def logcumsumexp(xp, self, dim):
         for x in xp.moveaxis(self, dim, 0):  # relative to the larger real part, whose imaginary part is kept as it is
             if parts:
                 a, b = (xp.where(parts[-1].real >= x.real, *pair) for pair in ((parts[-1], x), (x, parts[-1])))
-                x = a + xp.log1p(xp.exp(b - a))
+                x = xp.where(xp.isinf(b.real) & (b.real < 0), a, a + xp.log1p(xp.exp(b - a)))
             parts.append(x)
         return xp.moveaxis(xp.stack(parts), 0, dim) if parts else self
     return xp.logaddexp.accumulate(self, axis=dim) if self.ndim else self

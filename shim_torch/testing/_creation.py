@@ -67,5 +67,14 @@ def _check(dtype: Any, low: Any, high: Any, requires_grad: bool, noncontiguous: 
         )
     if any(value is not None and value != value for value in (low, high)):
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")
-    if low is not None and high is not None and low >= high:
+    if low is not None and low == high and (dtype.is_floating_point or dtype.is_complex):
+        import warnings
+
+        warnings.warn(
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will be "
+            "removed in 2.3. Use `torch.full(...)` instead.",
+            FutureWarning,
+            stacklevel=3,
+        )
+    elif low is not None and high is not None and low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")

@@ -195,3 +195,9 @@ def test_check_tensor_all_and_removed_functions():
 def test_weights_of_nll_loss():
     with pytest.raises(RuntimeError, match="weight tensor should be defined either for all 3 classes or no classes"):
         torch.nn.functional.nll_loss(torch.ones(2, 3), torch.tensor([0, 1]), weight=torch.ones(4))
+
+
+def test_apply_checks_what_the_function_gives():
+    assert torch.arange(4).view(2, 2).t().apply_(lambda v: v * 2).tolist() == [[0, 4], [2, 6]]
+    with pytest.raises(TypeError, match="must be real number, not str"):
+        torch.arange(4).apply_(lambda v: "text")

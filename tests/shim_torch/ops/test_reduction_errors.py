@@ -71,3 +71,18 @@ def test_masked():
     assert torch.masked.argmax(X, 0, mask=mask).dtype == torch.float32
     assert torch.allclose(torch.masked.normalize(X, 2, 0, mask=mask)[:, 2], torch.tensor([0.4472, 0.8944]), atol=1e-4)
     assert torch.masked.prod(torch.tensor(3.0), 0).item() == 3
+
+
+def test_var_over_a_dim_takes_an_out():
+    out = torch.empty(0)
+    assert torch.var(X, 0, True, False, out=out) is out and out.tolist() == [4.5, 4.5, 4.5]
+
+
+def test_complex_logcumsumexp_of_zeros():
+    lowest = torch.tensor([complex(-math.inf, 0)] * 2)
+    assert torch.logcumsumexp(lowest, 0).real.tolist() == [-math.inf] * 2
+
+
+def test_sorter_out_of_range():
+    with pytest.raises(RuntimeError, match=r"torch.searchsorted\(\): sorter index out of range"):
+        torch.searchsorted(torch.tensor([1.0, 2.0]), torch.tensor([1.0]), sorter=torch.tensor([0, 3]))
