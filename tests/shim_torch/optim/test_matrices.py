@@ -78,7 +78,7 @@ def test_a_complex_parameter_moves_as_its_two_parts(name):
 def test_a_step_can_be_differentiated():
     def stepped(rate):
         p = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True).clone()
-        p.grad = p.detach() * rate
+        p.grad = p.detach().clone() * rate
         torch.optim.Adam([p], lr=0.1, differentiable=True, amsgrad=True, eps=1.0).step()
         return p
 
