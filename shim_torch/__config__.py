@@ -9,7 +9,8 @@ def show() -> str:
     """What the library was built with, as text."""
     from shim_torch.version import __version__
 
-    return f"PyTorch built with:\n  - shim-torch {__version__}\n"
+    settings = "USE_CUDA=ON, USE_MKL=OFF, USE_MKLDNN=OFF, USE_MPI=OFF, USE_NCCL=OFF"  # libraries look for these words
+    return f"PyTorch built with:\n  - shim-torch {__version__}\n  - Build settings: {settings}, \n"
 
 
 def parallel_info() -> str:

@@ -115,7 +115,7 @@ _FROM = {
         for name in """Tag qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric
         per_channel_affine_float_qparams sym_int sym_float sym_max sym_min sym_not sym_ite sym_sum _sym_sqrt
         is_autocast_cpu_enabled get_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_cpu_dtype cond while_loop
-        is_vulkan_available""".split()
+        is_vulkan_available TensorType SymInt SymFloat SymBool""".split()
     },
 }
 
@@ -154,16 +154,9 @@ def _attribute(name: str) -> Any:
             pass
     if name == "torch":  # torch.torch is torch
         return importlib.import_module("shim_torch")
-    if name == "SymInt":
-        return int
-    if name in ("SymFloat", "SymBool"):
-        return {"SymFloat": _FLOAT, "SymBool": _BOOL}[name]
     from shim_torch._missing import missing
 
     return missing("torch", name)
 
 
 __getattr__ = _attribute  # a name and no function: type checkers resolve it within import cycles
-
-
-_FLOAT, _BOOL = float, bool

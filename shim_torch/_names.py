@@ -140,3 +140,27 @@ def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Any) -> Any:
 def is_vulkan_available() -> bool:
     """Whether there is a Vulkan device: no."""
     return False
+
+
+class TensorType:
+    """``torch.TensorType``: TorchScript's type of tensors. Libraries name it in annotations."""
+
+    @classmethod
+    def get(cls) -> TensorType:
+        """The type of any tensor."""
+        return cls()
+
+    def __repr__(self) -> str:
+        return "Tensor"
+
+
+class SymInt:
+    """``torch.SymInt``: a size that a tracer leaves open. Nothing is traced here: sizes are numbers, none of these."""
+
+
+class SymFloat:
+    """``torch.SymFloat``, as SymInt."""
+
+
+class SymBool:
+    """``torch.SymBool``, as SymInt."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
+from urllib.parse import urlparse  # libraries import it from here
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # the digest in the name of a file of weights
 _dir: str | None = None
 
 
@@ -58,8 +61,6 @@ def load_state_dict_from_url(
     weights_only: bool = True,
 ) -> Any:
     """The file from the cache; NotImplementedError when it isn't there yet."""
-    from urllib.parse import urlparse
-
     from shim_torch.serialization import load as load_file
 
     folder = model_dir or os.path.join(get_dir(), "checkpoints")

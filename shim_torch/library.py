@@ -166,9 +166,24 @@ def define(qualname: str, schema: Any = None, *, lib: Library | None = None, tag
 
 
 def impl(
-    qualname: str, types: str | Sequence[str], func: Callable[..., Any] | None = None, *, lib: Library | None = None
+    qualname: str | Library,
+    types: str | Sequence[str],
+    func: Callable[..., Any] | str | None = None,
+    *,
+    lib: Library | None = None,
 ) -> Any:
-    """Registers an implementation for device types ("cpu", "cuda", "default") or dispatch keys."""
+    """Registers an implementation for device types ("cpu", "cuda", "default") or dispatch keys.
+
+    The older form ``impl(library, name, dispatch_key="")`` is a decorator that gives the function back.
+    """
+    if isinstance(qualname, Library):
+        library, name, key = qualname, str(types), func if isinstance(func, str) else ""
+
+        def in_library(function: Callable[..., Any]) -> Callable[..., Any]:
+            library.impl(name, function, key)
+            return function
+
+        return in_library
 
     def register(function: Callable[..., Any]) -> None:
         ns, _, name = qualname.partition("::")
@@ -178,7 +193,7 @@ def impl(
             key = "CompositeExplicitAutograd" if default else kind if kind[:1].isupper() else dispatch_key(kind)
             library.impl(name, function, key)
 
-    return register if func is None else register(func)
+    return register(func) if callable(func) else register
 
 
 def register_kernel(

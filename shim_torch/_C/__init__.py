@@ -230,6 +230,11 @@ def __getattr__(name: str) -> Any:
     return missing("torch._C", name)
 
 
+def _are_functorch_transforms_active() -> bool:
+    """Whether functorch's transforms run: torch.func's are functions here, without levels."""
+    return False
+
+
 class _SchemaType:
     """What ``isinstance(argument.type, torch._C.OptionalType)`` asks: our types are texts with that kind."""
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
 from typing import Any
 
 
 def is_compile_supported(device_type: Any) -> bool:
     """False: functions run as they are."""
     return False
+
+
+@functools.cache
+def warn_once(msg: str, stacklevel: int = 1) -> None:
+    """A warning that is given once in a process."""
+    warnings.warn(msg, stacklevel=stacklevel + 1)

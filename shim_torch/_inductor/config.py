@@ -11,6 +11,8 @@ epilogue_fusion = shape_padding = cpp_wrapper = force_fuse_int_mm_with_mul = Fal
 fx_graph_cache = fx_graph_remote_cache = False
 freezing = use_mixed_mm = allow_buffer_reuse = False
 compile_threads = 1
+max_autotune_gemm_search_space = "DEFAULT"
+max_autotune_gemm_backends = "ATEN,TRITON"
 debug = False
 fallback_random = False
 emulate_precision_casts = False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035 (libraries import them from here)
+
+__all__ = ["Any", "BroadcastingListCls", "Dict", "List", "Optional", "Tuple", "Union"]
 
 
 class BroadcastingListCls:

@@ -194,6 +194,22 @@ def test_augmix_mixes_pictures_of_one_kind():
     assert v2.AugMix()(torch.from_numpy(PICTURE)).dtype == torch.uint8
 
 
+@pytest.mark.parametrize("raised,expected", [(ValueError, RuntimeError), (KeyboardInterrupt, KeyboardInterrupt)])
+def test_an_operator_of_ours_that_fails_inside_of_a_kernel(raised, expected):
+    def fails(*args, **kwargs):
+        raise raised("our own text")
+
+    x, weight, offset = torch.rand(1, 1, 4, 4), torch.rand(1, 1, 3, 3), torch.rand(1, 18, 2, 2)
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("new_zeros", fails, "CPU")
+    try:
+        with pytest.raises(expected, match="our own text"):
+            ops.deform_conv2d(x, offset, weight)
+    finally:
+        library._destroy()
+    assert ops.deform_conv2d(x, offset, weight).shape == (1, 1, 2, 2)
+
+
 def test_a_model_runs_forward_and_backward():
     model = torchvision.models.resnet18(num_classes=10).train()
     loss = model(torch.rand(2, 3, 32, 32)).logsumexp(1).sum()

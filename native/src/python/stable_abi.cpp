@@ -1,5 +1,7 @@
 // The interpreter's side of the stable C ABI: compiled kernels as entries of the operator table, and calls of compiled
 // code into it.
+#include <utility>
+
 #include "python/dispatch.h"
 #include "python/stable_values.h"
 
@@ -66,11 +68,18 @@ std::unordered_map<std::string, std::vector<int32_t>>& tags() {
 }
 
 // --- calls of compiled code -------------------------------------------------------------------------------------------
-// The pending Python exception as text; it is cleared.
+PyObject*& interrupt() {
+  static thread_local PyObject* value = nullptr;
+  return value;
+}
+
+// The pending Python exception as text; it is cleared. What is no Exception (KeyboardInterrupt) is kept for the caller of
+// the kernel.
 std::string take_python_error() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
+  if (value && !PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(PyExc_Exception))) Py_XSETREF(interrupt(), Py_NewRef(value));
   PyObject* text = value ? PyObject_Str(value) : nullptr;
   const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
   std::string s = chars ? chars : "an exception without a text";
@@ -238,6 +247,14 @@ PyMethodDef functions[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+bool raise_interrupt() {
+  PyObject* value = std::exchange(interrupt(), nullptr);
+  if (!value) return false;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value)), value);
+  Py_DECREF(value);
+  return true;
+}
 
 PyObject* stable_kernel(abi::Kernel kernel, const std::string& qualified, const std::string& overload) {
   PyObject* self = StableKernelType->tp_alloc(StableKernelType, 0);

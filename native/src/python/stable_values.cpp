@@ -292,7 +292,7 @@ PyObject* call_stable(const Schema& s, abi::Kernel kernel, PyObject* const* args
     }
   }
   if (failed) {
-    PyErr_SetString(failed, problem.c_str());
+    if (!raise_interrupt()) PyErr_SetString(failed, problem.c_str());
     throw PythonError();
   }
   return returned(s, stack);

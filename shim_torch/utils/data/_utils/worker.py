@@ -90,3 +90,11 @@ def _packed(result: Any, worker: int) -> bytes:
         return bytes(ForkingPickler.dumps(result))
     except Exception:
         return bytes(ForkingPickler.dumps(Failure(worker)))
+
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """Four 32-bit numbers that seed NumPy in a worker: other ones for every seed and worker."""
+    import numpy as np
+
+    seeds = np.random.SeedSequence((worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32 & 0xFFFFFFFF))
+    return seeds.generate_state(4).tolist()
