@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+from native import _core
 
 
 def pad_sequence(
@@ -11,6 +14,11 @@ def pad_sequence(
     """Stacks sequences (L_i, *) into (max L, B, *) or, ``batch_first``, (B, max L, *)."""
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"padding_side should be one of 'left' or 'right', got {padding_side}")
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
+    sequences = sequences.unbind(0) if isinstance(sequences, _core.TensorBase) else tuple(sequences)
     longest = max(s.size(0) for s in sequences)
     out = sequences[0].new_full((len(sequences), longest, *sequences[0].shape[1:]), padding_value)
     for i, s in enumerate(sequences):
@@ -57,6 +65,25 @@ class PackedSequence(NamedTuple):
     def half(self) -> Any:
         return self.to(self.data.half().dtype)
 
+    def long(self) -> Any:
+        return self.to(_core.int64)
+
+    def int(self) -> Any:
+        return self.to(_core.int32)
+
+    def short(self) -> Any:
+        return self.to(_core.int16)
+
+    def char(self) -> Any:
+        return self.to(_core.int8)
+
+    def byte(self) -> Any:
+        return self.to(_core.uint8)
+
+    def is_pinned(self) -> bool:
+        """Whether the rows are in pinned memory."""
+        return self.data.is_pinned()
+
     @property
     def is_cuda(self) -> bool:
         """Whether the rows are on a GPU."""
@@ -82,6 +109,8 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
     import shim_torch
 
     lengths = shim_torch.as_tensor(lengths, dtype=shim_torch.int64, device="cpu")
+    if not input.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
     order = None
     if not enforce_sorted:
         lengths, order = shim_torch.sort(lengths, descending=True)
