@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# On a machine with a GPU: builds the native part in place, runs tests/gpu, compute-sanitizer and the benchmarks, and
+# On a machine with a GPU: builds the native part in place, runs tests/gpu and the mirrored tests on CUDA (the fixture
+# `device` of tests/conftest.py), compute-sanitizer and the benchmarks, and
 # prints a short table last. Pure-Python wheels found in build/wheels (liger-kernel, conch-triton-kernels, ...) are used.
 #   benchmarks/gpu_check.sh [LOG FOLDER] [all|tests|bench]
 set -uo pipefail
@@ -27,6 +28,9 @@ if [ "$WHAT" != bench ]; then
   begin=$SECONDS
   (cd tests && "$PYTHON" -m pytest gpu -q -p no:cacheprovider -n "${WORKERS:-4}" -rfEs --tb=short >"$LOGS/tests.log" 2>&1)
   note "tests/gpu: $(tail -1 "$LOGS/tests.log") ($((SECONDS - begin)) s)"
+  begin=$SECONDS
+  (cd tests && "$PYTHON" -m pytest shim_torch autograd -m cuda -q -p no:cacheprovider -n "${WORKERS:-4}" -rfE --tb=short >"$LOGS/mirrored.log" 2>&1)
+  note "mirrored tests on cuda: $(tail -1 "$LOGS/mirrored.log") ($((SECONDS - begin)) s)"
   if command -v compute-sanitizer >/dev/null; then
     # Without the cache of blocks, so that every tensor's bounds are the driver's.
     PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck --error-exitcode 9 "$PYTHON" benchmarks/gpu_short.py >"$LOGS/sanitizer.log" 2>&1

@@ -47,6 +47,7 @@ class Plan:
         "results",
         "pointwise",
         "device_at",
+        "format_at",
     )
 
     def __init__(self, record: Record) -> None:
@@ -71,6 +72,11 @@ class Plan:
             self.results = ("list",)
         self.pointwise = getattr(record.shape, "__name__", "") in ("broadcast", "same")
         self.device_at = index.get("device", -1)
+        self.format_at = index.get("memory_format", -1)
+
+    def format_of(self, bound: tuple[Any, ...]) -> Any:
+        """The memory format asked for, if any."""
+        return bound[self.format_at] if self.format_at >= 0 else None
 
 
 def _positional(function: Callable[..., Any]) -> int:
@@ -297,9 +303,22 @@ def _meta(plan: Plan, bound: tuple[Any, ...], shape: Any, compute: Any, dtype: A
     if len(plan.results) == 1:
         if isinstance(shape, list) and shape and not isinstance(shape[0], int):
             shape = shape[0]
-        return _core.empty_raw(tuple(shape), _known(plan, dtype, first), device)
+        if plan.pointwise and plan.format_of(bound) in (None, _core.preserve_format):
+            return _core.empty_like_all(tuple(shape), tensors_of(bound), _known(plan, dtype, first), device)
+        made = _core.empty_raw(tuple(shape), _known(plan, dtype, first), device)
+        wanted = plan.format_of(bound)
+        if wanted in (_core.channels_last, _core.channels_last_3d):
+            made = _core.permute(
+                _core.empty_raw((shape[0], *shape[2:], shape[1]), made.dtype, device), _last(len(shape))
+            )
+        return made
     sizes = shape if isinstance(shape, list) else [shape] * len(plan.results)
     return tuple(_core.empty_raw(tuple(s), _known(plan, _pick(dtype, i), first), device) for i, s in enumerate(sizes))
+
+
+def _last(n: int) -> tuple[int, ...]:
+    """From channels last in memory to the order of names."""
+    return (0, n - 1, *range(1, n - 1))
 
 
 def _known(plan: Plan, dtype: Any, first: Any) -> Any:
@@ -310,7 +329,18 @@ def _known(plan: Plan, dtype: Any, first: Any) -> Any:
     return first.dtype
 
 
+# Where the shape of the result is a question of values, arrays without memory tell nothing.
+_BY_VALUES = frozenset(
+    """_unique2 unique_dim _unique_consecutive unique_dim_consecutive bincount repeat_interleave _nonzero
+    masked_select""".split()
+)
+
+
 def _inferred(plan: Plan, bound: tuple[Any, ...], compute: Any, dtype: Any, device: Any) -> Any:
+    if plan.record.name in _BY_VALUES:
+        raise NotImplementedError(
+            f"{plan.record.key}: the shape of the result depends on values, which meta tensors do not have"
+        )
     host = backends.of_type("cpu")
     wide = WIDER.get(compute, compute)
     tensors = tensors_of(bound)

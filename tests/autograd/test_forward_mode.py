@@ -7,6 +7,8 @@ from test_gradients import function_of
 import shim_torch as torch
 from shim_torch.autograd import forward_ad as fw
 
+pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.devices("cpu", "cuda")]
+
 SOME = "exp add.Tensor mul.Tensor pow.Tensor_Tensor sum.dim_IntList softmax.int mm linear cat view select.int _index_at where.self max.dim var.correction linalg_inv_ex split.Tensor convolution cumsum copy_".split()
 EXPRESSIONS = [e for name in SOME for e in SAMPLES[name] if "z" not in e]
 

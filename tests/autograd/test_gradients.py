@@ -3,20 +3,33 @@
 import re
 
 import pytest
+from devices import check_forms
 from gradient_samples import ELSEWHERE, ONCE, SAMPLES, inputs
 
 import shim_torch
 from shim_torch.autograd import gradcheck, gradgradcheck
 from shim_torch.ops._record import RECORDS
 
-VALUES = inputs(shim_torch)
+VALUES = {"cpu": inputs(shim_torch)}
 LEAVES = [
-    n for n, v in VALUES.items() if isinstance(v, shim_torch.Tensor) and v.is_floating_point() or n in ("z", "zs")
+    n
+    for n, v in VALUES["cpu"].items()
+    if isinstance(v, shim_torch.Tensor) and v.is_floating_point() or n in ("z", "zs")
 ]
 
 
-def function_of(expression):
-    """The expression as a function of the leaves it names, and those leaves."""
+def values_on(device):
+    """The inputs on a device, made once."""
+    if device not in VALUES:
+        VALUES[device] = {
+            n: v.to(device) if isinstance(v, shim_torch.Tensor) else v for n, v in VALUES["cpu"].items()
+        }
+    return VALUES[device]
+
+
+def function_of(expression, device="cpu"):
+    """The expression as a function of the leaves it names, and those leaves on a device."""
+    values = values_on(device)
     names = [
         n
         for n in LEAVES
@@ -25,19 +38,55 @@ def function_of(expression):
     code = compile(expression, expression, "eval")
 
     def run(*leaves):
-        return eval(code, {**VALUES, **dict(zip(names, leaves, strict=True))})
+        return eval(code, {**values, **dict(zip(names, leaves, strict=True))})
 
-    return run, tuple(VALUES[n].detach().clone().requires_grad_() for n in names)
+    return run, tuple(values[n].detach().clone().requires_grad_() for n in names)
 
 
 EXPRESSIONS = [(key, e) for key, all_of_it in SAMPLES.items() for e in all_of_it]
 
 
 @pytest.mark.parametrize(("record", "expression"), EXPRESSIONS, ids=[f"{k}:{e}" for k, e in EXPRESSIONS])
-def test_first_derivative(record, expression):
+def test_first_derivative(record, expression, device):
+    """On the CPU against differences; elsewhere against the CPU's, of which meta has the forms."""
+    if device == "meta":
+        check_forms(lambda: gradients(expression, shim_torch.get_default_device().type, 1))
+        return
     function, leaves = function_of(expression)
     assert leaves
-    assert gradcheck(function, leaves)
+    if device == "cpu":
+        assert gradcheck(function, leaves)
+    else:
+        assert_as_cpu(expression, device, 1)
+
+
+def gradients(expression, device, order):
+    """The results of an expression and their gradients up to an order, by weights that tell the elements apart."""
+    function, leaves = function_of(expression, device)
+    outs = [t for t in _tensors(function(*leaves)) if t.requires_grad]
+    found = [t.detach() for t in outs]
+    for _ in range(order):
+        if not outs:
+            break
+        weights = [weights_for(t) for t in outs]
+        got = shim_torch.autograd.grad(outs, leaves, weights, create_graph=True, allow_unused=True)
+        found += [g.detach() for g in got if g is not None]
+        outs = [g for g in got if g is not None and g.requires_grad]
+    return found
+
+
+def weights_for(like):
+    """Weights of the dtype of a tensor."""
+    wave = shim_torch.arange(like.numel(), dtype=shim_torch.float64, device=like.device).mul(0.7).cos()
+    return wave.reshape(like.shape).to(like.dtype)
+
+
+def assert_as_cpu(expression, device, order):
+    there, here = gradients(expression, device, order), gradients(expression, "cpu", order)
+    assert len(there) == len(here)
+    for a, b in zip(there, here, strict=True):
+        assert a.device.type == device
+        shim_torch.testing.assert_close(a.cpu(), b, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +94,11 @@ def test_first_derivative(record, expression):
     [x for x in EXPRESSIONS if x[0] not in ONCE],
     ids=[f"{k}:{e}" for k, e in EXPRESSIONS if k not in ONCE],
 )
-def test_second_derivative(record, expression):
+@pytest.mark.devices("cpu", "cuda")
+def test_second_derivative(record, expression, device):
+    if device != "cpu":
+        assert_as_cpu(expression, device, 2)
+        return
     function, leaves = function_of(expression)
     if not any(o.requires_grad for o in _tensors(function(*leaves))):
         pytest.skip("no gradient at all")

@@ -41,6 +41,22 @@ def test_a_long_chain_of_functions_is_freed_unused():
     gc.collect()
 
 
+def test_attributes_outlive_the_object_in_memory_that_a_collection_freed():
+    """What the collector finalized is not made into another tensor, whose finalizer would not run."""
+    for _ in range(300):
+        cycle = [torch.ones(1)]
+        cycle.append(cycle)
+    del cycle
+    gc.collect()
+    leaves = [torch.ones(1, requires_grad=True) for _ in range(300)]
+    for i, leaf in enumerate(leaves):
+        leaf.mine = i
+    results = [leaf * 2 for leaf in leaves]
+    del leaf, leaves
+    gc.collect()
+    assert [y.grad_fn.next_functions[0][0].variable.mine for y in results] == list(range(300))
+
+
 def test_a_pass_inside_a_pass_inside_a_pass():
     class Nested(torch.autograd.Function):
         @staticmethod

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 import shim_torch as torch
+
+pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.devices("cpu", "cuda")]
 
 
 def test_backward_gets_none_for_results_that_are_no_tensors():

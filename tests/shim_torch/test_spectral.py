@@ -5,6 +5,8 @@ import pytest
 
 import shim_torch as torch
 
+pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.devices("cpu", "cuda")]
+
 
 @pytest.mark.parametrize(
     ("made", "values"),
@@ -20,7 +22,7 @@ import shim_torch as torch
 )
 def test_windows(made, values):
     assert made.dtype == torch.float32
-    np.testing.assert_allclose(made.numpy(), values, atol=1e-6)
+    np.testing.assert_allclose(made.cpu().numpy(), values, atol=1e-6)
 
 
 def test_stft_values():
@@ -28,18 +30,22 @@ def test_stft_values():
     s = torch.stft(x, 8, hop_length=4, window=torch.hann_window(8), return_complex=True)
     assert s.shape == (5, 4)
     expected = [-0.98651832, 1.40556122 - 1.27739584j, -1.83747243 - 0.2843462j, 1.00954258 + 1.64432955j]
-    np.testing.assert_allclose(s[1].numpy(), expected, atol=2e-6)
+    np.testing.assert_allclose(s[1].cpu().numpy(), expected, atol=2e-6)
     pairs = torch.stft(x, 8, hop_length=4, window=torch.hann_window(8), return_complex=False)
-    np.testing.assert_allclose(torch.view_as_complex(pairs).numpy(), s.numpy())
+    np.testing.assert_allclose(torch.view_as_complex(pairs).cpu().numpy(), s.cpu().numpy())
 
 
-@pytest.mark.parametrize("options", [{}, {"normalized": True}, {"onesided": False}, {"win_length": 40, "window": "hann"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"normalized": True}, {"onesided": False}, {"win_length": 40, "window": "hann"}]
+)
 def test_istft_inverts_stft(options):
     x = torch.from_numpy(np.random.default_rng(0).standard_normal((2, 320)))
     if options.get("window"):
         options = {**options, "window": torch.hann_window(40, dtype=torch.float64)}
     s = torch.stft(x, 64, hop_length=8, return_complex=True, **options)
-    np.testing.assert_allclose(torch.istft(s, 64, hop_length=8, length=320, **options).numpy(), x.numpy(), atol=1e-10)
+    np.testing.assert_allclose(
+        torch.istft(s, 64, hop_length=8, length=320, **options).cpu().numpy(), x.cpu().numpy(), atol=1e-10
+    )
 
 
 def test_stft_gradient():
@@ -59,6 +65,8 @@ def test_errors():
 def test_bessel_functions():
     x = torch.tensor([-2.0, 0.0, 0.5, 3.0, 40.0], dtype=torch.float64, requires_grad=True)
     y = torch.i0(x)
-    np.testing.assert_allclose(y.detach().numpy(), [2.2795853, 1.0, 1.0634834, 4.8807926, 1.4894775e16], rtol=1e-7)
+    np.testing.assert_allclose(
+        y.detach().cpu().numpy(), [2.2795853, 1.0, 1.0634834, 4.8807926, 1.4894775e16], rtol=1e-7
+    )
     y.sum().backward()
-    np.testing.assert_allclose(x.grad.numpy(), [-1.5906369, 0.0, 0.2578943, 3.9533702, 1.4707397e16], rtol=1e-7)
+    np.testing.assert_allclose(x.grad.cpu().numpy(), [-1.5906369, 0.0, 0.2578943, 3.9533702, 1.4707397e16], rtol=1e-7)

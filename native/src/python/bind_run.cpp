@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cpu/loops.h"
 #include "ops/kernels.h"
 #include "python/body.h"
 #include "python/dispatch.h"
@@ -70,6 +71,21 @@ PyObject* empty_raw(PyObject*, PyObject* args) {                    // (sizes, d
   return guarded([&]() -> PyObject* { return wrap(empty(dims, dtype_of(dtype), device_of(device))); });
 }
 
+PyObject* empty_like_all(PyObject*, PyObject* args) {               // (sizes, tensors, dtype, device): an elementwise result's memory
+  PyObject *sizes, *tensors, *dtype, *device;
+  if (!PyArg_ParseTuple(args, "OO!OO", &sizes, &PyList_Type, &tensors, &dtype, &device)) return nullptr;
+  Dims dims;
+  if (!dims_of(sizes, dims)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::vector<const TensorImpl*> inputs;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tensors); ++i) {
+      CHECK(Kind::Type, is_tensor(PyList_GET_ITEM(tensors, i)), "empty_like_all() expects Tensors");
+      inputs.push_back(unwrap(PyList_GET_ITEM(tensors, i)));
+    }
+    return wrap(allocate_like(dims, inputs.data(), int(inputs.size()), dtype_of(dtype), device_of(device)));
+  });
+}
+
 PyObject* clone_raw(PyObject*, PyObject* o) {                       // a dense CPU tensor copied byte by byte
   if (!is_tensor(o)) { PyErr_SetString(PyExc_TypeError, "clone_raw() expects a Tensor"); return nullptr; }
   return guarded([&]() -> PyObject* {
@@ -108,6 +124,7 @@ PyMethodDef functions[] = {
     {"call_aligned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_aligned)), METH_FASTCALL,
      "Calls a function while NumPy allocates 64-byte aligned."},
     {"empty_raw", empty_raw, METH_VARARGS, "An uninitialised tensor: (sizes, dtype, device)."},
+    {"empty_like_all", empty_like_all, METH_VARARGS, "Uninitialised memory for an elementwise result: (sizes, tensors, dtype, device)."},
     {"copy_raw", copy_raw, METH_VARARGS, "Copies one tensor's values into another's, across dtypes and devices."},
     {"clone_raw", clone_raw, METH_O, "A dense CPU tensor copied with its strides."},
     {nullptr, nullptr, 0, nullptr}};

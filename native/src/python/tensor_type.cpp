@@ -59,9 +59,10 @@ void dealloc(PyObject* self) {
   if (Py_TYPE(self) == TensorType) {            // Python subclasses have called finalize already
     if (t->dict && PyObject_CallFinalizerFromDealloc(self) < 0) return;
   }
+  // The finalizer's mark stays on the memory, which is not recycled then: set above, or by a collection of a cycle.
+  const bool finalized = t->dict || PyObject_GC_IsFinalized(self);
   PyObject_GC_UnTrack(self);
   if (t->weakrefs) PyObject_ClearWeakRefs(self);
-  bool finalized = t->dict != nullptr;          // the collector's mark stays on the memory: not recycled
   Py_CLEAR(t->dict);
   if (TensorImpl* impl = t->impl) {
     t->impl = nullptr;

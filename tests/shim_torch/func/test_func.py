@@ -8,6 +8,8 @@ import pytest
 import shim_torch as torch
 from shim_torch import func
 
+pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.devices("cpu", "cuda")]
+
 
 def test_grad():
     x = torch.tensor([1.0, 2.0, 3.0])
@@ -55,15 +57,17 @@ def test_vjp_and_jvp():
 
 def test_jacobians():
     x = torch.tensor([1.0, 2.0, 3.0])
-    np.testing.assert_allclose(func.jacrev(lambda x: x**2)(x).numpy(), np.diag([2.0, 4.0, 6.0]))
-    np.testing.assert_allclose(func.jacfwd(lambda x: x.sum() * x)(x).numpy(), 6 * np.eye(3) + np.array([[1], [2], [3]]))
-    np.testing.assert_allclose(func.hessian(lambda x: (x**3).sum())(x).numpy(), np.diag([6.0, 12.0, 18.0]))
+    np.testing.assert_allclose(func.jacrev(lambda x: x**2)(x).cpu().numpy(), np.diag([2.0, 4.0, 6.0]))
+    np.testing.assert_allclose(
+        func.jacfwd(lambda x: x.sum() * x)(x).cpu().numpy(), 6 * np.eye(3) + np.array([[1], [2], [3]])
+    )
+    np.testing.assert_allclose(func.hessian(lambda x: (x**3).sum())(x).cpu().numpy(), np.diag([6.0, 12.0, 18.0]))
 
 
 def test_vmap():
     a, b = torch.arange(6.0).reshape(2, 3), torch.arange(6.0).reshape(2, 3) + 1
     dots = func.vmap(torch.dot)(a, b)
-    np.testing.assert_allclose(dots.numpy(), (a * b).sum(1).numpy())
+    np.testing.assert_allclose(dots.cpu().numpy(), (a * b).sum(1).cpu().numpy())
     assert func.vmap(lambda x, s: x * s, in_dims=(1, None))(a, 2.0).tolist() == (a.t() * 2).tolist()
     assert func.vmap(lambda x: x, out_dims=1)(a).tolist() == a.t().tolist()
     assert func.vmap(lambda d: {"y": d["x"] + 1})({"x": a})["y"].tolist() == (a + 1).tolist()
@@ -103,4 +107,6 @@ def test_stack_module_state():
         return func.functional_call(models[0], (p, b), x)
 
     found = func.vmap(call, in_dims=(0, 0, None))(parameters, buffers, x)
-    np.testing.assert_allclose(found.detach().numpy(), torch.stack([m(x) for m in models]).detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(
+        found.detach().cpu().numpy(), torch.stack([m(x) for m in models]).detach().cpu().numpy(), rtol=1e-6
+    )

@@ -6,6 +6,8 @@ import pytest
 
 import shim_torch as torch
 
+pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.devices("cpu", "cuda")]
+
 nn = torch.nn
 pytestmark = pytest.mark.filterwarnings("ignore:Lazy modules")
 
@@ -28,7 +30,9 @@ def test_the_first_input_makes_a_plain_layer(lazy, plain, shape, args, kwargs):
     got = layer(x)
     assert type(layer) is getattr(nn, plain)
     assert not layer._forward_pre_hooks and not layer._load_state_dict_pre_hooks
-    channels = layer.weight.shape[1] if plain == "Linear" else layer.num_features if "Norm" in plain else layer.in_channels
+    channels = (
+        layer.weight.shape[1] if plain == "Linear" else layer.num_features if "Norm" in plain else layer.in_channels
+    )
     same = getattr(nn, plain)(channels, *args, **kwargs)
     same.load_state_dict(layer.state_dict())
     torch.testing.assert_close(got, copy.deepcopy(layer).eval()(x) if "Norm" not in plain else got)

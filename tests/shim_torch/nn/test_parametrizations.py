@@ -12,31 +12,33 @@ import shim_torch as torch
 from shim_torch.nn.utils import parametrizations
 from shim_torch.signal import windows
 
+pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.devices("cpu", "cuda")]
+
 WINDOWS = json.loads((Path(__file__).parent.parent / "data" / "windows.json").read_text())
 
 
 def test_weight_norm():
     layer = torch.nn.Linear(3, 2)
-    before = layer.weight.detach().numpy().copy()
+    before = layer.weight.detach().cpu().numpy().copy()
     parametrizations.weight_norm(layer)
-    np.testing.assert_allclose(layer.weight.detach().numpy(), before, rtol=1e-6)
+    np.testing.assert_allclose(layer.weight.detach().cpu().numpy(), before, rtol=1e-6)
     length = layer.parametrizations.weight.original0
-    np.testing.assert_allclose(length.detach().numpy(), np.linalg.norm(before, axis=1, keepdims=True), rtol=1e-6)
+    np.testing.assert_allclose(length.detach().cpu().numpy(), np.linalg.norm(before, axis=1, keepdims=True), rtol=1e-6)
     with torch.no_grad():
         length.fill_(2.0)
-    np.testing.assert_allclose(np.linalg.norm(layer.weight.detach().numpy(), axis=1), [2.0, 2.0], rtol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(layer.weight.detach().cpu().numpy(), axis=1), [2.0, 2.0], rtol=1e-6)
     old = {"weight_g": torch.ones(2, 1), "weight_v": torch.eye(2, 3), "bias": torch.zeros(2)}
     layer.load_state_dict(old)
-    np.testing.assert_allclose(layer.weight.detach().numpy(), np.eye(2, 3), rtol=1e-6)
+    np.testing.assert_allclose(layer.weight.detach().cpu().numpy(), np.eye(2, 3), rtol=1e-6)
 
 
 def test_spectral_norm():
     torch.manual_seed(0)
     layer = torch.nn.Linear(4, 3)
-    before = layer.weight.detach().numpy().copy()
+    before = layer.weight.detach().cpu().numpy().copy()
     parametrizations.spectral_norm(layer, n_power_iterations=50)
     _ = layer.weight
-    found = layer.eval().weight.detach().numpy()
+    found = layer.eval().weight.detach().cpu().numpy()
     np.testing.assert_allclose(found, before / np.linalg.norm(before, 2), rtol=1e-4)
     layer(torch.ones(1, 4)).sum().backward()
     assert layer.parametrizations.weight.original.grad is not None
@@ -50,7 +52,9 @@ def test_fused_batch_norm():
     bn.eval()
     x = torch.randn(2, 2, 4, 4)
     fused = torch.nn.utils.fuse_conv_bn_eval(conv, bn)
-    np.testing.assert_allclose(fused(x).detach().numpy(), bn(conv(x)).detach().numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        fused(x).detach().cpu().numpy(), bn(conv(x)).detach().cpu().numpy(), rtol=1e-4, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("case", WINDOWS)
@@ -60,7 +64,7 @@ def test_windows(case):
     else:
         name, size, symmetric = case.split()
         found = getattr(windows, name)(int(size), sym=symmetric == "True")
-    np.testing.assert_allclose(found.numpy(), WINDOWS[case], atol=2e-5)
+    np.testing.assert_allclose(found.cpu().numpy(), WINDOWS[case], atol=2e-5)
 
 
 def test_files_have_pytorchs_names():

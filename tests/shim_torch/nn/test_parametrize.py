@@ -11,6 +11,8 @@ import pytest
 import shim_torch as torch
 from shim_torch.nn.utils import parametrize
 
+pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.devices("cpu", "cuda")]
+
 
 class Symmetric(torch.nn.Module):
     def forward(self, x):
@@ -40,18 +42,18 @@ def test_register_use_remove():
     assert type(layer).__name__ == "ParametrizedLinear"
     assert parametrize.type_before_parametrizations(layer) is torch.nn.Linear
     assert parametrize.is_parametrized(layer, "weight")
-    np.testing.assert_allclose(layer.weight.detach().numpy(), layer.weight.t().detach().numpy())
-    np.testing.assert_array_equal(layer.weight.detach().triu().numpy(), before.triu().numpy())
+    np.testing.assert_allclose(layer.weight.detach().cpu().numpy(), layer.weight.t().detach().cpu().numpy())
+    np.testing.assert_array_equal(layer.weight.detach().triu().cpu().numpy(), before.triu().cpu().numpy())
     assert [n for n, _ in layer.named_parameters()] == ["bias", "parametrizations.weight.original"]
     layer(torch.ones(1, 3)).sum().backward()
     assert layer.parametrizations.weight.original.grad is not None
     parametrize.register_parametrization(layer, "weight", Double())
-    np.testing.assert_allclose(layer.weight.detach().triu().numpy(), 2 * before.triu().numpy())
+    np.testing.assert_allclose(layer.weight.detach().triu().cpu().numpy(), 2 * before.triu().cpu().numpy())
     value = layer.weight.detach().clone()
     parametrize.remove_parametrizations(layer, "weight")
     assert type(layer) is torch.nn.Linear
     assert isinstance(layer.weight, torch.nn.Parameter)
-    np.testing.assert_array_equal(layer.weight.detach().numpy(), value.numpy())
+    np.testing.assert_array_equal(layer.weight.detach().cpu().numpy(), value.cpu().numpy())
 
 
 def test_assignment_goes_through_right_inverse():
@@ -71,7 +73,7 @@ def test_several_originals():
         "parametrizations.weight.original0",
         "parametrizations.weight.original1",
     }
-    np.testing.assert_array_equal(layer.weight.detach().numpy(), before.numpy())
+    np.testing.assert_array_equal(layer.weight.detach().cpu().numpy(), before.cpu().numpy())
     with pytest.raises(ValueError, match="Cannot leave unparametrized"):
         parametrize.remove_parametrizations(layer, "weight", leave_parametrized=False)
 
@@ -83,14 +85,14 @@ def test_cached_and_copies():
         assert layer.weight is layer.weight
     assert layer.weight is not layer.weight
     other = copy.deepcopy(layer)
-    np.testing.assert_array_equal(other.weight.detach().numpy(), layer.weight.detach().numpy())
+    np.testing.assert_array_equal(other.weight.detach().cpu().numpy(), layer.weight.detach().cpu().numpy())
     with pytest.raises(
         RuntimeError, match="Serialization of parametrized modules is only supported through state_dict"
     ):
         pickle.dumps(layer)
     fresh = torch.nn.Linear(2, 2)
     parametrize.transfer_parametrizations_and_params(layer, fresh)
-    np.testing.assert_array_equal(fresh.weight.detach().numpy(), layer.weight.detach().numpy())
+    np.testing.assert_array_equal(fresh.weight.detach().cpu().numpy(), layer.weight.detach().cpu().numpy())
 
 
 def test_errors():

@@ -5,6 +5,8 @@ import pytest
 import shim_torch as torch
 from shim_torch.nn.utils import prune, remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
 
+pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.devices("cpu", "cuda")]
+
 nn = torch.nn
 
 
@@ -62,7 +64,9 @@ def test_old_weight_norm_keeps_the_weight_and_learns_length_and_direction():
 def test_old_spectral_norm_brings_the_norm_to_one():
     layer = spectral_norm(nn.Linear(4, 3), n_power_iterations=50)
     layer(torch.ones(1, 4))
-    torch.testing.assert_close(torch.linalg.matrix_norm(layer.weight.detach(), 2), torch.tensor(1.0), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        torch.linalg.matrix_norm(layer.weight.detach(), 2), torch.tensor(1.0), rtol=1e-4, atol=1e-5
+    )
     state = layer.state_dict()
     assert {"weight_orig", "weight_u", "weight_v", "bias"} == set(state)
     assert state._metadata[""]["spectral_norm"] == {"weight.version": 1}

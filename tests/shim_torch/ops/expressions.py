@@ -26,7 +26,8 @@ def pattern(torch, *shape, seed=1, dtype=None):
     count = int(np.prod(shape))
     values = np.sin(np.arange(1, count + 1) * (12.9898 + seed)) * 43758.5453
     values = (values - np.floor(values)) * 4 - 2
-    return torch.from_numpy(np.round(values, 3).reshape(shape)).to(dtype or torch.float32)
+    made = torch.from_numpy(np.round(values, 3).reshape(shape))
+    return made.to(torch.get_default_device(), dtype or torch.float32)
 
 
 def _digits(value):
@@ -53,27 +54,32 @@ def _tensors(torch, value):
     return [t for v in value for t in _tensors(torch, v)] if isinstance(value, (list, tuple)) else []
 
 
+def results(torch, cases, expression):
+    """What an expression gives, and the gradients by name of a weighted sum of it."""
+    names = cases.inputs(torch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = eval(expression, dict(names))
+        total = None
+        for t in _tensors(torch, result):
+            if not t.requires_grad:
+                continue
+            w = torch.arange(t.numel(), dtype=torch.float64).mul(0.37).cos().reshape(t.shape)
+            part = (t * w.to(t.real.dtype if t.is_complex() else t.dtype)).sum()
+            part = part.real + part.imag * 0.5 if part.is_complex() else part
+            total = part if total is None else total + part
+        if total is not None:
+            total.backward()
+    return result, {n: t.grad for n, t in names.items() if isinstance(t, torch.Tensor) and t.grad is not None}
+
+
 def outcome(torch, cases, expression):
     """["values", results, gradients by name] or ["error", type, text's first line]."""
-    names = cases.inputs(torch)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            result = eval(expression, dict(names))
-            total = None
-            for t in _tensors(torch, result):
-                if not t.requires_grad:
-                    continue
-                w = torch.arange(t.numel(), dtype=torch.float64).mul(0.37).cos().reshape(t.shape)
-                part = (t * w.to(t.real.dtype if t.is_complex() else t.dtype)).sum()
-                part = part.real + part.imag * 0.5 if part.is_complex() else part
-                total = part if total is None else total + part
-            if total is not None:
-                total.backward()
+        result, gradients = results(torch, cases, expression)
     except Exception as e:
         return ["error", type(e).__name__, str(e).splitlines()[0]]
-    leaves = {n: t for n, t in names.items() if isinstance(t, torch.Tensor) and t.grad is not None}
-    return ["values", _listed(torch, result), {n: _listed(torch, t.grad) for n, t in leaves.items()}]
+    return ["values", _listed(torch, result), {n: _listed(torch, g) for n, g in gradients.items()}]
 
 
 def tolerance(expression):

@@ -122,17 +122,23 @@ def _listed(torch, value):
     return [_listed(torch, v) for v in value]
 
 
-def outcome(torch, expression):
-    """The values of an expression and of the gradients of its weighted sum, or its error."""
+def results(torch, expression):
+    """What an expression gives, and the gradients of its weighted sum."""
     names = inputs(torch)
-    try:
-        result = eval(expression, dict(names))
-    except Exception as e:
-        return ["error", type(e).__name__, str(e).splitlines()[0]]
+    result = eval(expression, dict(names))
     first = result if isinstance(result, torch.Tensor) else result[0]
     grads = []
     if first.requires_grad:
         weights = torch.arange(first.numel()).reshape(first.shape) + 1
         (first * weights).sum().backward()
-        grads = [_listed(torch, names[n].grad) for n in "abv" if names[n].grad is not None]
-    return ["values", _listed(torch, result), grads]
+        grads = [names[n].grad for n in "abv" if names[n].grad is not None]
+    return result, grads
+
+
+def outcome(torch, expression):
+    """The values of an expression and of the gradients of its weighted sum, or its error."""
+    try:
+        result, grads = results(torch, expression)
+    except Exception as e:
+        return ["error", type(e).__name__, str(e).splitlines()[0]]
+    return ["values", _listed(torch, result), [_listed(torch, g) for g in grads]]

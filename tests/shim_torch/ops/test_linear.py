@@ -15,11 +15,11 @@ EPS = {torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7, torch.float32: 2.0**-23
 
 
 def random(rng, *shape, dtype=torch.float64):
-    return torch.from_numpy(rng.standard_normal(shape)).to(dtype)
+    return torch.from_numpy(rng.standard_normal(shape)).to(torch.get_default_device(), dtype)
 
 
 def numbers(t):
-    return t.detach().to(torch.float64).numpy()
+    return t.detach().to(torch.float64).cpu().numpy()
 
 
 def close(got, want, dtype, k=1, magnitude=1.0):
@@ -44,9 +44,10 @@ SHAPES = [
 ]
 
 
+@pytest.mark.devices("cpu", "cuda")
 @pytest.mark.parametrize("dtype", list(EPS))
 @pytest.mark.parametrize("shape, n", SHAPES)
-def test_values_and_gradients(shape, n, dtype):
+def test_values_and_gradients(shape, n, dtype, device):
     rng = np.random.default_rng(0)
     x, w, b = random(rng, *shape, dtype=dtype), random(rng, n, shape[-1], dtype=dtype), random(rng, n, dtype=dtype)
     for t in (x, w, b):

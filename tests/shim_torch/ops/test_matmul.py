@@ -10,11 +10,11 @@ from native import _core
 
 
 def random(rng, *shape, dtype=torch.float64):
-    return torch.from_numpy(rng.standard_normal(shape)).to(dtype)
+    return torch.from_numpy(rng.standard_normal(shape)).to(torch.get_default_device(), dtype)
 
 
 def numbers(t):
-    return t.detach().to(torch.float64).numpy()
+    return t.detach().to(torch.float64).cpu().numpy()
 
 
 SHAPES = [((3,), (3,)), ((4, 3), (3,)), ((3,), (3, 5)), ((4, 3), (3, 5)), ((2, 4, 3), (3, 5)), ((2, 4, 3), (3,)), ((3,), (2, 3, 5)),
@@ -22,11 +22,12 @@ SHAPES = [((3,), (3,)), ((4, 3), (3,)), ((3,), (3, 5)), ((4, 3), (3, 5)), ((2, 4
           ((4, 0), (0, 5)), ((2, 4, 0), (2, 0, 5)), ((0, 4, 3), (0, 3, 5)), ((1, 1), (1, 1)), ((7, 1), (1, 9)), ((2, 3, 40, 8), (2, 3, 8, 8))]  # fmt: skip
 
 
+@pytest.mark.devices("cpu", "cuda")
 @pytest.mark.parametrize(
     "dtype, tolerance", [(torch.float64, 1e-12), (torch.float32, 1e-5), (torch.bfloat16, 2e-2), (torch.float16, 2e-3)]
 )
 @pytest.mark.parametrize("a, b", SHAPES)
-def test_matmul_and_gradients(a, b, dtype, tolerance):
+def test_matmul_and_gradients(a, b, dtype, tolerance, device):
     rng = np.random.default_rng(0)
     x, y = random(rng, *a, dtype=dtype).requires_grad_(), random(rng, *b, dtype=dtype).requires_grad_()
     want = numbers(x) @ numbers(y)

@@ -4,6 +4,8 @@ import pytest
 
 import shim_torch as torch
 
+pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.devices("cpu", "cuda")]
+
 NAN = float("nan")
 
 

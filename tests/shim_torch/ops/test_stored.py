@@ -3,7 +3,8 @@
 import importlib
 
 import pytest
-from expressions import difference, outcome, stored, tolerance
+from devices import check_forms
+from expressions import difference, outcome, results, stored, tolerance
 
 import shim_torch
 
@@ -30,7 +31,10 @@ def _all():
 
 
 @pytest.mark.parametrize(("cases", "expression", "expected"), list(_all()))
-def test_as_pytorch(cases, expression, expected):
+def test_as_pytorch(cases, expression, expected, device):
+    if device == "meta":
+        check_forms(lambda: results(shim_torch, cases, expression))
+        return
     got = outcome(shim_torch, cases, expression)
     if got[0] == "error" and expected[0] == "values":
         pytest.fail(f"{got[1]}: {got[2]}")

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.devices("cpu", "cuda")]
+
 HERE = Path(__file__).parent
 RUNS = [
     (name, settings)

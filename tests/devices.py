@@ -1,0 +1,56 @@
+"""The devices that the mirrored tests run on, and what can be compared of tensors that have no data.
+
+A test that takes the fixture ``device`` (tests/conftest.py) runs once for each of ``devices()``, with that device as the
+default one: what its factories make is there. On ``meta`` shapes, dtypes and strides are compared, by ``check_forms``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import shim_torch
+
+
+def devices() -> list[str]:
+    """cpu and meta, and cuda where there is a GPU."""
+    return ["cpu", "meta", *(["cuda"] if shim_torch.cuda.is_available() else [])]
+
+
+def forms(value: Any) -> Any:
+    """Dtype, shape and strides of every tensor of a result; of other values their type alone."""
+    if isinstance(value, shim_torch.Tensor):
+        strides = [s for s, n in zip(value.stride(), value.shape, strict=True) if n != 1]
+        return [str(value.dtype), list(value.shape), strides if value.numel() else None]
+    if isinstance(value, (list, tuple)):
+        return [forms(v) for v in value]
+    if isinstance(value, dict):
+        return {k: forms(v) for k, v in value.items()}
+    return type(value).__name__
+
+
+def needs_data(error: Exception) -> bool:
+    """Whether an error on meta tensors says that the answer depends on values."""
+    return isinstance(error, (NotImplementedError, RuntimeError)) and "meta" in str(error).lower()
+
+
+def check_forms(run: Callable[[], Any]) -> None:
+    """``run()`` on meta tensors gives what it gives on the CPU, as far as dtypes, shapes and strides go.
+
+    What needs values (``nonzero``, ``item``, errors about values) may refuse, or go through, on meta tensors.
+    """
+    try:
+        with shim_torch.device("cpu"):
+            wanted = forms(run())
+    except Exception as error:
+        wanted = error
+    try:
+        with shim_torch.device("meta"):
+            got = forms(run())
+    except Exception as error:
+        if isinstance(wanted, Exception):
+            assert type(error) is type(wanted) or needs_data(error), f"{error!r} instead of {wanted!r}"
+            return
+        assert needs_data(error), f"{error!r} instead of {wanted}"
+        return
+    assert isinstance(wanted, Exception) or got == wanted, f"{got} instead of {wanted}"
