@@ -74,7 +74,87 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
 
 
+def lobpcg(
+    A: Any, k: int | None = None, B: Any = None, X: Any = None, n: int | None = None, iK: Any = None, niter: int | None = None,
+    tol: float | None = None, largest: bool | None = None, method: str | None = None, tracker: Any = None,
+    ortho_iparams: Any = None, ortho_fparams: Any = None, ortho_bparams: Any = None,
+) -> Any:  # fmt: skip
+    """The ``k`` largest (or smallest) eigenvalues of A x = λ B x and their vectors, by Knyazev's LOBPCG.
+
+    Shapes:  A, B (*, m, m) symmetric (B positive definite), X (*, m, n), iK (*, m, m) -> values (*, k), vectors (*, m, k)
+    """
+    import shim_torch
+
+    m = A.shape[-1]
+    k = (1 if X is None else X.shape[-1]) if k is None else k
+    n = (k if n is None else n) if X is None else X.shape[-1]
+    if m < 3 * n:
+        raise ValueError(
+            f"LPBPCG algorithm is not applicable when the number of A rows (={m}) is smaller than 3 x the number of requested eigenpairs (={n})"
+        )
+    if method not in (None, "basic", "ortho"):
+        raise ValueError(f"method must be 'basic' or 'ortho', got {method}")
+    if A.requires_grad or (B is not None and B.requires_grad):
+        raise NotImplementedError("torch.lobpcg: gradients are not supported by shim-torch; use torch.linalg.eigh")
+    if tracker is not None:
+        raise NotImplementedError("torch.lobpcg: tracker= is not supported by shim-torch; leave it out")
+    tol = shim_torch.finfo(A.dtype).eps ** 0.5 if tol is None else tol
+    X = shim_torch.randn((*A.shape[:-1], n), dtype=A.dtype, device=A.device) if X is None else X
+    largest = True if largest is None else largest
+    values, vectors = _lobpcg(A, B, X, iK, 1000 if niter is None or niter < 0 else niter, tol, largest)
+    return values[..., :k], vectors[..., :k]
+
+
+def _ritz(A: Any, B: Any, S: Any, largest: bool, n: int) -> tuple[Any, Any]:
+    """The best ``n`` values in the span of the columns of S, and their coefficients."""
+    import shim_torch
+
+    eigh = shim_torch.linalg.eigh
+    gram = S.mT @ (S if B is None else B @ S)
+    size, turn = eigh((gram + gram.mT) / 2)
+    kept = size > size.amax(-1, keepdim=True) * S.shape[-2] * shim_torch.finfo(S.dtype).eps
+    scale = shim_torch.where(kept, size.clamp(min=shim_torch.finfo(S.dtype).tiny).rsqrt(), 0.0)
+    basis = turn * scale.unsqueeze(-2)  # directions that the span does not have are zero columns
+    inner = basis.mT @ (S.mT @ (A @ S)) @ basis
+    worst = inner.abs().amax((-2, -1), keepdim=True) * (-2.0 if largest else 2.0) + (-1.0 if largest else 1.0)
+    inner = (inner + inner.mT) / 2 + shim_torch.diag_embed((~kept).to(S.dtype)) * worst
+    values, found = eigh(inner)
+    if largest:
+        values, found = values.flip(-1), found.flip(-1)
+    return values[..., :n], basis @ found[..., :n]
+
+
+def _lobpcg(A: Any, B: Any, X: Any, iK: Any, niter: int, tol: float, largest: bool) -> tuple[Any, Any]:
+    import shim_torch
+
+    n = X.shape[-1]
+    values, C = _ritz(A, B, X, largest, n)
+    X, P = X @ C, None
+    norm_a = shim_torch.linalg.matrix_norm(A).amax()
+    for _ in range(niter):
+        BX = X if B is None else B @ X
+        R = A @ X - BX * values.unsqueeze(-2)
+        size = shim_torch.linalg.vector_norm(R, dim=-2) / (
+            shim_torch.linalg.vector_norm(X, dim=-2) * (norm_a + values.abs())
+        )
+        if bool((size < tol).all()):
+            break
+        W = R if iK is None else iK @ R
+        W = W / shim_torch.linalg.vector_norm(W, dim=-2, keepdim=True).clamp(min=shim_torch.finfo(W.dtype).tiny)
+        S = shim_torch.cat([X, W] if P is None else [X, W, P], -1)
+        values, C = _ritz(A, B, S, largest, n)
+        P = S[..., n:] @ C[..., n:, :]
+        X = S[..., :n] @ C[..., :n, :] + P
+    return values, X
+
+
 def functions() -> dict[str, Any]:
     """What torch takes from here; functions that are gone only say what to use instead."""
-    found: dict[str, Any] = {"lu": lu, "matrix_rank": matrix_rank, "pca_lowrank": pca_lowrank, "svd_lowrank": svd_lowrank}
+    found: dict[str, Any] = {
+        "lobpcg": lobpcg,
+        "lu": lu,
+        "matrix_rank": matrix_rank,
+        "pca_lowrank": pca_lowrank,
+        "svd_lowrank": svd_lowrank,
+    }
     return {**found, **{name: _gone(name) for name in _REMOVED}}

@@ -12,6 +12,7 @@ from native import _core
 from . import _ops
 from ._library.custom_ops import CustomOpDef, as_types, custom_op, dispatch_key, lookup, qualified_name
 from ._library.infer_schema import infer_schema
+from ._library.kernel import get_kernel
 
 __all__ = [
     "CustomOpDef",
@@ -20,6 +21,7 @@ __all__ = [
     "define",
     "fallthrough_kernel",
     "get_ctx",
+    "get_kernel",
     "impl",
     "impl_abstract",
     "infer_schema",

@@ -206,9 +206,7 @@ def grad(
             materialize_grads=materialize_grads,
         )
     if is_grads_batched:
-        return _grad_of_each(
-            outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads
-        )
+        return _grad_of_each(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
     grads = [None] * len(outputs) if grad_outputs is None else _sequence(grad_outputs)
     retain = create_graph if retain_graph is None else retain_graph
     unused = materialize_grads if allow_unused is None else allow_unused
@@ -339,6 +337,10 @@ def __getattr__(name: str) -> Any:
             return importlib.import_module(f"shim_torch.autograd.{name}")
         except ModuleNotFoundError:
             pass
+    if name == "DeviceType":
+        from shim_torch._C._autograd import DeviceType
+
+        return DeviceType
     from shim_torch._missing import missing
 
     return missing("torch.autograd", name)

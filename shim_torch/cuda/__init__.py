@@ -296,6 +296,12 @@ def manual_seed_all(seed: int) -> None:
     random.manual_seed_cuda(seed, all_devices=True)
 
 
+_DIAGNOSTICS = frozenset(
+    """CudaError check_error set_sync_debug_mode get_sync_debug_mode get_stream_from_external device_memory_used utilization
+    memory_usage temperature power_draw clock_rate list_gpu_processes""".split()
+)
+
+
 def __getattr__(name: str) -> Any:
     if name == "default_generators":
         from shim_torch import random
@@ -308,6 +314,10 @@ def __getattr__(name: str) -> Any:
             return importlib.import_module(f"shim_torch.cuda.{name}")
         except ModuleNotFoundError:
             pass
+    if name in _DIAGNOSTICS:
+        from shim_torch.cuda import _diagnostics
+
+        return getattr(_diagnostics, name)
     if name in (
         "get_rng_state",
         "set_rng_state",

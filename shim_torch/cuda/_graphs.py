@@ -49,6 +49,15 @@ class CUDAGraph:
         self._device = -1
         self._token = (0, 0)
 
+    _capturing: CUDAGraph | None = None
+
+    @staticmethod
+    def get_currently_capturing_graph() -> CUDAGraph:
+        """The graph that is being captured."""
+        if CUDAGraph._capturing is None:
+            raise RuntimeError("get_currently_capturing_graph() can only be called during graph capture")
+        return CUDAGraph._capturing
+
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
         """Starts capturing the current stream, which must not be the default stream."""
         if self._exec or self._pool:
@@ -71,9 +80,11 @@ class CUDAGraph:
         self._pool = _core.cuda_graph_begin(self._stream, 2, shared[0])
         _pools[self._token] = [self._pool, shared[1] + 1]
         self._cupy = _cupy_takes_graph_memory()
+        CUDAGraph._capturing = self
 
     def capture_end(self) -> None:
         """Ends the capture and instantiates the graph."""
+        CUDAGraph._capturing = None
         if self._cupy is not None:
             self._cupy.__exit__(None, None, None)
             self._cupy = None

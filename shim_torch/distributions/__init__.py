@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.distributions import constraints, continuous, discrete, distribution, gamma, kl, transforms, utils
+from shim_torch.distributions import (
+    constraints,
+    continuous,
+    discrete,
+    distribution,
+    gamma,
+    kl,
+    multivariate,
+    tails,
+    transforms,
+    utils,
+)
 from shim_torch.distributions.continuous import Exponential, Gumbel, HalfNormal, Laplace, LogNormal, Normal, Uniform
 from shim_torch.distributions.discrete import Bernoulli, Categorical, Geometric, OneHotCategorical
 from shim_torch.distributions.distribution import Distribution, ExponentialFamily, Independent
@@ -19,6 +30,8 @@ from shim_torch.distributions.gamma import (
     TransformedDistribution,
 )
 from shim_torch.distributions.kl import kl_divergence, register_kl
+from shim_torch.distributions.multivariate import Binomial, MixtureSameFamily, Multinomial, MultivariateNormal
+from shim_torch.distributions.tails import Cauchy, FisherSnedecor, HalfCauchy, InverseGamma, Pareto, Weibull
 from shim_torch.distributions.transforms import (
     AffineTransform,
     ComposeTransform,
@@ -34,6 +47,16 @@ from shim_torch.distributions.transforms import (
 __all__ = [
     "AffineTransform",
     "Beta",
+    "Binomial",
+    "Cauchy",
+    "FisherSnedecor",
+    "HalfCauchy",
+    "InverseGamma",
+    "MixtureSameFamily",
+    "Multinomial",
+    "MultivariateNormal",
+    "Pareto",
+    "Weibull",
     "Chi2",
     "ComposeTransform",
     "Dirichlet",
@@ -74,6 +97,8 @@ normal = uniform = laplace = exponential = gumbel = half_normal = log_normal = c
 bernoulli = categorical = geometric = one_hot_categorical = discrete
 beta = chi2 = dirichlet = studentT = poisson = negative_binomial = transformed_distribution = gamma
 independent = exp_family = distribution
+cauchy = half_cauchy = pareto = weibull = inverse_gamma = fishersnedecor = tails
+binomial = multinomial = multivariate_normal = mixture_same_family = multivariate
 
 
 def __getattr__(name: str) -> Any:

@@ -70,6 +70,19 @@ class _OneHot(Constraint):
         return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
 
 
+class _Counts(Constraint):
+    """Whole numbers that add up to a total."""
+
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, total: int) -> None:
+        self.upper_bound = total
+
+    def check(self, value: Any) -> Any:
+        return ((value >= 0) & (value % 1 == 0)).all(-1) & (value.sum(-1) == self.upper_bound)
+
+
 class _Dependent(Constraint):
     """A constraint that depends on other parameters; it is not checked by itself."""
 

@@ -15,11 +15,18 @@ from shim_torch.distributions.utils import broadcast_all
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Gamma", "NegativeBinomial", "Poisson", "StudentT", "TransformedDistribution"]
 
-standard_gamma = _core.function("aten::_standard_gamma")
+
+def standard_gamma(alpha: Any) -> Any:
+    """Draws of shape parameter ``alpha`` and rate 1; gradients flow to ``alpha``."""
+    import shim_torch
+
+    return shim_torch.ops.aten._standard_gamma(alpha)
 
 
 class Gamma(ExponentialFamily):
-    """The gamma distribution of shape ``concentration`` and rate ``rate``. Its draws have no gradient here."""
+    """The gamma distribution of shape ``concentration`` and rate ``rate``."""
+
+    has_rsample = True
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
 
@@ -40,10 +47,22 @@ class Gamma(ExponentialFamily):
     def variance(self) -> Any:
         return self.concentration / self.rate.pow(2)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        import shim_torch
+
         shape = self._extended_shape(sample_shape)
-        with no_grad():
-            return standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        value = standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        return value.clamp(min=shim_torch.finfo(value.dtype).tiny)
+
+    def cdf(self, value: Any) -> Any:
+        import shim_torch
+
+        self._validate_sample(value)
+        return shim_torch.igamma(self.concentration, self.rate * value)
+
+    @property
+    def mode(self) -> Any:
+        return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
@@ -68,6 +87,8 @@ class Chi2(Gamma):
 class Dirichlet(ExponentialFamily):
     """Probabilities that add up to one."""
 
+    has_rsample = True
+
     arg_constraints = {"concentration": constraints._Between(0.0, open_lower=True)}
 
     def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
@@ -89,9 +110,10 @@ class Dirichlet(ExponentialFamily):
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
-        draws = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
-        return draws / draws.sum(-1, True)
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        import shim_torch
+
+        return shim_torch.ops.aten._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
@@ -106,6 +128,8 @@ class Dirichlet(ExponentialFamily):
 
 class Beta(ExponentialFamily):
     """Values between 0 and 1."""
+
+    has_rsample = True
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
 
@@ -131,8 +155,8 @@ class Beta(ExponentialFamily):
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
-        return self._dirichlet.sample(sample_shape).select(-1, 0)
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     def log_prob(self, value: Any) -> Any:
         import shim_torch
@@ -146,6 +170,8 @@ class Beta(ExponentialFamily):
 
 class StudentT(Distribution):
     """Student's t of ``df`` degrees of freedom, moved and scaled."""
+
+    has_rsample = True
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
 
@@ -174,13 +200,11 @@ class StudentT(Distribution):
         found = shim_torch.where(self.df > 2, found, math.inf)
         return found.masked_fill(self.df <= 1, math.nan)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = ()) -> Any:
         import shim_torch
 
-        shape = self._extended_shape(sample_shape)
-        with no_grad():
-            x = shim_torch.randn(shape, dtype=self.df.dtype, device=self.df.device)
-            return self.loc + self.scale * x * (self._chi2.sample(sample_shape) / self.df).rsqrt()
+        x = shim_torch.randn(self._extended_shape(sample_shape), dtype=self.df.dtype, device=self.df.device)
+        return self.loc + self.scale * x * (self._chi2.rsample(sample_shape) / self.df).rsqrt()
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)

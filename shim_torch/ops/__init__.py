@@ -52,7 +52,6 @@ FAMILIES = (
     "special_functions",
     "signal",
     "statistics_more",
-    "gamma_draws",
     "random_layers",
     "loss_more",
     "embedding_bag",
@@ -60,6 +59,7 @@ FAMILIES = (
     "tensor_names",
     "attention",
     "chunks_and_masks",
+    "gamma_draws",
     "indefinite",
     "padding",
 )

@@ -158,3 +158,53 @@ def test_prims_common():
     assert p.infer_size((2, -1), 6) == (2, 3)
     with pytest.raises(IndexError, match=r"expected to be in range of \[-3, 2\], but got 3"):
         p.canonicalize_dim(3, 3)
+
+
+def test_kernels_as_objects():
+    kernel = torch.library.get_kernel("aten::add.Tensor", "CPU")
+    x = torch.ones(2, requires_grad=True)
+    found = kernel.call_boxed(None, x, torch.ones(2), alpha=3)
+    assert (found.tolist(), found.requires_grad) == ([4.0, 4.0], False)
+    with pytest.raises(RuntimeError, match="operator aten::nope does not exist"):
+        torch.library.get_kernel("aten::nope", "CPU")
+    with pytest.raises(ValueError, match="Invalid dispatch key: FOO"):
+        torch.library.get_kernel("aten::add.Tensor", "FOO")
+    with pytest.raises(RuntimeError, match="no kernel for XLA for aten::add.Tensor"):
+        torch.library.get_kernel("aten::add.Tensor", "XLA")
+
+
+@pytest.mark.parametrize("name", ["uint4", "int1", "uint7", "bits8"])
+def test_bare_integers_are_made_viewed_and_copied(name):
+    dtype = getattr(torch, name)
+    assert (repr(dtype), dtype.itemsize, dtype.is_signed) == (f"torch.{name}", 1, name == "int1")
+    assert torch.zeros(3, dtype=dtype).view(torch.uint8).tolist() == [0, 0, 0]
+    data = torch.tensor([1, 2, 3], dtype=torch.uint8)
+    assert data.view(dtype).clone().view(torch.uint8).tolist() == [1, 2, 3]
+    with pytest.raises((NotImplementedError, TypeError), match="not implemented|unsupported"):
+        data.view(dtype) + 1
+
+
+def test_extreme_eigenvalues_by_lobpcg():
+    torch.manual_seed(0)
+    q = torch.linalg.qr(torch.randn(40, 40, dtype=torch.float64))[0]
+    values = torch.arange(1.0, 41.0, dtype=torch.float64)
+    a = (q * values) @ q.mT
+    found, vectors = torch.lobpcg(a, k=3)
+    torch.testing.assert_close(found, values.flip(0)[:3], rtol=1e-6, atol=0)
+    torch.testing.assert_close(a @ vectors, vectors * found, rtol=0, atol=1e-3)
+    least, _ = torch.lobpcg(a, k=2, B=torch.eye(40, dtype=torch.float64) * 2, largest=False)
+    torch.testing.assert_close(least, values[:2] / 2, rtol=1e-6, atol=0)
+    with pytest.raises(ValueError, match="is smaller than 3 x the number of requested eigenpairs"):
+        torch.lobpcg(torch.eye(4), k=2)
+
+
+def test_classes_of_absent_devices():
+    for name in ("Event", "Stream", "device"):
+        assert not isinstance(1, getattr(torch.xpu, name))
+        with pytest.raises(RuntimeError, match=f"torch.xpu.{name}: there is no XPU device"):
+            getattr(torch.xpu, name)()
+    assert torch.autograd.DeviceType.CUDA == 1
+    assert torch.cuda.get_sync_debug_mode() == 0
+    torch.cuda.set_sync_debug_mode("default")
+    with pytest.raises(NotImplementedError, match="set_sync_debug_mode"):
+        torch.cuda.set_sync_debug_mode("warn")

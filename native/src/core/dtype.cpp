@@ -32,6 +32,16 @@ constexpr Row kRows[] = {
     {DType::u16, "uint16", "UInt16", 2, kInt},
     {DType::u32, "uint32", "UInt32", 4, kInt},
     {DType::u64, "uint64", "UInt64", 8, kInt},
+    // Integers of 1 to 7 bits and bare bits, each in a byte or more: they are made, viewed and copied, and that is all.
+    {DType(18), "bits1x8", "Bits1x8", 1, 0}, {DType(19), "bits2x4", "Bits2x4", 1, 0}, {DType(20), "bits4x2", "Bits4x2", 1, 0},
+    {DType(21), "bits8", "Bits8", 1, 0}, {DType(22), "bits16", "Bits16", 2, 0},
+    {DType(30), "uint1", "UInt1", 1, kInt}, {DType(31), "uint2", "UInt2", 1, kInt}, {DType(32), "uint3", "UInt3", 1, kInt},
+    {DType(33), "uint4", "UInt4", 1, kInt}, {DType(34), "uint5", "UInt5", 1, kInt}, {DType(35), "uint6", "UInt6", 1, kInt},
+    {DType(36), "uint7", "UInt7", 1, kInt},
+    {DType(37), "int1", "Int1", 1, kInt | kSigned}, {DType(38), "int2", "Int2", 1, kInt | kSigned},
+    {DType(39), "int3", "Int3", 1, kInt | kSigned}, {DType(40), "int4", "Int4", 1, kInt | kSigned},
+    {DType(41), "int5", "Int5", 1, kInt | kSigned}, {DType(42), "int6", "Int6", 1, kInt | kSigned},
+    {DType(43), "int7", "Int7", 1, kInt | kSigned},
     {DType::f8e8m0fnu, "float8_e8m0fnu", "Float8_e8m0fnu", 1, kFloat},
     {DType::f4e2m1fn_x2, "float4_e2m1fn_x2", "Float4_e2m1fn_x2", 1, kFloat | kSigned},
 };
@@ -57,7 +67,11 @@ DType promote_floats(DType a, DType b) {
   return rank(a) >= rank(b) ? a : b;
 }
 
+bool is_bare(DType t) { return (t >= DType(18) && t <= DType(22)) || (t >= DType(30) && t <= DType(43)); }
+
 DType promote_integers(DType a, DType b) {
+  if (is_bare(a) || is_bare(b))
+    fail(Kind::Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ", scalar_name(a), " and ", scalar_name(b));
   auto wide_unsigned = [](DType t) { return t == DType::u16 || t == DType::u32 || t == DType::u64; };
   if (wide_unsigned(a) || wide_unsigned(b)) {
     bool a_signed = is_signed(a), b_signed = is_signed(b);
@@ -100,6 +114,8 @@ DType promote(DType a, DType b) {
   if (b == DType::undefined) return a;
   if (a == DType::f4e2m1fn_x2 || b == DType::f4e2m1fn_x2)
     fail(Kind::Runtime, "promoteTypes with bits or float4 types is not supported, attempted to promote ", scalar_name(a), " and ", scalar_name(b));
+  if ((a >= DType(18) && a <= DType(22)) || (b >= DType(18) && b <= DType(22)))
+    fail(Kind::Runtime, "Promotion from ", scalar_name(a), " and ", scalar_name(b), " is unsupported.");
   if (is_complex(a) || is_complex(b)) {
     DType real_a = to_real(a), real_b = to_real(b);
     if (is_integral(real_a, true)) return b;

@@ -126,6 +126,8 @@ std::array<Row, kDTypeSlots> table() {
   put(DType::f8e5m2fnuz, row<Float8E5M2Fnuz>());
   put(DType::f8e8m0fnu, row<Float8E8M0>());
   t[size_t(DType::f4e2m1fn_x2)][size_t(DType::f4e2m1fn_x2)] = convert<uint8_t, uint8_t>;
+  for (size_t d = 18; d < 44; ++d)              // bare bits and integers of 1 to 7 bits: bytes are copied
+    if (d < 23 || d > 29) t[d][d] = itemsize(DType(d)) == 2 ? convert<uint16_t, uint16_t> : convert<uint8_t, uint8_t>;
   return t;
 }
 

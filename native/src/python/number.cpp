@@ -64,7 +64,9 @@ void store_number(void* p, DType t, Number n) {
     case DType::f8e4m3fnuz: write_narrow<Float8E4M3Fnuz>(p, float(d)); break;
     case DType::f8e5m2fnuz: write_narrow<Float8E5M2Fnuz>(p, float(d)); break;
     case DType::f8e8m0fnu: write_narrow<Float8E8M0>(p, float(d)); break;
-    default: fail(Kind::NotImplemented, "\"fill_\" not implemented for '", scalar_name(t), "'");
+    default:
+      if (d == 0 && n.imag == 0) { std::memset(p, 0, itemsize(t)); break; }   // zeros are the same bits in every dtype
+      fail(Kind::NotImplemented, "\"fill_\" not implemented for '", scalar_name(t), "'");
   }
 }
 
