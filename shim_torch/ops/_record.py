@@ -104,7 +104,7 @@ class Record:
         _names_known(self, "keep", self.keep, arguments)
         known = {"g", *(f"g{i}" for i in range(8)), "result", *(f"result{i}" for i in range(8))}
         for name in self.arguments:
-            known |= {name, f"{name}_shape", f"{name}_dtype", f"{name}_device", f"{name}_strides"}
+            known |= {name, f"{name}_shape", f"{name}_dtype", f"{name}_device", f"{name}_strides", f"{name}_start"}
         for inputs, formula in {**self.grad, **self.fused}.items():
             for name in inputs.split(","):
                 _names_known(self, "grad", (name.strip(),), arguments)

@@ -66,3 +66,18 @@ def _numpy(name: str) -> Any:
 def special(xp: Any, name: str) -> Any:
     """The function ``name`` (erf, erfc, erfinv, lgamma, digamma) over arrays of ``xp``."""
     return _numpy(name) if xp is np else backends.cupy_special(name)
+
+
+def logaddexp(xp: Any, a: Any, b: Any) -> Any:
+    """log(e^a + e^b), of complex numbers too, which NumPy's does not take."""
+    if a.dtype.kind != "c" and b.dtype.kind != "c":
+        return xp.logaddexp(a, b)
+    larger = a.real >= b.real
+    big, small = xp.where(larger, a, b), xp.where(larger, b, a)
+    endless = xp.isinf(big.real) & (big.real == small.real)
+    gap = xp.where(endless, 0, small - big)
+    found = big + xp.log1p(xp.exp(gap))
+    both = xp.where(big.real < 0, small, xp.log(xp.exp(small) + xp.exp(big)))
+    found = xp.where(xp.isinf(small.real) & (small.real < 0) & ~endless, big, found)  # log 0 adds nothing
+    found = xp.where(endless, both, found)
+    return xp.where(xp.isnan(a.real) | xp.isnan(a.imag), a, found)

@@ -112,7 +112,12 @@ def _convolution_shape(
     return input.shape[0], weight.shape[0], *[(padded[i] - spread[i]) // stride[i] + 1 for i in range(n)]
 
 
-_TYPES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
+# Dtypes as C++ names them.
+_TYPES = {
+    "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int",
+    "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
 
 
 def _type(dtype: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
-from ._record import composite, op
+from ._record import composite, direct, op
 
 _LINALG = {"module": "linalg", "method": False}
 
@@ -53,20 +53,14 @@ def _checked(name: str, square: bool = True, argument: str = "A") -> Any:
 # --- Cholesky -------------------------------------------------------------------------------------------------------
 
 
-def _half(x: Any) -> Any:
-    """Lower triangle with its diagonal halved."""
-    low = x.tril()
-    return low - low.diagonal(0, -2, -1).diag_embed() * 0.5
-
-
 def _cholesky_grad(g: Any, result0: Any, upper: bool) -> Any:
     import shim_torch
 
     L, g = (adjoint(result0), adjoint(g)) if upper else (result0, g)
     solve = shim_torch.ops.aten.linalg_solve_triangular
-    phi = _half(adjoint(L) @ g)
-    x = solve(adjoint(L), adjoint(solve(adjoint(L), adjoint(phi), upper=True)), upper=True)
-    return (x + adjoint(x)) * 0.5
+    inner = (adjoint(L) @ g).tril()
+    inner = (inner + adjoint(inner.tril(-1))) * 0.5
+    return solve(L, solve(adjoint(L), inner, upper=True), upper=False, left=False)
 
 
 def _square_shape(name: str, argument: str = "A") -> Any:
@@ -156,7 +150,12 @@ def cholesky(self, upper):
     return _cholesky("cholesky", self, upper)
 
 
-@composite("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True)
+def _cholesky_inverse_grad(g: Any, self: Any, result: Any, upper: bool) -> Any:
+    both = result @ ((g + adjoint(g)) @ result)
+    return -(self @ both) if upper else -(both @ self)
+
+
+@direct("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True, grad={"self": _cholesky_inverse_grad})
 def cholesky_inverse(self, upper):
     import shim_torch
 
@@ -173,7 +172,22 @@ def cholesky_inverse(self, upper):
     return cholesky_solve(one, self, upper)
 
 
-@composite("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True)
+def _cholesky_solve_factor(g: Any, input2: Any, result: Any, upper: bool) -> Any:
+    import shim_torch
+
+    both = shim_torch.ops.aten.cholesky_solve(g, input2, upper) @ adjoint(result)
+    both = both + adjoint(both)
+    return -(input2 @ both) if upper else -(both @ input2)
+
+
+def _cholesky_solve_grad(g: Any, input2: Any, upper: bool) -> Any:
+    import shim_torch
+
+    return shim_torch.ops.aten.cholesky_solve(g, input2, upper)
+
+
+@direct("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True,
+        grad={"self": _cholesky_solve_grad, "input2": _cholesky_solve_factor})  # fmt: skip
 def cholesky_solve(self, input2, upper):
     import shim_torch
 
@@ -247,7 +261,9 @@ def _qr_square_grad(g0: Any, g1: Any, Q: Any, R: Any) -> Any:
     if g0 is not None:
         M = M - adjoint(g0) @ Q
     low = M.tril(-1)
-    x = Q @ (low + adjoint(low) + M.diagonal(0, -2, -1).diag_embed())
+    diagonal = M.diagonal(0, -2, -1)
+    diagonal = diagonal.real.to(M.dtype) if M.is_complex() else diagonal  # R's is real
+    x = Q @ (low + adjoint(low) + diagonal.diag_embed())
     x = x if g0 is None else x + g0
     return adjoint(shim_torch.ops.aten.linalg_solve_triangular(R, adjoint(x), upper=True))
 
@@ -365,7 +381,8 @@ def _eigh_grad(g0: Any, g1: Any, result0: Any, result1: Any) -> Any:
     inner = 0 if g0 is None else g0.to(V.dtype).diag_embed()
     if g1 is not None:
         E = L.unsqueeze(-2) - L.unsqueeze(-1)
-        mixed = adjoint(V) @ g1 / (E + E.new_ones(E.size(-1)).diag_embed()).to(V.dtype)
+        turn = adjoint(V) @ g1
+        mixed = (turn - adjoint(turn)) * 0.5 / (E + E.new_ones(E.size(-1)).diag_embed()).to(V.dtype)
         inner = inner + mixed - mixed.diagonal(0, -2, -1).diag_embed()
     return V @ inner @ adjoint(V)
 

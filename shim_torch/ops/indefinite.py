@@ -99,7 +99,8 @@ def linalg_ldl_factor_ex(xp, self, hermitian, check_errors):
     """L (below the diagonal) and D of P A Pᵀ = L D Lᵀ (Lᴴ if ``hermitian``), as LAPACK's sytrf packs them."""
     n = self.shape[-1]
     hermitian = hermitian and self.dtype.kind == "c"
-    stack = xp.tril(self).reshape(-1, n, n).copy()
+    count = math.prod(self.shape[:-2])
+    stack = xp.tril(self).reshape(count, n, n).copy()
     pivots, info = xp.zeros((len(stack), n), "int32"), xp.zeros(len(stack), "int32")
     for i, a in enumerate(stack):
         pivots[i], info[i] = _factor(xp, a, hermitian)

@@ -476,9 +476,10 @@ def masked_select(self, mask):
     dtype=lambda self: (None, _core.int64),
 )
 def _nonzero(xp, self):
+    """A row for each dim, so that the indices of one dim lie side by side."""
     if self.ndim == 0:
-        return xp.zeros((int(bool(self)), 0), "int64")
-    return xp.stack(xp.nonzero(self), axis=1).astype("int64")
+        return xp.zeros((0, int(bool(self))), "int64")
+    return xp.stack(xp.nonzero(self), axis=0).astype("int64")
 
 
 @composite("nonzero(Tensor self) -> Tensor", out=True, function=False, method=False)
@@ -487,7 +488,7 @@ def nonzero(self):
 
     if self.is_meta:
         raise NotImplementedError("aten::nonzero: the shape depends on data, which meta tensors do not have")
-    return shim_torch.ops.aten._nonzero(self)
+    return _core.transpose(shim_torch.ops.aten._nonzero(self), 0, 1)
 
 
 def nonzero_function(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
@@ -505,7 +506,9 @@ def nonzero_function(input: Any, *, out: Any = None, as_tuple: bool = False) -> 
         if out is None:
             return places
         return (out if out.shape == places.shape else out.resize_(places.shape)).copy_(places)
-    return tuple(places[:, 0:1].squeeze(1) for _ in range(1)) if input.dim() == 0 else places.unbind(1)
+    if input.dim() == 0:  # one place if it is not zero
+        return (places.new_zeros((places.size(0),)),)
+    return places.unbind(1)
 
 
 @composite("where(Tensor condition) -> Tensor[]", method=False)

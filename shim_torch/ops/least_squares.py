@@ -167,6 +167,15 @@ def pinv(self, rcond, hermitian):
 
 @composite("linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", out=True, **_LINALG)
 def pinv_tensor(self, rcond, hermitian):
+    if rcond.is_complex():
+        raise RuntimeError(
+            f"torch.linalg.pinv: rcond tensor of complex type is not supported. Got {_scalar(rcond.dtype)}"
+        )
+    if rcond.requires_grad and _core.is_grad_enabled():
+        raise RuntimeError(
+            "The function 'linalg_pinv' is not differentiable with respect to argument 'rtol'. This input cannot have "
+            "requires_grad True."
+        )
     return _pinv(self, 0.0, rcond, hermitian)
 
 

@@ -198,7 +198,8 @@ def linalg_vander(x, N):
 
     if x.dtype == _core.bool:
         raise RuntimeError(f"linalg.vander: Expected a tensor of numeric dtype, got {_scalar(x.dtype)}")
-    n = (x.size(-1) if x.dim() else 1) if N is None else N
+    x = x.unsqueeze(-1) if x.dim() == 0 else x
+    n = x.size(-1) if N is None else N
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
     powers = x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)

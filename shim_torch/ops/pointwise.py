@@ -12,7 +12,7 @@ from native import _core
 from ._record import composite, op
 from ._refusals import refuse, refusing
 from ._rules import broadcast, fixed, int_to_float, promote, real_pair, same, same_dtype, type_name, underived
-from ._special import special
+from ._special import logaddexp, special
 
 Formula = Callable[..., Any]
 
@@ -408,6 +408,12 @@ def floor_divide(xp, self, other):
     return _floor_float(xp, self, other)
 
 
+def _remainder_other(g, self, other):
+    if not isinstance(self, _core.TensorBase):  # PyTorch's overload for a number has no formula
+        underived("remainder")(g)
+    return -g * _floor(self, other)
+
+
 @op(
     "remainder.Tensor(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
@@ -415,7 +421,7 @@ def floor_divide(xp, self, other):
     inplace=True,
     out=True,
     native="remainder",
-    grad={"self": lambda g: g, "other": lambda g, self, other: -g * _floor(self, other)},
+    grad={"self": lambda g: g, "other": lambda g, self, other: _remainder_other(g, self, other)},
 )
 def remainder(xp, self, other):
     if self.dtype.kind in "iu":
@@ -587,27 +593,23 @@ _FLOATS2: dict[str, tuple[str, dict[str, Formula]]] = {
     "logaddexp": (
         "logaddexp",
         {
-            "self": lambda g, self, result: g * (self - result).exp(),
-            "other": lambda g, other, result: g * (other - result).exp(),
+            "self": lambda g, self, other: g / _conj(1 + (other - self).exp()),
+            "other": lambda g, self, other: g / _conj(1 + (self - other).exp()),
         },
     ),
     "logaddexp2": (
         "logaddexp2",
         {
-            "self": lambda g, self, result: g * (self - result).exp2(),
-            "other": lambda g, other, result: g * (other - result).exp2(),
+            "self": lambda g, self, other: g / (1 + (other - self).exp2()),
+            "other": lambda g, self, other: g / (1 + (self - other).exp2()),
         },
     ),
     "nextafter": ("nextafter", {"self": lambda g: g, "other": _zeros}),
 }
 
 
-def _float_pair(xp: Any, name: str, self: Any, other: Any) -> Any:
-    if name != "logaddexp" or self.dtype.kind != "c":
-        return getattr(xp, name)(self, other)
-    first = self.real >= other.real  # relative to the larger real part, whose imaginary part is kept as it is
-    a, b = xp.where(first, self, other), xp.where(first, other, self)
-    return a + xp.log1p(xp.exp(b - a))
+def _of_xp(name):
+    return lambda xp, a, b: getattr(xp, name)(a, b)
 
 
 for _name, (_np, _grads) in _FLOATS2.items():
@@ -619,7 +621,7 @@ for _name, (_np, _grads) in _FLOATS2.items():
         inplace=_name in ("atan2", "hypot", "nextafter"),
         grad=_grads,
         aliases=("arctan2",) if _name == "atan2" else (),
-    )((lambda f: lambda xp, self, other: _float_pair(xp, f, self, other))(_np))
+    )((lambda f: lambda xp, self, other: f(xp, self, other))(logaddexp if _name == "logaddexp" else _of_xp(_np)))
 
 
 @op(

@@ -12,6 +12,7 @@ from native import _core
 from ._record import composite, op
 from ._refusals import refuse
 from ._rules import fixed, int_to_float, reduced, sum_dtype, wrap_dim, wrap_dims
+from ._special import logaddexp
 
 _ALL = {"shape": lambda self: ()}
 
@@ -93,6 +94,7 @@ def nansum(xp, self, dim, keepdim, dtype):
     "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     **_ALL,
     dtype=_mean_dtype,
+    out=True,
     native="mean_all",
     grad={"self": lambda g, self_shape: g.expand(self_shape) / max(_count(self_shape, None), 1)},
 )
@@ -121,19 +123,23 @@ def nanmean(self, dim, keepdim, dtype):
     return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
 
+def _conj(x):
+    return x.conj() if x.is_complex() else x
+
+
 def _prod_grad(g, self, result):
     if self.numel() == 0:
         return self.new_zeros(self.shape)
     zeros = self == 0
     if not bool(zeros.any()):
-        return g * result / self
+        return g * _conj(result / self)
     flat = self.reshape(-1)
     ones = flat.new_ones(1)
     import shim_torch
 
     left = shim_torch.cat([ones, flat[:-1].cumprod(0)])
     right = shim_torch.cat([ones, flat.flip(0)[:-1].cumprod(0)]).flip(0)
-    return g * (left * right).reshape(self.shape)
+    return g * _conj(left * right).reshape(self.shape)
 
 
 @op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", **_ALL, dtype=sum_dtype, grad={"self": _prod_grad})
@@ -146,13 +152,13 @@ def _prod_dim_grad(g, self, result, dim, keepdim):
 
     g, result = _grown(g, self.shape, (dim,), keepdim), _grown(result, self.shape, (dim,), keepdim)
     if not bool((self == 0).any()) or self.dim() == 0:
-        return g * result / self
+        return g * _conj(result / self)
     ones = self.narrow(dim, 0, 1) * 0 + 1
     n = self.size(dim)
     left = shim_torch.cat([ones, self.narrow(dim, 0, n - 1).cumprod(dim)], dim)
     flipped = self.flip(dim)
     right = shim_torch.cat([ones, flipped.narrow(dim, 0, n - 1).cumprod(dim)], dim).flip(dim)
-    return g * left * right
+    return g * _conj(left * right)
 
 
 @op(
@@ -263,6 +269,7 @@ def _full_extremum(name, reduce):
         f"{name}(Tensor self) -> Tensor",
         shape=check,
         dtype=_refused(name),
+        out=True,
         native=f"a{name}",
         grad={"self": lambda g, self, result: _extremum_grad(g, self, result, None, False)},
     )(body)
@@ -513,7 +520,7 @@ for _name in ("var", "std"):
     native="logsumexp",
     grad={
         "self": lambda g, self, result, dim, keepdim: (
-            _grown(g, self.shape, dim, keepdim) * (self - _grown(result, self.shape, dim, keepdim)).exp()
+            _grown(g, self.shape, dim, keepdim) * _conj((self - _grown(result, self.shape, dim, keepdim)).exp())
         )
     },
 )
@@ -572,7 +579,7 @@ def _cumprod_grad(g, self, result, dim):
     if self.dim() == 0:
         return g
     if not bool((self == 0).any()):
-        return (g * result).flip(dim).cumsum(dim).flip(dim) / self
+        return (g * _conj(result)).flip(dim).cumsum(dim).flip(dim) / _conj(self)
     import shim_torch
 
     n = self.size(dim)
@@ -580,7 +587,7 @@ def _cumprod_grad(g, self, result, dim):
     for i in range(n):  # products without element i
         before = self.narrow(dim, 0, i).prod(dim, True) if i else self.narrow(dim, 0, 1) * 0 + 1
         after = shim_torch.cat([self.narrow(dim, i, 1) * 0 + 1, self.narrow(dim, i + 1, n - i - 1)], dim).cumprod(dim)
-        parts.append((g.narrow(dim, i, n - i) * before * after).sum(dim, True))
+        parts.append((g.narrow(dim, i, n - i) * _conj(before * after)).sum(dim, True))
     return shim_torch.cat(parts, dim)
 
 
@@ -628,22 +635,36 @@ _cum_extremum("cummin", "minimum", "le")
     shape=_cum_shape,
     dtype=_refused("logcumsumexp"),
     out=True,
-    grad={
-        "self": lambda g, self, result, dim: (
-            ((g * (-result).exp()).flip(dim).cumsum(dim).flip(dim)) * self.exp() if g.dim() else g
-        )
-    },
+    grad={"self": lambda g, self, result, dim: _logcumsumexp_grad(g, self, result, dim) if g.dim() else g},
 )
 def logcumsumexp(xp, self, dim):
-    if self.dtype.kind == "c" and self.ndim:
-        parts = []
-        for x in xp.moveaxis(self, dim, 0):  # relative to the larger real part, whose imaginary part is kept as it is
-            if parts:
-                a, b = (xp.where(parts[-1].real >= x.real, *pair) for pair in ((parts[-1], x), (x, parts[-1])))
-                x = xp.where(xp.isinf(b.real) & (b.real < 0), a, a + xp.log1p(xp.exp(b - a)))
-            parts.append(x)
-        return xp.moveaxis(xp.stack(parts), 0, dim) if parts else self
-    return xp.logaddexp.accumulate(self, axis=dim) if self.ndim else self
+    if self.ndim == 0 or self.size == 0:
+        return self
+    if self.dtype.kind != "c":
+        return xp.logaddexp.accumulate(self, axis=dim)
+    rows = xp.moveaxis(self, dim, 0)
+    found = [rows[0]]
+    for row in rows[1:]:
+        found.append(logaddexp(xp, found[-1], row))
+    return xp.stack(found, axis=dim)
+
+
+def _finfo(dtype):
+    import shim_torch
+
+    return shim_torch.finfo(dtype)
+
+
+def _logcumsumexp_grad(g, self, result, dim):
+    """Σ over later places of g · e^(self - result), in logs: neither factor overflows."""
+
+    def share(log):
+        return (_conj((log - result).flip(dim).logcumsumexp(dim).flip(dim) + self)).exp()
+
+    if g.is_complex():
+        return share(g.conj().log())
+    least = _finfo(result.dtype).min  # finite: what is below it in no sum has a derivative of zero, not none
+    return share(g.log().masked_fill(g <= 0, least)) - share((-g).log().masked_fill(g >= 0, least))
 
 
 # --- norms --------------------------------------------------------------------------------------------------------------------

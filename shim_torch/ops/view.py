@@ -227,8 +227,8 @@ def narrow(self, dim, start, length):
 @view(
     "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     grad={
-        "self": lambda g, self_shape, self_strides, size, stride, storage_offset: _as_strided_grad(
-            g, self_shape, self_strides, size, stride, storage_offset
+        "self": lambda g, self_shape, self_strides, self_start, size, stride, storage_offset: _as_strided_grad(
+            g, self_shape, self_strides, size, stride, 0 if storage_offset is None else storage_offset - self_start
         )
     },
 )
@@ -237,7 +237,7 @@ def as_strided(self, size, stride, storage_offset):
 
 
 def _as_strided_grad(g, shape, strides, size, stride, offset):
-    """Every element of the result adds to the element of the input that it is (the input is taken to start at offset 0)."""
+    """Every element of the result adds to the element of the input that it is; ``offset`` counts from the input's start."""
     import shim_torch
 
     def places(sizes, steps):
@@ -249,10 +249,13 @@ def _as_strided_grad(g, shape, strides, size, stride, offset):
         return index
 
     mine = places(shape, strides).reshape(-1)
-    theirs = places(size, stride).reshape(-1) + (offset or 0)
-    span = 1 + max([0, *mine.tolist()[-1:], *([int(theirs.max())] if theirs.numel() else [])])
-    flat = g.new_zeros(max(span, int(mine.max()) + 1 if mine.numel() else 1)).index_add(0, theirs, g.reshape(-1))
-    return flat[mine].reshape(shape)
+    theirs = places(size, stride).reshape(-1) + offset
+    least = min([0, *([int(theirs.min())] if theirs.numel() else [])])  # the result may begin before the input
+    most = max(int(t.max()) if t.numel() else 0 for t in (mine, theirs))
+    flat = g.new_zeros(most - least + 1).index_add(0, theirs - least, g.reshape(-1))
+    shared = g.new_zeros(most + 1).index_add(0, mine, g.new_ones(mine.numel())) if 0 in strides else None
+    flat = flat[-least:] if least else flat
+    return (flat if shared is None else flat / shared.clamp(min=1))[mine].reshape(shape)
 
 
 @view(

@@ -26,6 +26,8 @@ TOLERANCE = {
     "float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
     "complex32": (1e-3, 1e-5), "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7),
 }  # fmt: skip
+# NumPy has no such dtypes: as what their values are kept.
+WIDER = {"torch.bfloat16": "float32", "torch.float16": "float32", "torch.complex32": "complex64"}
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,8 @@ def plain(torch: Any, value: Any, strides: bool) -> Any:
     """A result as picklable data."""
     if isinstance(value, torch.Tensor):
         t = value.detach()
-        bits = t.float() if str(t.dtype) in ("torch.bfloat16", "torch.float16") else t.resolve_conj().resolve_neg()
+        wider = WIDER.get(str(t.dtype))
+        bits = t.to(getattr(torch, wider)) if wider else t.resolve_conj().resolve_neg()
         data = None if t.device.type == "meta" else bits.numpy(force=True).copy()
         return ("tensor", str(t.dtype), tuple(t.shape), tuple(t.stride()) if strides else None, data)
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):

@@ -234,7 +234,7 @@ Tensor nonzero(const TensorImpl& self) {
   int64_t count = 0;
   for (int64_t i = 0; i < self.numel(); ++i) count += bits[i] != 0;
   const int n = self.dim();
-  Tensor out = empty(Dims{count, n}, DType::i64, Device{});
+  Tensor out = empty(Dims{n, count}, DType::i64, Device{});   // a row for each dim, as what takes them apart wants it
   auto* to = out->data_as<int64_t>();
   if (n == 1) {
     for (int64_t i = 0, k = 0; k < count; ++i) {
@@ -245,7 +245,10 @@ Tensor nonzero(const TensorImpl& self) {
   }
   Dims at(static_cast<size_t>(n), 0);
   for (int64_t i = 0, last = self.numel(); i < last; ++i) {
-    if (bits[i]) to = std::copy(at.begin(), at.end(), to);
+    if (bits[i]) {
+      for (int d = 0; d < n; ++d) to[d * count] = at[size_t(d)];
+      ++to;
+    }
     for (size_t d = size_t(n); d-- > 0;) {
       if (++at[d] < self.sizes()[d]) break;
       at[d] = 0;

@@ -56,7 +56,20 @@ struct Held {                                   // a new reference for the durat
   ~Held() { Py_XDECREF(o); }
 };
 
+// The texts of operators that do not go through PyTorch's iterator.
+void check_result_shape(const std::string& name, const TensorImpl& result, const TensorImpl& target) {
+  if (equal(result.sizes(), target.sizes())) return;
+  if (name == "addmm" || name == "addmv" || name == "baddbmm")
+    fail(Kind::Runtime, "Bad in-place call: input tensor size ", shape_text(target.sizes()), " and output tensor size ",
+         shape_text(result.sizes()), " should match");
+  if (name == "addr" && result.dim() == 2) {
+    CHECK(Kind::Runtime, target.dim() == 2, "2D tensor expected, got ", target.dim(), "D tensor for input");
+    fail(Kind::Runtime, "size mismatch, input: ", shape_text(target.sizes()), ", v1: [", result.sizes()[0], "], v2: [", result.sizes()[1], "]");
+  }
+}
+
 void check_result(const std::string& name, const TensorImpl& result, const TensorImpl& target) {
+  check_result_shape(name, result, target);
   CHECK(Kind::Runtime, equal(result.sizes(), target.sizes()), "output with shape ", shape_text(target.sizes()),
         " doesn't match the broadcast shape ", shape_text(result.sizes()));
   check_result_cast(name, result.dtype(), target.dtype());

@@ -42,6 +42,7 @@ const char* text_of(const std::string& name) {
         {"cummax", "expected scalar_type {R} but found {O}"},
         {"mode", "expected scalar type '{R}' but got '{O}' for values output"},
         {"cummin", "expected scalar_type {R} but found {O}"},
+        {"hash_tensor", "Expected result to be of dtype uint64, but got {O}"},
         {"narrow_copy", "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If "
                         "so, please report an enhancement request to PyTorch.)"},
     };
@@ -55,7 +56,7 @@ const char* text_of(const std::string& name) {
     for (const char* n : {"mm", "addmm", "bmm", "baddbmm", "addmv", "mv", "linear", "argmax", "argmin", "tril", "triu", "gather", "topk",
                           "msort", "aminmax", "isin", "renorm", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy",
                           "index_reduce", "take_along_dim", "softmax", "log_softmax", "cross", "avg_pool2d", "avg_pool3d", "lu_solve",
-                          "linalg_lu_solve", "linalg_cross", "linalg_cholesky", "linalg_det", "linalg_inv", "linalg_eigvalsh", "linalg_eigh", "linalg_qr", "linalg_svd", "linalg_slogdet", "linalg_lu", "triangular_solve", "linalg_solve",
+                          "linalg_lu_solve", "linalg_ldl_solve", "matmul", "linalg_cross", "linalg_cholesky", "linalg_det", "linalg_inv", "linalg_eigvalsh", "linalg_eigh", "linalg_qr", "linalg_svd", "linalg_slogdet", "linalg_lu", "triangular_solve", "linalg_solve",
                           "linalg_svdvals", "linalg_vector_norm", "linalg_matrix_power", "norm", "alias_copy", "as_strided_copy",
                           "diagonal_copy", "t_copy", "transpose_copy", "squeeze_copy", "unfold_copy"})
       t[n] = kStructured;

@@ -18,7 +18,7 @@ namespace {
 
 // Where a formula's parameter comes from, worked out once an operator.
 struct Source {
-  enum Kind : uint8_t { Grad, Result, Argument, Shape, DTypeOf, DeviceOf, Strides } kind;
+  enum Kind : uint8_t { Grad, Result, Argument, Shape, DTypeOf, DeviceOf, Strides, Offset } kind;
   int index = 0;
 };
 struct PlannedFormula {
@@ -54,7 +54,7 @@ Source source_of(const Operator& op, const std::string& p) {
   if (p == "g") return {Source::Grad, 0};
   if (p.size() > 1 && p[0] == 'g' && std::isdigit(static_cast<unsigned char>(p[1]))) return {Source::Grad, std::stoi(p.substr(1))};
   if (p.starts_with("result")) return {Source::Result, p.size() > 6 ? std::stoi(p.substr(6)) : 0};
-  struct { const char* suffix; Source::Kind kind; } suffixes[] = {{"_shape", Source::Shape}, {"_dtype", Source::DTypeOf}, {"_device", Source::DeviceOf}, {"_strides", Source::Strides}};
+  struct { const char* suffix; Source::Kind kind; } suffixes[] = {{"_shape", Source::Shape}, {"_dtype", Source::DTypeOf}, {"_device", Source::DeviceOf}, {"_strides", Source::Strides}, {"_start", Source::Offset}};
   for (auto& s : suffixes)
     if (p.ends_with(s.suffix))
       if (int i = argument(p.substr(0, p.size() - std::string(s.suffix).size())); i >= 0) return {s.kind, i};
@@ -238,6 +238,7 @@ class RecordNode final : public Node {
       case Source::Shape: return size_object(t->sizes());
       case Source::DTypeOf: return dtype_object(t->dtype());
       case Source::DeviceOf: return device_object(t->device());
+      case Source::Offset: return PyLong_FromLongLong(t->storage_offset());
       default: return size_object(t->strides());
     }
   }
