@@ -232,8 +232,8 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out:
     """x / max(|x|_p, eps) over dim."""
     import shim_torch
 
-    result = input / shim_torch.ops.aten.linalg_vector_norm(input, p, dim, True).clamp(min=eps).expand_as(input)
-    return result if out is None else out.copy_(result)
+    size = shim_torch.ops.aten.linalg_vector_norm(input, p, dim, True).clamp(min=eps).expand_as(input)
+    return input / size if out is None else shim_torch.div(input, size, out=out)
 
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:

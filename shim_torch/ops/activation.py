@@ -294,6 +294,12 @@ def _where(condition, a, b):
 def prelu(self, weight):
     import shim_torch
 
+    if weight.dim() > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
+    if self.dim() == 0:
+        if weight.numel() != 1:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        weight = weight.reshape(())
     if weight.numel() != 1:
         channels = self.size(1) if self.dim() > 1 else 1
         if weight.numel() != channels:

@@ -215,7 +215,7 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     import shim_torch
 
     y = shim_torch.ops.aten.group_norm(input, group, weight, bias, eps)
-    (x,) = _wide(input.reshape(N, group, -1))
+    (x,) = _wide(input.reshape(N, group, C * HxW // group))
     mean = x.mean(-1)
     rstd = ((x - mean.unsqueeze(-1)).square().mean(-1) + eps).rsqrt()
     return y, mean.to(input.dtype), rstd.to(input.dtype)

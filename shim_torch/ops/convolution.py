@@ -173,7 +173,10 @@ def _input_grad(g, input_shape, weight, stride, padding, dilation, transposed, o
 
     convolution = shim_torch.ops.aten.convolution
     if transposed:
-        return convolution(g, w, None, stride, padding, dilation, False, (0,) * n, groups)
+        found = convolution(g, w, None, stride, padding, dilation, False, (0,) * n, groups)
+        for d in range(2, 2 + n):  # an output padding as large as the stride adds windows that come from no input
+            found = found.narrow(d, 0, input_shape[d]) if found.size(d) > input_shape[d] else found
+        return found
     size, kernel = input_shape[2:], weight.shape[2:]
     extra = [
         size[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1 - (g.size(2 + i) - 1) * stride[i] for i in range(n)

@@ -155,6 +155,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    indices = indices.to(_core.int64)
     found = []
     for n in reversed(sizes):
         found.append(indices % n)

@@ -171,10 +171,11 @@ def linalg_ldl_solve(xp, LD, pivots, B, hermitian):
     """X of A X = B, from the factors that ldl_factor gives."""
     n = LD.shape[-1]
     lead = xp.broadcast(xp.empty(LD.shape[:-2]), xp.empty(B.shape[:-2])).shape
-    factors = xp.broadcast_to(LD, (*lead, n, n)).reshape(-1, n, n)
-    places = xp.broadcast_to(pivots, (*lead, n)).reshape(-1, n).tolist()
+    count = math.prod(lead)
+    factors = xp.broadcast_to(LD, (*lead, n, n)).reshape(count, n, n)
+    places = xp.broadcast_to(pivots, (*lead, n)).reshape(count, n).tolist()
     out = xp.array(xp.broadcast_to(B, (*lead, *B.shape[-2:])))
-    stack = out.reshape(-1, *B.shape[-2:])
+    stack = out.reshape(count, *B.shape[-2:])
     for a, place, x in zip(factors, places, stack, strict=True):
         _solve(xp, a, place, x, hermitian and a.dtype.kind == "c")
     return stack.reshape(out.shape)

@@ -25,7 +25,9 @@ def lu(xp: Any, a: Any, pivot: bool = True) -> tuple[Any, Any, Any]:
     info, each = xp.zeros(count, "int32"), xp.arange(count)
     for j in range(k if x.size else 0):
         if pivot:
-            best = j + xp.abs(x[:, j:, j]).argmax(axis=1)
+            column = x[:, j:, j]  # LAPACK measures complex numbers by |re| + |im|
+            size = xp.abs(column.real) + xp.abs(column.imag) if column.dtype.kind == "c" else xp.abs(column)
+            best = j + size.argmax(axis=1)
             pivots[:, j] = best + 1
             row = x[each, best].copy()
             x[each, best] = x[:, j]

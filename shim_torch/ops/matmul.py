@@ -431,6 +431,11 @@ def tensordot(self, other, dims_self, dims_other):
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {self.size(x)} in dim {given[0][i]} and second has size {other.size(y)} in dim {given[1][i]}"
             )
+    for x, y in zip(a, b, strict=True):  # a dim of size 1 stands against all of the other's: that one is summed
+        if self.size(x) == 1 != other.size(y):
+            other = other.sum(y, True)
+        elif other.size(y) == 1 != self.size(x):
+            self = self.sum(x, True)
     free_a = [d for d in range(self.dim()) if d not in a]
     free_b = [d for d in range(other.dim()) if d not in b]
     k = 1

@@ -155,10 +155,11 @@ def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
         raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(input.shape)} and num_groups={num_groups}"
         )
-    if _norm_kernel(input, weight, bias):
+    if input.size(0) and _norm_kernel(input, weight, bias):
         cols = input.numel() // (input.size(0) * num_groups)
         return _normed(input, weight, bias, cols, cols * num_groups // channels, num_groups, True, eps)
-    x = _widened(input).reshape(input.size(0), num_groups, -1)
+    x = _widened(input)
+    x = x.reshape(input.size(0), num_groups, x.numel() // max(input.size(0) * num_groups, 1))
     centred = x - x.mean(-1, True)
     y = (centred * ((centred * centred).mean(-1, True) + eps).rsqrt()).reshape(input.shape)
     shape = [1, channels, *[1] * (input.dim() - 2)]

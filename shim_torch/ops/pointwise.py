@@ -214,17 +214,31 @@ def _logit_grad(g, x, eps):
 
 
 @op(
-    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+    "_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor",
     shape=same,
     dtype=same_dtype,
-    inplace=True,
-    out=True,
+    function=False,
+    method=False,
     grad={"self": lambda g, self: g * self.isfinite()},
 )
-def nan_to_num(xp, self, nan, posinf, neginf):
-    if self.dtype.kind in "iub":
-        return self
-    return xp.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+def _nan_to_num(xp, self, nan, posinf, neginf):
+    return xp.nan_to_num(self, nan=nan, posinf=posinf, neginf=neginf)
+
+
+@composite(
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", inplace=True, out=True
+)
+def nan_to_num(self, nan, posinf, neginf):
+    """NaN as ``nan`` (zero), the infinities as given or as the dtype's largest and least numbers."""
+    import shim_torch
+
+    if not (self.is_floating_point() or self.is_complex()):
+        return self.clone()
+    if self.is_complex() and self.requires_grad and _core.is_grad_enabled():
+        raise RuntimeError("nan_to_num does not support automatic differentiation for outputs with complex dtype.")
+    info = shim_torch.finfo(self.dtype)
+    most, least = info.max if posinf is None else posinf, info.min if neginf is None else neginf
+    return _aten()._nan_to_num(self, 0.0 if nan is None else nan, most, least)
 
 
 # --- two operands -------------------------------------------------------------------------------------------------------
@@ -309,7 +323,8 @@ def rsub(self, other, alpha):
     if isinstance(other, shim_torch.Tensor):
         return shim_torch.sub(other, self, alpha=alpha)
     _no_bool_minus(self, other, alpha)
-    return -_scaled(self, alpha) + other
+    wide = self.to(_core.result_type(self, other))  # before the sign changes: unsigned ones have none
+    return -_scaled(wide, alpha) + other
 
 
 _binary(

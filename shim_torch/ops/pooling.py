@@ -40,7 +40,7 @@ def _settings(name: str, n: int, kernel: Any, stride: Any, padding: Any, dilatio
         raise RuntimeError(f"{name}: stride must either be omitted, {words[n]}")
     kernel, padding, dilation = expanded(kernel, n), expanded(padding, n), expanded(dilation or (1,), n)
     stride = expanded(stride, n) if stride else kernel
-    if name == "max_pool1d()":
+    if name == "max_pool1d":
         for what, (value,) in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
             if value <= 0:
                 raise RuntimeError(f"max_pool1d() {what} must be greater than zero, but got {value}")

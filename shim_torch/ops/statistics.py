@@ -122,7 +122,7 @@ def _check_weights(x: Any, fweights: Any, aweights: Any) -> None:
                 f"cov(): expected {name} to have the same numel as there are observations in the input but got {w.numel()} != "
                 f"{x.size(1)}"
             )
-        if w.numel() and bool(w.min() < 0):
+        if not w.is_meta and w.numel() and bool(w.min() < 0):
             raise RuntimeError(f"cov(): {name} cannot be negative")
 
 

@@ -81,7 +81,7 @@ SAMPLES = {
     "sqrt": ["torch.sqrt(p)", "torch.sqrt(z)"],
     "round.decimals": ["torch.round(a, decimals=1)"],
     "logit": ["torch.logit(p / 3)", "torch.logit(p / 3, eps=0.2)"],
-    "nan_to_num": ["torch.nan_to_num(a, 3.0)"],
+    "_nan_to_num": ["torch.nan_to_num(a, 3.0)"],
     "add.Tensor": ["a + c", "a + 2", "torch.add(a, d, alpha=3)", "z + a"],
     "sub.Tensor": ["a - c", "3 - a", "torch.sub(a, d, alpha=2)"],
     "mul.Tensor": ["a * b", "a * d", "z * a", "z * z", "a * 3"],

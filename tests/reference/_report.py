@@ -18,6 +18,28 @@ KNOWN = Path(__file__).parent / "known_differences.txt"
 OPERATOR = re.compile(r"(torch\.[\w.]+|F\.\w+|\w+(?:\.clone\(\))?\.\w+|\S+)")
 
 
+# Why operators differ, and will: what the rest is about are texts and corner cases that are still to be mended.
+REASONS = {
+    "equal elements come in the order they had (PyTorch leaves it open)": r"(topk|kthvalue|sort|argsort|mode)$",
+    "computed in a wider type and rounded once, or by a finer approximation": r"(addbmm|polygamma_?|grid_sampler?(_[23]d)?"
+    r"|adaptive_avg_pool3d|logit_?|i0|i1|ndtr|matrix_exp|matrix_power|native_batch_norm|native_layer_norm|pow|float_power|xlogy|log_ndtr)$",
+    "eigenvectors are known up to a factor, which each LAPACK chooses": r"linalg\.(eig|eigh)$",
+    "PyTorch has no gradient or a wrong one where ours is right": r"(acosh_|asinh_|atanh_|as_strided_scatter|chalf|ldexp|relu)$",
+    "an in-place operator does not change its tensor's size": r"(addbmm_|addr_)$",
+    "a conjugate is a copy: tensors have no lazy conjugate bit": r"(conj|\.mH|\.H)$",
+    "NumPy has no more than 64 dims": r"(amax|amin|aminmax)$",
+    "numbers are taken in places where PyTorch's overloads want a tensor": r"torch\.(eq|ne|lt|le|gt|ge|fmod|copysign|rsub"
+    r"|bitwise_\w+|special\.(xlog1py|zeta))$",
+    "random numbers are each library's own": r"multi_head_attention_forward$",
+    "results of indexing by tensors are contiguous": r"^x\[",
+}
+
+
+def reason(name: str) -> str:
+    """Why an operator's cases differ; nothing where they are still to be mended."""
+    return next((why for why, names in REASONS.items() if re.search(names, name)), "")
+
+
 def operator(case: Case) -> str:
     """What a case is counted under: the name it calls."""
     found = OPERATOR.match(case.code)
@@ -59,7 +81,9 @@ def write(folder: Path) -> None:
         for name, cases in differences(folder, family).items():
             counts[group(family), name] += len(cases)
     lines = ["# Cases that still differ from PyTorch: count, group, operator. Written by _report.py --write."]
-    lines += [f"{count} {of} {name}" for (of, name), count in sorted(counts.items())]
+    for why in ("", *REASONS):
+        found = [f"{count} {of} {name}" for (of, name), count in sorted(counts.items()) if reason(name) == why]
+        lines += [f"# {why or 'texts and corner cases, still to be mended'}", *found] if found else []
     KNOWN.write_text("\n".join(lines) + "\n")
     print(f"{sum(counts.values())} cases of {len(counts)} operators differ")
 
