@@ -261,6 +261,9 @@ def _condition_by_inverse(self: Any, p: Any) -> Any:
         )
     inverse, info = _aten().linalg_inv_ex(self)
     norm = _aten().linalg_matrix_norm
+    inverse = inverse.masked_fill(
+        (info > 0).unsqueeze(-1).unsqueeze(-1), 0
+    )  # there is none: the singular values of it neither
     found = norm(self, p) * norm(inverse, p)
     return found.masked_fill(info > 0, _INF)
 
