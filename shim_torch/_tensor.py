@@ -138,14 +138,8 @@ def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
             "https://github.com/pytorch/pytorch/pull/103001"
         )
     with _no_grad():
-        storage = memo.get(("storage", self.untyped_storage()._cdata))
-        if storage is None:
-            storage = memo["storage", self.untyped_storage()._cdata] = self.untyped_storage().clone()
-        new = _core.empty_tensor((0,), self.dtype, self.device).set_(
-            storage, self.storage_offset(), self.shape, self.stride()
-        )
-        if type(self) is not Tensor:
-            new = _like_in_type(self).set_(storage, self.storage_offset(), self.shape, self.stride())
+        wrapper = type(self) is not Tensor and self.data_ptr() == 0 and not self.is_meta and self.numel()
+        new = _cloned_in_type(self) if wrapper else _deepcopied(self, memo)
     if self.requires_grad:
         new.requires_grad_()
     memo[id(self)] = new
@@ -154,6 +148,29 @@ def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
     for name, value in self.__dict__.items():
         setattr(new, name, copy.deepcopy(value, memo))
     return new
+
+
+def _deepcopied(self: Any, memo: dict[Any, Any]) -> Any:
+    """The same values in memory of their own, which copies of other tensors of that memory share."""
+    storage = memo.get(("storage", self.untyped_storage()._cdata))
+    if storage is None:
+        storage = memo["storage", self.untyped_storage()._cdata] = self.untyped_storage().clone()
+    plain = type(self) is Tensor
+    empty = _core.empty_tensor((0,), self.dtype, self.device) if plain else _like_in_type(self)
+    return empty.set_(storage, self.storage_offset(), self.shape, self.stride())
+
+
+def _cloned_in_type(self: Any) -> Any:
+    """A clone of a wrapper subclass, which has no memory to copy."""
+    made = self.clone()
+    if type(made) is not type(self):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that properly "
+            "implement clone() and for which cloning returns another instance of the same subclass. You should either properly "
+            "implement clone() for your subclass or override __deepcopy__() if it is intended behavior for clone() to return an "
+            "instance of a different type."
+        )
+    return made
 
 
 def _like_in_type(self: Any) -> Any:

@@ -1,5 +1,6 @@
 """``__torch_dispatch__``: modes and tensor classes that see operators below autograd, as PyTorch shows them."""
 
+import copy
 import gc
 
 import pytest
@@ -102,6 +103,13 @@ def test_writes_to_a_wrapper_reach_what_it_holds():
     assert w.add_(1) is w and w.inner.tolist() == [1, 1] and w._version == 1
     view = w.view(2, 1)
     assert type(view) is Wrapper and view.inner.shape == (2, 1)
+
+
+def test_a_wrapper_is_copied_by_its_clone():
+    w = Wrapper(torch.arange(3.0))
+    copied = copy.deepcopy(w)
+    w.add_(1)
+    assert type(copied) is Wrapper and copied.inner.tolist() == [0, 1, 2]
 
 
 def test_nobody_answers():
