@@ -96,6 +96,8 @@ def test_a_wrapper_has_gradients_though_it_has_no_memory():
         w + 1
     with pytest.raises(RuntimeError, match="doesn't have storage"):
         w.detach().numpy()
+    with pytest.raises(RuntimeError, match="doesn't have storage"):
+        w.detach().tolist()
 
 
 def test_writes_to_a_wrapper_reach_what_it_holds():

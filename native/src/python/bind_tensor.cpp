@@ -229,6 +229,7 @@ PyObject* item_method(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(self);
     CHECK(Kind::Runtime, t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
+    CHECK(Kind::Runtime, has_data(*t), "Cannot access data pointer of Tensor that doesn't have storage");
     return number_object(on_cpu(t)->data(), t->dtype());
   });
 }
@@ -250,6 +251,7 @@ PyObject* list_of(TensorImpl* t, const char* p, int dim) {
 
 PyObject* tolist_method(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
+    CHECK(Kind::Runtime, has_data(*unwrap(self)), "Cannot access data pointer of Tensor that doesn't have storage");
     Tensor host = on_cpu(unwrap(self));
     return list_of(host.get(), host->data_as<const char>(), 0);
   });
