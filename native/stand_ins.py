@@ -8,6 +8,7 @@ from pathlib import Path
 
 SONAMES = ("libtorch_cpu.so", "libtorch.so", "libtorch_cuda.so", "libtorch_python.so", "libc10.so", "libc10_cuda.so")
 _loaded: list[ctypes.CDLL] = []
+_streams = ctypes.create_string_buffer(16)  # the std::ios_base::Init that is never destroyed
 
 
 def folder() -> Path:
@@ -43,4 +44,19 @@ def load() -> None:
             f"PyTorch's own library {real} is loaded in this process: compiled operators would bind to it and its "
             "tensors, not to shim-torch's. Use the one or the other in a process."
         )
+    _construct_standard_streams()
     _loaded.extend([ctypes.CDLL(str(folder() / name), ctypes.RTLD_LOCAL) for name in SONAMES])
+
+
+def _construct_standard_streams() -> None:
+    """Wheels report some failures on ``std::cerr`` and trust libtorch to have constructed it.
+
+    Called in the process's own libstdc++ and not compiled into ``_core``: a program that brings the streams' code along
+    by itself would give them to every library in the process, half made.
+    """
+    try:
+        construct = ctypes.CDLL("libstdc++.so.6")["_ZNSt8ios_base4InitC1Ev"]
+    except (OSError, AttributeError):
+        return  # another C++ runtime, which does this by itself
+    construct.restype, construct.argtypes = None, [ctypes.c_void_p]
+    construct(ctypes.addressof(_streams))

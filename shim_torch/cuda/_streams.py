@@ -14,6 +14,8 @@ from native import _core
 
 def index_of(device: Any, optional: bool = True) -> int:
     """Device argument (None, int, str, torch.device) -> index; None is the current device."""
+    if not _linked:
+        link_cupy()  # every question about a device comes by here
     if device is None and optional:
         return _core.cuda_current_device()
     if isinstance(device, int) and not isinstance(device, bool):

@@ -1,14 +1,10 @@
 // Failure texts, warnings and checks of the stable C ABI.
 #include <cstdio>
-#include <ios>
 
 #include "abi/abi.h"
 
 namespace shim::abi {
 namespace {
-
-// Wheels of PyTorch 2.13 report a failed call on std::cerr too, and trust libtorch to have constructed it.
-const std::ios_base::Init standard_streams;
 
 // Leaked on purpose: handles are dropped by static destructors, after thread-local ones have run.
 std::string& text() {
