@@ -101,7 +101,7 @@ def to_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memor
     "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     native="copy_",
     function=False,
-    grad={"self": lambda g: g.new_zeros(g.shape), "src": lambda g: g},
+    grad={"self": lambda g: g.new_zeros(g.shape), "src": lambda g, src_device: g.to(device=src_device)},
 )
 def copy_(xp, self, src, non_blocking):
     self[...] = src.astype(self.dtype)

@@ -63,7 +63,8 @@ def test_first_derivative(record, expression, device):
 def gradients(expression, device, order):
     """The results of an expression and their gradients up to an order, by weights that tell the elements apart."""
     function, leaves = function_of(expression, device)
-    outs = [t for t in _tensors(function(*leaves)) if t.requires_grad]
+    with shim_torch.device(device):  # of the tensors that the expression makes
+        outs = [t for t in _tensors(function(*leaves)) if t.requires_grad]
     found = [t.detach() for t in outs]
     for _ in range(order):
         if not outs:

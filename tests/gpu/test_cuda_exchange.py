@@ -42,3 +42,16 @@ def test_pool_is_shared_with_cupy():
     torch.cuda.synchronize()
     assert torch.cuda.memory_allocated() - before >= 32 << 20
     del a
+
+
+def test_copies_cross_devices():
+    host = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    there = torch.zeros(2, 3, device="cuda").copy_(host)
+    assert there.tolist() == [[0, 1, 2], [3, 4, 5]]
+    (there * 2).sum().backward()
+    assert host.grad.device.type == "cpu" and host.grad.tolist() == [[2, 2, 2], [2, 2, 2]]
+    layer = torch.nn.Linear(3, 2, device="cuda")
+    layer.load_state_dict({"weight": torch.ones(2, 3), "bias": torch.zeros(2)})
+    assert layer.weight.device.type == "cuda" and layer(there.detach()).tolist() == [[3, 3], [12, 12]]
+    back = torch.empty(2, 3).t().copy_(there.detach().t())
+    assert back.tolist() == [[0, 3], [1, 4], [2, 5]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+import shim_torch
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules._table import REQUIRED
@@ -92,7 +92,7 @@ class PReLU(Module):
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(_core.empty_tensor((num_parameters,), dtype=dtype, device=device))
+        self.weight = Parameter(shim_torch.empty((num_parameters,), dtype=dtype, device=device))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+import shim_torch
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules.linear import NonDynamicallyQuantizableLinear
@@ -42,7 +42,7 @@ class MultiheadAttention(Module):
             raise AssertionError("embed_dim must be divisible by num_heads")
 
         def made(*shape: int) -> Parameter:
-            return Parameter(_core.empty_tensor(shape, dtype=dtype, device=device))
+            return Parameter(shim_torch.empty(shape, dtype=dtype, device=device))
 
         same = self._qkv_same_embed_dim
         for name, size in (("q_proj_weight", embed_dim), ("k_proj_weight", self.kdim), ("v_proj_weight", self.vdim)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from native import _core
+import shim_torch
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules.module import Module
@@ -58,8 +58,8 @@ class _ConvNd(Module):
         self._reversed_padding = self._paddings()
         first, second = (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
         shape = (first, second // groups, *self.kernel_size)
-        self.weight = Parameter(_core.empty_tensor(shape, dtype=dtype, device=device))
-        made = Parameter(_core.empty_tensor((out_channels,), dtype=dtype, device=device)) if bias else None
+        self.weight = Parameter(shim_torch.empty(shape, dtype=dtype, device=device))
+        made = Parameter(shim_torch.empty((out_channels,), dtype=dtype, device=device)) if bias else None
         self.register_parameter("bias", made)
         self.reset_parameters()
 

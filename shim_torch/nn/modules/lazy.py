@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
+import shim_torch
 from native import _core
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules import conv, linear, normalization
@@ -216,7 +217,7 @@ class _LazyNorm(LazyModuleMixin):
             own: Any = self
             own.running_mean = UninitializedBuffer(device=device, dtype=dtype)
             own.running_var = UninitializedBuffer(device=device, dtype=dtype)
-            own.num_batches_tracked = _core.empty_tensor((), dtype=_core.int64, device=device).zero_()
+            own.num_batches_tracked = shim_torch.empty((), dtype=_core.int64, device=device).zero_()
 
     def reset_parameters(self) -> None:
         if not self.has_uninitialized_params() and self.num_features != 0:

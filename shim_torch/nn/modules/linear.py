@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from native import _core
+import shim_torch
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules.module import Module
@@ -36,9 +36,9 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = Parameter(_core.empty_tensor((out_features, in_features), dtype=dtype, device=device))
+        self.weight = Parameter(shim_torch.empty((out_features, in_features), dtype=dtype, device=device))
         if bias:
-            self.bias = Parameter(_core.empty_tensor((out_features,), dtype=dtype, device=device))
+            self.bias = Parameter(shim_torch.empty((out_features,), dtype=dtype, device=device))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -79,9 +79,9 @@ class Bilinear(Module):
             raise ValueError(f"in1_features must be > 0, but got {in1_features}")
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         shape = (out_features, in1_features, in2_features)
-        self.weight = Parameter(_core.empty_tensor(shape, dtype=dtype, device=device))
+        self.weight = Parameter(shim_torch.empty(shape, dtype=dtype, device=device))
         if bias:
-            self.bias = Parameter(_core.empty_tensor((out_features,), dtype=dtype, device=device))
+            self.bias = Parameter(shim_torch.empty((out_features,), dtype=dtype, device=device))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
+import shim_torch
 from native import _core
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
@@ -34,7 +35,7 @@ class LayerNorm(Module):
         self.normalized_shape = _shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
-            made = _core.empty_tensor(self.normalized_shape, dtype=dtype, device=device) if wanted else None
+            made = shim_torch.empty(self.normalized_shape, dtype=dtype, device=device) if wanted else None
             self.register_parameter(name, None if made is None else Parameter(made))
         self.reset_parameters()
 
@@ -72,7 +73,7 @@ class RMSNorm(Module):
         self.normalized_shape = _shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         if elementwise_affine:
-            self.weight = Parameter(_core.empty_tensor(self.normalized_shape, dtype=dtype, device=device))
+            self.weight = Parameter(shim_torch.empty(self.normalized_shape, dtype=dtype, device=device))
         else:
             self.register_parameter("weight", None)
         self.reset_parameters()
@@ -110,7 +111,7 @@ class GroupNorm(Module):
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            made = _core.empty_tensor((num_channels,), dtype=dtype, device=device) if wanted else None
+            made = shim_torch.empty((num_channels,), dtype=dtype, device=device) if wanted else None
             self.register_parameter(name, None if made is None else Parameter(made))
         self.reset_parameters()
 
@@ -165,13 +166,13 @@ class _NormBase(Module):
         self.affine, self.track_running_stats = affine, track_running_stats
 
         def make() -> Any:
-            return _core.empty_tensor((num_features,), dtype=dtype, device=device)
+            return shim_torch.empty((num_features,), dtype=dtype, device=device)
 
         self.register_parameter("weight", Parameter(make()) if affine else None)
         self.register_parameter("bias", Parameter(make()) if affine and bias else None)
         self.register_buffer("running_mean", make() if track_running_stats else None)
         self.register_buffer("running_var", make() if track_running_stats else None)
-        count = _core.empty_tensor((), dtype=_core.int64, device=device) if track_running_stats else None
+        count = shim_torch.empty((), dtype=_core.int64, device=device) if track_running_stats else None
         self.register_buffer("num_batches_tracked", count)
         self.reset_parameters()
 

@@ -7,6 +7,7 @@ import numbers
 import warnings
 from typing import Any
 
+import shim_torch
 from native import _core
 from shim_torch.nn import init
 from shim_torch.nn.modules.module import Module
@@ -55,7 +56,7 @@ class RNNBase(Module):
                     shapes["weight_hr"] = (proj_size, hidden_size)
                 names = [f"{name}_l{layer}{suffix}" for name in shapes]
                 for name, shape in zip(names, shapes.values(), strict=True):
-                    setattr(self, name, Parameter(_core.empty_tensor(shape, dtype=dtype, device=device)))
+                    setattr(self, name, Parameter(shim_torch.empty(shape, dtype=dtype, device=device)))
                 self._flat_weights_names += names
                 self._all_weights.append(names)
         self.reset_parameters()
@@ -278,10 +279,10 @@ class RNNCellBase(Module):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = num_chunks * hidden_size
-        self.weight_ih = Parameter(_core.empty_tensor((rows, input_size), dtype=dtype, device=device))
-        self.weight_hh = Parameter(_core.empty_tensor((rows, hidden_size), dtype=dtype, device=device))
+        self.weight_ih = Parameter(shim_torch.empty((rows, input_size), dtype=dtype, device=device))
+        self.weight_hh = Parameter(shim_torch.empty((rows, hidden_size), dtype=dtype, device=device))
         for name in ("bias_ih", "bias_hh"):
-            made = Parameter(_core.empty_tensor((rows,), dtype=dtype, device=device)) if bias else None
+            made = Parameter(shim_torch.empty((rows,), dtype=dtype, device=device)) if bias else None
             self.register_parameter(name, made)
         self.reset_parameters()
 

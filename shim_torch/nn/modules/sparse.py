@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
+import shim_torch
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
@@ -38,7 +38,7 @@ class Embedding(Module):
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         if _weight is None:
-            weight = _core.empty_tensor((num_embeddings, embedding_dim), dtype=dtype, device=device)
+            weight = shim_torch.empty((num_embeddings, embedding_dim), dtype=dtype, device=device)
             self.weight = Parameter(weight, requires_grad=not _freeze)
             self.reset_parameters()
         else:
@@ -117,7 +117,7 @@ class EmbeddingBag(Module):
         self.scale_grad_by_freq, self.mode, self.sparse = scale_grad_by_freq, mode, sparse
         self.include_last_offset, self.padding_idx = include_last_offset, padding_idx
         if _weight is None:
-            self.weight = Parameter(_core.empty_tensor((num_embeddings, embedding_dim), dtype=dtype, device=device))
+            self.weight = Parameter(shim_torch.empty((num_embeddings, embedding_dim), dtype=dtype, device=device))
             self.reset_parameters()
         else:
             if list(_weight.shape) != [num_embeddings, embedding_dim]:

@@ -30,11 +30,22 @@ def _all():
             yield pytest.param(cases, expression, stored(name)[expression], id=f"{name[:-6]}: {expression}")
 
 
+def _about_values(cases, expression, expected):
+    """Whether PyTorch's error came from what the elements are: without them there is none."""
+    if expected[0] != "error":
+        return False
+    with shim_torch.device("meta"):
+        got = outcome(shim_torch, cases, expression)
+    return got[0] != "error" or got[1:] != expected[1:]
+
+
 @pytest.mark.parametrize(("cases", "expression", "expected"), list(_all()))
 def test_as_pytorch(cases, expression, expected, device):
     if device == "meta":
         check_forms(lambda: results(shim_torch, cases, expression))
         return
+    if device == "cuda" and (expression == "torch.get_device(x)" or _about_values(cases, expression, expected)):
+        pytest.skip("an index out of range ends the CUDA context, as in PyTorch; the device's number is another")
     got = outcome(shim_torch, cases, expression)
     if got[0] == "error" and expected[0] == "values":
         pytest.fail(f"{got[1]}: {got[2]}")
