@@ -75,7 +75,14 @@ _unary("erfc", _special("erfc"), lambda g, self: -2 / math.sqrt(math.pi) * (-(se
 _unary("erfinv", _special("erfinv"), lambda g, result: 0.5 * math.sqrt(math.pi) * (result * result).exp() * g)
 _unary("lgamma", _special("lgamma"), lambda g, self: g * self.digamma())
 _unary("digamma", _special("digamma"), lambda g, self: g * _aten().polygamma(1, self))
-_unary("sinc", _f("sinc"), lambda g, self: g * _sinc_grad(self).conj())
+
+
+def _sinc(xp, self):  # CuPy's own is 1 where the argument is infinite
+    turns = self * math.pi
+    return xp.where(self == 0, 1, xp.sin(turns) / xp.where(self == 0, 1, turns))
+
+
+_unary("sinc", _sinc, lambda g, self: g * _sinc_grad(self).conj())
 _unary("deg2rad", _f("deg2rad"), lambda g: g * (math.pi / 180))
 _unary("rad2deg", _f("rad2deg"), lambda g: g * (180 / math.pi))
 
