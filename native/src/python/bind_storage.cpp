@@ -64,7 +64,12 @@ PyObject* is_pinned(PyObject* o, PyObject*) { return PyBool_FromLong(in(o)->pinn
 PyObject* is_false(PyObject*, PyObject*) { Py_RETURN_FALSE; }
 Py_ssize_t length(PyObject* o) { return Py_ssize_t(in(o)->nbytes()); }
 
+// A wrapper subclass's has a size and no memory.
+bool without_memory(Storage* s) { return s->nbytes() && !s->data(); }
+constexpr const char* kNoData = "The tensor has a non-zero number of elements, but its data is not allocated yet.";
+
 Tensor bytes_of(Storage* s) {
+  CHECK(Kind::Runtime, s->device().is_meta() || !without_memory(s), "Attempted to call copy_() on an invalid python storage.");
   int64_t sizes[] = {int64_t(s->nbytes())}, strides[] = {1};
   return Tensor(new TensorImpl(Ref<Storage>(s), DType::u8, sizes, strides, 0));
 }
@@ -119,6 +124,7 @@ PyObject* resize_method(PyObject* o, PyObject* size) {
 
 PyObject* tobytes(PyObject* o) {
   Storage* s = in(o);
+  if (without_memory(s)) return PyErr_SetString(PyExc_RuntimeError, kNoData), nullptr;
   PyObject* bytes = PyBytes_FromStringAndSize(nullptr, Py_ssize_t(s->nbytes()));
   if (!bytes || !s->nbytes()) return bytes;
   PyObject* host = cpu(o, nullptr);
@@ -165,6 +171,7 @@ int assign(PyObject* o, PyObject* key, PyObject* value) {
   long v = PyLong_AsLong(value);
   if (v == -1 && PyErr_Occurred()) return -1;
   if (!s->device().is_cpu()) return PyErr_SetString(PyExc_NotImplementedError, "torch.UntypedStorage: assignment to bytes of a CUDA storage is not supported"), -1;
+  if (without_memory(s)) return PyErr_SetString(PyExc_RuntimeError, kNoData), -1;
   for (Py_ssize_t i = start; i < stop; i += step) static_cast<uint8_t*>(s->data())[i] = uint8_t(v);
   return 0;
 }
