@@ -14,6 +14,7 @@ from native import _core
 
 from ._record import composite, op
 from ._special import special
+from .cuda_kernels import pointwise_backward
 from .matmul import addmm_dtype_rule, check_addmm, same_kind
 
 
@@ -224,14 +225,7 @@ def _saved_grad(g, grad_output, saved, activation):
 )
 def activation_backward(xp, grad_output, saved, activation):
     """dy · act'(z). ``saved`` is the result y for relu (0 where y <= 0, so NaN passes as PyTorch's does), z for gelu."""
-    if activation == "relu":
-        return xp.where(saved <= 0, grad_output.dtype.type(0), grad_output)
-    if activation == "gelu_tanh":
-        c = math.sqrt(2 / math.pi)
-        t = xp.tanh(c * (saved + 0.044715 * saved * saved * saved))
-        return grad_output * (0.5 * (1 + t) + 0.5 * saved * (1 - t * t) * c * (1 + 3 * 0.044715 * saved * saved))
-    cdf = 0.5 * (1 + special(xp, "erf")(saved * saved.dtype.type(1 / math.sqrt(2))))
-    return grad_output * (cdf + saved * xp.exp(-0.5 * saved * saved) * saved.dtype.type(1 / math.sqrt(2 * math.pi)))
+    return pointwise_backward(xp, grad_output, saved, f"{activation}_backward")
 
 
 @op(

@@ -12,16 +12,6 @@ namespace {
 
 bool on_cpu(const TensorImpl& t) { return t.device().is_cpu(); }
 
-Tensor packed(const TensorImpl& t) {
-  Tensor self(const_cast<TensorImpl*>(&t));
-  return t.is_contiguous() ? self : contiguous(self);
-}
-
-int64_t product_of(DimSpan d, size_t begin, size_t end) {
-  int64_t n = 1;
-  for (size_t i = begin; i < end; ++i) n *= d[i];
-  return n;
-}
 
 // n pieces of `bytes` bytes, the i-th from `from + place(i)`.
 template <class Place>

@@ -46,15 +46,6 @@ int64_t common_word(std::initializer_list<uint64_t> parts) {
 bool is_index(DType t) { return t == DType::i64 || t == DType::i32; }
 bool wide(int64_t n) { return n >= int64_t(1) << 31; }
 uint64_t address(const TensorImpl& t) { return reinterpret_cast<uintptr_t>(t.data()); }
-Tensor packed(const TensorImpl& t) {
-  Tensor self(const_cast<TensorImpl*>(&t));
-  return t.is_contiguous() ? self : contiguous(self);
-}
-int64_t product_of(DimSpan d, size_t begin, size_t end) {
-  int64_t n = 1;
-  for (size_t i = begin; i < end; ++i) n *= d[i];
-  return n;
-}
 
 void run(CUfunction f, int64_t n, int64_t y, void** arguments, int device) {
   launch(f, std::min((n + kThreads - 1) / kThreads, kMostBlocks), y, kThreads, 1, arguments, device);

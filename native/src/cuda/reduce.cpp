@@ -6,9 +6,9 @@
 
 #include "cuda/driver.h"
 #include "cuda/elementwise.h"
+#include "cuda/launch.h"
 #include "cuda/nvrtc.h"
 #include "cuda/reduce_source.h"
-#include "cuda/types_source.h"
 
 namespace shim::cuda {
 namespace {
@@ -51,8 +51,8 @@ const char* name_of(Reduction op) {
 }
 
 const char* source() {
-  static const auto* text = new std::string(std::string(kTypesSource) + kReduceSource);
-  return text->c_str();
+  static const char* text = joined_source(kReduceSource);
+  return text;
 }
 
 std::vector<std::string> options_of(const char* op, DType in, DType compute, DType out, int vector, bool log, bool softmax) {
@@ -71,18 +71,6 @@ CUfunction kernel_for(const char* entry, const char* op, DType in, DType compute
     it->second = nvrtc::kernel(device, name, source(), options, entry);
   }
   return it->second;
-}
-
-void launch(CUfunction f, int64_t x, int64_t y, int tx, int ty, void** arguments, int device) {
-  OnDevice current(device);
-  const CUresult r = driver().launch(f, unsigned(x), unsigned(y), 1, unsigned(tx), unsigned(ty), 1, 0, current_stream(device), arguments, nullptr);
-  check(r, "cuLaunchKernel");
-}
-
-int vector_of(const void* data, size_t size) {
-  int v = int(16 / size);
-  while (v > 1 && reinterpret_cast<uintptr_t>(data) % (size_t(v) * size)) v /= 2;
-  return v;
 }
 
 struct Input { const void* data; DType dtype; Walk kept, reduced; int64_t outputs, length; };

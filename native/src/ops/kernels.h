@@ -34,6 +34,12 @@ void fill_(const Tensor& self, Number value);
 void check_fits(Number, DType);                // RuntimeError where the dtype cannot hold the number
 Tensor to_dtype(const Tensor&, DType);          // always a copy
 Tensor contiguous(const Tensor&);
+inline Tensor packed(const TensorImpl& t) { return contiguous(Tensor(const_cast<TensorImpl*>(&t))); }   // itself where it is contiguous
+inline int64_t product_of(DimSpan d, size_t begin, size_t end) {
+  int64_t n = 1;
+  for (size_t i = begin; i < end; ++i) n *= d[i];
+  return n;
+}
 Tensor clone(const Tensor&, MemoryFormat = MemoryFormat::preserve);
 Number item(const Tensor&);                     // synchronises
 Tensor sum_to_size(const Tensor&, DimSpan);

@@ -18,6 +18,8 @@ void check_same_device(const Operator&, PyObject* const* args, size_t n);
 PyObject* name_results(Operator&, PyObject* result);               // steals; a tuple becomes torch.return_types.max
 
 // torch_function.cpp
+// Puts an argument with a handler among the others: subclasses before their bases, each class once.
+void add_by_class(PyObject* o, std::vector<PyObject*>& found);
 PyObject* call_torch_function(PyObject* callable, const CallArgs&, Bound*);  // NotImplemented-style fallthrough: returns null without error
 bool torch_function_mode_active();
 bool torch_function_enabled();

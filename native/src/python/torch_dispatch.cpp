@@ -56,12 +56,7 @@ void collect(PyObject* o, std::vector<PyObject*>& found) {
     return;
   }
   if (!is_tensor(o) || !has_handler(Py_TYPE(o))) return;
-  for (PyObject* f : found)
-    if (Py_TYPE(f) == Py_TYPE(o)) return;
-  size_t at = found.size();
-  for (size_t i = 0; i < found.size(); ++i)
-    if (PyType_IsSubtype(Py_TYPE(o), Py_TYPE(found[i]))) { at = i; break; }
-  found.insert(found.begin() + long(at), o);
+  add_by_class(o, found);
 }
 
 void refresh();

@@ -5,6 +5,15 @@
 #include "python/dispatch.h"
 
 namespace shim {
+
+void add_by_class(PyObject* o, std::vector<PyObject*>& found) {
+  for (PyObject* f : found)
+    if (Py_TYPE(f) == Py_TYPE(o)) return;
+  size_t at = found.size();
+  for (size_t i = 0; i < found.size(); ++i)
+    if (PyType_IsSubtype(Py_TYPE(o), Py_TYPE(found[i]))) { at = i; break; }
+  found.insert(found.begin() + long(at), o);
+}
 namespace {
 
 thread_local bool subclasses_disabled = false, all_disabled = false;
@@ -34,12 +43,7 @@ void collect(PyObject* o, std::vector<PyObject*>& found) {
   PyObject* hook = hook_of(o);
   if (!hook) return;
   Py_DECREF(hook);
-  for (PyObject* f : found)
-    if (Py_TYPE(f) == Py_TYPE(o)) return;
-  size_t at = found.size();
-  for (size_t i = 0; i < found.size(); ++i)
-    if (PyType_IsSubtype(Py_TYPE(o), Py_TYPE(found[i]))) { at = i; break; }
-  found.insert(found.begin() + long(at), o);
+  add_by_class(o, found);
 }
 
 PyObject* pack_args(const CallArgs& c) {

@@ -197,19 +197,23 @@ def _inject_property(module: Module, name: str) -> None:
     setattr(type(module), name, property(get, put))
 
 
+def _differences(one: Any, other: Any) -> list[tuple[str, Any, Any]]:
+    """What of dtype and shape two tensors do not share: its name and both values."""
+    both = [(what, getattr(one, what), getattr(other, what)) for what in ("dtype", "shape")]
+    return [d for d in both if d[1] != d[2]]
+
+
 def _check_further(module: Module, name: str, parametrization: Any) -> None:
     """A further parametrization, and its inverse, must keep dtype and shape."""
     value = getattr(module, name)
     changed = parametrization(value)
     if not isinstance(changed, _core.TensorBase):
         raise ValueError(f"A parametrization must return a tensor. Got {type(changed).__name__}.")
-    for what in ("dtype", "shape"):
-        before, after = getattr(value, what), getattr(changed, what)
-        if before != after:
-            raise ValueError(
-                f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is enabled.\n"
-                f"module.{name}.{what}: {before}\nparametrization(module.{name}).{what}: {after}"
-            )
+    for what, before, after in _differences(value, changed):
+        raise ValueError(
+            f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is enabled.\n"
+            f"module.{name}.{what}: {before}\nparametrization(module.{name}).{what}: {after}"
+        )
     if not hasattr(parametrization, "right_inverse"):
         return
     try:
@@ -218,13 +222,11 @@ def _check_further(module: Module, name: str, parametrization: Any) -> None:
         return
     if not isinstance(back, _core.TensorBase):
         raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}")
-    for what in ("dtype", "shape"):
-        before, after = getattr(value, what), getattr(back, what)
-        if before != after:
-            raise ValueError(
-                f"The tensor returned by parametrization.right_inverse must have the same {what} as module.{name}, unless the "
-                f"`unsafe` flag is enabled.\nmodule.{name}.{what}: {before}\nreturned {what}: {after}"
-            )
+    for what, before, after in _differences(value, back):
+        raise ValueError(
+            f"The tensor returned by parametrization.right_inverse must have the same {what} as module.{name}, unless the "
+            f"`unsafe` flag is enabled.\nmodule.{name}.{what}: {before}\nreturned {what}: {after}"
+        )
 
 
 def register_parametrization(

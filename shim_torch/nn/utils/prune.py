@@ -179,42 +179,44 @@ class Identity(BasePruningMethod):
         return default_mask
 
 
-class RandomUnstructured(BasePruningMethod):
+class _Entries(BasePruningMethod):
+    """Drops ``amount`` entries (a number of them, or that fraction): those that come first in an order."""
+
+    PRUNING_TYPE = "unstructured"
+    _largest = True  # which end of ``_order`` comes first
+
+    def __init__(self, amount: Any) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+
+    def _order(self, t: Any) -> Any:
+        """A number for every entry."""
+        raise NotImplementedError
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        mask = default_mask.clone(memory_format=_core.contiguous_format)
+        count = _count(self.amount, t.nelement())
+        if count:
+            mask.view(-1)[self._order(t).view(-1).topk(count, largest=self._largest).indices] = 0
+        return mask
+
+
+class RandomUnstructured(_Entries):
     """Entries at random: ``amount`` of them, or that fraction."""
 
-    PRUNING_TYPE = "unstructured"
-
-    def __init__(self, amount: Any) -> None:
-        _validate_pruning_amount_init(amount)
-        self.amount = amount
-
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def _order(self, t: Any) -> Any:
         import shim_torch
 
-        mask = default_mask.clone(memory_format=_core.contiguous_format)
-        count = _count(self.amount, t.nelement())
-        if count:
-            mask.view(-1)[shim_torch.topk(shim_torch.rand_like(t).view(-1), k=count).indices] = 0
-        return mask
+        return shim_torch.rand_like(t)
 
 
-class L1Unstructured(BasePruningMethod):
+class L1Unstructured(_Entries):
     """The entries nearest to zero."""
 
-    PRUNING_TYPE = "unstructured"
+    _largest = False
 
-    def __init__(self, amount: Any) -> None:
-        _validate_pruning_amount_init(amount)
-        self.amount = amount
-
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        import shim_torch
-
-        mask = default_mask.clone(memory_format=_core.contiguous_format)
-        count = _count(self.amount, t.nelement())
-        if count:
-            mask.view(-1)[shim_torch.topk(t.abs().view(-1), k=count, largest=False).indices] = 0
-        return mask
+    def _order(self, t: Any) -> Any:
+        return t.abs()
 
 
 def _channel_mask(t: Any, dim: int, channels: Any, value: int, rest: int) -> Any:

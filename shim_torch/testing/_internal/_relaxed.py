@@ -16,13 +16,18 @@ def _is_scalar_tensor(x: Any) -> bool:
     return isinstance(x, shim_torch.Tensor) and x.numel() == 1 or isinstance(x, np.ndarray) and x.size == 1
 
 
+def _check_one_element(pair: Any, *inputs: Any) -> None:
+    """At least one input is of the pair's types, and the others have one element."""
+    plain = [isinstance(x, pair._supported_types) for x in inputs]
+    if not any(plain) or not all(p or _is_scalar_tensor(x) for p, x in zip(plain, inputs, strict=True)):
+        pair._inputs_not_supported()
+
+
 class RelaxedBooleanPair(BooleanPair):
     """A bool against a bool, or against a tensor or array of one element."""
 
     def _process_inputs(self, actual: Any, expected: Any, *, id: tuple[Any, ...]) -> tuple[bool, bool]:
-        plain = [isinstance(x, self._supported_types) for x in (actual, expected)]
-        if not any(plain) or not all(p or _is_scalar_tensor(x) for p, x in zip(plain, (actual, expected), strict=True)):
-            self._inputs_not_supported()
+        _check_one_element(self, actual, expected)
         return self._to_bool(actual, id=id), self._to_bool(expected, id=id)
 
     def _to_bool(self, bool_like: Any, *, id: tuple[Any, ...]) -> bool:
@@ -36,9 +41,7 @@ class RelaxedNumberPair(NumberPair):
         super().__init__(actual, expected, check_dtype=False, **others)
 
     def _process_inputs(self, actual: Any, expected: Any, *, id: tuple[Any, ...]) -> tuple[Any, Any]:
-        plain = [isinstance(x, self._supported_types) for x in (actual, expected)]
-        if not any(plain) or not all(p or _is_scalar_tensor(x) for p, x in zip(plain, (actual, expected), strict=True)):
-            self._inputs_not_supported()
+        _check_one_element(self, actual, expected)
         return self._to_number(actual, id=id), self._to_number(expected, id=id)
 
     def _to_number(self, number_like: Any, *, id: tuple[Any, ...]) -> Any:
