@@ -130,6 +130,34 @@ def index_fill_tensor(xp, self, dim, index, value):
 # --- reductions into places --------------------------------------------------------------------------------------------------------
 
 
+def _ordered(xp: Any, x: Any, largest: bool) -> Any:
+    """Unsigned words in the order of numbers (the reverse one for the smallest); NaN comes last."""
+    if x.dtype.kind != "f":
+        words = x.astype("int64").view("uint64") ^ xp.uint64(1 << 63) if x.dtype.kind == "i" else x.astype("uint64")
+        return words if largest else ~words
+    kind = xp.uint32 if x.dtype.itemsize == 4 else xp.uint64
+    sign = kind(1 << (x.dtype.itemsize * 8 - 1))
+    bits = xp.ascontiguousarray(x).view(kind)
+    words = xp.where(bits & sign, ~bits, bits | sign)
+    return xp.where(xp.isnan(x), ~kind(0), words if largest else ~words)
+
+
+def _unordered(xp: Any, words: Any, dtype: Any, largest: bool) -> Any:
+    """The numbers that ``_ordered`` made words of."""
+    words = words if largest else ~words
+    if dtype.kind != "f":
+        return ((words ^ xp.uint64(1 << 63)).view("int64") if dtype.kind == "i" else words).astype(dtype)
+    sign = words.dtype.type(1 << (dtype.itemsize * 8 - 1))
+    return xp.where(words & sign, words & ~sign, ~words).view(dtype)
+
+
+def _extreme_at(xp: Any, out: Any, key: Any, src: Any, largest: bool) -> Any:
+    """Extremes into places by way of words: CuPy's own of float64 go through float32, and lose NaN."""
+    words = _ordered(xp, out, largest)
+    xp.maximum.at(words, key, _ordered(xp, xp.broadcast_to(xp.asarray(src), words[key].shape), largest))
+    return _unordered(xp, words, out.dtype, largest)
+
+
 def _reduced_into(xp: Any, self: Any, key: Any, src: Any, reduce: str, include_self: bool) -> Any:
     out = self.copy()
     integral = out.dtype.kind in "iub"
@@ -137,6 +165,8 @@ def _reduced_into(xp: Any, self: Any, key: Any, src: Any, reduce: str, include_s
         extreme = {"i": lambda: xp.iinfo(out.dtype), "u": lambda: xp.iinfo(out.dtype)}.get(out.dtype.kind)
         low, high = (extreme().min, extreme().max) if extreme else (False, True) if integral else (-xp.inf, xp.inf)
         out[key] = {"prod": 1, "amax": low, "amin": high}.get(reduce, 0)
+    if reduce in ("amax", "amin") and xp.__name__ == "cupy":
+        return _extreme_at(xp, out, key, src, reduce == "amax")
     ufunc = {"sum": xp.add, "mean": xp.add, "prod": xp.multiply, "amax": xp.maximum, "amin": xp.minimum}[reduce]
     ufunc.at(out, key, src)
     if reduce == "mean":

@@ -133,7 +133,8 @@ def _cross_entropy(self, target, weight, reduction, ignore_index):
 
     x = self if self.dim() == 2 else self.movedim(1, -1).reshape(-1, self.size(1))
     weight = weight if weight is None else weight.contiguous()
-    arguments = (target.reshape(-1).contiguous(), weight, reduction, ignore_index)
+    keep = self.requires_grad and _core.is_grad_enabled()
+    arguments = (target.reshape(-1).contiguous(), weight, reduction, ignore_index, keep)
     loss = shim_torch.ops.shim.cross_entropy(x.contiguous(), *arguments)[0]
     return loss.reshape(target.shape) if reduction == 0 else loss
 

@@ -72,7 +72,7 @@ _unary("acosh", _f("arccosh"), lambda g, self: g * (self.pow(2) - 1).rsqrt().con
 _unary("atanh", _f("arctanh"), lambda g, self: g / (1 - self.pow(2)).conj(), aliases=("arctanh",))
 _unary("erf", _special("erf"), lambda g, self: 2 / math.sqrt(math.pi) * (-(self * self)).exp() * g)
 _unary("erfc", _special("erfc"), lambda g, self: -2 / math.sqrt(math.pi) * (-(self * self)).exp() * g)
-_unary("erfinv", _special("erfinv"), lambda g, result: 0.5 * math.sqrt(math.pi) * (result * result).exp() * g)
+_unary("erfinv", _special("erfinv"), lambda g, self: 0.5 * math.sqrt(math.pi) * self.erfinv().square().exp() * g)
 _unary("lgamma", _special("lgamma"), lambda g, self: g * self.digamma())
 _unary("digamma", _special("digamma"), lambda g, self: g * _aten().polygamma(1, self))
 
@@ -810,7 +810,7 @@ def _angle_grad(g, x):
     dtype=lambda abs, angle: (real_pair(abs, angle), abs.dtype.to_complex()),
     out=True,
     grad={
-        "abs": lambda g, result, abs: (g.conj() * _aten().sgn(result)).real,
+        "abs": lambda g, result: (g.conj() * _aten().sgn(result)).real,
         "angle": lambda g, result: (g.conj() * (result * 1j)).real,
     },
 )

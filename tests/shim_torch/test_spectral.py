@@ -39,7 +39,7 @@ def test_stft_values():
     "options", [{}, {"normalized": True}, {"onesided": False}, {"win_length": 40, "window": "hann"}]
 )
 def test_istft_inverts_stft(options):
-    x = torch.from_numpy(np.random.default_rng(0).standard_normal((2, 320)))
+    x = torch.tensor(np.random.default_rng(0).standard_normal((2, 320)))
     if options.get("window"):
         options = {**options, "window": torch.hann_window(40, dtype=torch.float64)}
     s = torch.stft(x, 64, hop_length=8, return_complex=True, **options)

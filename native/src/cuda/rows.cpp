@@ -74,22 +74,23 @@ Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
   return out;
 }
 
-Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored, CrossEntropy* parts) {
+Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored, bool keep, CrossEntropy* parts) {
   const DType t = x->dtype(), compute = compute_dtype(t);
   if (!kernels_ready() || !floating(t) || x->dim() != 2 || !x->is_contiguous() || target->dtype() != DType::i64 || !target->is_contiguous()) return {};
   int64_t rows = x->sizes()[0], cols = x->sizes()[1];
   if (rows == 0 || cols == 0 || rows > kMostBlocks || target->numel() != rows || (weight && (weight->dtype() != t || !weight->is_contiguous()))) return {};
-  const int device = x->device().index, v = vector_for(cols, {&x});
+  const int device = x->device().index;
+  parts->log_p = keep ? empty(x->sizes(), t, x->device()) : empty(Dims{0}, t, x->device());
+  const int v = keep ? vector_for(cols, {&x, &parts->log_p}) : vector_for(cols, {&x});
   const CUfunction f = kernel("cross_entropy", {t, compute, t, v, 0, "LOG=1"}, device);
   const CUfunction last = kernel(reduction ? "total" : "narrowed", {t, compute, t, v, 0, "LOG=1"}, device);
   if (!f || !last) return {};
-  parts->lse = empty(Dims{rows}, compute, x->device());
   parts->factors = empty(Dims{rows}, compute, x->device());
   parts->total = empty({}, compute, x->device());
   Tensor losses = empty(Dims{rows}, compute, x->device()), out = reduction ? empty({}, t, x->device()) : empty(Dims{rows}, t, x->device());
   const void *from = x->data(), *targets = target->data(), *w = weight ? weight->data() : nullptr;
-  void *lse = parts->lse->data(), *each = losses->data(), *factors = parts->factors->data(), *sum = parts->total->data(), *loss = out->data();
-  void* arguments[] = {&from, &targets, &w, &lse, &each, &factors, &cols, &ignored};
+  void *log_p = keep ? parts->log_p->data() : nullptr, *each = losses->data(), *factors = parts->factors->data(), *sum = parts->total->data(), *loss = out->data();
+  void* arguments[] = {&from, &targets, &w, &log_p, &each, &factors, &cols, &ignored};
   launch(f, rows, 1, threads_for(cols / v / 2), 1, arguments, device);
   int mean = reduction == 1;
   void* reduced[] = {&each, &factors, &loss, &sum, &rows, &mean};
@@ -99,7 +100,8 @@ Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight
   return out;
 }
 
-Tensor cross_entropy_backward(const Tensor& g, const Tensor& x, const Tensor& target, const CrossEntropy& parts, int reduction) {
+Tensor cross_entropy_backward(const Tensor& g, const Tensor& target, const CrossEntropy& parts, int reduction) {
+  const Tensor& x = parts.log_p;
   const DType t = x->dtype();
   if (!kernels_ready() || !floating(t) || g->dtype() != t || !x->is_contiguous() || !g->is_contiguous() || !target->is_contiguous()) return {};
   int64_t rows = x->sizes()[0], cols = x->sizes()[1];
@@ -107,10 +109,10 @@ Tensor cross_entropy_backward(const Tensor& g, const Tensor& x, const Tensor& ta
   const int device = x->device().index, v = vector_for(cols, {&x, &out});
   const CUfunction f = kernel("cross_entropy_backward", {t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
   if (!f) return {};
-  const void *grad = g->data(), *from = x->data(), *targets = target->data(), *lse = parts.lse->data(), *factors = parts.factors->data(), *total = parts.total->data();
+  const void *grad = g->data(), *from = x->data(), *targets = target->data(), *factors = parts.factors->data(), *total = parts.total->data();
   void* to = out->data();
   int mean = reduction == 1, each_row = reduction == 0;
-  void* arguments[] = {&grad, &from, &targets, &lse, &factors, &total, &to, &cols, &mean, &each_row};
+  void* arguments[] = {&grad, &from, &targets, &factors, &total, &to, &cols, &mean, &each_row};
   launch(f, rows, 1, threads_for(cols / v / 2), 1, arguments, device);
   return out;
 }

@@ -73,9 +73,10 @@ __device__ inline Part across_warp(Part p) {
   return p;
 }
 
-// lse[row] = log(sum(exp(x))), losses[row] = -log_softmax(x)[target] * weight, factors[row] = weight; 0 where the target is `ignored`.
-extern "C" __global__ void __launch_bounds__(1024) cross_entropy(const T* x, const i64* targets, const T* weight, C* lse, C* losses, C* factors, i64 cols, i64 ignored) {
+// log_p[row] = log_softmax(x) (unless null), losses[row] = -log_p[target] * weight, factors[row] = weight; 0 where the target is `ignored`.
+extern "C" __global__ void __launch_bounds__(1024) cross_entropy(const T* x, const i64* targets, const T* weight, T* log_p, C* losses, C* factors, i64 cols, i64 ignored) {
   __shared__ Part shared[32];
+  __shared__ C norm;
   const i64 row = blockIdx.x;
   const T* from = x + row * cols;
   C top = lowest(), sum = 0;
@@ -92,13 +93,24 @@ extern "C" __global__ void __launch_bounds__(1024) cross_entropy(const T* x, con
   Part p = across_warp({top, sum});
   if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = p;
   __syncthreads();
-  if (threadIdx.x >= 32) return;
-  p = threadIdx.x < blockDim.x / 32 ? shared[threadIdx.x] : Part{lowest(), C(0)};
-  p = across_warp(p);
+  if (threadIdx.x < 32) {
+    p = threadIdx.x < blockDim.x / 32 ? shared[threadIdx.x] : Part{lowest(), C(0)};
+    p = across_warp(p);
+    if (threadIdx.x == 0) norm = p.top == lowest() ? p.sum / p.sum : p.top + log(p.sum);   // of nothing but -inf: not a number
+  }
+  __syncthreads();
+  const C total = norm;
+  if (log_p) {
+    T* to = log_p + row * cols;
+    for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
+      Load a = load(from + c);
+#pragma unroll
+      for (int k = 0; k < V; ++k) a.v[k] = cast<T>(wide(a.v[k]) - total);
+      store(to + c, a);
+    }
+  }
   if (threadIdx.x) return;
-  const C total = p.top == lowest() ? p.sum / p.sum : p.top + log(p.sum);   // of nothing but -inf: not a number
   const i64 target = targets[row];
-  lse[row] = total;
   if (target == ignored) { losses[row] = factors[row] = C(0); return; }
   if (u64(target) >= u64(cols)) __trap();
   const C w = weight ? wide(weight[target]) : C(1);
@@ -120,21 +132,20 @@ extern "C" __global__ void narrowed(const C* losses, T* loss, i64 rows) {
   if (r < rows) loss[r] = cast<T>(losses[r]);
 }
 
-// dx = (exp(x - lse) - [column is the target]) * factor * g (/ total); g of one element, or with `each_row` one a row.
-extern "C" __global__ void __launch_bounds__(1024) cross_entropy_backward(const T* g, const T* x, const i64* targets, const C* lse, const C* factors, const C* total, T* dx, i64 cols, int mean,
+// dx = (exp(log_p) - [column is the target]) * factor * g (/ total); g of one element, or with `each_row` one a row.
+extern "C" __global__ void __launch_bounds__(1024) cross_entropy_backward(const T* g, const T* log_p, const i64* targets, const C* factors, const C* total, T* dx, i64 cols, int mean,
                                                   int each_row) {
   const i64 row = blockIdx.x, target = targets[row];
-  const T* from = x + row * cols;
+  const T* from = log_p + row * cols;
   T* to = dx + row * cols;
   C scale = wide(g[each_row ? row : 0]) * factors[row];
   if (mean) scale /= *total;
   if (factors[row] == C(0)) scale = C(0);
-  const C norm = lse[row];
   for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
     const Load a = load(from + c);
     Load r;
 #pragma unroll
-    for (int k = 0; k < V; ++k) r.v[k] = cast<T>(scale == C(0) ? C(0) : (exp(wide(a.v[k]) - norm) - (c + k == target ? C(1) : C(0))) * scale);
+    for (int k = 0; k < V; ++k) r.v[k] = cast<T>(scale == C(0) ? C(0) : (exp(wide(a.v[k])) - (c + k == target ? C(1) : C(0))) * scale);
     store(to + c, r);
   }
 }

@@ -262,29 +262,29 @@ PyObject* three(const Tensor& a, const Tensor& b, const Tensor& c) {
   return tuple;
 }
 
-// cross_entropy(self, target, weight, reduction, ignore_index) -> (loss, lse, factors, total)
+// cross_entropy(self, target, weight, reduction, ignore_index, keep) -> (loss, log_p, factors, total)
 PyObject* native_cross_entropy(Operator&, PyObject* const* args, size_t n) {
-  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !(args[2] == Py_None || on_cuda(args[2])) || !PyLong_Check(args[3]) || !PyLong_Check(args[4])) return nullptr;
+  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !(args[2] == Py_None || on_cuda(args[2])) || !PyLong_Check(args[3]) || !PyLong_Check(args[4])) return nullptr;
   const long reduction = PyLong_AsLong(args[3]);
   const long long ignored = PyLong_AsLongLong(args[4]);
   return guarded([&]() -> PyObject* {
     cuda::CrossEntropy parts;
-    Tensor loss = cuda::cross_entropy(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]), int(reduction), ignored, &parts);
+    Tensor loss = cuda::cross_entropy(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]), int(reduction), ignored, args[5] == Py_True, &parts);
     if (!loss) return nullptr;
-    PyObject *a = wrap(loss), *b = wrap(parts.lse), *c = wrap(parts.factors), *d = wrap(parts.total);
+    PyObject *a = wrap(loss), *b = wrap(parts.log_p), *c = wrap(parts.factors), *d = wrap(parts.total);
     return a && b && c && d ? Py_BuildValue("(NNNN)", a, b, c, d) : nullptr;
   });
 }
 
-// cross_entropy_backward(g, self, target, lse, factors, total, reduction)
+// cross_entropy_backward(g, log_p, target, factors, total, reduction)
 PyObject* native_cross_entropy_backward(Operator&, PyObject* const* args, size_t n) {
-  if (n != 7 || !PyLong_Check(args[6])) return nullptr;
-  for (int i = 0; i < 6; ++i)
+  if (n != 6 || !PyLong_Check(args[5])) return nullptr;
+  for (int i = 0; i < 5; ++i)
     if (!on_cuda(args[i])) return nullptr;
-  const long reduction = PyLong_AsLong(args[6]);
+  const long reduction = PyLong_AsLong(args[5]);
   return guarded([&]() -> PyObject* {
-    const cuda::CrossEntropy parts{Tensor(unwrap(args[3])), Tensor(unwrap(args[4])), Tensor(unwrap(args[5]))};
-    Tensor r = cuda::cross_entropy_backward(contiguous(Tensor(unwrap(args[0]))), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), parts, int(reduction));
+    const cuda::CrossEntropy parts{Tensor(unwrap(args[1])), Tensor(unwrap(args[3])), Tensor(unwrap(args[4]))};
+    Tensor r = cuda::cross_entropy_backward(contiguous(Tensor(unwrap(args[0]))), Tensor(unwrap(args[2])), parts, int(reduction));
     return r ? wrap(r) : nullptr;
   });
 }
