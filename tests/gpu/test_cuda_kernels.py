@@ -415,6 +415,16 @@ def test_running_sums(dtype, shape, dim):
         same(x.cuda().cumsum(dim, dtype=torch.int32), x.cumsum(dim, dtype=torch.int32))
 
 
+@pytest.mark.parametrize("n", [8, 3000, 200000])
+def test_running_sums_beside_large_numbers(n):
+    x = random(4, n)
+    x[:, n // 2] = -1e9
+    close(x.cuda().cumsum(1)[:, : n // 2], x.double().cumsum(1)[:, : n // 2], torch.float32, scale=4 * math.sqrt(n))
+    x[:, n // 2] = math.inf
+    got = x.cuda().cumsum(1).cpu()
+    assert got[:, : n // 2].isfinite().all() and got[:, n // 2 :].eq(math.inf).all()
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_variance(dtype):
     x = random(5, 6, 77, dtype=dtype)

@@ -228,6 +228,11 @@ extern "C" __global__ void __launch_bounds__(256) extreme_columns(const T* x, OU
 #ifdef SCANS
 // --- running sums -----------------------------------------------------------------------------------------------------
 
+// What the threads before have, never as a difference of sums: that would lose small values next to large ones.
+__device__ inline C of_warp_before(C inclusive) {
+  const C before = __shfl_up_sync(FULL, inclusive, 1);
+  return threadIdx.x % 32 ? before : C(0);
+}
 struct Sums { C before, all; };                                 // of the threads before, and of the block
 __device__ inline Sums scan_block(C value) {
   __shared__ C shared[33];
@@ -240,14 +245,13 @@ __device__ inline Sums scan_block(C value) {
   __syncthreads();
   if (warp == 0) {
     C of = lane < warps ? shared[lane] : C(0);
-    const C own = of;
 #pragma unroll
     for (int step = 1; step < 32; step *= 2) { const C other = __shfl_up_sync(FULL, of, step); if (lane >= step) of += other; }
-    shared[lane] = of - own;
+    shared[lane] = of_warp_before(of);
     if (lane == 31) shared[32] = of;
   }
   __syncthreads();
-  return {shared[warp] + sum - value, shared[32]};
+  return {shared[warp] + of_warp_before(sum), shared[32]};
 }
 
 // out[row, c] = the sum of x[row, 0..c], of the part that begins at blockIdx.y * per, plus what `carried` has of the parts before.
