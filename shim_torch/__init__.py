@@ -112,6 +112,10 @@ _FROM = {
     "_disable_dynamo": ("compiler", "disable"),
     "TypedStorage": ("storage", "TypedStorage"),
     **{
+        f"sparse_{kind}_tensor": ("sparse._construct", f"sparse_{kind}_tensor")
+        for kind in ("coo", "compressed", "csr", "csc", "bsr", "bsc")
+    },
+    **{
         name: ("_names", name)
         for name in """Tag qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric
         per_channel_affine_float_qparams sym_int sym_float sym_max sym_min sym_not sym_ite sym_sum _sym_sqrt

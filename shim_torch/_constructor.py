@@ -112,6 +112,10 @@ def _data(data: Any, dtype: Any, device: Any) -> Any:
 
 def new(self: Any, *args: Any, **kwargs: Any) -> Any:
     """``tensor.new(...)``: the old constructor with the tensor's dtype and device."""
+    if self.layout != _core.strided:
+        from shim_torch.sparse._legacy import build as build_sparse
+
+        return build_sparse(args, kwargs, self.dtype, self.device)
     return build(args, kwargs, self.dtype, self.device.type, typed=True)
 
 

@@ -75,6 +75,10 @@ def type_of(tensor: Any) -> str:
     if name is None:
         name = {_core.complex64: "ComplexFloatTensor", _core.complex128: "ComplexDoubleTensor"}.get(tensor.dtype, "")
         name = name or str(tensor.dtype).removeprefix("torch.").capitalize() + "Tensor"
+    if tensor.layout != _core.strided:
+        if not tensor.is_sparse:
+            raise RuntimeError(f"Unimplemented backend SparseCsr{tensor.device.type.upper()}")
+        name = f"sparse.{name}"
     return f"torch.{'' if tensor.device.type == 'cpu' else tensor.device.type + '.'}{name}"
 
 
@@ -87,6 +91,8 @@ def cast(tensor: Any, dtype: Any, non_blocking: bool = False) -> Any:
         return tensor.to(dtype=dtype, non_blocking=non_blocking)
     if isinstance(dtype, str):
         module, _, name = dtype.rpartition(".")
+        if tensor.layout != _core.strided:
+            module = module.removesuffix(".sparse")
         if name not in TENSORS or module not in ("torch", "torch.cuda"):
             if name == "Tensor" and module == "torch":
                 return tensor.to(dtype=_core.get_default_dtype(), device="cpu")

@@ -67,6 +67,11 @@ def _reduce(self: Any, protocol: Any) -> Any:
 
         warn_if_has_hooks(self)
     state = dict(self.__dict__) if getattr(self, "__dict__", None) else None
+    if self.layout != _core.strided:
+        from shim_torch._utils import _rebuild_sparse_tensor
+        from shim_torch.sparse._pickling import arguments
+
+        return _rebuild_sparse_tensor, arguments(self)
     return _rebuild, (
         None if type(self) is Tensor else type(self),  # its name is torch.Tensor, which may not be importable
         self.untyped_storage() if self.device.type == "cpu" else self.detach().cpu().untyped_storage(),
@@ -138,7 +143,8 @@ def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
             "https://github.com/pytorch/pytorch/pull/103001"
         )
     with _no_grad():
-        wrapper = type(self) is not Tensor and self.data_ptr() == 0 and not self.is_meta and self.numel()
+        sparse = self.layout != _core.strided
+        wrapper = sparse or type(self) is not Tensor and self.data_ptr() == 0 and not self.is_meta and self.numel()
         new = _cloned_in_type(self) if wrapper else _deepcopied(self, memo)
     if self.requires_grad:
         new.requires_grad_()

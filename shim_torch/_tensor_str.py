@@ -173,6 +173,10 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
             prefix = "tensor("
         else:
             prefix = f"{kind.__name__}("
+        if self.layout != _core.strided:
+            from shim_torch.sparse._text import text_of
+
+            return text_of(self, prefix)
         indent, suffixes = len(prefix), []
         plain = self.detach() if self.requires_grad else self
         plain = plain.as_subclass(_core.Tensor) if type(plain) is not _core.Tensor else plain

@@ -119,8 +119,10 @@ def _set_obj_state(obj: Any, state: Any) -> Any:
     return obj
 
 
-def _rebuild_sparse_tensor(*_: Any) -> Any:
-    raise NotImplementedError("torch.load: sparse tensors are not supported by shim-torch")
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
+    from shim_torch.sparse._pickling import rebuild
+
+    return rebuild(layout, data)
 
 
 def _rebuild_qtensor(*_: Any) -> Any:

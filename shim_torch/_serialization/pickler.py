@@ -110,6 +110,10 @@ def _reduce_tensor(t: Any, protocol: int) -> Any:
 
 
 def _rebuild_arguments(t: Any) -> tuple[Any, tuple[Any, ...]]:
+    if t.layout != _core.strided:
+        from shim_torch.sparse._pickling import arguments
+
+        return _utils._rebuild_sparse_tensor, arguments(t)
     if t.device.type == "meta":
         return _utils._rebuild_meta_tensor_no_storage, (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
     storage, place = t.untyped_storage(), (t.storage_offset(), tuple(t.shape), tuple(t.stride()))

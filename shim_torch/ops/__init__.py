@@ -62,6 +62,7 @@ FAMILIES = (
     "gamma_draws",
     "indefinite",
     "padding",
+    "sparse",
 )
 
 # The in-place functions that torch has as functions too; the others are methods only.

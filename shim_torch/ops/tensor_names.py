@@ -183,12 +183,6 @@ def embedding_renorm_(self, indices, max_norm, norm_type):
     return self
 
 
-@composite("to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", function=False)
-def to_dense(self, dtype, masked_grad):
-    """Every tensor here is dense."""
-    return self if dtype is None else self.to(dtype)
-
-
 @composite("dequantize.self(Tensor self) -> Tensor")
 def dequantize(self):
     """float32: no tensor here is quantized."""

@@ -1,70 +1,152 @@
-"""``torch.sparse``: sparse tensors, which shim-torch has none of; functions on dense ones work."""
+"""``torch.sparse``: products, sums and softmax of sparse tensors. The tensors themselves are ``torch.sparse_coo_tensor`` and others."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "softmax", "sum"]
+from native import _core
+
+__all__ = [
+    "addmm",
+    "as_sparse_gradcheck",
+    "check_sparse_tensor_invariants",
+    "log_softmax",
+    "mm",
+    "sampled_addmm",
+    "softmax",
+    "solve",
+    "spdiags",
+    "sum",
+]
 
 
-def _dense(name: str, *tensors: Any) -> None:
+def _aten() -> Any:
     import shim_torch
 
-    if any(t.layout != shim_torch.strided for t in tensors):
-        raise NotImplementedError(f"torch.sparse.{name} of sparse tensors is not supported by shim-torch")
+    return shim_torch.ops.aten
 
 
-def mm(mat1: Any, mat2: Any) -> Any:
-    """The product of two dense matrices."""
-    _dense("mm", mat1, mat2)
-    return mat1.mm(mat2)
+def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Any:
+    """The product of two matrices, of which any may be sparse; the gradient of a sparse one is sparse."""
+    if reduce is not None:
+        from ._products_more import mm_reduce
+
+        return mm_reduce(mat1, mat2, reduce)
+    if mat1.layout == mat2.layout == _core.strided:
+        return mat1.mm(mat2)
+    return _aten()._sparse_mm(mat1, mat2)
 
 
 def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * mat + alpha * mat1 @ mat2, dense."""
-    _dense("addmm", mat, mat1, mat2)
-    return mat.addmm(mat1, mat2, beta=beta, alpha=alpha)
+    """beta * mat + alpha * mat1 @ mat2, where ``mat1`` may be sparse; its gradient is sparse then."""
+    if mat1.layout == mat2.layout == mat.layout == _core.strided:
+        return mat.addmm(mat1, mat2, beta=beta, alpha=alpha)
+    return _aten()._sparse_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def sampled_addmm(
+    input: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0, out: Any = None
+) -> Any:
+    """alpha * (mat1 @ mat2) at the entries of the CSR tensor ``input``, plus beta * input."""
+    from ._compressed import check_sampled
+
+    check_sampled(input, mat1, mat2)
+    if out is not None:
+        return _aten().sparse_sampled_addmm(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
+    return _aten().sparse_sampled_addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
-    """The sum of a dense tensor."""
-    _dense("sum", input)
-    return input.sum(dtype=dtype) if dim is None else input.sum(dim, dtype=dtype)
+    """The sum over all dims (dense) or over some (sparse while a sparse dim is left)."""
+    if dim is None:
+        return input.sum(dtype=dtype)
+    if isinstance(dim, (tuple, list)) and not dim:
+        return input.sum(dtype=dtype)
+    return input.sum(dim, dtype=dtype)
+
+
+def _softmax(name: str, input: Any, dim: int, dtype: Any) -> Any:
+    if input.layout == _core.strided:
+        return getattr(input, name)(dim, dtype)
+    return getattr(_aten(), f"_sparse_{name}").int(input, dim, dtype=dtype)
 
 
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """The softmax of a dense tensor."""
-    _dense("softmax", input)
-    return input.softmax(dim, dtype)
+    """Softmax along a dim over the entries that are there: the others count as minus infinity."""
+    return _softmax("softmax", input, dim, dtype)
 
 
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """The log-softmax of a dense tensor."""
-    _dense("log_softmax", input)
-    return input.log_softmax(dim, dtype)
+    """The logarithm of ``softmax``."""
+    return _softmax("log_softmax", input, dim, dtype)
+
+
+def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any:
+    """A sparse matrix whose diagonals, numbered by ``offsets``, are the rows of ``diagonals``."""
+    from ._diagonals import spdiags as body
+
+    return body(diagonals, offsets, shape, layout)
 
 
 class check_sparse_tensor_invariants:
-    """Whether sparse tensors are checked: there are none."""
+    """Whether indices of new sparse tensors are checked: a switch, a context manager and a decorator."""
 
     @staticmethod
     def is_enabled() -> bool:
-        return False
+        """Whether they are checked now."""
+        from . import _invariants
+
+        return _invariants.enabled
 
     @staticmethod
     def enable() -> None:
-        """There is nothing to check."""
+        """Checks from now on."""
+        from . import _invariants
 
-    disable = enable
+        _invariants.enabled = True
+
+    @staticmethod
+    def disable() -> None:
+        """Doesn't check from now on."""
+        from . import _invariants
+
+        _invariants.enabled = False
 
     def __init__(self, enable: bool = True) -> None:
-        pass
+        self.state = enable
+        self.saved_state: bool | None = None
 
     def __enter__(self) -> None:
-        pass
+        from . import _invariants
+
+        if self.saved_state is not None:
+            raise RuntimeError("This context manager instance is already activated. Use a different context manager instance for context nesting.")
+        self.saved_state = self.is_enabled()
+        _invariants.enabled = self.state
 
     def __exit__(self, *_: object) -> None:
-        pass
+        from . import _invariants
+
+        assert self.saved_state is not None
+        _invariants.enabled = self.saved_state
+        self.saved_state = None
+
+    def __call__(self, function: Any) -> Any:
+        from functools import wraps
+
+        @wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(self.state):
+                return function(*args, **kwargs)
+
+        return checked
+
+
+def as_sparse_gradcheck(gradcheck: Any) -> Any:
+    """``gradcheck`` for functions of sparse tensors: it sees functions of their values."""
+    from ._gradcheck import as_sparse_gradcheck as body
+
+    return body(gradcheck)
 
 
 def to_sparse_semi_structured(original_tensor: Any, transposed: bool = False) -> Any:
@@ -79,6 +161,13 @@ class SparseSemiStructuredTensor:
 
 
 def __getattr__(name: str) -> Any:
+    if name.endswith("Tensor"):
+        from shim_torch._legacy_types import TENSORS
+
+        if name in TENSORS:
+            from ._legacy import legacy_type
+
+            return legacy_type(name)
     from shim_torch._missing import missing
 
     return missing("torch.sparse", name)

@@ -5,6 +5,7 @@
 
 #include "autograd/autograd.h"
 #include "autograd/nodes.h"
+#include "core/sparse.h"
 
 namespace shim {
 namespace {
@@ -214,10 +215,10 @@ class Task {
     if (!g) return;
     if (!place) {
       place = std::move(g);
-    } else if (!options_.create_graph && place->use_count() == 1 && place->storage()->use_count() == 1 && place->dtype() == g->dtype() && place->is_contiguous()) {
+    } else if (!options_.create_graph && place->use_count() == 1 && place->storage()->use_count() == 1 && place->dtype() == g->dtype() && place->is_contiguous() && !is_sparse(*place)) {
       engine_ops().add_(place, g);
-    } else {
-      place = engine_ops().add(place, g);
+    } else {                                    // a dense sum of both kinds starts at the dense one
+      place = is_sparse(*place) && !is_sparse(*g) ? engine_ops().add(g, place) : engine_ops().add(place, g);
     }
   }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "autograd/nodes.h"
+#include "core/sparse.h"
 
 namespace shim {
 namespace {
@@ -48,7 +49,7 @@ std::vector<Ref<Hook>> AccumulateGrad::tensor_hooks() {
 
 namespace {
 
-bool dense(const TensorImpl& t) { return storage_bytes(t.sizes(), t.strides(), 1) == size_t(t.numel()); }
+bool dense(const TensorImpl& t) { return !is_sparse(t) && storage_bytes(t.sizes(), t.strides(), 1) == size_t(t.numel()); }
 
 // A gradient lies in memory as its variable does, where that has neither gaps nor overlaps; else it is contiguous.
 bool has_layout_for(const TensorImpl& g, const TensorImpl& variable) {
@@ -65,12 +66,14 @@ void accumulate_grad(const Tensor& variable, Tensor g, bool create_graph, uint32
   if (!meta.grad) {
     // Nobody else holds the tensor: it becomes the gradient. It may share its memory with another one, as in PyTorch.
     bool mine = !create_graph && g->use_count() <= holders && has_layout_for(*g, *variable);
-    if (mine) meta.grad = g->requires_grad() ? detach(g) : std::move(g);
-    else if (SubclassOps::is_special(*g)) meta.grad = engine_ops().clone(g);
+    if (mine || (is_sparse(*g) && !create_graph && g->use_count() <= holders)) meta.grad = g->requires_grad() ? detach(g) : std::move(g);
+    else if (SubclassOps::is_special(*g) || is_sparse(*g) || is_sparse(*variable)) meta.grad = engine_ops().clone(g);
     else {
       meta.grad = empty_strided(variable->sizes(), variable->is_contiguous() || !dense(*variable) ? DimSpan(contiguous_strides(variable->sizes())) : variable->strides(), g->dtype(), variable->device());
       engine_ops().copy_(meta.grad, g);
     }
+  } else if (is_sparse(*meta.grad) && !is_sparse(*g)) {
+    meta.grad = engine_ops().add(g, meta.grad);
   } else if (create_graph) {
     meta.grad = engine_ops().add(meta.grad, g);
   } else {

@@ -1,7 +1,7 @@
 // Views: new geometry over the same storage. Errors carry PyTorch's texts. History is the caller's.
 #include <algorithm>
 
-#include "core/tensor.h"
+#include "core/sparse.h"
 
 namespace shim {
 namespace {
@@ -12,12 +12,18 @@ std::string list(DimSpan d) {
   return s + "]";
 }
 
-Tensor make_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
+Tensor same_storage(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
   auto v = Tensor(new TensorImpl(t.storage(), t.dtype(), sizes, strides, offset));
   auto& own = const_cast<TensorImpl&>(t).own_version();
   if (own) v->own_version() = own;
   v->is_inference = t.is_inference;
   return v;
+}
+
+Tensor make_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
+  CHECK(Kind::NotImplemented, !is_sparse(t), "Could not run 'aten::as_strided' with arguments from the 'SparseCPU' backend. This could be because the operator doesn't exist for this backend, or was omitted during the selective/custom "
+        "build process (if using custom build).");
+  return same_storage(t, sizes, strides, offset);
 }
 
 struct Geometry {                               // of a tensor, to be edited
@@ -27,7 +33,7 @@ struct Geometry {                               // of a tensor, to be edited
 
 }  // namespace
 
-Tensor alias(const TensorImpl& t) { return make_view(t, t.sizes(), t.strides(), t.storage_offset()); }
+Tensor alias(const TensorImpl& t) { return same_storage(t, t.sizes(), t.strides(), t.storage_offset()); }
 
 Tensor as_strided(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
   CHECK(Kind::Runtime, sizes.size() == strides.size(), "mismatch in length of strides and shape");

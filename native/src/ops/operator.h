@@ -31,6 +31,9 @@ void register_native(const char* name, NativeFn fn, void* data = nullptr);   // 
 
 enum class CastPolicy : uint8_t { none, lower, fp32, promote };   // what autocast does to the tensor arguments
 
+// What an operator does with sparse tensors (python/sparse_dispatch.cpp).
+enum class SparseRule : uint8_t { unknown, pass, refuse, kernel, parts };
+
 struct Operator {
   Schema schema;
   std::vector<Slot> slots;
@@ -55,6 +58,8 @@ struct Operator {
   NativeFn native = nullptr;
   void* native_data = nullptr;
   std::unordered_map<std::string, _object*> overrides;   // dispatch key name -> Python kernel, by torch.library
+  SparseRule sparse_rule = SparseRule::unknown;
+  _object* sparse_run = nullptr;
   uint64_t calls_body = 0, calls_native = 0;    // counted for torch_proxy_status()
 };
 

@@ -1,6 +1,7 @@
 // Memory shared with others: DLPack both ways and its C exchange API.
 #include <cstring>
 
+#include "core/sparse.h"
 #include "cuda/driver.h"
 #include "python/dlpack.h"
 #include "python/tensor_type.h"
@@ -37,6 +38,7 @@ DLDevice device_code(Device d) {
 }
 
 void fill(DLTensor* out, TensorImpl* t) {
+  CHECK(Kind::Buffer, !is_sparse(*t), "Can't export tensors with layout other than torch.strided");
   // data is the first element: byte_offset 0, as most consumers assume
   *out = {t->numel() ? t->data() : nullptr, device_code(t->device()), t->dim(), code_of(t->dtype()), const_cast<int64_t*>(t->sizes_data()),
           const_cast<int64_t*>(t->strides_data()), 0};
@@ -91,6 +93,7 @@ PyObject* to_capsule(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", const_cast<char**>(names), &stream, &max_version, &dl_device, &copy)) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor t(unwrap(self));
+    CHECK(Kind::Buffer, !is_sparse(*t), "Can't export tensors with layout other than torch.strided");
     CHECK(Kind::Buffer, !t->requires_grad(), "Can't export tensors that require gradient, use tensor.detach()");
     CHECK(Kind::Buffer, !t->is_conj, "Can't export tensors with the conjugate bit set");
     if (dl_device != Py_None) {

@@ -1,6 +1,7 @@
 // tensor[...] for the usual keys: ints, slices, None, Ellipsis, one index tensor or mask. Everything else, and every error, is
 // left to the Python functions of shim_torch._indexing.
 #include "autograd/autograd.h"
+#include "core/sparse.h"
 #include "python/dispatch.h"
 #include "python/override.h"
 #include "python/native_ops.h"
@@ -165,6 +166,7 @@ bool fits(const TensorImpl& value, const TensorImpl& view) {
 PyObject* setitem(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   if (n != 2) return PyErr_Format(PyExc_TypeError, "__setitem__ expects a key and a value");
   PyObject *key = args[0], *value = args[1];
+  if (__builtin_expect(python_dispatch, 0) && is_tensor(self) && is_sparse(*unwrap(self))) return PyErr_Format(PyExc_TypeError, "Cannot assign to a sparse tensor");
   const bool number = PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyBool_Check(value);
   if (plain(self) && (number || is_tensor_exact(value)) && !is_tensor(key) && ops().fill && ops().copy) {
     PyObject* view = basic(self, key);

@@ -1,5 +1,6 @@
 // NumPy arrays over tensor memory and the reverse, and tensors from any memory by pointer; empty tensors; views by name.
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include "core/sparse.h"
 #include "python/body.h"
 #include "python/tensor_type.h"
 
@@ -94,6 +95,7 @@ DType dtype_of_descr(PyArray_Descr* d) {
 
 // The array keeps the tensor's storage alive through an alias of the tensor.
 PyObject* to_numpy(TensorImpl* t) {
+  CHECK(Kind::Type, !is_sparse(*t), "can't convert ", sparse_parts(*t)->layout == Layout::sparse_coo ? "Sparse" : "SparseCsr", " layout tensor to numpy. Use Tensor.to_dense() first.");
   CHECK(Kind::Type, t->device().is_cpu(), "can't convert ", to_string(t->device()), " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
   CHECK(Kind::Runtime, has_data(*t), "Cannot access data pointer of Tensor that doesn't have storage");
   PyArray_Descr* d = descr_of(t->dtype());

@@ -3,6 +3,7 @@
 
 #include "ops/kernels.h"
 #include "python/tensor_type.h"
+#include "python/sparse_dispatch.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -43,9 +44,13 @@ GET(get_shape, size_object(t->sizes()))
 GET(get_ndim, integer(t->dim()))
 GET(get_dtype, dtype_object(t->dtype()))
 GET(get_device, device_object(t->device()))
-GET(get_layout, layout_object(0))
+GET(get_layout, layout_object(is_sparse(*t) ? int(sparse_parts(*t)->layout) : 0))
+GET(get_is_sparse, yes(is_sparse(*t) && sparse_parts(*t)->layout == Layout::sparse_coo))
+GET(get_is_sparse_csr, yes(is_sparse(*t) && sparse_parts(*t)->layout == Layout::sparse_csr))
 GET(get_itemsize, integer(int64_t(t->itemsize())))
-GET(get_nbytes, integer(t->numel() * int64_t(t->itemsize())))
+GET(get_nbytes, is_sparse(*t) ? PyErr_Format(PyExc_RuntimeError, "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the nbytes of the "
+                                             "indices and values.  If you want the size of the  equivalent dense tensor, multiply numel() by element_size()")
+                              : integer(t->numel() * int64_t(t->itemsize())))
 GET(get_version, t->is_inference ? PyErr_Format(PyExc_RuntimeError, "Inference tensors do not track version counter.") : integer(t->version()))
 GET(get_is_cuda, yes(t->device().is_cuda()))
 GET(get_is_cpu, yes(t->device().is_cpu()))
@@ -58,8 +63,8 @@ PyGetSetDef getset[] = {{"shape", get_shape, nullptr, nullptr, nullptr}, {"ndim"
                         {"layout", get_layout, nullptr, nullptr, nullptr}, {"itemsize", get_itemsize, nullptr, nullptr, nullptr},
                         {"nbytes", get_nbytes, nullptr, nullptr, nullptr}, {"_version", get_version, nullptr, nullptr, nullptr},
                         {"is_cuda", get_is_cuda, nullptr, nullptr, nullptr}, {"is_cpu", get_is_cpu, nullptr, nullptr, nullptr},
-                        {"is_meta", get_is_meta, nullptr, nullptr, nullptr}, {"is_sparse", get_false, nullptr, nullptr, nullptr},
-                        {"is_sparse_csr", get_false, nullptr, nullptr, nullptr}, {"is_quantized", get_false, nullptr, nullptr, nullptr},
+                        {"is_meta", get_is_meta, nullptr, nullptr, nullptr}, {"is_sparse", get_is_sparse, nullptr, nullptr, nullptr},
+                        {"is_sparse_csr", get_is_sparse_csr, nullptr, nullptr, nullptr}, {"is_quantized", get_false, nullptr, nullptr, nullptr},
                         {"is_mkldnn", get_false, nullptr, nullptr, nullptr}, {"is_mps", get_false, nullptr, nullptr, nullptr},
                         {"is_xpu", get_false, nullptr, nullptr, nullptr}, {"is_hpu", get_false, nullptr, nullptr, nullptr},
                         {"is_xla", get_false, nullptr, nullptr, nullptr}, {"is_ipu", get_false, nullptr, nullptr, nullptr},
@@ -104,7 +109,7 @@ PyObject* stride_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names
 
 METHOD0(dim_method, integer(t->dim()))
 METHOD0(numel_method, integer(t->numel()))
-METHOD0(data_ptr_method, PyLong_FromVoidPtr(t->numel() ? t->data() : nullptr))
+METHOD0(data_ptr_method, is_sparse(*t) ? PyErr_Format(PyExc_RuntimeError, "Cannot access data pointer of Tensor that doesn't have storage") : PyLong_FromVoidPtr(t->numel() ? t->data() : nullptr))
 METHOD0(storage_offset_method, integer(t->storage_offset()))
 METHOD0(element_size_method, integer(int64_t(t->itemsize())))
 METHOD0(get_device_method, integer(t->device().is_cpu() ? -1 : t->device().index))
@@ -114,8 +119,12 @@ METHOD0(is_signed_method, yes(is_signed(t->dtype())))
 METHOD0(is_inference_method, yes(t->is_inference))
 METHOD0(is_conj_method, yes(t->is_conj))
 METHOD0(is_neg_method, yes(t->is_neg))
-METHOD0(is_shared_method, yes(t->device().is_cuda()))
-METHOD0(untyped_storage_method, storage_object(t->storage()))
+
+PyObject* no_storage(const TensorImpl& t) {
+  return PyErr_Format(PyExc_NotImplementedError, "Cannot access storage of %s", sparse_parts(t)->layout == Layout::sparse_coo ? "SparseTensorImpl" : "SparseCsrTensorImpl");
+}
+METHOD0(is_shared_method, is_sparse(*t) ? no_storage(*t) : yes(t->device().is_cuda()))
+METHOD0(untyped_storage_method, is_sparse(*t) ? no_storage(*t) : storage_object(t->storage()))
 METHOD0(hash_method, PyLong_FromVoidPtr(self))
 METHOD0(is_pinned_method, yes(t->storage()->pinned))
 
@@ -147,6 +156,7 @@ PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OLOO:set_", const_cast<char**>(names), &source, &offset, &size, &stride)) return nullptr;
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(self);
+    CHECK(Kind::Runtime, !is_sparse(*t) && !(source && is_tensor(source) && is_sparse(*unwrap(source))), "set_: sparse tensors have no storage to set");
     // The tensor goes on counting its own writes: those of the new storage's other tensors are not its.
     if (!t->own_version()) t->own_version() = std::make_shared<std::atomic<uint32_t>>(t->version());
     Dims sizes, strides;
@@ -195,6 +205,7 @@ PyObject* resize_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (!dims_of(size, &sizes)) return nullptr;
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(self);
+    if (is_sparse(*t)) return PyObject_CallMethod(self, "_resize_sparse_", "O", size);
     CHECK(Kind::Runtime, !t->requires_grad(), "cannot resize variables that require grad");
     CHECK(Kind::Runtime, format != MemoryFormat::preserve, "Unsupported memory formatPreserve");
     const bool same = std::equal(sizes.begin(), sizes.end(), t->sizes().begin(), t->sizes().end());
@@ -221,6 +232,14 @@ Tensor on_cpu(TensorImpl* t) {
   return host;
 }
 
+// A sparse number is the sum of its values.
+PyObject* sparse_item(PyObject* self) {
+  PyObject* dense = PyObject_CallMethod(self, "to_dense", nullptr);
+  PyObject* value = dense ? PyObject_CallMethod(dense, "item", nullptr) : nullptr;
+  Py_XDECREF(dense);
+  return value;
+}
+
 PyObject* item_method(PyObject* self, PyObject*) {
   if (__builtin_expect(python_dispatch, 0) && wants_dispatch(&self, 1)) {
     static Operator* op = find_operator("aten::_local_scalar_dense", "");
@@ -229,6 +248,7 @@ PyObject* item_method(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(self);
     CHECK(Kind::Runtime, t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
+    if (is_sparse(*t)) return sparse_item(self);
     CHECK(Kind::Runtime, has_data(*t), "Cannot access data pointer of Tensor that doesn't have storage");
     return number_object(on_cpu(t)->data(), t->dtype());
   });
@@ -251,6 +271,7 @@ PyObject* list_of(TensorImpl* t, const char* p, int dim) {
 
 PyObject* tolist_method(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
+    CHECK(Kind::Runtime, !is_sparse(*unwrap(self)), "Cannot access data pointer of Tensor that doesn't have storage");
     CHECK(Kind::Runtime, has_data(*unwrap(self)), "Cannot access data pointer of Tensor that doesn't have storage");
     Tensor host = on_cpu(unwrap(self));
     return list_of(host.get(), host->data_as<const char>(), 0);

@@ -4,6 +4,7 @@
 #include "python/dispatch.h"
 #include "python/overlap.h"
 #include "python/forward_mode.h"
+#include "python/sparse_dispatch.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -90,6 +91,11 @@ PyObject* call_operator(Operator& op, Bound& b) {
     if (__builtin_expect(python_dispatch, 0) && (op.dispatch_leaf || op.dispatch_parts)) {
       bool done;
       PyObject* r = dispatch_composite(op, args, n, &done);
+      if (done) return r && b.requires_grad && is_tensor(r) && !make_require_grad(r) ? nullptr : r;
+    }
+    if (__builtin_expect(python_dispatch, 0) && sparse_seen && any_sparse(args, n) && !wants_dispatch(args, n)) {
+      bool done;
+      PyObject* r = call_sparse(op, args, n, &done);
       if (done) return r && b.requires_grad && is_tensor(r) && !make_require_grad(r) ? nullptr : r;
     }
     if (!op.overrides.empty()) {

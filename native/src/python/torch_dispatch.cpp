@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "autograd/autograd.h"
+#include "python/sparse_dispatch.h"
 
 namespace shim {
 
@@ -231,10 +232,17 @@ void note_class(PyTypeObject* type) {
   refresh();
 }
 
+void note_sparse() {
+  if (sparse_seen) return;
+  sparse_seen = true;
+  refresh();
+}
+
 void check_has_data(const Operator& op, PyObject* const* args, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     if (!is_tensor(args[i])) continue;
     const TensorImpl* t = unwrap(args[i]);
+    if (is_sparse(*t)) continue;                // its operators were chosen before
     CHECK(Kind::Runtime, has_data(*t), op.schema.qualified(),
           ": Cannot access data pointer of Tensor that doesn't have storage: it is of a wrapper subclass, and no __torch_dispatch__ answered the call");
   }
@@ -256,7 +264,7 @@ bool special(const TensorImpl& t) {
   return classes_seen && !disabled && t.pyobj && has_handler(Py_TYPE(static_cast<PyObject*>(t.pyobj)));
 }
 
-bool in_sight(const Tensor& t) { return dispatch_mode_active() || special(*t); }
+bool in_sight(const Tensor& t) { return dispatch_mode_active() || special(*t) || is_sparse(*t); }
 
 template <class... A>
 Tensor method(const Tensor& self, const char* name, A... args) {              // args: new references
@@ -291,7 +299,7 @@ void prepare() {
 }
 
 void refresh() {
-  python_dispatch = modes_on || classes_seen;
+  python_dispatch = modes_on || classes_seen || sparse_seen;
   if (python_dispatch) prepare();
 }
 

@@ -4,7 +4,7 @@
 
 namespace shim {
 
-extern bool python_dispatch;                    // a mode is on somewhere, or a class with a handler has had an instance
+extern bool python_dispatch;                    // a mode is on somewhere, a class with a handler has had an instance, or there are sparse tensors
 bool below_python_dispatch();                   // a handler runs on this thread: nothing is recorded for gradients
 bool dispatch_mode_active();                    // of this thread
 bool has_dispatch_handler(PyObject* tensor);    // its class has one
@@ -16,6 +16,7 @@ PyObject* call_torch_dispatch(Operator&, PyObject* const* args, size_t n);
 PyObject* dispatch_composite(Operator&, PyObject* const* args, size_t n, bool* done);
 bool class_has_handler(PyTypeObject*);
 void note_class(PyTypeObject*);                 // of a tensor object that is made
+void note_sparse();                             // a sparse tensor is made
 void check_has_data(const Operator&, PyObject* const* args, size_t n);   // wrapper subclasses have no memory
 
 }  // namespace shim

@@ -1,0 +1,218 @@
+// The rules of shim_torch.sparse._dispatch: which operators take sparse tensors, and what runs then.
+#include "python/sparse_dispatch.h"
+
+#include "autograd/autograd.h"
+#include "python/torch_dispatch.h"
+
+namespace shim {
+
+bool sparse_seen = false;
+
+namespace {
+
+struct Held {
+  PyObject* o = nullptr;
+  ~Held() { Py_XDECREF(o); }
+};
+
+PyObject* helper(const char* name) {
+  Held module{PyImport_ImportModule("shim_torch.sparse._dispatch")};
+  return module.o ? PyObject_GetAttrString(module.o, name) : nullptr;
+}
+
+// Asks once an operator: (rule, callable or None).
+bool learn(Operator& op) {
+  if (op.sparse_rule != SparseRule::unknown) return true;
+  static PyObject* rule = helper("rule");
+  const char* kind = op.kind == Operator::Composite && !op.dispatch_leaf ? "composite" : "kernel";
+  Held r{rule ? PyObject_CallFunction(rule, "sss", op.schema.name.c_str(), op.schema.overload.c_str(), op.schema.ns == "aten" ? kind : "composite") : nullptr};
+  int number;
+  PyObject* f;
+  if (!r.o || !PyArg_ParseTuple(r.o, "iO", &number, &f)) return false;
+  if (f != Py_None) op.sparse_run = Py_NewRef(f);
+  op.sparse_rule = SparseRule(number);
+  return true;
+}
+
+PyObject* refuse(const Operator& op, PyObject* const* args, size_t n) {
+  static PyObject* f = helper("refuse");
+  Held list{PyList_New(0)};
+  for (size_t i = 0; i < n; ++i)
+    if (!list.o || PyList_Append(list.o, args[i]) < 0) return nullptr;
+  std::string name = op.schema.qualified() + (op.schema.overload.empty() ? "" : "." + op.schema.overload);
+  return f ? PyObject_CallFunction(f, "sO", name.c_str(), list.o) : nullptr;
+}
+
+PyObject* run(Operator& op, PyObject* const* args, size_t n) {
+  NoGrad off;
+  return PyObject_Vectorcall(op.sparse_run, args, n, nullptr);
+}
+
+PyObject* run_recorded_sparse(Operator& op, PyObject* const* args, size_t n) {
+  if (op.sparse_rule == SparseRule::parts) return PyObject_Vectorcall(op.sparse_run, args, n, nullptr);
+  Held r{run(op, args, n)};
+  if (!r.o) return nullptr;
+  if (GradMode::enabled() && any_requires_grad(args, n)) {
+    record_history(op, args, n, r.o, false);
+    if (PyErr_Occurred()) return nullptr;
+  }
+  return Py_NewRef(r.o);
+}
+
+// A rule of the in-place operator's own writes self and returns it; else the functional result is stored in self.
+PyObject* run_inplace_sparse(Operator& op, PyObject** args, size_t n) {
+  Operator& f = *op.functional;
+  const bool own = op.sparse_rule == SparseRule::kernel || op.sparse_rule == SparseRule::parts;
+  if (!own) {
+    if (!learn(f)) return nullptr;
+    if (f.sparse_rule != SparseRule::kernel && f.sparse_rule != SparseRule::parts) return refuse(op, args, n);
+  }
+  Tensor target(unwrap(args[0]));
+  const bool history = GradMode::enabled() && any_requires_grad(args, n);
+  if (history || target->is_inference) check_inplace(target);
+  Held before{nullptr};
+  std::vector<PyObject*> saved(args, args + n);
+  if (history) {
+    Held copy{nullptr};
+    {
+      NoGrad off;
+      copy.o = PyObject_CallMethod(args[0], "clone", nullptr);
+    }
+    if (!copy.o) return nullptr;
+    if (target->requires_grad()) {
+      Edge edge = gradient_edge(target);
+      AutogradMeta& meta = unwrap(copy.o)->ensure_autograd();
+      meta.grad_fn = edge.node;
+      meta.output_nr = edge.input_nr;
+    }
+    before.o = Py_NewRef(copy.o);
+    saved[0] = before.o;
+  }
+  const uint32_t version = target->version();
+  Held result{run(own ? op : f, args, n)};
+  if (!result.o) return nullptr;
+  if (!own) {
+    static PyObject* store = helper("store");
+    Held stored{store ? PyObject_CallFunctionObjArgs(store, args[0], result.o, Py_False, nullptr) : nullptr};
+    if (!stored.o) return nullptr;
+  }
+  if (target->version() == version) target->bump_version();
+  if (history) {
+    record_history(f, saved.data(), n, args[0], true);
+    if (PyErr_Occurred()) return nullptr;
+  }
+  return Py_NewRef(args[0]);
+}
+
+PyObject* run_out_sparse(Operator& op, PyObject** args, size_t n) {
+  Operator& f = *op.functional;
+  const size_t inputs = f.schema.args.size();
+  CHECK(Kind::Runtime, !(GradMode::enabled() && any_requires_grad(args, n)), op.schema.name,
+        "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+  NoGrad off;
+  if (op.sparse_rule == SparseRule::kernel || op.sparse_rule == SparseRule::parts) return PyObject_Vectorcall(op.sparse_run, args, n, nullptr);
+  if (!learn(f)) return nullptr;
+  Held result{nullptr};
+  if (any_sparse(args, inputs) && f.sparse_rule != SparseRule::pass) {
+    if (f.sparse_rule == SparseRule::refuse || n != inputs + 1) return refuse(op, args, n);
+    result.o = PyObject_Vectorcall(f.sparse_run, args, inputs, nullptr);
+  } else {
+    result.o = run_functional(f, args, inputs);
+  }
+  if (!result.o) return nullptr;
+  static PyObject* store = helper("store");
+  Held stored{store ? PyObject_CallFunctionObjArgs(store, args[inputs], result.o, Py_True, nullptr) : nullptr};
+  return stored.o ? Py_NewRef(args[inputs]) : nullptr;
+}
+
+}  // namespace
+
+bool any_sparse(PyObject* const* args, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    PyObject* o = args[i];
+    if (is_tensor(o)) {
+      if (is_sparse(*unwrap(o))) return true;
+    } else if (PyTuple_Check(o) || PyList_Check(o)) {
+      if (any_sparse(&PySequence_Fast_GET_ITEM(o, 0), size_t(PySequence_Fast_GET_SIZE(o)))) return true;
+    }
+  }
+  return false;
+}
+
+PyObject* call_sparse(Operator& op, PyObject** args, size_t n, bool* done) {
+  *done = true;
+  if (!learn(op)) return nullptr;
+  if (op.sparse_rule == SparseRule::pass) {
+    if (op.kind == Operator::Composite && op.native && !op.inplace && !op.out) return PyObject_Vectorcall(op.run, args, n, nullptr);   // natives read memory
+    *done = false;
+    return nullptr;
+  }
+  if (op.inplace) return run_inplace_sparse(op, args, n);
+  if (op.out) return run_out_sparse(op, args, n);
+  if (op.sparse_rule == SparseRule::refuse) return refuse(op, args, n);
+  return run_recorded_sparse(op, args, n);
+}
+
+namespace {
+
+// sparse_tensor(layout, size, indices, plain_indices or None, values, sparse_dim, dense_dim, coalesced)
+PyObject* make_sparse(PyObject*, PyObject* args) {
+  PyObject *layout, *size, *indices, *plain, *values;
+  int sparse_dim, dense_dim, coalesced;
+  if (!PyArg_ParseTuple(args, "OOOOOiip:sparse_tensor", &layout, &size, &indices, &plain, &values, &sparse_dim, &dense_dim, &coalesced)) return nullptr;
+  if (!is_tensor(indices) || !is_tensor(values) || (plain != Py_None && !is_tensor(plain))) return PyErr_Format(PyExc_TypeError, "sparse_tensor: the parts must be tensors");
+  Dims sizes;
+  PyObject* fast = PySequence_Fast(size, "sparse_tensor: size must be a sequence of int");
+  if (!fast) return nullptr;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) sizes.push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(fast, i)));
+  Py_DECREF(fast);
+  if (PyErr_Occurred()) return nullptr;
+  note_sparse();
+  return guarded([&]() -> PyObject* {
+    SparseParts p{Layout(layout_of(layout)), detach(Tensor(unwrap(indices))), plain == Py_None ? Tensor() : detach(Tensor(unwrap(plain))),
+                  detach(Tensor(unwrap(values))), sparse_dim, dense_dim, coalesced != 0};
+    return wrap(sparse_tensor(sizes, std::move(p)));
+  });
+}
+
+// (layout, indices, plain_indices or None, values, sparse_dim, dense_dim, coalesced) of a sparse tensor; None of another
+PyObject* parts_of(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "sparse_parts: expected a torch.Tensor, got %s", Py_TYPE(o)->tp_name);
+  SparseParts* p = sparse_parts(*unwrap(o));
+  if (!p) Py_RETURN_NONE;
+  auto part = [](const Tensor& t) { return t ? wrap(alias(*t)) : Py_NewRef(Py_None); };
+  return Py_BuildValue("NNNNiiN", layout_object(int(p->layout)), part(p->indices), part(p->plain_indices), part(p->values), p->sparse_dim, p->dense_dim,
+                       PyBool_FromLong(p->coalesced));
+}
+
+PyObject* replace(PyObject*, PyObject* args) {                      // replace_sparse(self, other)
+  PyObject *self, *other;
+  if (!PyArg_ParseTuple(args, "OO:replace_sparse", &self, &other)) return nullptr;
+  if (!is_tensor(self) || !is_tensor(other) || !is_sparse(*unwrap(other))) return PyErr_Format(PyExc_TypeError, "replace_sparse: expected two tensors, the second one sparse");
+  return guarded([&]() -> PyObject* {
+    replace_sparse(*unwrap(self), *unwrap(other));
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* set_coalesced(PyObject*, PyObject* args) {                // set_coalesced(self, bool)
+  PyObject* self;
+  int on;
+  if (!PyArg_ParseTuple(args, "Op:set_coalesced", &self, &on)) return nullptr;
+  SparseParts* p = is_tensor(self) ? sparse_parts(*unwrap(self)) : nullptr;
+  if (!p) return PyErr_Format(PyExc_TypeError, "set_coalesced: expected a sparse tensor");
+  p->coalesced = on;
+  return Py_NewRef(self);
+}
+
+PyMethodDef functions[] = {{"sparse_tensor", make_sparse, METH_VARARGS, "A sparse tensor of its parts; nothing is checked."},
+                           {"sparse_parts", parts_of, METH_O, "(layout, indices, plain_indices, values, sparse_dim, dense_dim, coalesced), or None."},
+                           {"replace_sparse", replace, METH_VARARGS, "Gives a sparse tensor the sizes and parts of another."},
+                           {"set_coalesced", set_coalesced, METH_VARARGS, "Says that the indices are sorted and unique, or not."},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_sparse(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+
+}  // namespace shim

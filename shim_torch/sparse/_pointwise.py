@@ -1,0 +1,102 @@
+"""Functions of one element that keep zeros zero: of the values alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+from shim_torch.ops._record import RECORDS
+
+from . import _coo
+from ._dispatch import composite, kernel
+
+# Of every sparse layout.
+_UNARY = """abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil erf erfinv expm1 floor frac log1p neg negative positive rad2deg
+deg2rad relu round round.decimals sgn sign sin sinh sqrt tan tanh trunc fix square nan_to_num isnan isinf signbit isposinf
+isneginf angle conj_physical _conj_physical special_erf special_erfinv special_expm1 special_log1p""".split()
+_UNSIGNED = frozenset("neg negative".split())
+
+
+def _unary(name: str) -> None:
+    public, _, variant = name.partition(".")
+
+    def body(self: Any, *rest: Any) -> Any:
+        p = _coo.parts(self)
+        if p.layout == _core.sparse_coo and not p.coalesced:
+            self = _coo.coalesce(self)
+            p = _coo.parts(self)
+        if variant:
+            return _coo.with_values(self, getattr(p.values, public)(decimals=rest[0]))
+        return _coo.with_values(self, _function(public)(p.values, *rest))
+
+    def differentiable(self: Any, *rest: Any) -> Any:  # through its values
+        import shim_torch
+
+        if self.layout != _core.sparse_coo:
+            crow, plain = _coo.parts(self)[1:3]
+            values = _function(public)(self.values(), *rest)
+            return shim_torch._sparse_compressed_tensor_unsafe(crow, plain, values, self.shape, layout=self.layout)
+        whole = self.coalesce()
+        return _coo.unsafe(whole.indices(), _function(public)(whole.values(), *rest), self.shape, coalesced=True)
+
+    record = RECORDS.get(f"aten::{name}")
+    if record is not None and record.kind == "composite":
+        composite(name)(differentiable)
+    else:
+        kernel(name)(body)
+
+    def inplace(self: Any, *rest: Any) -> Any:
+        p = _coo.parts(self)
+        if p.layout == _core.sparse_coo and not p.coalesced:
+            raise RuntimeError(f"{public}_ requires coalesced input")
+        getattr(p.values, f"{public}_")(*rest) if not variant else p.values.round_(decimals=rest[0])
+        return self
+
+    if hasattr(_core.Tensor, f"{public}_"):
+        kernel(f"{public}_.{variant}" if variant else f"{public}_")(inplace)
+
+
+def _function(name: str) -> Any:
+    import shim_torch
+
+    if name.startswith("special_"):
+        return getattr(shim_torch.special, name.removeprefix("special_"))
+    return getattr(shim_torch, name, None) or getattr(_core.Tensor, name)
+
+
+for _name in _UNARY:
+    _unary(_name)
+
+
+@kernel("threshold_backward")
+def threshold_backward(grad_output: Any, self: Any, threshold: Any) -> Any:
+    import shim_torch
+
+    if grad_output.layout != self.layout:
+        grad_output = grad_output.sparse_mask(self) if self.layout != _core.strided else grad_output.to_dense()
+    if self.layout == _core.strided:
+        return shim_torch.ops.aten.threshold_backward(grad_output, self, threshold)
+    grad_output, self = _coalesced(grad_output), _coalesced(self)
+    values = shim_torch.ops.aten.threshold_backward(
+        _coo.parts(grad_output.sparse_mask(self)).values, _coo.parts(self).values, threshold
+    )
+    return _coo.with_values(self, values)
+
+
+def _coalesced(t: Any) -> Any:
+    return _coo.coalesce(t) if t.layout == _core.sparse_coo and not _coo.parts(t).coalesced else t
+
+
+@kernel("any")
+def any_(self: Any) -> Any:
+    return _coo.parts(_coalesced(self)).values.any()
+
+
+@kernel("fill_.Scalar", "fill_.Tensor")
+def fill_(self: Any, value: Any) -> Any:
+    from ._dispatch import refuse
+
+    if self.layout == _core.sparse_coo:
+        refuse("aten::fill_.Scalar", [self])
+    _coo.parts(self).values.fill_(value)
+    return self

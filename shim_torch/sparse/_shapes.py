@@ -1,0 +1,331 @@
+"""Transposes, selections and joins of COO tensors. Compressed layouts go to ``_compressed``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from native import _core
+
+from . import _coo
+from ._dispatch import composite, kernel, refuse
+
+
+def _dim(dim: int, n: int) -> int:
+    if not -n <= dim < n and not (n == 0 and dim in (0, -1)):
+        low, high = (-n, n - 1) if n else (-1, 0)
+        raise IndexError(f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})")
+    return dim + n if dim < 0 else dim
+
+
+def _is_coo(t: Any) -> bool:
+    return t.layout == _core.sparse_coo
+
+
+@composite("swapaxes", "swapdims")
+def swapaxes(self: Any, dim0: int, dim1: int) -> Any:
+    return self.transpose(dim0, dim1)
+
+
+@kernel("transpose.int")
+def transpose(self: Any, dim0: int, dim1: int) -> Any:
+    a, b = _dim(dim0, self.dim()), _dim(dim1, self.dim())
+    if not _is_coo(self):
+        from . import _compressed
+
+        return _compressed.transpose(self, a, b)
+    if a == b:
+        return _core.alias(self)
+    order = list(range(self.dim()))
+    order[a], order[b] = order[b], order[a]
+    n = self.sparse_dim()
+    if (a < n) != (b < n):
+        raise RuntimeError(
+            "sparse transpose: transposed dimensions must be either both sparse or both dense. "
+            f"Got dim0: {a} and dim1: {b}, with sparse_dim: {n}"
+        )
+    return _permuted(self, order)
+
+
+def _permuted(t: Any, order: list[int]) -> Any:
+    p = _coo.parts(t)
+    n = p.sparse_dim
+    size = [t.shape[d] for d in order]
+    indices, values, coalesced = p.indices, p.values, p.coalesced
+    if order[:n] != list(range(n)):
+        indices = indices[order[:n]]
+        coalesced = coalesced and _sorted_still(order[:n])
+    if p.dense_dim:
+        values = values.permute(0, *(d - n + 1 for d in order[n:]))
+    return _core.sparse_tensor(_core.sparse_coo, size, indices, None, values, n, p.dense_dim, coalesced)
+
+
+def _sorted_still(order: list[int]) -> bool:
+    return order == sorted(order)
+
+
+@kernel("t")
+def t_(self: Any) -> Any:
+    if self.dim() > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.dim()}D")
+    if self.dim() < 2:
+        return _core.alias(self)
+    return transpose(self, 0, 1)
+
+
+def _inplace_transpose(self: Any, *dims: int) -> Any:
+    if not _is_coo(self):
+        refuse("aten::transpose_", [self])
+    return _core.replace_sparse(self, transpose(self, *dims))
+
+
+kernel("transpose_")(_inplace_transpose)
+kernel("t_")(lambda self: _inplace_transpose(self, 0, 1) if self.dim() == 2 else self)
+
+
+@kernel("permute")
+def permute(self: Any, dims: Sequence[int]) -> Any:
+    if not _is_coo(self):
+        refuse("aten::as_strided", [self])
+    n = self.dim()
+    if len(dims) != n:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"
+        )
+    order = [_dim(d, n) for d in dims]
+    if len(set(order)) != n:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    k = self.sparse_dim()
+    if sorted(order[:k]) != list(range(k)):
+        raise RuntimeError(
+            f"permute: transpositions between sparse and dense dimensions are not allowed. sparse_dim: {k}, dims: {list(dims)}"
+        )
+    return _permuted(self, order)
+
+
+@kernel("unsqueeze")
+def unsqueeze(self: Any, dim: int) -> Any:
+    import shim_torch
+
+    if not _is_coo(self):
+        raise RuntimeError("Sparse CSR tensors do not have strides")
+    d = _dim(dim, self.dim() + 1)
+    p = _coo.parts(self)
+    size = [*self.shape[:d], 1, *self.shape[d:]]
+    if d <= p.sparse_dim:
+        row = shim_torch.zeros((1, p.indices.shape[1]), dtype=_core.int64, device=p.indices.device)
+        indices = shim_torch.cat([p.indices[:d], row, p.indices[d:]])
+        return _core.sparse_tensor(
+            _core.sparse_coo, size, indices, None, p.values, p.sparse_dim + 1, p.dense_dim, p.coalesced
+        )
+    values = p.values.unsqueeze(d - p.sparse_dim + 1)
+    return _core.sparse_tensor(
+        _core.sparse_coo, size, p.indices, None, values, p.sparse_dim, p.dense_dim + 1, p.coalesced
+    )
+
+
+def _index(index: int, size: int, shape: Any, dim: int) -> int:
+    if not -size <= index < size:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
+    return index + size if index < 0 else index
+
+
+@kernel("select.int")
+def select(self: Any, dim: int, index: int) -> Any:
+    if not _is_coo(self):
+        from . import _compressed
+
+        return _compressed.select(self, dim, index)
+    if self.dim() == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d = _dim(dim, self.dim())
+    index = _index(index, self.shape[d], self.shape, d)
+    p = _coo.parts(self)
+    size = [n for k, n in enumerate(self.shape) if k != d]
+    if d >= p.sparse_dim:
+        values = p.values.select(d - p.sparse_dim + 1, index)
+        return _coo.make(p.indices, values, size, p.coalesced)
+    at = (p.indices[d] == index).nonzero().squeeze(1)
+    values = p.values.index_select(0, at)
+    if p.sparse_dim == 1:
+        return values.sum(0).to(self.dtype) if self.dtype != _core.bool else values.any(0)
+    rows = [k for k in range(p.sparse_dim) if k != d]
+    return _coo.make(p.indices[rows].index_select(1, at), values, size, p.coalesced)
+
+
+@kernel("index_select")
+def index_select(self: Any, dim: int, index: Any) -> Any:
+    import shim_torch
+
+    if not isinstance(self, _core.TensorBase) or not _is_coo(self):
+        refuse("aten::index_select", [self])
+    d = _dim(dim, self.dim())
+    if index.dim() > 1 or index.layout != _core.strided:
+        raise IndexError("index_select() argument index must be 1-D strided (non-sparse) tensor.")
+    if index.dtype not in (_core.int64, _core.int32):
+        raise IndexError(
+            f"index_select(): Expected dtype int32/int64 for index but got: {index.dtype}".replace("torch.", "")
+        )
+    index = index.reshape(-1).to(_core.int64)
+    size, count = list(self.shape), index.shape[0]
+    if count:
+        low, high = int(index.min()), int(index.max())
+        bad = low if low < -size[d] else high if high >= size[d] else None
+        if bad is not None:
+            raise IndexError(
+                f"index_select(): index contains {bad} that is out of range for tensor of size {list(self.shape)} at dimension {d}"
+            )
+    index = shim_torch.where(index < 0, index + size[d], index)
+    p = _coo.parts(self)
+    size[d] = count
+    if d >= p.sparse_dim:
+        return _coo.make(p.indices, p.values.index_select(d - p.sparse_dim + 1, index), size, p.coalesced)
+    place, entry = _matches(index, p.indices[d])
+    indices = p.indices.index_select(1, entry)
+    indices = shim_torch.cat([indices[:d], place.unsqueeze(0), indices[d + 1 :]])
+    return _coo.make(indices, p.values.index_select(0, entry), size, False)
+
+
+def _matches(index: Any, row: Any) -> tuple[Any, Any]:
+    """All pairs (place in index, entry) where index[place] == row[entry], by place and then entry."""
+    import shim_torch
+
+    order = shim_torch.argsort(row, stable=True)
+    found = row.index_select(0, order)
+    first, last = shim_torch.searchsorted(found, index), shim_torch.searchsorted(found, index, right=True)
+    counts = last - first
+    place = shim_torch.repeat_interleave(shim_torch.arange(index.shape[0], device=index.device), counts)
+    start = counts.cumsum(0) - counts
+    within = shim_torch.arange(place.shape[0], device=index.device) - start.index_select(0, place)
+    return place, order.index_select(0, first.index_select(0, place) + within)
+
+
+@kernel("narrow_copy")
+def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
+    if not _is_coo(self):
+        refuse("aten::narrow_copy", [self])
+    d = _dim(dim, self.dim())
+    n = self.shape[d]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if start < 0:
+        start += n
+    if not 0 <= start <= n or start + length > n:
+        raise RuntimeError(
+            f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, {n})."
+        )
+    p = _coo.parts(self)
+    size = list(self.shape)
+    size[d] = length
+    if d >= p.sparse_dim:
+        return _coo.make(p.indices, p.values.narrow_copy(d - p.sparse_dim + 1, start, length), size, p.coalesced)
+    row = p.indices[d]
+    at = ((row >= start) & (row < start + length)).nonzero().squeeze(1)
+    indices = p.indices.index_select(1, at)
+    indices[d] -= start
+    return _coo.make(indices, p.values.index_select(0, at), size, p.coalesced)
+
+
+# --- joining ---------------------------------------------------------------------------------------------------------------
+
+
+@kernel("cat", "concat", "concatenate")
+def cat(tensors: list[Any], dim: int = 0) -> Any:
+    import shim_torch
+
+    for i, t in enumerate(tensors):
+        if t.layout == _core.strided:
+            raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {i}.")
+        if not _is_coo(t):
+            raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
+    first = tensors[0]
+    d, size = _dim(dim, first.dim()), list(first.shape)
+    ps = [_coo.parts(t) for t in tensors]
+    dtype = first.dtype
+    for i, (t, p) in enumerate(zip(tensors, ps, strict=True)):
+        if t.dim() != len(size) or any(a != b for k, (a, b) in enumerate(zip(t.shape, size, strict=True)) if k != d):
+            raise RuntimeError(
+                f"All tensors must have the same shape: {size} (except in the concatenating dimension), but found shape: "
+                f"{list(t.shape)} at position {i}."
+            )
+        if p.sparse_dim != ps[0].sparse_dim or p.dense_dim != ps[0].dense_dim:
+            raise RuntimeError(
+                f"All tensors must have the same sparse_dim and dense_dim: {ps[0].sparse_dim}, {ps[0].dense_dim}, but tensor at "
+                f"position {i} has {p.sparse_dim}, {p.dense_dim}."
+            )
+        dtype = _core.promote_types(dtype, t.dtype)
+    n, offset, indices, values = ps[0].sparse_dim, 0, [], []
+    for t, p in zip(tensors, ps, strict=True):
+        index, value = p.indices, p.values.to(dtype)
+        if d < n:
+            index = index.clone()
+            index[d] += offset
+        else:
+            after = sum(s.shape[d] for s in tensors) - offset - t.shape[d]
+            shape = list(value.shape)
+            pad = [value.new_zeros([*shape[: d - n + 1], k, *shape[d - n + 2 :]]) for k in (offset, after)]
+            value = shim_torch.cat([pad[0], value, pad[1]], d - n + 1)
+        offset += t.shape[d]
+        indices.append(index)
+        values.append(value)
+    size[d] = offset
+    return _coo.make(shim_torch.cat(indices, 1), shim_torch.cat(values, 0), size, False)
+
+
+@composite("stack")
+def stack(tensors: list[Any], dim: int = 0) -> Any:
+    import shim_torch
+
+    d = _dim(dim, tensors[0].dim() + 1)
+    for i, t in enumerate(tensors):
+        if t.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(t.shape)} at "
+                f"entry {i}"
+            )
+    return shim_torch.cat([t.unsqueeze(d) for t in tensors], d)
+
+
+@composite("unbind.int")
+def unbind(self: Any, dim: int = 0) -> Any:
+    d = _dim(dim, self.dim())
+    return tuple(self.select(d, i) for i in range(self.shape[d]))
+
+
+def broadcast_to(t: Any, shape: tuple[int, ...]) -> Any:
+    """The tensor repeated: new dims lead, dims of size 1 grow."""
+    import shim_torch
+
+    p = _coo.parts(t)
+    extra = len(shape) - t.dim()
+    n = p.sparse_dim + extra
+    grown = [d for d in range(n) if d < extra or t.shape[d - extra] != shape[d]]
+    values = p.values.expand(p.values.shape[0], *shape[n:])
+    lead = shim_torch.zeros((extra, p.indices.shape[1]), dtype=_core.int64, device=p.indices.device)
+    indices = shim_torch.cat([lead, p.indices])
+    for d in reversed(grown):
+        count, k = indices.shape[1], shape[d]
+        indices = indices.repeat(1, k)
+        indices[d] = shim_torch.repeat_interleave(shim_torch.arange(k, device=indices.device), count)
+        values = values.repeat(k, *(1 for _ in values.shape[1:]))
+    coalesced = p.coalesced and all(d == i for i, d in enumerate(grown))
+    return _core.sparse_tensor(_core.sparse_coo, shape, indices, None, values, n, p.dense_dim, coalesced)
+
+
+@kernel("_sparse_broadcast_to", "broadcast_to")
+def sparse_broadcast_to(self: Any, size: Sequence[int]) -> Any:
+    return broadcast_to(self, tuple(size))
+
+
+@kernel("sum_to_size")
+def sum_to_size(self: Any, size: Sequence[int]) -> Any:
+    dense = self.to_dense().sum_to_size(size)
+    return dense.to_sparse() if len(size) else dense
+
+
+@composite("flatten.using_ints", "reshape", "view_as", "ravel")
+def reshape(self: Any, *rest: Any) -> Any:
+    if not _is_coo(self):
+        raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
+    raise RuntimeError("reshape is not implemented for sparse tensors")

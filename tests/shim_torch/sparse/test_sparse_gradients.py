@@ -1,0 +1,73 @@
+"""Gradients of and through sparse tensors. Values are PyTorch 2.13's."""
+
+from __future__ import annotations
+
+import pytest
+
+import shim_torch as torch
+
+INDICES = [[0, 1, 1], [2, 0, 2]]
+
+
+def test_values_get_the_gradient_of_the_tensor():
+    v = torch.tensor([3.0, 4.0, 5.0], requires_grad=True)
+    s = torch.sparse_coo_tensor(torch.tensor(INDICES), v, (2, 3))
+    assert s.requires_grad and s.grad_fn.name() == "SparseCooTensorWithDimsAndTensorsBackward0"
+    (s.to_dense() * torch.arange(6.0).reshape(2, 3)).sum().backward()
+    assert v.grad.tolist() == [2.0, 3.0, 5.0]
+
+
+def test_the_gradient_of_a_sparse_leaf_is_sparse():
+    s = torch.sparse_coo_tensor(torch.tensor(INDICES), torch.tensor([3.0, 4.0, 5.0]), (2, 3), requires_grad=True)
+    (s.to_dense() * 2).sum().backward()
+    assert s.grad.layout is torch.sparse_coo and s.grad.to_dense().tolist() == [[0.0, 0.0, 2.0], [2.0, 0.0, 2.0]]
+    s.coalesce().values().sum().backward()
+    assert s.grad.to_dense().tolist() == [[0.0, 0.0, 3.0], [3.0, 0.0, 3.0]]
+
+
+def test_dense_to_sparse():
+    d = torch.tensor([[0.0, 2.0], [3.0, 0.0]], requires_grad=True)
+    (d.to_sparse() * 3).to_dense().sum().backward()
+    assert d.grad.layout is torch.strided and d.grad.tolist() == [[0.0, 3.0], [3.0, 0.0]]
+
+
+def test_matrix_products():
+    s = torch.sparse_coo_tensor(torch.tensor(INDICES), torch.tensor([3.0, 4.0, 5.0]), (2, 3), requires_grad=True)
+    d = torch.arange(6.0).reshape(3, 2).requires_grad_()
+    torch.sparse.mm(s, d).sum().backward()
+    assert s.grad.layout is torch.sparse_coo and s.grad.to_dense().tolist() == [[0.0, 0.0, 9.0], [1.0, 0.0, 9.0]]
+    assert d.grad.tolist() == [[4.0, 4.0], [0.0, 0.0], [8.0, 8.0]]
+
+
+def test_sums():
+    s = torch.sparse_coo_tensor(torch.tensor(INDICES), torch.tensor([3.0, 4.0, 5.0]), (2, 3)).coalesce().requires_grad_()
+    torch.sparse.sum(s).backward()
+    assert s.grad.to_dense().tolist() == [[0.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
+    s.grad = None
+    (torch.sparse.sum(s, 0).to_dense() * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert s.grad.to_dense().tolist() == [[0.0, 0.0, 3.0], [1.0, 0.0, 3.0]]
+
+
+def test_softmax():
+    s = torch.sparse_coo_tensor(torch.tensor(INDICES), torch.tensor([1.5, 2.0, 2.5]), (2, 3)).coalesce().requires_grad_()
+    (torch.sparse.softmax(s, 1).to_dense() * torch.arange(6.0).reshape(2, 3)).sum().backward()
+    assert s.grad._values().tolist() == pytest.approx([0.0, -0.47000742, 0.47000742])
+
+
+def test_sums_of_both_kinds():
+    v = torch.tensor([3.0, 4.0, 5.0], requires_grad=True)
+    d = torch.ones(2, 3, requires_grad=True)
+    s = torch.sparse_coo_tensor(torch.tensor(INDICES), v, (2, 3))
+    ((d + s) * torch.arange(6.0).reshape(2, 3)).sum().backward()
+    assert v.grad.tolist() == [2.0, 3.0, 5.0] and d.grad.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+def test_gradients_of_both_kinds_add_up():
+    w = torch.ones(2, 3, requires_grad=True)
+    sparse = torch.sparse_coo_tensor(torch.tensor(INDICES), torch.ones(3), (2, 3))
+    w.grad = sparse.clone()
+    w.sum().backward()
+    assert w.grad.layout is torch.strided and w.grad.tolist() == [[1.0, 1.0, 2.0], [2.0, 1.0, 2.0]]
+    w.grad = torch.ones(2, 3)
+    w.grad.add_(sparse)
+    assert w.grad.tolist() == [[1.0, 1.0, 2.0], [2.0, 1.0, 2.0]]
