@@ -428,9 +428,25 @@ def masked_scatter_backward(xp, grad_output, mask, sizes):
     return out
 
 
-@op("one_hot(Tensor self, int num_classes=-1) -> Tensor", module="nn.functional", method=False, keep=("self",),
+@composite("one_hot(Tensor self, int num_classes=-1) -> Tensor", module="nn.functional", method=False)
+def one_hot(self, num_classes):
+    """int64 rows with a 1 where ``self`` says. On CUDA given classes are not checked, which would wait for the GPU: a class that
+    there is not has no 1."""
+    import shim_torch
+
+    if not self.is_cuda or self.dtype != _core.int64 or not self.numel():
+        return shim_torch.ops.aten._one_hot(
+            self, int(self.max()) + 1 if self.is_meta and num_classes == -1 else num_classes
+        )
+    if num_classes == -1:
+        num_classes = int(self.max()) + 1
+    classes = shim_torch.arange(num_classes, device=self.device)
+    return (self.unsqueeze(-1) == classes).to(_core.int64)
+
+
+@op("_one_hot(Tensor self, int num_classes) -> Tensor", function=False, method=False, keep=("self",),
     dtype=lambda self: (None, _core.int64))  # fmt: skip
-def one_hot(xp, self, num_classes):
+def _one_hot(xp, self, num_classes):
     if self.dtype != "int64":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if self.size == 0 and num_classes <= 0:

@@ -153,6 +153,37 @@ def test_embedding_gradient_adds_in_order(dtype):
     assert results[0][3].abs().sum().item() == 0
 
 
+@pytest.mark.parametrize("dtype", [torch.bool, torch.float32, torch.bfloat16, torch.int64, torch.float64, torch.uint8])
+@pytest.mark.parametrize("shape", [(5,), (4096,), (37, 211), (3, 70, 65, 2)])
+def test_places_of_what_is_not_zero(dtype, shape):
+    x = (random(*shape) * 2).round().to(dtype)
+    same(x.cuda().nonzero(), x.nonzero())
+    assert x.cuda().nonzero().stride() == x.nonzero().stride()
+    mask = x == 1
+    same(x.cuda()[mask.cuda()], x[mask])
+    same(x.cuda()[1:][mask.cuda()[1:]], x[1:][mask[1:]])  # of addresses that wide loads cannot take
+    same(x.t().cuda()[mask.t().cuda()] if len(shape) == 2 else x.cuda(), x.t()[mask.t()] if len(shape) == 2 else x)
+    same(x.cuda().masked_select(torch.zeros_like(mask).cuda()), x[:0].reshape(-1))
+    for none in (torch.zeros_like(x), x[:0]):
+        same(none.cuda().nonzero(), none.nonzero())
+
+
+def test_masks_take_every_size_of_element():
+    mask = random(3000) > 0
+    for dtype in (torch.complex128, torch.complex64, torch.int16, torch.float8_e4m3fn):
+        x = random(3000).to(torch.float32).to(dtype) if dtype != torch.complex128 else random(3000).to(dtype)
+        assert torch.equal(x.cuda()[mask.cuda()].cpu().view(torch.uint8), x[mask].view(torch.uint8))
+    leaf = random(3000).cuda().requires_grad_()
+    leaf[mask.cuda()].sum().backward()
+    same(leaf.grad, mask.float())
+
+
+def test_one_hot_does_not_wait():
+    x = torch.tensor([[0, 2], [1, 4]])
+    same(F.one_hot(x.cuda()), F.one_hot(x))
+    same(F.one_hot(x.cuda(), 7), F.one_hot(x, 7))
+
+
 def test_masked_fill_and_triangles():
     x, mask = random(5, 6, 7), torch.rand(6, 7) > 0.5
     for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.int32):

@@ -70,12 +70,16 @@ def families():
     for t, compute, vector in floats:
         for loads, centred in ((8, 1), (0, 0)) if vector > 2 else ((4, 1),):
             yield "norm", {"ELEMENT": t, "C": compute, "V": vector, "LOADS": loads, "CENTRED": centred}
-        for part in ("LOG", "LARGEST", "SCANS", "MAKES", "MOMENTS") if vector > 2 else ("LOG",):
+        for part in ("LOG", "LARGEST", "MAKES", "MOMENTS") if vector > 2 else ("LOG",):
             yield "rows", {"ELEMENT": t, "C": compute, "OUT": t, "V": vector, "LOADS": 0, part: 1}
         yield "rows", {"ELEMENT": t, "C": compute, "OUT": t, "V": vector, "LOADS": 4, "LOG": 0}
     for t, compute in (("Bool", "u8"), ("u8", "u8"), ("i64", "i64")):
         yield "rows", {"ELEMENT": t, "C": compute, "OUT": t, "V": 2, "LOADS": 0, "LARGEST": 0}
-        yield "rows", {"ELEMENT": t, "C": "i64", "OUT": "i64", "V": 2, "LOADS": 0, "SCANS": 1}
+        yield "scan", {"ELEMENT": t, "C": "i64", "OUT": "i64", "V": 2, "SUMS": 1}
+        yield "scan", {"ELEMENT": t, "C": "u32", "OUT": "u64", "V": 2, "PICKS": 1}
+    for t, compute, vector in floats:
+        yield "scan", {"ELEMENT": t, "C": compute, "OUT": t, "V": vector, "SUMS": 1}
+        yield "scan", {"ELEMENT": t, "C": "u32", "OUT": "Wide16", "V": vector, "PICKS": 1}
     for t, wide in (("float", 0), ("Bf16", 0), ("u8", 0), ("short", 0), ("Bool", 0), ("i64", 1), ("double", 1)):
         yield "sort", {"ELEMENT": t, "KEYS": 2048 if wide else 4096, "WIDE": wide}
         yield "sort", {"ELEMENT": t, "KEYS": 64, "WIDE": wide}

@@ -130,7 +130,8 @@ def test_measured_choice_is_kept_on_disk(simulated, tmp_path):
 KERNELS = (
     "(test_cat and 0-dtype1) or (rows_by_index and 3-index_dtype1) or points or index_add or (embedding_gradient and dtype2) or draws or "
     "(dropout and shape0-dtype2) or (group_norm and shape0-3-dtype0) or (cross_entropy and mean-dtype2) or "
-    "(running_sums and shape2-1-dtype2) or (large_numbers and 3000) or (sorts and shape3--1-dtype1) or no_call_of_cupy"
+    "(running_sums and shape2-1-dtype2) or (large_numbers and 3000) or "
+    "(not_zero and shape2 and (dtype0 or dtype2)) or (sorts and shape3--1-dtype1) or no_call_of_cupy"
 )
 
 

@@ -207,7 +207,7 @@ def outcome(torch: Any, functional: Any, case: Case) -> dict[str, Any]:
             warnings.simplefilter("ignore")
             value = eval(case.code, scope)
     except Exception as error:
-        return {"error": (type(error).__name__, str(error).split("\n")[0])}
+        return {"error": (type(error).__name__, str(error).split("\n")[0].replace("torch.cuda.", "torch."))}
     found: dict[str, Any] = {"value": plain(torch, value, case.strides)}
     outs = tensors_in(torch, value)
     starts = {n: t.untyped_storage().data_ptr() for n, t in names.items() if t.numel()}

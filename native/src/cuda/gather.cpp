@@ -14,7 +14,7 @@ constexpr int kThreads = 256, kWalkDims = 6, kParts = 32;
 constexpr int64_t kMostBlocks = 1 << 20;
 
 const char* source() {
-  static const char* text = joined_source(kGatherSource);
+  static const char* text = joined_source({kGatherSource});
   return text;
 }
 const Family family{"gather", source};

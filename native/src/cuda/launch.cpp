@@ -1,7 +1,9 @@
 #include "cuda/launch.h"
 
+#include <algorithm>
 #include <unordered_map>
 
+#include "cuda/elementwise.h"
 #include "cuda/nvrtc.h"
 #include "cuda/types_source.h"
 
@@ -25,7 +27,11 @@ thread_local std::unordered_map<Known, CUfunction, KnownHash> kernels;
 
 }  // namespace
 
-const char* joined_source(const char* source) { return (new std::string(std::string(kTypesSource) + source))->c_str(); }
+const char* joined_source(std::initializer_list<const char*> sources) {
+  auto* text = new std::string(kTypesSource);
+  for (const char* s : sources) *text += s;
+  return text->c_str();
+}
 
 CUfunction known_kernel(const Family& family, const char* entry, uint64_t key, int device, bool* known) {
   auto found = kernels.find({&family, entry, key, device});
@@ -58,6 +64,24 @@ int threads_for(int64_t work) {
   int threads = 32;
   while (threads < 1024 && threads < work) threads *= 2;
   return threads;
+}
+
+bool floating(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64; }
+DType compute_dtype(DType t) { return floating(t) && t != DType::f64 ? DType::f32 : t; }
+bool has_kernel(DType t) { return elementwise_dtype(t) && t != DType::f8e4m3fn && t != DType::f8e5m2; }
+
+int vector_for(int64_t cols, std::initializer_list<const Tensor*> tensors) {
+  int v = 16;
+  for (const Tensor* t : tensors) v = std::min(v, vector_of((*t)->data(), (*t)->itemsize()));
+  while (v > 1 && cols % v) v /= 2;
+  return v;
+}
+
+Cut cut_at(const Tensor& t, int64_t dim) {
+  Cut c{1, t->dim() ? t->sizes()[size_t(dim)] : 1, 1};
+  for (int i = 0; i < t->dim(); ++i)
+    if (i != dim) (i < dim ? c.outer : c.inner) *= t->sizes()[size_t(i)];
+  return c;
 }
 
 bool kernels_ready() { return driver().loaded && driver().launch && !nvrtc::version().empty(); }

@@ -1,9 +1,11 @@
 #pragma once
 // What the launchers of our kernels share: finding a compiled kernel, launching it, the shape of its loads.
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/tensor.h"
 #include "cuda/driver.h"
 
 namespace shim::cuda {
@@ -12,7 +14,7 @@ struct Family {                                 // programs of one source, told 
   const char* name;
   const char* (*source)();                      // with the types of types_source.h before it
 };
-const char* joined_source(const char* source);  // types_source.h and this one; kept for ever
+const char* joined_source(std::initializer_list<const char*> sources);   // after types_source.h; kept for ever
 
 // The kernel `entry` of the family for these macros ("OP=sum"), found again by `key`, which must be another one for other macros.
 // Null if it cannot be compiled.
@@ -39,10 +41,19 @@ uint64_t key_of(T... parts) {
 void launch(CUfunction, int64_t blocks_x, int64_t blocks_y, int threads_x, int threads_y, void** arguments, int device);
 // How many elements of `size` bytes one load of at most 16 bytes takes from here; a power of two.
 int vector_of(const void* data, size_t size);
+// The same for rows of `cols` elements that each begin with a whole load.
+int vector_for(int64_t cols, std::initializer_list<const Tensor*> tensors);
 int threads_for(int64_t work);                  // a multiple of 32 from 32 to 1024
 bool kernels_ready();                           // a driver and an NVRTC are there
+bool floating(DType);                           // a dtype of ours for sums and norms: float16, bfloat16, float32, float64
+DType compute_dtype(DType);                     // float32 for the narrow ones
+bool has_kernel(DType);                         // an element type that kernels can compute with
 
-// What the compiler says of a family ("gather", "norm", "random", "rows", "sort") with these macros; empty when it compiles.
+constexpr int64_t kMostBlocks = 0x7fffffff, kMostRows = 65535;  // of a grid's x, and of its y
+struct Cut { int64_t outer, n, inner; };
+Cut cut_at(const Tensor& t, int64_t dim);       // the sizes before a dimension, its own, and those after
+
+// What the compiler says of a family ("gather", "norm", "random", "rows", "scan", "sort") with these macros; empty when it compiles.
 std::string compile_family(std::string_view family, std::vector<std::string> macros, int architecture);
 
 }  // namespace shim::cuda

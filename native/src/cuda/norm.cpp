@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda/block_source.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
 #include "cuda/norm_source.h"
@@ -11,13 +12,10 @@ namespace shim::cuda {
 namespace {
 
 const char* source() {
-  static const char* text = joined_source(kNormSource);
+  static const char* text = joined_source({kBlockSource, kNormSource});
   return text;
 }
 const Family family{"norm", source};
-
-DType compute_dtype(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
-bool floating(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64; }
 
 CUfunction kernel(const char* entry, DType t, int vector, int kept, bool centred, int device) {
   return find_kernel(family, entry, key_of(int(t), vector, kept, centred), device, [&] {

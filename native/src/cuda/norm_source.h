@@ -1,32 +1,10 @@
 #pragma once
-// CUDA C++ of layer, root-mean-square and group norms, forward and backward, compiled by NVRTC after types_source.h with macros:
+// CUDA C++ of layer, root-mean-square and group norms, forward and backward, compiled by NVRTC after types_source.h and block_source.h with macros:
 //   ELEMENT the element type, C the type it is computed in, V elements of one load, LOADS loads of a row that a thread keeps (0: they are made
 //   again in every pass), CENTRED 1 where the mean is taken off.
 namespace shim::cuda {
 
 inline constexpr const char* kNormSource = R"cuda(
-typedef ELEMENT T;
-template <class X, int n> struct alignas(sizeof(X) * n) Pack { X v[n]; };
-typedef Pack<T, V> Load;
-__device__ inline Load load(const T* p) { return *reinterpret_cast<const Load*>(p); }
-__device__ inline void store(T* p, const Load& x) { *reinterpret_cast<Load*>(p) = x; }
-__device__ inline C wide(T x) { return cast<C>(x); }
-
-// The sum over the block's threads, for each of them. blockDim.x is a multiple of 32.
-__device__ inline C across_block(C value) {
-  __shared__ C shared[32];
-#pragma unroll
-  for (int step = 16; step; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
-  if (blockDim.x == 32) return value;
-  __syncthreads();
-  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
-  __syncthreads();
-  value = threadIdx.x % 32 < blockDim.x / 32 ? shared[threadIdx.x % 32] : C(0);
-#pragma unroll
-  for (int step = 16; step; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
-  return value;
-}
-
 // f(column, loads of the rows a and b) for every load of this thread's part of a row.
 struct Kept { Load a[LOADS ? LOADS : 1], b[LOADS ? LOADS : 1]; };
 template <bool two> __device__ inline void keep(Kept& kept, const T* a, const T* b, i64 cols) {

@@ -11,7 +11,7 @@ namespace {
 constexpr int kThreads = 256;
 
 const char* source() {
-  static const char* text = joined_source(kRandomSource);
+  static const char* text = joined_source({kRandomSource});
   return text;
 }
 const Family family{"random", source};
@@ -22,7 +22,6 @@ CUfunction kernel(const char* entry, DType t, bool wide, int vector, int device)
   });
 }
 
-bool floating(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64; }
 
 void run(CUfunction f, int64_t threads, void** arguments, int device) {
   launch(f, (threads + kThreads - 1) / kThreads, 1, kThreads, 1, arguments, device);

@@ -51,7 +51,7 @@ const char* name_of(Reduction op) {
 }
 
 const char* source() {
-  static const char* text = joined_source(kReduceSource);
+  static const char* text = joined_source({kReduceSource});
   return text;
 }
 

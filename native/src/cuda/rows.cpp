@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda/block_source.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
 #include "cuda/rows_source.h"
@@ -11,7 +12,7 @@ namespace shim::cuda {
 namespace {
 
 const char* source() {
-  static const char* text = joined_source(kRowsSource);
+  static const char* text = joined_source({kBlockSource, kRowsSource});
   return text;
 }
 const Family family{"rows", source};
@@ -30,26 +31,6 @@ CUfunction kernel(const char* entry, const Pick& p, int device) {
   });
 }
 
-bool floating(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64; }
-DType compute_dtype(DType t) { return floating(t) && t != DType::f64 ? DType::f32 : t; }
-bool has_kernel(DType t) { return elementwise_dtype(t) && t != DType::f8e4m3fn && t != DType::f8e5m2; }
-
-int vector_for(int64_t cols, std::initializer_list<const Tensor*> tensors) {
-  int v = 16;
-  for (const Tensor* t : tensors) v = std::min(v, vector_of((*t)->data(), (*t)->itemsize()));
-  while (v > 1 && cols % v) v /= 2;
-  return v;
-}
-
-struct Cut { int64_t outer, n, inner; };
-Cut cut_at(const Tensor& t, int64_t dim) {
-  Cut c{1, t->dim() ? t->sizes()[size_t(dim)] : 1, 1};
-  for (int i = 0; i < t->dim(); ++i)
-    if (i != dim) (i < dim ? c.outer : c.inner) *= t->sizes()[size_t(i)];
-  return c;
-}
-
-constexpr int64_t kMostBlocks = 0x7fffffff, kMostRows = 65535;
 
 }  // namespace
 
@@ -196,56 +177,6 @@ Tensor variance(const Tensor& given, DimSpan dims, bool keepdim, double correcti
   int rooted = root;
   void* arguments[] = {&from, &to, &means, &cols, &freedom, &rooted};
   launch(f, rows, 1, threads_for(cols / v / 2), 1, arguments, device);
-  return out;
-}
-
-Tensor cumsum(const Tensor& given, int64_t dim, DType result) {
-  const DType t = given->dtype();
-  const int dims = std::max(given->dim(), 1);
-  if (!kernels_ready() || !has_kernel(t) || !has_kernel(result) || result == DType::b8 || dim < -dims || dim >= dims) return {};
-  if (dim < 0) dim += dims;
-  const Tensor self = contiguous(given);
-  Tensor out = empty(self->sizes(), result, self->device());
-  if (!self->numel()) return out;
-  Cut c = cut_at(self, dim);
-  const DType compute = floating(result) ? compute_dtype(result) : DType::i64;
-  const int device = self->device().index;
-  const void* from = self->data();
-  void* to = out->data();
-  if (c.inner > 1) {
-    const CUfunction f = kernel("scan_columns", {t, compute, result, 1, 0, "SCANS=1"}, device);
-    void* arguments[] = {&from, &to, &c.n, &c.inner};
-    if (!f || c.outer > kMostRows) return {};
-    launch(f, (c.inner + 31) / 32, c.outer, 32, 32, arguments, device);
-    return out;
-  }
-  if (c.outer > kMostBlocks) return {};
-  const int v = std::min(vector_for(c.n, {&self}), 4);
-  const CUfunction f = kernel("scan_rows", {t, compute, result, v, 0, "SCANS=1"}, device);
-  if (!f) return {};
-  const int threads = std::min(threads_for(c.n / v), 512);
-  int64_t per = c.n, parts = 1;
-  if (c.outer < 132 && c.n > 8192) {            // too few rows to fill the GPU with: in parts
-    per = std::max<int64_t>(int64_t(threads) * v * 2, ((c.n * c.outer / 2048) + v - 1) / v * v);
-    parts = std::min<int64_t>((c.n + per - 1) / per, kMostRows);
-    per = ((c.n + parts - 1) / parts + v - 1) / v * v;
-    parts = (c.n + per - 1) / per;
-  }
-  const void* carried = nullptr;
-  Tensor carries;
-  if (parts > 1) {
-    const CUfunction sums = kernel("scan_parts", {t, compute, result, v, 0, "SCANS=1"}, device), scan = kernel("scan_carries", {t, compute, result, v, 0, "SCANS=1"}, device);
-    if (!sums || !scan) return {};
-    carries = empty(Dims{c.outer, parts}, compute, self->device());
-    void* p = carries->data();
-    void* first[] = {&from, &p, &c.n, &per};
-    launch(sums, c.outer, parts, threads, 1, first, device);
-    void* second[] = {&p, &parts};
-    launch(scan, c.outer, 1, threads_for(parts), 1, second, device);
-    carried = p;
-  }
-  void* arguments[] = {&from, &to, &carried, &c.n, &per};
-  launch(f, c.outer, parts, threads, 1, arguments, device);
   return out;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What works along a dimension, on CUDA: gradients of softmax, cross entropy, extremes with their places, running sums. Null where
-// there is no kernel for the case.
+// What works along a dimension, on CUDA: gradients of softmax, cross entropy, extremes with their places, moments. Null where there is no
+// kernel for the case.
 #include "core/tensor.h"
 
 namespace shim::cuda {
@@ -17,7 +17,6 @@ Tensor cross_entropy_backward(const Tensor& g, const Tensor& target, const Cross
 // As cpu/statistics.h has them.
 Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool keepdim, Tensor* values);
 Tensor variance(const Tensor& self, DimSpan dims, bool keepdim, double correction, bool root, Tensor* mean);   // over the last dimensions
-Tensor cumsum(const Tensor& self, int64_t dim, DType dtype);
 Tensor arange(int64_t start, int64_t step, int64_t n, DType, Device);
 Tensor triangle(const Tensor& self, int64_t diagonal, bool upper);
 

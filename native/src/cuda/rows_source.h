@@ -1,32 +1,10 @@
 #pragma once
-// CUDA C++ of what works along a dimension, compiled by NVRTC after types_source.h with macros:
+// CUDA C++ of what works along a dimension, compiled by NVRTC after types_source.h and block_source.h with macros:
 //   ELEMENT the element type, C the type it is computed in, OUT the results', V elements of one load, LOADS loads of a row that a thread keeps
 //   (0: they are made again), LARGEST 1 for the largest and 0 for the smallest, LOG 1 for log_softmax.
 namespace shim::cuda {
 
 inline constexpr const char* kRowsSource = R"cuda(
-typedef ELEMENT T;
-template <class X, int n> struct alignas(sizeof(X) * n) Pack { X v[n]; };
-typedef Pack<T, V> Load;
-__device__ inline Load load(const T* p) { return *reinterpret_cast<const Load*>(p); }
-__device__ inline void store(T* p, const Load& x) { *reinterpret_cast<Load*>(p) = x; }
-__device__ inline C wide(T x) { return cast<C>(x); }
-#define FULL 0xffffffffu
-
-__device__ inline C across_block(C value) {                     // the sum, for every thread
-  __shared__ C shared[32];
-#pragma unroll
-  for (int step = 16; step; step /= 2) value += __shfl_xor_sync(FULL, value, step);
-  if (blockDim.x == 32) return value;
-  __syncthreads();
-  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
-  __syncthreads();
-  value = threadIdx.x % 32 < blockDim.x / 32 ? shared[threadIdx.x % 32] : C(0);
-#pragma unroll
-  for (int step = 16; step; step /= 2) value += __shfl_xor_sync(FULL, value, step);
-  return value;
-}
-
 #ifdef LOG
 // dx = y * (g - sum(g * y)), or with LOG, where y is the logarithm, g - exp(y) * sum(g). A block a row.
 extern "C" __global__ void __launch_bounds__(1024) softmax_backward(const T* g, const T* y, T* dx, i64 cols) {
@@ -222,101 +200,6 @@ extern "C" __global__ void __launch_bounds__(256) extreme_columns(const T* x, OU
   const i64 to = i64(blockIdx.y) * inner + column;
   if (values) values[to] = cast<OUT>(b.value);
   places[to] = b.at;
-}
-#endif
-
-#ifdef SCANS
-// --- running sums -----------------------------------------------------------------------------------------------------
-
-// What the threads before have, never as a difference of sums: that would lose small values next to large ones.
-__device__ inline C of_warp_before(C inclusive) {
-  const C before = __shfl_up_sync(FULL, inclusive, 1);
-  return threadIdx.x % 32 ? before : C(0);
-}
-struct Sums { C before, all; };                                 // of the threads before, and of the block
-__device__ inline Sums scan_block(C value) {
-  __shared__ C shared[33];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  C sum = value;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) { const C other = __shfl_up_sync(FULL, sum, step); if (lane >= step) sum += other; }
-  __syncthreads();
-  if (lane == 31) shared[warp] = sum;
-  __syncthreads();
-  if (warp == 0) {
-    C of = lane < warps ? shared[lane] : C(0);
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) { const C other = __shfl_up_sync(FULL, of, step); if (lane >= step) of += other; }
-    shared[lane] = of_warp_before(of);
-    if (lane == 31) shared[32] = of;
-  }
-  __syncthreads();
-  return {shared[warp] + of_warp_before(sum), shared[32]};
-}
-
-// out[row, c] = the sum of x[row, 0..c], of the part that begins at blockIdx.y * per, plus what `carried` has of the parts before.
-extern "C" __global__ void __launch_bounds__(1024) scan_rows(const T* x, OUT* out, const C* carried, i64 cols, i64 per) {
-  const T* from = x + i64(blockIdx.x) * cols;
-  OUT* to = out + i64(blockIdx.x) * cols;
-  const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
-  C carry = carried ? carried[i64(blockIdx.x) * gridDim.y + blockIdx.y] : C(0);
-  for (i64 first = begin; first < end; first += i64(blockDim.x) * V) {
-    const i64 c = first + i64(threadIdx.x) * V;
-    C sums[V], sum = 0;
-    if (c + V <= end) {
-      const Load a = load(from + c);
-#pragma unroll
-      for (int k = 0; k < V; ++k) sums[k] = sum += wide(a.v[k]);
-    } else {
-      for (int k = 0; k < V; ++k) sums[k] = sum += c + k < end ? wide(from[c + k]) : C(0);
-    }
-    const Sums s = scan_block(sum);
-    for (int k = 0; k < V; ++k) if (c + k < end) to[c + k] = cast<OUT>(C(carry + s.before + sums[k]));
-    carry += s.all;
-  }
-}
-// parts[row, part] = the sum of the part
-extern "C" __global__ void __launch_bounds__(1024) scan_parts(const T* x, C* parts, i64 cols, i64 per) {
-  const T* from = x + i64(blockIdx.x) * cols;
-  const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
-  C sum = 0;
-  for (i64 c = begin + i64(threadIdx.x) * V; c < end; c += i64(blockDim.x) * V) {
-    if (c + V <= end) {
-      const Load a = load(from + c);
-#pragma unroll
-      for (int k = 0; k < V; ++k) sum += wide(a.v[k]);
-    } else {
-      for (i64 k = c; k < end; ++k) sum += wide(from[k]);
-    }
-  }
-  sum = across_block(sum);
-  if (threadIdx.x == 0) parts[i64(blockIdx.x) * gridDim.y + blockIdx.y] = sum;
-}
-// In place: each part's sum becomes the sum of the parts before it. A block a row.
-extern "C" __global__ void __launch_bounds__(1024) scan_carries(C* parts, i64 count) {
-  C* of = parts + i64(blockIdx.x) * count;
-  C carry = 0;
-  for (i64 first = 0; first < count; first += blockDim.x) {
-    const i64 k = first + threadIdx.x;
-    const Sums s = scan_block(k < count ? of[k] : C(0));
-    if (k < count) of[k] = carry + s.before;
-    carry += s.all;
-    __syncthreads();
-  }
-}
-// (outer, n, inner) along n: 32 neighbouring columns and 32 parts of n a block.
-extern "C" __global__ void __launch_bounds__(1024) scan_columns(const T* x, OUT* out, i64 n, i64 inner) {
-  __shared__ C shared[32][33];
-  const i64 column = i64(blockIdx.x) * 32 + threadIdx.x, per = (n + 31) / 32, begin = threadIdx.y * per, end = begin + per < n ? begin + per : n;
-  const i64 at = i64(blockIdx.y) * n * inner + column;
-  C sum = 0;
-  if (column < inner) for (i64 k = begin; k < end; ++k) sum += wide(x[at + k * inner]);
-  shared[threadIdx.y][threadIdx.x] = sum;
-  __syncthreads();
-  if (column >= inner) return;
-  sum = 0;
-  for (int k = 0; k < int(threadIdx.y); ++k) sum += shared[k][threadIdx.x];
-  for (i64 k = begin; k < end; ++k) out[at + k * inner] = cast<OUT>(C(sum += wide(x[at + k * inner])));
 }
 #endif
 

@@ -11,7 +11,7 @@ namespace shim::cuda {
 namespace {
 
 const char* source() {
-  static const char* text = joined_source(kSortSource);
+  static const char* text = joined_source({kSortSource});
   return text;
 }
 const Family family{"sort", source};

@@ -3,12 +3,14 @@
 #include "cpu/indexing.h"
 #include "cpu/parallel.h"
 #include "cuda/gather.h"
+#include "cuda/scan.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
 
 namespace shim {
 namespace {
 
+Tensor own(const TensorImpl& t) { return Tensor(const_cast<TensorImpl*>(&t)); }
 PyObject* result_of(const Tensor& t) { return t ? wrap(t) : nullptr; }
 
 template <class F>
@@ -136,20 +138,20 @@ PyObject* native_index(Operator& op, PyObject* const* args, size_t n) {
   if (!only || !is_tensor(only) || unwrap(only)->dtype() != DType::b8) return native_index_at(op, args, n);
   if (!is_tensor(args[0])) return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &mask = *unwrap(only);
-  return guarded([&]() -> PyObject* { return compute(self.numel(), self.device().is_cuda(), [&] { return take_masked(self, mask); }); });
+  return guarded([&]() -> PyObject* { return compute(self.numel(), self.device().is_cuda(), [&] { return self.device().is_cuda() ? cuda::take_masked(own(self), own(mask)) : take_masked(self, mask); }); });
 }
 
 PyObject* native_masked_select(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1]) || history(args, n)) return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &mask = *unwrap(args[1]);
   if (self.dim() != mask.dim()) return nullptr;
-  return guarded([&]() -> PyObject* { return compute(self.numel(), self.device().is_cuda(), [&] { return take_masked(self, mask); }); });
+  return guarded([&]() -> PyObject* { return compute(self.numel(), self.device().is_cuda(), [&] { return self.device().is_cuda() ? cuda::take_masked(own(self), own(mask)) : take_masked(self, mask); }); });
 }
 
 PyObject* native_nonzero(Operator&, PyObject* const* args, size_t n) {
   if (n != 1 || !is_tensor(args[0])) return nullptr;
   const TensorImpl& self = *unwrap(args[0]);
-  return guarded([&]() -> PyObject* { return compute(self.numel(), self.device().is_cuda(), [&] { return nonzero(self); }); });
+  return guarded([&]() -> PyObject* { return compute(self.numel(), self.device().is_cuda(), [&] { return self.device().is_cuda() ? cuda::nonzero(own(self)) : nonzero(self); }); });
 }
 
 // --- composite views that need no history -----------------------------------------------------------------------------------

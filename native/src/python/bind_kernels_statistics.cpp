@@ -7,6 +7,7 @@
 #include "cpu/statistics.h"
 #include "cuda/norm.h"
 #include "cuda/rows.h"
+#include "cuda/scan.h"
 #include "cuda/sort.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"

@@ -44,9 +44,21 @@ SHAPES = [
 ]
 
 
+@pytest.fixture
+def sums_in_float32():
+    """By default, as in PyTorch, partial sums may be rounded to the result's dtype."""
+    names = ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction")
+    for name in names:
+        setattr(torch.backends.cuda.matmul, name, False)
+    yield
+    for name in names:
+        setattr(torch.backends.cuda.matmul, name, True)
+
+
 @pytest.mark.devices("cpu", "cuda")
 @pytest.mark.parametrize("dtype", list(EPS))
 @pytest.mark.parametrize("shape, n", SHAPES)
+@pytest.mark.usefixtures("sums_in_float32")
 def test_values_and_gradients(shape, n, dtype, device):
     rng = np.random.default_rng(0)
     x, w, b = random(rng, *shape, dtype=dtype), random(rng, n, shape[-1], dtype=dtype), random(rng, n, dtype=dtype)

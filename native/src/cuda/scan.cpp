@@ -1,0 +1,160 @@
+#include "cuda/scan.h"
+
+#include <algorithm>
+
+#include "cuda/block_source.h"
+#include "cuda/elementwise.h"
+#include "cuda/launch.h"
+#include "cuda/scan_source.h"
+#include "ops/kernels.h"
+
+namespace shim::cuda {
+namespace {
+
+const char* source() {
+  static const char* text = joined_source({kBlockSource, kScanSource});
+  return text;
+}
+const Family family{"scan", source};
+
+CUfunction sums(const char* entry, DType t, DType compute, DType out, int vector, int device) {
+  return find_kernel(family, entry, key_of(int(t), int(compute), int(out), vector), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute), std::string("OUT=") + element_type(out),
+                                    "V=" + std::to_string(vector), "SUMS=1"};
+  });
+}
+
+// --- what a mask picks ---------------------------------------------------------------------------------------------------
+
+constexpr int64_t kPart = 4096;                 // PART of scan_source.h
+constexpr int kMostDims = 16;
+
+const char* word(size_t bytes) { return bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : bytes == 8 ? "u64" : "Wide16"; }
+
+CUfunction picks(const char* entry, DType t, size_t moved, int vector, int device) {
+  return find_kernel(family, entry, key_of(int(t), moved, vector), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "C=u32", std::string("OUT=") + word(moved), "V=" + std::to_string(vector), "PICKS=1"};
+  });
+}
+
+struct Picked {
+  Tensor mask, starts;                          // contiguous; where each part's elements begin among all that are not zero
+  int64_t total = 0;
+  int vector = 1, threads = 32;
+};
+
+// Counts; false where there is no kernel.
+bool count(const Tensor& mask, size_t moved, Picked* p) {
+  p->mask = contiguous(mask);
+  const int device = mask->device().index;
+  p->vector = vector_of(p->mask->data(), mask->itemsize());
+  p->threads = std::min(threads_for(std::min(mask->numel(), kPart) / p->vector), 256);
+  const CUfunction each = picks("count_true", mask->dtype(), moved, p->vector, device), scan = picks("starts", mask->dtype(), moved, p->vector, device);
+  if (!each || !scan) return false;
+  int64_t n = mask->numel(), parts = (n + kPart - 1) / kPart, slots = parts + 1;
+  p->starts = empty(Dims{slots}, DType::i64, mask->device());
+  const void* x = p->mask->data();
+  void* counts = p->starts->data();
+  void* counted[] = {&x, &n, &counts};
+  launch(each, parts, 1, p->threads, 1, counted, device);
+  void* scanned[] = {&counts, &slots};
+  launch(scan, 1, 1, threads_for(slots), 1, scanned, device);
+  Tensor last = empty({}, DType::i64, Device{});
+  copy_(last, select(*p->starts, 0, parts));
+  p->total = *last->data_as<int64_t>();
+  return true;
+}
+
+}  // namespace
+
+Tensor cumsum(const Tensor& given, int64_t dim, DType result) {
+  const DType t = given->dtype();
+  const int dims = std::max(given->dim(), 1);
+  if (!kernels_ready() || !has_kernel(t) || !has_kernel(result) || result == DType::b8 || dim < -dims || dim >= dims) return {};
+  if (dim < 0) dim += dims;
+  const Tensor self = contiguous(given);
+  Tensor out = empty(self->sizes(), result, self->device());
+  if (!self->numel()) return out;
+  Cut c = cut_at(self, dim);
+  const DType compute = floating(result) ? compute_dtype(result) : DType::i64;
+  const int device = self->device().index;
+  const void* from = self->data();
+  void* to = out->data();
+  if (c.inner > 1) {
+    const CUfunction f = sums("scan_columns", t, compute, result, 1, device);
+    void* arguments[] = {&from, &to, &c.n, &c.inner};
+    if (!f || c.outer > kMostRows) return {};
+    launch(f, (c.inner + 31) / 32, c.outer, 32, 32, arguments, device);
+    return out;
+  }
+  if (c.outer > kMostBlocks) return {};
+  const int v = std::min(vector_for(c.n, {&self}), 4);
+  const CUfunction f = sums("scan_rows", t, compute, result, v, device);
+  if (!f) return {};
+  const int threads = std::min(threads_for(c.n / v), 512);
+  int64_t per = c.n, parts = 1;
+  if (c.outer < 132 && c.n > 8192) {            // too few rows to fill the GPU with: in parts
+    per = std::max<int64_t>(int64_t(threads) * v * 2, ((c.n * c.outer / 2048) + v - 1) / v * v);
+    parts = std::min<int64_t>((c.n + per - 1) / per, kMostRows);
+    per = ((c.n + parts - 1) / parts + v - 1) / v * v;
+    parts = (c.n + per - 1) / per;
+  }
+  const void* carried = nullptr;
+  Tensor carries;
+  if (parts > 1) {
+    const CUfunction totals = sums("scan_parts", t, compute, result, v, device), scan = sums("scan_carries", t, compute, result, v, device);
+    if (!totals || !scan) return {};
+    carries = empty(Dims{c.outer, parts}, compute, self->device());
+    void* p = carries->data();
+    void* first[] = {&from, &p, &c.n, &per};
+    launch(totals, c.outer, parts, threads, 1, first, device);
+    void* second[] = {&p, &parts};
+    launch(scan, c.outer, 1, threads_for(parts), 1, second, device);
+    carried = p;
+  }
+  void* arguments[] = {&from, &to, &carried, &c.n, &per};
+  launch(f, c.outer, parts, threads, 1, arguments, device);
+  return out;
+}
+
+Tensor nonzero(const Tensor& self) {
+  if (!kernels_ready() || !has_kernel(self->dtype()) || self->dim() == 0 || self->dim() > kMostDims || self->numel() > kMostBlocks * kPart) return {};
+  if (!self->numel()) return empty(Dims{self->dim(), 0}, DType::i64, self->device());
+  Picked p;
+  if (!count(self, 8, &p)) return {};
+  const int device = self->device().index;
+  const CUfunction f = picks("place_true", self->dtype(), 8, p.vector, device);
+  if (!f) return {};
+  Tensor out = empty(Dims{self->dim(), p.total}, DType::i64, self->device());
+  if (!p.total) return out;
+  struct { int64_t n[kMostDims]; int dims; } sizes{};
+  sizes.dims = self->dim();
+  std::copy(self->sizes().begin(), self->sizes().end(), sizes.n);
+  int64_t n = self->numel();
+  const void *x = p.mask->data(), *starts = p.starts->data();
+  void* to = out->data();
+  void* arguments[] = {&x, &n, &starts, &to, &p.total, &sizes};
+  launch(f, (n + kPart - 1) / kPart, 1, p.threads, 1, arguments, device);
+  return out;
+}
+
+Tensor take_masked(const Tensor& self, const Tensor& mask) {
+  if (!kernels_ready() || mask->dtype() != DType::b8 || mask->dim() == 0 || mask->device() != self->device() || self->numel() > kMostBlocks * kPart) return {};
+  if (mask->dim() != self->dim() || !std::equal(mask->sizes().begin(), mask->sizes().end(), self->sizes().begin())) return {};
+  if (!self->numel()) return empty(Dims{0}, self->dtype(), self->device());
+  Picked p;
+  if (!count(mask, self->itemsize(), &p)) return {};
+  const int device = self->device().index;
+  const CUfunction f = picks("take_true", DType::b8, self->itemsize(), p.vector, device);
+  if (!f) return {};
+  Tensor out = empty(Dims{p.total}, self->dtype(), self->device()), source = contiguous(self);
+  if (!p.total) return out;
+  int64_t n = self->numel();
+  const void *bits = p.mask->data(), *starts = p.starts->data(), *from = source->data();
+  void* to = out->data();
+  void* arguments[] = {&bits, &n, &starts, &from, &to};
+  launch(f, (n + kPart - 1) / kPart, 1, p.threads, 1, arguments, device);
+  return out;
+}
+
+}  // namespace shim::cuda
