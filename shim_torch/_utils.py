@@ -10,11 +10,7 @@ def typename(o: Any) -> str:
     from native import _core
 
     if isinstance(o, _core.TensorBase):
-        return (
-            f"torch.{'cuda.' if o.is_cuda else ''}{_scalar(o.dtype)}Tensor"
-            if type(o) is _core.Tensor
-            else _class(type(o))
-        )
+        return f"torch.{'cuda.' if o.is_cuda else ''}{_scalar(o.dtype)}Tensor"
     return _class(type(o))
 
 

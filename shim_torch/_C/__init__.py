@@ -146,6 +146,14 @@ class _DisableTorchDispatch:
             _core._set_torch_dispatch_disabled(self._old)
 
 
+class _DisableFuncTorch:
+    """The guard under which functorch's transforms are off: here they are functions and have no levels to leave."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
 def _get_tracing_state() -> None:
     """No function is being traced."""
 

@@ -176,10 +176,15 @@ def _fractional(n: int) -> dict[str, Any]:
         if output_size is None and output_ratio is None:
             raise ValueError(f"fractional_max_pool{n}d requires specifying either an output_size or an output_ratio")
         kernel = (kernel_size,) * n if isinstance(kernel_size, int) else tuple(kernel_size)
+        ints = "Ints" if n == 2 else "three Ints"
+        if len(kernel) != n:
+            raise RuntimeError(f"fractional_max_pool{n}d: kernel_size must either be a single Int or tuple of {ints}")
         if output_size is None:
             ratio = (output_ratio,) * n if isinstance(output_ratio, float) else tuple(output_ratio)
             output_size = [int(s * r) for s, r in zip(input.shape[-n:], ratio, strict=True)]
         size = (output_size,) * n if isinstance(output_size, int) else tuple(output_size)
+        if len(size) != n:
+            raise RuntimeError(f"fractional_max_pool{n}d: output_size must either be a single Int or tuple of {ints}")
         if _random_samples is None:
             batch = 1 if input.dim() == n + 1 else input.size(0)
             _random_samples = _torch().rand(batch, input.size(-n - 1), n, dtype=input.dtype, device=input.device)

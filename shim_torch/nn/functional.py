@@ -180,24 +180,57 @@ def instance_norm(
     )  # fmt: skip
 
 
-def _dropout(name: str, whole_channels: bool) -> Any:
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Zeros with probability p, the rest divided by 1 - p."""
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return _aten().dropout_(input, p, training) if inplace else _aten().dropout(input, p, training)
+
+
+def _check_dropout(n: int, ndim: int) -> None:
+    """What dropout of channels says of a number of dims it is not for: dropout1d refuses, the others warn."""
+    import warnings
+
+    if ndim in (n + 1, n + 2):
+        if n == 2 and ndim == 3:
+            warnings.warn(
+                "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+                "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+                "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To "
+                "maintain the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
+                stacklevel=4,
+            )
+        return
+    note = (
+        f"Note that dropout{n}d exists to provide channel-wise dropout on inputs with {n} spatial "
+        f"dimension{'s' if n > 1 else ''}, a channel dimension, and an optional batch dimension (i.e. {n + 1}D or "
+        f"{n + 2}D inputs)."
+    )
+    if n == 1:
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input. {note}")
+    warnings.warn(
+        f"dropout{n}d: Received a {ndim}-D input to dropout{n}d, which is deprecated and will result in an error in a future "
+        f"release. To retain the behavior and silence this warning, please use dropout instead. {note}",
+        stacklevel=4,
+    )
+
+
+def _channel_dropout(n: int) -> Any:
     def run(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
         if p < 0.0 or p > 1.0:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        if not whole_channels:
-            return _aten().dropout_(input, p, training) if inplace else _aten().dropout(input, p, training)
-        if not training or p == 0:
-            return input
-        keep = input.new_ones(*input.shape[:2], *[1] * (input.dim() - 2))
-        mask = _aten().dropout(keep, p, True)
-        return input.mul_(mask) if inplace else input * mask
+        _check_dropout(n, input.dim())
+        single = input.dim() == n + 1 and n != 2  # without a batch
+        x = input.unsqueeze(0) if single else input
+        y = (_aten().feature_dropout_ if inplace else _aten().feature_dropout)(x, p, training)
+        return input if inplace else y.squeeze(0) if single else y
 
-    run.__name__ = name
+    run.__name__ = run.__qualname__ = f"dropout{n}d"
+    run.__doc__ = "Zeros whole channels with probability p, the rest divided by 1 - p."
     return run
 
 
-dropout = _dropout("dropout", False)
-dropout1d, dropout2d, dropout3d = (_dropout(f"dropout{n}d", True) for n in (1, 2, 3))
+dropout1d, dropout2d, dropout3d = map(_channel_dropout, (1, 2, 3))
 
 
 def embedding(

@@ -8,6 +8,7 @@ from typing import Any
 
 from native import _core
 
+from ._formats import following
 from ._record import RECORDS, Record
 from ._run import make_run
 
@@ -124,6 +125,8 @@ def define_all() -> None:
 def define(record: Record) -> list[str]:
     """Adds one record to the table; the qualified names it got."""
     run = make_run(record) if record.kind == "kernel" else record.body
+    if record.follows:
+        run = following(record, run)
     names: list[str] = _core.define(record, run)
     _defined[record.key] = list(dict.fromkeys(n.partition("::")[2] for n in names))
     if record.function:

@@ -48,6 +48,7 @@ class Record:
         "keep",
         "module",
         "differentiable",
+        "follows",
     )
 
     def __init__(
@@ -69,6 +70,7 @@ class Record:
         keep: Sequence[str] = (),
         module: str = "",
         differentiable: tuple[int, ...] | None = None,
+        follows: Sequence[str] = (),
     ) -> None:
         self.schema = schema
         self.body = body
@@ -88,6 +90,7 @@ class Record:
         self.keep = tuple(keep)
         self.module = module
         self.differentiable = differentiable
+        self.follows = tuple(follows)
         if self.key in RECORDS:
             raise TypeError(f"{self.key}: declared twice")
         RECORDS[self.key] = self
@@ -102,6 +105,7 @@ class Record:
             if rule is not None and not getattr(rule, "takes_all", False):
                 _names_known(self, what, parameters(rule), arguments)
         _names_known(self, "keep", self.keep, arguments)
+        _names_known(self, "follows", self.follows, arguments)
         known = {"g", *(f"g{i}" for i in range(8)), "result", *(f"result{i}" for i in range(8))}
         for name in self.arguments:
             known |= {name, f"{name}_shape", f"{name}_dtype", f"{name}_device", f"{name}_strides", f"{name}_start"}
@@ -138,6 +142,7 @@ def op(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[.
     keep           tensor arguments that are not cast to the compute dtype (indices, masks)
     module         where the function stands if not in torch: "nn.functional", "linalg", "special", "_C" (table only)
     differentiable indices of the outputs that carry gradients (default: all floating ones)
+    follows        tensor arguments whose channels_last format the results keep (the first that has one decides)
     """
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:

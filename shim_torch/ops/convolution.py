@@ -222,7 +222,7 @@ def _convolution_weight(xp, input, grad_output, kernel, stride, padding, dilatio
 
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-    shape=_convolution_shape, dtype=_convolution_dtype, out=True, method=False,
+    shape=_convolution_shape, dtype=_convolution_dtype, out=True, method=False, follows=("input", "weight"),
     grad={"input": _input_grad, "weight": _weight_grad,
           "bias": lambda g: g.sum([0, *range(2, g.dim())])})  # fmt: skip
 def convolution(xp, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):

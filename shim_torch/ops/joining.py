@@ -114,7 +114,7 @@ def column_stack(tensors):
     return shim_torch.hstack([t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors])
 
 
-@composite("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", method=False)
+@composite("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", method=False, follows=("self",))
 def constant_pad_nd(self, pad, value):
     import shim_torch
 

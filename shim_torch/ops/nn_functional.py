@@ -146,6 +146,7 @@ def rms_norm(input, normalized_shape, weight, eps):
 @composite(
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
     method=False,
+    follows=("input",),
 )
 def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
     if input.dim() < 2:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._formats import asked, in_format
 from ._record import composite
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
@@ -74,10 +75,10 @@ def _circular(self: Any, pad: Any) -> Any:
 
 def _declare(n: int) -> None:
     size = f"SymInt[{2 * n}] padding"
-    composite(f"reflection_pad{n}d(Tensor self, {size}) -> Tensor", out=True, **_HIDDEN)(
+    composite(f"reflection_pad{n}d(Tensor self, {size}) -> Tensor", out=True, follows=("self",), **_HIDDEN)(
         lambda self, padding: _continued(self, padding, "reflect")
     )
-    composite(f"replication_pad{n}d(Tensor self, {size}) -> Tensor", out=True, **_HIDDEN)(
+    composite(f"replication_pad{n}d(Tensor self, {size}) -> Tensor", out=True, follows=("self",), **_HIDDEN)(
         lambda self, padding: _continued(self, padding, "replicate")
     )
 
@@ -114,4 +115,6 @@ def pad(self, pad, mode, value):
         raise NotImplementedError(
             f"Padding size {len(pad)} is not supported for {self.dim()}D input tensor." + _SUPPORTED
         )
-    return _circular(self, pad) if mode == "circular" else _continued(self, pad, mode)
+    if mode == "circular":
+        return _circular(self, pad)
+    return in_format(_continued(self, pad, mode), asked([self]))

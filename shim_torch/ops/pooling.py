@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 
+from ._formats import asked, in_format
 from ._record import composite, op
 from ._windows import expanded
 
@@ -119,8 +120,10 @@ def _take_maxima(xp: Any, x: Any, places: Any) -> tuple[Any, Any]:
         flat = index if flat is None else flat * sizes[i] + index
         valid = good if valid is None else valid & good
     out, kernel = flat.shape[:n], flat.shape[n:]
-    flat, valid = (xp.broadcast_to(a, (*out, *kernel)).reshape(*out, -1) for a in (flat, valid))
-    values = x.reshape(*lead, -1)[..., flat]
+    flat, valid = (xp.broadcast_to(a, (*out, *kernel)).reshape(*out, _product(kernel)) for a in (flat, valid))
+    if not flat.size:
+        return xp.zeros((*lead, *out), x.dtype), xp.zeros((*lead, *out), "int64")
+    values = x.reshape(*lead, _product(sizes))[..., flat]
     lowest = -_INF if x.dtype.kind == "f" else xp.iinfo(x.dtype).min
     values = xp.where(valid, values, xp.asarray(lowest, x.dtype))
     if x.dtype.kind == "f":  # the first of the largest wins; not a number beats all, and its last one
@@ -132,6 +135,13 @@ def _take_maxima(xp: Any, x: Any, places: Any) -> tuple[Any, Any]:
         best = _first_valid(xp, values, valid)
     taken = xp.take_along_axis(values, best[..., None], -1)[..., 0]
     return taken, xp.take_along_axis(xp.broadcast_to(flat, values.shape), best[..., None], -1)[..., 0]
+
+
+def _product(sizes: Any) -> int:
+    count = 1
+    for size in sizes:
+        count *= size
+    return count
 
 
 def _first_valid(xp: Any, values: Any, valid: Any) -> Any:
@@ -152,19 +162,26 @@ def _no_bool(name: str) -> Any:
     return rule
 
 
-def _spread_back(n: int) -> Any:
+def _check_some(name: str, n: int, g: Any) -> None:
+    for d in range(g.dim() - n, g.dim()):
+        if not g.size(d):
+            raise RuntimeError(
+                f"{name}(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output has sizes "
+                f"{_text(g.shape)} with dimension {d} being empty"
+            )
+
+
+def _spread_back(n: int, adaptive: bool = False) -> Any:
     """Gradient of maxima: each goes back to the place it came from."""
 
     def formula(g: Any, result1: Any, self_shape: Any) -> Any:
-        lead = tuple(self_shape[:-n])
-        count = 1
-        for size in self_shape[-n:]:
-            count *= size
-        return (
-            g.new_zeros((*lead, count))
-            .scatter_add(-1, result1.reshape(*lead, -1), g.reshape(*lead, -1))
-            .reshape(self_shape)
+        lead, windows = tuple(self_shape[:-n]), _product(g.shape[-n:])
+        if adaptive and not windows:
+            _check_some(f"adaptive_max_pool{n}d_backward", n, g)
+        spread = g.new_zeros((*lead, _product(self_shape[-n:]))).scatter_add(
+            -1, result1.reshape(*lead, windows), g.reshape(*lead, windows)
         )
+        return in_format(spread.reshape(self_shape), asked([g]))
 
     return formula
 
@@ -193,7 +210,7 @@ def _declare_max(n: int) -> None:
 
     function = {"method": False, "function": n == 1}
     op(f"{name}({arguments}) -> (Tensor, Tensor)", shape=shape, dtype=_no_bool(f"max_pool{n}d"), out=n > 1,
-       differentiable=(0,), grad={"self": _spread_back(n)}, **function)(run)  # fmt: skip
+       differentiable=(0,), grad={"self": _spread_back(n)}, follows=("self",), **function)(run)  # fmt: skip
 
     @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False)
     def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
@@ -212,8 +229,8 @@ def _declare_max(n: int) -> None:
         )
 
     op(f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)", shape=adaptive_shape,
-       dtype=_no_bool(f"adaptive_max_pool{n}d"), out=n > 1, differentiable=(0,), grad={"self": _spread_back(n)},
-       **function)(adaptive)  # fmt: skip
+       dtype=_no_bool(f"adaptive_max_pool{n}d"), out=n > 1, differentiable=(0,), grad={"self": _spread_back(n, True)},
+       follows=("self",), **function)(adaptive)  # fmt: skip
 
 
 def _check_adaptive(name: str, n: int, shape: Any, output_size: Any, colon: str) -> None:
@@ -230,6 +247,12 @@ def _check_adaptive(name: str, n: int, shape: Any, output_size: Any, colon: str)
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, output_size))}}}"
         )
+    count = 1
+    for size in (*shape[:-n], *output_size):
+        count *= max(size, 1)
+    if count >= 1 << 61:
+        sizes = _text((*[1] * (1 if n == 1 and "max" in name else 0), *shape[:-n], *output_size))
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={sizes}")
     for d in range(len(shape) - n, len(shape)):
         if shape[d] == 0:
             raise RuntimeError(
@@ -276,7 +299,7 @@ def _declare_mean(n: int) -> None:
 
     @composite(
         f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding={zero}, bool ceil_mode=False, bool count_include_pad=True{more}) -> Tensor",
-        method=False, out=True, module="" if n == 1 else "nn.functional")  # fmt: skip
+        method=False, out=True, module="" if n == 1 else "nn.functional", follows=("self",))  # fmt: skip
     def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
         name = f"avg_pool{n}d"
         if divisor_override == 0:
@@ -295,7 +318,11 @@ def _declare_mean(n: int) -> None:
     size = "int[1]" if n == 1 else f"SymInt[{n}]"
 
     @composite(
-        f"adaptive_avg_pool{n}d(Tensor self, {size} output_size) -> Tensor", method=False, out=True, function=n == 1
+        f"adaptive_avg_pool{n}d(Tensor self, {size} output_size) -> Tensor",
+        method=False,
+        out=True,
+        function=n == 1,
+        follows=("self",),
     )
     def adaptive_avg_pool(self, output_size):
         return _adaptive_mean(f"adaptive_avg_pool{n}d", n, self, output_size)
@@ -327,7 +354,13 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
         inside = (at >= start.unsqueeze(1)) & (at < end.unsqueeze(1))
         weights = inside.to(x.dtype) / (end - start).unsqueeze(1).to(x.dtype)
         x = x.movedim(d, -1).matmul(weights.t()).movedim(-1, d)
-    return x.contiguous() if narrow is None else x.to(narrow)
+    y = x.contiguous() if narrow is None else x.to(narrow)
+    if 0 in output_size and y.requires_grad:
+        y.register_hook(lambda g: _check_some(f"{name}_backward", n, g))
+    if n == 2 and all(o == 1 for o in output_size) and _core.suggest_memory_format(self) == _core.channels_last:
+        c = y.size(-3)
+        return y.as_strided((y.size(0), c, 1, 1), (c, 1, c, c)) if self.dim() == 4 else y
+    return y
 
 
 for _n in (1, 2, 3):
@@ -335,7 +368,9 @@ for _n in (1, 2, 3):
     _declare_mean(_n)
 
 
-@composite("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", method=False, function=False)
+@composite(
+    "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
+    method=False, function=False, follows=("self",))  # fmt: skip
 def max_unpool2d(self, indices, output_size):
     return _unpool(self, indices, output_size)
 
@@ -344,6 +379,14 @@ def max_unpool2d(self, indices, output_size):
     "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
     method=False, function=False)  # fmt: skip
 def max_unpool3d(self, indices, output_size, stride, padding):
+    for name, value in (("output_size", output_size), ("stride", stride), ("padding", padding)):
+        if len(value) != 3:
+            got = f"{len(value)} elements." if name == "output_size" else f": {len(value)} elements."
+            raise RuntimeError(
+                f"There should be exactly three elements (depth, height, width) in {name}, but got{' ' * (got[0] != ':')}{got}"
+            )
+    if min(stride) <= 0:
+        raise RuntimeError(f"strides should be greater than zero, but got stride: {_text(stride)}")
     return _unpool(self, indices, output_size)
 
 
@@ -352,6 +395,11 @@ def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
     from shim_torch._utils import _scalar
 
     n = len(output_size)
+    if self.dim() not in (n + 1, n + 2):
+        dims = "3d or 4d" if n == 2 else "4d or 5d"
+        raise RuntimeError(
+            f"Input to max_unpooling{n}d should be a {dims} Tensor, but got a tensor with {self.dim()} dimensions."
+        )
     if indices.dtype != _core.int64:
         raise RuntimeError(f"elements in indices should be type int64 but got: {_scalar(indices.dtype)}")
     if self.shape != indices.shape:
@@ -368,5 +416,5 @@ def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
         bad = flat[(flat < 0) | (flat >= count)]
         wrong = (bad[-1] if n == 3 else bad[0]).item()
         volume = "x".join(map(str, output_size))
-        raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {volume}" + ")" * (n == 3))
+        raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {volume})")
     return self.new_zeros((*lead, count)).scatter(-1, flat, self.reshape(*lead, -1)).reshape(*lead, *output_size)

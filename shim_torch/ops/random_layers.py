@@ -102,17 +102,39 @@ def _starts(samples: Any, size: int, out: int, kernel: int) -> Any:
     return places.long()
 
 
+def _check_fractional(self: Any, kernel: Any, output: Any, samples: Any, lead: Any, sizes: Any) -> None:
+    n = len(kernel)
+    if samples.dtype != self.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    if samples.dim() != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.dim()}")
+    if samples.size(0) < lead[0]:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if samples.size(1) != lead[1]:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if samples.size(2) != n:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {n}; got {samples.size(2)}.")
+    name = "fractional_max_pool2d()" if n == 2 else "fractional_max_pool3d_out()"
+    for d in range(self.dim() - n - 1, self.dim()):
+        if self.size(d) == 0:
+            raise RuntimeError(
+                f"{name}: Expected input to have non-zero size for non-batch dimensions, but got{list(self.shape)} with "
+                f"dimension {d} being empty."
+            )
+    for i in range(n):
+        if output[i] + kernel[i] - 1 > sizes[i]:
+            dim = ("time", "height", "width")[i - n]
+            raise RuntimeError(f"{name}: pool {dim} {kernel[i]} too large relative to input {dim} {sizes[i]}")
+
+
 def _fractional(self: Any, kernel: Any, output: Any, samples: Any) -> Any:
     torch = _torch()
     n = len(kernel)
     x = self if self.dim() == n + 2 else self.unsqueeze(0)
     lead, sizes = tuple(x.shape[:2]), tuple(x.shape[2:])
-    for i in range(n):
-        if output[i] + kernel[i] - 1 > sizes[i]:
-            raise RuntimeError(
-                f"fractional_max_pool{n}d(): pool {('time', 'height', 'width')[i - n]} {kernel[i]} too large relative to input "
-                f"{('time', 'height', 'width')[i - n]} {sizes[i]}"
-            )
+    _check_fractional(self, kernel, output, samples, lead, sizes)
+    if self.dim() == n + 1:
+        samples = samples[:1]
     flat: Any = 0
     order = list(range(n))
     for i in range(n):
@@ -126,7 +148,10 @@ def _fractional(self: Any, kernel: Any, output: Any, samples: Any) -> Any:
         if n == 1
         else flat.expand(*lead, *output, *kernel).reshape(*lead, math.prod(output), math.prod(kernel))
     )
-    values = x.reshape(*lead, -1).unsqueeze(2).expand(*lead, spread.size(2), -1).gather(3, spread)
+    values = x.reshape(*lead, math.prod(sizes)).unsqueeze(2).expand(*lead, spread.size(2), -1).gather(3, spread)
+    if not math.prod(kernel):  # windows of nothing: the lowest value, at no place
+        made = values.new_full((*lead, *output), -math.inf), spread.new_full((*lead, *output), -1)
+        return made if self.dim() == n + 2 else tuple(t.squeeze(0) for t in made)
     best, at = values.max(-1)
     where = spread.gather(3, at.unsqueeze(-1)).squeeze(-1)
     result = best.reshape(*lead, *output), where.reshape(*lead, *output)

@@ -425,7 +425,7 @@ def pixel_unshuffle(self, downscale_factor):
     return x.clone() if r == 1 else x
 
 
-@composite("channel_shuffle(Tensor self, SymInt groups) -> Tensor", out=True, method=False)
+@composite("channel_shuffle(Tensor self, SymInt groups) -> Tensor", out=True, method=False, follows=("self",))
 def channel_shuffle(self, groups):
     """Channels dealt out of their groups in turn."""
     if self.dim() < 3:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from shim_torch.optim import adam, lr_scheduler, more, optimizer, others
+from shim_torch.optim import adam, lr_scheduler, matrices, more, optimizer, others
 from shim_torch.optim.adam import Adam, AdamW
 from shim_torch.optim.lbfgs import LBFGS
 from shim_torch.optim.matrices import Adafactor, Muon, SparseAdam
@@ -41,6 +41,7 @@ Optimizer.__module__ = "torch.optim.optimizer"
 adamw = adam  # PyTorch's file names
 adagrad = rmsprop = others
 adadelta = adamax = asgd = nadam = radam = rprop = more
+sparse_adam = _adafactor = _muon = matrices
 
 
 def __getattr__(name: str) -> Any:

@@ -89,6 +89,10 @@ class CyclicLR(_WithMomentum):
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
+    @property
+    def _scale_fn_ref(self) -> Callable[..., float]:
+        return type(self).scale_fn if self._scale_fn_custom is None else self._scale_fn_custom
+
     def scale_fn(self, x: float) -> float:
         """The height of cycle (or batch) ``x``, from 0 to 1."""
         if self._scale_fn_custom is not None:

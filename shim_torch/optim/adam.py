@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.optim.each import Each, check, decayed
+from native import _core
+from shim_torch.optim._helpers import _to_scalar
+from shim_torch.optim.each import Each, add_ratio, check, check_rate, decayed, root, zeros_like
 
 
 class Adam(Each):
@@ -26,11 +28,14 @@ class Adam(Each):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        check("learning rate", 0.0 <= lr, lr)
+        if isinstance(lr, _core.TensorBase) and foreach and not capturable:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        check_rate(lr)
         check("epsilon value", 0.0 <= eps, eps)
         check("beta parameter at index 0", 0.0 <= betas[0] < 1.0, betas[0])
         check("beta parameter at index 1", 0.0 <= betas[1] < 1.0, betas[1])
         check("weight_decay value", 0.0 <= weight_decay, weight_decay)
+        betas = _checked_betas(betas, capturable, foreach)
         defaults = dict(
             lr=lr,
             betas=betas,
@@ -47,13 +52,15 @@ class Adam(Each):
         super().__init__(params, defaults)
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
-        state["exp_avg"] = p.new_zeros(p.shape)
-        state["exp_avg_sq"] = p.new_zeros(p.shape)
+        state["exp_avg"] = zeros_like(p)
+        state["exp_avg_sq"] = zeros_like(p)
         if group["amsgrad"]:
-            state["max_exp_avg_sq"] = p.new_zeros(p.shape)
+            state["max_exp_avg_sq"] = zeros_like(p)
 
-    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         beta1, beta2 = group["betas"]
+        if not group["differentiable"]:
+            beta1, beta2 = (float(b) for b in (beta1, beta2))
         if group["decoupled_weight_decay"]:
             if group["weight_decay"]:
                 p.mul_(1 - lr * group["weight_decay"])
@@ -61,13 +68,29 @@ class Adam(Each):
             g = decayed(p, g, group)
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(g, 1 - beta1)
-        square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+        if isinstance(beta2, _core.TensorBase):
+            square.mul_(beta2).add_(g * g * (1 - beta2))
+        else:
+            square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
         if group["amsgrad"]:
             most = state["max_exp_avg_sq"]
             square = (most.clone() if group["differentiable"] else most).maximum(square)
             most.copy_(square)
-        scale = square.sqrt().div((1 - beta2**step) ** 0.5).add_(group["eps"])
-        p.addcdiv_(mean, scale, value=-lr / (1 - beta1**step))
+        scale = square.sqrt().div(root(1 - beta2**step)).add_(group["eps"])
+        add_ratio(p, mean, scale, -lr / (1 - beta1**step))
+
+
+def _checked_betas(betas: Any, capturable: bool, foreach: bool | None) -> Any:
+    tensors = [isinstance(b, _core.TensorBase) for b in betas]
+    if not (all(tensors) or all(isinstance(b, float) for b in betas)):
+        raise ValueError("betas must be either both floats or both Tensors")
+    for i, beta in enumerate(betas):
+        if tensors[i]:
+            if foreach and not capturable:
+                raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
+            if beta.numel() != 1:
+                raise ValueError(f"Tensor betas[{i}] must be 1-element")
+    return tuple(_to_scalar(b) for b in betas)
 
 
 class AdamW(Adam):

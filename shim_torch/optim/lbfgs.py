@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from native import _core
 from shim_torch.autograd.grad_mode import enable_grad, no_grad
-from shim_torch.optim.optimizer import Optimizer, check
+from shim_torch.optim.optimizer import Optimizer, check_rate
 
 
 class _Point(NamedTuple):
@@ -123,9 +123,7 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        if isinstance(lr, _core.TensorBase) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        check("learning rate", 0.0 <= lr, lr)
+        check_rate(lr)
         defaults = dict(
             lr=lr,
             max_iter=max_iter,

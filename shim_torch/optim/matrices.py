@@ -47,9 +47,13 @@ class Adafactor(Each):
         )
         super().__init__(params, defaults)
 
-    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _check_param(self, p: Any, group: dict[str, Any]) -> None:
+        if p.grad.is_sparse:
+            raise RuntimeError("Adafactor does not support sparse gradients")
         if p.is_complex():
             raise RuntimeError("Adafactor does not support complex parameters")
+
+    def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         if p.grad.dim() > 1:
             rows, columns = list(p.grad.shape), list(p.grad.shape)
             rows[-1] = columns[-2] = 1
@@ -173,6 +177,8 @@ class SparseAdam(Optimizer):
         eps: float = 1e-8,
         maximize: bool = False,
     ) -> None:
+        if isinstance(lr, _core.TensorBase) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
         check("learning rate", 0.0 < lr, lr)
         check("epsilon value", 0.0 < eps, eps)
         check("beta parameter at index 0", 0.0 <= betas[0] < 1.0, betas[0])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from native import _core
-from shim_torch.optim.each import Each, check, decayed
+from shim_torch.optim.each import Each, add_ratio, add_scaled, check, check_rate, decayed, root, zeros_like
 
 
 class Adadelta(Each):
@@ -16,7 +15,7 @@ class Adadelta(Each):
         self, params: Any, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
         foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
-        check("learning rate", 0.0 <= lr, lr)
+        check_rate(lr)
         check("rho value", 0.0 <= rho <= 1.0, rho)
         check("epsilon value", 0.0 <= eps, eps)
         check("weight_decay value", 0.0 <= weight_decay, weight_decay)
@@ -24,15 +23,15 @@ class Adadelta(Each):
                                       capturable=capturable, foreach=foreach, differentiable=differentiable))  # fmt: skip
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
-        state["square_avg"], state["acc_delta"] = p.new_zeros(p.shape), p.new_zeros(p.shape)
+        state["square_avg"], state["acc_delta"] = zeros_like(p), zeros_like(p)
 
-    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         g, rho, eps = decayed(p, g, group), group["rho"], group["eps"]
         square, moved = state["square_avg"], state["acc_delta"]
         square.mul_(rho).addcmul_(g, g, value=1 - rho)
         delta = moved.add(eps).sqrt().div(square.add(eps).sqrt()).mul(g)
         moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
-        p.add_(delta, alpha=-lr)
+        add_scaled(p, delta, -lr)
 
 
 class Adamax(Each):
@@ -48,13 +47,13 @@ class Adamax(Each):
                                       maximize=maximize, differentiable=differentiable, capturable=capturable))  # fmt: skip
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
-        state["exp_avg"], state["exp_inf"] = p.new_zeros(p.shape), p.new_zeros(p.shape)
+        state["exp_avg"], state["exp_inf"] = zeros_like(p), zeros_like(p)
 
-    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         g, (beta1, beta2) = decayed(p, g, group), group["betas"]
         mean, largest = state["exp_avg"].lerp_(g, 1 - beta1), state["exp_inf"]
         largest.copy_((largest * beta2).maximum(g.abs().add_(group["eps"])))
-        p.addcdiv_(mean, largest, value=-lr / (1 - beta1**step))
+        add_ratio(p, mean, largest, -lr / (1 - beta1**step))
 
 
 class NAdam(Each):
@@ -73,10 +72,10 @@ class NAdam(Each):
             differentiable=differentiable))  # fmt: skip
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
-        state["mu_product"] = _core.empty_tensor((), dtype=_core.float32).fill_(1.0)
-        state["exp_avg"], state["exp_avg_sq"] = p.new_zeros(p.shape), p.new_zeros(p.shape)
+        state["mu_product"] = _scalar(p, group, 1.0)
+        state["exp_avg"], state["exp_avg_sq"] = zeros_like(p), zeros_like(p)
 
-    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         beta1, beta2 = group["betas"]
         if group["weight_decay"] and group["decoupled_weight_decay"]:
             p.mul_(1 - lr * group["weight_decay"])
@@ -85,12 +84,12 @@ class NAdam(Each):
         now = beta1 * (1.0 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
         then = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * group["momentum_decay"]))
         state["mu_product"] *= now
-        product = float(state["mu_product"])
+        product = state["mu_product"] if isinstance(step, _core.TensorBase) else float(state["mu_product"])
         mean, square = state["exp_avg"].lerp_(g, 1 - beta1), state["exp_avg_sq"]
         square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
         scale = square.div(1 - beta2**step).sqrt().add(group["eps"])
-        p.addcdiv_(g, scale, value=-lr * (1.0 - now) / (1.0 - product))
-        p.addcdiv_(mean, scale, value=-lr * then / (1.0 - product * then))
+        add_ratio(p, g, scale, -lr * (1.0 - now) / (1.0 - product))
+        add_ratio(p, mean, scale, -lr * then / (1.0 - product * then))
 
 
 class RAdam(Each):
@@ -107,9 +106,9 @@ class RAdam(Each):
             capturable=capturable, decoupled_weight_decay=decoupled_weight_decay, differentiable=differentiable))  # fmt: skip
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
-        state["exp_avg"], state["exp_avg_sq"] = p.new_zeros(p.shape), p.new_zeros(p.shape)
+        state["exp_avg"], state["exp_avg_sq"] = zeros_like(p), zeros_like(p)
 
-    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         beta1, beta2 = group["betas"]
         if group["weight_decay"] and group["decoupled_weight_decay"]:
             p.mul_(1 - lr * group["weight_decay"])
@@ -121,10 +120,15 @@ class RAdam(Each):
         direction = mean / (1 - beta1**step)
         most = 2 / (1 - beta2) - 1
         length = most - 2 * step * beta2**step / late
-        if length > 5.0:
-            rectified = math.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
-            direction = direction * (math.sqrt(late) / square.sqrt().add(group["eps"])) * rectified
-        p.add_(direction, alpha=-lr)
+        known = length > 5.0
+        if group["capturable"]:  # both forms, and the device chooses
+            ratio = ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)).where(known, 1.0)
+            scaled = direction * (late.sqrt() / square.sqrt().add(group["eps"])) * ratio.sqrt()
+            direction = scaled.where(known, direction)
+        elif known:
+            rectified = root((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
+            direction = direction * (root(late) / square.sqrt().add(group["eps"])) * rectified
+        add_scaled(p, direction, -lr)
 
 
 class ASGD(Each):
@@ -141,21 +145,33 @@ class ASGD(Each):
             differentiable=differentiable, capturable=capturable))  # fmt: skip
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
-        state["eta"] = _core.empty_tensor((), dtype=_core.float32).fill_(float(group["lr"]))
-        state["mu"] = _core.empty_tensor((), dtype=_core.float32).fill_(1.0)
-        state["ax"] = p.new_zeros(p.shape)
+        state["eta"] = _scalar(p, group, group["lr"])
+        state["mu"] = _scalar(p, group, 1.0)
+        state["ax"] = zeros_like(p)
 
-    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
-        g, rate = decayed(p, g, group), float(state["eta"])
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
+        g, rate, mu, average = decayed(p, g, group), state["eta"], state["mu"], state["ax"]
+        if not group["capturable"]:
+            rate, mu = float(rate), float(mu)
         p.mul_(1 - group["lambd"] * rate)
-        p.add_(g, alpha=-rate)
-        mu, average = float(state["mu"]), state["ax"]
-        if mu != 1:
+        add_scaled(p, g, -rate)
+        if isinstance(mu, _core.TensorBase) or mu != 1:
             average.add_((p - average) * mu)
         else:
             average.copy_(p)
-        state["eta"].fill_(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
-        state["mu"].fill_(1 / max(1, step - group["t0"]))
+        late = step - group["t0"]
+        state["eta"].copy_(_tensor(lr / (1 + group["lambd"] * lr * step) ** group["alpha"]))
+        state["mu"].copy_(_tensor(1 / (late.clamp(min=1) if isinstance(late, _core.TensorBase) else max(1, late))))
+
+
+def _tensor(value: Any) -> Any:
+    return value if isinstance(value, _core.TensorBase) else _core.empty_tensor((), _core.float64).fill_(value)
+
+
+def _scalar(p: Any, group: dict[str, Any], value: Any) -> Any:
+    """A number of a parameter's state: beside it where a captured graph changes it, else on the CPU."""
+    made = _core.empty_tensor((), _core.float32, p.device if group["capturable"] else None)
+    return made.fill_(value if isinstance(value, _core.TensorBase) else float(value))
 
 
 class Rprop(Each):
@@ -166,16 +182,16 @@ class Rprop(Each):
         step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
         maximize: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
-        check("learning rate", 0.0 <= lr, lr)
+        check_rate(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, dict(lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize,
                                       differentiable=differentiable, capturable=capturable))  # fmt: skip
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
-        state["prev"], state["step_size"] = p.new_zeros(p.shape), p.new_full(p.shape, float(group["lr"]))
+        state["prev"], state["step_size"] = zeros_like(p), p.new_full(p.shape, float(group["lr"]))
 
-    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         (shrink, grow), (least, most) = group["etas"], group["step_sizes"]
         kept = g * state["prev"]
         turned = kept < 0

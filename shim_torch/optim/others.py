@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.optim.each import Each, check, decayed
+from shim_torch.optim.each import Each, add_ratio, add_scaled, check, check_rate, decayed, zeros_like
 
 
 class Adagrad(Each):
@@ -24,9 +24,10 @@ class Adagrad(Each):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check("learning rate", 0.0 <= lr, lr)
+        check_rate(lr)
         check("lr_decay value", 0.0 <= lr_decay, lr_decay)
         check("weight_decay value", 0.0 <= weight_decay, weight_decay)
+        check("initial_accumulator_value value", 0.0 <= initial_accumulator_value, initial_accumulator_value)
         check("epsilon value", 0.0 <= eps, eps)
         defaults = dict(
             lr=lr,
@@ -40,15 +41,24 @@ class Adagrad(Each):
             fused=fused,
         )
         super().__init__(params, defaults)
+        for group in self.param_groups:  # its state is there before the first step, unlike the others'
+            for p in group["params"]:
+                self._begin_state(p, self.state[p], group)
+
+    def share_memory(self) -> None:
+        """Moves the sums to shared memory."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["sum"].share_memory_()
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
-        state["sum"] = p.new_full(p.shape, group["initial_accumulator_value"])
+        state["sum"] = zeros_like(p).add_(group["initial_accumulator_value"])
 
-    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         g = decayed(p, g, group)
         rate = lr / (1 + (step - 1) * group["lr_decay"])
         state["sum"].addcmul_(g, g, value=1)
-        p.addcdiv_(g, state["sum"].sqrt().add(group["eps"]), value=-rate)
+        add_ratio(p, g, state["sum"].sqrt().add(group["eps"]), -rate)
 
 
 class RMSprop(Each):
@@ -68,7 +78,7 @@ class RMSprop(Each):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check("learning rate", 0.0 <= lr, lr)
+        check_rate(lr)
         check("epsilon value", 0.0 <= eps, eps)
         check("momentum value", 0.0 <= momentum, momentum)
         check("weight_decay value", 0.0 <= weight_decay, weight_decay)
@@ -88,13 +98,13 @@ class RMSprop(Each):
         super().__init__(params, defaults)
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
-        state["square_avg"] = p.new_zeros(p.shape)
+        state["square_avg"] = zeros_like(p)
         if group["momentum"] > 0:
-            state["momentum_buffer"] = p.new_zeros(p.shape)
+            state["momentum_buffer"] = zeros_like(p)
         if group["centered"]:
-            state["grad_avg"] = p.new_zeros(p.shape)
+            state["grad_avg"] = zeros_like(p)
 
-    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: float, step: float) -> None:
+    def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         g = decayed(p, g, group)
         square = state["square_avg"].mul_(group["alpha"]).addcmul_(g, g, value=1 - group["alpha"])
         if group["centered"]:
@@ -103,6 +113,6 @@ class RMSprop(Each):
         scale = square.sqrt().add(group["eps"])
         if group["momentum"] > 0:
             g = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(g, scale)
-            p.add_(g, alpha=-float(group["lr"]))
+            add_scaled(p, g, -lr)
         else:
-            p.addcdiv_(g, scale, value=-float(group["lr"]))
+            add_ratio(p, g, scale, -lr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.optim.each import Each, check, decayed
+from shim_torch.optim.each import Each, add_scaled, check, check_rate, decayed
 
 
 class SGD(Each):
@@ -24,7 +24,7 @@ class SGD(Each):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check("learning rate", lr >= 0.0, lr)
+        check_rate(lr)
         check("momentum value", momentum >= 0.0, momentum)
         check("weight_decay value", weight_decay >= 0.0, weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
@@ -52,4 +52,4 @@ class SGD(Each):
             else:
                 buffer.mul_(group["momentum"]).add_(g, alpha=1 - group["dampening"])
             g = g.add(buffer, alpha=group["momentum"]) if group["nesterov"] else buffer
-        p.add_(g, alpha=-float(group["lr"]))
+        add_scaled(p, g, -(group["lr"] if group["differentiable"] else float(group["lr"])))

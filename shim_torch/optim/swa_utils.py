@@ -11,6 +11,7 @@ from typing import Any
 from native import _core
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules.module import Module
+from shim_torch.optim._schedule import per_group
 from shim_torch.optim.lr_scheduler import LRScheduler
 
 __all__ = [
@@ -151,7 +152,7 @@ class SWALR(LRScheduler):
             raise ValueError(f"anneal_strategy must by one of 'cos' or 'linear', instead got {anneal_strategy}")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
-        rates = swa_lr if isinstance(swa_lr, (list, tuple)) else [swa_lr] * len(optimizer.param_groups)
+        rates = per_group("swa_lr", optimizer, swa_lr)
         for group, rate in zip(optimizer.param_groups, rates, strict=True):
             group["swa_lr"] = rate
         self.anneal_epochs, self._strategy = anneal_epochs, anneal_strategy

@@ -1,5 +1,6 @@
 """Optimizers against the parameters that PyTorch 2.13 reached after the same steps."""
 
+import copy
 import importlib
 import json
 import sys
@@ -61,7 +62,7 @@ def test_a_state_dict_goes_on_where_it_stopped(name):
     for t in (p, q):
         t.grad = torch.tensor([1.0, -2.0, 0.5])
     first.step()
-    second.load_state_dict(first.state_dict())
+    second.load_state_dict(copy.deepcopy(first.state_dict()))  # else the two would share their state
     q.data.copy_(p.data)
     first.step()
     second.step()

@@ -1,0 +1,56 @@
+"""Results that keep the channels_last format of their inputs, for operators that compute in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from native import _core
+
+from ._record import Record
+
+TensorBase = _core.TensorBase
+
+
+def asked(inputs: Any) -> Any:
+    """The first of channels_last and channels_last_3d that an input's strides tell of, else None."""
+    for t in inputs:
+        if isinstance(t, TensorBase) and t.dim() > 3:
+            found = _core.suggest_memory_format(t)
+            if found != _core.contiguous_format:
+                return found
+    return None
+
+
+def in_format(value: Any, wanted: Any) -> Any:
+    """Results of four or five dims in a memory format, with history; others, and without a format, as they are."""
+    if wanted is None:
+        return value
+    if isinstance(value, (tuple, list)):
+        return type(value)(in_format(v, wanted) for v in value)
+    if not isinstance(value, TensorBase) or value.dim() != (4 if wanted == _core.channels_last else 5):
+        return value
+    return value.contiguous(memory_format=wanted)
+
+
+def _restrided(value: Any, wanted: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)(_restrided(v, wanted) for v in value)
+    if not isinstance(value, TensorBase) or value.dim() != (4 if wanted == _core.channels_last else 5):
+        return value
+    made = _core.empty_tensor(tuple(value.shape), value.dtype, value.device, False, wanted)
+    if value.device.type != "meta":
+        _core.copy_raw(made, value)
+    return made
+
+
+def following(record: Record, run: Callable[..., Any]) -> Callable[..., Any]:
+    """``run`` with its results in the format of the inputs that the record's ``follows`` names."""
+    places = tuple(record.arguments.index(name) for name in record.follows)
+    finish = in_format if record.kind == "composite" else _restrided
+
+    def followed(*bound: Any) -> Any:
+        wanted = asked([bound[i] for i in places])
+        return run(*bound) if wanted is None else finish(run(*bound), wanted)
+
+    return followed
