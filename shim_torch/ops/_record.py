@@ -49,6 +49,7 @@ class Record:
         "module",
         "differentiable",
         "follows",
+        "order",
     )
 
     def __init__(
@@ -71,6 +72,7 @@ class Record:
         module: str = "",
         differentiable: tuple[int, ...] | None = None,
         follows: Sequence[str] = (),
+        order: Any = None,
     ) -> None:
         self.schema = schema
         self.body = body
@@ -91,6 +93,7 @@ class Record:
         self.module = module
         self.differentiable = differentiable
         self.follows = tuple(follows)
+        self.order = order
         if self.key in RECORDS:
             raise TypeError(f"{self.key}: declared twice")
         RECORDS[self.key] = self
@@ -100,9 +103,9 @@ class Record:
         arguments = set(self.arguments)
         if self.kind == "kernel":
             _names_known(self, "body", parameters(self.body)[1:], arguments)
-        for what in ("shape", "dtype"):
+        for what in ("shape", "dtype", "order"):
             rule = getattr(self, what)
-            if rule is not None and not getattr(rule, "takes_all", False):
+            if callable(rule) and not getattr(rule, "takes_all", False):
                 _names_known(self, what, parameters(rule), arguments)
         _names_known(self, "keep", self.keep, arguments)
         _names_known(self, "follows", self.follows, arguments)
@@ -143,6 +146,8 @@ def op(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[.
     module         where the function stands if not in torch: "nn.functional", "linalg", "special", "_C" (table only)
     differentiable indices of the outputs that carry gradients (default: all floating ones)
     follows        tensor arguments whose channels_last format the results keep (the first that has one decides)
+    order          how each result lies in memory, a tuple or a rule giving one: None (contiguous), "columns" (the last two
+                   dims swapped, as LAPACK writes matrices) or the dims from the slowest to the fastest
     """
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:

@@ -48,6 +48,7 @@ class Plan:
         "pointwise",
         "device_at",
         "format_at",
+        "order",
     )
 
     def __init__(self, record: Record) -> None:
@@ -73,6 +74,18 @@ class Plan:
         self.pointwise = getattr(record.shape, "__name__", "") in ("broadcast", "same")
         self.device_at = index.get("device", -1)
         self.format_at = index.get("memory_format", -1)
+        self.order = _rule(_rule_data(record.order, index), places) if callable(record.order) else record.order
+
+    def order_of(self, i: int, ndim: int, bound: tuple[Any, ...]) -> tuple[int, ...] | None:
+        """The dims of result ``i`` from the slowest to the fastest in memory; None where it is contiguous."""
+        if self.order is None:
+            return None
+        wanted = (self.order(bound) if callable(self.order) else self.order)[i]
+        if wanted == "columns":
+            if ndim < 2:
+                return None
+            return (*range(ndim - 2), ndim - 1, ndim - 2)
+        return tuple(wanted) if wanted is not None else None
 
     def format_of(self, bound: tuple[Any, ...]) -> Any:
         """The memory format asked for, if any."""
@@ -126,7 +139,7 @@ def make_run(record: Record) -> Callable[..., Any]:
 
 def finish(plan: Plan, value: Any, shape: Any, dtype: Any, bound: tuple[Any, ...], arrays: list[Any]) -> Any:
     """The results of a body that ran on CPU arrays, where they need more than being adopted."""
-    return _results(plan, value, shape, dtype, tensors_of(bound), arrays, backends.of_type("cpu"))
+    return _results(plan, value, shape, dtype, bound, tensors_of(bound), arrays, backends.of_type("cpu"))
 
 
 def tensors_of(bound: tuple[Any, ...]) -> list[Any]:
@@ -185,7 +198,7 @@ def _compute(
     ]
     with np.errstate(all="ignore"):
         value = _core.call_aligned(_call(plan), backend.xp(), *arrays)
-    return _results(plan, value, shape, result, tensors, arrays, backend)
+    return _results(plan, value, shape, result, bound, tensors, arrays, backend)
 
 
 def _on_host(plan: Plan, bound: tuple[Any, ...], device: Any, error: Exception) -> Any:
@@ -246,7 +259,14 @@ def _narrow(tensors: list[Any]) -> Any:
 
 
 def _results(
-    plan: Plan, value: Any, shape: Any, dtype: Any, tensors: list[Any], inputs: list[Any], backend: Any
+    plan: Plan,
+    value: Any,
+    shape: Any,
+    dtype: Any,
+    bound: tuple[Any, ...],
+    tensors: list[Any],
+    inputs: list[Any],
+    backend: Any,
 ) -> Any:
     kinds = plan.results
     if not kinds or value is None:
@@ -259,15 +279,36 @@ def _results(
     if len(kinds) == 1:
         if kinds[0] != "Tensor":
             return value.item() if hasattr(value, "item") else value
-        return _one(plan, value, shape, dtype, tensors, inputs, backend)
+        return _ordered(plan, 0, bound, value, shape, dtype, tensors, inputs, backend)
     several = []
     for i, v in enumerate(value):
         if kinds[i] != "Tensor":
             several.append(v.item() if hasattr(v, "item") else v)
             continue
         sizes = None if shape is None else (shape[i] if isinstance(shape, list) else shape)
-        several.append(_one(plan, v, sizes, _pick(dtype, i), tensors, inputs, backend))
+        several.append(_ordered(plan, i, bound, v, sizes, _pick(dtype, i), tensors, inputs, backend))
     return tuple(several)
+
+
+def _ordered(plan: Plan, i: int, bound: tuple[Any, ...], value: Any, shape: Any, *rest: Any) -> Any:
+    """Result ``i`` as a tensor, with its dims in memory as the record's order says."""
+    order = plan.order_of(i, value.ndim, bound) if plan.order is not None and hasattr(value, "ndim") else None
+    if order is None:
+        return _one(plan, value, shape, *rest)
+    sizes = None if shape is None else tuple(shape[d] for d in order)
+    return _core.permute(_one(plan, value.transpose(order), sizes, *rest), _inverse(order))
+
+
+def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
+
+
+def _empty(plan: Plan, i: int, bound: tuple[Any, ...], sizes: Any, dtype: Any, device: Any) -> Any:
+    """Memory for result ``i`` of a call without data."""
+    order = plan.order_of(i, len(sizes), bound)
+    if order is None:
+        return _core.empty_raw(tuple(sizes), dtype, device)
+    return _core.permute(_core.empty_raw(tuple(sizes[d] for d in order), dtype, device), _inverse(order))
 
 
 def _pick(dtype: Any, i: int) -> Any:
@@ -305,7 +346,7 @@ def _meta(plan: Plan, bound: tuple[Any, ...], shape: Any, compute: Any, dtype: A
             shape = shape[0]
         if plan.pointwise and plan.format_of(bound) in (None, _core.preserve_format):
             return _core.empty_like_all(tuple(shape), tensors_of(bound), _known(plan, dtype, first), device)
-        made = _core.empty_raw(tuple(shape), _known(plan, dtype, first), device)
+        made = _empty(plan, 0, bound, shape, _known(plan, dtype, first), device)
         wanted = plan.format_of(bound)
         if wanted in (_core.channels_last, _core.channels_last_3d):
             made = _core.permute(
@@ -313,7 +354,7 @@ def _meta(plan: Plan, bound: tuple[Any, ...], shape: Any, compute: Any, dtype: A
             )
         return made
     sizes = shape if isinstance(shape, list) else [shape] * len(plan.results)
-    return tuple(_core.empty_raw(tuple(s), _known(plan, _pick(dtype, i), first), device) for i, s in enumerate(sizes))
+    return tuple(_empty(plan, i, bound, s, _known(plan, _pick(dtype, i), first), device) for i, s in enumerate(sizes))
 
 
 def _last(n: int) -> tuple[int, ...]:
@@ -356,7 +397,7 @@ def _inferred(plan: Plan, bound: tuple[Any, ...], compute: Any, dtype: Any, devi
     arrays = [stand_in(i, a) if plan.tensor_place[i] else a for i, a in enumerate(bound)]
     with np.errstate(all="ignore"):
         value = _call(plan)(host.xp(), *arrays)
-    real = _results(plan, value, None, dtype, tensors, arrays, host)
+    real = _results(plan, value, None, dtype, bound, tensors, arrays, host)
     if isinstance(real, TensorBase):
         return _core.empty_raw(tuple(real.shape), real.dtype, device)
     kind = type(real)

@@ -20,6 +20,26 @@ LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
 LinAlgError.__module__ = "torch._C"
 
 
+# The kernels that refuse low precision on the CPU, where no check came before them; for the last two, integers too.
+_KERNELS = {
+    "linalg.cholesky": "cholesky_cpu",
+    "linalg.det": "lu_cpu",
+    "linalg.solve": "lu_cpu",
+    "linalg.eig": "linalg_eig_out_cpu",
+    "linalg.svd": "linalg_svd_cpu",
+    "linalg.svdvals": "linalg_svd_cpu",
+    "svd": "linalg_svd_cpu",
+    "linalg.qr": "geqrf_cpu",
+    "torch.linalg.lu_solve": "linalg.lu_solve_cpu",
+    "torch.linalg.ldl_factor_ex": "ldl_factor_kernel_cpu",
+    "torch.linalg.ldl_solve": "ldl_solve_kernel_cpu",
+    "linalg.eigh": "linalg_eigh_cpu",
+    "linalg.solve_triangular": "triangular_solve_cpu",
+}
+_NO_CHECK = ("linalg.eigh", "linalg.solve_triangular")
+_SAYING = {"linalg.svdvals": "linalg.svd", "svd": "linalg.svd"}
+
+
 def check_matrix(name: str, a: Any, square: bool = False, argument: str = "A") -> Any:
     """The dtype of a batch of matrices; RuntimeError in torch.linalg's words where it is none."""
     if a.dim() < 2:
@@ -28,9 +48,16 @@ def check_matrix(name: str, a: Any, square: bool = False, argument: str = "A") -
         raise RuntimeError(
             f"{name}: {argument} must be batches of square matrices, but they are {a.shape[-2]} by {a.shape[-1]} matrices"
         )
+    low = a.dtype in (_core.float16, _core.bfloat16) or a.dtype.itemsize == 1
+    if a.device.type == "cpu" and (
+        (low and a.dtype.is_floating_point and name in _KERNELS)
+        or (name in _NO_CHECK and not (a.dtype.is_floating_point or a.dtype.is_complex))
+    ):
+        raise NotImplementedError(f"\"{_KERNELS[name]}\" not implemented for '{_scalar(a.dtype)}'")
     if not (a.dtype.is_floating_point or a.dtype.is_complex):
+        name = _SAYING.get(name, name)
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {_scalar(a.dtype)}")
-    if a.dtype in (_core.float16, _core.bfloat16) or a.dtype.itemsize == 1:
+    if low:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {_scalar(a.dtype)}")
     return a.dtype
 
@@ -73,7 +100,7 @@ def _square_shape(name: str, argument: str = "A") -> Any:
 
 @op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     shape=_square_shape("linalg.cholesky"), dtype=lambda self: (self.dtype, [self.dtype, _core.int32]),
-    differentiable=(0,), grad={"self": _cholesky_grad}, out=True, **_LINALG)  # fmt: skip
+    differentiable=(0,), grad={"self": _cholesky_grad}, out=True, order=("columns", None), **_LINALG)  # fmt: skip
 def linalg_cholesky_ex(xp, self, upper, check_errors):
     batch, n = self.shape[:-2], self.shape[-1]
     info = xp.zeros(batch, "int32")
@@ -269,7 +296,7 @@ def _qr_square_grad(g0: Any, g1: Any, Q: Any, R: Any) -> Any:
 
 
 @op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", shape=_qr_shape, dtype=lambda A: (A.dtype, [A.dtype] * 2),
-    out=True, grad={"A": _qr_grad}, **_LINALG)  # fmt: skip
+    out=True, grad={"A": _qr_grad}, order=("columns", "columns"), **_LINALG)  # fmt: skip
 def linalg_qr(xp, A, mode):
     m, n = A.shape[-2:]
     k = min(m, n)
@@ -336,7 +363,8 @@ def _svd_grad(g0: Any, g1: Any, g2: Any, result0: Any, result1: Any, result2: An
 
 
 @op("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", shape=_svd_shape,
-    dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real(), A.dtype]), out=True, grad={"A": _svd_grad}, **_LINALG)  # fmt: skip
+    dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real(), A.dtype]), out=True, grad={"A": _svd_grad},
+    order=("columns", None, "columns"), **_LINALG)  # fmt: skip
 def linalg_svd(xp, A, full_matrices, driver):
     if driver is not None and "cupy" not in type(A).__module__:
         raise RuntimeError(
@@ -393,7 +421,8 @@ def _eigh_shape(self: Any) -> Any:
 
 
 @op("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", shape=_eigh_shape,
-    dtype=lambda self: (self.dtype, [self.dtype.to_real(), self.dtype]), out=True, grad={"self": _eigh_grad}, **_LINALG)  # fmt: skip
+    dtype=lambda self: (self.dtype, [self.dtype.to_real(), self.dtype]), out=True, grad={"self": _eigh_grad},
+    order=(None, "columns"), **_LINALG)  # fmt: skip
 def linalg_eigh(xp, self, UPLO):
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -411,6 +440,8 @@ def linalg_eigvalsh(self, UPLO):
 
 
 def _eig_shape(self: Any) -> Any:
+    if self.dim() > 1 and not (self.dtype.is_floating_point or self.dtype.is_complex):
+        raise RuntimeError(f"Unknown Complex ScalarType for {_scalar(self.dtype)}")
     check_matrix("linalg.eig", self, True)
     return [tuple(self.shape[:-1]), tuple(self.shape)]
 
@@ -432,7 +463,8 @@ def _eig_grad(g0: Any, g1: Any, self_dtype: Any, result0: Any, result1: Any) -> 
 
 
 @op("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", shape=_eig_shape,
-    dtype=lambda self: (self.dtype, [self.dtype.to_complex()] * 2), out=True, grad={"self": _eig_grad}, **_LINALG)  # fmt: skip
+    dtype=lambda self: (self.dtype, [self.dtype.to_complex()] * 2), out=True, grad={"self": _eig_grad},
+    order=(None, "columns"), **_LINALG)  # fmt: skip
 def linalg_eig(xp, self):
     if not hasattr(xp.linalg, "eig"):
         raise NotImplementedError("torch.linalg.eig: on CUDA it needs CuPy 14 or newer; move the tensor to the CPU")

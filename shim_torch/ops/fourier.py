@@ -32,6 +32,37 @@ def _complex_dtype(self: Any) -> Any:
     return self.dtype.to_complex()
 
 
+def _sorted_dims(self: Any, dim: Any, but_last: bool) -> list[int]:
+    """The transformed dims, largest strides first; the last one stays last where it is halved."""
+    dims, strides = list(_axes(dim, self.dim())), self.stride()
+    end = len(dims) - 1 if but_last else len(dims)
+    return sorted(dims[:end], key=lambda d: -strides[d]) + dims[end:]
+
+
+def _order(self: Any, dims: list[int]) -> tuple[Any, ...]:
+    """Where PyTorch's CPU transforms leave their results: the other dims first, then the transformed ones."""
+    if self.device.type == "cuda":
+        return (None,)
+    strides = self.stride()
+    return ((*sorted((d for d in range(self.dim()) if d not in dims), key=lambda d: -strides[d]), *dims),)
+
+
+def _complex_order(self: Any, dim: Any) -> tuple[Any, ...]:
+    return _order(self, _sorted_dims(self, dim, False)) if dim else (None,)
+
+
+def _from_real_order(self: Any, dim: Any) -> tuple[Any, ...]:
+    return _order(self, _sorted_dims(self, dim, True))
+
+
+def _to_real_order(self: Any, dim: Any) -> tuple[Any, ...]:
+    last = wrap_dim(dim[-1], self.dim())
+    if len(dim) == 1:
+        return _order(self, [last])
+    (before,) = _complex_order(self, dim[:-1])
+    return (None,) if before is None else ((*(d for d in before if d != last), last),)
+
+
 def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
     return tuple(wrap_dim(d, ndim) for d in dim)
 
@@ -39,7 +70,7 @@ def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
 @op("_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", shape=lambda self: tuple(self.shape),
     dtype=lambda self: self.dtype,
     grad={"self": lambda g, dim, normalization, forward: _aten()._fft_c2c(g, dim, normalization, not forward)},
-    **_HIDDEN)  # fmt: skip
+    order=_complex_order, **_HIDDEN)  # fmt: skip
 def _fft_c2c(xp, self, dim, normalization, forward):
     axes = _axes(dim, self.ndim)
     if not axes or not self.size:
@@ -67,7 +98,8 @@ def _from_real_grad(g: Any, self_shape: Any, dim: Any, normalization: int, onesi
 
 
 @op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", shape=_half_shape,
-    dtype=lambda self: (self.dtype, _complex_dtype(self)), grad={"self": _from_real_grad}, **_HIDDEN)  # fmt: skip
+    dtype=lambda self: (self.dtype, _complex_dtype(self)), grad={"self": _from_real_grad},
+    order=_from_real_order, **_HIDDEN)  # fmt: skip
 def _fft_r2c(xp, self, dim, normalization, onesided):
     axes = _axes(dim, self.ndim)
     y = (xp.fft.rfftn if onesided else xp.fft.fftn)(self, axes=axes)
@@ -94,7 +126,8 @@ def _to_real_grad(g: Any, dim: Any, normalization: int) -> Any:
 
 
 @op("_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", shape=_full_shape,
-    dtype=lambda self: (self.dtype, self.dtype.to_real()), grad={"self": _to_real_grad}, **_HIDDEN)  # fmt: skip
+    dtype=lambda self: (self.dtype, self.dtype.to_real()), grad={"self": _to_real_grad},
+    order=_to_real_order, **_HIDDEN)  # fmt: skip
 def _fft_c2r(xp, self, dim, normalization, last_dim_size):
     axes = _axes(dim, self.ndim)
     y = xp.fft.ifftn(self, axes=axes[:-1], norm="forward") if len(axes) > 1 else self

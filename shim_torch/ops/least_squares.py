@@ -37,6 +37,11 @@ def _tolerances(a: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
     return (0.0 if atol is None else atol), rtol
 
 
+def _full_precision(a: Any) -> None:
+    if a.dtype not in (_core.float32, _core.float64, _core.complex64, _core.complex128):
+        raise RuntimeError("This function doesn't handle types other than float and double")
+
+
 def _singular_values(a: Any, hermitian: bool) -> Any:
     return _aten().linalg_eigvalsh(a).abs() if hermitian else _aten().linalg_svdvals(a)
 
@@ -53,7 +58,7 @@ def _rank(name: str, a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
 
     if a.dim() < 2:
         raise RuntimeError(f"{name}: The input tensor input must have at least 2 dimensions.")
-    check_matrix(name, a)
+    _full_precision(a)
     if a.numel() == 0:
         return shim_torch.zeros(a.shape[:-2], dtype=_core.int64, device=a.device)
     values = _singular_values(a.detach(), hermitian)
@@ -93,12 +98,19 @@ def matrix_rank_tensor(input, tol, hermitian):
 
 
 def _pinv_shape(A: Any) -> Any:
-    if A.dim() < 2 or not (A.dtype.is_floating_point or A.dtype.is_complex):
+    if A.dim() < 2 or A.dtype not in (_core.float32, _core.float64, _core.complex64, _core.complex128):
         raise RuntimeError(
             f"linalg.pinv({_scalar(A.dtype)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
             "cfloat or cdouble types"
         )
     return (*A.shape[:-2], A.shape[-1], A.shape[-2])
+
+
+def _pinv_of_shape(A: Any, atol: Any, rtol: Any) -> Any:
+    *batch, m, n = A.shape
+    if A.numel() == 0:
+        return (*batch, n, m)
+    return (*_core.broadcast_shapes([tuple(batch), tuple(atol.shape), tuple(rtol.shape)]), n, m)
 
 
 def _pinv_grad(g: Any, A: Any, result: Any) -> Any:
@@ -113,7 +125,7 @@ def _pinv_grad(g: Any, A: Any, result: Any) -> Any:
     return -adjoint(K @ P) + (gh - A @ K) @ P @ Ph + PhK - (PhK @ P) @ A
 
 
-@op("_pinv_of(Tensor A, Tensor atol, Tensor rtol, bool hermitian) -> Tensor", shape=_pinv_shape,
+@op("_pinv_of(Tensor A, Tensor atol, Tensor rtol, bool hermitian) -> Tensor", shape=_pinv_of_shape,
     dtype=lambda A: A.dtype, keep=("atol", "rtol"), grad={"A": _pinv_grad}, function=False, method=False)  # fmt: skip
 def _pinv_of(xp, A, atol, rtol, hermitian):
     m, n = A.shape[-2:]
@@ -199,7 +211,7 @@ def _check_least_squares(a: Any, b: Any, driver: Any) -> bool:
             f"{name}: Expected input and other to have the same dtype, but got input's dtype {_scalar(a.dtype)} and other's "
             f"dtype {_scalar(b.dtype)}"
         )
-    check_matrix(name, a)
+    _full_precision(a)
     difference = a.dim() - b.dim()
     if difference not in (0, 1):
         raise RuntimeError(
@@ -212,6 +224,15 @@ def _check_least_squares(a: Any, b: Any, driver: Any) -> bool:
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     return vector or b.dim() == 1
+
+
+def _in_columns(solution: Any, rows: int) -> Any:
+    """The solution as LAPACK leaves it: by columns, where the right-hand sides of ``rows`` elements were."""
+    missing = rows - solution.size(-2)
+    by_columns = solution.mT.contiguous()
+    if missing:
+        by_columns = _aten().constant_pad_nd(by_columns, [0, missing]).narrow(-1, 0, solution.size(-2))
+    return by_columns.mT
 
 
 @composite("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
@@ -229,18 +250,18 @@ def linalg_lstsq(self, b, rcond, driver):
     none = self.new_zeros((0,), dtype=real)
     values = _singular_values(self.detach(), False)
     rank = (values > _limit(values, 0.0, rcond)).sum(-1)
-    if driver == "gels" and self.numel() and bool((rank < min(m, n)).any()):
+    if driver == "gels" and self.numel() and not self.is_meta and bool((rank < min(m, n)).any()):
         raise LinAlgError(
             "torch.linalg.lstsq: The least squares solution could not be computed because the input matrix does not have full rank "
             f"(error code: {int(rank.min()) + 1})."
         )
-    full = driver == "gels" or bool((rank == n).all())
+    full = driver == "gels" or self.is_meta or bool((rank == n).all())
     residuals = solution.reshape(-1)[:0]
     residuals = residuals.real if residuals.is_complex() else residuals
     if m > n and full and driver != "gelsy":
         residuals = (right - self @ solution).abs().square().sum(-2)
     return (
-        solution.squeeze(-1) if vector else solution,
+        solution.squeeze(-1) if vector else _in_columns(solution, max(m, n)),
         residuals,
         rank if driver != "gels" else none.long(),
         values if driver in ("gelsd", "gelss") else none.real,
@@ -330,13 +351,20 @@ def linalg_householder_product(input, tau):
         raise RuntimeError(
             f"{name}: tau dtype {type_name(tau.dtype)} does not match input dtype {type_name(input.dtype)}"
         )
+    if input.device.type == "cpu" and input.dtype not in (
+        _core.float32,
+        _core.float64,
+        _core.complex64,
+        _core.complex128,
+    ):
+        raise NotImplementedError(f"\"orgqr_cpu\" not implemented for '{_scalar(input.dtype)}'")
     eye = shim_torch.eye(m, n, dtype=input.dtype, device=input.device)
     x = eye.expand(*input.shape[:-2], m, n)
     below = input.tril(-1) + eye
     for k in reversed(range(tau.size(-1))):
         v = below[..., k : k + 1]
         x = x - tau[..., k].unsqueeze(-1).unsqueeze(-1) * (v @ (adjoint(v) @ x))
-    return x
+    return x.mT.contiguous().mT  # as LAPACK writes it
 
 
 @composite("orgqr(Tensor self, Tensor input2) -> Tensor", out=True)

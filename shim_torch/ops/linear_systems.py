@@ -56,7 +56,8 @@ def _singular(name: str, info: Any) -> Any:
 
 @op("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", shape=_inverse_shape,
     dtype=lambda A: (A.dtype, [A.dtype, _core.int32]), differentiable=(0,),
-    grad={"A": lambda g, result0: -(adjoint(result0) @ g @ adjoint(result0))}, out=True, **_LINALG)  # fmt: skip
+    grad={"A": lambda g, result0: -(adjoint(result0) @ g @ adjoint(result0))}, out=True,
+    order=("columns", None), **_LINALG)  # fmt: skip
 def linalg_inv_ex(xp, A, check_errors):
     info = xp.zeros(A.shape[:-2], "int32")
     try:
@@ -125,6 +126,10 @@ def _solve_shape(A: Any, B: Any, left: bool) -> Any:
     return [(*batch, B.shape[-1]) if vector else (*batch, *B.shape[-2:]), tuple(A.shape[:-2])]
 
 
+def _solve_order(left: bool) -> Any:
+    return ("columns" if left else None, None)
+
+
 def _solve_b_grad(g: Any, A: Any, left: bool) -> Any:
     return _aten().linalg_solve(adjoint(A), g, left=left)
 
@@ -139,7 +144,7 @@ def _solve_a_grad(g: Any, A: Any, result0: Any, B_shape: Any, left: bool) -> Any
 
 @op("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     shape=_solve_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32]), differentiable=(0,), out=True,
-    grad={"A": _solve_a_grad, "B": _solve_b_grad}, **_LINALG)  # fmt: skip
+    grad={"A": _solve_a_grad, "B": _solve_b_grad}, order=_solve_order, **_LINALG)  # fmt: skip
 def linalg_solve_ex(xp, A, B, left, check_errors):
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
     a, b = (A, B[..., None] if vector else B) if left else (swapped(xp, A), swapped(xp, B))
@@ -193,7 +198,7 @@ def _triangular_a_grad(g: Any, self: Any, upper: bool, left: bool, unitriangular
 
 @op("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     shape=_triangular_shape, dtype=lambda self: self.dtype, out=True,
-    grad={"self": _triangular_a_grad, "B": _triangular_b_grad}, **_LINALG)  # fmt: skip
+    grad={"self": _triangular_a_grad, "B": _triangular_b_grad}, order=("columns",), **_LINALG)  # fmt: skip
 def linalg_solve_triangular(xp, self, B, upper, left, unitriangular):
     """Substitution, row by row; zeros on the diagonal give infinities, as in PyTorch."""
     a, b = (self, B) if left else (swapped(xp, self), swapped(xp, B))

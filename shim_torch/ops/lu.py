@@ -68,7 +68,7 @@ def _lu_grad(g: Any, result0: Any, result1: Any) -> Any:
 def _lu_shape(A: Any, pivot: bool) -> Any:
     if A.dim() < 2:
         check_matrix("torch.lu_factor", A)
-    if not (A.dtype.is_floating_point or A.dtype.is_complex):
+    if A.dtype not in (_core.float32, _core.float64, _core.complex64, _core.complex128):
         raise NotImplementedError(f"\"lu_cpu\" not implemented for '{type_name(A.dtype)}'")
     if not pivot and A.device.type == "cpu":
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
@@ -77,7 +77,8 @@ def _lu_shape(A: Any, pivot: bool) -> Any:
 
 
 @op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
-    shape=_lu_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32, _core.int32]), differentiable=(0,), grad={"A": _lu_grad}, out=True, **_LINALG)  # fmt: skip
+    shape=_lu_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32, _core.int32]), differentiable=(0,), grad={"A": _lu_grad}, out=True,
+    order=("columns", None, None), **_LINALG)  # fmt: skip
 def linalg_lu_factor_ex(xp, A, pivot, check_errors):
     packed, pivots, info = lu(xp, A, pivot)
     if check_errors and bool((info > 0).any()):
@@ -174,6 +175,7 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
 
     if B.dim() < 2:
         raise RuntimeError("linalg.lu_solve: The input tensor B must have at least 2 dimensions.")
+    check_matrix("torch.linalg.lu_solve", LU)
     rows, columns = B.shape[-2:]
     if LU.size(-1) != (rows if left else columns):
         equation = "AX = B" if left else "XA = B"

@@ -22,7 +22,10 @@ def _aten() -> Any:
 
 
 def _power(self: Any, n: int) -> Any:
-    check_matrix("linalg.matrix_power", self, True)
+    if self.dim() < 2 or self.size(-1) != self.size(-2) or n < 0:
+        check_matrix(
+            "linalg.inv" if self.dim() > 1 and self.size(-1) == self.size(-2) else "linalg.matrix_power", self, True
+        )
     if n == 0:
         every = _aten().ones_like(self, dtype=_core.bool)  # of A the gradient is zero, not absent
         return self.masked_fill(every, 0) + identity(self, self.size(-1))
@@ -42,6 +45,8 @@ composite("matrix_power(Tensor self, int n) -> Tensor", out=True)(lambda self, n
 
 def _exponential(self: Any) -> Any:
     """Taylor's series after halving until the norm is small, then squaring back."""
+    if self.dtype in (_core.float16, _core.bfloat16) and self.device.type == "cpu":
+        return _exponential(self.to(_core.float32)).to(self.dtype)
     check_matrix("linalg.matrix_exp", self, True)
     n = self.size(-1)
     if self.numel() == 0:
@@ -186,6 +191,10 @@ def cross(self, other, dim):
 @composite("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", out=True, **_LINALG)
 def linalg_vecdot(x, y, dim):
     """Σ conj(x) · y over ``dim``."""
+    if not (x.dtype.is_floating_point or x.dtype.is_complex):
+        raise RuntimeError(
+            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_scalar(x.dtype)}"
+        )
     if x.dim() == 1 and y.dim() == 1:
         return x.vdot(y) if x.is_complex() else x.dot(y)
     return ((x.conj() if x.is_complex() else x) * y).sum(dim)
@@ -196,8 +205,10 @@ def linalg_vander(x, N):
     """Powers 0 ... N - 1 of each value."""
     import shim_torch
 
-    if x.dtype == _core.bool:
-        raise RuntimeError(f"linalg.vander: Expected a tensor of numeric dtype, got {_scalar(x.dtype)}")
+    if x.dtype in (_core.bool, _core.float16, _core.bfloat16):
+        raise RuntimeError(
+            f"linalg.vander supports floating point, complex, and integer tensors, but got {_scalar(x.dtype)}"
+        )
     x = x.unsqueeze(-1) if x.dim() == 0 else x
     n = x.size(-1) if N is None else N
     if n <= 1:

@@ -149,6 +149,8 @@ Plan* plan_of(Runner& self) {
   plan->results = int(PyTuple_Size(results.o));
   for (Py_ssize_t i = 0; i < PyTuple_Size(results.o); ++i)
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(results.o, i), "Tensor") != 0) plan->results = 0;
+  Held order = get(made.o, "order");
+  if (order.o != Py_None) plan->results = 0;    // not contiguous: Python's to finish
   if (PyErr_Occurred()) throw PythonError();
   plan->python = made.give();
   if (!self.plan) self.plan = plan.release();   // plans live as long as the table

@@ -57,7 +57,8 @@ const char* text_of(const std::string& name) {
                           "msort", "aminmax", "isin", "renorm", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy",
                           "index_reduce", "take_along_dim", "softmax", "log_softmax", "cross", "avg_pool2d", "avg_pool3d", "lu_solve",
                           "linalg_lu_solve", "linalg_ldl_solve", "matmul", "linalg_cross", "linalg_cholesky", "linalg_det", "linalg_inv", "linalg_eigvalsh", "linalg_eigh", "linalg_qr", "linalg_svd", "linalg_slogdet", "linalg_lu", "triangular_solve", "linalg_solve",
-                          "linalg_svdvals", "linalg_vector_norm", "linalg_matrix_power", "norm", "alias_copy", "as_strided_copy",
+                          "linalg_svdvals", "linalg_vector_norm", "linalg_cholesky_ex",
+                          "linalg_inv_ex", "linalg_ldl_factor", "linalg_ldl_factor_ex", "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_solve_ex", "norm", "alias_copy", "as_strided_copy",
                           "diagonal_copy", "t_copy", "transpose_copy", "squeeze_copy", "unfold_copy"})
       t[n] = kStructured;
     for (const char* n : {"amax", "amin"})
@@ -77,10 +78,14 @@ const char* cast_text_of(const std::string& name) {
   if (name == "cholesky_inverse" || name == "cholesky_solve")
     return "{N}: Expected result to be safely castable from {R} dtype, but got result with dtype {O}";
   static const std::unordered_set<std::string> of_results{"linalg_matrix_rank", "linalg_cond", "linalg_tensorinv", "linalg_tensorsolve",
-                                                          "linalg_pinv", "linalg_householder_product"};
+                                                          "linalg_pinv", "linalg_householder_product", "linalg_matrix_power"};
   if (of_results.count(name)) return "{S}: Expected result to be safely castable from {R} dtype, but got result with dtype {O}";
-  if (name.rfind("fft_", 0) == 0 && name.find("irfft") == std::string::npos && name.find("_hfft") == std::string::npos)
-    return "{F} expects a complex output tensor, but got {O}";
+  if (name.rfind("fft_", 0) == 0) {
+    const bool real = name.find("irfft") != std::string::npos || name.find("_hfft") != std::string::npos;
+    return real ? "{F} expects a floating point output tensor, but got {O}" : "{F} expects a complex output tensor, but got {O}";
+  }
+  if (name == "linalg_lstsq")
+    return "torch.linalg.lstsq: Expected solution to be safely castable from {R} dtype, but got solution with dtype {O}";
   if (name == "linalg_eig")
     return "torch.linalg.eig: Expected eigenvalues to be safely castable from {R} dtype, but got eigenvalues with dtype {O}";
   if (name == "linalg_eigvals")
@@ -110,14 +115,21 @@ const char* type_word(DType t) {
 // linalg_cond as the operators of torch.linalg speak of themselves: some with module and package, some without.
 std::string spoken_name(const std::string& name) {
   const std::string own = name.substr(name.find('_') + 1);
-  if (own == "tensorinv" || own == "tensorsolve") return own;
+  if (own == "tensorinv" || own == "tensorsolve" || own == "matrix_power") return own;
   return (own == "cond" || own == "pinv" ? "linalg." : "torch.linalg.") + own;
+}
+
+// fft_irfft2 as torch.fft's transforms speak of themselves: those of two dims are the ones of many.
+std::string transform_name(const std::string& name) {
+  std::string own = name.substr(name.find('_') + 1);
+  if (own.back() == '2') own.back() = 'n';
+  return own == "ifftn" ? "fftn" : own;
 }
 
 std::string filled(std::string text, const std::string& name, DType result, DType out) {
   const std::pair<const char*, std::string> words[] = {
       {"{R}", scalar_name(result)}, {"{O}", scalar_name(out)}, {"{r}", type_word(result)}, {"{o}", type_word(out)}, {"{N}", name},
-      {"{S}", spoken_name(name)}, {"{F}", name.substr(name.find('_') + 1)}, {"{32}", result == DType::i32 ? "True" : "False"}};
+      {"{S}", spoken_name(name)}, {"{F}", transform_name(name)}, {"{32}", result == DType::i32 ? "True" : "False"}};
   for (const auto& [mark, word] : words)
     if (size_t at = text.find(mark); at != std::string::npos) text.replace(at, std::strlen(mark), word);
   return text;
