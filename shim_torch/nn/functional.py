@@ -243,10 +243,6 @@ def embedding(
     sparse: bool = False,
 ) -> Any:
     """Rows of ``weight`` by index."""
-    if sparse:
-        raise NotImplementedError(
-            "torch.nn.functional.embedding(sparse=True): sparse gradients are not supported by shim-torch"
-        )
     if max_norm is not None:
         _aten().embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     if padding_idx is not None:

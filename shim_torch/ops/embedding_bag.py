@@ -58,8 +58,6 @@ def _bags(
     padding: int,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
     torch = _torch()
-    if sparse:
-        raise NotImplementedError("torch.embedding_bag(sparse=True): sparse gradients are not supported by shim-torch")
     if scale_by_freq:
         raise NotImplementedError("torch.embedding_bag(scale_grad_by_freq=True) is not supported by shim-torch")
     _check(weight, indices, offsets, mode, samples)
@@ -78,7 +76,7 @@ def _bags(
     counts = bag.bincount(minlength=bags) if bag.numel() else torch.zeros(bags, dtype=_core.int64, device=weight.device)
     narrow = weight.dtype in (_core.float16, _core.bfloat16)
     table = weight.float() if narrow else weight
-    values = table.index_select(0, rows)
+    values = torch.ops.aten._embedding_sparse(table, rows, -1, False) if sparse else table.index_select(0, rows)
     width = weight.size(1)
     zeros = values.new_zeros((bags, width))
     most = counts.new_zeros((bags,))

@@ -303,6 +303,14 @@ def _grid(xp, shape, d, index):
     return tuple(key)
 
 
+def _gather_grad(g, self_shape, dim, index, sparse_grad):
+    if sparse_grad:
+        from shim_torch.sparse._coo import gather_gradient
+
+        return gather_gradient(g, self_shape, dim, index)
+    return g.new_zeros(self_shape).scatter_add(dim, index, g)
+
+
 @op(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     native="gather",
@@ -310,7 +318,7 @@ def _grid(xp, shape, d, index):
     keep=("self", "index"),
     shape=_gather_shape,
     out=True,
-    grad={"self": lambda g, self_shape, dim, index: g.new_zeros(self_shape).scatter_add(dim, index, g)},
+    grad={"self": _gather_grad},
 )
 def gather(xp, self, dim, index, sparse_grad):
     if self.ndim == 0:

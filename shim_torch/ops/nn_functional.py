@@ -29,6 +29,8 @@ def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
         )
     if weight.dim() != 2:
         raise RuntimeError("'weight' must be 2-D")
+    if sparse:
+        return shim_torch.ops.aten._embedding_sparse(weight, indices, padding_idx, scale_grad_by_freq)
     return shim_torch.ops.aten._embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 

@@ -539,3 +539,22 @@ def hspmm(mat1, mat2):
 )
 def sparse_sampled_addmm(self, mat1, mat2, beta, alpha):
     return _products().sampled_addmm(self, mat1, mat2, beta, alpha)
+
+
+# --- embeddings ---------------------------------------------------------------------------------------------------------------
+
+
+@direct(
+    "_embedding_sparse(Tensor weight, Tensor indices, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+    **_PRIVATE,
+    grad={
+        "weight": lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq: _coo().embedding_gradient(
+            g, weight_shape, indices, padding_idx, scale_grad_by_freq
+        )
+    },
+)
+def embedding_sparse(weight, indices, padding_idx, scale_grad_by_freq):
+    """Rows of ``weight``; the gradient is a COO tensor of the rows that were looked up."""
+    import shim_torch
+
+    return shim_torch.ops.aten._embedding(weight, indices, padding_idx, scale_grad_by_freq)

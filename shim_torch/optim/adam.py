@@ -12,6 +12,8 @@ from shim_torch.optim.each import Each, add_ratio, check, check_rate, decayed, r
 class Adam(Each):
     """Adam (torch.optim.Adam); ``decoupled_weight_decay`` makes it AdamW."""
 
+    _sparse_refusal = "Adam does not support sparse gradients, please consider SparseAdam instead"
+
     def __init__(
         self,
         params: Any,

@@ -167,7 +167,7 @@ class Muon(Optimizer):
 
 
 class SparseAdam(Optimizer):
-    """Adam for sparse gradients (torch.optim.SparseAdam). There are no sparse tensors here: ``step`` refuses dense ones."""
+    """Adam for sparse gradients (torch.optim.SparseAdam): the moments of entries that a gradient lacks stay as they are."""
 
     def __init__(
         self,
@@ -184,14 +184,51 @@ class SparseAdam(Optimizer):
         check("beta parameter at index 0", 0.0 <= betas[0] < 1.0, betas[0])
         check("beta parameter at index 1", 0.0 <= betas[1] < 1.0, betas[1])
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, maximize=maximize))
-        places = [
-            [i, k] for i, group in enumerate(self.param_groups) for k, p in enumerate(group["params"]) if p.is_complex()
-        ]
-        if places:
-            raise ValueError(f"Complex params at indices {places}: SparseAdam does not support complex parameters")
+        for kind, wrong, text in (
+            ("Sparse", lambda p: p.layout != _core.strided, "requires dense parameter tensors"),
+            ("Complex", lambda p: p.is_complex(), "does not support complex parameters"),
+        ):
+            groups = enumerate(self.param_groups)
+            places = [[i, k] for i, group in groups for k, p in enumerate(group["params"]) if wrong(p)]
+            if places:
+                raise ValueError(f"{kind} params at indices {places}: SparseAdam {text}")
 
     def step(self, closure: Any = None) -> Any:
         loss = closure_loss(closure)
-        if any(p.grad is not None for group in self.param_groups for p in group["params"]):
-            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+        with no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is None:
+                        continue
+                    if not p.grad.is_sparse:
+                        raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+                    self._move(p, -p.grad if group["maximize"] else p.grad, group)
         return loss
+
+    def _move(self, p: Any, g: Any, group: dict[str, Any]) -> None:
+        state = self.state[p]
+        if not state:
+            state["step"] = 0
+            state["exp_avg"] = p.new_zeros(p.shape)
+            state["exp_avg_sq"] = p.new_zeros(p.shape)
+        state["step"] += 1
+        g = g.coalesce()
+        values = g._values()
+        if not values.numel():
+            return
+        import shim_torch
+
+        def at_entries(x: Any) -> Any:
+            return shim_torch.sparse_coo_tensor(g._indices(), x, g.shape, is_coalesced=True)
+
+        beta1, beta2 = group["betas"]
+        old = state["exp_avg"].sparse_mask(g)._values()
+        change = values.sub(old).mul_(1 - beta1)
+        state["exp_avg"].add_(at_entries(change))
+        old_square = state["exp_avg_sq"].sparse_mask(g)._values()
+        change_square = values.pow(2).sub_(old_square).mul_(1 - beta2)
+        state["exp_avg_sq"].add_(at_entries(change_square))
+        mean, deviation = change.add_(old), change_square.add_(old_square).sqrt_().add_(group["eps"])
+        step = state["step"]
+        size = float(group["lr"]) * math.sqrt(1 - beta2**step) / (1 - beta1**step)
+        p.add_(at_entries(-size * (mean / deviation)))

@@ -10,6 +10,8 @@ from shim_torch.optim.each import Each, add_ratio, add_scaled, check, check_rate
 class Adagrad(Each):
     """Adagrad (torch.optim.Adagrad)."""
 
+    _sparse_refusal = ""
+
     def __init__(
         self,
         params: Any,
@@ -55,10 +57,29 @@ class Adagrad(Each):
         state["sum"] = zeros_like(p).add_(group["initial_accumulator_value"])
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
+        if g.is_sparse and group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         g = decayed(p, g, group)
         rate = lr / (1 + (step - 1) * group["lr_decay"])
+        if g.is_sparse:
+            self._update_rows(p, g.coalesce(), state["sum"], rate, group["eps"])
+            return
         state["sum"].addcmul_(g, g, value=1)
         add_ratio(p, g, state["sum"].sqrt().add(group["eps"]), -rate)
+
+    @staticmethod
+    def _update_rows(p: Any, g: Any, total: Any, rate: Any, eps: float) -> None:
+        """Only the entries that the sparse gradient has move."""
+        values = g._values()
+
+        def at_entries(x: Any) -> Any:
+            import shim_torch
+
+            return shim_torch.sparse_coo_tensor(g._indices(), x, g.shape, is_coalesced=True)
+
+        total.add_(at_entries(values.pow(2)))
+        deviation = total.sparse_mask(g)._values().sqrt().add_(eps)
+        p.add_(at_entries(values / deviation), alpha=-rate)
 
 
 class RMSprop(Each):

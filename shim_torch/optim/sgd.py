@@ -10,6 +10,8 @@ from shim_torch.optim.each import Each, add_scaled, check, check_rate, decayed
 class SGD(Each):
     """SGD with momentum, dampening, weight decay and Nesterov momentum (torch.optim.SGD)."""
 
+    _sparse_refusal = ""
+
     def __init__(
         self,
         params: Any,

@@ -57,7 +57,8 @@ def _add_coo(a: Any, b: Any, alpha: Any) -> Any:
             f"{one.sparse_dim} sparse dimensions while 'other' has {two.sparse_dim} sparse dimensions"
         )
     if not (one.coalesced and two.coalesced) and one.indices.shape == two.indices.shape:
-        if bool((one.indices == two.indices).all()):
+        whole = one.values.is_contiguous() and right.is_contiguous()
+        if whole and bool((one.indices == two.indices).all()):
             return _coo.with_values(a, one.values + right)
     made = _coo.make(
         shim_torch.cat([one.indices, two.indices], 1), shim_torch.cat([one.values, right], 0), a.shape, False
