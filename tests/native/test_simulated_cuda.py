@@ -104,11 +104,17 @@ def run(folder: Path, code: str, cache: Path | None = None, **variables: str) ->
         "float8",
         "legacy",
         "streams",
+        "direct",
     ],
 )
 def test_part(simulated, part):
     out = run(simulated, f"import checks; checks.{part}()")
     assert "ok" in out
+
+
+def test_no_direct_launches(simulated):
+    code = "import checks; checks.linear(); print(checks._core.gemm_status()['direct'])"
+    assert run(simulated, code, SHIM_GEMM_DIRECT="0").split() == ["ok", "0"]
 
 
 @pytest.mark.parametrize("part", ["reuse", "streams", "graphs", "exhaustion", "threads", "by_address"])

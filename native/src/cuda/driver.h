@@ -21,10 +21,31 @@ using CUgraphExec = struct CUgraphExec_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
 using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
+using CUkernel = struct CUkern_st*;
+using CUgraphNode = struct CUgraphNode_st*;
 
 constexpr CUresult kNotReady = 600, kOutOfMemory = 2, kNoDevice = 100;
 
 struct Uuid { char bytes[16]; };
+
+// Kernels and their launches, as graphs show and cuLaunchKernelEx takes them: cuda.h's layouts.
+struct KernelNode {
+  CUfunction function;                          // null: it is `kernel`
+  unsigned grid[3], block[3], shared_bytes;
+  void** parameters;
+  void** extra;                                 // of packed parameters
+  CUkernel kernel;
+  CUcontext context;
+};
+struct EdgeData { unsigned char from_port, to_port, type, reserved[5]; };
+struct LaunchAttribute { int id; int padding; alignas(8) unsigned char value[64]; };
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  CUstream stream;
+  LaunchAttribute* attributes;
+  unsigned count;
+};
+static_assert(sizeof(KernelNode) == 72 && sizeof(EdgeData) == 8 && sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
 
 // X(member, symbol, argument types): every driver function used. A symbol that is missing leaves a null member.
 #define SHIM_CUDA_DRIVER(X)                                                                              \
@@ -63,6 +84,7 @@ struct Uuid { char bytes[16]; };
   X(memset32_async, cuMemsetD32Async, (CUdeviceptr, unsigned, size_t, CUstream))                         \
   X(pointer_attribute, cuPointerGetAttribute, (void*, int, CUdeviceptr))                                 \
   X(stream_create, cuStreamCreateWithPriority, (CUstream*, unsigned, int))                               \
+  X(stream_destroy, cuStreamDestroy_v2, (CUstream))                                                      \
   X(stream_priorities, cuCtxGetStreamPriorityRange, (int*, int*))                                        \
   X(stream_synchronize, cuStreamSynchronize, (CUstream))                                                 \
   X(stream_query, cuStreamQuery, (CUstream))                                                             \
@@ -75,6 +97,13 @@ struct Uuid { char bytes[16]; };
   X(graph_instantiate, cuGraphInstantiateWithFlags, (CUgraphExec*, CUgraph, unsigned long long))         \
   X(graph_launch, cuGraphLaunch, (CUgraphExec, CUstream))                                                \
   X(graph_destroy, cuGraphDestroy, (CUgraph))                                                            \
+  X(graph_nodes, cuGraphGetNodes, (CUgraph, CUgraphNode*, size_t*))                                      \
+  X(graph_edges, cuGraphGetEdges_v2, (CUgraph, CUgraphNode*, CUgraphNode*, EdgeData*, size_t*))          \
+  X(node_type, cuGraphNodeGetType, (CUgraphNode, int*))                                                  \
+  X(kernel_node, cuGraphKernelNodeGetParams_v2, (CUgraphNode, KernelNode*))                              \
+  X(kernel_node_attribute, cuGraphKernelNodeGetAttribute, (CUgraphNode, int, void*))                     \
+  X(function_parameter, cuFuncGetParamInfo, (CUfunction, size_t, size_t*, size_t*))                      \
+  X(kernel_parameter, cuKernelGetParamInfo, (CUkernel, size_t, size_t*, size_t*))                        \
   X(graph_exec_destroy, cuGraphExecDestroy, (CUgraphExec))                                               \
   X(event_create, cuEventCreate, (CUevent*, unsigned))                                                   \
   X(event_record, cuEventRecord, (CUevent, CUstream))                                                    \
@@ -84,7 +113,8 @@ struct Uuid { char bytes[16]; };
   X(event_destroy, cuEventDestroy_v2, (CUevent))                                                         \
   X(module_load, cuModuleLoadData, (CUmodule*, const void*))                                             \
   X(module_function, cuModuleGetFunction, (CUfunction*, CUmodule, const char*))                          \
-  X(launch, cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))
+  X(launch, cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**)) \
+  X(launch_ex, cuLaunchKernelEx, (const LaunchConfig*, CUfunction, void**, void**))
 
 struct Driver {
 #define SHIM_MEMBER(member, symbol, types) CUresult (*member) types = nullptr;

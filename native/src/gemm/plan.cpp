@@ -183,7 +183,15 @@ Plan& plan_for(const PlanKey& key, const GemmBuffers& buffers) {
   return *plan;
 }
 
-size_t plan_count() { return cache().count; }
+std::vector<PlanReport> plan_reports() {
+  std::vector<PlanReport> all;
+  for (Cache::Shard& shard : cache().shards) {
+    std::lock_guard<std::mutex> guard(shard.lock);
+    for (auto& [key, plan] : shard.plans)
+      all.push_back({key.problem, plan->chosen, plan->tuned, plan->own_kernel, plan->settled_note ? plan->note : std::string("not settled")});
+  }
+  return all;
+}
 
 Scalars::Scalars(const GemmProblem& p, double a, double b) {
   auto put = [&](unsigned char* to, double v) {
@@ -256,10 +264,17 @@ bool launch_cuda(int device, const GemmProblem& p, const GemmBuffers& b, double 
   if (!plan.usable()) return false;
   const cuda::CUstream stream = cuda::current_stream(device);
   void* work = workspace(device, stream).memory;
+  const bool plain = alpha == 1 && beta == double(p.accumulate);         // what a direct launch has in its kernels' parameters
+  if (const DirectLaunch* direct = plan.direct.load(std::memory_order_acquire); direct && plain && settings().direct) {
+    if (direct->run(b, work, stream)) {
+      counters().lt.fetch_add(1, std::memory_order_relaxed);
+      counters().direct.fetch_add(1, std::memory_order_relaxed);
+      return true;
+    }
+    plan.direct = nullptr;
+  }
   const Scalars scalars(p, alpha, beta);
-  if (!plan.tuned.load(std::memory_order_relaxed) && plan.uses.fetch_add(1, std::memory_order_relaxed) == 2 && settings().tuning &&
-      !settings().deterministic && !cuda::capturing(stream))
-    tune(plan, b, scalars, work, stream);
+  if (!plan.settled.load(std::memory_order_relaxed)) settle(plan, b, scalars, plain, work, stream);
   if (plan.own_kernel.load(std::memory_order_relaxed) && alpha == 1 && skinny_run(plan.skinny, device, p, b, stream)) return true;
   for (int i = plan.chosen; size_t(i) < plan.candidates.size(); i = plan.chosen) {
     if (run_plan(plan, i, b, scalars, work, stream) == lt::kSuccess) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cuda/cublaslt.h"
+#include "gemm/direct.h"
 #include "gemm/problem.h"
 #include "gemm/skinny.h"
 
@@ -31,19 +32,27 @@ struct Plan {
   std::atomic<int> chosen{0};
   std::atomic<uint32_t> uses{0};
   std::atomic<bool> tuned{false};
+  std::atomic<bool> settled{false};             // nothing more will be measured or tried
   Skinny skinny = Skinny::none;                 // our own kernel for this problem
   std::atomic<bool> own_kernel{false};          // measured: it beats the candidates
+  std::atomic<const DirectLaunch*> direct{nullptr};     // of the chosen candidate; once there it lives for ever
+  std::string note;                             // about direct; complete once `settled_note` is
+  std::atomic<bool> settled_note{false};
   bool usable() const { return size_t(chosen.load(std::memory_order_relaxed)) < candidates.size(); }
 };
 
 bool fill(cublaslt::MatmulDesc&, const GemmProblem&, const GemmBuffers&);       // the descriptor with its pointers
 Plan& plan_for(const PlanKey&, const GemmBuffers&);    // from the cache, or built; lives for ever
-size_t plan_count();
+size_t result_bytes(const GemmProblem&);        // from the first to the last element of D
+
+struct PlanReport { GemmProblem problem; int chosen = 0; bool tuned = false, own_kernel = false; std::string direct; };
+std::vector<PlanReport> plan_reports();         // of every plan there is
 
 struct Scalars {                                // alpha and beta in the problem's scale type, as the library reads them
   Scalars(const GemmProblem&, double alpha, double beta);
   alignas(8) unsigned char alpha[8], beta[8];
 };
+void settle(Plan&, const GemmBuffers&, const Scalars&, bool plain_scalars, void* work, cuda::CUstream);
 
 struct Workspace {
   void* memory = nullptr;                       // kWorkspace bytes that no other stream uses

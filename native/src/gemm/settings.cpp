@@ -24,6 +24,12 @@ void mix(size_t& h, uint64_t v) {
 
 Settings& settings() {
   static Settings s;
+  static const bool read = [] {
+    const char* v = std::getenv("SHIM_GEMM_DIRECT");
+    if (v && std::strcmp(v, "0") == 0) s.direct = false;
+    return true;
+  }();
+  (void)read;
   return s;
 }
 

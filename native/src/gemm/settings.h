@@ -12,6 +12,7 @@ struct Settings {
   std::atomic<bool> deterministic{false};                       // the first plan of the heuristic, never a measured one
   std::atomic<bool> tuning{true};
   std::atomic<bool> one_launch{true};                           // gradients of few rows on CUDA
+  std::atomic<bool> direct{true};                               // launch a library's kernels without its host code (direct.h)
   std::atomic<int> sm_carveout{0};
 };
 Settings& settings();
@@ -23,6 +24,7 @@ int set_legacy_linear(int value);               // 1, 0, or -1 for the environme
 // What ran, for torch_proxy_status() and tests.
 struct Counters {
   std::atomic<uint64_t> cpu{0}, lt{0}, own{0}, plans{0}, tuned{0}, fallbacks{0};
+  std::atomic<uint64_t> direct{0};              // of those of cuBLASLt, how many were launched directly
 };
 Counters& counters();
 

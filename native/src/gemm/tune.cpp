@@ -34,10 +34,6 @@ struct Event {
   Event(const Event&) = delete;
 };
 
-size_t result_bytes(const GemmProblem& p) {
-  return (size_t(p.batch - 1) * size_t(p.stride_d) + size_t(p.n - 1) * size_t(p.ldd) + size_t(p.m)) * itemsize(p.d_dtype);
-}
-
 double median(std::vector<float> v) {
   if (v.empty()) return 1e30;
   std::nth_element(v.begin(), v.begin() + long(v.size() / 2), v.end());
@@ -152,6 +148,10 @@ class Trial {
 
 }  // namespace
 
+size_t result_bytes(const GemmProblem& p) {
+  return (size_t(p.batch - 1) * size_t(p.stride_d) + size_t(p.n - 1) * size_t(p.ldd) + size_t(p.m)) * itemsize(p.d_dtype);
+}
+
 void tune(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* work, CUstream stream) {
   if (plan.tuned.exchange(true)) return;
   Trial trial(plan, given, scalars, work, stream);
@@ -164,6 +164,35 @@ void tune(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* wo
   }
   plan.chosen = best;
   remember(plan.key, plan.candidates[size_t(best)].algo);
+}
+
+namespace {
+
+constexpr double kHostBound = 1e11;             // multiplications: beyond, the device takes longer than the host by far
+constexpr size_t kMostVerified = size_t(64) << 20;
+
+void try_direct(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* work, CUstream stream) {
+  const GemmProblem& p = plan.key.problem;
+  const int chosen = plan.chosen;
+  if (plan.own_kernel) {
+    plan.note = "our own kernel";
+  } else if (double(p.m) * double(p.n) * double(p.k) * double(p.batch) > kHostBound || result_bytes(p) > kMostVerified) {
+    plan.note = "the device takes longer than the host";
+  } else if (auto direct = DirectLaunch::make(plan, chosen, given, scalars, work, stream, plan.note)) {
+    plan.direct.store(direct.release(), std::memory_order_release);
+  }
+}
+
+}  // namespace
+
+// At the third use: by then both of a program's first two iterations were served without a wait.
+void settle(Plan& plan, const GemmBuffers& given, const Scalars& scalars, bool plain_scalars, void* work, CUstream stream) {
+  const Settings& s = settings();
+  if (plan.uses.fetch_add(1, std::memory_order_relaxed) < 2 || s.deterministic || !(s.tuning || s.direct) || capturing(stream)) return;
+  if (plan.settled.exchange(true)) return;
+  if (s.tuning) tune(plan, given, scalars, work, stream);
+  if (s.direct && plain_scalars) try_direct(plan, given, scalars, work, stream);
+  plan.settled_note = true;
 }
 
 }  // namespace shim::gemm

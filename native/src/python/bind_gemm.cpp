@@ -6,7 +6,7 @@
 #include "cuda/nvrtc.h"
 #include "gemm/kernels_source.h"
 #include "gemm/linear.h"
-#include "gemm/problem.h"
+#include "gemm/plan.h"
 #include "gemm/settings.h"
 #include "gemm/skinny_source.h"
 #include "python/native_ops.h"
@@ -256,7 +256,7 @@ PyObject* is_legacy(PyObject*, PyObject*) { return PyBool_FromLong(gemm::legacy_
 struct NamedFlag { const char* name; std::atomic<bool>& (*get)(); };
 #define FLAG(field) {#field, []() -> std::atomic<bool>& { return gemm::settings().field; }}
 const NamedFlag flags[] = {FLAG(allow_tf32), FLAG(fp16_reduced), FLAG(fp16_split_k), FLAG(bf16_reduced), FLAG(bf16_split_k),
-                           FLAG(fp16_accumulation), FLAG(deterministic), FLAG(tuning), FLAG(one_launch)};
+                           FLAG(fp16_accumulation), FLAG(deterministic), FLAG(tuning), FLAG(one_launch), FLAG(direct)};
 #undef FLAG
 
 PyObject* flag(PyObject*, PyObject* args) {                         // (name) reads it, (name, value) sets it and gives the old one
@@ -279,8 +279,23 @@ PyObject* flag(PyObject*, PyObject* args) {                         // (name) re
 PyObject* status(PyObject*, PyObject*) {
   const gemm::Counters& c = gemm::counters();
   auto n = [](const std::atomic<uint64_t>& v) { return static_cast<unsigned long long>(v.load()); };
-  return Py_BuildValue("{s:s,s:K,s:K,s:K,s:K,s:K,s:K}", "cpu_library", gemm::cpu_library(), "cpu", n(c.cpu), "cublaslt", n(c.lt), "own_kernels", n(c.own),
-                       "plans", n(c.plans), "tuned", n(c.tuned), "fallbacks", n(c.fallbacks));
+  return Py_BuildValue("{s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "cpu_library", gemm::cpu_library(), "cpu", n(c.cpu), "cublaslt", n(c.lt), "direct", n(c.direct),
+                       "own_kernels", n(c.own), "plans", n(c.plans), "tuned", n(c.tuned), "fallbacks", n(c.fallbacks));
+}
+
+PyObject* plans(PyObject*, PyObject*) {
+  PyObject* list = PyList_New(0);
+  for (const gemm::PlanReport& r : gemm::plan_reports()) {
+    const gemm::GemmProblem& p = r.problem;
+    const std::string text = std::string(p.trans_a ? "T" : "N") + (p.trans_b ? "T" : "N");
+    PyObject* row = Py_BuildValue("{s:s,s:s,s:L,s:L,s:L,s:L,s:i,s:i,s:i,s:O,s:O,s:s}", "dtype", dtype_name(p.a_dtype), "transposed", text.c_str(), "m",
+                                  (long long)p.m, "n", (long long)p.n, "k", (long long)p.k, "batch", (long long)p.batch, "compute", int(p.compute),
+                                  "epilogue", int(p.epilogue), "chosen", r.chosen, "tuned", r.tuned ? Py_True : Py_False, "own_kernel",
+                                  r.own_kernel ? Py_True : Py_False, "direct", r.direct.c_str());
+    if (!row || PyList_Append(list, row) < 0) PyErr_Clear();
+    Py_XDECREF(row);
+  }
+  return list;
 }
 
 // shim_torch.cuda._libraries.candidates(name), where the Python environment is known.
@@ -334,6 +349,7 @@ PyMethodDef functions[] = {
     {"gemm_set_legacy_linear", set_legacy, METH_O, "Unfused linear for this thread: 1, 0, or -1 for SHIM_LEGACY_LINEAR's answer."},
     {"gemm_legacy_linear", is_legacy, METH_NOARGS, "Whether linear runs as product and sum."},
     {"gemm_flag", flag, METH_VARARGS, "Reads or sets a switch of matrix products."},
+    {"gemm_plans", plans, METH_NOARGS, "Every cuBLASLt problem met so far: what was chosen for it, and whether its kernels are launched directly."},
     {"gemm_status", status, METH_NOARGS, "What served matrix products so far."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -270,6 +270,37 @@ def streams():
     print("ok")
 
 
+def direct():
+    """Kernels launched without the library: what cannot be explained word by word is left to it."""
+    before = _core.gemm_status()
+    for dtype in EPS:
+        x, w, b = random(33, 64, dtype=dtype), random(40, 64, dtype=dtype), random(40, dtype=dtype)
+        for _ in range(8):  # other tensors every time
+            x, w, b = random(33, 64, dtype=dtype), random(40, 64, dtype=dtype), random(40, dtype=dtype)
+            close(F.linear(x, w, b), numbers(x) @ numbers(w).T + numbers(b), dtype)
+            close(torch.matmul(x, w.t()), numbers(x) @ numbers(w).T, dtype)
+            y = fused_linear(x.requires_grad_(), w, b, "gelu", "tanh")
+            z = numbers(x) @ numbers(w).T + numbers(b)
+            want = 0.5 * z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3)))
+            close(y, want, dtype, 64)
+        served = {p["epilogue"]: p["direct"] for p in _core.gemm_plans() if p["dtype"].endswith(str(dtype)[6:])}
+        why = {torch.float16: "2 kernels", torch.float32: "1 kernel;", torch.bfloat16: "a node of type 2", torch.float64: "is no operand"}
+        assert all(why[dtype] in text for text in served.values()), served
+        assert served.keys() >= {1, 4} and (dtype is torch.float64 or 164 in served), served
+    ran = _core.gemm_status()["direct"] - before["direct"]
+    assert 2 * 3 * 5 <= ran <= 2 * 3 * 6, ran
+    grad = torch.nn.Parameter(random(40, 64))  # added to in place: D is read
+    x = random(33, 64)
+    for i in range(6):
+        F.linear(x, grad).sum().backward()
+        close(grad.grad, np.ones((40, 33)) @ numbers(x) * (i + 1), torch.float32, 64)
+    before = _core.gemm_status()["direct"]
+    _core.gemm_flag("direct", False)
+    F.linear(x, grad)
+    assert _core.gemm_status()["direct"] == before
+    print("ok")
+
+
 def tuned():
     x, w = random(33, 64), random(40, 64)
     for _ in range(5):

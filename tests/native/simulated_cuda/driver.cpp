@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 extern "C" {
 
@@ -69,10 +70,6 @@ int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t n, void
   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), n);
   return 0;
 }
-int cuMemsetD8Async(unsigned long long p, unsigned char v, size_t n, void*) {
-  std::memset(reinterpret_cast<void*>(p), v, n > 64 * kLittle ? kLittle : n);
-  return 0;
-}
 int cuMemsetD16Async(unsigned long long p, unsigned short v, size_t n, void*) {
   for (size_t i = 0; i < n; ++i) reinterpret_cast<unsigned short*>(p)[i] = v;
   return 0;
@@ -88,10 +85,122 @@ int cuStreamSynchronize(void*) { return 0; }
 int cuStreamQuery(void*) { return 0; }
 int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
 int cuStreamIsCapturing(void*, int* v) { *v = 0; return 0; }
-int cuStreamBeginCapture_v2(void*, int) { return 0; }
-int cuStreamEndCapture(void*, void** g) { *g = std::malloc(1); return 0; }
+// Captures in the relaxed mode (2) are recorded: the kernels of cuLaunchKernelEx, and the memory sets. Others see everything run.
+struct Parameter { size_t offset, size; };
+struct Function {
+  void (*launch)(const char*, unsigned, unsigned, unsigned, unsigned, void**);
+  std::string name;
+  std::vector<Parameter> parameters;            // none: cuFuncGetParamInfo refuses
+};
+struct Attribute { int id, padding; unsigned char value[64]; };
+struct Config { unsigned grid[3], block[3], shared; void* stream; Attribute* attributes; unsigned count; };
+struct Node {
+  int type = 0;                                 // 0 a kernel, 2 a memory set
+  Config config{};
+  Function* function = nullptr;
+  std::vector<Attribute> attributes;
+  std::vector<std::vector<unsigned char>> values;
+  std::vector<void*> pointers;
+};
+struct Graph { std::vector<Node*> nodes; };
+struct KernelNode { void* function; unsigned grid[3], block[3], shared; void **parameters, **extra; void *kernel, *context; };
+static auto& recording = *new std::map<void*, Graph*>();
+static Graph* recorded(void* stream) {
+  auto it = recording.find(stream);
+  return it == recording.end() ? nullptr : it->second;
+}
+
+int cuStreamBeginCapture_v2(void* s, int mode) {
+  if (mode == 2) recording[s] = new Graph();
+  return 0;
+}
+int cuStreamEndCapture(void* s, void** g) {
+  Graph* own = recorded(s);
+  *g = own ? own : new Graph();
+  recording.erase(s);
+  return 0;
+}
+int cuStreamDestroy_v2(void* s) { std::free(s); return 0; }
+int cuGraphDestroy(void* g) {
+  for (Node* n : static_cast<Graph*>(g)->nodes) delete n;
+  delete static_cast<Graph*>(g);
+  return 0;
+}
+int cuGraphGetNodes(void* g, void** nodes, size_t* count) {
+  auto& all = static_cast<Graph*>(g)->nodes;
+  for (size_t i = 0; nodes && i < all.size(); ++i) nodes[i] = all[all.size() - 1 - i];     // in no order that helps
+  *count = all.size();
+  return 0;
+}
+int cuGraphGetEdges_v2(void* g, void** from, void** to, unsigned char (*data)[8], size_t* count) {
+  auto& all = static_cast<Graph*>(g)->nodes;
+  *count = all.empty() ? 0 : all.size() - 1;
+  for (size_t i = 0; from && i < *count; ++i) {
+    from[i] = all[i];
+    to[i] = all[i + 1];
+    std::memset(data[i], 0, 8);
+    for (const Attribute& a : all[i + 1]->attributes)
+      if (a.id == 6 && a.value[0]) data[i][0] = data[i][2] = 1;
+  }
+  return 0;
+}
+int cuGraphNodeGetType(void* n, int* type) { *type = static_cast<Node*>(n)->type; return 0; }
+int cuGraphKernelNodeGetParams_v2(void* n, KernelNode* to) {
+  Node& node = *static_cast<Node*>(n);
+  *to = KernelNode{node.function, {}, {}, node.config.shared, node.pointers.data(), nullptr, nullptr, nullptr};
+  std::memcpy(to->grid, node.config.grid, sizeof to->grid);
+  std::memcpy(to->block, node.config.block, sizeof to->block);
+  return 0;
+}
+int cuGraphKernelNodeGetAttribute(void* n, int id, void* value) {
+  std::memset(value, 0, 64);
+  for (const Attribute& a : static_cast<Node*>(n)->attributes)
+    if (a.id == id) std::memcpy(value, a.value, 64);
+  return 0;
+}
+int cuFuncGetParamInfo(Function* f, size_t i, size_t* offset, size_t* size) {
+  if (i >= f->parameters.size()) return 1;
+  *offset = f->parameters[i].offset;
+  *size = f->parameters[i].size;
+  return 0;
+}
+int cuKernelGetParamInfo(void*, size_t, size_t*, size_t*) { return 1; }
+static int attributes_seen = 0;
+int simulated_attributes() { return attributes_seen; }
+int cuLaunchKernelEx(const Config* c, Function* f, void** args, void**) {
+  Graph* graph = recorded(c->stream);
+  if (!graph) {
+    attributes_seen |= c->count ? 1 << c->attributes[0].id : 0;
+    f->launch(f->name.c_str(), c->grid[0], c->grid[1], c->block[0], c->block[1], args);
+    return 0;
+  }
+  auto* n = new Node();
+  n->config = *c;
+  n->function = f;
+  n->attributes.assign(c->attributes, c->attributes + c->count);
+  for (size_t i = 0; i < f->parameters.size(); ++i) {
+    auto* from = static_cast<unsigned char*>(args[i]);
+    n->values.emplace_back(from, from + f->parameters[i].size);
+  }
+  for (auto& v : n->values) n->pointers.push_back(v.data());
+  graph->nodes.push_back(n);
+  return 0;
+}
+void* simulated_function(void (*launch)(const char*, unsigned, unsigned, unsigned, unsigned, void**), const char* name, int count, const size_t* sizes) {
+  auto* f = new Function{launch, name, {}};
+  size_t at = 0;
+  for (int i = 0; i < count; at += sizes[i++]) f->parameters.push_back({at, sizes[i]});
+  return f;
+}
+int cuMemsetD8Async(unsigned long long p, unsigned char v, size_t n, void* stream) {
+  if (Graph* graph = recorded(stream)) {
+    graph->nodes.push_back(new Node{.type = 2});
+    return 0;
+  }
+  std::memset(reinterpret_cast<void*>(p), v, n > 64 * kLittle ? kLittle : n);
+  return 0;
+}
 int cuGraphInstantiateWithFlags(void** e, void*, unsigned long long) { *e = std::malloc(1); return 0; }
-int cuGraphDestroy(void* g) { std::free(g); return 0; }
 int cuGraphExecDestroy(void* e) { std::free(e); return 0; }
 // Time: a launch of a kernel takes half as long as whatever else was done, and long enough not to be measured often.
 static long launches = 0;
@@ -106,8 +215,6 @@ int cuEventDestroy_v2(void* e) { delete static_cast<long*>(e); return 0; }
 
 // --- modules: the "machine code" is the option that chose the dtype -----------------------------------------------------
 
-struct Function { void (*launch)(const char*, unsigned, unsigned, unsigned, unsigned, void**); std::string name; };
-
 static std::string folder() {
   const char* f = std::getenv("SIMULATED_KERNELS");
   return f ? f : ".";
@@ -121,7 +228,7 @@ int cuModuleLoadData(void** module, const void* image) {
 int cuModuleGetFunction(void** f, void* module, const char* name) {
   void* launch = dlsym(module, "simulated_launch");
   if (!launch || !dlsym(module, name)) return 500;
-  *f = new Function{reinterpret_cast<decltype(Function::launch)>(launch), name};
+  *f = new Function{reinterpret_cast<decltype(Function::launch)>(launch), name, {}};
   return 0;
 }
 int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned, unsigned bx, unsigned by, unsigned, unsigned, void*, void** args, void**) {
