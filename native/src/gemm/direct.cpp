@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <map>
 
@@ -15,6 +16,7 @@ using Pointers = std::array<uint64_t, DirectLaunch::kOperands>;
 namespace {
 
 constexpr int kNonBlocking = 1, kRelaxed = 2, kKernelNode = 0;
+void *const kBufferPointer = reinterpret_cast<void*>(1), *const kBufferSize = reinterpret_cast<void*>(2);      // of packed parameters
 constexpr unsigned char kProgrammatic = 1;      // an edge's type, and the port it leaves from
 enum AttributeId { window = 1, cooperative = 2, cluster = 4, cluster_policy = 5, programmatic = 6, preferred_cluster = 11, carveout = 14 };
 
@@ -121,18 +123,47 @@ class Capture {
     std::copy_n(node.grid, 3, k.grid);
     std::copy_n(node.block, 3, k.block);
     k.shared_bytes = node.shared_bytes;
-    if (!node.parameters) return "a kernel's parameters are packed";
-    for (size_t i = 0;; ++i) {
-      size_t offset = 0, size = 0;
-      const CUresult r = node.function ? driver.function_parameter(node.function, i, &offset, &size) : driver.kernel_parameter(node.kernel, i, &offset, &size);
-      if (r == 1 && i > 0) break;               // one past the last
-      if (r != 0) return "cuFuncGetParamInfo gives " + std::to_string(r);
-      if (i >= DirectLaunch::kMostParameters || offset + size > DirectLaunch::kMostBytes) return "too many parameters";
+    const std::string wrong = node.parameters ? read_parameters(node, k) : read_packed(node, k);
+    return wrong.empty() ? read_attributes(index, k) : wrong;
+  }
+
+  // One parameter's place; past the last: false, and no error.
+  static bool place(const KernelNode& node, size_t i, size_t& offset, size_t& size, std::string& wrong) {
+    const Driver& driver = cuda::driver();
+    const CUresult r = node.function ? driver.function_parameter(node.function, i, &offset, &size) : driver.kernel_parameter(node.kernel, i, &offset, &size);
+    if (r == 0 && offset + size > DirectLaunch::kMostBytes) wrong = "too many parameters";
+    if (r != 0 && (r != 1 || i == 0)) wrong = "cuFuncGetParamInfo gives " + std::to_string(r);
+    return r == 0 && wrong.empty();
+  }
+
+  static std::string read_parameters(const KernelNode& node, DirectLaunch::Kernel& k) {
+    size_t offset = 0, size = 0;
+    std::string wrong;
+    for (size_t i = 0; place(node, i, offset, size, wrong); ++i) {
+      if (i == DirectLaunch::kMostParameters) return "too many parameters";
       k.bytes.resize(std::max(k.bytes.size(), (offset + size + 7) / 8 * 8), 0);
       std::memcpy(k.bytes.data() + offset, node.parameters[i], size);
       k.offsets.push_back(uint16_t(offset));
     }
-    return read_attributes(index, k);
+    return wrong;
+  }
+
+  // A buffer as the kernel sees it; what is between the parameters is nobody's, and left zero.
+  static std::string read_packed(const KernelNode& node, DirectLaunch::Kernel& k) {
+    const unsigned char* buffer = nullptr;
+    for (void** e = node.extra; e && e[0]; e += 2) {
+      if (e[0] == kBufferPointer) buffer = static_cast<unsigned char*>(e[1]);
+      if (e[0] == kBufferSize) k.size = *static_cast<size_t*>(e[1]);
+    }
+    if (!buffer || !k.size || k.size > DirectLaunch::kMostBytes) return "a kernel without parameters";
+    k.bytes.resize((k.size + 7) / 8 * 8, 0);
+    size_t offset = 0, size = 0;
+    std::string wrong;
+    for (size_t i = 0; place(node, i, offset, size, wrong); ++i) {
+      if (offset + size > k.size) return "packed parameters of another size";
+      std::memcpy(k.bytes.data() + offset, buffer + offset, size);
+    }
+    return wrong;
   }
 
   std::string read_attributes(size_t index, DirectLaunch::Kernel& k) const {
@@ -230,7 +261,7 @@ std::unique_ptr<DirectLaunch> DirectLaunch::make(const Plan& plan, int candidate
     const Kernel &first = all[i], &third = all[2 * count + i];
     for (const Kernel* other : {&first, &third})
       if (other->function != k.function || !std::equal(k.grid, k.grid + 3, other->grid) || !std::equal(k.block, k.block + 3, other->block) ||
-          other->shared_bytes != k.shared_bytes || other->offsets != k.offsets) {
+          other->shared_bytes != k.shared_bytes || other->offsets != k.offsets || other->size != k.size) {
         why = "the launch depends on the addresses";
         return nullptr;
       }
@@ -240,7 +271,9 @@ std::unique_ptr<DirectLaunch> DirectLaunch::make(const Plan& plan, int candidate
       size_t o = 0;
       while (o < kOperands && !(real[o] && two - one == sets[1][o] - real[o] && three - one == sets[2][o] - real[o])) ++o;
       if (o == kOperands) {
-        why = "kernel " + std::to_string(i) + ": the word at " + std::to_string(at) + " is no operand";
+        char words[96];
+        snprintf(words, sizeof words, " is no operand: %llx, %llx, %llx", (unsigned long long)one, (unsigned long long)two, (unsigned long long)three);
+        why = "kernel " + std::to_string(i) + ": the word at " + std::to_string(at) + words;
         return nullptr;
       }
       k.patches.push_back({uint16_t(at), uint8_t(o), one - real[o]});
@@ -272,11 +305,14 @@ bool DirectLaunch::run(const GemmBuffers& buffers, void* work, CUstream stream) 
       std::memcpy(bytes + p.offset, &word, sizeof word);
     }
     for (size_t i = 0; i < k.offsets.size(); ++i) parameters[i] = bytes + k.offsets[i];
+    size_t size = k.size;
+    void* packed[] = {kBufferPointer, bytes, kBufferSize, &size, nullptr};
+    const bool given = !k.offsets.empty();
     LaunchConfig config{.shared_bytes = k.shared_bytes, .stream = stream, .attributes = const_cast<LaunchAttribute*>(k.attributes.data()),
                         .count = unsigned(k.attributes.size())};
     std::copy_n(k.grid, 3, config.grid);
     std::copy_n(k.block, 3, config.block);
-    if (driver().launch_ex(&config, k.function, parameters, nullptr) != 0) return false;
+    if (driver().launch_ex(&config, k.function, given ? parameters : nullptr, given ? nullptr : packed) != 0) return false;
   }
   return true;
 }
@@ -284,7 +320,7 @@ bool DirectLaunch::run(const GemmBuffers& buffers, void* work, CUstream stream) 
 std::string DirectLaunch::text() const {
   std::string t = std::to_string(kernels_.size()) + (kernels_.size() == 1 ? " kernel" : " kernels");
   for (const Kernel& k : kernels_) {
-    t += "; " + std::to_string(k.offsets.size()) + " parameters, " + std::to_string(k.bytes.size()) + " bytes, " + std::to_string(k.patches.size()) + " pointers";
+    t += "; " + (k.size ? std::string("packed") : std::to_string(k.offsets.size())) + " parameters, " + std::to_string(k.bytes.size()) + " bytes, " + std::to_string(k.patches.size()) + " pointers";
     for (const LaunchAttribute& a : k.attributes) t += ", attribute " + std::to_string(a.id);
   }
   return t;

@@ -31,7 +31,8 @@ class DirectLaunch {
   struct Kernel {
     cuda::CUfunction function = nullptr;
     unsigned grid[3], block[3], shared_bytes = 0;
-    std::vector<uint16_t> offsets;              // of the parameters
+    std::vector<uint16_t> offsets;              // of the parameters; none: they are given packed, as `size` bytes
+    size_t size = 0;
     std::vector<unsigned char> bytes;           // their values, whole words
     std::vector<Patch> patches;
     std::vector<cuda::LaunchAttribute> attributes;

@@ -238,7 +238,9 @@ int cublasLtMatmul(void*, const Desc* d, const void* alpha, const void* pa, cons
   attribute = {};
   attribute.id = 6;                             // it may begin before the first one ends
   attribute.value[0] = 1;
-  return driver.launch_ex(&config, second, parameters, nullptr) == 0 ? Ok : 14;
+  size_t bytes = sizeof workspace;              // its parameters are given packed
+  void* packed[] = {reinterpret_cast<void*>(1), &workspace, reinterpret_cast<void*>(2), &bytes, nullptr};
+  return driver.launch_ex(&config, second, nullptr, packed) == 0 ? Ok : 14;
 }
 
 }  // extern "C"

@@ -101,6 +101,9 @@ struct Node {
   std::vector<Attribute> attributes;
   std::vector<std::vector<unsigned char>> values;
   std::vector<void*> pointers;
+  std::vector<unsigned char> buffer;            // of packed parameters
+  size_t size = 0;
+  void* extra[5] = {};
 };
 struct Graph { std::vector<Node*> nodes; };
 struct KernelNode { void* function; unsigned grid[3], block[3], shared; void **parameters, **extra; void *kernel, *context; };
@@ -147,7 +150,7 @@ int cuGraphGetEdges_v2(void* g, void** from, void** to, unsigned char (*data)[8]
 int cuGraphNodeGetType(void* n, int* type) { *type = static_cast<Node*>(n)->type; return 0; }
 int cuGraphKernelNodeGetParams_v2(void* n, KernelNode* to) {
   Node& node = *static_cast<Node*>(n);
-  *to = KernelNode{node.function, {}, {}, node.config.shared, node.pointers.data(), nullptr, nullptr, nullptr};
+  *to = KernelNode{node.function, {}, {}, node.config.shared, node.size ? nullptr : node.pointers.data(), node.size ? node.extra : nullptr, nullptr, nullptr};
   std::memcpy(to->grid, node.config.grid, sizeof to->grid);
   std::memcpy(to->block, node.config.block, sizeof to->block);
   return 0;
@@ -167,17 +170,29 @@ int cuFuncGetParamInfo(Function* f, size_t i, size_t* offset, size_t* size) {
 int cuKernelGetParamInfo(void*, size_t, size_t*, size_t*) { return 1; }
 static int attributes_seen = 0;
 int simulated_attributes() { return attributes_seen; }
-int cuLaunchKernelEx(const Config* c, Function* f, void** args, void**) {
+int cuLaunchKernelEx(const Config* c, Function* f, void** args, void** extra) {
   Graph* graph = recorded(c->stream);
+  std::vector<void*> unpacked;
+  if (!args)
+    for (const Parameter& p : f->parameters) unpacked.push_back(static_cast<unsigned char*>(extra[1]) + p.offset);
   if (!graph) {
     attributes_seen |= c->count ? 1 << c->attributes[0].id : 0;
-    f->launch(f->name.c_str(), c->grid[0], c->grid[1], c->block[0], c->block[1], args);
+    f->launch(f->name.c_str(), c->grid[0], c->grid[1], c->block[0], c->block[1], args ? args : unpacked.data());
     return 0;
   }
   auto* n = new Node();
   n->config = *c;
   n->function = f;
   n->attributes.assign(c->attributes, c->attributes + c->count);
+  if (!args) {
+    n->size = *static_cast<size_t*>(extra[3]);
+    auto* from = static_cast<unsigned char*>(extra[1]);
+    n->buffer.assign(from, from + n->size);
+    void* all[] = {extra[0], n->buffer.data(), extra[2], &n->size, nullptr};
+    std::memcpy(n->extra, all, sizeof all);
+    graph->nodes.push_back(n);
+    return 0;
+  }
   for (size_t i = 0; i < f->parameters.size(); ++i) {
     auto* from = static_cast<unsigned char*>(args[i]);
     n->values.emplace_back(from, from + f->parameters[i].size);
