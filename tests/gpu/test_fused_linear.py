@@ -55,6 +55,7 @@ def clean():
     yield
     torch.backends.cuda.matmul.allow_tf32 = False
     _core.gemm_flag("tuning", True)
+    _core.gemm_flag("direct", True)
     _core.gemm_flag("deterministic", False)
     _core.gemm_flag("fp16_reduced", True)
     _core.gemm_flag("bf16_reduced", True)
@@ -371,6 +372,66 @@ print(_core.gemm_status()["tuned"])
             for _ in range(2)
         ]
         assert counts == [1, 0] and os.listdir(folder)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_direct_launches_give_the_library_bits(dtype):
+    """Kernels launched without the library's host code, at other addresses every time: forward, both gradients, activations."""
+    rng = np.random.default_rng(20)
+    before = _core.gemm_status()["direct"]
+    for m, k, n in ((128, 256, 512), (100, 72, 136), (33, 1024, 264)):
+        for i in range(8):
+            tensors = [random(rng, *s, dtype=dtype).requires_grad_() for s in ((m, k), (n, k), (n,))]
+            g, results = random(rng, m, n, dtype=dtype), []
+            for direct in (True, True, False) if i > 3 else (True,):
+                _core.gemm_flag("direct", direct)
+                y = F.linear(*tensors)
+                found = [y, *torch.autograd.grad(y, tensors, g)]
+                for name in ("relu", "gelu"):
+                    found.append(fused_linear(*tensors, name, "tanh"))
+                results.append(found)
+            _core.gemm_flag("direct", True)
+            for other in results[1:]:
+                assert all((a == b).all().item() for a, b in zip(results[0], other, strict=True))
+    ran = _core.gemm_status()["direct"] - before
+    notes = {p["direct"] for p in _core.gemm_plans() if p["dtype"] == str(dtype)[6:]}
+    assert ran >= 3 * 5 * 4, (ran, notes)
+
+
+def test_direct_launches_from_threads_and_in_graphs():
+    rng = np.random.default_rng(21)
+    x, w = random(rng, 128, 512), random(rng, 256, 512)
+    for _ in range(4):
+        F.linear(x, w)
+    problems = []
+
+    def work(number):
+        try:
+            own, stream = np.random.default_rng(number), torch.cuda.Stream()
+            with torch.cuda.stream(stream):
+                for _ in range(40):
+                    a, b = random(own, 128, 512), random(own, 256, 512)
+                    got = F.linear(a, b)
+                    stream.synchronize()
+                    close(got, numbers(a) @ numbers(b).T, torch.float32, 512)
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not problems, problems[0]
+    before, graph = _core.gemm_status()["direct"], torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = F.linear(x, w)
+    assert _core.gemm_status()["direct"] == before + 1
+    for _ in range(3):
+        x.copy_(random(rng, 128, 512))
+        graph.replay()
+        torch.cuda.synchronize()
+        close(y, numbers(x) @ numbers(w).T, torch.float32, 512)
 
 
 def test_deterministic_mode_gives_the_same_bits():

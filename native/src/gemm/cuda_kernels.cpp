@@ -43,6 +43,10 @@ bool columns(Device where, int entry, const Matrix& dy, const Matrix& kept, cons
   const int64_t tiles = (dy.cols + per_block - 1) / per_block;
   // Four blocks a multiprocessor, each with enough rows that adding the shares is little beside reading them.
   int64_t shares = std::clamp<int64_t>(528 / tiles, 1, std::max<int64_t>(1, dy.rows / 32));
+  if (db && shares > 1) {                       // whole batches of loads for each
+    const int64_t batch = kGroups * 4, share = ((dy.rows + shares - 1) / shares + batch - 1) / batch * batch;
+    shares = (dy.rows + share - 1) / share;
+  }
   const size_t accumulator = dy.dtype == DType::f64 ? 8 : 4;
   if (!db && dy.rows > 8) shares = std::min<int64_t>((dy.rows + 7) / 8, std::max<int64_t>(1, 2112 / tiles));
   if (db && (tiles > int64_t(kCounters) || size_t(shares) * size_t(tiles) * size_t(per_block) * accumulator > kWorkspace)) shares = 1;
@@ -53,7 +57,7 @@ bool columns(Device where, int entry, const Matrix& dy, const Matrix& kept, cons
   long long ld_dy = dy.ld, ld_kept = kept.ld, ld_dz = dz.ld, rows = dy.rows;
   int cols = int(dy.cols), aligned = wide(dy) && wide(kept) && wide(dz);
   void* arguments[] = {&p_dy, &ld_dy, &p_kept, &ld_kept, &p_dz, &ld_dz, &db, &partial, &count, &rows, &cols, &aligned};
-  return launch_own(f, unsigned(tiles), unsigned(shares), kLanes, kGroups, stream, arguments);
+  return launch_own(f, unsigned(tiles), unsigned(shares), kLanes, kGroups, stream, arguments, where.index);
 }
 
 }  // namespace
@@ -75,7 +79,9 @@ bool activate(Device where, Activation activation, const Matrix& z, const Matrix
   long long ld_z = z.ld, ld_y = y.ld, rows = z.rows;
   int cols = int(z.cols), aligned = wide(z) && wide(y);
   void* arguments[] = {&p_z, &ld_z, &p_y, &ld_y, &rows, &cols, &aligned};
-  return launch_own(f, unsigned(std::min<int64_t>((packs + 255) / 256, 132 * 16)), 1, 256, 1, current_stream(where.index), arguments);
+  // Four packs a thread, which it loads together, where that leaves enough threads.
+  const int64_t blocks = std::min<int64_t>({(packs + 255) / 256, std::max<int64_t>((packs + 1023) / 1024, 132 * 4), 132 * 16});
+  return launch_own(f, unsigned(blocks), 1, 256, 1, current_stream(where.index), arguments, where.index);
 }
 
 bool one_or_two_rows(int device, const GemmProblem& p, const GemmBuffers& b, CUstream stream) {

@@ -34,8 +34,10 @@ GemmBuffers buffers_at(const Pointers& p) {
 // Other addresses, as aligned as a plan's key tells (256 bytes); each operand is moved by a distance of its own, in the low or the high bits.
 Pointers moved(const Pointers& from, bool far) {
   Pointers to = from;
-  for (uint64_t i = 0; i < to.size(); ++i)
-    if (to[i]) to[i] += far ? (i + 1) * (i + 3) * 0x11300 - ((i * 5 + 1) << 32) : (i + 1) * 0x10100;
+  for (uint64_t i = 0; i < to.size(); ++i) {
+    const uint64_t high = (i * 5 + 1) << 32, low = (i + 1) * (far ? (i + 3) * 0x11300 : 0x10100);
+    if (to[i]) to[i] += low + (!far ? 0 : to[i] >> 46 ? -high : high);  // within the addresses a device has
+  }
   return to;
 }
 

@@ -25,7 +25,8 @@ class KernelTable {
   std::atomic<bool> asked_[kMaxDevices][kTypes][kEntries] = {};
 };
 
-// Launches a grid of x by y blocks of bx by by threads, and counts it; false where the driver refuses.
-bool launch_own(cuda::CUfunction, unsigned x, unsigned y, unsigned bx, unsigned by, cuda::CUstream, void** arguments);
+// Launches a grid of x by y blocks of bx by by threads, and counts it; false where the driver refuses. `early`: the device of a
+// kernel that calls wait_for_inputs() first, so that where the device can it is set up while the kernel before it still runs.
+bool launch_own(cuda::CUfunction, unsigned x, unsigned y, unsigned bx, unsigned by, cuda::CUstream, void** arguments, int early = -1);
 
 }  // namespace shim::gemm
