@@ -26,6 +26,8 @@ def test_as_pytorch(expression, device):
     if device == "meta":
         check_forms(lambda: results(shim_torch, expression))
         return
+    if device == "cuda" and expression.startswith("one_hot") and EXPECTED[expression][0] == "error":
+        pytest.skip("given classes are not checked on CUDA: that would wait for the GPU")
     got = outcome(shim_torch, expression)
     assert agree(got, EXPECTED[expression]), got
 
