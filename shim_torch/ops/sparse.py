@@ -307,6 +307,12 @@ def to_sparse(self, layout, blocksize, dense_dim):
     return self._to_sparse(layout=layout, blocksize=blocksize, dense_dim=dense_dim)
 
 
+@composite("to_sparse_coo(Tensor self) -> Tensor", **_METHOD)
+def to_sparse_coo(self):
+    """The COO tensor of a tensor of any layout."""
+    return self.to_sparse()
+
+
 def _to_compressed(name: str) -> None:
     layout = getattr(_core, f"sparse_{name}")
     blocked = name[0] == "b"

@@ -1,10 +1,18 @@
-"""Compressed sparse rows and columns (CSR, CSC), and blocks of them (BSR, BSC)."""
+"""Compressed sparse rows and columns (CSR, CSC), and blocks of them (BSR, BSC): parts, construction, conversions.
+
+``indices`` is (*batch, n + 1), ``plain`` (*batch, nnz), ``values`` (*batch, nnz, *blocksize, *dense sizes); every batch has as
+many entries. The work goes through ``Entries``, the same in all four layouts.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from native import _core
+
+from . import _coo, _invariants
 
 ROWS = ("crow_indices", "col_indices")
 COLUMNS = ("ccol_indices", "row_indices")
@@ -14,9 +22,401 @@ NAMES: dict[Any, tuple[str, str]] = {
     _core.sparse_csc: COLUMNS,
     _core.sparse_bsc: COLUMNS,
 }
+BLOCKED = (_core.sparse_bsr, _core.sparse_bsc)
+BY_COLUMN = (_core.sparse_csc, _core.sparse_bsc)
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise NotImplementedError(f"compressed sparse layouts are not supported by shim-torch ({name})")
+class Entries(NamedTuple):
+    """Blocks (1x1 where the layout has none) of a batch of matrices: (n,) places, (n, b0, b1, *dense) values."""
+
+    batch: Any
+    row: Any
+    column: Any
+    values: Any
+    blocks: tuple[int, int]  # how many there are down and across
+    batch_shape: tuple[int, ...]
+    dense_shape: tuple[int, ...]
+
+
+def part(t: Any, name: str) -> Any:
+    """crow_indices() and its like; RuntimeError for other layouts."""
+    found = _core.sparse_parts(t)
+    if found is None or name not in NAMES.get(found[0], ()):
+        kind = "row" if name in ROWS else "column"
+        raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got {_coo.word(t)}")
+    p = _coo.Parts(*found)
+    return p.indices if NAMES[p.layout][0] == name else p.plain
+
+
+def blocksize(t: Any) -> tuple[int, int] | None:
+    """The size of the blocks; None of a layout without."""
+    p = _coo.parts(t)
+    if p.layout not in BLOCKED:
+        return None
+    k = p.plain.dim()
+    return (p.values.shape[k], p.values.shape[k + 1])
+
+
+def batch_dims(t: Any) -> int:
+    return int(_coo.parts(t).plain.dim() - 1)
+
+
+def unsafe(compressed: Any, plain: Any, values: Any, size: Sequence[int], layout: Any, dtype: Any, device: Any) -> Any:
+    """The tensor of these parts, unchecked."""
+    if layout not in NAMES:
+        raise RuntimeError(f"expected a sparse compressed tensor layout, but got {layout}")
+    values = values.to(dtype=dtype or values.dtype, device=device or values.device)
+    compressed, plain = compressed.to(values.device), plain.to(values.device)
+    batch = max(compressed.dim() - 1, 0)
+    dense = max(len(size) - batch - 2, 0)
+    return _core.sparse_tensor(layout, size, compressed, plain, values, 2, dense, False)
+
+
+# --- construction -----------------------------------------------------------------------------------------------------------
+
+
+def _estimated_size(compressed: Any, plain: Any, values: Any, layout: Any) -> tuple[int, ...]:
+    batch, block = max(compressed.dim() - 1, 0), 2 if layout in BLOCKED else 0
+    if compressed.dim() < 1 or plain.dim() < 1 or values.dim() < batch + block + 1:
+        _invariants.check_compressed(compressed, plain, values, (0,) * (batch + 2), layout)
+    size = tuple(values.shape[batch + 1 : batch + 3]) if block else (1, 1)
+    major = compressed.shape[-1] - 1
+    minor = int(plain.max()) + 1 if plain.numel() else 0
+    down, across = (minor, major) if layout in BY_COLUMN else (major, minor)
+    return (*compressed.shape[:-1], down * size[0], across * size[1], *values.shape[batch + 1 + block :])
+
+
+def construct(name: str, layout: Any, names: tuple[str, str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``torch.sparse_csr_tensor(crow_indices, col_indices, values, size=None, *, ...)`` and its relatives."""
+    import shim_torch
+
+    from ._construct import as_indices, as_values, checks
+
+    keys = ("dtype", "layout", "device", "pin_memory", "requires_grad", "check_invariants")
+    options = {n: kwargs.pop(n, None) for n in keys}
+    given = dict(zip((*names, "values", "size"), args, strict=False)) | kwargs
+    if len(args) > 4 or set(given) - {*names, "values", "size"} or not {*names, "values"} <= set(given):
+        kinds = ", ".join(type(a).__name__ for a in args)
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds})")
+    chosen = options["layout"] or layout
+    if layout is not None and chosen != layout:
+        raise RuntimeError(f"{name}: expected layout {layout} but got {chosen}")
+    if chosen is None:
+        raise RuntimeError("sparse_compressed_tensor expected sparse compressed tensor layout but got none.")
+    if chosen not in NAMES:
+        raise RuntimeError(f"expected sparse compressed tensor layout but got {_coo.word(chosen)}")
+    device = None if options["device"] is None else _core.device(options["device"])
+    values = as_values(given["values"], options["dtype"], device)
+
+    def indices(data: Any) -> Any:
+        if isinstance(data, _core.TensorBase):
+            return data.to(values.device)
+        return as_indices(data, values.device)
+
+    compressed, plain = indices(given[names[0]]), indices(given[names[1]])
+    size = given.get("size")
+    size = tuple(int(n) for n in size) if size is not None else _estimated_size(compressed, plain, values, chosen)
+    if checks(options["check_invariants"]):
+        _invariants.check_compressed(compressed, plain, values, size, chosen)
+    if options["requires_grad"]:
+        values = values.detach()
+    made = shim_torch._sparse_compressed_tensor_unsafe(compressed, plain, values, size, layout=chosen)
+    return made.requires_grad_() if options["requires_grad"] else made
+
+
+def zeros(size: Sequence[int], layout: Any, dtype: Any, device: Any, like: Any = None) -> Any:
+    """A tensor without entries."""
+    import shim_torch
+
+    if like is None and layout in BLOCKED:
+        raise RuntimeError(
+            f"empty_sparse_compressed expected sparse compressed (non-block) tensor layout but got {_coo.word(layout)}"
+        )
+    if len(size) < 2:
+        raise RuntimeError(
+            f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size {list(size)}"
+        )
+    _coo.check_size(size)
+    dense = _coo.parts(like).dense_dim if like is not None else 0
+    base = len(size) - dense
+    batch = tuple(size[: base - 2])
+    block = blocksize(like) if like is not None else None
+    b0, b1 = block or (1, 1)
+    major = size[base - 1] // b1 if layout in BY_COLUMN else size[base - 2] // b0
+    kind = _coo.parts(like).indices.dtype if like is not None else _core.int64
+    compressed = shim_torch.zeros((*batch, major + 1), dtype=kind, device=device)
+    plain = shim_torch.zeros((*batch, 0), dtype=kind, device=device)
+    values = shim_torch.zeros((*batch, 0, *(block or ()), *size[base:]), dtype=dtype, device=device)
+    return _core.sparse_tensor(layout, size, compressed, plain, values, 2, dense, False)
+
+
+def zeros_like(t: Any, dtype: Any, device: Any) -> Any:
+    return zeros(t.shape, t.layout, dtype, device, like=t)
+
+
+def empty_like(t: Any, dtype: Any, device: Any) -> Any:
+    """A tensor of the same pattern whose values are not set."""
+    p = _coo.parts(t)
+    values = _core.empty_tensor(tuple(p.values.shape), dtype, device)
+    return _core.sparse_tensor(
+        p.layout, t.shape, p.indices.to(device, copy=True), p.plain.to(device, copy=True), values, 2, p.dense_dim, False
+    )
+
+
+# --- entries ----------------------------------------------------------------------------------------------------------------
+
+
+def entries(t: Any) -> Entries:
+    """The entries of a compressed tensor, in the order of its layout."""
+    import shim_torch
+
+    p = _coo.parts(t)
+    batch_shape = tuple(p.plain.shape[:-1])
+    count, nnz = math.prod(batch_shape), p.plain.shape[-1]
+    block = blocksize(t) or (1, 1)
+    base = t.dim() - p.dense_dim
+    blocks = (t.shape[base - 2] // block[0], t.shape[base - 1] // block[1])
+    dense_shape = tuple(t.shape[base:])
+    major = blocks[1] if p.layout in BY_COLUMN else blocks[0]
+    counts = p.indices.to(_core.int64).reshape(count, major + 1).diff(dim=1).reshape(-1)
+    along = shim_torch.repeat_interleave(shim_torch.arange(count * major, device=t.device), counts)
+    along = along % major if major else along
+    batch = shim_torch.arange(count, device=t.device).repeat_interleave(nnz)
+    plain = p.plain.to(_core.int64).reshape(-1)
+    row, column = (plain, along) if p.layout in BY_COLUMN else (along, plain)
+    values = p.values.reshape(count * nnz, *block, *dense_shape)
+    return Entries(batch, row, column, values, blocks, batch_shape, dense_shape)
+
+
+def assemble(e: Entries, layout: Any, index_dtype: Any = None, name: str = "to_sparse") -> Any:
+    """The compressed tensor of entries in any order, none of one place twice."""
+    import shim_torch
+
+    down, across = e.blocks
+    major, minor = (e.column, e.row) if layout in BY_COLUMN else (e.row, e.column)
+    n_major, n_minor = (across, down) if layout in BY_COLUMN else (down, across)
+    count = math.prod(e.batch_shape)
+    order = shim_torch.argsort((e.batch * n_major + major) * max(n_minor, 1) + minor, stable=True)
+    per = shim_torch.bincount(e.batch * n_major + major, minlength=count * n_major).reshape(count, n_major)
+    totals = per.sum(1)
+    if count > 1 and bool((totals != totals[0]).any()):
+        raise RuntimeError(f"{name}: Expect the same number of specified elements per batch.")
+    nnz = e.row.shape[0] // count if count else 0
+    kind = index_dtype or _core.int64
+    start = shim_torch.zeros((count, 1), dtype=_core.int64, device=e.row.device)
+    compressed = shim_torch.cat([start, per.cumsum(1)], 1).reshape(*e.batch_shape, n_major + 1).to(kind)
+    plain = minor.index_select(0, order).reshape(*e.batch_shape, nnz).to(kind)
+    b0, b1 = e.values.shape[1:3]
+    block = (b0, b1) if layout in BLOCKED else ()
+    values = e.values.index_select(0, order).reshape(*e.batch_shape, nnz, *block, *e.dense_shape)
+    size = (*e.batch_shape, down * b0, across * b1, *e.dense_shape)
+    return _core.sparse_tensor(layout, size, compressed, plain, values, 2, len(e.dense_shape), False)
+
+
+def _spread(e: Entries) -> Entries:
+    """Every element of a block as an entry of its own."""
+    import shim_torch
+
+    b0, b1 = e.values.shape[1:3]
+    if b0 == b1 == 1:
+        return e
+    n, each = e.row.shape[0], b0 * b1
+    inside = shim_torch.arange(each, device=e.row.device).repeat(n)
+    row = e.row.repeat_interleave(each) * b0 + shim_torch.div(inside, b1, rounding_mode="floor")
+    column = e.column.repeat_interleave(each) * b1 + inside % b1
+    values = e.values.reshape(n * each, 1, 1, *e.dense_shape)
+    size = (e.blocks[0] * b0, e.blocks[1] * b1)
+    return Entries(e.batch.repeat_interleave(each), row, column, values, size, e.batch_shape, e.dense_shape)
+
+
+def _gathered(e: Entries, block: tuple[int, int]) -> Entries:
+    """1x1 entries gathered into blocks; what a block lacks is zero."""
+    import shim_torch
+
+    b0, b1 = block
+    down, across = e.blocks[0] // b0, e.blocks[1] // b1
+    place = (e.batch * down + shim_torch.div(e.row, b0, rounding_mode="floor")) * max(across, 1)
+    place = place + shim_torch.div(e.column, b1, rounding_mode="floor")
+    found, at = shim_torch.unique(place, return_inverse=True)
+    inside = (at * b0 + e.row % b0) * b1 + e.column % b1
+    values = _coo.sum_rows(e.values.reshape(-1, *e.dense_shape), inside, found.shape[0] * b0 * b1)
+    batch, row, column = _coo.unflat(found, (max(math.prod(e.batch_shape), 1), down, max(across, 1)))
+    values = values.reshape(-1, b0, b1, *e.dense_shape)
+    return Entries(batch, row, column, values, (down, across), e.batch_shape, e.dense_shape)
+
+
+# --- conversions ------------------------------------------------------------------------------------------------------------
+
+
+def to_dense(t: Any, dtype: Any = None) -> Any:
+    e = entries(t)
+    values = e.values if dtype is None else e.values.to(dtype)
+    (down, across), (b0, b1) = e.blocks, e.values.shape[1:3]
+    count, k = math.prod(e.batch_shape), 5 + len(e.dense_shape)
+    whole = _coo.sum_rows(values, (e.batch * down + e.row) * across + e.column, count * down * across)
+    whole = whole.reshape(count, down, across, b0, b1, *e.dense_shape).permute(0, 1, 3, 2, 4, *range(5, k))
+    return whole.reshape(tuple(t.shape))
+
+
+def to_coo(t: Any) -> Any:
+    """COO with the batch dims as sparse dims; coalesced."""
+    import shim_torch
+
+    e = _spread(entries(t))
+    rows = [e.row, e.column]
+    if e.batch_shape:
+        rows = [*_coo.unflat(e.batch, e.batch_shape), *rows]
+    made = _coo.make(shim_torch.stack(rows), e.values.reshape(-1, *e.dense_shape), t.shape, False)
+    if t.layout == _core.sparse_csr:
+        return _core.set_coalesced(made, True)
+    return _coo.coalesce(made)
+
+
+def from_any(t: Any, layout: Any, block: Any, dense_dim: Any) -> Any:
+    """``to_sparse(layout=...)`` for compressed layouts, from dense tensors and every sparse layout."""
+    name = str(layout).rpartition("_")[2]
+    source = "dense" if t.layout == _core.strided else "sparse_coo" if t.is_sparse else "sparse_compressed"
+    where = f"{source}_to_sparse_{name}"
+    if layout in BLOCKED:
+        if block is None:
+            own = blocksize(t) if t.layout in BLOCKED else None
+            if own is None:
+                where = "dense_to_sparse" if t.layout == _core.strided else "to_sparse"
+                raise RuntimeError(
+                    f"{where}: conversion from {_coo.word(t)} to {_coo.word(layout)} without blocksize argument given is not "
+                    "supported"
+                )
+            block = own
+        block = tuple(block)
+    else:
+        block = (1, 1)
+    if t.layout == _core.strided:
+        return _from_dense(t, layout, block, dense_dim or 0, where)
+    if dense_dim is not None:
+        raise RuntimeError(
+            f"to_sparse: conversion from {_coo.word(t)} to {_coo.word(layout)} with dense_dim argument given is not supported"
+        )
+    if t.is_sparse:
+        e, kind = _coo_entries(t, where), _core.int64
+    else:
+        e, kind = entries(t), _coo.parts(t).indices.dtype
+    if tuple(e.values.shape[1:3]) != block:
+        e = _spread(e)
+        _check_blocks((e.blocks[0], e.blocks[1]), block, where)
+        e = _gathered(e, block) if block != (1, 1) else e
+    return assemble(e, layout, kind, where)
+
+
+def _check_blocks(size: tuple[int, int], block: tuple[int, int], where: str) -> None:
+    if block[0] <= 0 or block[1] <= 0:
+        raise RuntimeError(f"{where}: blocksize needs to be a tuple of positive integers, but got {list(block)}")
+    if size[0] % block[0] or size[1] % block[1]:
+        raise RuntimeError(
+            f"{where}: tensor sparse size ({size[0]},{size[1]}) must be divisible by given blocksize ({block[0]},{block[1]})"
+        )
+
+
+def _coo_entries(t: Any, where: str) -> Entries:
+    p = _coo.parts(_coo.coalesce(t))
+    if p.sparse_dim != 2:
+        raise RuntimeError(f"{where}: conversion from Sparse to compressed layouts is only supported for 2 sparse dimensions")
+    values = p.values.reshape(-1, 1, 1, *t.shape[2:])
+    batch = p.indices[0] * 0
+    return Entries(batch, p.indices[0], p.indices[1], values, (t.shape[0], t.shape[1]), (), tuple(t.shape[2:]))
+
+
+def _blocks_of(t: Any, block: tuple[int, int], dense: int) -> Any:
+    """(batches, down, across, b0, b1, *dense) of a dense tensor."""
+    base = t.dim() - dense
+    rows, columns = t.shape[base - 2], t.shape[base - 1]
+    down, across = rows // block[0], columns // block[1]
+    whole = t.reshape(math.prod(t.shape[: base - 2]), down, block[0], across, block[1], *t.shape[base:])
+    return whole.permute(0, 1, 3, 2, 4, *range(5, 5 + dense))
+
+
+def _from_dense(t: Any, layout: Any, block: tuple[int, int], dense: int, where: str) -> Any:
+    if t.dim() < 2 + dense:
+        raise RuntimeError(
+            f"{where}: expected tensor with ndim >= 2 + dense_dim, got {t.dim()}-d" if dense else
+            f"to_sparse: conversion from Strided to {_coo.word(layout)} for {t.dim()}-D tensors is not supported"
+        )
+    base = t.dim() - dense
+    _check_blocks((t.shape[base - 2], t.shape[base - 1]), block, where)
+    blocks = _blocks_of(t, block, dense)
+    filled = (blocks != 0).flatten(3).any(-1)
+    batch, row, column = filled.nonzero().unbind(1)
+    e = Entries(
+        batch, row, column, blocks[batch, row, column], tuple(filled.shape[1:]), tuple(t.shape[: base - 2]),
+        tuple(t.shape[base:]),
+    )  # fmt: skip
+    return assemble(e, layout, None, "dense_to_sparse_compressed")
+
+
+def mask(t: Any, pattern: Any) -> Any:
+    """The values of a tensor of any layout at the entries of a compressed pattern."""
+    e = entries(pattern)
+    whole = t if t.layout == _core.strided else _coo.to_dense(t)
+    block = tuple(e.values.shape[1:3])
+    values = _blocks_of(whole, (block[0], block[1]), len(e.dense_shape))[e.batch, e.row, e.column]
+    return _coo.with_values(pattern, values.reshape(_coo.parts(pattern).values.shape))
+
+
+def copy_(self: Any, src: Any) -> Any:
+    """Values of a tensor of the same pattern sizes, where they are."""
+    ours, theirs = _coo.parts(self), _coo.parts(src)
+    if ours.values.shape != theirs.values.shape:
+        raise RuntimeError(
+            "copy of sparse compressed tensors having different number of specified elements is not supported."
+        )
+    ours.values.copy_(theirs.values)
+    ours.indices.copy_(theirs.indices)
+    ours.plain.copy_(theirs.plain)
+    return self
+
+
+def _with_index(t: Any, size: Sequence[int], compressed: Any, plain: Any, values: Any) -> Any:
+    p = _coo.parts(t)
+    return _core.sparse_tensor(p.layout, size, compressed, plain, values, 2, p.dense_dim, False)
+
+
+def resize_(self: Any, size: Sequence[int]) -> Any:
+    """In place, to a larger or smaller number of rows; entries stay."""
+    import shim_torch
+
+    p = _coo.parts(self)
+    if p.layout not in (_core.sparse_csr, _core.sparse_csc) or batch_dims(self) or len(size) != 2:
+        raise RuntimeError("resize_: only CSR and CSC matrices can be resized")
+    by_column = p.layout in BY_COLUMN
+    major, minor = (size[1], size[0]) if by_column else (size[0], size[1])
+    old_minor = self.shape[0] if by_column else self.shape[1]
+    if minor < old_minor:
+        raise RuntimeError("resize_: columns of the sparse tensor cannot be shrunk" if not by_column else
+                           "resize_: rows of the sparse tensor cannot be shrunk")
+    have = p.indices.shape[0] - 1
+    if major >= have:
+        last = p.indices[-1:].expand(major - have)
+        compressed, nnz = shim_torch.cat([p.indices, last]), p.plain.shape[0]
+    else:
+        compressed = p.indices[: major + 1].clone()
+        nnz = int(compressed[-1])
+    return _core.replace_sparse(self, _with_index(self, size, compressed, p.plain[:nnz], p.values[:nnz]))
+
+
+def resize_as(self: Any, template: Any) -> Any:
+    p = _coo.parts(template)
+    values = _core.empty_tensor(tuple(p.values.shape), self.dtype, self.device)
+    return _core.replace_sparse(self, _with_index(template, template.shape, p.indices.clone(), p.plain.clone(), values))
+
+
+from ._compressed_ops import (  # noqa: E402
+    add,
+    add_dense,
+    check_sampled,
+    select,
+    sum_dim,
+    times_dense,
+    times_sparse,
+    transpose,
+)
+
+__all__ = ["add", "add_dense", "check_sampled", "select", "sum_dim", "times_dense", "times_sparse", "transpose"]

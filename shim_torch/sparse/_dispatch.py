@@ -122,7 +122,22 @@ def refuse(qualified: str, args: list[Any]) -> NoReturn:
     if name in _REASONS:
         kind = "SparseCsr" if "Csr" in where else "Sparse"
         raise RuntimeError(_REASONS[name].format(kind=kind))
+    if "Csr" in where and _is_pointwise(qualified):
+        raise RuntimeError(f"unsupported tensor layout: {_first_layout(args)}")
     raise NotImplementedError(could_not_run(f"aten::{_NAMED.get(name, _REFUSED.get(name, name))}" if "aten::" in qualified else qualified, where))
+
+
+def _is_pointwise(qualified: str) -> bool:
+    from shim_torch.ops._record import RECORDS
+
+    record = RECORDS.get(qualified)
+    return getattr(getattr(record, "shape", None), "__name__", "") in ("broadcast", "same") and record is not None
+
+
+def _first_layout(args: list[Any]) -> str:
+    from ._coo import word
+
+    return next(word(a) for a in args if isinstance(a, _core.TensorBase) and a.layout not in (_core.strided, _core.sparse_coo))
 
 
 def could_not_run(name: str, where: str) -> str:

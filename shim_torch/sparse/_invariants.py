@@ -69,3 +69,110 @@ def check_coo(indices: Any, values: Any, size: Sequence[int], is_coalesced: Any 
         place = _coo.flat(indices.to(_core.int64), size)
         if not bool((place[1:] > place[:-1]).all()):
             raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
+
+
+def _require(ok: bool, text: str) -> None:
+    if not ok:
+        raise RuntimeError(text)
+
+
+def check_compressed(compressed: Any, plain: Any, values: Any, size: Sequence[int], layout: Any) -> None:
+    """Everything that must hold of a compressed tensor: shapes, dtypes, and indices within the size and in order."""
+    from ._compressed import BLOCKED, BY_COLUMN, NAMES
+    from ._coo import word
+
+    _require(layout in NAMES, f"expected sparse compressed tensor layout but got {word(layout)}")
+    c, p = NAMES[layout]
+    block = 2 if layout in BLOCKED else 0
+    for name, x in ((c, compressed), (p, plain), ("values", values)):
+        _require(x.layout == _core.strided, f"expected {name} to be a strided tensor but got {x.layout} tensor")
+    for name, x in ((c, compressed), (p, plain)):
+        per_batch = x.dim() == 0 or x.shape[-1] <= 1 or x.stride(-1) == 1
+        _require(per_batch, f"expected {name} to be a contiguous tensor per batch")
+    for name, x in ((c, compressed), (p, plain)):
+        _require(x.dim() >= 1, f"{name} must have dimensionality >= 1 but got {x.dim()}")
+    _require(
+        compressed.dim() == plain.dim(),
+        f"{c} and {p} dimensionalities must be equal but got {compressed.dim()} and {plain.dim()}, respectively",
+    )
+    batch = compressed.dim() - 1
+    dense = values.dim() - batch - block - 1
+    _require(
+        dense >= 0,
+        f"values must have dimensionality > sum of batch and block dimensionalities (={batch} + {block}) but got {values.dim()}",
+    )
+    _require(
+        len(size) == batch + 2 + dense,
+        f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={batch} + 2 + {dense}) but got {len(size)}",
+    )
+    shapes = [list(x.shape[:batch]) for x in (compressed, plain, values)]
+    _require(
+        all(s == list(size[:batch]) for s in shapes),
+        f"all batch dimensions of {c} (={shapes[0]}), {p} (={shapes[1]}), and values (={shapes[2]}) must be equal to tensor batch "
+        f"dimensions (={list(size[:batch])})",
+    )
+    blocks = list(values.shape[batch + 1 : batch + 1 + block]) or [1, 1]
+    for i in range(2 if block else 0):
+        _require(
+            blocks[i] > 0 and size[batch + i] % blocks[i] == 0,
+            f"tensor shape[{batch + i}] (={size[batch + i]}) must be divisible with blocksize[{i}] (={blocks[i]}) as defined by "
+            "values shape",
+        )
+    _require(
+        list(values.shape[batch + 1 + block :]) == list(size[batch + 2 :]),
+        f"dense shape must be equal: values has {list(values.shape[batch + 1 + block :])}, size has {list(size[batch + 2 :])}",
+    )
+    counts = [size[batch] // blocks[0], size[batch + 1] // blocks[1]]
+    major, minor = counts[::-1] if layout in BY_COLUMN else counts
+    nnz = values.shape[batch]
+    plural = "columns" if layout in BY_COLUMN else "rows"
+    _require(
+        compressed.shape[-1] == major + 1,
+        f"{c}.shape[-1] must be equal to the number of {plural} + 1 (={major + 1}), but got {compressed.shape[-1]}",
+    )
+    _require(
+        plain.shape[-1] == nnz,
+        f"{p}.shape[-1] must be equal to nnz (={nnz}) as defined by values.shape[{batch}], but got {plain.shape[-1]}",
+    )
+    _check_indices(compressed, plain, major, minor, nnz, c, p)
+
+
+_WORDS = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}
+
+
+def _check_indices(compressed: Any, plain: Any, major: int, minor: int, nnz: int, c: str, p: str) -> None:
+    def kind(x: Any) -> str:
+        name = str(x.dtype).rpartition(".")[2]
+        return _WORDS.get(name, name.capitalize().rstrip("0123456789"))
+
+    _require(
+        compressed.dtype == plain.dtype,
+        f"{c} and {p} must have the same dtype, bot got {kind(compressed)} and {kind(plain)}, respectively",
+    )
+    _require(
+        compressed.dtype in (_core.int32, _core.int64), f"{c} and {p} dtype must be Int or Long, but got {kind(compressed)}"
+    )
+    if compressed.is_meta or not compressed.numel():
+        return
+    _require(bool((compressed[..., 0] == 0).all()), f"`{c}[..., 0] == 0` is not satisfied.")
+    _require(bool((compressed[..., -1] == nnz).all()), f"`{c}[..., -1] == nnz` is not satisfied.")
+    steps = compressed.diff(dim=-1)
+    _require(
+        bool(((steps >= 0) & (steps <= minor)).all()),
+        f"`0 <= {c}[..., 1:] - {c}[..., :-1] <= plain_dim` is not satisfied.",
+    )
+    if not plain.numel():
+        return
+    _require(bool(((plain >= 0) & (plain < minor)).all()), f"`0 <= {p} < plain_dim` is not satisfied.")
+    import shim_torch
+
+    count = plain.numel() // nnz
+    lines = shim_torch.repeat_interleave(
+        shim_torch.arange(count * major, device=plain.device), steps.reshape(-1).to(_core.int64)
+    )
+    flat = lines * minor + plain.reshape(-1)
+    _require(
+        bool((flat[1:] > flat[:-1]).all()),
+        f"`{p}[..., {c}[..., i - 1]:{c}[..., i]] for all i = 1, ..., compressed_dim are sorted and distinct along the last "
+        "dimension values` is not satisfied.",
+    )

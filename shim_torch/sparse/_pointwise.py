@@ -14,7 +14,8 @@ from ._dispatch import composite, kernel
 _UNARY = """abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil erf erfinv expm1 floor frac log1p neg negative positive rad2deg
 deg2rad relu round round.decimals sgn sign sin sinh sqrt tan tanh trunc fix square nan_to_num isnan isinf signbit isposinf
 isneginf angle conj_physical _conj_physical special_erf special_erfinv special_expm1 special_log1p""".split()
-_UNSIGNED = frozenset("neg negative".split())
+_LINEAR = frozenset("neg negative conj_physical _conj_physical".split())  # of sums: entries need not be summed before
+_ALIASES = {f"arc{n}": f"a{n}" for n in ("sin", "sinh", "tan", "tanh")} | {"absolute": "abs", "fix": "trunc"}
 
 
 def _unary(name: str) -> None:
@@ -22,7 +23,7 @@ def _unary(name: str) -> None:
 
     def body(self: Any, *rest: Any) -> Any:
         p = _coo.parts(self)
-        if p.layout == _core.sparse_coo and not p.coalesced:
+        if p.layout == _core.sparse_coo and not p.coalesced and public not in _LINEAR:
             self = _coo.coalesce(self)
             p = _coo.parts(self)
         if variant:
@@ -47,8 +48,8 @@ def _unary(name: str) -> None:
 
     def inplace(self: Any, *rest: Any) -> Any:
         p = _coo.parts(self)
-        if p.layout == _core.sparse_coo and not p.coalesced:
-            raise RuntimeError(f"{public}_ requires coalesced input")
+        if p.layout == _core.sparse_coo and not p.coalesced and public not in _LINEAR:
+            raise RuntimeError(f"{_ALIASES.get(public, public)}_ requires coalesced input")
         getattr(p.values, f"{public}_")(*rest) if not variant else p.values.round_(decimals=rest[0])
         return self
 

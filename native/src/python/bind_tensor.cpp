@@ -99,8 +99,11 @@ PyObject* tuple_of(DimSpan d) {
   return tuple;
 }
 
+bool is_compressed(const TensorImpl& t) { return is_sparse(t) && sparse_parts(t)->layout != Layout::sparse_coo; }
+
 PyObject* stride_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
   TensorImpl* t = unwrap(self);
+  if (is_compressed(*t)) return PyErr_Format(PyExc_RuntimeError, "Sparse CSR tensors do not have strides");
   return one_or_all(args, n, names, tuple_of(t->strides()), t->strides(), "stride");
 }
 
@@ -130,6 +133,7 @@ METHOD0(is_pinned_method, yes(t->storage()->pinned))
 
 PyObject* is_contiguous_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
   TensorImpl* t = unwrap(self);
+  if (is_compressed(*t)) return PyErr_Format(PyExc_RuntimeError, "Sparse CSR tensors do not have is_contiguous");
   if (n + (names ? PyTuple_GET_SIZE(names) : 0) == 0) return yes(t->is_contiguous());
   return guarded([&]() -> PyObject* {
     MemoryFormat f;

@@ -1,0 +1,190 @@
+"""Sums, products, selections and transposes of compressed tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+from . import _coo
+
+
+def _here() -> Any:
+    from . import _compressed
+
+    return _compressed
+
+
+def _as(t: Any, dtype: Any) -> Any:
+    return t if t.dtype == dtype else _coo.with_values(t, _coo.parts(t).values.to(dtype))
+
+
+def add(a: Any, b: Any, alpha: Any, dtype: Any) -> Any:
+    """The sum of two tensors of one compressed layout: of all their entries."""
+    if a.layout != b.layout:
+        raise RuntimeError(f"add: expected 'self' and 'other' to have the same layout, but got {a.layout} and {b.layout}")
+    if a.shape != b.shape:
+        raise RuntimeError(f"torch.add: Expected input tensors to have the same shape, but got tensor `self` with shape {list(a.shape)} and tensor `other` with shape {list(b.shape)}")
+    one, two = _as(a, dtype), _as(b, dtype)
+    p, q = _coo.parts(one), _coo.parts(two)
+    right = q.values if alpha == 1 else (q.values * alpha).to(dtype)
+    if p.plain.shape == q.plain.shape and bool((p.plain == q.plain).all()) and bool((p.indices == q.indices).all()):
+        return _coo.with_values(one, p.values + right)
+    here = _here()
+    block = here.blocksize(a)
+    left = here.entries(one)
+    other = here.entries(_coo.with_values(two, right))
+    return here.assemble(_merged(left, other), a.layout, p.indices.dtype) if block is None or block == here.blocksize(b) else (
+        _refuse_blocks()
+    )
+
+
+def _refuse_blocks() -> Any:
+    raise RuntimeError("add: expected tensors of the same blocksize")
+
+
+def _merged(one: Any, two: Any) -> Any:
+    """The entries of both, those of one place summed."""
+    import shim_torch
+
+    down, across = one.blocks
+
+    def place(e: Any) -> Any:
+        return (e.batch * down + e.row) * max(across, 1) + e.column
+
+    found, at = shim_torch.unique(shim_torch.cat([place(one), place(two)]), return_inverse=True)
+    values = _coo.sum_rows(shim_torch.cat([one.values, two.values]), at, found.shape[0])
+    count = 1
+    for n in one.batch_shape:
+        count *= n
+    batch, row, column = _coo.unflat(found, (count, down, max(across, 1)))
+    return type(one)(batch, row, column, values, one.blocks, one.batch_shape, one.dense_shape)
+
+
+def add_dense(dense: Any, t: Any, alpha: Any, dtype: Any) -> Any:
+    """A dense tensor plus a compressed one: dense."""
+    if dense.shape != t.shape:
+        raise RuntimeError(
+            f"Expected `self` and `other` to have the same size, but got {list(dense.shape)} and {list(t.shape)}"
+        )
+    whole = _coo.to_dense(t, dtype)
+    return dense.to(dtype) + (whole if alpha == 1 else whole * alpha)
+
+
+def times_dense(t: Any, dense: Any, dtype: Any) -> Any:
+    """The dense values at the entries, multiplied."""
+    whole = dense.to(dtype).expand(t.shape) if dense.shape != t.shape else dense.to(dtype)
+    picked = _coo.parts(_here().mask(whole, t)).values
+    return _coo.with_values(t, _coo.parts(t).values.to(dtype) * picked)
+
+
+def times_sparse(a: Any, b: Any, dtype: Any) -> Any:
+    """The entries that both have, multiplied; in the layout of the first."""
+    from ._arithmetic import _coalesced, _intersect
+
+    if a.shape != b.shape:
+        raise RuntimeError(f"mul: expected tensors of the same shape, but got {list(a.shape)} and {list(b.shape)}")
+    if a.layout != b.layout and not (a.layout == _core.sparse_coo or b.layout == _core.sparse_coo):
+        raise RuntimeError(f"mul: expected tensors of the same layout, but got {a.layout} and {b.layout}")
+    here = _here()
+    layout = a.layout if a.layout != _core.sparse_coo else b.layout
+    block = here.blocksize(a if a.layout != _core.sparse_coo else b)
+    one, two = (t if t.layout == _core.sparse_coo else here.to_coo(t) for t in (_as(a, dtype), _as(b, dtype)))
+    return here.from_any(_intersect(_coalesced(one), _coalesced(two)), layout, block, None)
+
+
+def transpose(t: Any, a: int, b: int) -> Any:
+    """Rows and columns change places with the layout's name; batch dims are permuted."""
+    p = _coo.parts(t)
+    here = _here()
+    base = t.dim() - p.dense_dim
+    batch = base - 2
+    if a == b:
+        return _core.alias(t)
+    size = list(t.shape)
+    size[a], size[b] = size[b], size[a]
+    if a < batch and b < batch:
+        parts = (p.indices.transpose(a, b), p.plain.transpose(a, b), p.values.transpose(a, b))
+        return here._with_index(t, size, *(x.contiguous() for x in parts))
+    if {a, b} == {batch, batch + 1}:
+        flipped = {
+            _core.sparse_csr: _core.sparse_csc,
+            _core.sparse_csc: _core.sparse_csr,
+            _core.sparse_bsr: _core.sparse_bsc,
+            _core.sparse_bsc: _core.sparse_bsr,
+        }[p.layout]
+        values = p.values.transpose(batch + 1, batch + 2) if p.layout in here.BLOCKED else p.values
+        return _core.sparse_tensor(flipped, size, p.indices, p.plain, values, 2, p.dense_dim, False)
+    raise RuntimeError(
+        f"transpose(): can only transpose tensor axes of the same type (batch, sparse, or dense), got {a} and {b}"
+    )
+
+
+def select(t: Any, dim: int, index: int) -> Any:
+    """One batch, one row or column (COO), or one place of a dense dim."""
+    from ._shapes import _dim, _index
+
+    d = _dim(dim, t.dim())
+    index = _index(index, t.shape[d], t.shape, d)
+    p = _coo.parts(t)
+    here = _here()
+    base = t.dim() - p.dense_dim
+    batch = base - 2
+    size = [n for k, n in enumerate(t.shape) if k != d]
+    if d < batch:
+        return here._with_index(t, size, *(x.select(d, index) for x in (p.indices, p.plain, p.values)))
+    if d >= base:
+        at = p.values.dim() - p.dense_dim + d - base
+        return _core.sparse_tensor(
+            p.layout, size, p.indices, p.plain, p.values.select(at, index), 2, p.dense_dim - 1, False
+        )
+    if p.layout in here.BLOCKED:
+        raise RuntimeError(
+            f"selecting non-batch dimensions is currently not supported for blocked sparse layouts tensors. Got layout {_coo.word(t)}"
+        )
+    if batch:
+        raise RuntimeError("selecting rows or columns is not implemented for batched sparse compressed tensors.")
+    from . import _shapes
+
+    return _shapes.select(here.to_coo(t), d, index)
+
+
+def sum_dim(t: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    """Sums over rows or columns of a CSR matrix: a CSR matrix, or over both."""
+    from ._reductions import _dims, _sum_dtype
+
+    dims = list(range(t.dim())) if dim is None or (not isinstance(dim, int) and not len(dim)) else _dims(dim, t.dim())
+    if not keepdim:
+        if len(dims) == t.dim() and dim is None:
+            return t.values().sum(dtype=dtype)
+        raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
+    if t.layout != _core.sparse_csr or t.dim() != 2:
+        raise RuntimeError("reduction operations are only supported for CSR matrices")
+    here = _here()
+    whole = here.to_coo(t)
+    p = _coo.parts(whole)
+    indices = p.indices.clone()
+    for d in dims:
+        indices[d] = 0
+    size = [1 if d in dims else n for d, n in enumerate(t.shape)]
+    made = _coo.coalesce(_coo.make(indices, p.values.to(_sum_dtype(t, dtype)), size, False))
+    return here.from_any(made, t.layout, None, None)
+
+
+def check_sampled(input: Any, mat1: Any, mat2: Any) -> None:
+    """What ``torch.sparse.sampled_addmm`` asks of its operands."""
+    if input.layout != _core.sparse_csr:
+        raise RuntimeError(f"Expected input tensor to have sparse csr layout, but got {_coo.word(input)}")
+    for name, m in (("mat1", mat1), ("mat2", mat2)):
+        if m.layout != _core.strided:
+            raise RuntimeError(f"Expected {name} to have strided layout, but got {_coo.word(m)}")
+        if m.dtype != input.dtype:
+            raise RuntimeError(f"Expected {name} and input to have the same dtype")
+    if mat1.dim() < 2 or mat2.dim() < 2 or mat1.shape[-1] != mat2.shape[-2]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({mat1.shape[-2]}x{mat1.shape[-1]} and {mat2.shape[-2]}x{mat2.shape[-1]})"
+        )
+    if input.shape[-2] != mat1.shape[-2]:
+        raise RuntimeError(
+            f"input shape {list(input.shape)} does not match the shape of the product: rows {mat1.shape[-2]}"
+        )
