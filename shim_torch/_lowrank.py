@@ -38,9 +38,13 @@ def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> 
     """Packed L and U and the pivots, and with ``get_infos`` where a pivot is zero."""
     import shim_torch
 
-    if get_infos:
-        return shim_torch.linalg.lu_factor_ex(A, pivot=pivot)
-    return tuple(shim_torch.linalg.lu_factor(A, pivot=pivot))
+    found = shim_torch._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
+    wanted = found if get_infos else tuple(found)[:2]
+    if out is None:
+        return wanted
+    for to, value in zip(out, wanted, strict=True):
+        to.resize_as_(value).copy_(value)
+    return out
 
 
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:

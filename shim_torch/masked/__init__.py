@@ -13,6 +13,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "log_softmax",
+    "logaddexp",
     "logsumexp",
     "mean",
     "median",
@@ -37,13 +38,19 @@ def _dims(input: Any, dim: Any) -> tuple[int, ...]:
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
-def _limit(input: Any, sign: int) -> float:
+def _limit(input: Any, sign: int, name: str) -> float:
     import shim_torch
 
-    if input.dtype.is_floating_point:
+    if input.dtype.is_floating_point or input.dtype.is_complex:
         return sign * math.inf
+    if input.dtype is shim_torch.bool:
+        raise NotImplementedError(f"identity of {name} on {input.dtype} input")
     info = shim_torch.iinfo(input.dtype)
     return info.max if sign > 0 else info.min
+
+
+def _bounded(input: Any, mask: Any, sign: int, name: str) -> Any:
+    return input if mask is None else _filled(input, mask, _limit(input, sign, name))
 
 
 def sum(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
@@ -53,32 +60,35 @@ def sum(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None
 
 def prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The product of the kept elements; 1 where none is."""
+    import shim_torch
+
+    if dtype is None and not (input.is_floating_point() or input.is_complex()):
+        dtype = shim_torch.int64
     found = _filled(input if dtype is None else input.to(dtype), mask, 1)
-    if not input.dim():
-        return found.prod()
-    for d in sorted((x % input.dim() for x in _dims(input, dim)), reverse=True):
+    dims = _dims(input, dim) if input.dim() else ()
+    for d in sorted((x % input.dim() for x in dims), reverse=True):
         found = found.prod(d, keepdim)
     return found
 
 
 def amax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The largest kept element; -inf where none is."""
-    return _filled(input, mask, _limit(input, -1)).amax(_dims(input, dim), keepdim)
+    return _bounded(input, mask, -1, "amax").amax(_dims(input, dim), keepdim)
 
 
 def amin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The smallest kept element; inf where none is."""
-    return _filled(input, mask, _limit(input, 1)).amin(_dims(input, dim), keepdim)
+    return _bounded(input, mask, 1, "amin").amin(_dims(input, dim), keepdim)
 
 
 def argmax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """Where the largest kept element is."""
-    return _filled(input, mask, _limit(input, -1)).argmax(dim, keepdim).to(input.dtype if dtype is None else dtype)
+    return _bounded(input, mask, -1, "argmax").argmax(dim, keepdim).to(input.dtype if dtype is None else dtype)
 
 
 def argmin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """Where the smallest kept element is."""
-    return _filled(input, mask, _limit(input, 1)).argmin(dim, keepdim).to(input.dtype if dtype is None else dtype)
+    return _bounded(input, mask, 1, "argmin").argmin(dim, keepdim).to(input.dtype if dtype is None else dtype)
 
 
 def _count(input: Any, dims: tuple[int, ...], keepdim: bool, mask: Any) -> Any:
@@ -94,23 +104,50 @@ def mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = Non
     return sum(input, dims, keepdim=keepdim, dtype=dtype, mask=mask) / _count(input, dims, keepdim, mask)
 
 
+def _correction(unbiased: Any, correction: Any) -> float:
+    if unbiased is not None and correction is not None:
+        raise AssertionError("Only one of unbiased and correction may be given")
+    if correction is not None:
+        return correction
+    return 1 if unbiased is None else int(unbiased)
+
+
 def var(
-    input: Any, dim: Any = None, unbiased: bool = True, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+    input: Any,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Any = None,
 ) -> Any:
     """The variance of the kept elements."""
+    import shim_torch
+
+    less = _correction(unbiased, correction)
     dims = _dims(input, dim)
+    if dtype is None and not (input.is_floating_point() or input.is_complex()):
+        dtype = shim_torch.float32
     x = input if dtype is None else input.to(dtype)
     centred = x - mean(x, dims, keepdim=True, mask=mask)
     count = _count(input, dims, keepdim, mask)
     squares = centred * centred.conj() if x.is_complex() else centred * centred
-    return sum(squares, dims, keepdim=keepdim, mask=mask) / (count - int(unbiased)).clamp(min=0)
+    return sum(squares, dims, keepdim=keepdim, mask=mask) / (count - less).clamp(min=0)
 
 
 def std(
-    input: Any, dim: Any = None, unbiased: bool = True, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+    input: Any,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Any = None,
 ) -> Any:
     """The standard deviation of the kept elements."""
-    return var(input, dim, unbiased, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()
+    return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()
 
 
 def norm(
@@ -119,12 +156,24 @@ def norm(
     """The vector norm of the kept elements."""
     import shim_torch
 
-    return shim_torch.linalg.vector_norm(_filled(input, mask, 0), ord, _dims(input, dim), keepdim, dtype=dtype)
+    return shim_torch.linalg.vector_norm(_filled(input, mask, math.inf if ord == -math.inf else 0), ord, _dims(input, dim), keepdim, dtype=dtype)
 
 
 def logsumexp(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """log of the sum of exp of the kept elements."""
-    return _filled(input if dtype is None else input.to(dtype), mask, -math.inf).logsumexp(_dims(input, dim), keepdim)
+    x = input if dtype is None else input.to(dtype)
+    return _bounded(x, mask, -1, "logsumexp").logsumexp(_dims(input, dim), keepdim).to(x.dtype)
+
+
+def logaddexp(
+    input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None
+) -> Any:
+    """log(exp(input) + exp(other)) where a masked element counts as exp(-inf)."""
+    import shim_torch
+
+    dtype = input.dtype if dtype is None else dtype
+    x, y = input.to(dtype), other.to(dtype)
+    return shim_torch.logaddexp(_filled(x, input_mask, -math.inf), _filled(y, other_mask, -math.inf)).to(dtype)
 
 
 def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
@@ -144,12 +193,12 @@ def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any
 
 def cumsum(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """Running sums of the kept elements."""
-    return _filled(input, mask, 0).cumsum(dim, dtype=dtype)
+    return _filled(input, mask, 0).cumsum(dim, dtype=input.dtype if dtype is None else dtype)
 
 
 def cumprod(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """Running products of the kept elements."""
-    return _filled(input, mask, 1).cumprod(dim, dtype=dtype)
+    return _filled(input, mask, 1).cumprod(dim, dtype=input.dtype if dtype is None else dtype)
 
 
 def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:

@@ -71,7 +71,8 @@ class Plan:
         self.results = tuple(r[8].split("(")[0] if r[8].startswith("Tensor") else r[8] for r in data[5])
         if len(data[5]) == 1 and data[5][0][8].endswith("[]"):
             self.results = ("list",)
-        self.pointwise = getattr(record.shape, "__name__", "") in ("broadcast", "same")
+        named = getattr(record.shape, "__name__", "") in ("broadcast", "same")
+        self.pointwise = named or getattr(record.shape, "elementwise", False)
         self.device_at = index.get("device", -1)
         self.format_at = index.get("memory_format", -1)
         self.order = _rule(_rule_data(record.order, index), places) if callable(record.order) else record.order
@@ -329,7 +330,19 @@ def _one(plan: Plan, value: Any, shape: Any, dtype: Any, tensors: list[Any], inp
     wanted = backend.dtype_of(WIDER.get(dtype, dtype))
     if _KINDS.get(array.dtype.kind) != _KINDS.get(wanted.kind) and array.dtype != backend.dtype_of(dtype):
         raise AssertionError(f"{plan.record.key}: the body gave dtype {array.dtype}, its rule says {dtype}")
-    return backend.wrap(array, dtype, inputs, plan.pointwise)
+    made = backend.wrap(array, dtype, inputs, plan.pointwise)
+    return _laid_out(made, tensors) if plan.pointwise and plan.format_at < 0 else made
+
+
+def _laid_out(made: Any, tensors: list[Any]) -> Any:
+    """An elementwise result in the memory order that its operands give it."""
+    if all(t.is_contiguous() for t in tensors):
+        return made
+    wanted = _core.empty_like_all(tuple(made.shape), tensors, made.dtype, made.device)
+    if wanted.stride() == made.stride():
+        return made
+    _core.copy_raw(wanted, made)
+    return wanted
 
 
 def _meta(plan: Plan, bound: tuple[Any, ...], shape: Any, compute: Any, dtype: Any, device: Any) -> Any:
@@ -354,6 +367,12 @@ def _meta(plan: Plan, bound: tuple[Any, ...], shape: Any, compute: Any, dtype: A
             )
         return made
     sizes = shape if isinstance(shape, list) else [shape] * len(plan.results)
+    if plan.pointwise:
+        like = tensors_of(bound)
+        return tuple(
+            _core.empty_like_all(tuple(s), like, _known(plan, _pick(dtype, i), first), device)
+            for i, s in enumerate(sizes)
+        )
     return tuple(_empty(plan, i, bound, s, _known(plan, _pick(dtype, i), first), device) for i, s in enumerate(sizes))
 
 

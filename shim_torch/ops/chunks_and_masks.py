@@ -104,7 +104,7 @@ def _hash_dtype(self: Any) -> Any:
 
 
 @op("hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", shape=_hash_shape, dtype=_hash_dtype,
-    out=True, method=False)  # fmt: skip
+    out=True)  # fmt: skip
 def hash_tensor(xp, self, dim, *, keepdim):
     """The exclusive or of the elements' bits, floating point ones as float64."""
     wide = self.astype("float64").view("uint64") if self.dtype.kind == "f" else self.astype("int64").view("uint64")

@@ -242,6 +242,8 @@ def _searched(xp: Any, sequence: Any, values: Any, right: bool) -> Any:
     side = "right" if right else "left"
     if sequence.ndim == 1:
         return xp.searchsorted(sequence, values, side=side)
+    if not values.size:
+        return xp.zeros(values.shape, "int64")
     rows, wanted = sequence.reshape(-1, sequence.shape[-1]), values.reshape(-1, values.shape[-1])
     found = [xp.searchsorted(rows[i], wanted[i], side=side) for i in range(rows.shape[0])]
     return xp.stack(found).reshape(values.shape) if found else xp.zeros(values.shape, "int64")

@@ -199,17 +199,29 @@ def _range(start: Any, end: Any, step: Any, dtype: Any, device: Any) -> Any:
     return shim_torch.ops.aten._arange(start, end, step, dtype, device)
 
 
+def _range_size(start: Any, end: Any, step: Any, dtype: Any) -> int:
+    """How many steps there are; for int64 between the ends cut to whole numbers."""
+    if dtype is not _core.int64 or all(isinstance(v, int) for v in (start, end, step)):
+        return max(0, math.ceil((end - start) / step))
+    first, last, by = int(start), int(end), int(step)
+    if not by:
+        return max(0, math.ceil((end - start) / step))
+    return max(0, int((last - first + by - (1 if by > 0 else -1)) / by))
+
+
 @op(
     "_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device? device) -> Tensor",
     function=False,
     method=False,
     module="_C",
-    shape=lambda start, end, step: (max(0, math.ceil((end - start) / step)),),
+    shape=lambda start, end, step, dtype: (_range_size(start, end, step, dtype),),
     dtype=lambda dtype: dtype,
 )
 def _arange(xp, start, end, step, dtype, device):
-    n = max(0, math.ceil((end - start) / step))
-    whole = all(isinstance(v, int) for v in (start, end, step))
+    n = _range_size(start, end, step, dtype)
+    if not (dtype.is_floating_point or dtype.is_complex):  # whole steps from a whole start
+        start, step = int(start), int(step)
+    whole = all(isinstance(v, int) for v in (start, step))
     values = xp.arange(n, dtype="int64" if whole else "float64") * step + start
     if dtype.is_floating_point:
         return values.astype("float64" if dtype == _core.float64 else "float32")

@@ -203,9 +203,9 @@ def _aten():
 
 def _check_bounds(xp, index, n, dim, what):
     if xp.__name__ == "numpy" and index.size:
-        low, high = int(index.min()), int(index.max())
-        if low < 0 or high >= n:
-            raise RuntimeError(f"index {low if low < 0 else high} is out of bounds for dimension {dim} with size {n}")
+        if int(index.min()) < 0 or int(index.max()) >= n:
+            first = int(index[(index < 0) | (index >= n)][0])
+            raise RuntimeError(f"index {first} is out of bounds for dimension {dim} with size {n}")
 
 
 @op(
@@ -251,12 +251,12 @@ def _select_shape(self, dim, index):
     },
 )
 def index_add(xp, self, dim, index, source, alpha):
+    factor = xp.asarray(alpha).astype(self.dtype)  # -1 of an unsigned dtype wraps
     if self.ndim == 0:
-        return self + source.reshape(()) * alpha
+        return self + source.reshape(()) * factor
     out, d = self.copy(), dim % self.ndim
     _check_bounds(xp, index, self.shape[d], d, "index_add")
     key = (slice(None),) * d + (index.reshape(-1),)
-    factor = xp.asarray(alpha).astype(self.dtype)  # -1 of an unsigned dtype wraps
     _add_at(xp, out, key, (source * factor).astype(out.dtype))
     return out
 
@@ -282,7 +282,7 @@ def _add_shape(self, dim, index, source):
 
 
 def _gather_shape(self, dim, index):
-    if index.dtype != _core.int64 and index.dtype != _core.int32:
+    if index.numel() and index.dtype != _core.int64 and index.dtype != _core.int32:
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     if max(self.dim(), 1) != max(index.dim(), 1) and index.numel():
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
@@ -437,20 +437,6 @@ def _mask_shape(self, mask):
 
 
 @op(
-    "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
-    inplace=True,
-    function=True,
-    shape=_mask_shape,
-    dtype=holding,
-    keep=("mask",),
-    native="masked_fill",
-    grad={"self": lambda g, mask: g.masked_fill(mask, 0)},
-)
-def masked_fill(xp, self, mask, value):
-    return xp.where(mask, xp.asarray(value).astype(self.dtype), self)
-
-
-@op(
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
     inplace=True,
     function=True,
@@ -462,9 +448,23 @@ def masked_fill(xp, self, mask, value):
 def masked_fill_tensor(xp, self, mask, value):
     if value.ndim:
         raise RuntimeError(
-            f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
     return xp.where(mask, value, self)
+
+
+@op(
+    "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+    inplace=True,
+    function=True,
+    shape=_mask_shape,
+    dtype=holding,
+    keep=("mask",),
+    native="masked_fill",
+    grad={"self": lambda g, mask: g.masked_fill(mask, 0)},
+)
+def masked_fill(xp, self, mask, value):
+    return xp.where(mask, xp.asarray(value).astype(self.dtype), self)
 
 
 @composite("masked_select(Tensor self, Tensor mask) -> Tensor", out=True, native="masked_select")

@@ -110,12 +110,6 @@ def _filled_dtype(self, value):
 _FILL = {"inplace": True, "shape": _index_fill_shape, "dtype": same_dtype, "keep": ("index",)}
 
 
-@op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-    grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0)}, **{**_FILL, "dtype": _filled_dtype})  # fmt: skip
-def index_fill(xp, self, dim, index, value):
-    return _index_filled(xp, self, dim, index, value)
-
-
 @op("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", **_FILL,
     grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0),
           "value": lambda g, dim, index: g.index_select(dim, index.unique()).sum()})  # fmt: skip
@@ -124,6 +118,12 @@ def index_fill_tensor(xp, self, dim, index, value):
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
+    return _index_filled(xp, self, dim, index, value)
+
+
+@op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0)}, **{**_FILL, "dtype": _filled_dtype})  # fmt: skip
+def index_fill(xp, self, dim, index, value):
     return _index_filled(xp, self, dim, index, value)
 
 
@@ -400,7 +400,7 @@ def take_along_dim(self, indices, dim):
     one = lambda shape: [1 if i == d else n for i, n in enumerate(shape)]
     common = list(_core.broadcast_shapes([one(self.shape), one(indices.shape)]))
     sized = lambda t: t.expand([t.size(d) if i == d else n for i, n in enumerate(common)])
-    return sized(self).gather(d, sized(indices))
+    return sized(self).gather(d, sized(indices.remainder(self.size(d) if self.dim() else 1)))
 
 
 @composite("argwhere(Tensor self) -> Tensor")

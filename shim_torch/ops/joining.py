@@ -17,7 +17,7 @@ def _real(tensors: Any) -> list[Any]:
 
 def _cat_shape(tensors: Any, dim: int) -> tuple[int, ...]:
     if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(tensors):
         if t.dim() == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")

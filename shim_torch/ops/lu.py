@@ -86,6 +86,14 @@ def linalg_lu_factor_ex(xp, A, pivot, check_errors):
     return packed, pivots, info
 
 
+@composite("_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)",
+           method=False)  # fmt: skip
+def _lu_with_info(self, pivot, check_errors):
+    import shim_torch
+
+    return tuple(shim_torch.ops.aten.linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors))
+
+
 @composite("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", out=True, **_LINALG)
 def linalg_lu_factor(A, pivot):
     import shim_torch

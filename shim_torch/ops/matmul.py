@@ -7,7 +7,7 @@ from typing import Any
 from native import _core
 
 from ._record import composite, op
-from ._rules import wrap_dim
+from ._rules import not_implemented, wrap_dim
 
 
 def same_kind(a: Any, b: Any) -> Any:
@@ -412,6 +412,11 @@ def addbmm(self, batch1, batch2, beta, alpha):
         raise RuntimeError(
             f"batch1 and batch2 must have same number of batches, got {batch1.size(0)} and {batch2.size(0)}"
         )
+    dtype = batch1.dtype
+    if dtype is _core.bool:
+        raise not_implemented("addmm_impl_cpu_", dtype)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        beta, alpha = int(beta), int(alpha)
     return _add_scaled(self, batch1.bmm(batch2).sum(0), beta, alpha)
 
 
@@ -433,9 +438,9 @@ def tensordot(self, other, dims_self, dims_other):
             )
     for x, y in zip(a, b, strict=True):  # a dim of size 1 stands against all of the other's: that one is summed
         if self.size(x) == 1 != other.size(y):
-            other = other.sum(y, True)
+            other = other.sum(y, True, dtype=other.dtype)
         elif other.size(y) == 1 != self.size(x):
-            self = self.sum(x, True)
+            self = self.sum(x, True, dtype=self.dtype)
     free_a = [d for d in range(self.dim()) if d not in a]
     free_b = [d for d in range(other.dim()) if d not in b]
     k = 1

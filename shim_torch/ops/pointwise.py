@@ -11,7 +11,18 @@ from native import _core
 
 from ._record import composite, op
 from ._refusals import refuse, refusing
-from ._rules import broadcast, fixed, int_to_float, promote, real_pair, same, same_dtype, type_name, underived
+from ._rules import (
+    broadcast,
+    fixed,
+    int_to_float,
+    not_implemented,
+    promote,
+    real_pair,
+    same,
+    same_dtype,
+    type_name,
+    underived,
+)
 from ._special import logaddexp, special
 
 Formula = Callable[..., Any]
@@ -302,11 +313,9 @@ def _scaled(g, alpha):
     grad={"self": lambda g: g, "other": lambda g, alpha: _scaled(g, alpha)},
 )
 def add(xp, self, other, alpha):
-    return (
-        xp.logical_or(self, other)
-        if self.dtype.kind == "b"
-        else self + (other if alpha == 1 else other * self.dtype.type(alpha))
-    )
+    if self.dtype.kind == "b":
+        return xp.logical_or(self, other) if alpha else xp.logical_or(self, False)
+    return self + (other if alpha == 1 else other * self.dtype.type(alpha))
 
 
 @op(
@@ -369,7 +378,10 @@ def _mode_dtype(self, other, rounding_mode):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
-    return promote(self, other)
+    dtype = promote(self, other)
+    if dtype is _core.bool:
+        raise not_implemented(f"div_{rounding_mode}_cpu", dtype)
+    return dtype
 
 
 def _div_mode_self(g, other, rounding_mode):

@@ -88,7 +88,8 @@ def _rot90_shape(self, k, dims):
 @op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", shape=_rot90_shape, out=True,
     grad={"self": lambda g, k, dims: g.rot90(-k, dims)}, **_COPY)  # fmt: skip
 def rot90(xp, self, k, dims):
-    return xp.rot90(self, k, tuple(dims))
+    turned = xp.rot90(self, k, tuple(dims))
+    return turned if k % 4 else turned.copy()
 
 
 def _repeat_shape(self, repeats):

@@ -150,8 +150,10 @@ def prod_all(xp, self, dtype):
 def _prod_dim_grad(g, self, result, dim, keepdim):
     import shim_torch
 
+    if self.dim() == 0:
+        return g
     g, result = _grown(g, self.shape, (dim,), keepdim), _grown(result, self.shape, (dim,), keepdim)
-    if not bool((self == 0).any()) or self.dim() == 0:
+    if not bool((self == 0).any()):
         return g * _conj(result / self)
     ones = self.narrow(dim, 0, 1) * 0 + 1
     n = self.size(dim)

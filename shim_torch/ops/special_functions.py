@@ -161,6 +161,9 @@ def _polygamma_shape(n: int, self: Any) -> Any:
     return self.shape
 
 
+_polygamma_shape.elementwise = True  # type: ignore[attr-defined]
+
+
 for _name, _options in (("polygamma", {"module": "", "method": False}), ("special_polygamma", _SPECIAL)):
     op(f"{_name}(int n, Tensor self) -> Tensor", shape=_polygamma_shape, dtype=int_to_float, out=True,
        grad={"self": lambda g, n, self: g * _aten().polygamma(n + 1, self)}, **_options)(

@@ -98,9 +98,7 @@ def combinations(self, r, with_replacement):
         return self.new_empty((0,))
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(pick(range(self.numel()), r))
-    if not rows:
-        return self.new_empty((0, r))
-    return self[shim_torch.tensor(rows, device=self.device)]
+    return self[shim_torch.tensor(rows, dtype=_core.int64, device=self.device).reshape(len(rows), r)]
 
 
 def _check_weights(x: Any, fweights: Any, aweights: Any) -> None:

@@ -411,7 +411,14 @@ def _frexp_dtype(self: Any) -> Any:
     return self.dtype, [self.dtype, _core.int32]
 
 
-@op("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", shape=lambda self: [tuple(self.shape)] * 2,
+def _frexp_shape(self: Any) -> Any:
+    return [tuple(self.shape)] * 2
+
+
+_frexp_shape.elementwise = True  # type: ignore[attr-defined]
+
+
+@op("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", shape=_frexp_shape,
     dtype=_frexp_dtype, differentiable=(0,),
     grad={"self": lambda g, result1: g / (2.0 ** result1.to(g.dtype))})  # fmt: skip
 def frexp(xp, self):

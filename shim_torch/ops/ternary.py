@@ -78,9 +78,9 @@ def _lerp_dtype(self, end, weight):
     inplace=True,
     out=True,
     grad={
-        "self": lambda g, weight: g * (1 - weight),
-        "end": lambda g, weight: g * weight,
-        "weight": lambda g, self, end: g * (end - self),
+        "self": lambda g, weight: g * _conj(1 - weight),
+        "end": lambda g, weight: g * _conj(weight),
+        "weight": lambda g, self, end: g * _conj(end - self),
     },
 )
 def lerp(xp, self, end, weight):
@@ -93,7 +93,7 @@ def lerp(xp, self, end, weight):
     dtype=_lerp_dtype,
     inplace=True,
     out=True,
-    grad={"self": lambda g, weight: g * (1 - weight), "end": lambda g, weight: g * weight},
+    grad={"self": lambda g, weight: g * _conj(1 - weight), "end": lambda g, weight: g * _conj(weight)},
 )
 def lerp_scalar(xp, self, end, weight):
     w = self.dtype.type(weight)

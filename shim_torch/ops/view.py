@@ -477,7 +477,7 @@ def _stacked(g, dim):
 @view("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", native="unbind", grad={"self": _stacked})
 def unbind(self, dim):
     if self.dim() == 0:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return tuple(self.select(dim, i) for i in range(self.size(dim)))
 
 
@@ -493,7 +493,7 @@ for _name, _dim, _least in (("hsplit", 1, 1), ("vsplit", 0, 2), ("dsplit", 2, 3)
 
         def sections_(self, sections):
             d = check(self)
-            if self.size(d) % sections:
+            if sections <= 0 or self.size(d) % sections:
                 raise RuntimeError(
                     f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {self.size(d)} is not "
                     f"divisible by the split_size {sections}!"

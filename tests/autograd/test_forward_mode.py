@@ -42,6 +42,35 @@ def test_values_and_tangents():
     assert fw.unpack_dual(y).tangent is None
 
 
+def test_writes_through_views():
+    x, t = torch.ones(3), torch.arange(3.0)
+    with fw.dual_level():
+        dual = fw.make_dual(x, t)
+        tangent = lambda y: fw.unpack_dual(y).tangent.tolist()
+        z = torch.zeros(5)
+        z[1:4] = dual
+        assert tangent(z) == [0.0, 0.0, 1.0, 2.0, 0.0]
+        z[3].mul_(3)
+        assert tangent(z) == [0.0, 0.0, 1.0, 6.0, 0.0]
+        assert tangent(z[3]) == 6.0
+        z.narrow(0, 2, 2).copy_(torch.ones(2))
+        assert tangent(z) == [0.0, 0.0, 0.0, 0.0, 0.0]
+        copy = dual.clone()
+        copy.mul_(2)
+        assert tangent(dual) == [0.0, 1.0, 2.0]
+        assert tangent(copy) == [0.0, 2.0, 4.0]
+        assert tangent(torch.constant_pad_nd(dual, (1, 1))) == [0.0, 0.0, 1.0, 2.0, 0.0]
+        assert tangent(torch.zeros(2, 3).select_scatter(dual, 0, 1)) == [[0.0, 0.0, 0.0], [0.0, 1.0, 2.0]]
+        assert tangent(torch.ones(3).masked_fill(x > 0, dual[2])) == [2.0, 2.0, 2.0]
+
+
+def test_flat_functions_have_zeros():
+    with fw.dual_level():
+        dual = fw.make_dual(torch.tensor([0.5, -1.5]), torch.tensor([3.0, 4.0]))
+        for y in (dual.floor(), dual.sign(), dual.round(decimals=1), torch.div(dual, 2, rounding_mode="floor")):
+            assert fw.unpack_dual(y).tangent.tolist() == [0.0, 0.0]
+
+
 def test_forward_over_reverse():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     with fw.dual_level():

@@ -235,7 +235,7 @@ Tensor run_where(const Tensor& condition, const Input& a, const Input& b) {
   if (!kernel) return {};
   Dims shape(condition->sizes().begin(), condition->sizes().end());
   for (const Input* i : {&a, &b}) if (i->tensor) shape = broadcast_shapes(shape, i->tensor->sizes());
-  const TensorImpl* like[3] = {a.tensor, b.tensor, condition.get()};
+  const TensorImpl* like[3] = {condition.get(), a.tensor, b.tensor};
   Device where;
   if (!device_of_all({a.tensor, b.tensor, condition.get()}, &where) || !(condition->device() == where)) return {};
   Tensor out = allocate_like(shape, like, 3, common, where);

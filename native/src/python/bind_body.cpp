@@ -42,6 +42,7 @@ struct Plan {
   Rule shape, dtype;
   int results = 0;                              // how many tensors the body gives; 0: something else
   int device_at = -1;
+  bool pointwise = false;                       // results lie in memory as their operands do
 };
 
 struct Runner {
@@ -144,6 +145,7 @@ Plan* plan_of(Runner& self) {
   plan->tensor = flags(tensor.o);
   plan->keep = flags(keep.o);
   plan->device_at = int(PyLong_AsLong(device.o));
+  plan->pointwise = get(made.o, "pointwise").o == Py_True;
   plan->shape = rule_of(made.o, "shape_rule");
   plan->dtype = rule_of(made.o, "dtype_rule");
   plan->results = int(PyTuple_Size(results.o));
@@ -268,8 +270,16 @@ PyObject* adopted(PyObject* value, PyObject* shape, PyObject* dtype, const std::
   return wrap(out);
 }
 
+bool in_order(const Plan& p, PyObject* const* bound, size_t n) {   // every tensor lies as its names say
+  for (size_t i = 0; i < n; ++i)
+    if (p.tensor[i] && is_tensor(bound[i]) && !unwrap(bound[i])->is_contiguous()) return false;
+  return true;
+}
+
 PyObject* finished(const Runner& self, const Plan& p, Held& value, Held& shape, PyObject* result, PyObject* const* bound, size_t n, std::vector<Held>& arrays) {
-  if (p.results == 1) {
+  if (p.pointwise && !in_order(p, bound, n)) {
+    // Python lays the results out.
+  } else if (p.results == 1) {
     PyObject* t = adopted(value.o, shape.o, result, arrays);
     if (t) return t;
   } else if (p.results > 1 && PyTuple_CheckExact(value.o) && PyTuple_GET_SIZE(value.o) == p.results) {

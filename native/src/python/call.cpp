@@ -75,6 +75,18 @@ PyObject* run_recorded(Operator& op, PyObject** args, size_t n) {             //
 }
 
 PyObject* call_with_tangents(Operator& op, PyObject* const* args, size_t n) {
+  if (op.kind == Operator::View && n > 0 && is_tensor(args[0])) {
+    struct Off { int old = forward_gradients(); Off() { forward_gradients() = 0; } ~Off() { forward_gradients() = old; } } off;
+    std::vector<PyObject*> given(args, args + n);
+    PyObject* r = run_recorded(op, given.data(), n);
+    if (!r || r == args[0]) return r;
+    const bool done = view_of_tangent(*unwrap(args[0]), r, [&](PyObject* tangent) {
+      given[0] = tangent;
+      return run_recorded(op, given.data(), n);
+    });
+    if (done) return r;
+    Py_DECREF(r);
+  }
   return run_with_tangents(args, n, [&](PyObject** given, size_t count) {
     return op.kind == Operator::Composite ? run_functional(op, given, count) : run_recorded(op, given, count);
   });

@@ -63,7 +63,7 @@ bool takes_numbers(const std::string& name) {
     "floor_divide", "fmod", "remainder", "pow", "float_power", "eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less",
     "less_equal", "not_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "where", "xlogy",
     "copysign", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__rpow__",
-    "special_xlogy", "special_xlog1py", "special_zeta", "lerp", "copy_", "fill_", "masked_fill", "masked_fill_", "index_fill",
+    "special_xlogy", "special_xlog1py", "special_zeta", "lerp", "copy_", "fill_",
     "isin", "result_type"};
   return names.count(name) > 0;
 }

@@ -76,8 +76,15 @@ Grads tangents_of(const std::vector<Tensor>& outputs, const std::vector<Edge>& i
       roots.push_back(back[i]);
       along.push_back(primals.tangents[i]->dtype() == back[i]->dtype() ? primals.tangents[i] : engine_ops().cast(primals.tangents[i], back[i]->dtype()));
     }
-  if (roots.empty()) return Grads(outputs.size());
-  return run_backward(edges_of(roots), along, edges_of(seeds), {.retain_graph = true, .create_graph = keep_history, .allow_unused = true, .accumulate = false});
+  Grads found(outputs.size());
+  if (!roots.empty())
+    found = run_backward(edges_of(roots), along, edges_of(seeds), {.retain_graph = true, .create_graph = keep_history, .allow_unused = true, .accumulate = false});
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!found[i]) found[i] = engine_ops().zeros(outputs[i]->sizes(), outputs[i]->dtype(), outputs[i]->device());
+    for (const Tensor& t : primals.tangents)    // an operator's result may be written to without its argument
+      if (t->storage() == found[i]->storage()) { found[i] = engine_ops().clone(found[i]); break; }
+  }
+  return found;
 }
 
 void forget_history(const Tensor& t) {
@@ -101,6 +108,60 @@ void set_tangent(const Tensor& t, Tensor tangent) {
   AutogradMeta& m = t->ensure_autograd();
   m.tangent = std::move(tangent);
   m.tangent_level = current_level;
+}
+
+namespace {
+
+bool same_layout(const TensorImpl& a, const TensorImpl& b) {
+  return std::ranges::equal(a.sizes(), b.sizes()) && std::ranges::equal(a.strides(), b.strides());
+}
+
+// The part of its base's tangent that is the view's; the base gets one of zeros where it has none.
+Tensor tangent_through_base(const Tensor& view, const Tensor& base, bool make) {
+  Tensor whole = tangent_of(*base);
+  if (!whole && !make) return {};
+  if (!whole || !same_layout(*whole, *base)) {
+    Tensor laid = empty_strided(base->sizes(), base->strides(), base->dtype(), base->device());
+    engine_ops().copy_(laid, whole ? whole : engine_ops().zeros(base->sizes(), base->dtype(), base->device()));
+    set_tangent(base, laid);
+    whole = laid;
+  }
+  Tensor part = as_strided(*whole, view->sizes(), view->strides(), whole->storage_offset() + view->storage_offset() - base->storage_offset());
+  set_tangent(view, part);
+  return part;
+}
+
+bool writable(const TensorImpl& t) {            // no two elements share memory, and there is no history to keep
+  for (int d = 0; d < t.dim(); ++d)
+    if (t.strides()[d] == 0 && t.sizes()[d] > 1) return false;
+  return !t.requires_grad();
+}
+
+}  // namespace
+
+void write_tangent(const Tensor& t, const Tensor& value) {
+  Tensor own = tangent_of(*t);
+  AutogradMeta* m = t->autograd();
+  if (!own && m && m->base && m->base->dtype() == t->dtype()) own = tangent_through_base(t, m->base, bool(value));
+  if (!own && !value) return;
+  Tensor next = value ? value : engine_ops().zeros(t->sizes(), t->dtype(), t->device());
+  if (own && writable(*own) && !next->requires_grad()) engine_ops().copy_(own, next);
+  else set_tangent(t, next);
+}
+
+bool view_of_tangent(const TensorImpl& self, PyObject* result, const std::function<PyObject*(PyObject*)>& view) {
+  Tensor tangent = tangent_of(self);
+  if (!tangent || !same_layout(*tangent, self) || tangent->storage_offset() != self.storage_offset()) return false;
+  Held given{wrap(tangent)};
+  Held parts{view(given.o)};
+  if (!parts.o) throw PythonError();
+  if (is_tensor(result)) {
+    if (result != parts.o && is_tensor(parts.o)) set_tangent(Tensor(unwrap(result)), Tensor(unwrap(parts.o)));
+    return true;
+  }
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i)
+    set_tangent(Tensor(unwrap(PySequence_Fast_GET_ITEM(result, i))), Tensor(unwrap(PySequence_Fast_GET_ITEM(parts.o, i))));
+  return true;
 }
 
 bool any_tangent(PyObject* const* args, size_t n) {

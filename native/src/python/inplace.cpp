@@ -127,11 +127,24 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   const bool history = GradMode::enabled() && any_requires_grad(args, n);
   if (__builtin_expect(forward_gradients(), 0) && any_tangent(args, n)) {
     CHECK(Kind::NotImplemented, !history, op.schema.qualified(), ": in-place on tensors with a tangent and a history is not supported by shim-torch");
-    Held r{call_with_tangents(f, args, n)};
+    std::vector<PyObject*> given(args, args + n);
+    Held scratch{nullptr};
+    if (&f == &op) {                            // copy_, fill_: there is no form that leaves the target alone
+      scratch.o = wrap(empty_strided(target->sizes(), target->strides(), target->dtype(), target->device()));
+      given[0] = scratch.o;
+      if (!any_tangent(given.data(), n)) {
+        Held r{run_functional(f, args, n)};
+        if (!r.o) return nullptr;
+        target->bump_version();
+        write_tangent(target, {});
+        return Py_NewRef(self);
+      }
+    }
+    Held r{call_with_tangents(f, given.data(), n)};
     if (!r.o) return nullptr;
     if (target->is_inference) check_inplace(target);
     write(target, Tensor(unwrap(r.o)));
-    set_tangent(target, tangent_of(*unwrap(r.o)));
+    write_tangent(target, tangent_of(*unwrap(r.o)));
     return Py_NewRef(self);
   }
   if (history || target->is_inference) check_inplace(target);

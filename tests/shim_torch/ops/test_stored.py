@@ -20,6 +20,7 @@ MODULES = (
     "attention_cases",
     "misc_cases",
     "corners_cases",
+    "samples_cases",
 )
 
 

@@ -1,0 +1,104 @@
+"""What PyTorch's own sample inputs showed to differ: memory order, dtypes of whole numbers, masks, refusals."""
+
+from expressions import pattern
+
+
+def inputs(torch):
+    """The names that the expressions use."""
+    x = pattern(torch, 3, 4, seed=1).requires_grad_()
+    cube = pattern(torch, 2, 3, 4, seed=2)
+    turned = pattern(torch, 4, 2, 3, seed=3).permute(1, 2, 0)
+    b1, b2 = pattern(torch, 2, 3, 5, seed=4), pattern(torch, 2, 5, 4, seed=5)
+    z = torch.complex(pattern(torch, 3, seed=6), pattern(torch, 3, seed=7)).requires_grad_()
+    w = torch.complex(pattern(torch, 3, seed=8), pattern(torch, 3, seed=9)).requires_grad_()
+    mask = torch.tensor([[True, False, True, True], [False] * 4, [True] * 4])
+    some = torch.tensor([True, False, True])
+    i = torch.arange(12).reshape(3, 4)
+    zero = torch.tensor(0.0).requires_grad_()
+    f, n = torch.empty(0), torch.empty(0, dtype=torch.int64)
+    none = torch.zeros(0, dtype=torch.uint8)
+    number = torch.tensor(2.5).requires_grad_()
+    masked = torch.masked
+    return locals()
+
+
+# Which operands order an elementwise result in memory.
+_ORDER = [
+    f"{call}.stride()"
+    for call in (
+        "torch.atan2(turned, cube)",
+        "torch.atan2(cube, turned)",
+        "torch.hypot(turned, cube)",
+        "torch.copysign(turned, cube)",
+        "torch.logaddexp(turned, cube)",
+        "torch.xlogy(turned, cube)",
+        "torch.heaviside(turned, cube)",
+        "torch.nextafter(turned, cube)",
+        "torch.polar(turned, cube)",
+        "torch.complex(turned, cube)",
+        "torch.clamp_max(turned, cube)",
+        "torch.gcd(turned.long(), cube.long())",
+        "torch.polygamma(1, turned)",
+        "torch.nan_to_num(turned)",
+        "torch.round(turned, decimals=1)",
+        "torch.frexp(turned).mantissa",
+        "torch.frexp(turned).exponent",
+        "torch.where(turned > 0, cube, turned[:1])",
+        "torch.where(cube > 0, turned, cube)",
+        "torch.i0(turned[:, ::2])",
+    )
+]
+_TEXT = """
+torch.addbmm(i, i[None], torch.ones(1, 4, 4, dtype=torch.int64), beta=0.6, alpha=1.7)
+torch.addbmm(mask, mask[None], mask.new_ones(1, 4, 4))
+torch.take_along_dim(x, torch.tensor([[-1, 0], [1, -4], [2, 2]]), 1)
+torch.take_along_dim(x, torch.tensor([-1, -12, 3]))
+torch.take_along_dim(x, torch.tensor([[4]]), 1)
+torch.gather(x[0], 0, none)
+torch.tensor(3, dtype=torch.uint8).index_add(0, torch.tensor([0]), torch.tensor(1, dtype=torch.uint8), alpha=-1)
+zero.prod(0)
+zero.prod(0, keepdim=True)
+torch.lerp(z, w, z.detach())
+torch.lerp(z, w, 0.3 + 0.4j)
+torch.tensordot(i.int()[:1, :1], i.int(), dims=((0, 1), (0, 1)))
+torch.searchsorted(torch.zeros(0, 0), torch.zeros(0, 0), out_int32=True)
+torch.arange(0.0, -8.000001, -4.0, dtype=torch.int64)
+torch.arange(0.1, -7.9, -4.0, dtype=torch.int64)
+torch.arange(0.5, 6.9, 1.5, dtype=torch.int64)
+torch.arange(0.5, 6.9, 1.5, dtype=torch.int32)
+torch.arange(0.5, 6.9, 1.5, dtype=torch.uint8)
+torch.add(some, torch.tensor([True, True, False]), alpha=False)
+torch.div(some, some, rounding_mode='floor')
+torch.div(some, some, rounding_mode='trunc')
+torch.cat([])
+torch.unbind(number)
+torch.hsplit(x, 0)
+torch.vsplit(x, 0)
+torch.round(i, decimals=2)
+torch.combinations(x[0, :1])
+torch.combinations(x[0], 3)
+torch.lu(x.detach()[:, :3])
+torch.lu(x.detach()[:, :3], get_infos=True)
+type(torch.lu(x.detach()[:, :3], get_infos=True)).__name__
+x.detach()[:, :3].lu()
+x.hash_tensor()
+x.masked_fill(mask, number)
+x.index_fill(1, torch.tensor([0, 2]), number)
+x.detach().masked_fill(mask, torch.tensor([1.0]))
+masked.logaddexp(x[0], x[1], input_mask=mask[0])
+masked.std(x, 1, correction=0, mask=mask)
+masked.var(x, None, correction=2)
+masked.var(i, 0)
+masked.var(x, 1, True, correction=1)
+masked.std(x, 1, True)
+masked.prod(i.int(), 1, mask=mask)
+masked.prod(zero)
+masked.cumsum(i.int(), 1, mask=mask)
+masked.cumprod(i.to(torch.uint8), 0, mask=mask)
+masked.norm(x, -float('inf'), 1, mask=mask)
+masked.logsumexp(i, 1, mask=mask)
+masked.amax(mask, 1, mask=mask)
+masked.amin(mask, 1, mask=mask)
+masked.argmin(mask, 1, mask=mask)
+"""
+CASES = _ORDER + [line for line in _TEXT.splitlines() if line]
