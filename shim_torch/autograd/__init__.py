@@ -315,8 +315,10 @@ def kineto_available() -> bool:
 
 
 def is_multithreading_enabled() -> bool:
-    """Backward runs on the calling thread."""
-    return False
+    """What ``set_multithreading_enabled`` says; backward runs on the calling thread either way."""
+    from shim_torch.autograd import grad_mode
+
+    return grad_mode._multithreading
 
 
 def install(tensor_type: Any) -> None:

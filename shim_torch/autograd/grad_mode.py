@@ -168,17 +168,23 @@ class inference_mode(_Decorator):
         return type(self)(self.mode)
 
 
+_multithreading = True
+
+
 class set_multithreading_enabled(_Decorator):
-    """Backward runs on the calling thread always: kept for programs that set it."""
+    """Backward runs on the calling thread always: the setting is kept for programs that look at it."""
 
     def __init__(self, mode: bool) -> None:
-        self.mode = mode
+        global _multithreading
+        self.mode, self.before = mode, _multithreading
+        _multithreading = bool(mode)
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, *exc: Any) -> None:
-        return None
+        global _multithreading
+        _multithreading = self.before
 
     def clone(self) -> set_multithreading_enabled:
         return type(self)(self.mode)

@@ -123,10 +123,11 @@ def _cheapest(chain: list[Any]) -> Any:
             cost[i][j] = min(prices)
             cut[i][j] = i + prices.index(cost[i][j])
 
-    def product(i: int, j: int) -> Any:
-        return chain[i] if i == j else product(i, cut[i][j]) @ product(cut[i][j] + 1, j)
+    return _multiplied(chain, cut, 0, n - 1)
 
-    return product(0, n - 1)
+
+def _multiplied(chain: list[Any], cut: list[list[int]], i: int, j: int) -> Any:
+    return chain[i] if i == j else _multiplied(chain, cut, i, cut[i][j]) @ _multiplied(chain, cut, cut[i][j] + 1, j)
 
 
 @composite("chain_matmul(Tensor[] matrices) -> Tensor", function=False, method=False)

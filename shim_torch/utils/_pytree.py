@@ -249,19 +249,20 @@ def tree_is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> boo
 _is_leaf = tree_is_leaf
 
 
+def _take(node: Any, is_leaf: Callable[[Any], bool] | None, leaves: list[Any]) -> TreeSpec:
+    # not a closure of tree_flatten: one that calls itself is a cycle, and would keep the leaves until the next collection
+    if tree_is_leaf(node, is_leaf):
+        leaves.append(node)
+        return _LEAF_SPEC
+    kind = _get_node_type(node)
+    children, context = SUPPORTED_NODES[kind].flatten_fn(node)
+    return TreeSpec(kind, context, [_take(c, is_leaf, leaves) for c in children])
+
+
 def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
     """The leaves, and the shape to put them together again."""
     leaves: list[Any] = []
-
-    def take(node: Any) -> TreeSpec:
-        if tree_is_leaf(node, is_leaf):
-            leaves.append(node)
-            return _LEAF_SPEC
-        kind = _get_node_type(node)
-        children, context = SUPPORTED_NODES[kind].flatten_fn(node)
-        return TreeSpec(kind, context, [take(c) for c in children])
-
-    return leaves, take(tree)
+    return leaves, _take(tree, is_leaf, leaves)
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:

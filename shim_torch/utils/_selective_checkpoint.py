@@ -22,19 +22,17 @@ class CheckpointPolicy(IntEnum):
 
 
 class SelectiveCheckpointContext:
-    """What a selective checkpoint policy is given."""
+    """What a selective checkpoint policy is given: the operator's result, and whether this is the second pass."""
 
-    def __init__(self, *, is_recompute: bool) -> None:
-        self.is_recompute = is_recompute
+    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
+        self.is_recompute, self.op_output = is_recompute, op_output
 
 
 class _Kept:
     """A result that was kept, and its version then."""
 
-    def __init__(self, value: Any, view: bool) -> None:
-        if isinstance(value, _core.TensorBase) and (value.is_floating_point() or value.is_complex() or view):
-            value = value.detach()
-        self.val = value
+    def __init__(self, value: Any) -> None:
+        self.val = value.detach() if isinstance(value, _core.TensorBase) else value  # its graph would lead back here
         self.version = value._version if isinstance(value, _core.TensorBase) else None
 
     def get(self, changes_allowed: bool) -> Any:
@@ -43,58 +41,80 @@ class _Kept:
         return self.val
 
 
+_COMPUTED_AGAIN, _HANDED_OUT = object(), object()
+SAC_IGNORED_OPS: set[Any] = set()  # operators that are never asked about, besides these
+_IGNORED = {"aten::" + name for name in (
+    "detach", "dim", "is_contiguous", "is_non_overlapping_and_dense", "is_strides_like_format", "numel", "size",
+    "storage_offset", "stride", "sym_numel", "sym_size", "sym_storage_offset", "sym_stride",
+)} | {"prim::device"}  # fmt: skip
+_MISMATCH = (
+    "This can happen if the operations in the checkpointed region are nondeterministic or depend on global state that "
+    "changed between forward and backward."
+)
+
+
 def _saved(policy: Any) -> bool:
-    if isinstance(policy, bool):
-        return policy
-    return policy in (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+    return policy if isinstance(policy, bool) else policy in (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
 
 
 def _ignored(func: Any) -> bool:
-    return func._qualified_op_name == "aten::detach"  # saving does it as well
+    return func._qualified_op_name in _IGNORED or func in SAC_IGNORED_OPS  # saving detaches; the rest is metadata
 
 
 class _CachingTorchDispatchMode(TorchDispatchMode):
-    """The first pass: keeps the results that the policy wants."""
+    """The first pass: keeps the results that the policy wants; ``storage[operator][call]`` says what became of each."""
 
-    def __init__(self, policy_fn: Any, storage: Any) -> None:
+    def __init__(self, policy_fn: Any, storage: Any, ac_graph_id: Any = None) -> None:
         super().__init__()
         self.policy_fn, self.storage = policy_fn, storage
+        self.calls: dict[Any, int] = defaultdict(int)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if _ignored(func):
             return func(*args, **kwargs)
-        policy = self.policy_fn(SelectiveCheckpointContext(is_recompute=False), func, *args, **kwargs)
         result = func(*args, **kwargs)
-        if _saved(policy):
-            view = any(r.alias_info is not None for r in func._schema.returns)
-            self.storage[func].append(tree_map(lambda x: _Kept(x, view), result))
+        call = self.calls[func]
+        self.calls[func] += 1
+        policy = self.policy_fn(SelectiveCheckpointContext(is_recompute=False, op_output=result), func, *args, **kwargs)
+        self.storage[func][call] = tree_map(_Kept, result) if _saved(policy) else _COMPUTED_AGAIN
         return result
 
 
 class _CachedTorchDispatchMode(TorchDispatchMode):
     """The second pass: gives back what was kept."""
 
-    def __init__(self, policy_fn: Any, storage: Any, allow_cache_entry_mutation: bool) -> None:
+    def __init__(self, policy_fn: Any, storage: Any, allow_cache_entry_mutation: bool = False) -> None:
         super().__init__()
-        self.policy_fn, self.storage = policy_fn, storage
-        self.allow_cache_entry_mutation = allow_cache_entry_mutation
+        self.storage, self.allow_cache_entry_mutation = storage, allow_cache_entry_mutation
+        self.calls: dict[Any, int] = defaultdict(int)
+
+    def __enter__(self) -> Any:
+        self.calls.clear()
+        return super().__enter__()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
         if _ignored(func):
-            return func(*args, **kwargs)
-        if not _saved(self.policy_fn(SelectiveCheckpointContext(is_recompute=True), func, *args, **kwargs)):
-            return func(*args, **kwargs)
+            return func(*args, **(kwargs or {}))
+        call = self.calls[func]
+        self.calls[func] += 1
         kept = self.storage.get(func)
         if kept is None:
-            raise RuntimeError(f"{func} encountered during backward, but not found in storage")
-        if not kept:
+            raise RuntimeError(f"{func} encountered during backward but not found in storage. {_MISMATCH}")
+        entry = kept.get(call)
+        if entry is None:
+            raise RuntimeError(
+                f"{func} invocation index {call} encountered during backward but not found in storage. {_MISMATCH}"
+            )
+        if entry is _HANDED_OUT:
             raise RuntimeError(
                 "Trying to backward an extra time. You are only allowed to backward once on any region computed under selective "
                 "activation checkpoint."
             )
-        return tree_map(lambda x: x.get(self.allow_cache_entry_mutation), kept.pop(0))
+        if entry is _COMPUTED_AGAIN:
+            return func(*args, **(kwargs or {}))
+        kept[call] = _HANDED_OUT
+        return tree_map(lambda x: x.get(self.allow_cache_entry_mutation), entry)
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
@@ -123,7 +143,7 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
         policy_fn = policy_fn_or_list
     else:
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
-    storage: dict[Any, list[Any]] = defaultdict(list)
+    storage: dict[Any, dict[int, Any]] = defaultdict(dict)
     return (
         _CachingTorchDispatchMode(policy_fn, storage),
         _CachedTorchDispatchMode(policy_fn, storage, allow_cache_entry_mutation),

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from native import _core
 from shim_torch import autograd
 from shim_torch.autograd.grad_mode import enable_grad, no_grad
+from shim_torch.utils._recompute import CheckpointError as CheckpointError
+from shim_torch.utils._recompute import Frame, describe
+from shim_torch.utils._recompute import GraphExecGroup as GraphExecGroup
+from shim_torch.utils._selective_checkpoint import (
+    SAC_IGNORED_OPS as SAC_IGNORED_OPS,
+)
 from shim_torch.utils._selective_checkpoint import (
     CheckpointPolicy as CheckpointPolicy,
 )
@@ -32,6 +37,8 @@ __all__ = [
     "CheckpointFunction",
     "CheckpointPolicy",
     "DefaultDeviceType",
+    "GraphExecGroup",
+    "SAC_IGNORED_OPS",
     "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
@@ -44,13 +51,9 @@ __all__ = [
     "set_checkpoint_early_stop",
     "set_device_states",
 ]
-SAC_IGNORED_OPS: set[Any] = set()
-_early_stop = True
+_early_stop: bool | None = None  # set_checkpoint_early_stop(), which goes before the argument
+_debug: bool | None = None
 _DEFAULT_DETERMINISM_MODE = "default"
-
-
-class CheckpointError(RuntimeError):
-    """The second forward pass did something else than the first."""
 
 
 class DefaultDeviceType:
@@ -162,6 +165,12 @@ class CheckpointFunction(autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        if not _core._is_checkpoint_valid():
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() "
+                "without passing the `inputs` argument."
+            )
         inputs = list(ctx.inputs)
         for i, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             inputs[i] = tensor
@@ -220,96 +229,49 @@ def checkpoint(
         raise ValueError(f"determinism_check should be one of ['default', 'none'] but got {determinism_check}")
     if not _core.is_grad_enabled():
         return function(*args, **kwargs)
+    on_error = None
+    if debug if _debug is None else _debug:
+        from shim_torch.utils._checkpoint_debug import debug_contexts
+
+        if context_fn is not noop_context_fn:
+            raise ValueError("debug=True is incompatible with non-default context_fn")
+        context_fn, on_error = debug_contexts()
     first, second = context_fn()
-    frame = _Frame(function, args, kwargs, second, preserve, early_stop and _early_stop, determinism_check == "default")
-    with frame.saving(), first:
-        result = function(*args, **kwargs)
+    frame = Frame(
+        _second_pass(function, args, kwargs, second, preserve),
+        args,
+        early_stop if _early_stop is None else _early_stop,
+        describe if determinism_check == "default" else None,
+    )
+    failed = False
+    with frame.saving(on_error), first:
+        try:
+            result = function(*args, **kwargs)
+        except BaseException:
+            failed = True
+            raise
+    if failed:
+        raise RuntimeError(
+            "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception raised during the "
+            "checkpointed forward. This is not supported because checkpoint cannot return a value for a failed forward."
+        )
     frame.complete = True
     return result
 
 
-class _Holder:
-    """Stands in the graph for a tensor that will be computed again."""
+def _second_pass(function: Any, args: Any, kwargs: Any, context: Any, preserve: bool) -> Callable[..., None]:
+    """Runs the function as it ran first: random state, autocast, default device."""
+    from shim_torch.overrides import _get_current_function_mode_stack
+    from shim_torch.utils._device import DeviceContext
 
-    __slots__ = ("__weakref__", "frame", "meta", "value")
+    surroundings = _Surroundings((args, kwargs), preserve)
+    devices = [mode for mode in _get_current_function_mode_stack() if isinstance(mode, DeviceContext)]
 
-    def __init__(self, frame: _Frame, x: Any) -> None:
-        self.frame, self.value = frame, None
-        self.meta = (tuple(x.shape), x.dtype, x.device)
+    def again(*inputs: Any) -> None:
+        with surroundings.again(), context, devices[-1] if devices else contextlib.nullcontext():
+            function(*inputs, **kwargs)
 
-
-class _Stop(Exception):
-    """Every saved tensor is back: the rest of the second pass is not needed."""
-
-
-class _Frame:
-    """One checkpointed call."""
-
-    def __init__(
-        self, function: Any, args: Any, kwargs: Any, context: Any, preserve: bool, early_stop: bool, check: bool
-    ) -> None:
-        self.function, self.args, self.kwargs, self.context = function, args, kwargs, context
-        self.surroundings = _Surroundings((args, kwargs), preserve)
-        self.early_stop, self.check, self.complete = early_stop, check, False
-        self.holders: list[weakref.ref[_Holder]] = []
-
-    def saving(self) -> Any:
-        """The first pass: nothing is kept but where a tensor would have been."""
-
-        def pack(x: Any) -> _Holder:
-            holder = _Holder(self, x)
-            self.holders.append(weakref.ref(holder))
-            return holder
-
-        def unpack(holder: _Holder) -> Any:
-            if holder.value is None:
-                self._recompute()
-            if holder.value is None:
-                raise CheckpointError(
-                    "torch.utils.checkpoint: trying to backward through the graph a second time, or the second forward pass "
-                    "saved fewer tensors than the first"
-                )
-            value, holder.value = holder.value, None
-            return value
-
-        return autograd.graph.saved_tensors_hooks(pack, unpack)
-
-    def _recompute(self) -> None:
-        count = 0
-
-        def pack(x: Any) -> Any:
-            nonlocal count
-            place, count = count, count + 1
-            holder = self.holders[place]() if place < len(self.holders) else None
-            if holder is not None:
-                holder.value = x.detach()
-                self._compare(place, holder.meta, x)
-            if self.early_stop and count >= len(self.holders):
-                raise _Stop
-            return x.detach()
-
-        try:
-            with self.surroundings.again(), self.context, enable_grad():
-                with autograd.graph.saved_tensors_hooks(pack, lambda x: x):
-                    self.function(*self.args, **self.kwargs)
-        except _Stop:
-            pass
-        if self.check and count != len(self.holders) and not (self.early_stop and count > len(self.holders)):
-            raise CheckpointError(
-                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
-                f"Number of tensors saved during forward: {len(self.holders)}\n"
-                f"Number of tensors saved during recomputation: {count}."
-            )
-
-    def _compare(self, place: int, before: Any, x: Any) -> None:
-        now = (tuple(x.shape), x.dtype, x.device)
-        if self.check and now != before:
-            names = ("shape", "dtype", "device")
-            raise CheckpointError(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
-                f"forward pass.\ntensor at position {place}:\nsaved metadata: {dict(zip(names, before, strict=True))}\n"
-                f"recomputed metadata: {dict(zip(names, now, strict=True))}"
-            )
+    return again
 
 
 def checkpoint_sequential(
@@ -349,5 +311,10 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Accepted; there is no operator log to show."""
-    yield
+    """Whether checkpoints log their operators, for the text of their errors; None leaves it to their ``debug`` argument."""
+    global _debug
+    old, _debug = _debug, enabled
+    try:
+        yield
+    finally:
+        _debug = old

@@ -118,6 +118,7 @@ class SavedTensor {
 struct SubclassOps {
   static bool (*special)(const TensorImpl&);
   static Tensor (*detach)(const Tensor&);
+  static bool (*watched)(const Tensor&);        // special, or a mode sees every operator
   static bool is_special(const TensorImpl& t) { return special && special(t); }
 };
 

@@ -215,7 +215,8 @@ class Task {
     if (!g) return;
     if (!place) {
       place = std::move(g);
-    } else if (!options_.create_graph && place->use_count() == 1 && place->storage()->use_count() == 1 && place->dtype() == g->dtype() && place->is_contiguous() && !is_sparse(*place)) {
+    } else if (!options_.create_graph && place->use_count() == 1 && place->storage()->use_count() == 1 && place->dtype() == g->dtype() && place->is_contiguous() &&
+               !is_sparse(*place) && !(SubclassOps::watched && SubclassOps::watched(g))) {
       engine_ops().add_(place, g);
     } else {                                    // a dense sum of both kinds starts at the dense one
       place = is_sparse(*place) && !is_sparse(*g) ? engine_ops().add(g, place) : engine_ops().add(place, g);
@@ -225,6 +226,8 @@ class Task {
   void evaluate(const Ref<Node>& node) {
     Grads out;
     State& state = states_[node.get()];
+    struct Restore { Node*& place; Node* old; ~Restore() { place = old; } } restore{running_, running_};
+    running_ = node.get();
     if (!targeted_ || state.needed || !state.captures.empty()) out = compute(node);
     for (size_t i = 0; i < node->next_edges.size(); ++i) {
       Edge& e = node->next_edges[i];
@@ -236,9 +239,6 @@ class Task {
   }
 
   Grads compute(const Ref<Node>& node) {
-    Node* outer = running_;
-    running_ = node.get();
-    struct Restore { Node*& place; Node* old; ~Restore() { place = old; } } restore{running_, outer};
     State& state = states_[node.get()];
     Grads grads = std::move(state.grads);
     grads.resize(std::max(grads.size(), node->inputs.size()));

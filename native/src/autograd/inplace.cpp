@@ -51,7 +51,7 @@ Creation creation_of_new_view(bool several) {
 }  // namespace
 
 void mark_view(const Tensor& view, const Tensor& source, bool several) {
-  if (view->storage().get() != source->storage().get() || (source->is_inference && InferenceMode::enabled())) return;
+  if (view->storage().get() != source->storage().get() || source->is_inference) return;
   AutogradMeta* from = source->autograd();
   AutogradMeta& m = view->ensure_autograd();
   m.base = from && from->base ? from->base : source;
@@ -81,7 +81,7 @@ void check_inplace(const Tensor& self) {
   CHECK(Kind::Runtime, !self->is_inference || InferenceMode::enabled(), "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
         "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
   AutogradMeta* m = self->autograd();
-  if (!m) return;
+  if (!m || !GradMode::enabled()) return;
   if (m->base) {
     if (m->creation != Creation::normal) forbidden(*m, false);
     refresh_view(*self);

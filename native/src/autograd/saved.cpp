@@ -18,11 +18,13 @@ std::string type_text(const TensorImpl& t) {
 bool differentiable(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
 
 Tensor without_history(const Tensor& t) { return SubclassOps::is_special(*t) ? SubclassOps::detach(t) : alias(*t); }
+Tensor output_without_history(const Tensor& t) { return SubclassOps::watched && SubclassOps::watched(t) ? SubclassOps::detach(t) : without_history(t); }
 
 }  // namespace
 
 bool (*SubclassOps::special)(const TensorImpl&) = nullptr;
 Tensor (*SubclassOps::detach)(const Tensor&) = nullptr;
+bool (*SubclassOps::watched)(const Tensor&) = nullptr;
 
 int& SavedHooks::depth() {
   static thread_local int active = 0;
@@ -39,9 +41,13 @@ SavedTensor::SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr) : 
   version_ = t->version();
   is_output_ = is_output;
   had_history_ = !is_output && t->autograd() && t->autograd()->grad_fn;
-  data_ = is_output ? without_history(t) : t;            // holding the output itself would be a cycle
   if (SavedHooks::depth() && SavedHooks::pack)
-    if (Ref<PackedValue> packed = SavedHooks::pack(to_pack())) set_packed(std::move(packed));
+    if (Ref<PackedValue> packed = SavedHooks::pack(t)) {
+      data_ = t;
+      set_packed(std::move(packed));
+      return;
+    }
+  data_ = is_output ? output_without_history(t) : t;     // holding the output itself would be a cycle
 }
 
 Tensor SavedTensor::to_pack() const { return data_; }
@@ -62,7 +68,7 @@ void SavedTensor::set_packed(Ref<PackedValue> packed) {
 Tensor SavedTensor::restored(Tensor data, const Ref<Node>& owner) const {
   bool history = is_output_ ? bool(owner) && differentiable(*data) : requires_grad_;
   if (!history && !data->requires_grad()) return data;
-  Tensor t = without_history(data);
+  Tensor t = is_output_ ? output_without_history(data) : without_history(data);
   if (!history) return t;
   AutogradMeta& m = t->ensure_autograd();
   m.view_version = t->version();

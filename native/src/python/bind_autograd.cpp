@@ -261,6 +261,7 @@ PyObject* detach_inplace(PyObject* self, PyObject*) {
             "torch/optim/optimizer.py as the solution.");
       m->grad_fn.reset();
       m->requires_grad = false;
+      m->tangent.reset();
     }
     return returned(self);
   });

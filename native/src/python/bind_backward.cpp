@@ -151,7 +151,7 @@ PyObject* take_view(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
     TensorImpl* view = unwrap(args[1]);
-    check_inplace(self);
+    if (self->requires_grad() || self->is_inference) check_inplace(self);
     self->set_geometry(view->sizes(), view->strides(), view->storage_offset());
     self->bump_version();
     AutogradMeta* made = view->autograd();

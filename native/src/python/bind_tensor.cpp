@@ -210,7 +210,7 @@ PyObject* resize_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(self);
     if (is_sparse(*t)) return PyObject_CallMethod(self, "_resize_sparse_", "O", size);
-    CHECK(Kind::Runtime, !t->requires_grad(), "cannot resize variables that require grad");
+    CHECK(Kind::Runtime, !t->requires_grad() || InferenceMode::enabled(), "cannot resize variables that require grad");
     CHECK(Kind::Runtime, format != MemoryFormat::preserve, "Unsupported memory formatPreserve");
     const bool same = std::equal(sizes.begin(), sizes.end(), t->sizes().begin(), t->sizes().end());
     if (same && (!layout || layout == Py_None)) return Py_NewRef(self);                 // the strides stay as they are

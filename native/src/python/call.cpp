@@ -69,7 +69,12 @@ PyObject* run_recorded(Operator& op, PyObject** args, size_t n) {             //
   }
   if (!r) return nullptr;
   if (op.kind == Operator::View && n > 0 && is_tensor(args[0]) && r != args[0] && !below_python_dispatch()) mark_views(args[0], r);
-  if (any_requires_grad(args, n)) record_history(op, args, n, r, false);
+  try {
+    if (any_requires_grad(args, n)) record_history(op, args, n, r, false);
+  } catch (...) {
+    Py_DECREF(r);
+    throw;
+  }
   if (PyErr_Occurred()) Py_CLEAR(r);
   return r;
 }
@@ -135,7 +140,9 @@ PyObject* call_operator(Operator& op, Bound& b) {
     const bool grad_mode = GradMode::enabled();
     const bool history = grad_mode && any_requires_grad(args, n);
     PyObject* r;
+    Ref<Node> prepared;
     if (history) {
+      if (__builtin_expect(SavedHooks::depth(), 0)) prepared = prepare_history(op, args, n);
       NoGrad off;
       r = run_functional(op, args, n);
     } else {
@@ -147,7 +154,12 @@ PyObject* call_operator(Operator& op, Bound& b) {
       if (!below_python_dispatch()) mark_views(args[0], r);
     }
     if (history) {
-      record_history(op, args, n, r, false);
+      try {
+        record_history(op, args, n, r, false, prepared);
+      } catch (...) {                           // a pack hook raised
+        Py_DECREF(r);
+        throw;
+      }
       if (PyErr_Occurred()) { Py_DECREF(r); return nullptr; }
     }
     if (b.requires_grad && is_tensor(r) && !make_require_grad(r)) Py_CLEAR(r);

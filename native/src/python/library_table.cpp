@@ -145,7 +145,12 @@ PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
   }
   if (r) bump_written(op, args);
   if (r && history && !op.schema.is_mutable()) {
-    record_history(op, args, n, r, false);
+    try {
+      record_history(op, args, n, r, false);
+    } catch (...) {
+      Py_DECREF(r);
+      throw;
+    }
     if (PyErr_Occurred()) Py_CLEAR(r);
   }
   return r;

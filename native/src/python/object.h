@@ -75,5 +75,8 @@ int bind_warnings(PyObject* module);            // warnings given once
 struct Operator;                                // ops/operator.h
 bool any_requires_grad(PyObject* const* args, size_t n);              // looks into tuples and lists of tensors too
 void record_history(Operator&, PyObject* const* args, size_t n, PyObject* result, bool inplace);
+class Node;
+void record_history(Operator&, PyObject* const* args, size_t n, PyObject* result, bool inplace, const Ref<Node>& prepared);
+Ref<Node> prepare_history(Operator&, PyObject* const* args, size_t n);        // saves the inputs: for hooks that want them before the operator runs
 
 }  // namespace shim

@@ -30,6 +30,7 @@ struct Plan {
   std::string name;                             // "AddBackward0"
   std::vector<PlannedFormula> single, fused;
   bool list_result = false;
+  std::vector<bool> has_edges;                  // arguments with a gradient: numbers and None given for a tensor count as inputs
   bool linear = false;                          // its weight's gradient may be added to .grad by the product itself
 };
 
@@ -43,6 +44,9 @@ std::string camel(const std::string& name) {
   }
   return out;
 }
+
+// Parts of an operator that PyTorch has in one piece are named as that one.
+std::string shown_name(const std::string& name) { return name == "_index_at" ? "index" : name == "_index_put_at" ? "index_put" : name; }
 
 Source source_of(const Operator& op, const std::string& p) {
   auto argument = [&](const std::string& n) {
@@ -79,9 +83,13 @@ Plan& plan_of(Operator& op) {
   auto& all = overloads(op.schema.qualified());
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i] == &op) number = i;
-  plan.name = op.schema.name == "copy" || op.schema.name == "copy_" ? "CopyBackwards" : camel(op.schema.name) + "Backward" + std::to_string(number);
+  plan.name = op.schema.name == "copy" || op.schema.name == "copy_" ? "CopyBackwards" : camel(shown_name(op.schema.name)) + "Backward" + std::to_string(number);
   for (auto& f : op.formulas) plan.single.push_back(planned(op, f));
   for (auto& f : op.fused) plan.fused.push_back(planned(op, f));
+  plan.has_edges.resize(op.schema.args.size());
+  for (auto* list : {&plan.single, &plan.fused})
+    for (auto& f : *list)
+      for (int i : f.inputs) plan.has_edges[size_t(i)] = op.schema.args[size_t(i)].type.base == ArgType::Tensor && !op.schema.args[size_t(i)].type.list;
   plan.linear = op.schema.qualified() == "aten::linear";
   plan.list_result = op.schema.returns.size() == 1 && op.schema.returns[0].type.list;
   return plan;
@@ -112,10 +120,13 @@ class RecordNode final : public Node {
       first_edge_[i] = int(edges.size());
       PyObject* a = args[i];
       if (is_tensor(a)) {
-        edges.push_back(gradient_edge(Tensor(unwrap(a))));
+        Edge e = gradient_edge(Tensor(unwrap(a)));
+        if (e || (i == 0 && op_.schema.args[0].name == "self") || (i < plan_.has_edges.size() && plan_.has_edges[i])) edges.push_back(std::move(e));
       } else if (PyList_Check(a) || PyTuple_Check(a)) {
         for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(a); ++k)
           if (PyObject* item = PySequence_Fast_GET_ITEM(a, k); is_tensor(item)) edges.push_back(gradient_edge(Tensor(unwrap(item))));
+      } else if (i > 0 && i < plan_.has_edges.size() && plan_.has_edges[i]) {   // a number first is PyTorch's reversed operator: no input
+        edges.emplace_back();
       }
     }
     first_edge_[n] = int(edges.size());
@@ -123,14 +134,14 @@ class RecordNode final : public Node {
     choose();
   }
 
-  void save(PyObject* const* args, PyObject* result) {
+  void save(PyObject* const* args, PyObject* result) {      // without a result: what is known before it
     size_t count = 0;
     for (auto* f : chosen_) count += f->sources.size();
     keys_.reserve(count);
     values_.reserve(count);
     for (auto* f : chosen_)
       for (const Source& s : f->sources) {
-        if (s.kind == Source::Grad || find(s)) continue;
+        if (s.kind == Source::Grad || (s.kind == Source::Result && !result) || find(s)) continue;
         keys_.push_back(s);
         values_.push_back(value(s, args, result));
       }
@@ -157,8 +168,7 @@ class RecordNode final : public Node {
 
   Saved* find(const std::string& what) {        // of grad_fn._saved_self; null: there is none
     for (size_t i = 0; i < keys_.size(); ++i) {
-      std::string n = keys_[i].kind == Source::Result ? result_name(keys_[i].index) : keys_[i].kind == Source::Argument ? op_.schema.args[size_t(keys_[i].index)].name : "";
-      if (n == what) return &values_[i];
+      if (shown(keys_[i]) == what) return &values_[i];
     }
     return nullptr;
   }
@@ -171,6 +181,12 @@ class RecordNode final : public Node {
   }
 
  private:
+  std::string shown(const Source& s) const {
+    if (s.kind == Source::Result) return result_name(s.index);
+    const std::string& argument = op_.schema.args[size_t(s.index)].name;
+    return s.kind == Source::Argument ? argument : s.kind == Source::Shape ? argument + "_sym_sizes" : s.kind == Source::Strides ? argument + "_sym_strides" : "";
+  }
+
   bool wanted(int argument) const {
     for (int e = first_edge_[size_t(argument)]; e < first_edge_[size_t(argument) + 1]; ++e)
       if (next_edges[size_t(e)]) return true;
@@ -428,7 +444,15 @@ bool any_requires_grad(PyObject* const* args, size_t n) {
   return false;
 }
 
-void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* result, bool inplace) {
+Ref<Node> prepare_history(Operator& op, PyObject* const* args, size_t n) {
+  if (op.formulas.empty() && op.fused.empty()) return {};
+  auto node = make<RecordNode>(op, plan_of(op));
+  node->build(args, n);
+  node->save(args, nullptr);
+  return node;
+}
+
+void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* result, bool inplace, const Ref<Node>& prepared) {
   std::vector<Tensor> outputs;
   if (is_tensor(result)) {
     outputs.emplace_back(unwrap(result));
@@ -447,8 +471,11 @@ void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* res
       if (differentiable(*t)) set_history(t, node);
     return;
   }
-  auto node = make<RecordNode>(op, plan);
-  node->build(args, n);
+  Ref<RecordNode> node(static_cast<RecordNode*>(prepared.get()));
+  if (!node) {
+    node = make<RecordNode>(op, plan);
+    node->build(args, n);
+  }
   if (inplace) {
     node->save(args, result);
     rebase_history(outputs[0], node);
@@ -459,6 +486,10 @@ void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* res
     else node->add_input(*t);
   }
   node->save(args, result);                     // after history: a saved result knows which output it is
+}
+
+void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* result, bool inplace) {
+  record_history(op, args, n, result, inplace, Ref<Node>());
 }
 
 bool raw_saved_attribute(Node* node, const char* name, std::vector<SavedTensor*>* found, bool* list) {

@@ -1,4 +1,5 @@
 // Saved tensors seen from Python: their pack and unpack hooks, default ones (a stack) and those of one tensor.
+#include <memory>
 #include <string>
 
 #include "python/autograd_python.h"
@@ -6,7 +7,7 @@
 namespace shim {
 namespace {
 
-struct PySaved { PyObject_HEAD Node* owner; SavedTensor* saved; };
+struct PySaved { PyObject_HEAD Node* owner; SavedTensor* saved; };           // without an owner it holds its SavedTensor itself
 PyTypeObject* SavedType;
 
 struct HookPair { PyObject *pack, *unpack; };
@@ -57,7 +58,9 @@ Ref<PackedValue> pack_default(const Tensor& t) {
 }
 
 void drop_saved(PyObject* o) {
-  reinterpret_cast<PySaved*>(o)->owner->release();
+  auto* s = reinterpret_cast<PySaved*>(o);
+  if (s->owner) s->owner->release();
+  else delete s->saved;
   PyTypeObject* type = Py_TYPE(o);
   type->tp_free(o);
   Py_DECREF(type);
@@ -85,7 +88,28 @@ PyObject* refuse(PyTypeObject*, PyObject*, PyObject*) {
   return PyErr_Format(PyExc_RuntimeError, "Trying to create a SavedTensor object from Python is forbidden.");
 }
 
-PyMethodDef saved_methods[] = {{"register_hooks", register_hooks, METH_VARARGS, "Packs the tensor now with the first function, unpacks with the second."}, {nullptr, nullptr, 0, nullptr}};
+PyObject* unpack_saved(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    auto* s = reinterpret_cast<PySaved*>(self);
+    return wrap(s->saved->unpack(Ref<Node>(s->owner)));
+  });
+}
+
+PyObject* make_saved(PyObject*, PyObject* args, PyObject* kwargs) {          // saved as an operator's input would be
+  static const char* names[] = {"tensor", "is_output", nullptr};
+  PyObject* t;
+  int is_output = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|p:_make_saved_tensor", const_cast<char**>(names), TensorBaseType, &t, &is_output)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    auto saved = std::make_unique<SavedTensor>(Tensor(unwrap(t)), bool(is_output));
+    auto* o = reinterpret_cast<PySaved*>(SavedType->tp_alloc(SavedType, 0));
+    if (!o) return nullptr;
+    o->saved = saved.release();
+    return reinterpret_cast<PyObject*>(o);
+  });
+}
+
+PyMethodDef saved_methods[] = {{"unpack", unpack_saved, METH_NOARGS, "The tensor."}, {"register_hooks", register_hooks, METH_VARARGS, "Packs the tensor now with the first function, unpacks with the second."}, {nullptr, nullptr, 0, nullptr}};
 PyType_Slot saved_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_saved)}, {Py_tp_methods, saved_methods}, {Py_tp_new, reinterpret_cast<void*>(refuse)}, {0, nullptr}};
 PyType_Spec saved_spec = {"torch._C._autograd.SavedTensor", sizeof(PySaved), 0, Py_TPFLAGS_DEFAULT, saved_slots};
 
@@ -139,7 +163,7 @@ PyObject* why_disabled(PyObject*, PyObject*) {
   return PyUnicode_FromString(disabled.c_str());
 }
 
-PyMethodDef functions[] = {{"_push_saved_tensors_default_hooks", push_default, METH_VARARGS, nullptr},
+PyMethodDef functions[] = {{"_make_saved_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_saved)), METH_VARARGS | METH_KEYWORDS, nullptr}, {"_push_saved_tensors_default_hooks", push_default, METH_VARARGS, nullptr},
                            {"_pop_saved_tensors_default_hooks", pop_default, METH_NOARGS, nullptr},
                            {"_top_saved_tensors_default_hooks", top_default, METH_VARARGS, nullptr},
                            {"_saved_tensors_hooks_disable", disable, METH_VARARGS, nullptr},

@@ -293,6 +293,7 @@ void prepare() {
   e.copy_ = [](const Tensor& a, const Tensor& b) { in_sight(a) || in_sight(b) ? void(method(a, "copy_", wrap(b))) : plain.copy_(a, b); };
   SubclassOps::special = special;
   SubclassOps::detach = detached;
+  SubclassOps::watched = in_sight;
   Held mark{helper("prepare")};
   Held r{mark.o ? PyObject_CallNoArgs(mark.o) : nullptr};
   if (!r.o) PyErr_WriteUnraisable(Py_None);
