@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -49,6 +50,7 @@ class ScopeFinder:
 
     def __init__(self, scope: State, exposed: Callable[[], bool], expose: Callable[[], Any]) -> None:
         self.scope, self.exposed, self.expose = scope, exposed, expose
+        self.folders: dict[str, str] = {}  # the folders of top-level packages in scope -> their names
         self.after: dict[str, Callable[[ModuleType], None]] = {}  # module name -> called once it is executed
 
     def find_spec(
@@ -58,20 +60,40 @@ class ScopeFinder:
             return torch_spec(fullname) if self.exposed() else None
         scope = self.scope()
         covered = scope.names is not None and scope.covers(fullname)
+        inside = not covered and scope.names is not None and self._near(path)
         blocked = scope.names is None and scope.blocks(fullname)
         after = self.after.get(fullname)
         process = scope.names is None and not blocked
-        if not (covered or blocked or after or process):
+        if not (covered or inside or blocked or after or process):
             return None
         spec = self._others(fullname, path, target)
         if spec is None or spec.loader is None or isinstance(spec.loader, type):
             return spec
+        if covered and spec.submodule_search_locations and "." not in fullname:
+            self.folders.update((os.path.join(place, ""), fullname) for place in spec.submodule_search_locations)
+        covered = covered or (inside and scope.covers(self._name_by_file(spec)))
         if (covered or process) and isinstance(spec.loader, ExtensionFileLoader):
             self._shadow_native(spec, covered)
         elif covered or blocked or after:
             table = importer.SCOPED if covered else importer.BLOCKED if blocked else None
             self._shadow(spec, table, after)
         return spec
+
+    def _near(self, path: Sequence[str] | None) -> bool:
+        """Whether a search goes through the folder of a package in scope: some put their own sub-folders on sys.path."""
+        return bool(self.folders) and any(
+            isinstance(place, str) and os.path.join(place, "").startswith(tuple(self.folders))
+            for place in (sys.path if path is None else path)
+        )
+
+    def _name_by_file(self, spec: ModuleSpec) -> str:
+        """The name that a module's file has within its package; "" outside of all that were loaded in a scope."""
+        origin = spec.origin if isinstance(spec.origin, str) else ""
+        for folder, package in self.folders.items():
+            if origin.startswith(folder):
+                parts = os.path.splitext(origin[len(folder) :])[0].split(os.sep)
+                return ".".join([package, *(p for p in parts if p != "__init__")])
+        return ""
 
     def _others(self, fullname: str, path: Any, target: Any) -> ModuleSpec | None:
         for finder in list(sys.meta_path):

@@ -85,6 +85,8 @@ _LAZY = frozenset(
     signal""".split()
 )
 _FROM = {
+    "PyTorchFileReader": ("_serialization.files", "PyTorchFileReader"),
+    "PyTorchFileWriter": ("_serialization.files", "PyTorchFileWriter"),
     "compile": ("compiler", "compile"),
     "autocast": ("amp", "autocast"),
     "save": ("serialization", "save"),

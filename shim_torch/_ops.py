@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -274,6 +275,15 @@ class _OpNamespace(ModuleType):
         return iter(_core.operator_names(self.name))
 
 
+# Namespaces whose operators are defined when they are first asked for.
+_LATE = {
+    "profiler": "shim_torch.profiler._operators",
+    "_c10d_functional": "shim_torch.distributed._operators",
+    "c10d_functional": "shim_torch.distributed._operators",
+    "c10d": "shim_torch.distributed._operators",
+}
+
+
 class _Ops(ModuleType):
     """``torch.ops``: its namespaces are attributes, made when asked for."""
 
@@ -288,6 +298,8 @@ class _Ops(ModuleType):
             raise AttributeError(f"module 'torch.ops' has no attribute '{name}'")
         namespace = _OpNamespace(name)
         self.__dict__[name] = namespace
+        if name in _LATE:
+            import_module(_LATE[name])
         return namespace
 
     def __iter__(self) -> Iterator[str]:

@@ -151,7 +151,7 @@ def _text(t: Any, indent: int, summarize: bool, formatter: Any) -> str:
     return "[" + ("," + "\n" * (t.dim() - 1) + " " * (indent + 1)).join(rows) + "]"
 
 
-def _body(t: Any, indent: int) -> str:
+def _tensor_str(t: Any, indent: int) -> str:
     if t.numel() == 0:
         return "[]"
     summarize = t.numel() > PRINT_OPTS.threshold
@@ -203,29 +203,34 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
         else:
             if self.dtype not in default:
                 suffixes.append(f"dtype={self.dtype}")
-            text = _body(plain.cpu() if plain.is_cuda else plain, indent)
+            text = _tensor_str(plain.cpu() if plain.is_cuda else plain, indent)
     if tensor_contents is not None:
         text = tensor_contents
     try:
         node = self.grad_fn if self.requires_grad else None
     except RuntimeError:  # a view whose history an in-place write made invalid
         suffixes.append("grad_fn=<Invalid>")
-        return _with_suffixes(prefix + text, suffixes, indent)
+        return _add_suffixes(prefix + text, suffixes, indent)
     if node is not None:
         suffixes.append(f"grad_fn=<{node.name() if hasattr(node, 'name') else type(node).__name__}>")
     elif self.requires_grad:
         suffixes.append("requires_grad=True")
-    return _with_suffixes(prefix + text, suffixes, indent)
+    return _add_suffixes(prefix + text, suffixes, indent)
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
-    pieces = [text]
-    last = len(text) - text.rfind("\n") + 1
+def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newline: bool = False) -> str:
+    pieces = [tensor_str]
+    last = len(tensor_str) - tensor_str.rfind("\n") + 1
     for suffix in suffixes:
-        if last + len(suffix) + 2 > PRINT_OPTS.linewidth:
+        if force_newline or last + len(suffix) + 2 > PRINT_OPTS.linewidth:
             pieces.append(",\n" + " " * indent + suffix)
             last = indent + len(suffix)
+            force_newline = False
         else:
             pieces.append(", " + suffix)
             last += len(suffix) + 2
     return "".join(pieces) + ")"
+
+
+def _str_intern(inp: Any, *, tensor_contents: str | None = None) -> str:
+    return _str(inp, tensor_contents=tensor_contents)

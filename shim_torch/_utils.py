@@ -163,3 +163,42 @@ class ExceptionWrapper:
         except Exception:
             raise RuntimeError(text) from None
         raise error
+
+
+def _flatten_dense_tensors(tensors: Any) -> Any:
+    """Tensors of one dtype as one vector, copied."""
+    from shim_torch._C import _nn
+
+    return _nn.flatten_dense_tensors(tensors)
+
+
+def _unflatten_dense_tensors(flat: Any, tensors: Any) -> Any:
+    """Views of a vector with the shapes of ``tensors``, one after the other."""
+    from shim_torch._C import _nn
+
+    return _nn.unflatten_dense_tensors(flat, tensors)
+
+
+def _take_tensors(tensors: Any, size_limit: int) -> Any:
+    """Groups of tensors of one dtype and device; a group ends before it would have more than ``size_limit`` bytes."""
+    groups: dict[Any, tuple[list[Any], int]] = {}
+    for tensor in tensors:
+        kind, size = tensor.type(), tensor.numel() * tensor.element_size()
+        group, total = groups.get(kind, ([], 0))
+        if group and total + size > size_limit:
+            yield group
+            group, total = [], 0
+        group.append(tensor)
+        groups[kind] = group, total + size
+    for group, _ in groups.values():
+        if group:
+            yield group
+
+
+def _reorder_tensors_as(tensors: Any, ordered_tensors: Any) -> tuple[Any, ...]:
+    """``tensors`` (grouped by type) in the order of types that ``ordered_tensors`` has."""
+    by_type: dict[str, list[Any]] = {}
+    for tensor in tensors:
+        by_type.setdefault(tensor.type(), []).append(tensor)
+    queues = {kind: iter(group) for kind, group in by_type.items()}
+    return tuple(next(queues[tensor.type()]) for tensor in ordered_tensors)

@@ -17,6 +17,8 @@ from __future__ import annotations
 import importlib.util
 from types import ModuleType
 
+from compat import requirements
+
 FAMILIES = ("triton", "tilelang", "tvm_ffi")
 
 # The kernel languages that a library runs on: enabling the one enables the other.
@@ -35,8 +37,8 @@ IMPLIED: dict[str, tuple[str, ...]] = {
 
 
 def implied_by(package: str) -> tuple[str, ...]:
-    """The packages that must agree with ``package`` about torch, itself not included."""
-    return IMPLIED.get(package.partition(".")[0], ())
+    """The packages that must agree with ``package`` about torch, itself not included: kernel languages and requirements."""
+    return (*IMPLIED.get(package.partition(".")[0], ()), *requirements.needed_by(package))
 
 
 def closure(names: frozenset[str] | None) -> frozenset[str] | None:

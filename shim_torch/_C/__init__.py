@@ -12,6 +12,7 @@ from shim_torch.overrides import DisableTorchFunction, DisableTorchFunctionSubcl
 
 TensorBase = _core.TensorBase
 _TensorBase = _core.TensorBase
+_TensorMeta = type(_core.TensorBase)
 Size, device, dtype, layout, memory_format = _core.Size, _core.device, _core.dtype, _core.layout, _core.memory_format
 UntypedStorage = StorageBase = _core.UntypedStorage
 _disabled_torch_function_impl = _core._disabled_torch_function_impl
@@ -223,6 +224,10 @@ def __getattr__(name: str) -> Any:
         from shim_torch import Tag
 
         return Tag
+    if name in ("PyTorchFileReader", "PyTorchFileWriter"):
+        from shim_torch._serialization import files
+
+        return getattr(files, name)
     if name in ("FunctionSchema", "Argument"):
         from shim_torch import _ops
 

@@ -50,6 +50,10 @@ def mark_static_address(t: Any, guard: bool = True) -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "OptimizedModule":
+        from shim_torch._dynamo import eval_frame
+
+        return eval_frame.OptimizedModule
     from shim_torch._missing import missing
 
     return missing("torch._dynamo", name)

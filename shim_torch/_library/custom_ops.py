@@ -11,7 +11,11 @@ from native import _core
 from .. import _ops
 from .infer_schema import infer_schema
 
-_KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}
+# Libraries register kernels for devices that are not here too; those are never called.
+_KEYS = {
+    "cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "mps": "MPS", "xpu": "XPU", "hpu": "HPU", "xla": "XLA", "mtia": "MTIA",
+    "ipu": "IPU", "privateuseone": "PrivateUse1",
+}  # fmt: skip
 
 
 def dispatch_key(device_type: str) -> str:

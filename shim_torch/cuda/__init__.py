@@ -146,6 +146,12 @@ def _lazy_init() -> None:
         )
 
 
+def _lazy_call(callable: Any, **kwargs: Any) -> None:
+    """Runs ``callable`` now: CUDA is ready from the start. Without a device it is dropped, as nothing can come of it."""
+    if is_available():
+        callable()
+
+
 def _is_compiled() -> bool:
     return is_available()
 

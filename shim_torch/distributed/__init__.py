@@ -7,6 +7,7 @@ from typing import Any
 
 from shim_torch.distributed.distributed_c10d import (
     Backend,
+    GradBucket,
     GroupMember,
     HashStore,
     P2POp,
@@ -61,6 +62,7 @@ _LAZY = frozenset(
 
 __all__ = [
     "Backend",
+    "GradBucket",
     "GroupMember",
     "HashStore",
     "P2POp",

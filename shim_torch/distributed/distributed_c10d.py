@@ -40,6 +40,13 @@ class ProcessGroup:
         return self._backend
 
 
+class GradBucket:
+    """Gradients that DistributedDataParallel reduces together, as it hands them to communication hooks; none are made here."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise TypeError("torch._C._distributed_c10d.GradBucket: No constructor defined!")
+
+
 class Work:
     """A finished collective."""
 
@@ -180,6 +187,11 @@ def get_backend(group: Any = None) -> str:
 
 def get_group_rank(group: Any, global_rank: int) -> int:
     return global_rank
+
+
+def _get_global_rank(group: Any, rank: int) -> int:
+    """``get_global_rank`` by its older name."""
+    return get_global_rank(group, rank)
 
 
 def get_global_rank(group: Any, group_rank: int) -> int:

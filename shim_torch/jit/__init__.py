@@ -152,12 +152,14 @@ def wait(future: Any) -> Any:
     return future.wait()
 
 
-def trace(*_: Any, **__: Any) -> None:
-    _refuse("trace")
+def trace(func: T, example_inputs: Any = None, *_: Any, **__: Any) -> T:
+    """The function or module itself, as PyTorch gives it where TorchScript is switched off (PYTORCH_JIT=0)."""
+    return func
 
 
-def trace_module(*_: Any, **__: Any) -> None:
-    _refuse("trace_module")
+def trace_module(mod: T, inputs: Any = None, *_: Any, **__: Any) -> T:
+    """The module itself, as ``trace``."""
+    return mod
 
 
 def freeze(*_: Any, **__: Any) -> None:

@@ -142,3 +142,20 @@ def constant_pad_nd(self, pad, value):
         place = place.narrow(d, max(before[d], 0), length)
     place.copy_(source)
     return target
+
+
+@composite("flatten_dense_tensors(Tensor[] tensors) -> Tensor", function=False, method=False)
+def flatten_dense_tensors(tensors):
+    import shim_torch
+
+    return shim_torch.cat([t.contiguous().view(-1) for t in tensors])
+
+
+@composite("unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]", function=False, method=False)
+def unflatten_dense_tensors(flat, tensors):
+    parts, at = [], 0
+    for t in tensors:
+        # An empty tensor shares no memory with the vector, as in PyTorch.
+        parts.append(flat.narrow(0, at, t.numel()).view(t.shape) if t.numel() else flat.new_empty(t.shape))
+        at += t.numel()
+    return tuple(parts)

@@ -34,6 +34,9 @@ composite("fill.Tensor(Tensor self, Tensor value) -> Tensor", **_FUNCTION)(
 )
 composite("item(Tensor self) -> Scalar", **_HIDDEN)(lambda self: self.item())
 composite("_local_scalar_dense(Tensor self) -> Scalar", **_HIDDEN)(lambda self: self.item())
+composite("_has_compatible_shallow_copy_type(Tensor self, Tensor from) -> bool", method=False)(
+    lambda self, other: self.device.type == other.device.type and self.layout == other.layout
+)
 composite("is_same_size(Tensor self, Tensor other) -> bool")(lambda self, other: self.shape == other.shape)
 composite("is_nonzero(Tensor self) -> bool")(lambda self: bool(self))
 composite("_pin_memory(Tensor self, Device? device=None) -> Tensor", **_HIDDEN)(lambda self, device: self.pin_memory())

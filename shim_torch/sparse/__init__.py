@@ -157,7 +157,15 @@ class SparseSemiStructuredTensor:
     """The type of 2:4 sparse tensors; there are none."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        raise NotImplementedError("torch.sparse.SparseSemiStructuredTensor is not supported by shim-torch")
+        raise NotImplementedError(f"torch.sparse.{type(self).__name__} is not supported by shim-torch")
+
+
+class SparseSemiStructuredTensorCUTLASS(SparseSemiStructuredTensor):
+    """2:4 sparse tensors for CUTLASS; there are none."""
+
+
+class SparseSemiStructuredTensorCUSPARSELT(SparseSemiStructuredTensor):
+    """2:4 sparse tensors for cuSPARSELt; there are none."""
 
 
 def __getattr__(name: str) -> Any:

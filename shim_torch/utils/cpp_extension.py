@@ -156,6 +156,21 @@ def get_default_build_root() -> str:
     return os.path.realpath(os.path.join(base, "torch_extensions"))
 
 
+def _get_build_directory(name: str, verbose: bool) -> str:
+    """The folder an extension of that name is built in, made if need be; $TORCH_EXTENSIONS_DIR is above it."""
+    from shim_torch.version import cuda
+
+    root = os.environ.get("TORCH_EXTENSIONS_DIR")
+    if root is None:
+        python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+        root = os.path.join(get_default_build_root(), f"{python}_" + ("cpu" if cuda is None else f"cu{cuda.replace('.', '')}"))
+    if verbose:
+        print(f"Using {root} as PyTorch extensions root...", file=sys.stderr)
+    folder = os.path.join(root, name)
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
 def _get_cuda_arch_flags(cflags: Any = None) -> list[str]:
     """nvcc's flags for $TORCH_CUDA_ARCH_LIST, or for the GPUs that are here."""
     names = os.environ.get("TORCH_CUDA_ARCH_LIST", "")
@@ -189,6 +204,11 @@ def load(name: str, sources: Any, *_: Any, **__: Any) -> None:
 def load_inline(name: str, cpp_sources: Any, *_: Any, **__: Any) -> None:
     """Compiling against PyTorch's C++ API raises NotImplementedError."""
     _refuse("load_inline")
+
+
+def _jit_compile(*_: Any, **__: Any) -> None:
+    """Compiling against PyTorch's C++ API raises NotImplementedError."""
+    _refuse("_jit_compile")
 
 
 def _import_module_from_library(module_name: str, path: str, is_python_module: bool) -> Any:

@@ -1,89 +1,148 @@
-"""Small names that libraries import: timm, kornia, open_clip, torchdata, vector-quantize-pytorch, torch-geometric."""
+"""Names outside of PyTorch's documentation that libraries import."""
 
 from __future__ import annotations
+
+import io
 
 import pytest
 
 import shim_torch as torch
 
 
-def test_symbolic_numbers_are_types_of_nothing_here():
-    assert not isinstance(3, torch.SymInt) and not isinstance(3.0, torch.SymFloat) and not isinstance(True, torch.SymBool)
-    assert isinstance(3, (int, torch.SymInt))
-    assert not torch._C._are_functorch_transforms_active()
+def test_flat_vectors_of_tensors():
+    from shim_torch._utils import _flatten_dense_tensors, _reorder_tensors_as, _take_tensors, _unflatten_dense_tensors
+
+    tensors = [torch.ones(2, 2), torch.zeros(0, 3), torch.full((1,), 7.0)]
+    flat = _flatten_dense_tensors(tensors)
+    assert flat.tolist() == [1, 1, 1, 1, 7]
+    parts = _unflatten_dense_tensors(torch.arange(5.0), tensors)
+    assert [p.tolist() for p in parts] == [[[0, 1], [2, 3]], [], [4]] and parts[1].shape == (0, 3)
+    with pytest.raises(ValueError, match="expected a non-empty list"):
+        _flatten_dense_tensors([])
+    mixed = [torch.ones(4), torch.ones(2, dtype=torch.int64), torch.ones(4), torch.ones(1)]
+    groups = list(_take_tensors(mixed, 32))
+    assert [[len(t) for t in g] for g in groups] == [[4, 4], [1], [2]]
+    again = _reorder_tensors_as([mixed[0], mixed[2], mixed[3], mixed[1]], mixed)
+    assert all(a is b for a, b in zip(again, mixed, strict=True))
 
 
-def test_build_settings_are_a_text():
-    assert "USE_MKL=OFF" in torch.__config__.show()
-    assert "get_num_threads" in torch.__config__.parallel_info()
+def test_archive_reader_and_writer(tmp_path):
+    path = tmp_path / "model.pt"
+    torch.save({"a": torch.arange(5.0)}, path)
+    reader = torch.PyTorchFileReader(str(path))
+    assert {"data.pkl", "data/0", "version"} <= set(reader.get_all_records())
+    assert reader.has_record("data/0") and not reader.has_record("data/1")
+    held = reader.get_storage_from_record("data/0", 5, torch.float32)
+    assert held.numel() == 0 and held.untyped_storage().nbytes() == 20
+    assert torch.empty(0).set_(held.untyped_storage(), 0, (5,), (1,)).tolist() == [0, 1, 2, 3, 4]
+    assert path.read_bytes()[reader.get_record_offset("data/0") :][:20] == reader.get_record("data/0")
+    with pytest.raises(RuntimeError, match="failed locating file nothing: file not found"):
+        reader.get_record("nothing")
+    with pytest.raises(RuntimeError, match="errno 2 on fopen"):
+        torch.PyTorchFileReader(str(tmp_path / "absent"))
+    out = io.BytesIO()
+    writer = torch._C.PyTorchFileWriter(out)
+    writer.write_record("part", b"abcdef", 3)
+    writer.write_end_of_file()
+    assert writer.get_all_written_records() == {"part", "byteorder", "version", ".data/serialization_id"}
+    assert torch.PyTorchFileReader(out).get_record("part") == b"abc"
 
 
-def test_names_of_weights_have_a_digest():
-    from shim_torch.hub import HASH_REGEX, urlparse
-
-    name = urlparse("https://a.test/models/resnet18-5c106cde.pth").path
-    assert HASH_REGEX.search(name).group(1) == "5c106cde"
-
-
-def test_an_exception_is_raised_elsewhere_with_its_traceback():
-    from shim_torch._utils import ExceptionWrapper
-
-    for kind in (ValueError, KeyError):
-        try:
-            raise kind("the reason")
-        except kind:
-            wrapped = ExceptionWrapper(where="in a thread")
-        with pytest.raises(kind, match="in a thread") as caught:
-            wrapped.reraise()
-        assert "the reason" in str(caught.value)
+def test_operators_of_the_profiler():
+    profiler = torch.ops.profiler
+    record = profiler._record_function_enter_new("forward", None)
+    assert repr(record) == "ScriptObject <__torch__.torch.classes.profiler._RecordFunction>"
+    profiler._record_function_exit._RecordFunction(record)
+    handle = profiler._record_function_enter("backward")
+    assert handle.dtype == torch.uint8
+    profiler._record_function_exit(handle)
+    with torch.profiler.profile() as p:
+        profiler._record_function_exit(profiler._record_function_enter_new("named"))
+    assert "named" in {e.key for e in p.key_averages()}
 
 
-def test_workers_seed_numpy_differently():
-    from shim_torch.utils.data._utils.worker import _generate_state
+def test_decompositions_are_noted():
+    from shim_torch import _decomp
+    from shim_torch._inductor.decomposition import decompositions, register_decomposition
 
-    states = [_generate_state(seed, worker) for seed in (1, 2**40) for worker in (0, 1)]
-    assert all(len(s) == 4 and s != t for i, s in enumerate(states) for t in states[:i])
-
-
-def test_a_warning_is_given_once():
-    from shim_torch._dynamo.utils import warn_once
-
-    with pytest.warns(UserWarning, match="said once here"):
-        warn_once("said once here")
-    warn_once("said once here")  # warnings are errors under -W error only; nothing is raised or shown
-
-
-def test_tuned_parameters_are_found_again():
-    from shim_torch.sparse import _triton_ops_meta
-
-    assert _triton_ops_meta.get_meta("op", (1, 2), "device", "v") is None
-    _triton_ops_meta.update("op", "device", "v", (1, 2), {"GROUP_SIZE_ROW": 4})
-    assert _triton_ops_meta.get_meta("op", (1, 2), "device", "v") == {"GROUP_SIZE_ROW": 4}
+    op = torch.ops.aten.add.Tensor
+    register_decomposition([op])(len)
+    register_decomposition(op)(max)
+    assert decompositions.pop(op) is max
+    _decomp.register_decomposition(op)(len)
+    assert _decomp.get_decompositions([torch.ops.aten.add, torch.ops.aten.mul]) == {op: len}
+    with pytest.raises(RuntimeError, match="duplicate registrations for aten.add.Tensor"):
+        _decomp.register_decomposition(op)(max)
+    _decomp.remove_decompositions(_decomp.decomposition_table, [op])
 
 
-def test_an_implementation_by_library_and_name():
-    library = torch.library.Library("library_names", "FRAGMENT")
-    library.define("twice(Tensor x) -> Tensor")
-
-    @torch.library.impl(library, "twice", "CPU")
-    def twice(x):
-        return x * 2
-
-    assert twice(torch.ones(1)).item() == 2
-    assert torch.ops.library_names.twice(torch.tensor([3.0])).item() == 6
+def test_default_dtypes_in_schemas_are_named_or_numbered():
+    library = torch.library.Library("library_names", "DEF")
+    library.define("f(Tensor x, ScalarType a=float8_e4m3fn, ScalarType b=uint16) -> Tensor")
+    assert str(torch.ops.library_names.f.default._schema).split(" -> ")[0].endswith("a=24, ScalarType b=27)")
 
 
-def test_collectives_of_one_process_have_gradients(tmp_path):
-    from shim_torch import distributed
-    from shim_torch.distributed import nn as distributed_nn
+def test_kernels_for_devices_that_are_not_here():
+    @torch.library.custom_op("library_names::g", mutates_args=())
+    def g(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
 
-    distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
-    try:
-        x = torch.tensor([1.0, 2.0], requires_grad=True)
-        (distributed_nn.all_reduce(x) * 3).sum().backward()
-        (distributed_nn.broadcast(x, 0) * 5).sum().backward()
-        (part,) = distributed_nn.all_gather(x)
-        (part * torch.tensor([1.0, 10.0])).sum().backward()
-        assert x.grad.tolist() == [9, 18]
-    finally:
-        distributed.destroy_process_group()
+    for device in ("mps", "xpu", "hpu"):
+        g.register_kernel(device)(lambda x: x)
+    assert g(torch.zeros(1)).item() == 1
+    with pytest.raises(ValueError, match="nowhere"):
+        g.register_kernel("nowhere")(lambda x: x)
+
+
+def test_optimizers_without_our_init_step():
+    class Wrapper(torch.optim.Optimizer):
+        def __init__(self, inner):
+            self.inner, self.param_groups = inner, inner.param_groups
+
+        def step(self, closure=None):
+            return self.inner.step(closure)
+
+    p = torch.ones(1, requires_grad=True)
+    p.grad = torch.ones(1)
+    Wrapper(torch.optim.SGD([p], lr=0.5)).step()
+    assert p.item() == 0.5
+
+
+@pytest.mark.parametrize(
+    "name, call",
+    [
+        ("rpc.rpc_sync", lambda: torch.distributed.rpc.rpc_sync("a", len)),
+        ("SparseSemiStructuredTensorCUTLASS", lambda: torch.sparse.SparseSemiStructuredTensorCUTLASS(torch.ones(2))),
+        ("core_aten_decompositions", lambda: __import__("shim_torch._decomp")._decomp.core_aten_decompositions()),
+    ],
+)
+def test_what_is_not_supported_says_so(name, call):
+    with pytest.raises(NotImplementedError, match=name):
+        call()
+
+
+def test_sparse_addmm_and_copies():
+    a, b, c = torch.ones(2, 2), torch.eye(2), torch.ones(2, 2)
+    assert torch.ops.aten._sparse_addmm(a, b, c, beta=2, alpha=3).tolist() == [[5, 5], [5, 5]]
+    assert torch._has_compatible_shallow_copy_type(a, torch.ones(3, dtype=torch.int32))
+    assert not torch._has_compatible_shallow_copy_type(a, torch.ones(2, device="meta"))
+    from shim_torch.nn.parallel import comm
+
+    with pytest.raises(AssertionError, match="expects all inputs to be on GPUs, but input 0 is on CPU"):
+        comm.reduce_add([a])
+    assert comm.gather([a, b], 1, -1).shape == (2, 4)
+
+
+def test_collectives_of_one_process():
+    ops = torch.ops._c10d_functional
+    x = torch.arange(3.0)
+    for made in (
+        ops.all_reduce(x, "sum", "0"),
+        ops.all_gather_into_tensor(x, 1, "0"),
+        ops.reduce_scatter_tensor(x, "sum", 1, "0"),
+        torch.ops.c10d_functional.all_gather_into_tensor(x, "", [0], 1),
+    ):
+        assert made.tolist() == [0, 1, 2] and made.data_ptr() != x.data_ptr()
+    assert ops.wait_tensor(x).data_ptr() == x.data_ptr()
+    with pytest.raises(NotImplementedError, match="several processes"):
+        ops.all_gather_into_tensor(x, 2, "0")

@@ -16,7 +16,7 @@ from shim_torch.nn.modules.module import Module
 from shim_torch.nn.modules.normalization import LayerNorm
 
 
-def _activation(activation: str | Callable[..., Any]) -> Callable[..., Any]:
+def _get_activation_fn(activation: str | Callable[..., Any]) -> Callable[..., Any]:
     if not isinstance(activation, str):
         return activation
     if activation not in ("relu", "gelu"):
@@ -56,7 +56,7 @@ class _Layer(Module):
             setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, **place))
         for i in range(1, norms + 1):
             setattr(self, f"dropout{i}", Dropout(dropout))
-        self.activation = _activation(activation)
+        self.activation = _get_activation_fn(activation)
 
     def _ff_block(self, x: Any) -> Any:
         x = self.linear2(self.dropout(self.activation(self.linear1(x))))

@@ -1,0 +1,91 @@
+"""Which packages a package requires that use torch themselves: they have to agree with it about torch.
+
+The metadata is read as plain files: importlib.metadata would import half of the standard library for it.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import os
+import re
+import sys
+from functools import lru_cache
+
+_find = importlib.machinery.PathFinder.find_spec
+
+UNDECLARED = frozenset({"einops"})  # use torch where it is, and do not say so in their metadata
+
+
+def needed_by(package: str) -> tuple[str, ...]:
+    """The import names of what ``package`` requires and that uses torch; nothing where a real PyTorch is installed.
+
+    Beside a real PyTorch those packages may serve others in the process, so they keep it unless they are named.
+    """
+    top = package.partition(".")[0]
+    if "torch" in sys.modules or top.startswith("__"):
+        return ()
+    return _needed_by(top, tuple(p for p in sys.path if isinstance(p, str)))
+
+
+@lru_cache(maxsize=256)
+def _needed_by(top: str, path: tuple[str, ...]) -> tuple[str, ...]:
+    if _find("torch", list(path)) is not None:
+        return ()
+    known = _installed(path)
+    owner = known.get(_plain(top)) or _owner(top, path)
+    found: list[str] = []
+    for name in _names(owner) if owner else ():
+        required = known.get(name)
+        if required is not None and (name in UNDECLARED or "torch" in _names(required, optional=True)):
+            found.extend(n for n in _imports(required) or [name.replace("-", "_")] if n not in (top, "torch"))
+    return tuple(found)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@lru_cache(maxsize=16)
+def _installed(path: tuple[str, ...]) -> dict[str, str]:
+    """The distributions on a path: name -> folder of its metadata."""
+    found: dict[str, str] = {}
+    for place in path:
+        try:
+            names = os.listdir(place or ".")
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith(".dist-info"):
+                found.setdefault(_plain(name.partition("-")[0]), os.path.join(place, name))
+    return found
+
+
+def _text(folder: str, file: str) -> str:
+    try:
+        with open(os.path.join(folder, file), encoding="utf-8", errors="replace") as source:
+            return source.read()
+    except OSError:
+        return ""
+
+
+def _names(folder: str, optional: bool = False) -> list[str]:
+    """The distributions that one requires, those of its extras too if ``optional``."""
+    head = _text(folder, "METADATA").split("\n\n", 1)[0]
+    lines = re.findall(r"^Requires-Dist:\s*([A-Za-z0-9._-]+)(.*)$", head, re.M | re.I)
+    return [_plain(name) for name, rest in lines if optional or not re.search(r";.*\bextra\b", rest)]
+
+
+def _owner(top: str, path: tuple[str, ...]) -> str | None:
+    """The distribution that holds a package of another name: it lies beside the package and lists its files."""
+    spec = _find(top, list(path))
+    places = list((spec.submodule_search_locations or []) if spec is not None else [])
+    if not places:
+        return None
+    beside = _installed((os.path.dirname(places[0]),))
+    return next((folder for folder in beside.values() if top in _imports(folder)), None)
+
+
+def _imports(folder: str) -> list[str]:
+    """The top-level packages of a distribution: as it lists them, or by its files."""
+    listed = _text(folder, "top_level.txt").split()
+    return listed or sorted(set(re.findall(r"^([A-Za-z_]\w*)/__init__\.py,", _text(folder, "RECORD"), re.M)))

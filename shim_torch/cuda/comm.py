@@ -1,0 +1,14 @@
+"""``torch.cuda.comm``: ``torch.nn.parallel.comm`` by its older name."""
+
+from __future__ import annotations
+
+from shim_torch.nn.parallel.comm import (
+    broadcast,
+    broadcast_coalesced,
+    gather,
+    reduce_add,
+    reduce_add_coalesced,
+    scatter,
+)
+
+__all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced", "scatter"]

@@ -1,0 +1,88 @@
+"""Scopes that follow from a package's requirements and from where its files are."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def _package(folder, name, code, requires=(), distribution=None):
+    (folder / name).mkdir()
+    (folder / name / "__init__.py").write_text(code)
+    info = folder / f"{(distribution or name).replace('-', '_')}-1.0.dist-info"
+    info.mkdir()
+    lines = [f"Name: {distribution or name}", "Version: 1.0", *(f"Requires-Dist: {r}" for r in requires)]
+    (info / "METADATA").write_text("Metadata-Version: 2.1\n" + "\n".join(lines) + "\n")
+    (info / "RECORD").write_text(f"{name}/__init__.py,,\n")
+
+
+@pytest.fixture
+def site(tmp_path):
+    asks = "try:\n    import torch\n    found = torch.__name__\nexcept ImportError:\n    found = None\n"
+    _package(tmp_path, "lib_a", "import lib_b, lib_c, einops, lib_d", ["lib-b>=1; python_version>'3'", "einops", "lib-c",
+             "lib-d; extra == 'more'"], distribution="lib-of-a")  # fmt: skip
+    _package(tmp_path, "lib_b", asks, ["torch>=2"], distribution="lib-b")
+    _package(tmp_path, "lib_c", asks, ["numpy"])
+    _package(tmp_path, "lib_d", asks, ["torch"])
+    _package(tmp_path, "einops", asks)
+    return tmp_path
+
+
+CODE = """
+    import sys
+    sys.path.insert(0, {site!r})
+    from compat import enable_torch_proxy
+    enable_torch_proxy({scope!r})
+    import lib_a, lib_b, lib_c, lib_d, einops
+    print([m.found and "ours" for m in (lib_b, einops, lib_c, lib_d)])
+"""
+
+
+def test_what_a_package_requires_gets_torch_if_it_uses_it(probe, site):
+    # lib_c does not use torch by its metadata, and lib_d is only required by an extra.
+    assert probe(CODE.format(site=str(site), scope={"lib_a"})) == "['ours', 'ours', None, None]"
+
+
+def test_named_packages_get_torch_as_before(probe, site):
+    assert probe(CODE.format(site=str(site), scope={"lib_c"})) == "[None, None, 'ours', None]"
+
+
+def test_beside_a_real_pytorch_requirements_keep_theirs(probe, site):
+    code = """
+        import sys
+        sys.path.insert(0, {site!r})
+        from compat import adapters, enable_torch_proxy
+        print(sorted(adapters.closure(frozenset(["lib_a"]))))
+    """
+    assert probe(code.format(site=str(site)), real=True) == "['lib_a']"
+    assert probe(code.format(site=str(site))) == "['einops', 'lib_a', 'lib_b']"
+
+
+def test_modules_in_the_folder_of_a_package_are_in_its_scope(probe, tmp_path):
+    """A package that puts a folder of its own on sys.path and imports from there by short names."""
+    inner = tmp_path / "odd" / "parts"
+    inner.mkdir(parents=True)
+    (tmp_path / "odd" / "__init__.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(inner)!r})\nimport odd_part, odd_package.sub\nsys.path.remove({str(inner)!r})\n"
+    )
+    (inner / "odd_part.py").write_text("import torch\n")
+    (inner / "odd_package").mkdir()
+    (inner / "odd_package" / "__init__.py").write_text("import torch\n")
+    (inner / "odd_package" / "sub.py").write_text("import torch\n")
+    (tmp_path / "outside.py").write_text("import torch\n")
+    code = f"""
+        import sys
+        sys.path.insert(0, {str(tmp_path)!r})
+        from compat import enable_torch_proxy
+        enable_torch_proxy({{"odd"}}, blocked=BLOCKED)
+        try:
+            import odd
+            print("imported")
+        except ImportError as e:
+            print(e)
+        try:
+            import outside
+        except ImportError as e:
+            print(e)
+    """
+    assert probe(code.replace("BLOCKED", "()")) == "imported\nNo module named 'torch'"
+    assert probe(code.replace("BLOCKED", "{'odd.parts.odd_package.sub'}")) == "No module named 'torch'\nNo module named 'torch'"
