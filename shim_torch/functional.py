@@ -294,10 +294,9 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     import shim_torch
 
     if input.layout != _core.strided:
-        aten, p = shim_torch.ops.aten, 2 if p == "fro" else p
-        if dim is None and dtype is None:
-            return aten.norm.Scalar(input, 2 if p is None else p)
-        return aten.norm.ScalarOpt_dim(input, p, () if dim is None else dim, keepdim)
+        from shim_torch.sparse._reductions import norm as sparse_norm
+
+        return sparse_norm(input, p, dim, keepdim, dtype)
     if p in ("fro", None):
         p = 2
     elif isinstance(p, str):

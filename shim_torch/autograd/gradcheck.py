@@ -284,7 +284,10 @@ def _run(func: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, A
     with enable_grad():
         outputs = _outputs(func(*inputs))
         if any(o.layout is not _core.strided for o in outputs):
-            raise ValueError("gradcheck expects all outputs to be dense")
+            raise ValueError(
+                "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of fn for "
+                "gradcheck."
+            )
         if not any(o.requires_grad for o in outputs):
             for k in range(len(outputs)):
                 _check_output(func, inputs, wanted, k, options)
@@ -330,6 +333,12 @@ def gradcheck(
     ``raise_exception`` is off.
     """
     options = dict(locals())
+    given = _as_tuple(inputs)
+    if any(isinstance(x, Tensor) and x.requires_grad and x.layout is not _core.strided for x in given):
+        from shim_torch.sparse._gradcheck import as_sparse_gradcheck
+
+        rest = {n: v for n, v in options.items() if n not in ("func", "inputs")}
+        return bool(as_sparse_gradcheck(gradcheck)(func, given, **rest))
     try:
         return _run(func, _as_tuple(inputs), options)
     except GradcheckError:

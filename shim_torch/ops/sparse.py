@@ -6,7 +6,7 @@ from typing import Any
 
 from native import _core
 
-from ._record import composite, direct
+from ._record import composite, direct, view
 
 _OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _PRIVATE: dict[str, Any] = {"function": False, "method": False, "module": "_C"}
@@ -180,7 +180,7 @@ def raw_values(self):
     return _coo().raw_part(self, "_values").values
 
 
-@direct("indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
+@view("indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def indices(self):
     return _coo().indices(self)
 
@@ -189,27 +189,27 @@ def _values_grad(g, self):
     return _coo().values_backward(g, self)
 
 
-@direct("values(Tensor(a) self) -> Tensor(a)", **_METHOD, grad={"self": _values_grad})
+@view("values(Tensor(a) self) -> Tensor(a)", **_METHOD, grad={"self": _values_grad})
 def values(self):
     return _coo().values(self)
 
 
-@direct("crow_indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
+@view("crow_indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def crow_indices(self):
     return _compressed().part(self, "crow_indices")
 
 
-@direct("col_indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
+@view("col_indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def col_indices(self):
     return _compressed().part(self, "col_indices")
 
 
-@direct("ccol_indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
+@view("ccol_indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def ccol_indices(self):
     return _compressed().part(self, "ccol_indices")
 
 
-@direct("row_indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
+@view("row_indices(Tensor(a) self) -> Tensor(a)", **_METHOD)
 def row_indices(self):
     return _compressed().part(self, "row_indices")
 
@@ -365,9 +365,11 @@ def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
 
 
 @direct(
-    "resize_as_sparse_(Tensor(a!) self, Tensor the_template) -> Tensor(a!)", function=True, method=False
+    "resize_as_sparse_(Tensor(a!) self, Tensor the_template) -> Tensor(a!)", function=True, method=True
 )
 def resize_as_sparse_(self, the_template):
+    if self.layout not in (_core.strided, _core.sparse_coo):
+        return _compressed().resize_as(self, the_template)
     return _coo().resize(self, tuple(the_template.shape), the_template.sparse_dim(), the_template.dense_dim())
 
 
@@ -390,7 +392,7 @@ def _reductions() -> Any:
 @direct(
     "_sparse_sum_all(Tensor self, ScalarType? dtype=None) -> Tensor",
     **_PRIVATE,
-    grad={"self": lambda g, self: _reductions().sum_backward(g, self, None)},
+    grad={"self": lambda g, self_shape: g.expand(self_shape)},  # of every place, as PyTorch's
 )
 def sum_all(self, dtype):
     return _reductions().sum_all(self, dtype)
@@ -407,12 +409,12 @@ def sum_dims(self, dim, dtype):
 
 @composite("_sparse_sum(Tensor self) -> Tensor", method=False)
 def sparse_sum(self):
-    return self.sum()
+    return self.coalesce().values().sum()
 
 
 @composite("_sparse_sum.dtype(Tensor self, *, ScalarType dtype) -> Tensor", method=False)
 def sparse_sum_dtype(self, dtype):
-    return self.sum(dtype=dtype)
+    return self.coalesce().values().sum(dtype=dtype)
 
 
 @composite("_sparse_sum.dim(Tensor self, int[1] dim) -> Tensor", method=False)
@@ -425,6 +427,31 @@ def sparse_sum_dim_dtype(self, dim, dtype):
     return self.sum(dim, dtype=dtype)
 
 
+@direct("_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor", method=False)
+def coo_to_csr(self, size, out_int32):
+    """How many of the sorted row numbers lie below each row: (size + 1,)."""
+    import shim_torch
+
+    rows = shim_torch.arange(size + 1, device=self.device)
+    return shim_torch.searchsorted(self.long(), rows).to(_core.int32 if out_int32 else _core.int64)
+
+
+@direct(
+    "_convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, bool transpose=False) "
+    "-> Tensor",
+    method=False,
+)
+def csr_to_coo(crow_indices, col_indices, out_int32, transpose):
+    """(2, nnz) COO indices of CSR ones; of batches (batch dims + 2, nnz); ``transpose``: columns first."""
+    import shim_torch
+
+    values = shim_torch.zeros(col_indices.shape, dtype=_core.bool, device=col_indices.device)
+    size = (*col_indices.shape[:-1], crow_indices.shape[-1] - 1, int(col_indices.max()) + 1 if col_indices.numel() else 0)
+    t = _compressed().unsafe(crow_indices, col_indices, values, size, _core.sparse_csr, None, None)
+    found = _compressed().to_coo(t)._indices().to(_core.int32 if out_int32 else _core.int64)
+    return shim_torch.cat([found[:-2], found[-1:], found[-2:-1]]) if transpose else found
+
+
 def _softmaxes(name: str, log: bool) -> None:
     def grad(g, result, dim):
         return _reductions().softmax_backward(g, result, dim, log)
@@ -432,6 +459,7 @@ def _softmaxes(name: str, log: bool) -> None:
     def body(self, dim, half_to_float):
         if half_to_float:
             raise RuntimeError(f"softmax with half to float conversion is not supported on {self.device.type.upper()}")
+        _coo().raw_part(self, f"_sparse_{name}")
         return _reductions().softmax(self, dim, log)
 
     direct(f"_sparse_{name}(Tensor self, int dim, bool half_to_float) -> Tensor", **_PRIVATE, grad={"self": grad})(body)
@@ -545,6 +573,17 @@ def hspmm(mat1, mat2):
 )
 def sparse_sampled_addmm(self, mat1, mat2, beta, alpha):
     return _products().sampled_addmm(self, mat1, mat2, beta, alpha)
+
+
+@direct(
+    "_sparse_stack(Tensor[] tensors, int dim=0) -> Tensor",
+    **_PRIVATE,
+    grad={"tensors": lambda g, tensors, dim: [g.select(dim, i) for i in range(len(tensors))]},
+)
+def sparse_stack(tensors, dim):
+    import shim_torch
+
+    return shim_torch.cat([t.unsqueeze(dim) for t in tensors], dim)
 
 
 # --- embeddings ---------------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ def _aten() -> Any:
 def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Any:
     """The product of two matrices, of which any may be sparse; the gradient of a sparse one is sparse."""
     if reduce is not None:
-        from ._products_more import mm_reduce
+        from ._products import mm_reduce
 
         return mm_reduce(mat1, mat2, reduce)
     if mat1.layout == mat2.layout == _core.strided:
@@ -58,11 +58,12 @@ def sampled_addmm(
 
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     """The sum over all dims (dense) or over some (sparse while a sparse dim is left)."""
-    if dim is None:
-        return input.sum(dtype=dtype)
-    if isinstance(dim, (tuple, list)) and not dim:
-        return input.sum(dtype=dtype)
-    return input.sum(dim, dtype=dtype)
+    if input.layout == _core.strided:
+        return input.sum(dtype=dtype) if dim is None else input.sum(dim, dtype=dtype)
+    given: dict[str, Any] = {} if dtype is None else {"dtype": dtype}
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return _aten()._sparse_sum(input, **given)
+    return _aten()._sparse_sum(input, (dim,) if isinstance(dim, int) else tuple(dim), **given)
 
 
 def _softmax(name: str, input: Any, dim: int, dtype: Any) -> Any:

@@ -113,6 +113,8 @@ def add_(self: Any, other: Any, alpha: Any = 1) -> Any:
 
 @kernel("sub.Tensor", "subtract.Tensor")
 def sub(self: Any, other: Any, alpha: Any = 1) -> Any:
+    if is_sparse(self) and self.layout != _core.sparse_coo:
+        return _unsupported(self)
     if not isinstance(other, Tensor) or (is_sparse(self) and not is_sparse(other) and self.layout == _core.sparse_coo):
         raise RuntimeError("sub(sparse, dense) is not supported. Use sub(dense, sparse) instead.")
     return add(self, other, -alpha)
@@ -233,7 +235,7 @@ def mul_(self: Any, other: Any) -> Any:
     if _scale_in_place(self, other, "mul_"):
         return self
     if not is_sparse(self):
-        raise RuntimeError("mul_: in-place multiplication of a dense tensor by a sparse one is not supported: the result is sparse")
+        return self.mul_(other.to_dense())
     return store(self, mul(self, other), False)
 
 
@@ -282,6 +284,8 @@ kernel("floor_divide")(_divide("floor_divide"))
 def div_(self: Any, other: Any) -> Any:
     if not is_sparse(self):
         refuse("aten::div_.Tensor", [other])
+    if self.layout != _core.sparse_coo:
+        return _unsupported(self)
     _coo.parts(self).values.div_(_divisor(other))
     return self
 

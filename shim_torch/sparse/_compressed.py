@@ -100,11 +100,11 @@ def construct(name: str, layout: Any, names: tuple[str, str], args: tuple[Any, .
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds})")
     chosen = options["layout"] or layout
     if layout is not None and chosen != layout:
-        raise RuntimeError(f"{name}: expected layout {layout} but got {chosen}")
+        raise RuntimeError(f"{name}: layout must be {_coo.word(layout)} but got {_coo.word(chosen)}")
     if chosen is None:
-        raise RuntimeError("sparse_compressed_tensor expected sparse compressed tensor layout but got none.")
+        raise RuntimeError(f"{name} expected sparse compressed tensor layout but got none")
     if chosen not in NAMES:
-        raise RuntimeError(f"expected sparse compressed tensor layout but got {_coo.word(chosen)}")
+        raise RuntimeError(f"{name} expected sparse compressed tensor layout but got {_coo.word(chosen)}")
     device = None if options["device"] is None else _core.device(options["device"])
     values = as_values(given["values"], options["dtype"], device)
 
@@ -277,6 +277,8 @@ def from_any(t: Any, layout: Any, block: Any, dense_dim: Any) -> Any:
     name = str(layout).rpartition("_")[2]
     source = "dense" if t.layout == _core.strided else "sparse_coo" if t.is_sparse else "sparse_compressed"
     where = f"{source}_to_sparse_{name}"
+    if source == "sparse_compressed":
+        _check_compressed_source(t, layout, block, dense_dim, name)
     if layout in BLOCKED:
         if block is None:
             own = blocksize(t) if t.layout in BLOCKED else None
@@ -307,6 +309,29 @@ def from_any(t: Any, layout: Any, block: Any, dense_dim: Any) -> Any:
     return assemble(e, layout, kind, where)
 
 
+def _check_compressed_source(t: Any, layout: Any, block: Any, dense_dim: Any, name: str) -> None:
+    """Conversions that PyTorch has no kernel for."""
+    source, to = _coo.word(t), _coo.word(layout)
+    if dense_dim is not None:
+        raise RuntimeError(
+            f"to_sparse_{name}: conversion from {source} to {to} with dense_dim argument given is not supported"
+        )
+    if t.layout in BLOCKED and layout not in BLOCKED:
+        raise RuntimeError(
+            f"sparse_compressed_to_sparse_{name}: expected SparseCsr or SparseCsc layout but got {source}"
+        )
+    if t.layout in BLOCKED and block is not None and tuple(block) != blocksize(t):
+        where = f"to_sparse_{name}" if t.layout == layout else f"sparse_compressed_to_sparse_{name}"
+        raise RuntimeError(
+            f"{where}: conversion from {source} to {to} with blocksize changed from {list(blocksize(t) or ())} to "
+            f"{list(block)} is not supported"
+        )
+    if t.layout not in BLOCKED and layout in BLOCKED and batch_dims(t):
+        raise RuntimeError(
+            f"sparse_compressed_to_sparse_{name}: conversion from {source} to {to} for batched inputs is not supported"
+        )
+
+
 def _check_blocks(size: tuple[int, int], block: tuple[int, int], where: str) -> None:
     if block[0] <= 0 or block[1] <= 0:
         raise RuntimeError(f"{where}: blocksize needs to be a tuple of positive integers, but got {list(block)}")
@@ -319,7 +344,11 @@ def _check_blocks(size: tuple[int, int], block: tuple[int, int], where: str) -> 
 def _coo_entries(t: Any, where: str) -> Entries:
     p = _coo.parts(_coo.coalesce(t))
     if p.sparse_dim != 2:
-        raise RuntimeError(f"{where}: conversion from Sparse to compressed layouts is only supported for 2 sparse dimensions")
+        name = where.rpartition("_")[2]
+        raise RuntimeError(
+            f"coo_to_sparse_{name}: conversion from Sparse to Sparse{name.capitalize()} for input tensors with sparse_dim()!=2 is "
+            "not supported"
+        )
     values = p.values.reshape(-1, 1, 1, *t.shape[2:])
     batch = p.indices[0] * 0
     return Entries(batch, p.indices[0], p.indices[1], values, (t.shape[0], t.shape[1]), (), tuple(t.shape[2:]))
@@ -362,11 +391,27 @@ def mask(t: Any, pattern: Any) -> Any:
 
 
 def copy_(self: Any, src: Any) -> Any:
-    """Values of a tensor of the same pattern sizes, where they are."""
+    """The values and indices of a tensor of as many entries, where they are."""
+    if src.layout != self.layout:
+        raise RuntimeError(
+            "torch.copy_: copy of sparse compressed tensors having different layouts is not supported. self layout is "
+            f"{_coo.word(self)} and src layout is {_coo.word(src)}"
+        )
     ours, theirs = _coo.parts(self), _coo.parts(src)
+    if ours.plain.shape[-1] != theirs.plain.shape[-1]:
+        raise RuntimeError(
+            "torch.copy_: only sparse compressed tensors with the same number of specified elements are supported."
+        )
+    for d in range(self.dim()):
+        if self.shape[d] != src.shape[d]:
+            raise RuntimeError(
+                f"torch.copy_: expected shapes of self and src to match along dimension {d} for {_coo.word(self)} layout but the "
+                f"corresponding dimensions of self and src are {self.shape[d]} and {src.shape[d]}, respectively."
+            )
     if ours.values.shape != theirs.values.shape:
         raise RuntimeError(
-            "copy of sparse compressed tensors having different number of specified elements is not supported."
+            f"torch.copy_: copy of sparse compressed tensors having different block sizes is not supported. self and src block "
+            f"sizes are {list(blocksize(self) or ())} and {list(blocksize(src) or ())}, respectively."
         )
     ours.values.copy_(theirs.values)
     ours.indices.copy_(theirs.indices)
@@ -380,26 +425,33 @@ def _with_index(t: Any, size: Sequence[int], compressed: Any, plain: Any, values
 
 
 def resize_(self: Any, size: Sequence[int]) -> Any:
-    """In place, to a larger or smaller number of rows; entries stay."""
+    """In place: rows are added empty; of fewer places than entries the first ones stay."""
     import shim_torch
 
     p = _coo.parts(self)
-    if p.layout not in (_core.sparse_csr, _core.sparse_csc) or batch_dims(self) or len(size) != 2:
-        raise RuntimeError("resize_: only CSR and CSC matrices can be resized")
-    by_column = p.layout in BY_COLUMN
-    major, minor = (size[1], size[0]) if by_column else (size[0], size[1])
-    old_minor = self.shape[0] if by_column else self.shape[1]
-    if minor < old_minor:
-        raise RuntimeError("resize_: columns of the sparse tensor cannot be shrunk" if not by_column else
-                           "resize_: rows of the sparse tensor cannot be shrunk")
-    have = p.indices.shape[0] - 1
-    if major >= have:
-        last = p.indices[-1:].expand(major - have)
-        compressed, nnz = shim_torch.cat([p.indices, last]), p.plain.shape[0]
+    if p.layout not in (_core.sparse_csr, _core.sparse_csc) or len(size) < 2:
+        raise RuntimeError(f"resize_: expected a CSR or CSC tensor and a size of at least 2 dims, got {list(size)}")
+    batch, (rows, columns) = tuple(size[:-2]), size[-2:]
+    major = columns if p.layout in BY_COLUMN else rows
+    nnz = min(p.plain.shape[-1], rows * columns)
+
+    def fitted(part: Any, length: int) -> Any:
+        count = math.prod(batch) * length
+        flat = part.reshape(-1)
+        if flat.shape[0] < count:
+            flat = shim_torch.cat([flat, flat.new_zeros(count - flat.shape[0])])
+        return flat[:count].reshape(*batch, length).clone()
+
+    if tuple(p.indices.shape[:-1]) == batch:  # rows of every batch
+        have = min(p.indices.shape[-1], major + 1)
+        compressed = shim_torch.full((*batch, major + 1), nnz, dtype=p.indices.dtype, device=self.device)
+        compressed[..., :have] = p.indices[..., :have]
+        if major + 1 <= p.indices.shape[-1]:
+            compressed[..., -1] = nnz
     else:
-        compressed = p.indices[: major + 1].clone()
-        nnz = int(compressed[-1])
-    return _core.replace_sparse(self, _with_index(self, size, compressed, p.plain[:nnz], p.values[:nnz]))
+        compressed = fitted(p.indices, major + 1)
+        compressed[..., -1] = nnz
+    return _core.replace_sparse(self, _with_index(self, size, compressed, fitted(p.plain, nnz), fitted(p.values, nnz)))
 
 
 def resize_as(self: Any, template: Any) -> Any:

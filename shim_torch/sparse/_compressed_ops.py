@@ -84,8 +84,6 @@ def times_sparse(a: Any, b: Any, dtype: Any) -> Any:
 
     if a.shape != b.shape:
         raise RuntimeError(f"mul: expected tensors of the same shape, but got {list(a.shape)} and {list(b.shape)}")
-    if a.layout != b.layout and not (a.layout == _core.sparse_coo or b.layout == _core.sparse_coo):
-        raise RuntimeError(f"mul: expected tensors of the same layout, but got {a.layout} and {b.layout}")
     here = _here()
     layout = a.layout if a.layout != _core.sparse_coo else b.layout
     block = here.blocksize(a if a.layout != _core.sparse_coo else b)
@@ -115,8 +113,15 @@ def transpose(t: Any, a: int, b: int) -> Any:
         }[p.layout]
         values = p.values.transpose(batch + 1, batch + 2) if p.layout in here.BLOCKED else p.values
         return _core.sparse_tensor(flipped, size, p.indices, p.plain, values, 2, p.dense_dim, False)
+
+    def kind(d: int) -> str:
+        return f"{d}({'Batch' if d < batch else 'Sparse' if d < base else 'Dense'})"
+
+    if a >= base and b >= base:
+        shift = p.values.dim() - t.dim()
+        return here._with_index(t, size, p.indices, p.plain, p.values.transpose(a + shift, b + shift))
     raise RuntimeError(
-        f"transpose(): can only transpose tensor axes of the same type (batch, sparse, or dense), got {a} and {b}"
+        f"transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got {kind(a)} and {kind(b)}"
     )
 
 
@@ -138,12 +143,8 @@ def select(t: Any, dim: int, index: int) -> Any:
         return _core.sparse_tensor(
             p.layout, size, p.indices, p.plain, p.values.select(at, index), 2, p.dense_dim - 1, False
         )
-    if p.layout in here.BLOCKED:
-        raise RuntimeError(
-            f"selecting non-batch dimensions is currently not supported for blocked sparse layouts tensors. Got layout {_coo.word(t)}"
-        )
     if batch:
-        raise RuntimeError("selecting rows or columns is not implemented for batched sparse compressed tensors.")
+        raise RuntimeError("select(): selecting sparse dimensions is not supported for batched sparse compressed tensors.")
     from . import _shapes
 
     return _shapes.select(here.to_coo(t), d, index)
@@ -154,11 +155,15 @@ def sum_dim(t: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     from ._reductions import _dims, _sum_dtype
 
     dims = list(range(t.dim())) if dim is None or (not isinstance(dim, int) and not len(dim)) else _dims(dim, t.dim())
+    if t.layout != _core.sparse_csr and not (dim is None and not keepdim):
+        raise RuntimeError(
+            "Currently the only compressed sparse format supported for sum.dim_IntList is CSR, but got layout " + _coo.word(t)
+        )
     if not keepdim:
         if len(dims) == t.dim() and dim is None:
             return t.values().sum(dtype=dtype)
         raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
-    if t.layout != _core.sparse_csr or t.dim() != 2:
+    if t.dim() != 2:
         raise RuntimeError("reduction operations are only supported for CSR matrices")
     here = _here()
     whole = here.to_coo(t)
@@ -173,18 +178,25 @@ def sum_dim(t: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 def check_sampled(input: Any, mat1: Any, mat2: Any) -> None:
     """What ``torch.sparse.sampled_addmm`` asks of its operands."""
+    from ._dispatch import could_not_run
+
     if input.layout != _core.sparse_csr:
-        raise RuntimeError(f"Expected input tensor to have sparse csr layout, but got {_coo.word(input)}")
+        where = {"cuda": "CUDA"}.get(input.device.type, "CPU")
+        raise NotImplementedError(could_not_run("aten::sparse_sampled_addmm", f"Sparse{where}" if input.is_sparse else where))
     for name, m in (("mat1", mat1), ("mat2", mat2)):
         if m.layout != _core.strided:
-            raise RuntimeError(f"Expected {name} to have strided layout, but got {_coo.word(m)}")
+            raise RuntimeError(f"sampled_addmm: Expected {name} to have strided layout, but got {_coo.word(m)}")
         if m.dtype != input.dtype:
-            raise RuntimeError(f"Expected {name} and input to have the same dtype")
-    if mat1.dim() < 2 or mat2.dim() < 2 or mat1.shape[-1] != mat2.shape[-2]:
+            raise RuntimeError(
+                f"sampled_addmm: Expected {name} and {'mat2' if name == 'mat1' else 'self'} to have the same dtype, but got "
+                f"{m.dtype} and {input.dtype}"
+            )
+    rows, inner, columns = mat1.shape[-2], mat1.shape[-1], mat2.shape[-1]
+    if inner != mat2.shape[-2]:
         raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({mat1.shape[-2]}x{mat1.shape[-1]} and {mat2.shape[-2]}x{mat2.shape[-1]})"
+            f"sampled_addmm: mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {mat2.shape[-2]}x{columns})"
         )
-    if input.shape[-2] != mat1.shape[-2]:
-        raise RuntimeError(
-            f"input shape {list(input.shape)} does not match the shape of the product: rows {mat1.shape[-2]}"
-        )
+    if input.shape[-2] != rows:
+        raise RuntimeError("sampled_addmm: self.shape[-2] must match mat1.shape[-2]")
+    if input.shape[-1] != columns:
+        raise RuntimeError("sampled_addmm: self.shape[-1] must match mat2.shape[-1]")

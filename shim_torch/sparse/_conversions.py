@@ -69,7 +69,7 @@ def to_coo(t: Any, sparse_dim: Any = None) -> Any:
         indices = shim_torch.empty((0, there), dtype=_core.int64, device=t.device)
         return _coo.make(indices, t.reshape(1)[:there].clone(), (), True)
     filled = t != 0
-    rest = filled.reshape(*t.shape[:k], -1).any(-1) if k < n else filled
+    rest = filled.flatten(k).any(-1) if k < n else filled
     indices = rest.nonzero().t().contiguous()
     return _coo.make(indices, t[tuple(indices)], t.shape, True)
 

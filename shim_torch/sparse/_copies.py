@@ -123,9 +123,15 @@ def _like(name: str, what: str) -> None:
 
             make = _compressed.zeros_like if what == "zeros" else _compressed.empty_like
             return make(self, dtype or self.dtype, device or self.device)
-        if what == "ones" and self.layout != _core.sparse_coo and layout in (None, self.layout):
-            made = _coo.with_values(self, _coo.parts(self).values.to(dtype or self.dtype).clone())
-            return made.fill_(1)
+        compressed = self.layout != _core.sparse_coo
+        if compressed and what == "empty" and layout != _core.strided:
+            raise RuntimeError(
+                f"empty_like with different sparse layout is not supported (self is {_coo.word(self)} but you requested "
+                f"{_coo.word(layout)})"
+            )
+        if compressed and what in ("ones", "full") and layout in (None, self.layout):
+            made = _coo.with_values(self, _coo.parts(self).values.to(dtype or self.dtype, copy=True))
+            return made.fill_(1 if what == "ones" else value)
         return _new(self, tuple(self.shape), dtype, layout, device, what, value)
 
     kernel(name)(body)
@@ -140,6 +146,9 @@ def _random_like(name: str, drawn: str) -> None:
         import shim_torch
 
         layout = rest[-4]
+        if self.layout not in (_core.strided, _core.sparse_coo) and layout in (None, self.layout):
+            values = _coo.parts(self).values.to(rest[-5] or self.dtype, copy=True)
+            return _coo.with_values(self, getattr(values, drawn)())
         if layout == _core.strided:
             dtype, device = rest[-5] or self.dtype, rest[-3] or self.device
             return getattr(shim_torch, name.removesuffix("_like"))(tuple(self.shape), dtype=dtype, device=device)
@@ -170,3 +179,17 @@ def new_ones(self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_mem
 @kernel("new_full")
 def new_full(self: Any, size: Any, value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
     return _new(self, size, dtype, layout, device, "full", value)
+
+
+def _drawn(name: str) -> None:
+    def body(self: Any, first: Any, second: Any, generator: Any = None) -> Any:
+        if self.layout == _core.sparse_coo:
+            _dispatch.refuse(f"aten::{name}", [self])
+        getattr(_coo.parts(self).values, name)(first, second, generator=generator)
+        return self
+
+    kernel(name)(body)
+
+
+_drawn("normal_")
+_drawn("uniform_")

@@ -185,6 +185,11 @@ def _scalar(dtype: Any) -> str:
 
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     """``self`` gets the values of ``src``."""
+    for t in (self, src):
+        if t.layout not in (_core.strided, _core.sparse_coo):
+            from . import _compressed
+
+            return _compressed.copy_(self, src)
     if self.layout == _core.strided:
         raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Found self type = "
                            f"{self.type()} and src type = {src.type()}")
@@ -193,11 +198,5 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
                            f"{self.type()} and src type = {src.type()}")
     if self is src:
         return self
-    if src.layout != self.layout:
-        raise RuntimeError(f"copy_: expected tensors of the same layout, got {self.layout} and {src.layout}")
-    if src.layout != _core.sparse_coo:
-        from . import _compressed
-
-        return _compressed.copy_(self, src)
     made = src.to(dtype=self.dtype, device=self.device, copy=True)
     return _core.replace_sparse(self, made)

@@ -125,7 +125,8 @@ def check_compressed(compressed: Any, plain: Any, values: Any, size: Sequence[in
     counts = [size[batch] // blocks[0], size[batch + 1] // blocks[1]]
     major, minor = counts[::-1] if layout in BY_COLUMN else counts
     nnz = values.shape[batch]
-    plural = "columns" if layout in BY_COLUMN else "rows"
+    plural = ("column" if layout in BY_COLUMN else "row") + (" blocks" if block else "s")
+    sizes = ("ncols", "nrows") if layout in BY_COLUMN else ("nrows", "ncols")
     _require(
         compressed.shape[-1] == major + 1,
         f"{c}.shape[-1] must be equal to the number of {plural} + 1 (={major + 1}), but got {compressed.shape[-1]}",
@@ -134,13 +135,17 @@ def check_compressed(compressed: Any, plain: Any, values: Any, size: Sequence[in
         plain.shape[-1] == nnz,
         f"{p}.shape[-1] must be equal to nnz (={nnz}) as defined by values.shape[{batch}], but got {plain.shape[-1]}",
     )
-    _check_indices(compressed, plain, major, minor, nnz, c, p)
+    _check_indices(compressed, plain, major, minor, nnz, (c, p, *sizes))
 
 
 _WORDS = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}
 
 
-def _check_indices(compressed: Any, plain: Any, major: int, minor: int, nnz: int, c: str, p: str) -> None:
+def _check_indices(
+    compressed: Any, plain: Any, major: int, minor: int, nnz: int, names: tuple[str, str, str, str]
+) -> None:
+    c, p, major_name, minor_name = names
+
     def kind(x: Any) -> str:
         name = str(x.dtype).rpartition(".")[2]
         return _WORDS.get(name, name.capitalize().rstrip("0123456789"))
@@ -159,11 +164,11 @@ def _check_indices(compressed: Any, plain: Any, major: int, minor: int, nnz: int
     steps = compressed.diff(dim=-1)
     _require(
         bool(((steps >= 0) & (steps <= minor)).all()),
-        f"`0 <= {c}[..., 1:] - {c}[..., :-1] <= plain_dim` is not satisfied.",
+        f"`0 <= {c}[..., 1:] - {c}[..., :-1] <= {minor_name}` is not satisfied.",
     )
     if not plain.numel():
         return
-    _require(bool(((plain >= 0) & (plain < minor)).all()), f"`0 <= {p} < plain_dim` is not satisfied.")
+    _require(bool(((plain >= 0) & (plain < minor)).all()), f"`0 <= {p} < {minor_name}` is not satisfied.")
     import shim_torch
 
     count = plain.numel() // nnz
@@ -173,6 +178,6 @@ def _check_indices(compressed: Any, plain: Any, major: int, minor: int, nnz: int
     flat = lines * minor + plain.reshape(-1)
     _require(
         bool((flat[1:] > flat[:-1]).all()),
-        f"`{p}[..., {c}[..., i - 1]:{c}[..., i]] for all i = 1, ..., compressed_dim are sorted and distinct along the last "
+        f"`{p}[..., {c}[..., i - 1]:{c}[..., i]] for all i = 1, ..., {major_name} are sorted and distinct along the last "
         "dimension values` is not satisfied.",
     )

@@ -78,10 +78,9 @@ def product(a: Any, b: Any) -> Any:
     _check_types(a, b)
     if is_sparse(a) and is_sparse(b):
         made = _sparse_times_sparse(a, b)
-        layout = a.layout if a.layout in COMPRESSED else b.layout
-        if layout in COMPRESSED:
-            return made.to_sparse(layout=_core.sparse_csc if a.layout == b.layout == _core.sparse_csc else _core.sparse_csr)
-        return made
+        if a.layout == b.layout == _core.sparse_coo:
+            return made
+        return made.to_sparse(layout=_core.sparse_csc if a.layout == b.layout == _core.sparse_csc else _core.sparse_csr)
     if is_sparse(a):
         return _times(a, b)
     p = _entries(b)
@@ -272,3 +271,19 @@ def sampled_addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any
     if beta != 0:
         picked = picked + _coo.parts(self).values * beta
     return _coo.with_values(self, picked)
+
+
+def mm_reduce(mat1: Any, mat2: Any, reduce: str) -> Any:
+    """CSR times dense where the products of a row meet by sum, mean, amax or amin; rows without entries are zero."""
+    import shim_torch
+
+    if reduce not in ("sum", "mean", "amax", "amin"):
+        raise RuntimeError(f"torch.sparse.mm: reduce argument must be either sum, mean, amax or amin, got {reduce}")
+    if mat1.layout != _core.sparse_csr or mat2.layout != _core.strided:
+        raise RuntimeError("torch.sparse.mm: expected a CSR matrix and a dense one for a reduction")
+    _check_shapes(mat1, mat2)
+    p = _entries(mat1.detach())
+    products = mat2.index_select(0, p.indices[1]) * mat1.values().reshape(-1, 1)
+    zeros = mat2.new_zeros((mat1.shape[0], mat2.shape[1]))
+    index = p.indices[0].unsqueeze(1).expand(products.shape)
+    return shim_torch.scatter_reduce(zeros, 0, index, products, reduce, include_self=False)

@@ -33,8 +33,6 @@ def sum_(self: Any, *rest: Any) -> Any:
     import shim_torch
 
     if len(rest) == 1:
-        if self.layout != _core.sparse_coo:
-            return _sum_all(self, rest[0])
         return shim_torch.ops.aten._sparse_sum_all(self, rest[0])
     dim, keepdim, dtype = rest
     if self.layout != _core.sparse_coo:
@@ -49,11 +47,6 @@ def sum_(self: Any, *rest: Any) -> Any:
     for d in sorted(dims) if keepdim else ():
         made = made.unsqueeze(d)
     return made if made.layout != _core.strided or not keepdim else made.to_sparse()
-
-
-def _sum_all(self: Any, dtype: Any) -> Any:
-    values = self.values() if self.layout != _core.sparse_coo else self.coalesce().values()
-    return values.sum(dtype=dtype)
 
 
 def sum_all(self: Any, dtype: Any) -> Any:
@@ -111,9 +104,29 @@ def norm_of(t: Any, p: Any = 2) -> Any:
     return values.reshape(-1).norm(2 if p is None else p)
 
 
-@kernel("norm.Scalar")
-def norm(self: Any, p: Any = 2) -> Any:
-    return norm_of(self, p)
+def norm(input: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    """``torch.norm`` of a sparse tensor: over all entries."""
+    import shim_torch
+
+    if p == "fro" and dtype is not None:
+        raise ValueError("dtype argument is not supported in frobenius norm")
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"norm_sparse currently does not support the {p} norm")
+    if keepdim:
+        raise RuntimeError("norm_sparse currently does not support keepdim=True")
+    if dtype is not None:
+        raise RuntimeError("norm_sparse currently does not support 'dtype' argument")
+    p = 2 if p in ("fro", None) else p
+    if dim is None:
+        return shim_torch.ops.aten.norm.Scalar(input, p)
+    return shim_torch.ops.aten.norm.ScalarOpt_dim(input, p, dim, keepdim)
+
+
+@composite("norm.Scalar")
+def norm_scalar(self: Any, p: Any = 2) -> Any:
+    if self.layout != _core.sparse_coo:
+        refuse("aten::norm.out", [self])
+    return self.coalesce().values().reshape(-1).norm(p)
 
 
 @kernel("norm.ScalarOpt_dim", "norm.ScalarOpt_dim_dtype", "norm.ScalarOpt_dtype")

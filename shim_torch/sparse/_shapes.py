@@ -205,7 +205,9 @@ def _matches(index: Any, row: Any) -> tuple[Any, Any]:
 def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
     if not _is_coo(self):
         refuse("aten::narrow_copy", [self])
-    d = _dim(dim, self.dim())
+    if not 0 <= dim < self.dim():
+        raise RuntimeError(f"Dimension out of range (expected to be in range of [0, {self.dim() - 1}], but got {dim})")
+    d = dim
     n = self.shape[d]
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
@@ -284,7 +286,7 @@ def stack(tensors: list[Any], dim: int = 0) -> Any:
                 f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and {list(t.shape)} at "
                 f"entry {i}"
             )
-    return shim_torch.cat([t.unsqueeze(d) for t in tensors], d)
+    return shim_torch.ops.aten._sparse_stack(tensors, d)
 
 
 @composite("unbind.int")

@@ -7,6 +7,7 @@ void drop_sparse_parts(void* context, void*) { delete static_cast<SparseParts*>(
 Tensor sparse_tensor(DimSpan sizes, SparseParts parts) {
   const DType dtype = parts.values->dtype();
   const Device device = parts.values->device();
+  if (parts.layout == Layout::sparse_coo && parts.values->dim() > 0 && parts.values->sizes()[0] < 2) parts.coalesced = true;
   // One byte that is not there: whoever asks for the memory sees that it is missing.
   Ref<Storage> storage(new Storage(nullptr, 1, device, drop_sparse_parts, new SparseParts(std::move(parts))));
   storage->set_resizable(false);

@@ -52,6 +52,8 @@ PyObject* run_recorded_sparse(Operator& op, PyObject* const* args, size_t n) {
   if (op.sparse_rule == SparseRule::parts) return PyObject_Vectorcall(op.sparse_run, args, n, nullptr);
   Held r{run(op, args, n)};
   if (!r.o) return nullptr;
+  if (op.kind == Operator::View && n > 0 && is_tensor(args[0]) && is_tensor(r.o) && r.o != args[0] && !below_python_dispatch())
+    mark_view(Tensor(unwrap(r.o)), Tensor(unwrap(args[0])));
   if (GradMode::enabled() && any_requires_grad(args, n)) {
     record_history(op, args, n, r.o, false);
     if (PyErr_Occurred()) return nullptr;
@@ -117,7 +119,12 @@ PyObject* run_out_sparse(Operator& op, PyObject** args, size_t n) {
     if (f.sparse_rule == SparseRule::refuse || n != inputs + 1) return refuse(op, args, n);
     result.o = PyObject_Vectorcall(f.sparse_run, args, inputs, nullptr);
   } else {
-    result.o = run_functional(f, args, inputs);
+    std::vector<PyObject*> given(args, args + inputs);
+    Held layout{nullptr};
+    for (size_t i = 0; f.factory && i < inputs; ++i)                          // a factory's layout is out's
+      if (f.schema.args[i].name == "layout" && given[i] == Py_None && is_tensor(args[inputs]))
+        given[i] = layout.o = PyObject_GetAttrString(args[inputs], "layout");
+    result.o = run_functional(f, given.data(), inputs);
   }
   if (!result.o) return nullptr;
   static PyObject* store = helper("store");
@@ -142,13 +149,17 @@ bool any_sparse(PyObject* const* args, size_t n) {
 PyObject* call_sparse(Operator& op, PyObject** args, size_t n, bool* done) {
   *done = true;
   if (!learn(op)) return nullptr;
+  if (op.out) return run_out_sparse(op, args, n);
+  if (op.inplace && op.functional != &op && op.sparse_rule == SparseRule::pass) {
+    if (!learn(*op.functional)) return nullptr;
+    if (op.functional->sparse_rule != SparseRule::pass) return run_inplace_sparse(op, args, n);
+  }
   if (op.sparse_rule == SparseRule::pass) {
     if (op.kind == Operator::Composite && op.native && !op.inplace && !op.out) return PyObject_Vectorcall(op.run, args, n, nullptr);   // natives read memory
     *done = false;
     return nullptr;
   }
   if (op.inplace) return run_inplace_sparse(op, args, n);
-  if (op.out) return run_out_sparse(op, args, n);
   if (op.sparse_rule == SparseRule::refuse) return refuse(op, args, n);
   return run_recorded_sparse(op, args, n);
 }
