@@ -37,6 +37,12 @@ struct KernelNode {
   CUkernel kernel;
   CUcontext context;
 };
+struct MemsetNode {
+  CUdeviceptr to;
+  size_t pitch;
+  unsigned value, element_size;
+  size_t width, height;
+};
 struct EdgeData { unsigned char from_port, to_port, type, reserved[5]; };
 struct LaunchAttribute { int id; int padding; alignas(8) unsigned char value[64]; };
 struct LaunchConfig {
@@ -101,6 +107,7 @@ static_assert(sizeof(KernelNode) == 72 && sizeof(EdgeData) == 8 && sizeof(Launch
   X(graph_edges, cuGraphGetEdges_v2, (CUgraph, CUgraphNode*, CUgraphNode*, EdgeData*, size_t*))          \
   X(node_type, cuGraphNodeGetType, (CUgraphNode, int*))                                                  \
   X(kernel_node, cuGraphKernelNodeGetParams_v2, (CUgraphNode, KernelNode*))                              \
+  X(memset_node, cuGraphMemsetNodeGetParams, (CUgraphNode, MemsetNode*))                                 \
   X(kernel_node_attribute, cuGraphKernelNodeGetAttribute, (CUgraphNode, int, void*))                     \
   X(function_parameter, cuFuncGetParamInfo, (CUfunction, size_t, size_t*, size_t*))                      \
   X(kernel_parameter, cuKernelGetParamInfo, (CUkernel, size_t, size_t*, size_t*))                        \

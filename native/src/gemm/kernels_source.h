@@ -201,7 +201,7 @@ __device__ inline void wait_for_inputs() {
 template <int MODE>
 __device__ inline void columns(const T* dy, long long ld_dy, const T* kept, long long ld_kept, T* dz, long long ld_dz, T* db, A* partial,
                                unsigned* counters, long long rows, int cols, int wide) {
-  enum { TILE = LANES * VEC, BATCH = MODE == SUM ? 8 : 4, PACKS = TILE / WIDE, PARTS = LANES * GROUPS / PACKS };
+  enum { TILE = LANES * VEC, BATCH = MODE == SUM ? 8 : sizeof(T) == 8 ? 2 : 4, PACKS = TILE / WIDE, PARTS = LANES * GROUPS / PACKS };
   __shared__ A tile[GROUPS][TILE + 1];
   __shared__ bool last;
   const int lane = threadIdx.x, group = threadIdx.y, first = (blockIdx.x * LANES + lane) * VEC, left = cols - first;
@@ -210,55 +210,57 @@ __device__ inline void columns(const T* dy, long long ld_dy, const T* kept, long
 #pragma unroll
   for (int i = 0; i < VEC; ++i) sum[i] = A(0);
   const long long share = (rows + gridDim.y - 1) / gridDim.y, begin = blockIdx.y * share, end = begin + share < rows ? begin + share : rows;
-  if (left > 0) {
-    const T *from = dy + (begin + group) * ld_dy + first, *beside = kept + (begin + group) * ld_kept + first;
-    T* to = dz + (begin + group) * ld_dz + first;
-    for (long long r = begin + group; r < end; r += BATCH * GROUPS) {          // many loads under way before the first is used
-      Pack g[BATCH], z[BATCH];
+  const long long row = begin + group;
+  const int count = left > 0 && row < end ? int((end - row + GROUPS - 1) / GROUPS) : 0;
+  const T *from = dy + row * ld_dy + first, *beside = kept + row * ld_kept + first;
+  T* to = dz + row * ld_dz + first;
+  Pack g[BATCH], z[BATCH];
+  for (int i = 0; i < count; i += BATCH) {               // many loads under way before the first is used
 #pragma unroll
-      for (int q = 0; q < BATCH; ++q) {
-        g[q] = load(from, left, whole);
-        if (MODE != SUM) z[q] = load(beside, left, whole);
-        if (r + (q + 1) * GROUPS >= end) continue;             // past the last row it is read again, and not used
-        from += GROUPS * ld_dy;
-        beside += GROUPS * ld_kept;
+    for (int q = 0; q < BATCH; ++q) {
+      g[q] = load(from, left, whole);
+      if (MODE != SUM) z[q] = load(beside, left, whole);
+      if (i + q + 1 >= count) continue;         // past the last row it is read again, and not used
+      from += GROUPS * ld_dy;
+      beside += GROUPS * ld_kept;
+    }
+#pragma unroll
+    for (int q = 0; q < BATCH; ++q) {
+      if (i + q >= count) break;
+      A v[VEC];
+#pragma unroll
+      for (int j = 0; j < VEC; ++j) {
+        v[j] = MODE == SUM ? get(g[q].v[j]) : slope<MODE>(get(g[q].v[j]), get(z[q].v[j]));
+        sum[j] += v[j];
       }
-#pragma unroll
-      for (int q = 0; q < BATCH; ++q) {
-        if (r + q * GROUPS >= end) continue;
-        A v[VEC];
-#pragma unroll
-        for (int i = 0; i < VEC; ++i) {
-          v[i] = MODE == SUM ? get(g[q].v[i]) : slope<MODE>(get(g[q].v[i]), get(z[q].v[i]));
-          sum[i] += v[i];
-        }
-        if (MODE == SUM) continue;
-        store(to, rounded(v), left, whole);
-        to += GROUPS * ld_dz;
-      }
+      if (MODE == SUM) continue;
+      store(to, rounded(v), left, whole);
+      to += GROUPS * ld_dz;
     }
   }
-  if (!db) return;
-#pragma unroll
-  for (int i = 0; i < VEC; ++i) tile[group][lane * VEC + i] = sum[i];
-  __syncthreads();
   const int flat = group * LANES + lane, column = blockIdx.x * TILE + flat;
   const bool mine = flat < TILE && column < cols;
+  A* own = partial + (long long)blockIdx.x * gridDim.y * TILE;
   A total = A(0);
+  if (!db) return;
+#pragma unroll
+  for (int j = 0; j < VEC; ++j) tile[group][lane * VEC + j] = sum[j];
+  __syncthreads();
   if (mine)
     for (int g = 0; g < GROUPS; ++g) total += tile[g][flat];
   if (gridDim.y == 1) {
     if (mine) db[column] = put(total);
     return;
   }
-  A* own = partial + (long long)blockIdx.x * gridDim.y * TILE;
   if (flat < TILE) own[blockIdx.y * TILE + flat] = total;
-  __threadfence();
   __syncthreads();
-  if (flat == 0) last = atomicAdd(counters + blockIdx.x, 1u) == gridDim.y - 1;
+  if (flat == 0) {                              // its fences are those of the whole block, which it met before and meets after
+    __threadfence();
+    last = atomicAdd(counters + blockIdx.x, 1u) == gridDim.y - 1;
+    __threadfence();
+  }
   __syncthreads();
   if (!last) return;
-  __threadfence();
   const int part = flat / PACKS, pack = flat % PACKS;         // several threads a column, each every PARTS-th share
   A some[WIDE];
 #pragma unroll

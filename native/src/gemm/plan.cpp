@@ -265,7 +265,7 @@ bool launch_cuda(int device, const GemmProblem& p, const GemmBuffers& b, double 
   const cuda::CUstream stream = cuda::current_stream(device);
   void* work = workspace(device, stream).memory;
   const bool plain = alpha == 1 && beta == double(p.accumulate);         // what a direct launch has in its kernels' parameters
-  if (const DirectLaunch* direct = plan.direct.load(std::memory_order_acquire); direct && plain && settings().direct) {
+  if (const DirectLaunch* direct = plan.direct.load(std::memory_order_acquire); direct && plain && settings().direct && direct->may_run(stream)) {
     if (direct->run(b, work, stream)) {
       counters().lt.fetch_add(1, std::memory_order_relaxed);
       counters().direct.fetch_add(1, std::memory_order_relaxed);

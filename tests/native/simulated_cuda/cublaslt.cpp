@@ -166,6 +166,8 @@ void product(const Problem& p, const Operands& at, void* workspace) {
   const Desc* d = &p.desc;
   const Layout *a = &p.a, *b = &p.b, *c = &p.c;
   const int64_t m = int64_t(c->rows), n = int64_t(c->cols), k = int64_t(d->trans_a ? a->rows : a->cols);
+  for (int i = 0; c->type == 14 && i < 64; ++i)
+    if (static_cast<unsigned char*>(workspace)[i]) std::abort();
   std::memset(workspace, 0x5a, 4096);
   for (int64_t z = 0; z < c->batch; ++z) {
     const char* A = static_cast<const char*>(at.a) + z * a->stride * item_size(a->type);

@@ -101,6 +101,7 @@ struct Node {
   std::vector<Attribute> attributes;
   std::vector<std::vector<unsigned char>> values;
   std::vector<void*> pointers;
+  struct { unsigned long long to; size_t pitch; unsigned value, element; size_t width, height; } set{};
   std::vector<unsigned char> buffer;            // of packed parameters
   size_t size = 0;
   void* extra[5] = {};
@@ -155,6 +156,7 @@ int cuGraphKernelNodeGetParams_v2(void* n, KernelNode* to) {
   std::memcpy(to->block, node.config.block, sizeof to->block);
   return 0;
 }
+int cuGraphMemsetNodeGetParams(void* n, void* to) { std::memcpy(to, &static_cast<Node*>(n)->set, sizeof Node::set); return 0; }
 int cuGraphKernelNodeGetAttribute(void* n, int id, void* value) {
   std::memset(value, 0, 64);
   for (const Attribute& a : static_cast<Node*>(n)->attributes)
@@ -211,7 +213,7 @@ void* simulated_function(void (*launch)(const char*, unsigned, unsigned, unsigne
 }
 int cuMemsetD8Async(unsigned long long p, unsigned char v, size_t n, void* stream) {
   if (Graph* graph = recorded(stream)) {
-    graph->nodes.push_back(new Node{.type = 2});
+    graph->nodes.push_back(new Node{.type = 2, .set = {p, 0, v, 1, n, 1}});
     return 0;
   }
   std::memset(reinterpret_cast<void*>(p), v, n > 64 * kLittle ? kLittle : n);
