@@ -92,11 +92,13 @@ def test_linear_and_gradients(shape, n, dtype):
 
 def test_linear_does_not_fall_back():
     """Every product of a linear, forward and backward, is served natively."""
+    _core.gemm_flag("tuning", False)
     x, w, b = (torch.randn(*s, device="cuda", requires_grad=True) for s in ((64, 96), (128, 96), (128,)))
     before = _core.gemm_status()
     F.linear(x, w, b).sum().backward()
     after = _core.gemm_status()
-    assert after["cublaslt"] - before["cublaslt"] == 3 and after["own_kernels"] - before["own_kernels"] >= 1
+    ran = {name: after[name] - before[name] for name in ("cublaslt", "own_kernels")}
+    assert ran["cublaslt"] == 3 and ran["own_kernels"] <= 1  # the bias' gradient may come with the weight's
     assert after["fallbacks"] == before["fallbacks"]
 
 
@@ -110,10 +112,12 @@ def test_only_wanted_gradients_are_launched(needs):
     if not any(needs):
         return
     g = torch.ones_like(y)
+    _core.gemm_flag("tuning", False)
     before = _core.gemm_status()
     y.backward(g)
     after = _core.gemm_status()
-    assert after["cublaslt"] + after["own_kernels"] - before["cublaslt"] - before["own_kernels"] == sum(needs)
+    ran = after["cublaslt"] + after["own_kernels"] - before["cublaslt"] - before["own_kernels"]
+    assert sum(needs) - (needs[1] and needs[2]) <= ran <= sum(needs)  # dW and db may be one product
     assert [t.grad is not None for t in tensors] == list(needs)
 
 
@@ -313,6 +317,41 @@ def test_gradients_of_few_rows(rows, dtype):
             close(got, want, dtype, length)
         for a, b in zip(first, torch.autograd.grad(y, tensors, g), strict=True):
             assert (a == b).all().item()
+
+
+@pytest.mark.parametrize("rows", [1, 5, 16])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gradients_of_few_rows_are_added_in_the_launch(rows, dtype):
+    rng = np.random.default_rng(22)
+    for k, n in ((768, 3072), (72, 404)):
+        w, b = random(rng, n, k, dtype=dtype).requires_grad_(), random(rng, n, dtype=dtype).requires_grad_()
+        total = np.zeros((n, k))
+        for i in range(4):
+            x, g = random(rng, rows, k, dtype=dtype).requires_grad_(), random(rng, rows, n, dtype=dtype)
+            y = F.linear(x, w, b)
+            before = _core.gemm_status()
+            y.backward(g)
+            after = _core.gemm_status()
+            assert after["own_kernels"] == before["own_kernels"] + 1 and after["cublaslt"] == before["cublaslt"]
+            total = total + numbers(g).T @ numbers(x)
+            np.testing.assert_allclose(numbers(w.grad), total, rtol=(i + 1) * EPS[dtype] * 2, atol=(i + 1) * EPS[dtype] * 8 + 1e-9)
+            close(x.grad, numbers(g) @ numbers(w), dtype, n)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_weight_and_bias_gradients_at_once(dtype):
+    """However dW and db are measured to be computed best, with the weight as it is or as a transposed view."""
+    rng = np.random.default_rng(23)
+    for (m, k, n), transposed in itertools.product(((128, 768, 512), (300, 72, 136), (33, 40, 8)), (False, True)):
+        w = random(rng, k, n, dtype=dtype).t() if transposed else random(rng, n, k, dtype=dtype)
+        x, w, b = (t.requires_grad_() for t in (random(rng, m, k, dtype=dtype), w, random(rng, n, dtype=dtype)))
+        for _ in range(5):
+            g = random(rng, m, n, dtype=dtype)
+            dw, db = torch.autograd.grad(F.linear(x, w, b), (w, b), g)
+            close(dw, numbers(g).T @ numbers(x), dtype, m)
+            close(db, numbers(g).sum(0), dtype, m)
+            assert dw.stride() == w.stride()
+    assert {p["fusion"] for p in _core.gemm_plans() if p["epilogue"] in (256, 512)} - {0}
 
 
 # --- plans -----------------------------------------------------------------------------------------------------------------

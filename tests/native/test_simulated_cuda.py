@@ -109,6 +109,7 @@ def run(folder: Path, code: str, cache: Path | None = None, **variables: str) ->
         "legacy",
         "streams",
         "direct",
+        "fusion",
     ],
 )
 def test_part(simulated, part):

@@ -20,6 +20,10 @@ Tensor gradient_to_add_to(const Edge& to) {
 
 bool shares(const TensorImpl& a, const TensorImpl& b) { return a.storage().get() == b.storage().get(); }
 
+bool fits(const Tensor& grad, const Tensor& dy, const Tensor& x) {
+  return x->dim() == dy->dim() && x->dtype() == grad->dtype() && x->device() == grad->device() && grad->sizes_data()[1] == x->sizes().back() && !shares(*grad, *x);
+}
+
 }  // namespace
 
 bool may_add_weight_gradient(const Edge& to, const Tensor& dy) {
@@ -35,13 +39,22 @@ bool add_weight_gradient(const Edge& to, const Tensor& dy, const Tensor& x) {
   if (!may_add_weight_gradient(to, dy)) return false;
   Tensor grad = gradient_to_add_to(to);
   const DType t = grad->dtype();
-  if (x->dim() != dy->dim() || x->dtype() != t || x->device() != grad->device() || grad->sizes_data()[1] != x->sizes().back() || shares(*grad, *x)) return false;
+  if (!fits(grad, dy, x)) return false;
   Matrix rows = flip(folded(dy, false)), inputs = folded(x, false);
   if (inputs.rows > 0) {
     Call c = describe(rows, inputs, Matrix{.data = grad->data(), .dtype = t, .rows = rows.rows, .cols = inputs.cols, .ld = inputs.cols});
     c.problem.accumulate = true;
     if (!launch(grad->device(), c.problem, c.buffers, 1, 1)) return false;
   }
+  grad->bump_version();
+  return true;
+}
+
+bool add_weight_gradient_at_once(const Edge& to, const Tensor& dy, const Tensor& x, const Tensor& weight, bool sums, LinearGradients* r) {
+  if (!dy->device().is_cuda() || !may_add_weight_gradient(to, dy)) return false;
+  Tensor grad = gradient_to_add_to(to);
+  if (!fits(grad, dy, x) || (weight && (weight->dtype() != dy->dtype() || shares(*grad, *weight)))) return false;
+  if (!linear_backward_at_once(dy, x, weight, sums, grad, r)) return false;
   grad->bump_version();
   return true;
 }

@@ -3,6 +3,7 @@
 #include "cpu/reduce.h"
 #include "gemm/cuda_kernels.h"
 #include "gemm/operands.h"
+#include "gemm/plan.h"
 #include "gemm/settings.h"
 #include "gemm/skinny.h"
 #include "ops/kernels.h"
@@ -84,7 +85,7 @@ Tensor forward_wide(const Tensor& x0, const Tensor& weight0, const Tensor& bias0
 }
 
 // The activation in the product's epilogue where cuBLASLt has the same function; else in a pass of our own. False: not possible.
-bool epilogue_product(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, const Tensor& y, const Tensor& kept) {
+bool epilogue_product(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, const Tensor& y) {
   if (activation == Activation::gelu) return false;     // the library's GELU is the tanh form
   if (activation == Activation::gelu_tanh && y->dtype() == DType::f64) return false;   // and its constants are float32's
   Tensor packed = bias ? epilogue_bias(bias, weight->sizes_data()[0]) : Tensor();
@@ -93,10 +94,6 @@ bool epilogue_product(const Tensor& x, const Tensor& weight, const Tensor& bias,
   Call c = describe(rows, flip(matrix(weight)), result_of(y, rows.rows, weight->sizes_data()[0]));
   if (activation == Activation::relu) {
     c.problem.epilogue = bias ? Epilogue::relu_bias : Epilogue::relu;
-  } else if (kept) {
-    c.problem.epilogue = bias ? Epilogue::gelu_aux_bias : Epilogue::gelu_aux;
-    c.problem.aux_ld = kept->strides_data()[kept->dim() - 2];
-    c.buffers.aux = kept->data();
   } else {
     c.problem.epilogue = bias ? Epilogue::gelu_bias : Epilogue::gelu;
   }
@@ -116,28 +113,49 @@ Tensor padded(const Tensor& x, int64_t n) {
   return as_strided(*whole, sizes, whole->strides(), 0);
 }
 
-constexpr size_t kTwoResults = size_t(8) << 20;
+// The product with its bias, and the activation in a pass of our own over what is still in the cache.
+Activated activation_after(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, bool two_results) {
+  const int64_t n = weight->sizes_data()[0];
+  Tensor z = forward_wide(x, weight, bias);
+  if (!z) return {};
+  Tensor y = two_results ? empty(z->sizes(), z->dtype(), z->device()) : z;
+  const int64_t rows = z->numel() / n;
+  if (!activate(x->device(), activation, result_of(z, rows, n), result_of(y, rows, n))) return {};
+  return {y, two_results ? z : Tensor()};
+}
+
+// gelu with its input kept: writing both results may cost the epilogue more than a pass over one of them does.
+Activated gelu_kept(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
+  const int64_t n = weight->sizes_data()[0];
+  Tensor packed = bias ? epilogue_bias(bias, n) : Tensor();
+  const bool exact = activation == Activation::gelu || x->dtype() == DType::f64;
+  if (x->dim() == 1 || exact || (bias && !packed)) return activation_after(x, weight, bias, activation, true);
+  Activated fused{empty(with_last(x, n), x->dtype(), x->device()), padded(x, n)}, after;
+  Matrix rows = rows_of(x, false);
+  Call c = describe(rows, flip(matrix(weight)), result_of(fused.y, rows.rows, n));
+  c.problem.epilogue = bias ? Epilogue::gelu_aux_bias : Epilogue::gelu_aux;
+  c.problem.aux_ld = fused.kept->strides_data()[fused.kept->dim() - 2];
+  c.buffers.aux = fused.kept->data();
+  if (bias) {
+    c.problem.bias_dtype = bias->dtype();
+    c.buffers.bias = packed->data();
+  }
+  const auto run = [&](bool in_epilogue) {
+    if (in_epilogue) return launch(x->device(), c.problem, c.buffers);
+    after = activation_after(x, weight, bias, activation, true);
+    return bool(after.y);
+  };
+  if (worth_fusing(x->device().index, c.problem, c.buffers, run) && run(true)) return fused;
+  return run(false) ? after : Activated{};
+}
 
 Activated activation_cuda(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, bool keep) {
   const int64_t n = weight->sizes_data()[0], none[1] = {0};
+  if (!n || !x->numel()) return {};
+  if (keep && activation != Activation::relu) return gelu_kept(x, weight, bias, activation);
   Tensor y = empty(with_last(x, n), x->dtype(), x->device());
-  if (!y->numel() || weight->sizes_data()[1] == 0) return {};
-  const bool gelu = activation != Activation::relu;
-  Tensor kept;
-  // Writing both results costs the epilogue more than a pass over what is still in the cache, unless that is little.
-  const bool two = keep && gelu && (x->dim() == 1 || size_t(y->numel()) * y->itemsize() >= kTwoResults);
-  if (keep && gelu && !two) kept = padded(x, n);
-  const bool fused = !two && epilogue_product(x, weight, bias, activation, y, kept);
-  if (!fused) {
-    Tensor z = forward_wide(x, weight, bias);
-    if (!z) return {};
-    if (!keep || !gelu) y = z;                  // in place
-    const int64_t rows = z->numel() / n;
-    if (!activate(x->device(), activation, result_of(z, rows, n), result_of(y, rows, n))) return {};
-    if (keep && gelu) kept = z;
-  }
-  if (!keep) return {y, empty(none, x->dtype(), x->device())};
-  return {y, gelu ? kept : alias(*y)};
+  if (!epilogue_product(x, weight, bias, activation, y) && !(y = activation_after(x, weight, bias, activation, false).y)) return {};
+  return {y, keep ? alias(*y) : empty(none, x->dtype(), x->device())};
 }
 
 }  // namespace
@@ -245,8 +263,37 @@ bool served(const Tensor& dy, const Tensor& x, const Tensor& weight) {
   return !weight || (alike(weight) && weight->sizes_data()[0] == dy->sizes_data()[dy->dim() - 1]);
 }
 
+// dW and db as one product whose epilogue sums the rows of dy. False: not measured to be faster, or not possible.
+bool weight_and_bias(const Tensor& dy, const Tensor& x, bool transposed, Tensor& dw, Tensor& db) {
+  const int64_t n = dy->sizes_data()[dy->dim() - 1], k = x->sizes_data()[x->dim() - 1];
+  const DType t = dy->dtype();
+  if (!dy->device().is_cuda() || (t != DType::f32 && !narrow(t)) || n < 2 || k < 2 || dy->numel() / n < 2) return false;
+  Matrix rows = rows_of(dy, false);
+  if (rows.transposed) return false;
+  const int64_t shape[2] = {transposed ? k : n, transposed ? n : k};
+  Tensor out = empty(shape, t, dy->device()), sums = empty(DimSpan(&n, 1), t, dy->device());
+  const Matrix d = result_of(out, shape[0], shape[1]);
+  const Call plain = describe(flip(rows), rows_of(x, false), transposed ? flip(d) : d);
+  if (transposed ? plain.problem.trans_a : !plain.problem.trans_b) return false;
+  Call fused = plain;                           // dy is operand A of a result that is transposed, else B
+  fused.problem.epilogue = transposed ? Epilogue::bgrad_a : Epilogue::bgrad_b;
+  fused.problem.bias_dtype = t;
+  fused.buffers.bias = sums->data();
+  const Device device = dy->device();
+  const auto run = [&](bool at_once) {
+    if (at_once) return launch(device, fused.problem, fused.buffers);
+    return launch(device, plain.problem, plain.buffers) && column_sums(device, rows, sums->data());
+  };
+  if (!worth_fusing(device.index, fused.problem, fused.buffers, run) || !run(true)) return false;
+  dw = transposed ? transpose(*out, 0, 1) : out;
+  db = sums;
+  return true;
+}
+
+}  // namespace
+
 // Few rows: reading the weight, writing dW and summing dy overlap in one launch.
-bool gradients_at_once(const Tensor& dy, const Tensor& x, const Tensor& weight, bool sums, LinearGradients* r) {
+bool linear_backward_at_once(const Tensor& dy, const Tensor& x, const Tensor& weight, bool sums, const Tensor& add_to, LinearGradients* r) {
   const int64_t n = dy->sizes_data()[dy->dim() - 1];
   if (!dy->device().is_cuda() || !settings().one_launch || !n || dy->numel() / n > kSkinnyRows || (x ? 1 : 0) + (weight ? 1 : 0) + sums < 2) return false;
   Matrix g = rows_of(dy, false), in, w, dx, dw;
@@ -256,7 +303,7 @@ bool gradients_at_once(const Tensor& dy, const Tensor& x, const Tensor& weight, 
   if (x) {
     const int64_t shape[2] = {n, k};
     in = rows_of(x, false);
-    made.dw = empty(shape, dy->dtype(), dy->device());
+    made.dw = add_to ? add_to : empty(shape, dy->dtype(), dy->device());
     dw = result_of(made.dw, n, k);
   }
   if (weight) {
@@ -265,18 +312,22 @@ bool gradients_at_once(const Tensor& dy, const Tensor& x, const Tensor& weight, 
     dx = result_of(made.dx, g.rows, k);
   }
   if (sums) made.db = empty(DimSpan(&n, 1), dy->dtype(), dy->device());
-  if (!skinny_gradients(dy->device().index, g, in, w, dx, dw, sums ? made.db->data() : nullptr)) return false;
+  if (!skinny_gradients(dy->device().index, g, in, w, dx, dw, sums ? made.db->data() : nullptr, bool(add_to))) return false;
+  if (add_to) made.dw = {};
+  made.done = true;
   *r = std::move(made);
   return true;
 }
 
-}  // namespace
-
 LinearGradients linear_backward(const Tensor& dy, const Tensor& x, const Tensor& weight, bool transposed, bool sums) {
   LinearGradients r;
   if (dy->dim() < 2 || !served(dy, x, weight)) return r;
-  if (transposed || !gradients_at_once(dy, x, weight, sums, &r)) {
+  if (transposed || !linear_backward_at_once(dy, x, weight, sums, {}, &r)) {
     if (weight && !(r.dx = linear_backward_input(dy, weight))) return {};
+    if (x && sums && weight_and_bias(dy, x, transposed, r.dw, r.db)) {
+      r.done = true;
+      return r;
+    }
     if (x && !(r.dw = linear_backward_weight(dy, x, transposed))) return {};
     if (sums && !(r.db = linear_backward_bias(dy))) return {};
   }

@@ -28,6 +28,8 @@ Tensor linear_backward_bias(const Tensor& dy);
 // All of them: dW where x is given, dx where the weight is, db where `sums`; of few rows on CUDA in one launch. Not done: a
 // dtype, device or shape is not served, and nothing was computed that anybody sees.
 struct LinearGradients { Tensor dx, dw, db; bool done = false; };
+// `add_to`: a contiguous tensor of dW's size, which dW is added to instead of being given.
+bool linear_backward_at_once(const Tensor& dy, const Tensor& x, const Tensor& weight, bool sums, const Tensor& add_to, LinearGradients*);
 LinearGradients linear_backward(const Tensor& dy, const Tensor& x, const Tensor& weight, bool transposed, bool sums);
 
 Tensor mm(const Tensor& a, const Tensor& b);                         // (M, K) (K, N)

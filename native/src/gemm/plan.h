@@ -1,6 +1,7 @@
 #pragma once
 // How cuBLASLt runs one problem: descriptors built once, and the algorithm chosen for it.
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct Plan {
   std::atomic<const DirectLaunch*> direct{nullptr};     // of the chosen candidate; once there it lives for ever
   std::string note;                             // about direct; complete once `settled_note` is
   std::atomic<bool> settled_note{false};
+  std::atomic<int> fusion{0};                   // measured: its epilogue is worth more than kernels of our own (1), or is not (-1)
+  std::atomic<uint32_t> fusion_uses{0};
   bool usable() const { return size_t(chosen.load(std::memory_order_relaxed)) < candidates.size(); }
 };
 
@@ -45,7 +48,7 @@ bool fill(cublaslt::MatmulDesc&, const GemmProblem&, const GemmBuffers&);       
 Plan& plan_for(const PlanKey&, const GemmBuffers&);    // from the cache, or built; lives for ever
 size_t result_bytes(const GemmProblem&);        // from the first to the last element of D
 
-struct PlanReport { GemmProblem problem; int chosen = 0; bool tuned = false, own_kernel = false; std::string direct; };
+struct PlanReport { GemmProblem problem; int chosen = 0, fusion = 0; bool tuned = false, own_kernel = false; std::string direct; };
 std::vector<PlanReport> plan_reports();         // of every plan there is
 
 struct Scalars {                                // alpha and beta in the problem's scale type, as the library reads them
@@ -64,6 +67,10 @@ cublaslt::Status run_plan(const Plan&, int candidate, const GemmBuffers&, const 
 
 // Measures the candidates and keeps the best: never while a stream is captured, never in deterministic mode.
 void tune(Plan&, const GemmBuffers&, const Scalars&, void* work, cuda::CUstream);
+
+// Whether this product, with its epilogue, is measured to be faster than other kernels with the same results: `run` enqueues
+// the one (true) or the others. False until it has been measured, and in deterministic mode.
+bool worth_fusing(int device, const GemmProblem& fused, const GemmBuffers&, const std::function<bool(bool fused)>& run);
 
 // Algorithms measured in earlier processes (plan_store.cpp), by library version, GPU and driver.
 bool recall(const PlanKey&, cublaslt::Algo*);

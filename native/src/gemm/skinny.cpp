@@ -45,6 +45,7 @@ struct Gradients {
   Rows dy, x, w, dx, dw;
   void* db = nullptr;
   int64_t rows, n, k;
+  bool add = false;                             // to what dw holds
 };
 
 bool fits(const Gradients& g) {
@@ -78,9 +79,9 @@ bool run_backward(int device, const Gradients& g, CUstream stream) {
   Gradients a = g;
   void *partial = work.memory, *db = g.db;
   unsigned* count = work.counters;
-  int rows = int(g.rows), n = int(g.n), k = int(g.k);
+  int rows = int(g.rows), n = int(g.n), k = int(g.k), add = g.add;
   void* arguments[] = {&a.dy.data, &a.dy.ld,  &a.x.data, &a.x.ld,  &a.w.data, &a.w.ld, &a.dx.data, &a.dx.ld,   &a.dw.data, &a.dw.ld, &db,
-                       &partial,   &count,    &rows,     &n,       &k,        &dx_tiles, &dx_shares, &dw_tiles, &dw_shares, &dw_per};
+                       &partial,   &count,    &rows,     &n,       &k,        &dx_tiles, &dx_shares, &dw_tiles, &dw_shares, &dw_per, &add};
   const int64_t blocks = int64_t(dx_tiles) * dx_shares + int64_t(dw_tiles) * dw_shares + db_blocks;
   return blocks > 0 && blocks < INT32_MAX && launch_own(f, unsigned(blocks), 1, kLanes, kGroups, stream, arguments);
 }
@@ -138,11 +139,11 @@ bool skinny_run(Skinny kind, int device, const GemmProblem& p, const GemmBuffers
   return kind == Skinny::forward ? run_forward(device, p, b, stream) : run_backward(device, gradients_of(kind, p, b), stream);
 }
 
-bool skinny_gradients(int device, const Matrix& dy, const Matrix& x, const Matrix& w, const Matrix& dx, const Matrix& dw, void* db) {
+bool skinny_gradients(int device, const Matrix& dy, const Matrix& x, const Matrix& w, const Matrix& dx, const Matrix& dw, void* db, bool add) {
   if (dy.batch != 1 || dy.transposed || x.transposed || w.transposed || type_number(dy.dtype) < 0) return false;
   const auto rows = [](const Matrix& m) { return Rows{m.data, m.ld}; };
   Gradients g{.dtype = dy.dtype, .dy = rows(dy), .x = rows(x), .w = rows(w), .dx = rows(dx), .dw = rows(dw), .db = db, .rows = dy.rows, .n = dy.cols,
-              .k = x.data ? x.cols : w.cols};
+              .k = x.data ? x.cols : w.cols, .add = add};
   OnDevice current(device);
   return fits(g) && run_backward(device, g, current_stream(device));
 }

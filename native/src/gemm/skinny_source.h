@@ -161,9 +161,9 @@ __device__ inline void skinny_input(const T* dy, long long ld_dy, const T* w, lo
   *reinterpret_cast<uint2*>(dx + row * ld_dx + tile * 64 + at) = both;
 }
 
-// dw = dy^T x for 64 columns, and rows begin ... end of dw, 16 a warp and step.
+// dw = dy^T x, and what is there already if `add`, for 64 columns, and rows begin ... end of dw, 16 a warp and step.
 template <int HALVES>
-__device__ inline void skinny_weight(const T* dy, long long ld_dy, const T* x, long long ldx, T* dw, long long ld_dw, int rows, int k, int tile, int begin, int end, A*) {
+__device__ inline void skinny_weight(const T* dy, long long ld_dy, const T* x, long long ldx, T* dw, long long ld_dw, int rows, int k, int tile, int begin, int end, int add, A*) {
   const int lane = threadIdx.x, warp = threadIdx.y, g = lane >> 2, t = lane & 3;
   unsigned b[2][4][2];
 #pragma unroll
@@ -190,18 +190,21 @@ __device__ inline void skinny_weight(const T* dy, long long ld_dy, const T* x, l
     const unsigned a[4] = {pair(v[0], v[1]), pair(v[2], v[3]), pair(v[4], v[5]), pair(v[6], v[7])};
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      Words low, high;
+      const int column = tile * 64 + half * 32 + 8 * t;
+      const bool upper = column < k && at + g < end, lower = column < k && at + g + 8 < end;
+      T* const to = dw + (at + g) * ld_dw + column;
+      Words low = {}, high = {};
+      if (add && upper) low.p = *reinterpret_cast<const Pack*>(to);
+      if (add && lower) high.p = *reinterpret_cast<const Pack*>(to + 8 * ld_dw);
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        float d[4] = {0.f, 0.f, 0.f, 0.f};
+        float d[4] = {get(T(low.u[j])), get(T(low.u[j] >> 16)), get(T(high.u[j])), get(T(high.u[j] >> 16))};
         mma(d, a, b[half][j][0], b[half][j][1]);
         low.u[j] = pair(put(d[0]), put(d[1]));
         high.u[j] = pair(put(d[2]), put(d[3]));
       }
-      const int column = tile * 64 + half * 32 + 8 * t;
-      if (column >= k) continue;
-      if (at + g < end) *reinterpret_cast<Pack*>(dw + (at + g) * ld_dw + column) = low.p;
-      if (at + g + 8 < end) *reinterpret_cast<Pack*>(dw + (at + g + 8) * ld_dw + column) = high.p;
+      if (upper) *reinterpret_cast<Pack*>(to) = low.p;
+      if (lower) *reinterpret_cast<Pack*>(to + 8 * ld_dw) = high.p;
     }
   }
 }
@@ -332,9 +335,9 @@ __device__ inline void skinny_input(const T* dy, long long ld_dy, const T* w, lo
   }
 }
 
-// dw = dy^T x for 32 * VEC columns, and rows begin ... end of dw.
+// dw = dy^T x, and what is there already if `add`, for 32 * VEC columns, and rows begin ... end of dw.
 template <int ROWS>
-__device__ inline void skinny_weight(const T* dy, long long ld_dy, const T* x, long long ldx, T* dw, long long ld_dw, int rows, int k, int tile, int begin, int end, A* memory) {
+__device__ inline void skinny_weight(const T* dy, long long ld_dy, const T* x, long long ldx, T* dw, long long ld_dw, int rows, int k, int tile, int begin, int end, int add, A* memory) {
   enum { PITCH = ROWS + VEC };
   const int lane = threadIdx.x, warp = threadIdx.y, column = (tile * LANES + lane) * VEC;
   Pack b[ROWS];
@@ -349,9 +352,14 @@ __device__ inline void skinny_weight(const T* dy, long long ld_dy, const T* x, l
     stage_rows<ROWS>(memory, dy, ld_dy, rows, base, count);
 #pragma unroll 2
     for (int r = warp; r < count; r += GROUPS) {
+      Pack* const to = reinterpret_cast<Pack*>(dw + (base + r) * ld_dw + column);
       Pack out;
+      if (add && column < k) {
+        out = *to;
+      } else {
 #pragma unroll
-      for (int j = 0; j < VEC; ++j) out.v[j] = A(0);
+        for (int j = 0; j < VEC; ++j) out.v[j] = A(0);
+      }
 #pragma unroll
       for (int m = 0; m < ROWS; m += VEC) {
         const Pack a = *reinterpret_cast<const Pack*>(memory + r * PITCH + m);
@@ -360,7 +368,7 @@ __device__ inline void skinny_weight(const T* dy, long long ld_dy, const T* x, l
 #pragma unroll
           for (int j = 0; j < VEC; ++j) out.v[j] += a.v[i] * b[m + i].v[j];
       }
-      if (column < k) *reinterpret_cast<Pack*>(dw + (base + r) * ld_dw + column) = out;
+      if (column < k) *to = out;
     }
   }
 }
@@ -372,7 +380,7 @@ inline const char* const kSkinnySource = R"cuda(
 template <int ROWS>
 __device__ inline void skinny_backward(const T* dy, long long ld_dy, const T* x, long long ldx, const T* w, long long ldw, T* dx, long long ld_dx,
                                        T* dw, long long ld_dw, T* db, Wide* partial, unsigned* counters, int rows, int n, int k, int dx_tiles,
-                                       int dx_shares, int dw_tiles, int dw_shares, int dw_per) {
+                                       int dx_shares, int dw_tiles, int dw_shares, int dw_per, int add) {
   alignas(16) __shared__ A memory[Stage<ROWS>::SIZE];
   int block = blockIdx.x;
   if (block < dx_tiles * dx_shares) {
@@ -382,7 +390,7 @@ __device__ inline void skinny_backward(const T* dy, long long ld_dy, const T* x,
   block -= dx_tiles * dx_shares;
   if (block < dw_tiles * dw_shares) {
     const int begin = block / dw_tiles * dw_per;
-    skinny_weight<ROWS>(dy, ld_dy, x, ldx, dw, ld_dw, rows, k, block % dw_tiles, begin, begin + dw_per < n ? begin + dw_per : n, memory);
+    skinny_weight<ROWS>(dy, ld_dy, x, ldx, dw, ld_dw, rows, k, block % dw_tiles, begin, begin + dw_per < n ? begin + dw_per : n, add, memory);
     return;
   }
   block -= dw_tiles * dw_shares;
@@ -396,9 +404,9 @@ __device__ inline void skinny_backward(const T* dy, long long ld_dy, const T* x,
 #define BACKWARD(name, count)                                                                                                           \
   extern "C" __global__ void __launch_bounds__(256, 2) name(const T* dy, long long ld_dy, const T* x, long long ldx, const T* w,        \
       long long ldw, T* dx, long long ld_dx, T* dw, long long ld_dw, T* db, Wide* partial, unsigned* counters, int rows, int n, int k,  \
-      int dx_tiles, int dx_shares, int dw_tiles, int dw_shares, int dw_per) {                                                           \
+      int dx_tiles, int dx_shares, int dw_tiles, int dw_shares, int dw_per, int add) {                                                  \
     skinny_backward<count>(dy, ld_dy, x, ldx, w, ldw, dx, ld_dx, dw, ld_dw, db, partial, counters, rows, n, k, dx_tiles, dx_shares,     \
-                           dw_tiles, dw_shares, dw_per);                                                                                \
+                           dw_tiles, dw_shares, dw_per, add);                                                                           \
   }
 
 #if TYPE == 1 || TYPE == 2

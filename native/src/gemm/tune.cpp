@@ -1,6 +1,7 @@
 // The measured choice among cuBLASLt's candidates for one problem.
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <random>
 
@@ -40,33 +41,30 @@ double median(std::vector<float> v) {
   return v[v.size() / 2];
 }
 
-// One thing that may compute the product, and what it took so far.
+// One of the ways to compute something, and what it took so far.
 struct Runner {
-  int number;                                   // of the library's candidates; their count is our own kernel
+  int number;
   Event begin, end;
   std::vector<float> times, host;               // milliseconds on the device, microseconds to enqueue
   bool out = false;                             // failed, or too slow to be looked at again
   double time() const { return out && times.empty() ? 1e30 : median(times); }
 };
 
-class Trial {
+class Race {
  public:
-  Trial(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* work, CUstream stream)
-      : plan_(plan), buffers_(given), scalars_(scalars), work_(work), stream_(stream), flush_(kFlush, stream),
-        scratch_(plan.key.problem.accumulate ? result_bytes(plan.key.problem) : 0, stream) {
-    if (scratch_.p) buffers_.d = reinterpret_cast<void*>(scratch_.p);      // D is read: trials must not add to it
-    for (int i = 0; i < library() + (plan.skinny != Skinny::none); ++i) {
+  // `run` enqueues a way by its number. Way 0 is kept where the best of those before `favoured_before` is no faster.
+  Race(int ways, int favoured_before, std::function<bool(int)> run, CUstream stream)
+      : favoured_before_(favoured_before), run_(std::move(run)), stream_(stream), flush_(kFlush, stream) {
+    for (int i = 0; i < ways; ++i) {
       runners_.push_back(std::make_unique<Runner>());
       runners_.back()->number = i;
     }
   }
 
-  bool ready() const { return flush_.p && (scratch_.p || !plan_.key.problem.accumulate); }
-  int library() const { return int(plan_.candidates.size()); }
-
   // The number of the best; -1: nothing could be measured.
   int best() {
-    for (auto& r : runners_) r->out = !run(*r);
+    if (!flush_.p) return -1;
+    for (auto& r : runners_) r->out = !run_(r->number);
     if (!round()) return -1;
     for (auto& r : runners_) r->times.clear();  // the first round pays for loading kernels
     if (!round()) return -1;
@@ -80,11 +78,6 @@ class Trial {
   }
 
  private:
-  bool run(const Runner& r) {
-    if (r.number == library()) return skinny_run(plan_.skinny, plan_.key.device, plan_.key.problem, buffers_, stream_);
-    return run_plan(plan_, r.number, buffers_, scalars_, work_, stream_) == cublaslt::kSuccess;
-  }
-
   // Each once, in another order every time; the host is ahead of the device, so that its pace is not measured.
   bool round() {
     const Driver& d = driver();
@@ -95,7 +88,7 @@ class Trial {
       d.memset_async(flush_.p, 0, kFlush, stream_);
       d.event_record(r->begin.e, stream_);
       const auto start = std::chrono::steady_clock::now();
-      if (!run(*r)) r->out = true;
+      if (!run_(r->number)) r->out = true;
       r->host.push_back(std::chrono::duration<float, std::micro>(std::chrono::steady_clock::now() - start).count());
       d.event_record(r->end.e, stream_);
       last = r.get();
@@ -131,17 +124,15 @@ class Trial {
     for (auto& r : runners_) {
       if (r->out || r->time() > kAsGood * best->time()) continue;
       const double sooner = median(chosen->host) - median(r->host);
-      if (sooner > kSooner || (r->number == 0 && sooner > -kSooner && best->number < library())) chosen = r.get();
+      if (sooner > kSooner || (r->number == 0 && sooner > -kSooner && best->number < favoured_before_)) chosen = r.get();
     }
     return chosen->number;
   }
 
-  Plan& plan_;
-  GemmBuffers buffers_;
-  const Scalars& scalars_;
-  void* work_;
+  int favoured_before_;
+  std::function<bool(int)> run_;
   CUstream stream_;
-  DeviceMemory flush_, scratch_;
+  DeviceMemory flush_;
   std::vector<std::unique_ptr<Runner>> runners_;
   std::minstd_rand shuffler_{12345};
 };
@@ -154,11 +145,20 @@ size_t result_bytes(const GemmProblem& p) {
 
 void tune(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* work, CUstream stream) {
   if (plan.tuned.exchange(true)) return;
-  Trial trial(plan, given, scalars, work, stream);
-  const int best = trial.ready() ? trial.best() : -1;
+  const GemmProblem& p = plan.key.problem;
+  GemmBuffers buffers = given;
+  const DeviceMemory scratch(p.accumulate ? result_bytes(p) : 0, stream);
+  if (p.accumulate && !scratch.p) return;
+  if (scratch.p) buffers.d = reinterpret_cast<void*>(scratch.p);         // D is read: trials must not add to it
+  const int library = int(plan.candidates.size());
+  const auto run = [&](int way) {
+    if (way == library) return skinny_run(plan.skinny, plan.key.device, p, buffers, stream);
+    return run_plan(plan, way, buffers, scalars, work, stream) == cublaslt::kSuccess;
+  };
+  const int best = Race(library + (plan.skinny != Skinny::none), library, run, stream).best();
   if (best < 0) return;
   ++counters().tuned;
-  if (best == trial.library()) {
+  if (best == library) {
     plan.own_kernel = true;                     // measured again in every process: only the library's choices are kept on disk
     return;
   }
@@ -193,6 +193,21 @@ void settle(Plan& plan, const GemmBuffers& given, const Scalars& scalars, bool p
   if (s.tuning) tune(plan, given, scalars, work, stream);
   if (s.direct && plain_scalars) try_direct(plan, given, scalars, work, stream);
   plan.settled_note = true;
+}
+
+bool worth_fusing(int device, const GemmProblem& fused, const GemmBuffers& buffers, const std::function<bool(bool)>& run) {
+  const Settings& s = settings();
+  if (s.deterministic || !cublaslt::library().loaded || std::max({fused.m, fused.n, fused.k}) > INT32_MAX) return false;
+  OnDevice current(device);
+  Plan& plan = plan_for(key_of(device, fused, buffers), buffers);
+  const int known = plan.fusion.load(std::memory_order_relaxed);
+  if (known || !plan.usable() || !s.tuning) return known > 0;
+  const CUstream stream = current_stream(device);
+  if (plan.fusion_uses.fetch_add(1, std::memory_order_relaxed) != 2 || capturing(stream)) return false;
+  for (int i = 0; i < 8; ++i) run(i % 2 == 1);  // both settle first
+  const int best = Race(2, 2, [&](int way) { return run(way == 1); }, stream).best();
+  plan.fusion = best == 1 ? 1 : -1;
+  return best == 1;
 }
 
 }  // namespace shim::gemm

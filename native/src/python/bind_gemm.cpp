@@ -288,9 +288,9 @@ PyObject* plans(PyObject*, PyObject*) {
   for (const gemm::PlanReport& r : gemm::plan_reports()) {
     const gemm::GemmProblem& p = r.problem;
     const std::string text = std::string(p.trans_a ? "T" : "N") + (p.trans_b ? "T" : "N");
-    PyObject* row = Py_BuildValue("{s:s,s:s,s:L,s:L,s:L,s:L,s:i,s:i,s:i,s:O,s:O,s:s}", "dtype", dtype_name(p.a_dtype), "transposed", text.c_str(), "m",
+    PyObject* row = Py_BuildValue("{s:s,s:s,s:L,s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:O,s:O,s:s}", "dtype", dtype_name(p.a_dtype), "transposed", text.c_str(), "m",
                                   (long long)p.m, "n", (long long)p.n, "k", (long long)p.k, "batch", (long long)p.batch, "compute", int(p.compute),
-                                  "epilogue", int(p.epilogue), "chosen", r.chosen, "tuned", r.tuned ? Py_True : Py_False, "own_kernel",
+                                  "epilogue", int(p.epilogue), "chosen", r.chosen, "fusion", r.fusion, "tuned", r.tuned ? Py_True : Py_False, "own_kernel",
                                   r.own_kernel ? Py_True : Py_False, "direct", r.direct.c_str());
     if (!row || PyList_Append(list, row) < 0) PyErr_Clear();
     Py_XDECREF(row);

@@ -343,9 +343,10 @@ class RecordNode final : public Node {
       x = find(Source{Source::Argument, 0})->tensors[0].unpack(Ref<Node>(this));
       if (x->dim() != dy->dim() || !plain(x)) return false;
     }
-    const bool added = wanted(1) && adds_weight_gradient(dy);
     gemm::LinearGradients r;
-    {
+    bool added = false;
+    if (!wanted(1) || !gemm::add_weight_gradient_at_once(next_edges[size_t(first_edge_[1])], dy, x, w, wanted(2), &r)) {
+      added = wanted(1) && adds_weight_gradient(dy);
       std::optional<GilRelease> released;
       if (dy->device().is_cpu()) released.emplace();
       r = gemm::linear_backward(dy, added ? Tensor() : x, w, transposed, wanted(2));

@@ -77,6 +77,19 @@ def accumulation():
             F.linear(x, w).backward(g)
             total += numbers(g).T @ numbers(x)
             close(w.grad, total, dtype, 16)
+    for dtype, rows in itertools.product(EPS, (3, 11)):  # few rows: with the other gradients, in one launch
+        w, b, total = random(24, 16, dtype=dtype).requires_grad_(), random(24, dtype=dtype).requires_grad_(), np.zeros((24, 16))
+        for i in range(4):
+            x, g = random(rows, 16, dtype=dtype).requires_grad_(), random(rows, 24, dtype=dtype)
+            y = F.linear(x, w, b)
+            before, version = _core.gemm_status(), w.grad._version if i else 0
+            y.backward(g)
+            after = _core.gemm_status()
+            assert after["own_kernels"] == before["own_kernels"] + 1 and after["cublaslt"] == before["cublaslt"]
+            assert not i or w.grad._version > version
+            total += numbers(g).T @ numbers(x)
+            close(w.grad, total, dtype, 16)
+            close(x.grad, numbers(g) @ numbers(w), dtype)
     assert _core.gemm_status()["fallbacks"] == 0
     print("ok")
 
@@ -270,6 +283,30 @@ def streams():
     print("ok")
 
 
+def fusion():
+    """dW and db as one product where that is measured to be faster, with the weight as it is or as a transposed view."""
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for transposed in (False, True):
+            for _ in range(6):
+                x, b = random(24, 40, dtype=dtype).requires_grad_(), random(56, dtype=dtype).requires_grad_()
+                w = random(40, 56, dtype=dtype).t() if transposed else random(56, 40, dtype=dtype)
+                w.requires_grad_()
+                y = F.linear(x, w, b)
+                g = random(24, 56, dtype=dtype)
+                dx, dw, db = torch.autograd.grad(y, (x, w, b), g)
+                close(dx, numbers(g) @ numbers(w), dtype)
+                close(dw, numbers(g).T @ numbers(x), dtype)
+                close(db, numbers(g).sum(0), dtype)
+                assert dw.stride() == w.stride()
+    found = {(p["dtype"], p["epilogue"]): p["fusion"] for p in _core.gemm_plans() if p["epilogue"] >= 256}
+    assert found == {(name, e): 1 for name in ("float32", "float16", "bfloat16") for e in (256, 512)}, found
+    before = _core.gemm_status()
+    torch.autograd.grad(F.linear(x, w, b), (x, w, b), g)
+    after = _core.gemm_status()
+    assert after["cublaslt"] - before["cublaslt"] == 3 and after["own_kernels"] == before["own_kernels"]
+    print("ok")
+
+
 def direct():
     """Kernels launched without the library: what cannot be explained word by word is left to it."""
     before = _core.gemm_status()
@@ -288,7 +325,7 @@ def direct():
         assert all(why[dtype] in text for text in served.values()), served
         assert served.keys() >= {1, 4} and (dtype is torch.float64 or 164 in served), served
     ran = _core.gemm_status()["direct"] - before["direct"]
-    assert 3 * 3 * 5 <= ran <= 3 * 3 * 6, ran
+    assert ran >= 3 * 3 * 5, ran
     x, w = random(2, 16, dtype=torch.bfloat16), random(16, 16, dtype=torch.bfloat16)
     for _ in range(300):  # more than there are zeros for at a time
         close(torch.matmul(x, w.t()), numbers(x) @ numbers(w).T, torch.bfloat16)
