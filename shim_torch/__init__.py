@@ -161,6 +161,8 @@ def _attribute(name: str) -> Any:
             pass
     if name == "torch":  # torch.torch is torch
         return importlib.import_module("shim_torch")
+    if name == "__future__":
+        return importlib.import_module("shim_torch.__future__")
     from shim_torch._missing import missing
 
     return missing("torch", name)

@@ -226,6 +226,8 @@ def _copy_into(x: Any, value: Any) -> None:
         if value.dim() == 0 and value.device != x.device:
             x.fill_(value)
             return
+        if value.numel() == 1 and x.numel() > 1:
+            value = value.clone()  # it may be one of the elements written
         value = value.expand(x.shape)
     x.copy_(value)
 

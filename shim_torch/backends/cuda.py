@@ -172,6 +172,10 @@ def preferred_blas_library(backend: Any = None) -> Any:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "SDPBackend":
+        from shim_torch.nn.attention import SDPBackend
+
+        return SDPBackend
     from shim_torch._missing import missing
 
     return missing("torch.backends.cuda", name)

@@ -29,55 +29,93 @@ def functional_call(
                     f"{sorted(given.keys() & part.keys())} appeared in multiple dictionaries; behavior of functional call is ambiguous"
                 )
             given.update(part)
-    for value in given.values():
-        if not isinstance(value, _core.TensorBase):
-            raise TypeError(f"{value!r} is not an instance of torch.Tensor")
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with _replaced(module, given, tie_weights, strict):
         return module(*args, **(kwargs or {}))
 
 
-def _slots(module: Any) -> dict[str, tuple[dict[str, Any], str]]:
-    """Full name -> (the dictionary of a module, the key in it)."""
-    found = {}
-    for prefix, part in module.named_modules(remove_duplicate=False):
-        for table in (part._parameters, part._buffers):
-            for key, value in table.items():
-                if value is not None:
-                    found[f"{prefix}.{key}" if prefix else key] = (table, key)
-    return found
+_ABSENT = object()
+
+
+def _home(module: Any, name: str) -> tuple[Any, str]:
+    """The submodule that holds a name, and the name in it."""
+    path, _, key = name.rpartition(".")
+    for part in path.split(".") if path else ():
+        found = getattr(module, part, None)
+        if found is None:
+            raise AttributeError(f"{type(module).__name__} has no attribute `{part}`")
+        module = found
+    return module, key
+
+
+def _swapped(module: Any, name: str, value: Any) -> Any:
+    """Puts a value in the place of a parameter, buffer or plain attribute; what was there. _ABSENT takes it away."""
+    if value is not _ABSENT and value is not None and not isinstance(value, _core.TensorBase):
+        raise TypeError(f"{value} is not an instance of torch.Tensor")
+    holder, key = _home(module, name)
+    if not key:
+        raise KeyError('tensor name can\'t be empty string ""')
+    for table in (holder._parameters, holder._buffers):
+        if key in table:
+            old = table[key]
+            if value is _ABSENT:
+                del table[key]
+            else:
+                table[key] = value
+            return old
+    old = getattr(holder, key, _ABSENT)
+    if old is not _ABSENT and old is not None and not isinstance(old, _core.TensorBase):
+        raise TypeError(f"attribute `{key}`: {old} is not an instance of torch.Tensor")
+    if value is not _ABSENT:
+        setattr(holder, key, value)
+    elif old is not _ABSENT:
+        delattr(holder, key)
+    return old
+
+
+def _names(module: Any) -> dict[str, Any]:
+    """Parameters and buffers by full name, with those that several names share under each of them."""
+    return {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
+
+
+def _untied(names: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The values with those of tied names added: one name's value is all names' value."""
+    by_tensor: dict[int, list[str]] = {}
+    for name, tensor in names.items():
+        by_tensor.setdefault(id(tensor), []).append(name)
+    values = dict(given)
+    for group in by_tensor.values():
+        known = sorted(n for n in group if n in given)
+        if len({id(given[n]) for n in known}) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {known}, which are tied. Consider using tie_weights=False"
+            )
+        values.update({n: given[known[0]] for n in group if known})
+    return values
 
 
 @contextlib.contextmanager
 def _replaced(module: Any, given: dict[str, Any], tie_weights: bool, strict: bool) -> Iterator[None]:
-    slots = _slots(module)
-    unknown, absent = sorted(given.keys() - slots.keys()), sorted(slots.keys() - given.keys())
-    if strict and (unknown or absent):
-        raise RuntimeError(f"Error(s) in loading: unexpected key(s): {unknown}, missing key(s): {absent}")
-    if unknown:
-        raise AttributeError(f"{type(module).__name__} has no attribute `{unknown[0]}`")
-    values = dict(given)
-    if tie_weights:
-        by_tensor: dict[int, list[str]] = {}
-        for name, (table, key) in slots.items():
-            by_tensor.setdefault(id(table[key]), []).append(name)
-        for names in by_tensor.values():
-            known = [n for n in names if n in given]
-            if any(given[n] is not given[known[0]] for n in known[1:]):
-                raise ValueError(
-                    f"functional_call got multiple values for keys {names}, which are tied. Consider using tie_weights=False"
-                )
-            values.update({n: given[known[0]] for n in names if known})
-    old = []
+    names = _names(module) if tie_weights or strict else {}
+    values = _untied(names, given) if tie_weights else dict(given)
+    if strict:
+        quoted = [", ".join(f"'{n}'" for n in sorted(group)) for group in (values.keys() - names, names.keys() - values)]
+        errors = [f"{w} key(s): {q}." for w, q in zip(("Unexpected", "Missing"), quoted, strict=True) if q]
+        if errors:
+            raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(errors))
+    old: dict[str, Any] = {}
     try:
         for name, value in values.items():
-            table, key = slots[name]
-            old.append((table, key, table[key]))
-            table[key] = value
+            old[name] = _swapped(module, name, value)
         yield
-    finally:
-        for table, key, value in reversed(old):
-            table[key] = value
+    finally:  # what the module assigned meanwhile is the caller's
+        for name, value in old.items():
+            now = _swapped(module, name, value)
+            if name in given:
+                given[name] = now
 
 
 def stack_module_state(models: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -51,13 +51,17 @@ class DataParallel(Module):
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("attention", "parallel", "grad", "_reduction", "quantized", "intrinsic", "qat"):
+    if name in ("attention", "parallel", "grad", "_reduction", "quantized", "intrinsic", "qat", "common_types"):
         import importlib
 
         try:
             return importlib.import_module(f"shim_torch.nn.{name}")
         except ModuleNotFoundError:
             pass
+    if name == "LinearCrossEntropyOptions":
+        from shim_torch.nn import modules
+
+        return modules.LinearCrossEntropyOptions
     from shim_torch._missing import missing
 
     return missing("torch.nn", name)

@@ -102,8 +102,8 @@ def embedding_bag(
         weight, input = input, weight
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
         raise ValueError(
-            f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the same "
-            f"shape as the input ({list(input.shape)})"
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same "
+            f"shape as the input ({input.shape})"
         )
     if weight.dim() != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
@@ -204,23 +204,6 @@ def _fractional(n: int) -> dict[str, Any]:
     return names
 
 
-def linear_cross_entropy(
-    input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None, reduction: str = "mean",
-    ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
-) -> Any:  # fmt: skip
-    """Cross entropy of input · linear_weightᵀ + linear_bias: input (*, K), linear_weight (C, *, K)."""
-    F = _torch().nn.functional
-    classes = linear_weight.reshape(-1, linear_weight.size(-1))
-    bias = None if linear_bias is None else linear_bias.reshape(-1)
-    logits = F.linear(input, classes, bias)
-    if linear_weight.dim() > 2:
-        logits = logits.reshape(*input.shape[:-1], *linear_weight.shape[:-1])
-    return F.cross_entropy(
-        logits, target, weight=weight, ignore_index=-100 if ignore_index is None else ignore_index, reduction=reduction,
-        label_smoothing=label_smoothing,
-    )  # fmt: skip
-
-
 def _in_place(name: str, *settings: Any) -> Any:
     """relu_ and its like: the activation with ``inplace``."""
 
@@ -239,6 +222,6 @@ def functions() -> dict[str, Any]:
     """What nn.functional takes from here."""
     names = (
         "ctc_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss triplet_margin_with_distance_loss "
-        "embedding_bag alpha_dropout feature_alpha_dropout rrelu linear_cross_entropy"
+        "embedding_bag alpha_dropout feature_alpha_dropout rrelu"
     ).split()
     return {**{n: globals()[n] for n in names}, **_IN_PLACE, **_fractional(2), **_fractional(3)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch.nn import _attention, _losses, _losses_more, _narrow, _spatial
+from shim_torch.nn._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 from shim_torch.ops import functions as _table
 
 globals().update(_table("nn.functional"))
@@ -297,6 +298,15 @@ def __getattr__(name: str) -> Any:
         from shim_torch import overrides
 
         return getattr(overrides, name)
+    if name == "torch":
+        import shim_torch
+
+        return shim_torch
+    if not name.startswith("__"):
+        from shim_torch.nn import _functional_helpers
+
+        if name in vars(_functional_helpers):
+            return getattr(_functional_helpers, name)
     from shim_torch._missing import missing
 
     return missing("torch.nn.functional", name)

@@ -19,7 +19,7 @@ def _torch() -> Any:
 _TYPES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor"}
 
 
-def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weights: Any) -> None:
+def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weights: Any, padding: int) -> None:
     for t, what, at in ((indices, "indices", 1), (offsets, "offsets", 1)):
         if t.dtype not in (_core.int32, _core.int64):
             name = _TYPES.get(str(t.dtype).removeprefix("torch."), f"torch.{_scalar(t.dtype)}Tensor")
@@ -27,6 +27,15 @@ def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weight
                 f"Expected tensor for argument #{at} '{what}' to have one of the following scalar types: Long, Int; but got {name} "
                 "instead (while checking arguments for embedding_bag)"
             )
+    if weight.dtype not in (_core.float16, _core.bfloat16, _core.float32, _core.float64):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; "
+            f"but got torch.{_scalar(weight.dtype)}Tensor instead (while checking arguments for embedding_bag)"
+        )
+    if weight.dim() != 2:
+        raise RuntimeError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+    if offsets.dim() != 1:
+        raise RuntimeError(f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.dim()}")
     if offsets.numel() and int(offsets[0]) != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got "
@@ -34,20 +43,27 @@ def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weight
         )
     if offsets.numel() and int(offsets[-1]) > indices.numel():
         raise RuntimeError(
-            f"offsets[-1] can not be greater than input's length({indices.numel()}) but got offsets[-1] of {int(offsets[-1])}"
+            f"offsets[-1] can not be greater than input's length {indices.numel()} but got offsets[-1] of {int(offsets[-1])}"
         )
     if mode != 0 and per_sample_weights is not None:
         raise RuntimeError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'"
         )
     if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
+        names = [_TYPES.get(str(t.dtype).removeprefix("torch."), f"torch.{_scalar(t.dtype)}Tensor")
+                 for t in (weight, per_sample_weights)]  # fmt: skip
         raise RuntimeError(
-            f"expected scalar type {_scalar(weight.dtype)} but found {_scalar(per_sample_weights.dtype)}"
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but "
+            f"type {names[0]} does not equal {names[1]} (while checking arguments for embedding_bag)"
         )
     rows = weight.size(0)
     wrong = (indices < 0) | (indices >= rows)
     if indices.numel() and bool(wrong.any()):
         at = int(wrong.nonzero()[0])
+        if mode == 2 or padding >= 0:
+            raise RuntimeError(
+                f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {int(indices[at])}"
+            )
         raise RuntimeError(
             f"Index {at} of input takes value {int(indices[at])} which is not in the valid range [0, {rows})"
         )
@@ -58,9 +74,10 @@ def _bags(
     padding: int,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
     torch = _torch()
-    if scale_by_freq:
-        raise NotImplementedError("torch.embedding_bag(scale_grad_by_freq=True) is not supported by shim-torch")
-    _check(weight, indices, offsets, mode, samples)
+    if indices.dim() not in (1, 2):
+        raise RuntimeError(f"input has to be a 1D or 2D Tensor, but got Tensor of dimension {indices.dim()}")
+    indices = indices.reshape(-1)
+    _check(weight, indices, offsets, mode, samples, padding)
     bags = offsets.numel() - 1 if last else offsets.numel()
     indices = indices.long()
     ends = (
@@ -68,6 +85,8 @@ def _bags(
         if not last
         else offsets[1:].long()
     )
+    if last and padding >= 0 and bags:  # the last bag goes to the end of the indices, whatever the last offset says
+        ends = torch.cat([ends[:-1], ends.new_full((1,), indices.numel())])
     place = torch.arange(indices.numel(), device=indices.device)
     bag_of = torch.searchsorted(ends, place, right=True)
     kept = (bag_of < bags) if padding < 0 else (bag_of < bags) & (indices != padding)
@@ -77,6 +96,9 @@ def _bags(
     narrow = weight.dtype in (_core.float16, _core.bfloat16)
     table = weight.float() if narrow else weight
     values = torch.ops.aten._embedding_sparse(table, rows, -1, False) if sparse else table.index_select(0, rows)
+    if scale_by_freq and values.requires_grad:  # the same values, whose gradient is divided by how often their row occurs
+        often = rows.bincount(minlength=weight.size(0))[rows].to(values.dtype).unsqueeze(1)
+        values = values.detach() + (values - values.detach()) / often
     width = weight.size(1)
     zeros = values.new_zeros((bags, width))
     most = counts.new_zeros((bags,))
@@ -106,7 +128,7 @@ def _maxima(values: Any, rows: Any, bag: Any, zeros: Any) -> tuple[Any, Any]:
     first = first.scatter_reduce(0, index, candidates, "amin")
     empty = first == count
     at = first.masked_fill(empty, 0)
-    taken = values.gather(0, at).masked_fill(empty, 0) if count else zeros
+    taken = values.gather(0, at).masked_fill(empty, 0) if count else zeros.index_add(0, bag, values)
     from_row = rows[at].masked_fill(empty, 0) if count else at
     return taken, from_row
 
@@ -132,7 +154,19 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, pe
 def embedding_bag_padded(
     weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
 ):
-    padding = -1 if padding_idx is None else padding_idx % weight.size(0)
+    rows = weight.size(0)
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
+        )
+    padding = -1 if padding_idx is None else padding_idx % rows
     return _bags(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding
     )
+
+
+for _name in ("_embedding_bag", "_embedding_bag_forward_only"):
+    composite(
+        f"{_name}(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> {_RESULT}",
+        method=False,
+    )(lambda *given: _bags(*given))

@@ -39,7 +39,7 @@ def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
 
     flat, rows = indices.reshape(-1), g.reshape(-1, weight_shape[1])
     if padding_idx >= 0:
-        rows = rows * (flat != padding_idx).unsqueeze(1)
+        rows = rows.masked_fill((flat == padding_idx).unsqueeze(1), 0)  # even where it is not a number
     if scale_grad_by_freq:
         counts = g.new_zeros(weight_shape[0]).index_add(0, flat, shim_torch.ones_like(flat, dtype=g.dtype))
         rows = rows / counts[flat].unsqueeze(1)

@@ -153,9 +153,10 @@ PyObject* getitem(PyObject* self, PyObject* key) {
   return PyObject_Vectorcall(getitem_fallback, both, 2, nullptr);
 }
 
-// Whether `value` broadcasts to the view as it is.
+// Whether `value` broadcasts to the view as it is. One in the same memory that has to be spread is the fallback's business.
 bool fits(const TensorImpl& value, const TensorImpl& view) {
   if (value.dim() > view.dim() || value.device() != view.device()) return false;
+  if (value.storage() == view.storage() && value.numel() != view.numel()) return false;
   for (int i = 1; i <= value.dim(); ++i) {
     const int64_t n = value.sizes()[size_t(value.dim() - i)];
     if (n != 1 && n != view.sizes()[size_t(view.dim() - i)]) return false;

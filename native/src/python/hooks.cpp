@@ -62,6 +62,18 @@ bool grads_from(PyObject* sequence, Grads* out) {
   return true;
 }
 
+// As many gradients from a node's hook as it was given.
+static bool same_count(PyObject* hook, PyObject* given, size_t expected) {
+  if (is_tensor(given)) return true;
+  const Py_ssize_t n = PySequence_Size(given);
+  if (n < 0 || size_t(n) == expected) return n >= 0;
+  PyObject* name = PyObject_GetAttrString(hook, "__name__");
+  if (!name) PyErr_Clear();
+  PyErr_Format(PyExc_RuntimeError, "hook '%S' has returned an incorrect number of values (got %zd, but expected %zu)", name ? name : hook, n, expected);
+  Py_XDECREF(name);
+  return false;
+}
+
 void PythonHook::pre(Grads& grads) {
   GilAcquire gil;
   if (form_ == OneTensor && index_ >= grads.size()) return;
@@ -82,7 +94,7 @@ void PythonHook::pre(Grads& grads) {
       throw PythonError();
     }
     grads[index_] = Tensor(unwrap(r));
-  } else if (r != Py_None && form_ == Tuple && !grads_from(r, &grads)) {
+  } else if (r != Py_None && form_ == Tuple && !(same_count(f_, r, grads.size()) && grads_from(r, &grads))) {
     Py_DECREF(r);
     throw PythonError();
   }
@@ -96,7 +108,7 @@ void PythonHook::post(Grads& outputs, const Grads& inputs) {
   Py_XDECREF(a);
   Py_XDECREF(b);
   if (!r) throw PythonError();
-  bool good = r == Py_None || grads_from(r, &outputs);
+  bool good = r == Py_None || (same_count(f_, r, outputs.size()) && grads_from(r, &outputs));
   Py_DECREF(r);
   if (!good) throw PythonError();
 }

@@ -1,6 +1,7 @@
 """The layers of ``torch.nn``."""
 
 from importlib import import_module
+from typing import Any
 
 from shim_torch.nn.modules import (
     activation,
@@ -23,7 +24,7 @@ from shim_torch.nn.modules import (
 from shim_torch.nn.modules.module import Module
 
 batchnorm = instancenorm = normalization
-pooling = padding = flatten = upsampling = pixelshuffle = fold = distance = spatial
+pooling = padding = flatten = upsampling = pixelshuffle = channelshuffle = fold = distance = spatial
 
 _LAYERS: dict[str, type[Module]] = {
     name: value
@@ -92,3 +93,14 @@ globals().update(_LAYERS)
 __all__ = ["Module", *sorted(_LAYERS)]
 _ = (utils, module)
 del _
+
+
+def __getattr__(name: str) -> Any:
+    if name == "LinearCrossEntropyOptions":
+        from shim_torch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
+
+        LinearCrossEntropyOptions.__module__ = "torch.nn.modules.linear_cross_entropy_options"
+        return LinearCrossEntropyOptions
+    from shim_torch._missing import missing
+
+    return missing("torch.nn.modules", name)

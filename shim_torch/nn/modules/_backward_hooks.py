@@ -104,7 +104,9 @@ class BackwardHooks:
         new = list(outputs)
         for i, t in zip(places, passed, strict=True):
             new[i] = t
-        return new[0] if single else tuple(new)
+        if single:
+            return new[0]
+        return type(result)(*new) if hasattr(result, "_fields") else tuple(new)
 
 
 def _identity(on_grads: Callable[[tuple[Any, ...]], tuple[Any, ...]], *tensors: Any) -> tuple[Any, ...]:
@@ -142,7 +144,11 @@ def watch_last_node(module: Any, args: tuple[Any, ...], result: Any) -> None:
         return
 
     def with_module(hook: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda grad_input, grad_output: hook(module, grad_input, grad_output)
+        def run(grad_input: Any, grad_output: Any) -> Any:
+            return hook(module, grad_input, grad_output)
+
+        run.__name__ = getattr(hook, "__name__", type(hook).__name__)
+        return run
 
     for hook in hooks:
         node.register_hook(with_module(hook))

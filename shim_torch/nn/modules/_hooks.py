@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -143,8 +144,8 @@ def _run_forward_hook(hook: Callable[..., Any], with_kwargs: bool, *call: Any) -
     return hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
 
 
-def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``module(*args, **kwargs)`` when there are hooks."""
+def _with_changed_inputs(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """The arguments as the hooks before forward leave them."""
     for key, hook in [*((None, h) for h in tables()._global_forward_pre_hooks.values()), *module._forward_pre_hooks.items()]:
         if key in module._forward_pre_hooks_with_kwargs:
             changed = hook(module, args, kwargs)
@@ -158,34 +159,57 @@ def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             changed = hook(module, args)
             if changed is not None:
                 args = changed if isinstance(changed, tuple) else (changed,)
-    from shim_torch.nn.modules import _backward_hooks
+    return args, kwargs
 
-    backward = _backward_hooks.BackwardHooks.of(module)
-    if backward is not None:
-        args = backward.watch_inputs(args)
-    after = [
+
+def _hooks_after(module: Any) -> list[tuple[Callable[..., Any], bool, bool, str]]:
+    """The hooks after forward: the function, whether it takes keywords, whether it always runs, whose it is."""
+    everywhere = tables()
+    return [
         *(
-            (h, k in tables()._global_forward_hooks_with_kwargs, k in tables()._global_forward_hooks_always_called)
-            for k, h in tables()._global_forward_hooks.items()
+            (
+                h,
+                k in everywhere._global_forward_hooks_with_kwargs,
+                k in everywhere._global_forward_hooks_always_called,
+                "global module",
+            )
+            for k, h in everywhere._global_forward_hooks.items()
         ),
         *(
-            (h, k in module._forward_hooks_with_kwargs, k in module._forward_hooks_always_called)
+            (h, k in module._forward_hooks_with_kwargs, k in module._forward_hooks_always_called, "module")
             for k, h in module._forward_hooks.items()
         ),
     ]
-    done = 0
-    result = None
+
+
+def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``module(*args, **kwargs)`` when there are hooks."""
+    from shim_torch.nn.modules import _backward_hooks
+
+    done, result = 0, None
     try:
+        args, kwargs = _with_changed_inputs(module, args, kwargs)
+        backward = _backward_hooks.BackwardHooks.of(module)
+        if backward is not None:
+            args = backward.watch_inputs(args)
         result = module.forward(*args, **kwargs)
-        for hook, with_kwargs, _ in after:
+        for hook, with_kwargs, _, _ in _hooks_after(module):
             done += 1
             changed = _run_forward_hook(hook, with_kwargs, module, args, kwargs, result)
             result = result if changed is None else changed
     except Exception:
-        for hook, with_kwargs, always in after[done:]:
-            if always:
+        for hook, with_kwargs, always, whose in _hooks_after(module)[done:]:
+            if not always:
+                continue
+            try:
                 changed = _run_forward_hook(hook, with_kwargs, module, args, kwargs, result)
                 result = result if changed is None else changed
+            except Exception as error:
+                warnings.warn(
+                    f"{whose} forward hook with ``always_call=True`` raised an exception that was silenced as another error "
+                    f"was raised in forward: {error}",
+                    stacklevel=3,
+                )
         raise
     if backward is not None:
         result = backward.watch_outputs(result)

@@ -92,15 +92,23 @@ class StateDictMixin:
                 module.state_dict(destination=destination, prefix=prefix + name + ".", keep_vars=keep_vars)
         for hook in self._state_dict_hooks.values():  # type: ignore[attr-defined]
             result = hook(self, destination, prefix, metadata)
-            if result is not None and not getattr(hook, "_from_public_api", False):
+            if result is not None:
+                if getattr(hook, "_from_public_api", False):
+                    raise RuntimeError("state_dict post-hook must return None")
                 destination = result
         return destination
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(module, state_dict, prefix, local_metadata)`` runs after state_dict and may change it in place."""
+        hook._from_public_api = True  # type: ignore[attr-defined]
         return self._register(self._state_dict_hooks, hook)  # type: ignore[attr-defined]
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously registered via "
+                "register_state_dict_post_hook"
+            )
         return self._register(self._state_dict_hooks, hook)  # type: ignore[attr-defined]
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from native import _core
+from shim_torch.__future__ import get_overwrite_module_params_on_conversion
 from shim_torch._parse_to import parse_to
 from shim_torch._utils import typename
 from shim_torch.autograd.grad_mode import no_grad
@@ -424,7 +425,7 @@ class Module(StateDictMixin):
                 continue
             with no_grad():
                 moved = fn(param)
-                if (
+                if not get_overwrite_module_params_on_conversion() and (
                     moved.dtype == param.dtype
                     and moved.device == param.device
                     or not param.is_meta
@@ -432,7 +433,11 @@ class Module(StateDictMixin):
                 ):
                     param.data = moved
                 else:
-                    param = self._parameters[name] = Parameter(moved, param.requires_grad)
+                    grad, param = param.grad, Parameter(moved, param.requires_grad)
+                    self._parameters[name] = param
+                    if grad is not None:
+                        param.grad = fn(grad).requires_grad_(grad.requires_grad)
+                    continue
                 if param.grad is not None:
                     param.grad.data = fn(param.grad)
         for name, buffer in self._buffers.items():

@@ -143,6 +143,28 @@ class LocalResponseNorm(Module):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
+class CrossMapLRN2d(Module):
+    """Normalisation over neighbouring channels of (N, C, H, W), as many before as after."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Any) -> Any:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        reach = int((self.size - 1) / 2)
+        squares = F.pad(input * input, (0, 0, 0, 0, reach, reach))
+        total = squares.unfold(1, 2 * reach + 1, 1).sum(-1)
+        if reach + 1 < input.size(1):  # as PyTorch has it, the first channel never leaves the window
+            first = squares[:, reach : reach + 1]
+            total = total + F.pad(first.expand(-1, input.size(1) - reach - 1, -1, -1), (0, 0, 0, 0, reach + 1, 0))
+        return input * (total * (self.alpha / self.size) + self.k).pow(-self.beta)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
 class _NormBase(Module):
     """Batch and instance normalisation: affine parameters and running statistics."""
 

@@ -115,6 +115,10 @@ class EmbeddingBag(Module):
             norm_type,
         )
         self.scale_grad_by_freq, self.mode, self.sparse = scale_grad_by_freq, mode, sparse
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise AssertionError("padding_idx must be within num_embeddings")
+            padding_idx %= num_embeddings
         self.include_last_offset, self.padding_idx = include_last_offset, padding_idx
         if _weight is None:
             self.weight = Parameter(shim_torch.empty((num_embeddings, embedding_dim), dtype=dtype, device=device))

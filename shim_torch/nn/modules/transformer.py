@@ -24,6 +24,13 @@ def _get_activation_fn(activation: str | Callable[..., Any]) -> Callable[..., An
     return getattr(F, activation)
 
 
+def _get_seq_len(src: Any, batch_first: bool) -> int | None:
+    """The length of the sequence; None of a nested tensor."""
+    if src.is_nested:
+        return None
+    return src.size(0) if src.dim() == 2 else src.size(1 if batch_first else 0)
+
+
 def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Any:
     import shim_torch
 
@@ -246,3 +253,8 @@ class Transformer(Module):
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
         """A mask to add: -inf above the diagonal, 0 elsewhere."""
         return _causal_mask(sz, device, dtype)
+
+
+# The names that code outside of PyTorch knows these by.
+_get_activation_fn, _get_clones = _activation, _copies
+_generate_square_subsequent_mask, _detect_is_causal_mask = _causal_mask, _is_causal

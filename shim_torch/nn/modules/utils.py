@@ -27,6 +27,15 @@ def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
     return tuple(x for x in reversed(tuple(t)) for _ in range(n))
 
 
+def _list_with_default(out_size: Any, defaults: Any) -> Any:
+    """A size with its Nones filled in from the last of ``defaults``."""
+    if isinstance(out_size, int):
+        return out_size
+    if len(defaults) <= len(out_size):
+        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
+    return [v if v is not None else d for v, d in zip(out_size, defaults[-len(out_size) :], strict=True)]
+
+
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Strips ``prefix`` from the keys of a state dict, in place."""
     for key in list(state_dict.keys()):

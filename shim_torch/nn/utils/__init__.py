@@ -9,7 +9,14 @@ from typing import Any
 from native import _core
 from shim_torch._utils import typename
 from shim_torch.nn.utils import parametrize
-from shim_torch.nn.utils.clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, get_total_norm
+from shim_torch.nn.utils.clip_grad import (
+    clip_grad_norm,
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+)
+from shim_torch.nn.utils.memory_format import convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format
 from shim_torch.nn.utils.rnn import pad_sequence, unpad_sequence
 from shim_torch.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
 from shim_torch.nn.utils.weight_norm import remove_weight_norm, weight_norm
@@ -18,6 +25,9 @@ __all__ = [
     "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "convert_conv2d_weight_memory_format",
+    "convert_conv3d_weight_memory_format",
     "get_total_norm",
     "pad_sequence",
     "parameters_to_vector",

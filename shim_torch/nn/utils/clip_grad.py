@@ -53,6 +53,17 @@ def clip_grad_norm_(
         return total
 
 
+def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
+    """Scales gradients in place by max_norm / total_norm where that is less than one."""
+    with no_grad():
+        grads = _grads(parameters)
+        if grads:
+            factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
+            for g in grads:
+                g.mul_(factor.to(g.device))
+
+
+_clip_grads_with_norm_, _get_total_norm = clip_grads_with_norm_, get_total_norm
 clip_grad_norm = clip_grad_norm_
 
 

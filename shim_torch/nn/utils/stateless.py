@@ -1,5 +1,34 @@
 """``torch.nn.utils.stateless``: the older place of ``torch.func.functional_call``."""
 
-from shim_torch.func import functional_call
+from __future__ import annotations
+
+from typing import Any
 
 __all__ = ["functional_call"]
+
+
+def functional_call(
+    module: Any, parameters_and_buffers: Any, args: Any = None, kwargs: Any = None, *, tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:  # fmt: skip
+    """Calls a module with other parameters and buffers; deprecated in favour of ``torch.func.functional_call``."""
+    import warnings
+
+    warnings.warn(
+        "This API is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. Please use "
+        "torch.func.functional_call instead which is a drop-in replacement.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
+def _functional_call(
+    module: Any, parameters_and_buffers: Any, args: Any = None, kwargs: Any = None, *, tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:  # fmt: skip
+    from shim_torch.func import functional_call as call
+
+    return call(
+        module, parameters_and_buffers, () if args is None else args, kwargs, tie_weights=tie_weights, strict=strict
+    )

@@ -85,8 +85,10 @@ def test_functional_call():
     assert out.tolist() == [[4.0, 6.0]]
     assert layer.weight is dict(layer.named_parameters())["weight"]
     assert not torch.equal(layer.weight, weight)
-    with pytest.raises(AttributeError, match="Linear has no attribute `scale`"):
-        func.functional_call(layer, {"scale": weight}, torch.ones(1, 2))
+    func.functional_call(layer, {"scale": weight}, torch.ones(1, 2))  # an attribute of the call's time
+    assert not hasattr(layer, "scale")
+    with pytest.raises(AttributeError, match="Linear has no attribute `x`"):
+        func.functional_call(layer, {"x.scale": weight}, torch.ones(1, 2))
 
     def loss(parameters):
         return func.functional_call(layer, parameters, torch.ones(1, 2)).sum()

@@ -1,0 +1,30 @@
+"""``torch.__future__``: switches of how modules take new values when they are converted or loaded."""
+
+from __future__ import annotations
+
+_overwrite = False
+_swap = False
+
+
+def set_overwrite_module_params_on_conversion(value: bool) -> None:
+    """Whether ``module.to`` and its like make new parameters rather than change the data of the old ones."""
+    global _overwrite
+    _overwrite = value
+
+
+def get_overwrite_module_params_on_conversion() -> bool:
+    return _overwrite
+
+
+def set_swap_module_params_on_conversion(value: bool) -> None:
+    """Whether conversions and ``load_state_dict`` swap tensors; NotImplementedError for True: there is no swap_tensors."""
+    global _swap
+    if value:
+        raise NotImplementedError(
+            "torch.__future__.set_swap_module_params_on_conversion(True) is not supported by shim-torch"
+        )
+    _swap = value
+
+
+def get_swap_module_params_on_conversion() -> bool:
+    return _swap

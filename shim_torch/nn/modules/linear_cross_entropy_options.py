@@ -1,0 +1,67 @@
+"""How ``linear_cross_entropy`` cuts its batch into pieces, so that the logits of all rows are never there at once."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from native import _core
+
+_DTYPES = (_core.float16, _core.bfloat16, _core.float32, _core.float64)
+
+
+@dataclasses.dataclass(slots=True, frozen=True)
+class LinearCrossEntropyOptions:
+    """Settings of the chunked form.
+
+    allow_retain_graph  a second backward is always allowed here: gradients are computed again from the inputs
+    batch_chunk_size    rows a chunk; None: by ``chunking_method``, or all of them
+    chunking_method     "auto", "aspect_ratio" or "aspect_ratio:N" (N times smaller chunks), None
+    acc_policy          "auto", "accurate", "balanced" or "compact": here all accumulate in ``acc_dtype``
+    acc_dtype           dtype of the losses' sum; None: float32 for narrow inputs, else the input's
+
+    Raises:
+        ValueError: a setting that is none of these.
+    """
+
+    allow_retain_graph: bool = False
+    batch_chunk_size: int | None = None
+    chunking_method: str | None = "auto"
+    acc_policy: str = "auto"
+    acc_dtype: Any = None
+
+    def __post_init__(self) -> None:
+        if self.acc_policy not in ("auto", "accurate", "balanced", "compact"):
+            raise ValueError(f"invalid acc_policy: {self.acc_policy!r}")
+        if self.chunking_method not in (None, "auto"):
+            name, colon, factor = str(self.chunking_method).partition(":")
+            if name != "aspect_ratio" or (colon and not (factor.isdigit() and int(factor) > 0)):
+                raise ValueError(f"invalid chunking_method: {self.chunking_method!r}")
+        rows = self.batch_chunk_size
+        if not (rows is None or (isinstance(rows, int) and rows > 0)):
+            raise ValueError(f"batch_chunk_size must be positive int or None, got {rows!r}")
+        if self.acc_dtype is not None and self.acc_dtype not in _DTYPES:
+            raise ValueError(
+                "acc_dtype must be one of {None, torch.float16, torch.bfloat16, torch.float32, torch.float64}, got "
+                f"{self.acc_dtype!r}. Pass acc_dtype=None to let the op pick automatically."
+            )
+
+    def rows(self, batch: int, features: int, classes: int, device: Any, dtype: Any) -> int:
+        """Rows a chunk for an input (batch, features)."""
+        method = self.chunking_method
+        if method == "auto":
+            method = None if self.batch_chunk_size is not None else "aspect_ratio:2"
+            if method and device.type == "cpu" and dtype in (_core.float16, _core.bfloat16):
+                method = "aspect_ratio"
+        found = batch if self.batch_chunk_size is None else min(self.batch_chunk_size, batch)
+        if method is not None:
+            factor = int(method.partition(":")[2] or 1)
+            wanted = -(-batch // max(1, -(-classes // features)))
+            by_shape = min((1 << max(wanted - 1, 0).bit_length()) // factor, batch)
+            if self.batch_chunk_size is not None and self.batch_chunk_size != by_shape:
+                raise ValueError(
+                    f"batch_chunk_size (={self.batch_chunk_size}) and chunking_method ('{method}') give different chunk sizes "
+                    f"({self.batch_chunk_size} vs {by_shape}); pass only one."
+                )
+            found = by_shape
+        return max(1, found)
