@@ -2,67 +2,122 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
-from native import _core
-from shim_torch.autograd.grad_mode import no_grad
+import shim_torch as torch
 from shim_torch.distributions import constraints
+from shim_torch.distributions.utils import broadcast_all, lazy_property
 
-__all__ = ["Distribution", "ExponentialFamily", "Independent"]
+__all__ = ["Distribution"]
 
 
 class Distribution:
-    """A batch of distributions over events: ``batch_shape`` and ``event_shape``."""
+    """A batch of distributions over events: ``batch_shape`` and ``event_shape``.
 
-    has_rsample = False
-    has_enumerate_support = False
-    arg_constraints: dict[str, Any] = {}
-    _validate_args = True
+    A subclass that names its tensors in ``_parameters`` (and members that are distributions themselves) gets
+    ``expand`` from here; everything else it keeps in ``__dict__`` is carried over as it is.
+    """
+
+    has_rsample: Any = False
+    has_enumerate_support: Any = False
+    _validate_args = __debug__
+    _parameters: tuple[str, ...] = ()
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether parameters and samples are checked."""
-        if value not in (True, False):
+        """Whether parameters and samples are checked where a distribution isn't told."""
+        if value not in [True, False]:
             raise ValueError
         Distribution._validate_args = value
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
-        self._batch_shape, self._event_shape = _core.Size(batch_shape), _core.Size(event_shape)
+        self._batch_shape, self._event_shape = torch.Size(batch_shape), torch.Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
             self._check_parameters()
         super().__init__()
 
+    def _set(self, **values: Any) -> Any:
+        """Keeps the parameters, broadcast to one shape; returns that shape."""
+        tensors = broadcast_all(*values.values())
+        self.__dict__.update(zip(values, tensors, strict=True))
+        return tensors[0].size()
+
     def _check_parameters(self) -> None:
-        for name, constraint in self.arg_constraints.items():
-            value = self.__dict__.get(name)
-            if value is None or isinstance(constraint, constraints._Dependent):
+        try:
+            declared = self.arg_constraints
+        except NotImplementedError:
+            warnings.warn(
+                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` "
+                "or initialize the distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+            return
+        for name, constraint in declared.items():
+            if constraints.is_dependent(constraint):
                 continue
+            if name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property):
+                continue  # given in another form
+            value = getattr(self, name)
             if not constraint.check(value).all():
                 raise ValueError(
-                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} to "
-                    f"satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) "
+                    f"of distribution {self!r} to satisfy the constraint {constraint!r}, "
+                    f"but found invalid values:\n{value}"
                 )
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """The same with its parameters expanded to a batch shape (``_instance``: a subclass's, to be filled)."""
+        if not self._parameters:
+            raise NotImplementedError
+        owner = next(c for c in type(self).__mro__ if c.__module__.startswith(__package__))
+        new = self._get_checked_instance(owner, _instance)
+        shape = torch.Size(batch_shape)
+        own = ("_batch_shape", "_event_shape", "_validate_args")
+        for name, value in self.__dict__.items():
+            if name not in own and not (new is _instance and name in vars(new)):
+                new.__dict__[name] = self._expanded(value, shape) if name in self._parameters else value
+        Distribution.__init__(new, shape, self._event_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    def _expanded(self, value: Any, shape: Any) -> Any:
+        """A tensor or a member distribution over another batch shape."""
+        batch = value.batch_shape if isinstance(value, Distribution) else value.shape
+        return value.expand(shape + batch[len(self._batch_shape) :])
+
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        if _instance is None and type(self).__init__ != cls.__init__:  # type: ignore[misc]
+            raise NotImplementedError(
+                f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method "
+                "must also define a custom .expand() method."
+            )
+        return self.__new__(type(self)) if _instance is None else _instance
 
     @property
     def batch_shape(self) -> Any:
+        """The shape over which parameters differ."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Any:
+        """The shape of one draw."""
         return self._event_shape
 
     @property
+    def arg_constraints(self) -> dict[str, Any]:
+        """Parameter names and the constraints they satisfy."""
+        raise NotImplementedError
+
+    @property
     def support(self) -> Any:
+        """The constraint that draws satisfy."""
         raise NotImplementedError
 
     @property
     def mean(self) -> Any:
-        raise NotImplementedError
-
-    @property
-    def variance(self) -> Any:
         raise NotImplementedError
 
     @property
@@ -70,136 +125,100 @@ class Distribution:
         raise NotImplementedError(f"{self.__class__} does not implement mode")
 
     @property
+    def variance(self) -> Any:
+        raise NotImplementedError
+
+    @property
     def stddev(self) -> Any:
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Draws, without gradients: sample_shape + batch_shape + event_shape."""
-        with no_grad():
+        with torch.no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Draws through which gradients flow to the parameters."""
-        raise NotImplementedError(f"torch.distributions.{type(self).__name__}.rsample: its draws have no gradient")
+        raise NotImplementedError
+
+    def sample_n(self, n: int) -> Any:
+        """n draws (deprecated: ``sample((n,))``)."""
+        warnings.warn("sample_n(n) will be deprecated. Use .sample((n,)) instead", UserWarning, stacklevel=2)
+        return self.sample(torch.Size((n,)))
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density or probability."""
+        """The log of the density or probability at ``value``."""
         raise NotImplementedError
 
     def cdf(self, value: Any) -> Any:
+        """The probability of a draw of at most ``value``."""
         raise NotImplementedError
 
     def icdf(self, value: Any) -> Any:
-        raise NotImplementedError
-
-    def entropy(self) -> Any:
+        """The value whose cdf is ``value``."""
         raise NotImplementedError
 
     def enumerate_support(self, expand: bool = True) -> Any:
+        """Every value of a discrete distribution, along a new first dim."""
+        raise NotImplementedError
+
+    def _values(self, values: Any, expand: bool) -> Any:
+        """A vector of values as ``enumerate_support`` gives it."""
+        values = values.reshape((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1,) + tuple(self._batch_shape)) if expand else values
+
+    def entropy(self) -> Any:
+        """The expected -log_prob, of batch shape."""
         raise NotImplementedError
 
     def perplexity(self) -> Any:
         """exp(entropy)."""
-        return self.entropy().exp()
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same with parameters expanded to a batch shape."""
-        shape = _core.Size(batch_shape)
-        values = {
-            k: self.__dict__[k].expand(shape + self._tail(k))
-            for k in self.arg_constraints
-            if self.__dict__.get(k) is not None
-        }
-        return type(self)(**values, validate_args=False)
-
-    def _tail(self, name: str) -> Any:
-        return _core.Size(self.__dict__[name].shape[len(self._batch_shape) :])
+        return torch.exp(self.entropy())
 
     def _extended_shape(self, sample_shape: Any = ()) -> Any:
-        return _core.Size(sample_shape) + self._batch_shape + self._event_shape
+        return torch.Size(sample_shape) + self._batch_shape + self._event_shape
 
     def _validate_sample(self, value: Any) -> None:
+        """Does nothing where arguments aren't checked; ValueError for a value of a wrong shape or outside the support."""
         if not self._validate_args:
             return
-        if not isinstance(value, _core.TensorBase):
+        if not isinstance(value, torch.Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
-        if value.dim() < len(self._event_shape) or tuple(value.shape[value.dim() - len(self._event_shape) :]) != tuple(
-            self._event_shape
-        ):
+        start = len(value.size()) - len(self._event_shape)
+        if value.size()[start:] != self._event_shape:
             raise ValueError(
-                f"The right-most size of value must match event_shape: {list(value.shape)} vs {list(self._event_shape)}."
+                f"The right-most size of value must match event_shape: {value.size()} vs {self._event_shape}."
             )
-        for i, j in zip(reversed(value.shape), reversed(self._batch_shape + self._event_shape), strict=False):
+        whole = self._batch_shape + self._event_shape
+        for i, j in zip(reversed(value.size()), reversed(whole), strict=False):
             if i != 1 and j != 1 and i != j:
-                raise ValueError(
-                    f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {self._batch_shape + self._event_shape}."
-                )
-        if not self.support.check(value).all():
+                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {value.size()} vs {whole}.")
+        try:
+            support = self.support
+        except NotImplementedError:
+            warnings.warn(
+                f"{self.__class__} does not define `support` to enable sample validation. "
+                "Please initialize the distribution with `validate_args=False` to turn off validation.",
+                stacklevel=2,
+            )
+            return
+        if not support.check(value).all():
             raise ValueError(
-                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
-                f"({self.support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) "
+                f"to be within the support ({support!r}) of the distribution {self!r}, "
+                f"but found invalid values:\n{value}"
             )
 
+    def _checked(self, value: Any) -> Any:
+        """``value``, after validation where arguments are checked."""
+        if self._validate_args:
+            self._validate_sample(value)
+        return value
+
     def __repr__(self) -> str:
-        shown = [
+        shown = ", ".join(
             f"{k}: {v if v.numel() == 1 else v.size()}"
             for k in self.arg_constraints
             if (v := self.__dict__.get(k)) is not None
-        ]
-        return f"{self.__class__.__name__}({', '.join(shown)})"
-
-
-class ExponentialFamily(Distribution):
-    """Distributions of the exponential family."""
-
-
-class Independent(Distribution):
-    """Takes the last batch dims of a distribution as part of the event."""
-
-    def __init__(
-        self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
-    ) -> None:
-        batch = base_distribution.batch_shape
-        if reinterpreted_batch_ndims > len(batch):
-            raise ValueError(
-                "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
-                f"actual {reinterpreted_batch_ndims} vs {len(batch)}"
-            )
-        cut = len(batch) - reinterpreted_batch_ndims
-        self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
-        super().__init__(batch[:cut], batch[cut:] + base_distribution.event_shape, validate_args=validate_args)
-
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample
-
-    @property
-    def support(self) -> Any:
-        return self.base_dist.support
-
-    @property
-    def mean(self) -> Any:
-        return self.base_dist.mean
-
-    @property
-    def variance(self) -> Any:
-        return self.base_dist.variance
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        return self.base_dist.sample(sample_shape)
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        return self.base_dist.rsample(sample_shape)
-
-    def _sum(self, value: Any) -> Any:
-        dims = tuple(range(-self.reinterpreted_batch_ndims, 0))
-        return value.sum(dims) if dims else value
-
-    def log_prob(self, value: Any) -> Any:
-        return self._sum(self.base_dist.log_prob(value))
-
-    def entropy(self) -> Any:
-        return self._sum(self.base_dist.entropy())
-
-    def __repr__(self) -> str:
-        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
+        )
+        return f"{self.__class__.__name__}({shown})"

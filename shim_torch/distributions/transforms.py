@@ -1,168 +1,69 @@
-"""``torch.distributions.transforms``: one-to-one functions with the log of their derivative."""
+"""``torch.distributions.transforms``: one-to-one functions with the log of their derivative; here, of single numbers."""
 
 from __future__ import annotations
 
 import math
+from numbers import Number
 from typing import Any
 
+import shim_torch as torch
 from shim_torch.distributions import constraints
+from shim_torch.distributions._transform import (
+    ByClass,
+    ComposeTransform,
+    IndependentTransform,
+    ReshapeTransform,
+    Transform,
+    _InverseTransform,  # noqa: F401 (PyTorch's name for it)
+    identity_transform,
+)
+from shim_torch.distributions._vector_transforms import (
+    CatTransform,
+    CorrCholeskyTransform,
+    CumulativeDistributionTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+    SoftmaxTransform,
+    StackTransform,
+    StickBreakingTransform,
+    _clipped_sigmoid,
+)
+from shim_torch.distributions.utils import _sum_rightmost, broadcast_all, lazy_property
+from shim_torch.nn.functional import softplus
 
 __all__ = [
+    "AbsTransform",
     "AffineTransform",
+    "CatTransform",
     "ComposeTransform",
+    "CorrCholeskyTransform",
+    "CumulativeDistributionTransform",
     "ExpTransform",
+    "IndependentTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
     "PowerTransform",
+    "ReshapeTransform",
     "SigmoidTransform",
+    "SoftmaxTransform",
     "SoftplusTransform",
+    "StackTransform",
+    "StickBreakingTransform",
     "TanhTransform",
     "Transform",
     "identity_transform",
 ]
 
 
-class Transform:
-    """``t(x)``, ``t.inv(y)`` and ``t.log_abs_det_jacobian(x, y)``."""
+class _Growing(ByClass, Transform):
+    """A growing function of real numbers without parameters."""
 
+    domain = constraints.real
     bijective = True
-    domain: Any = constraints.real
-    codomain: Any = constraints.real
-
-    def __init__(self, cache_size: int = 0) -> None:
-        self._cache_size = cache_size
-        self._inverse: Any = None
-
-    @property
-    def event_dim(self) -> int:
-        return int(self.domain.event_dim)
-
-    @property
-    def sign(self) -> Any:
-        """1 for growing functions, -1 for falling ones."""
-        return 1
-
-    @property
-    def inv(self) -> Transform:
-        """The function back."""
-        if self._inverse is None:
-            self._inverse = _Inverse(self)
-        return self._inverse
-
-    def __call__(self, x: Any) -> Any:
-        return self._call(x)
-
-    def _call(self, x: Any) -> Any:
-        raise NotImplementedError
-
-    def _inv_call(self, y: Any) -> Any:
-        raise NotImplementedError
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        raise NotImplementedError
-
-    def forward_shape(self, shape: Any) -> Any:
-        return shape
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return shape
-
-    def __repr__(self) -> str:
-        return self.__class__.__name__ + "()"
+    sign = 1  # type: ignore[assignment]
 
 
-class _Inverse(Transform):
-    def __init__(self, transform: Transform) -> None:
-        super().__init__()
-        self._inverse = transform
-        self.domain, self.codomain = transform.codomain, transform.domain
-
-    @property
-    def sign(self) -> Any:
-        return self._inverse.sign
-
-    def _call(self, x: Any) -> Any:
-        return self._inverse._inv_call(x)
-
-    def _inv_call(self, y: Any) -> Any:
-        return self._inverse._call(y)
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return -self._inverse.log_abs_det_jacobian(y, x)
-
-    def __repr__(self) -> str:
-        return f"_InverseTransform({self._inverse!r})"
-
-
-class ComposeTransform(Transform):
-    """Several transforms, one after another."""
-
-    def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
-        super().__init__(cache_size)
-        self.parts = parts
-        if parts:
-            self.domain, self.codomain = parts[0].domain, parts[-1].codomain
-
-    @property
-    def sign(self) -> Any:
-        return math.prod(p.sign for p in self.parts)
-
-    def _call(self, x: Any) -> Any:
-        for part in self.parts:
-            x = part(x)
-        return x
-
-    def _inv_call(self, y: Any) -> Any:
-        for part in reversed(self.parts):
-            y = part._inv_call(y)
-        return y
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        total: Any = x.new_zeros(x.shape)
-        for part in self.parts:
-            after = part(x)
-            total = total + part.log_abs_det_jacobian(x, after)
-            x = after
-        return total
-
-
-identity_transform = ComposeTransform([])
-
-
-class AffineTransform(Transform):
-    """y = loc + scale * x."""
-
-    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
-        super().__init__(cache_size)
-        self.loc, self.scale, self._event_dim = loc, scale, event_dim
-
-    @property
-    def event_dim(self) -> int:
-        return self._event_dim
-
-    @property
-    def sign(self) -> Any:
-        if isinstance(self.scale, (int, float)):
-            return 1 if self.scale > 0 else -1 if self.scale < 0 else 0
-        return self.scale.sign()
-
-    def _call(self, x: Any) -> Any:
-        return self.loc + self.scale * x
-
-    def _inv_call(self, y: Any) -> Any:
-        return (y - self.loc) / self.scale
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        import shim_torch
-
-        if isinstance(self.scale, (int, float)):
-            found = shim_torch.full_like(x, math.log(abs(self.scale)))
-        else:
-            found = self.scale.abs().log()
-        if self._event_dim:
-            return found.expand(x.shape).flatten(-self._event_dim).sum(-1)
-        return found.expand(x.shape)
-
-
-class ExpTransform(Transform):
+class ExpTransform(_Growing):
     """y = exp(x)."""
 
     codomain = constraints.positive
@@ -170,7 +71,7 @@ class ExpTransform(Transform):
     def _call(self, x: Any) -> Any:
         return x.exp()
 
-    def _inv_call(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         return y.log()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -181,76 +82,157 @@ class PowerTransform(Transform):
     """y = x ** exponent, for positive x."""
 
     domain = codomain = constraints.positive
+    bijective = True
 
     def __init__(self, exponent: Any, cache_size: int = 0) -> None:
-        super().__init__(cache_size)
-        self.exponent = exponent
+        super().__init__(cache_size=cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return (self.exponent,)
+
+    @lazy_property
+    def sign(self) -> Any:  # type: ignore[override]
+        return self.exponent.sign()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all())
+
+    __hash__ = object.__hash__
 
     def _call(self, x: Any) -> Any:
         return x.pow(self.exponent)
 
-    def _inv_call(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         return y.pow(1 / self.exponent)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return (self.exponent * y / x).abs().log()
 
+    def forward_shape(self, shape: Any) -> Any:
+        return torch.broadcast_shapes(shape, getattr(self.exponent, "shape", ()))
 
-class SigmoidTransform(Transform):
-    """y = sigmoid(x)."""
+    inverse_shape = forward_shape
+
+
+class SigmoidTransform(_Growing):
+    """y = 1 / (1 + exp(-x)), kept away from 0 and 1."""
 
     codomain = constraints.unit_interval
 
     def _call(self, x: Any) -> Any:
-        import shim_torch
+        return _clipped_sigmoid(x)
 
-        info = shim_torch.finfo(x.dtype)
-        return x.sigmoid().clamp(min=info.tiny, max=1.0 - info.eps)
-
-    def _inv_call(self, y: Any) -> Any:
-        import shim_torch
-
-        info = shim_torch.finfo(y.dtype)
+    def _inverse(self, y: Any) -> Any:
+        info = torch.finfo(y.dtype)
         y = y.clamp(min=info.tiny, max=1.0 - info.eps)
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        import shim_torch
-
-        return -shim_torch.nn.functional.softplus(-x) - shim_torch.nn.functional.softplus(x)
+        return -softplus(-x) - softplus(x)
 
 
-class SoftplusTransform(Transform):
+class SoftplusTransform(_Growing):
     """y = log(1 + exp(x))."""
 
     codomain = constraints.positive
 
     def _call(self, x: Any) -> Any:
-        import shim_torch
+        return softplus(x)
 
-        return shim_torch.nn.functional.softplus(x)
-
-    def _inv_call(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         return (-y).expm1().neg().log() + y
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        import shim_torch
-
-        return -shim_torch.nn.functional.softplus(-x)
+        return -softplus(-x)
 
 
-class TanhTransform(Transform):
-    """y = tanh(x)."""
+class TanhTransform(_Growing):
+    """y = tanh(x); its jacobian is computed without loss for large x, unlike that of a composition of others."""
 
     codomain = constraints.interval(-1.0, 1.0)
 
     def _call(self, x: Any) -> Any:
         return x.tanh()
 
-    def _inv_call(self, y: Any) -> Any:
-        return y.atanh()
+    def _inverse(self, y: Any) -> Any:
+        return torch.atanh(y)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        import shim_torch
+        return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
-        return 2.0 * (math.log(2.0) - x - shim_torch.nn.functional.softplus(-2.0 * x))
+
+class AbsTransform(ByClass, Transform):
+    """y = |x|; of the two values that come to y, the inverse gives the positive one."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return x.abs()
+
+    def _inverse(self, y: Any) -> Any:
+        return y
+
+
+class AffineTransform(Transform):
+    """y = loc + scale * x."""
+
+    bijective = True
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.loc, self.scale, self._event_dim = loc, scale, event_dim
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return (self.loc, self.scale, self.event_dim)
+
+    @property
+    def event_dim(self) -> int:
+        return self._event_dim
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        return constraints.real if self.event_dim == 0 else constraints.independent(constraints.real, self.event_dim)
+
+    codomain = domain
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AffineTransform):
+            return False
+        pairs = ((self.loc, other.loc), (self.scale, other.scale))
+        return all(
+            a == b if isinstance(a, Number) and isinstance(b, Number) else (a == b).all().item() for a, b in pairs
+        )
+
+    __hash__ = object.__hash__
+
+    @property
+    def sign(self) -> Any:
+        if isinstance(self.scale, Number):
+            return int(self.scale > 0) - int(self.scale < 0)  # type: ignore[operator]
+        return self.scale.sign()
+
+    def _call(self, x: Any) -> Any:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Any) -> Any:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        if isinstance(self.scale, Number):
+            found = torch.full_like(x, math.log(abs(self.scale)))  # type: ignore[arg-type]
+        else:
+            found = torch.abs(self.scale).log()
+        return _sum_rightmost(found, self.event_dim).expand(x.shape[: x.dim() - self.event_dim])
+
+    def forward_shape(self, shape: Any) -> Any:
+        return torch.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
+
+    inverse_shape = forward_shape
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch.distributions.transforms", name)

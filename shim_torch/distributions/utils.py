@@ -1,34 +1,59 @@
-"""``torch.distributions.utils``: parameters brought to one shape; probabilities and logits."""
+"""``torch.distributions.utils``: parameters brought to one shape; probabilities and logits; triangles as vectors."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
 
-from native import _core
+import shim_torch as torch
+from shim_torch.overrides import is_tensor_like
+
+__all__ = [
+    "broadcast_all",
+    "clamp_probs",
+    "lazy_property",
+    "logits_to_probs",
+    "probs_to_logits",
+    "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
+]
+euler_constant = 0.57721566490153286060
 
 
 def broadcast_all(*values: Any) -> tuple[Any, ...]:
-    """Numbers and tensors as tensors of one shape."""
-    import shim_torch
-
-    if not all(isinstance(v, (_core.TensorBase, Number)) for v in values):
+    """Numbers and tensors as tensors of one shape; numbers take the first tensor's dtype and device."""
+    if not all(is_tensor_like(v) or isinstance(v, Number) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
         )
-    like = next((v for v in values if isinstance(v, _core.TensorBase)), None)
-    options = {} if like is None else {"dtype": like.dtype, "device": like.device}
-    tensors = [v if isinstance(v, _core.TensorBase) else shim_torch.tensor(v, **options) for v in values]
-    if like is None:
-        tensors = [t.to(_core.get_default_dtype()) for t in tensors]
-    return tuple(shim_torch.broadcast_tensors(*tensors))
+    options: dict[str, Any] = {"dtype": torch.get_default_dtype()}
+    for v in values:
+        if isinstance(v, torch.Tensor):
+            options = {"dtype": v.dtype, "device": v.device}
+            break
+    return torch.broadcast_tensors(*(v if is_tensor_like(v) else torch.tensor(v, **options) for v in values))
+
+
+def _standard_normal(shape: Sequence[int], dtype: Any, device: Any) -> Any:
+    return torch.empty(shape, dtype=dtype, device=device).normal_()
+
+
+def _open_uniform(like: Any, shape: Sequence[int]) -> Any:
+    """Draws from the open interval (0, 1), of ``like``'s dtype and device."""
+    found = torch.rand(shape, dtype=like.dtype, device=like.device)
+    return found.clamp_(min=torch.finfo(like.dtype).tiny)
+
+
+def _sum_rightmost(value: Any, dim: int) -> Any:
+    """The sum over the last ``dim`` dims."""
+    return value if dim == 0 else value.reshape(value.shape[:-dim] + (-1,)).sum(-1)
 
 
 def clamp_probs(probs: Any) -> Any:
-    """Probabilities a little away from 0 and 1."""
-    from shim_torch import finfo
-
-    eps = finfo(probs.dtype).eps
+    """Probabilities kept one rounding away from 0 and 1."""
+    eps = torch.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
@@ -39,5 +64,64 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
 
 
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
-    """The softmax of logits, or the sigmoid where there are two outcomes."""
+    """The softmax over the last dim, or the sigmoid where there are two outcomes."""
     return logits.sigmoid() if is_binary else logits.softmax(-1)
+
+
+class lazy_property:
+    """A property computed when first asked for, with gradients, and then kept as an attribute."""
+
+    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+        self.wrapped = wrapped
+        functools.update_wrapper(self, wrapped)  # type: ignore[arg-type]
+
+    def __get__(self, instance: Any, obj_type: Any = None) -> Any:
+        if instance is None:
+            return _lazy_property_and_property(self.wrapped)
+        with torch.enable_grad():
+            value = self.wrapped(instance)
+        setattr(instance, self.wrapped.__name__, value)
+        return value
+
+
+class _lazy_property_and_property(lazy_property, property):
+    """What a class answers for a lazy property, so that tools that look for properties find one."""
+
+    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+        property.__init__(self, wrapped)
+
+
+def _corner(size: int, diag: int, device: Any) -> Any:
+    """Which elements of a square matrix lie on or below a diagonal."""
+    index = torch.arange(size, device=device)
+    return index < index.unsqueeze(-1) + (diag + 1)
+
+
+def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
+    """The elements on and below a diagonal, row by row: (..., D, D) to a vector."""
+    n = mat.shape[-1]
+    if not torch._C._get_tracing_state() and (diag < -n or diag >= n):
+        raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
+    return mat[..., _corner(n, diag, mat.device)]
+
+
+def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
+    """The matrix (..., D, D) whose elements on and below a diagonal are a vector's, row by row; zeros elsewhere."""
+    count = vec.shape[-1]
+    n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
+    eps = torch.finfo(vec.dtype).eps
+    if not torch._C._get_tracing_state() and (round(n) - n > eps):
+        raise ValueError(
+            f"The size of last dimension is {count} which cannot be expressed as "
+            "the lower triangular part of a square D x D matrix."
+        )
+    n = round(n.real) if isinstance(n, complex) else round(n)
+    mat = vec.new_zeros(vec.shape[:-1] + (n, n))
+    mat[..., _corner(n, diag, vec.device)] = vec
+    return mat
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch.distributions.utils", name)

@@ -53,6 +53,7 @@ FAMILIES = (
     "special_functions",
     "signal",
     "statistics_more",
+    "count_draws",
     "random_layers",
     "loss_more",
     "embedding_bag",

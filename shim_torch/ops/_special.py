@@ -11,22 +11,25 @@ import numpy as np
 from shim_torch import backends
 
 
-def _digamma(x: float) -> float:
-    if x == 0:
-        return math.copysign(math.inf, -x)
-    if not math.isfinite(x):
-        return x if x > 0 else math.nan
-    if x < 0:
-        if x == math.floor(x):
-            return math.nan
-        return _digamma(1 - x) - math.pi / math.tan(math.pi * x)
-    shift = 0.0
-    while x < 10:
-        shift -= 1 / x
-        x += 1
-    inv = 1 / (x * x)
-    tail = inv * (1 / 12 - inv * (1 / 120 - inv * (1 / 252 - inv * (1 / 240 - inv * (1 / 132)))))
-    return shift + math.log(x) - 0.5 / x - tail
+def _digamma(x: Any) -> Any:
+    """The logarithmic derivative of the gamma function, by its recurrence and asymptotic series."""
+    x = np.asarray(x).astype("float64")
+    with np.errstate(all="ignore"):
+        reflected = x < 0
+        y = np.where(reflected, 1 - x, x)
+        found = np.zeros_like(y)
+        for _ in range(10):
+            low = y < 10
+            if not low.any():
+                break
+            found = found - np.where(low, 1 / y, 0)
+            y = np.where(low, y + 1, y)
+        inv = 1 / (y * y)
+        tail = inv * (1 / 12 - inv * (1 / 120 - inv * (1 / 252 - inv * (1 / 240 - inv * (1 / 132)))))
+        found = np.where(np.isinf(y), y, found + np.log(y) - 0.5 / y - tail)
+        found = np.where(reflected, found - math.pi / np.tan(math.pi * x), found)
+        found = np.where(reflected & (x == np.floor(x)), math.nan, found)
+        return np.where(x == 0, np.copysign(math.inf, -x), found)
 
 
 def _erfinv(y: float) -> float:
@@ -50,12 +53,12 @@ def _lgamma(x: float) -> float:
         return math.inf
 
 
-_SCALAR = {"erf": math.erf, "erfc": math.erfc, "lgamma": _lgamma, "digamma": _digamma, "erfinv": _erfinv}
+_SCALAR = {"erf": math.erf, "erfc": math.erfc, "lgamma": _lgamma, "erfinv": _erfinv}
 
 
 @cache
 def _numpy(name: str) -> Any:
-    f = np.frompyfunc(_SCALAR[name], 1, 1)
+    f = _digamma if name == "digamma" else np.frompyfunc(_SCALAR[name], 1, 1)
 
     def apply(x: Any) -> Any:
         return np.asarray(f(x)).astype(x.dtype)

@@ -129,20 +129,20 @@ def _factor(xp: Any, a: Any) -> Any:
 
 
 def _cholesky_each(xp: Any, stack: Any, batch: Any) -> tuple[Any, Any]:
+    """All matrices of a stack column by column, each up to the first of its leading minors that is not definite."""
     n = stack.shape[-1]
-    out, info = xp.zeros_like(stack), xp.zeros(len(stack), "int32")
-    for i, matrix in enumerate(stack):
-        low = xp.tril(matrix)
-        hermitian = low + xp.tril(matrix, -1).T.conj()
-        for order in range(n, 0, -1):
-            try:
-                part = _factor(xp, hermitian[:order, :order])
-            except Exception:  # that leading minor is not positive definite either
-                info[i] = order
-                continue
-            out[i, :order, :order] = part
-            break
-    return out, info.reshape(batch)
+    out, order = xp.zeros_like(stack), xp.full(len(stack), n)
+    for j in range(n):
+        row = out[:, j, :j].conj()
+        pivot = (stack[:, j, j] - xp.einsum("ij,ij->i", out[:, j, :j], row)).real
+        order = xp.where((order == n) & ~(pivot > 0), j, order)
+        root = xp.sqrt(xp.where(pivot > 0, pivot, 1))
+        out[:, j, j] = root
+        below = stack[:, j + 1 :, j] - xp.einsum("ijk,ik->ij", out[:, j + 1 :, :j], row)
+        out[:, j + 1 :, j] = below / root[:, None]
+    kept = xp.arange(n) < order[:, None]
+    out = xp.where(kept[:, :, None] & kept[:, None, :], out, 0).astype(stack.dtype)
+    return out, xp.where(order < n, order + 1, 0).astype("int32").reshape(batch)
 
 
 def _not_definite(name: str, info: Any, first: int) -> str:

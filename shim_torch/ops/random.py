@@ -8,7 +8,7 @@ from typing import Any
 from native import _core
 
 from ._random_range import check_countable, check_uniform, checked, end_of
-from ._record import composite, op
+from ._record import composite, direct, op
 from ._rules import same_dtype, type_name, type_word
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -197,7 +197,7 @@ def log_normal_(self, mean, std, generator):
     return _draw(self, "normal", mean, std, generator).exp_()
 
 
-@composite("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor")
+@direct("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", grad={"self": lambda g: g * 0})
 def bernoulli(self, generator):
     if not self.dtype.is_floating_point:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{type_name(self.dtype)}'")

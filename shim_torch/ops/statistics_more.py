@@ -1,4 +1,4 @@
-"""Histograms, quantiles that skip nan, differences over spacings, counts drawn at random, mantissas and segments."""
+"""Histograms, quantiles that skip nan, differences over spacings, mantissas and segments."""
 
 from __future__ import annotations
 
@@ -346,60 +346,6 @@ composite(
 composite(
     "gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]", method=False
 )(_gradient)
-
-
-# --- drawn counts ---------------------------------------------------------------------------------------------------
-
-
-def _uniform(like: Any, generator: Any, *lead: int) -> Any:
-    return _core.empty_tensor((*lead, *like.shape), _core.float64, like.device).uniform_(0, 1, generator=generator)
-
-
-@composite("poisson(Tensor self, Generator? generator=None) -> Tensor", method=False)
-def poisson(self, generator):
-    """Counts of Poisson's distribution at the given rates."""
-    torch = _torch()
-    if not self.is_floating_point():
-        raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{_scalar(self.dtype)}'")
-    rate = self.detach().double()
-    if bool((rate < 0).any()):
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    with torch.no_grad():
-        # A count of rate a + b is the sum of the two counts: large rates are halved until inversion is exact.
-        halvings = max(math.ceil(math.log2(max(float(rate.max()), 1.0) / 30.0)), 0) if rate.numel() else 0
-        part = rate / 2**halvings
-        total = torch.zeros_like(rate)
-        for _ in range(2**halvings):
-            total += _inverted(part, _uniform(rate, generator))
-    return total.to(self.dtype)
-
-
-def _inverted(rate: Any, u: Any) -> Any:
-    """The count whose cumulative probability first exceeds ``u``."""
-    torch = _torch()
-    term = (-rate).exp()
-    below, count = term.clone(), torch.zeros_like(rate)
-    for k in range(1, 200):
-        more = u > below
-        if not bool(more.any()):
-            break
-        count = count + more.to(count.dtype)
-        term = term * rate / k
-        below = below + term
-    return count
-
-
-@composite("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", method=False)
-def binomial(count, prob, generator):
-    """How many of ``count`` trials succeed, each with probability ``prob``."""
-    torch = _torch()
-    n, p = torch.broadcast_tensors(count, prob)
-    trials = int(n.max()) if n.numel() else 0
-    total = torch.zeros(n.shape, dtype=_core.float64, device=n.device)
-    with torch.no_grad():
-        for k in range(trials):
-            total += (_uniform(n, generator) < p) & (n > k)
-    return total.to(count.dtype)
 
 
 # --- parts of numbers, segments -------------------------------------------------------------------------------------

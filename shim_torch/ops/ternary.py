@@ -120,13 +120,18 @@ def _held(self, numbers, name):
     return dtype
 
 
+def _kept(g, keep):
+    """g where it is kept, else 0: an infinite g times 0 would be nan."""
+    return g.masked_fill(keep.logical_not(), 0)
+
+
 def _clamp_grad(g, self, min, max):
     keep = None
     if min is not None:
         keep = self >= min
     if max is not None:
         keep = self <= max if keep is None else keep & (self <= max)
-    return g * keep
+    return _kept(g, keep)
 
 
 def _bounded(xp, self, min, max):
@@ -163,7 +168,7 @@ def _clamp_bound(g, self, bound, other, low):
     hit = self < bound if low else self > bound
     if other is not None:
         hit = hit & (bound < other) if low else hit | (bound < other)
-    return g * hit
+    return _kept(g, hit)
 
 
 @op(
@@ -187,8 +192,8 @@ def clamp(xp, self, min, max):
     inplace=True,
     out=True,
     grad={
-        "self": lambda g, self, min: g * (self >= min),
-        "min": lambda g, self, min: g * (self < min),
+        "self": lambda g, self, min: _kept(g, self >= min),
+        "min": lambda g, self, min: _kept(g, self < min),
     },
 )
 def clamp_min_tensor(xp, self, min):
@@ -202,7 +207,7 @@ def clamp_min_tensor(xp, self, min):
     inplace=True,
     out=True,
     native="clamp_min",
-    grad={"self": lambda g, self, min: g * (self >= min)},
+    grad={"self": lambda g, self, min: _kept(g, self >= min)},
 )
 def clamp_min(xp, self, min):
     return _bounded(xp, self, min, None)
@@ -215,8 +220,8 @@ def clamp_min(xp, self, min):
     inplace=True,
     out=True,
     grad={
-        "self": lambda g, self, max: g * (self <= max),
-        "max": lambda g, self, max: g * (self > max),
+        "self": lambda g, self, max: _kept(g, self <= max),
+        "max": lambda g, self, max: _kept(g, self > max),
     },
 )
 def clamp_max_tensor(xp, self, max):
@@ -230,7 +235,7 @@ def clamp_max_tensor(xp, self, max):
     inplace=True,
     out=True,
     native="clamp_max",
-    grad={"self": lambda g, self, max: g * (self <= max)},
+    grad={"self": lambda g, self, max: _kept(g, self <= max)},
 )
 def clamp_max(xp, self, max):
     return _bounded(xp, self, None, max)

@@ -150,7 +150,7 @@ def test_gradients_through_draws():
     D.Normal(mean, 2.0).rsample((4,)).sum().backward()
     assert mean.grad.item() == 4.0
     assert D.Normal(T([0.0]), T([1.0])).expand((3,)).log_prob(T(0.0)).shape == (3,)
-    with pytest.raises(NotImplementedError, match="rsample"):
+    with pytest.raises(NotImplementedError):
         D.Bernoulli(T([0.5])).rsample()
 
 
@@ -163,7 +163,7 @@ def test_operators_of_gamma_and_dirichlet_draws():
     shares = torch._sample_dirichlet(torch.tensor([1.0, 2.0, 5.0]).expand(20000, 3))
     np.testing.assert_allclose(shares.sum(1).numpy(), 1, atol=1e-6)
     np.testing.assert_allclose(shares.mean(0).numpy(), [0.125, 0.25, 0.625], rtol=0.05)
-    with pytest.raises(NotImplementedError, match="_standard_gamma_cpu"):
+    with pytest.raises(NotImplementedError, match="gamma_cpu"):
         torch._standard_gamma(torch.tensor([1]))
 
 

@@ -1,0 +1,41 @@
+"""What the absolute value of a distribution symmetric around 0 has."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import shim_torch as torch
+from shim_torch.distributions import constraints
+from shim_torch.distributions._probs_or_logits import member
+from shim_torch.distributions.transformed_distribution import TransformedDistribution
+from shim_torch.distributions.transforms import AbsTransform
+
+
+class Folded(TransformedDistribution):
+    """|x| for draws x of a distribution symmetric around 0: twice its density at positive values."""
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    scale = member("base_dist.scale")
+
+    def __init__(self, base_distribution: Any, validate_args: bool | None = None) -> None:
+        super().__init__(base_distribution, AbsTransform(), validate_args=validate_args)
+
+    @property
+    def mode(self) -> Any:
+        return torch.zeros_like(self.scale)
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._checked(value)
+        found = self.base_dist.log_prob(value) + math.log(2)
+        return torch.where(torch.as_tensor(value >= 0, device=found.device), found, -math.inf)
+
+    def cdf(self, value: Any) -> Any:
+        return 2 * self.base_dist.cdf(self._checked(value)) - 1
+
+    def icdf(self, prob: Any) -> Any:
+        return self.base_dist.icdf((prob + 1) / 2)
+
+    def entropy(self) -> Any:
+        return self.base_dist.entropy() - math.log(2)

@@ -1,0 +1,66 @@
+"""What distributions given by probabilities or by logits share."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+from shim_torch.distributions.distribution import Distribution
+from shim_torch.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
+
+
+def member(path: str) -> Any:
+    """A property that reads an attribute of a member, such as ``base_dist.loc``."""
+    return property(attrgetter(path))
+
+
+def one_of(probs: Any, logits: Any) -> str:
+    """The name of the one that is given."""
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    return "logits" if probs is None else "probs"
+
+
+class ProbsOrLogits(Distribution):
+    """``probs`` and ``logits``: one is given, the other computed when asked for."""
+
+    _parameters: tuple[str, ...] = ("probs", "logits")
+    _given: str
+
+    def _set_one(self, probs: Any, logits: Any, **others: Any) -> Any:
+        """Keeps what is given, broadcast together with the other parameters; returns the shape."""
+        self._given = one_of(probs, logits)
+        return self._set(**others, **{self._given: logits if probs is None else probs})
+
+    @property
+    def _param(self) -> Any:
+        return self.__dict__[self._given]
+
+    def _new(self, *args: Any, **kwargs: Any) -> Any:
+        return self._param.new(*args, **kwargs)
+
+    @lazy_property
+    def logits(self) -> Any:
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Any:
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def param_shape(self) -> Any:
+        return self._param.size()
+
+
+class OfCategorical(Distribution):
+    """``probs`` and ``logits`` are those of a member ``_categorical``."""
+
+    _parameters: tuple[str, ...] = ("_categorical",)
+    _categorical: Any
+    _param = member("_categorical._param")
+    probs = member("_categorical.probs")
+    logits = member("_categorical.logits")
+    param_shape = member("_categorical.param_shape")
+
+    def _new(self, *args: Any, **kwargs: Any) -> Any:
+        return self._categorical._new(*args, **kwargs)

@@ -1,0 +1,73 @@
+"""The categorical distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import shim_torch as torch
+from shim_torch.distributions import constraints
+from shim_torch.distributions._probs_or_logits import ProbsOrLogits, one_of
+from shim_torch.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
+
+__all__ = ["Categorical"]
+
+
+class Categorical(ProbsOrLogits):
+    """0 .. K-1 with the probabilities of the last dim, which are made to add up to one."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support = True
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._given = one_of(probs, logits)
+        given = logits if probs is None else probs
+        if given.dim() < 1:
+            raise ValueError(f"`{self._given}` parameter must be at least one-dimensional.")
+        if probs is not None:
+            self.probs = probs / probs.sum(-1, keepdim=True)
+        else:
+            self.logits = logits - logits.logsumexp(dim=-1, keepdim=True)
+        self._num_events = given.size()[-1]
+        super().__init__(given.size()[:-1], validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        return constraints.integer_interval(0, self._num_events - 1)
+
+    @lazy_property
+    def logits(self) -> Any:
+        return probs_to_logits(self.probs)
+
+    @lazy_property
+    def probs(self) -> Any:
+        return logits_to_probs(self.logits)
+
+    @property
+    def mean(self) -> Any:
+        return torch.full(self._extended_shape(), torch.nan, dtype=self.probs.dtype, device=self.probs.device)
+
+    @property
+    def mode(self) -> Any:
+        return self.probs.argmax(dim=-1)
+
+    @property
+    def variance(self) -> Any:
+        return self.mean
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        sample_shape = torch.Size(sample_shape)
+        probs = self.probs.reshape(-1, self._num_events)
+        drawn = torch.multinomial(probs, sample_shape.numel(), True).T
+        return drawn.reshape(self._extended_shape(sample_shape))
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._checked(value).long().unsqueeze(-1)
+        value, logits = torch.broadcast_tensors(value, self.logits)
+        return logits.gather(-1, value[..., :1]).squeeze(-1)
+
+    def entropy(self) -> Any:
+        lowest = torch.finfo(self.logits.dtype).min
+        return -(torch.clamp(self.logits, min=lowest) * self.probs).sum(-1)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        return self._values(torch.arange(self._num_events, dtype=torch.long, device=self._param.device), expand)

@@ -1,0 +1,35 @@
+"""``ExponentialFamily``: distributions whose log density is linear in natural parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import shim_torch as torch
+from shim_torch.distributions.distribution import Distribution
+from shim_torch.distributions.utils import _sum_rightmost
+
+__all__ = ["ExponentialFamily"]
+
+
+class ExponentialFamily(Distribution):
+    """p(x) = exp(<t(x), theta> - F(theta) + k(x)): natural parameters theta, log normaliser F, carrier measure k."""
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def _mean_carrier_measure(self) -> Any:
+        raise NotImplementedError
+
+    def entropy(self) -> Any:
+        """F(theta) - <theta, F'(theta)> - E[k], the gradient F' found by automatic differentiation."""
+        natural = [p.detach().requires_grad_() for p in self._natural_params]
+        normalizer = self._log_normalizer(*natural)
+        found = normalizer - self._mean_carrier_measure
+        for p, slope in zip(natural, torch.autograd.grad(normalizer.sum(), natural, create_graph=True), strict=True):
+            found = found - _sum_rightmost(p * slope, len(self._event_shape))
+        return found

@@ -1,0 +1,55 @@
+"""The geometric distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import shim_torch as torch
+from shim_torch.distributions import constraints
+from shim_torch.distributions._probs_or_logits import ProbsOrLogits
+from shim_torch.distributions.utils import _open_uniform, broadcast_all
+from shim_torch.nn.functional import binary_cross_entropy_with_logits
+
+__all__ = ["Geometric"]
+
+
+class Geometric(ProbsOrLogits):
+    """How many trials of probability ``probs`` fail before the first success."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.nonnegative_integer
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        super().__init__(self._set_one(probs, logits), validate_args=validate_args)
+        if self._validate_args and probs is not None and not (self.probs > 0).all():
+            invalid = self.probs.data[~(self.probs > 0)]
+            raise ValueError(
+                f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) "
+                f"of distribution {self!r} to be positive but found invalid values:\n{invalid}"
+            )
+
+    @property
+    def mean(self) -> Any:
+        return 1.0 / self.probs - 1.0
+
+    @property
+    def mode(self) -> Any:
+        return torch.zeros_like(self.probs)
+
+    @property
+    def variance(self) -> Any:
+        return (1.0 / self.probs - 1.0) / self.probs
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        with torch.no_grad():
+            u = _open_uniform(self.probs, self._extended_shape(sample_shape))
+            return (u.log() / (-self.probs).log1p()).floor()
+
+    def log_prob(self, value: Any) -> Any:
+        value, probs = broadcast_all(self._checked(value), self.probs)
+        # A success that is certain takes no trials: 0 * log(0) is 0 there.
+        others = torch.where((probs == 1) & (value == 0), torch.zeros_like(probs), probs)
+        return value * (-others).log1p() + self.probs.log()
+
+    def entropy(self) -> Any:
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs

@@ -1,0 +1,63 @@
+"""The Kumaraswamy distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import shim_torch as torch
+from shim_torch.distributions import constraints
+from shim_torch.distributions.transformed_distribution import TransformedDistribution
+from shim_torch.distributions.transforms import AffineTransform, PowerTransform
+from shim_torch.distributions.uniform import Uniform
+from shim_torch.distributions.utils import euler_constant
+
+__all__ = ["Kumaraswamy"]
+
+
+class Kumaraswamy(TransformedDistribution):
+    """Values between 0 and 1, much like ``Beta``, with a cdf in closed form: 1 - (1 - x**a)**b."""
+
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval
+    _parameters = ("base_dist", "concentration1", "concentration0")
+    concentration1: Any
+    concentration0: Any
+
+    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
+        self._set(concentration1=concentration1, concentration0=concentration0)
+        base = Uniform(
+            torch.full_like(self.concentration0, 0),
+            torch.full_like(self.concentration0, 1),
+            validate_args=validate_args,
+        )
+        steps = [
+            PowerTransform(exponent=self.concentration0.reciprocal()),
+            AffineTransform(loc=1.0, scale=-1.0),
+            PowerTransform(exponent=self.concentration1.reciprocal()),
+        ]
+        super().__init__(base, steps, validate_args=validate_args)
+
+    def _moment(self, n: int) -> Any:
+        """E[x**n] = b * B(1 + n / a, b)."""
+        a, b = self.concentration1, self.concentration0
+        first = 1 + n / a
+        return b * torch.exp(torch.lgamma(first) + torch.lgamma(b) - torch.lgamma(first + b))
+
+    @property
+    def mean(self) -> Any:
+        return self._moment(1)
+
+    @property
+    def mode(self) -> Any:
+        a, b = self.concentration1, self.concentration0
+        log_mode = b.reciprocal() * (-b).log1p() - (-a * b).log1p()
+        return log_mode.exp().masked_fill((a < 1) | (b < 1), torch.nan)
+
+    @property
+    def variance(self) -> Any:
+        return self._moment(2) - self.mean.pow(2)
+
+    def entropy(self) -> Any:
+        a, b = self.concentration1, self.concentration0
+        harmonic = torch.digamma(b + 1) + euler_constant
+        return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - torch.log(a) - torch.log(b)

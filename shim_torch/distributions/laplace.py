@@ -1,0 +1,41 @@
+"""The Laplace distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import shim_torch as torch
+from shim_torch.distributions._location_scale import LocationScale
+
+__all__ = ["Laplace"]
+
+
+class Laplace(LocationScale):
+    """The double exponential distribution around ``loc``."""
+
+    @property
+    def variance(self) -> Any:
+        return 2 * self.scale.pow(2)
+
+    @property
+    def stddev(self) -> Any:
+        return 2**0.5 * self.scale
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        eps = torch.finfo(self.loc.dtype).eps
+        u = self.loc.new_empty(self._extended_shape(sample_shape)).uniform_(eps - 1, 1)
+        return self.loc - self.scale * u.sign() * torch.log1p(-u.abs())
+
+    def log_prob(self, value: Any) -> Any:
+        return -torch.log(2 * self.scale) - torch.abs(self._checked(value) - self.loc) / self.scale
+
+    def cdf(self, value: Any) -> Any:
+        away = self._checked(value) - self.loc
+        return 0.5 - 0.5 * away.sign() * torch.expm1(-away.abs() / self.scale)
+
+    def icdf(self, value: Any) -> Any:
+        term = value - 0.5
+        return self.loc - self.scale * term.sign() * torch.log1p(-2 * term.abs())
+
+    def entropy(self) -> Any:
+        return 1 + torch.log(2 * self.scale)

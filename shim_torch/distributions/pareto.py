@@ -1,0 +1,48 @@
+"""The Pareto distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch.distributions import constraints
+from shim_torch.distributions.exponential import Exponential
+from shim_torch.distributions.transformed_distribution import TransformedDistribution
+from shim_torch.distributions.transforms import AffineTransform, ExpTransform
+
+__all__ = ["Pareto"]
+
+
+class Pareto(TransformedDistribution):
+    """Pareto's distribution of type 1: values from ``scale`` on, the fewer the larger ``alpha``."""
+
+    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
+    _parameters = ("base_dist", "scale", "alpha")
+    scale: Any
+    alpha: Any
+
+    def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
+        self._set(scale=scale, alpha=alpha)
+        base = Exponential(self.alpha, validate_args=validate_args)
+        steps = [ExpTransform(), AffineTransform(loc=0, scale=self.scale)]
+        super().__init__(base, steps, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        a = self.alpha.clamp(min=1)  # infinite up to 1
+        return a * self.scale / (a - 1)
+
+    @property
+    def mode(self) -> Any:
+        return self.scale
+
+    @property
+    def variance(self) -> Any:
+        a = self.alpha.clamp(min=2)  # infinite up to 2
+        return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        return constraints.greater_than_eq(self.scale)
+
+    def entropy(self) -> Any:
+        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())

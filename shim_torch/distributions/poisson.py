@@ -1,0 +1,51 @@
+"""The Poisson distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import shim_torch as torch
+from shim_torch.distributions import constraints
+from shim_torch.distributions.exp_family import ExponentialFamily
+from shim_torch.distributions.utils import broadcast_all
+
+__all__ = ["Poisson"]
+
+
+class Poisson(ExponentialFamily):
+    """How many independent events of mean count ``rate`` happen."""
+
+    arg_constraints = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
+    _parameters = ("rate",)
+    rate: Any
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        super().__init__(self._set(rate=rate), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return self.rate
+
+    @property
+    def mode(self) -> Any:
+        return self.rate.floor()
+
+    @property
+    def variance(self) -> Any:
+        return self.rate
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        with torch.no_grad():
+            return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        rate, value = broadcast_all(self.rate, self._checked(value))
+        return torch.xlogy(value, rate) - rate - torch.lgamma(value + 1)
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return (torch.log(self.rate),)
+
+    def _log_normalizer(self, x: Any) -> Any:  # type: ignore[override]
+        return torch.exp(x)

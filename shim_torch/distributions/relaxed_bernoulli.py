@@ -1,0 +1,55 @@
+"""Bernoulli draws made differentiable (Maddison et al., 2017)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import shim_torch as torch
+from shim_torch.distributions import constraints
+from shim_torch.distributions._probs_or_logits import ProbsOrLogits, member
+from shim_torch.distributions.transformed_distribution import TransformedDistribution
+from shim_torch.distributions.transforms import SigmoidTransform
+from shim_torch.distributions.utils import broadcast_all, clamp_probs
+
+__all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
+
+
+class LogitRelaxedBernoulli(ProbsOrLogits):
+    """The logit of a ``RelaxedBernoulli`` draw."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.real
+
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self.temperature = temperature
+        super().__init__(self._set_one(probs, logits), validate_args=validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        probs = clamp_probs(self.probs.expand(shape))
+        uniform = clamp_probs(torch.rand(shape, dtype=probs.dtype, device=probs.device))
+        odds = uniform.log() - (-uniform).log1p() + probs.log() - (-probs).log1p()
+        return odds / self.temperature
+
+    def log_prob(self, value: Any) -> Any:
+        logits, value = broadcast_all(self.logits, self._checked(value))
+        away = logits - value.mul(self.temperature)
+        return self.temperature.log() + away - 2 * away.exp().log1p()
+
+
+class RelaxedBernoulli(TransformedDistribution):
+    """Values between 0 and 1 near a Bernoulli draw; the nearer the lower ``temperature``."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.unit_interval
+    has_rsample = True
+    temperature = member("base_dist.temperature")
+    logits, probs = member("base_dist.logits"), member("base_dist.probs")
+
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        base = LogitRelaxedBernoulli(temperature, probs, logits)
+        super().__init__(base, SigmoidTransform(), validate_args=validate_args)

@@ -1,0 +1,49 @@
+"""The Weibull distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import shim_torch as torch
+from shim_torch.distributions import constraints
+from shim_torch.distributions.exponential import Exponential
+from shim_torch.distributions.transformed_distribution import TransformedDistribution
+from shim_torch.distributions.transforms import AffineTransform, PowerTransform
+from shim_torch.distributions.utils import euler_constant
+
+__all__ = ["Weibull"]
+
+
+class Weibull(TransformedDistribution):
+    """scale * a standard exponential draw to the power of 1 / concentration."""
+
+    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
+    support = constraints.positive
+    _parameters = ("base_dist", "scale", "concentration", "concentration_reciprocal")
+    scale: Any
+    concentration: Any
+
+    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+        self._set(scale=scale, concentration=concentration)
+        self.concentration_reciprocal = self.concentration.reciprocal()
+        base = Exponential(torch.ones_like(self.scale), validate_args=validate_args)
+        steps = [PowerTransform(exponent=self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
+        super().__init__(base, steps, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return self.scale * torch.exp(torch.lgamma(1 + self.concentration_reciprocal))
+
+    @property
+    def mode(self) -> Any:
+        k = self.concentration
+        return self.scale * ((k - 1) / k) ** k.reciprocal()
+
+    @property
+    def variance(self) -> Any:
+        one = self.concentration_reciprocal
+        return self.scale.pow(2) * (torch.exp(torch.lgamma(1 + 2 * one)) - torch.exp(2 * torch.lgamma(1 + one)))
+
+    def entropy(self) -> Any:
+        one = self.concentration_reciprocal
+        return euler_constant * (1 - one) + torch.log(self.scale * one) + 1
