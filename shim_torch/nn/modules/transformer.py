@@ -256,5 +256,5 @@ class Transformer(Module):
 
 
 # The names that code outside of PyTorch knows these by.
-_get_activation_fn, _get_clones = _activation, _copies
+_get_clones = _copies
 _generate_square_subsequent_mask, _detect_is_causal_mask = _causal_mask, _is_causal
