@@ -65,8 +65,8 @@ def prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = Non
     if dtype is None and not (input.is_floating_point() or input.is_complex()):
         dtype = shim_torch.int64
     found = _filled(input if dtype is None else input.to(dtype), mask, 1)
-    dims = _dims(input, dim) if input.dim() else ()
-    for d in sorted((x % input.dim() for x in dims), reverse=True):
+    dims = _dims(input, dim)
+    for d in sorted((x % max(input.dim(), 1) for x in dims), reverse=True):
         found = found.prod(d, keepdim)
     return found
 
@@ -100,6 +100,11 @@ def _count(input: Any, dims: tuple[int, ...], keepdim: bool, mask: Any) -> Any:
 
 def mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The mean of the kept elements; NaN where none is."""
+    if dtype is None and not (input.is_floating_point() or input.is_complex()):
+        raise ValueError(
+            "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {input.dtype}"
+        )
     dims = _dims(input, dim)
     return sum(input, dims, keepdim=keepdim, dtype=dtype, mask=mask) / _count(input, dims, keepdim, mask)
 

@@ -9,6 +9,7 @@ from typing import Any
 from native import _core
 
 from ._formats import following
+from ._guards import guarded
 from ._record import RECORDS, Record
 from ._run import make_run
 
@@ -128,6 +129,7 @@ def define(record: Record) -> list[str]:
     run = make_run(record) if record.kind == "kernel" else record.body
     if record.follows:
         run = following(record, run)
+    run = guarded(record, run)
     names: list[str] = _core.define(record, run)
     _defined[record.key] = list(dict.fromkeys(n.partition("::")[2] for n in names))
     if record.function:

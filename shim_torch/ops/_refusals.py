@@ -35,6 +35,7 @@ _TABLE: dict[str, tuple[tuple[str, type[Exception], str], ...]] = {
     "neg": (("b", RuntimeError, _NEGATION),),
     "positive": (("b", RuntimeError, "The `+` operator, on a bool tensor is not supported."),),
     "round": (("bc", NotImplementedError, "round_vml_cpu"),),
+    "round.none": (("bic", NotImplementedError, "round_vml_cpu"),),
     "round.decimals": (("bic", NotImplementedError, "round_cpu"),),
     "sign": (("c", NotImplementedError, _SIGN),),
     "signbit": (("c", NotImplementedError, "signbit is not implemented for complex tensors."),),

@@ -72,8 +72,13 @@ def _rows(xp: Any, self: Any, dim: int) -> tuple[Any, Any]:
     return moved, moved.reshape(moved.shape[0], width)
 
 
+def _moved_order(self, dim):
+    d = wrap_dim(dim, self.dim())
+    return (d, *(i for i in range(self.dim()) if i != d)), None, None
+
+
 @op("unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
-    " -> (Tensor, Tensor, Tensor)", function=False, **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE)  # fmt: skip
 def unique_dim(xp, self, dim, sorted, return_inverse, return_counts):
     d = wrap_dim(dim, self.ndim)
     if self.size == 0 and self.shape[d] and self.shape.count(0):
@@ -109,7 +114,7 @@ def _unique_consecutive(xp, self, return_inverse, return_counts, dim):
 
 
 @op("unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False)"
-    " -> (Tensor, Tensor, Tensor)", function=False, **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE)  # fmt: skip
 def unique_dim_consecutive(xp, self, dim, return_inverse, return_counts):
     return _consecutive(xp, self, dim, return_inverse, return_counts)
 
@@ -155,12 +160,12 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
-    indices = indices.to(_core.int64)
-    found = []
-    for n in reversed(sizes):
-        found.append(indices % n)
-        indices = shim_torch.div(indices, n, rounding_mode="floor")
-    return tuple(reversed(found))
+    steps = [1]
+    for n in sizes[:0:-1]:
+        steps.insert(0, steps[0] * n)
+    like = {"device": indices.device, "dtype": _core.int64}
+    found = indices.to(_core.int64).unsqueeze(-1).floor_divide(shim_torch.tensor(steps[: len(sizes)], **like))
+    return tuple((found % shim_torch.tensor(sizes, **like)).unbind(-1)) if sizes else ()
 
 
 def functions() -> dict[str, Any]:

@@ -205,7 +205,7 @@ def _range_size(start: Any, end: Any, step: Any, dtype: Any) -> int:
         return max(0, math.ceil((end - start) / step))
     first, last, by = int(start), int(end), int(step)
     if not by:
-        return max(0, math.ceil((end - start) / step))
+        raise ValueError("step must be nonzero")
     return max(0, int((last - first + by - (1 if by > 0 else -1)) / by))
 
 
@@ -318,11 +318,17 @@ def _spaced_by_tensors(name: str, more: str) -> None:
         def body(start, end, steps, *rest):
             import shim_torch
 
-            for end_name, value in (("start", start), ("end", end)):
-                if isinstance(value, _core.TensorBase) and value.dim():
-                    raise RuntimeError(
-                        f"{name} only supports 0-dimensional start and end tensors, but got {end_name} with {value.dim()} dimension(s)."
-                    )
+            wrong = [
+                f"{end_name} with {value.dim()} dimension(s)"
+                for end_name, value in (("start", start), ("end", end))
+                if isinstance(value, _core.TensorBase) and value.dim()
+            ]
+            if wrong:
+                raise RuntimeError(
+                    f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(wrong)}."
+                )
+            if any(isinstance(v, _core.TensorBase) and v.is_meta for v in (start, end)):  # the values do not matter
+                start, end = 0.0, 1.0
             numbers = [v.item() if isinstance(v, _core.TensorBase) else v for v in (start, end)]
             base = rest[:-4]
             dtype, _, device, _ = rest[-4:]

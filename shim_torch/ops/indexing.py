@@ -334,10 +334,11 @@ def gather(xp, self, dim, index, sparse_grad):
 
 def _scatter(xp, self, dim, index, source, how):
     out = self.copy()
-    if self.ndim == 0:
-        out[...] = source if how != "add" else out + source
-        return out
     if index.size == 0:
+        return out
+    if self.ndim == 0:
+        value = source.reshape(-1)[0] if getattr(source, "ndim", 0) else source
+        out[...] = out + value if how == "add" else out * value if how == "multiply" else value
         return out
     if index.ndim == 0:
         index = index.reshape(1)
@@ -355,7 +356,41 @@ def _scatter(xp, self, dim, index, source, how):
     return out
 
 
-_SCATTER = {"shape": lambda self: self.shape, "inplace": True, "out": True, "keep": ("index",)}
+def _scatter_shape(self: Any, dim: int, index: Any) -> Any:
+    return _scattered(self, dim, index, None)
+
+
+def _scatter_src_shape(self: Any, dim: int, index: Any, src: Any) -> Any:
+    return _scattered(self, dim, index, src)
+
+
+def _scattered(self: Any, dim: int, index: Any, src: Any) -> Any:
+    """The shape of ``self``, where the index fits it and the source."""
+    d = wrap_dim(dim, self.dim())
+    if not index.numel():
+        return self.shape
+    if index.dtype not in (_core.int64, _core.int32):
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
+    for t, name in ((self, "self"), (src, "src")):
+        if t is not None and max(index.dim(), 1) != max(t.dim(), 1):
+            raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
+    sizes, own = tuple(index.shape), tuple(self.shape) or (1,)
+    wrong = any(i != d and n > own[i] for i, n in enumerate(sizes))
+    if src is None:
+        if wrong:
+            raise RuntimeError(
+                f"Expected index {list(sizes)} to be no larger than self {list(self.shape)} apart from dimension {d}"
+            )
+    elif wrong or any(n > m for n, m in zip(sizes, tuple(src.shape) or (1,), strict=False)):
+        raise RuntimeError(
+            f"Expected index {list(sizes)} to be no larger than self {list(self.shape)} apart from dimension {d} and to be no "
+            f"larger size than src {list(src.shape)}"
+        )
+    return self.shape
+
+
+_SCATTER = {"shape": _scatter_shape, "inplace": True, "out": True, "keep": ("index",)}
+_SCATTER_SRC = {**_SCATTER, "shape": _scatter_src_shape}
 
 
 def _scatter_dtype(self, src):
@@ -367,7 +402,7 @@ def _scatter_dtype(self, src):
 @op(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     native="scatter_src",
-    **_SCATTER,
+    **_SCATTER_SRC,
     dtype=_scatter_dtype,
     grad={
         "self": lambda g, dim, index: g.scatter(dim, index, 0),
@@ -401,7 +436,7 @@ def scatter_value(xp, self, dim, index, value):
 
 @op(
     "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
-    **_SCATTER,
+    **_SCATTER_SRC,
     dtype=_scatter_dtype,
 )
 def scatter_reduce(xp, self, dim, index, src, reduce):
@@ -422,7 +457,7 @@ def scatter_value_reduce(xp, self, dim, index, value, reduce):
 @op(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     native="scatter_add",
-    **_SCATTER,
+    **_SCATTER_SRC,
     dtype=_scatter_dtype,
     grad={"self": lambda g: g, "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape)},
 )
@@ -442,7 +477,7 @@ def _mask_shape(self, mask):
     function=True,
     shape=_mask_shape,
     dtype=lambda self: self.dtype,
-    keep=("mask",),
+    keep=("mask", "value"),
     grad={"self": lambda g, mask: g.masked_fill(mask, 0), "value": lambda g, mask: (g * mask).sum()},
 )
 def masked_fill_tensor(xp, self, mask, value):
@@ -450,7 +485,12 @@ def masked_fill_tensor(xp, self, mask, value):
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    return xp.where(mask, value, self)
+    if value.dtype.kind == "c" != self.dtype.kind:
+        if bool(value.imag != 0):
+            name = "int64_t" if self.dtype.kind in "iu" else "float" if self.dtype.itemsize == 4 else "double"
+            raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+        value = value.real
+    return xp.where(mask, value.astype(self.dtype), self)
 
 
 @op(

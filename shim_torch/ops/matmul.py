@@ -417,7 +417,7 @@ def addbmm(self, batch1, batch2, beta, alpha):
         raise not_implemented("addmm_impl_cpu_", dtype)
     if not (dtype.is_floating_point or dtype.is_complex):
         beta, alpha = int(beta), int(alpha)
-    return _add_scaled(self, batch1.bmm(batch2).sum(0), beta, alpha)
+    return _add_scaled(self, batch1.bmm(batch2).sum(0, dtype=dtype), beta, alpha)
 
 
 @composite(

@@ -181,10 +181,15 @@ def _aten():
     return shim_torch.ops.aten
 
 
+def _decimals_dtype(self, decimals):
+    refuse("round.none" if decimals == 0 else "round.decimals", self.dtype)
+    return self.dtype
+
+
 @op(
     "round.decimals(Tensor self, *, int decimals) -> Tensor",
     shape=same,
-    dtype=refusing("round.decimals", same_dtype),
+    dtype=_decimals_dtype,
     inplace=True,
     out=True,
     grad={"self": _zeros},
@@ -379,7 +384,7 @@ def _mode_dtype(self, other, rounding_mode):
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
     dtype = promote(self, other)
-    if dtype is _core.bool:
+    if dtype is _core.bool or dtype.is_complex:
         raise not_implemented(f"div_{rounding_mode}_cpu", dtype)
     return dtype
 

@@ -330,8 +330,13 @@ def multinomial(self, num_samples, replacement, generator):
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > self.size(-1):
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if self.is_meta:
+        return _core.empty_tensor((*self.shape[:-1], num_samples), dtype=_core.int64, device=self.device)
     if not bool(((self >= 0) & self.isfinite()).all()):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        if not replacement or self.device.type != "cpu":
+            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        fault = "entry < 0" if not bool((self >= 0).all()) else "entry = infinity or NaN"
+        raise RuntimeError(f"invalid multinomial distribution (encountering probability {fault})")
     p = self if self.dim() == 2 else self.unsqueeze(0)
     if not bool((p.sum(-1) > 0).all()):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")

@@ -56,6 +56,8 @@ def _roll_shape(self, shifts, dims):
         pass
     elif len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if dims and not len(self.shape):
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     return self.shape
 
 
@@ -85,7 +87,15 @@ def _rot90_shape(self, k, dims):
     return tuple(shape)
 
 
-@op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", shape=_rot90_shape, out=True,
+def _rot90_order(self, k, dims):
+    order = list(range(len(self.shape)))
+    if k % 2:
+        a, b = (wrap_dim(d, len(order)) for d in dims)
+        order[a], order[b] = order[b], order[a]
+    return (order,)
+
+
+@op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", shape=_rot90_shape, out=True, order=_rot90_order,
     grad={"self": lambda g, k, dims: g.rot90(-k, dims)}, **_COPY)  # fmt: skip
 def rot90(xp, self, k, dims):
     turned = xp.rot90(self, k, tuple(dims))

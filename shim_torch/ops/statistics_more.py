@@ -251,13 +251,18 @@ def diff(self, n, dim, prepend, append):
     return x
 
 
-def _spacings(self: Any, spacing: Any, dims: list[int]) -> list[Any]:
+def _spacings(self: Any, spacing: Any, dims: list[int], chosen: bool) -> list[Any]:
     if spacing is None:
         return [1.0] * len(dims)
     if isinstance(spacing, (int, float, complex)):
         return [spacing] * len(dims)
     given = list(spacing)
     if len(given) != len(dims):
+        if chosen:
+            raise RuntimeError(
+                "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same "
+                f"length, but got a spacing argument of length {len(given)} and a dim argument of length {len(dims)}."
+            )
         raise RuntimeError(
             f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = {self.dim()}', "
             f"since dim argument was not given, but got a list of length {len(given)}"
@@ -281,7 +286,7 @@ def _gradient(self: Any, spacing: Any, dim: Any, edge_order: int) -> Any:
         if self.size(d) < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     return tuple(
-        _along(self, d, space, edge_order) for d, space in zip(dims, _spacings(self, spacing, dims), strict=True)
+        _along(self, d, space, edge_order) for d, space in zip(dims, _spacings(self, spacing, dims, dim is not None), strict=True)
     )
 
 

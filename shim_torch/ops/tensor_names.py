@@ -93,6 +93,16 @@ direct("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) ->
 )
 
 
+def _layout_fault(layout: Any) -> str:
+    for i, d in enumerate(layout):
+        if not 0 <= d < len(layout):
+            return (
+                f"Dimension out of range (expected to be between 0 and {len(layout) - 1}, but got {d} at index {i}).  NB: negative "
+                "dims not currently supported; file an issue if you want it."
+            )
+    return "Duplicate dim not allowed"
+
+
 @composite(
     "empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     **_FUNCTION,
@@ -104,7 +114,7 @@ def empty_permuted(size, physical_layout, dtype, layout, device, pin_memory):
             f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not "
             f"equal to len(physical_layout) = {len(physical_layout)}"
             if len(size) != len(physical_layout)
-            else f"Dimension out of range or repeated in physical_layout {list(physical_layout)}"
+            else _layout_fault(physical_layout)
         )
     raw = _core.empty_tensor(tuple(size[d] for d in physical_layout), dtype=dtype, device=device)
     back = [0] * len(size)

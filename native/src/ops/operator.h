@@ -43,6 +43,8 @@ struct Operator {
   bool pointwise = false;                       // 0-d CPU tensors may meet CUDA ones
   bool factory = false;                         // has dtype, layout, device, pin_memory: takes requires_grad= too
   bool has_tensor_list = false;
+  bool number_overloads = false;                // PyTorch has overloads of their own for numbers in the places of its tensors
+  bool wants_a_tensor = false;                  // numbers may stand for some of its tensors, not for all
   bool returns_self = false;                    // writes its arguments (add_, user's mutating kernels) and returns the first
   int device_slot = -1;                         // of a factory: where torch.set_default_device applies
   CastPolicy cast = CastPolicy::none;

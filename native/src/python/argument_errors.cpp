@@ -74,7 +74,7 @@ bool out_variant(const std::vector<Operator*>& all, const Operator* op) {
   return std::any_of(all.begin(), all.end(), [&](Operator* o) { return o->out_count && o->functional == op; });
 }
 
-std::string signature(const Operator& op, Form form, bool with_out) {
+std::string signature(const Operator& op, Form form, bool with_out, size_t number_at = SIZE_MAX) {
   std::string s = "(";
   bool kwarg_only = false;
   size_t i = form == Form::method ? 1 : 0;
@@ -82,7 +82,7 @@ std::string signature(const Operator& op, Form form, bool with_out) {
     const Argument& a = op.schema.args[i];
     if (i > first) s += ", ";
     if (a.kwarg_only && !kwarg_only) { s += "*, "; kwarg_only = true; }
-    s += parameter_type_name(a) + " " + shown_name(a, form);
+    s += i == number_at ? "Number " + a.name : parameter_type_name(a) + " " + shown_name(a, form);
     if (a.fallback) s += " = " + default_text(a);
   }
   if (with_out) s += std::string(s.size() > 1 ? ", " : "") + (kwarg_only ? "" : "*, ") + "Tensor out = None";
@@ -150,6 +150,14 @@ void raise_op_failure(Operator& op, const CallArgs& c, const Failure& f) {
   }
 }
 
+// The overloads that PyTorch has for numbers in the places of tensors, which are one here.
+std::string number_signatures(const Operator& op, Form form, bool with_out) {
+  std::string text = " * " + signature(op, form, with_out) + "\n";
+  for (size_t i = form == Form::method ? 1 : 0; i < op.slots.size(); ++i)
+    if (op.slots[i].number_ok) text += " * " + signature(op, form, with_out, i) + "\n";
+  return text;
+}
+
 // Several results go into a tuple of tensors.
 bool raise_out_not_tuple(const char* name, const CallArgs& c) {
   for (size_t i = 0; i < c.nkw(); ++i) {
@@ -186,7 +194,11 @@ void set_binding_error(const std::vector<Operator*>& candidates, const char* nam
     Failure f;
     if (bind_one(*only, form, c, b, f) == Fit::error) return;
     if (form == Form::op) raise_op_failure(*only, c, f);
-    else raise_failure(*only, name, form, c, f);
+    else if (f.what == Failure::type && only->number_overloads) {
+      const std::string text = std::string(name) + "() received an invalid combination of arguments - got (" + given_types(c, form) +
+                               "), but expected one of:\n" + number_signatures(*only, form, out_variant(candidates, only));
+      PyErr_SetString(PyExc_TypeError, text.c_str());
+    } else raise_failure(*only, name, form, c, f);
     return;
   }
   if (form == Form::op) {

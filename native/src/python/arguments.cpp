@@ -73,6 +73,14 @@ PyObject* out_value(const Operator& op, size_t slot, const CallArgs& c, bool& ba
 
 bool takes_out(const Operator& op, Form form) { return form != Form::op && op.out_count > 0; }
 
+bool all_numbers(const Operator& op, PyObject* const* bound) {     // in the places of tensors
+  for (size_t i = 0; i < op.slots.size(); ++i)
+    if (op.schema.args[i].type.base == ArgType::Tensor && !op.schema.args[i].alias && !PyLong_Check(bound[i]) && !PyFloat_Check(bound[i]) &&
+        !PyComplex_Check(bound[i]))
+      return false;
+  return true;
+}
+
 }  // namespace
 
 Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
@@ -151,6 +159,13 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
     }
     f.what = positional ? Failure::multiple : Failure::unexpected;
     f.value = name;
+    return Fit::no;
+  }
+  if (op.wants_a_tensor && all_numbers(op, bound)) {
+    f.what = Failure::type;
+    f.slot = 0;
+    f.value = c.nargs ? c.args[0] : bound[0];
+    f.position = c.nargs ? 1 : -1;
     return Fit::no;
   }
   return Fit::yes;

@@ -63,8 +63,20 @@ bool takes_numbers(const std::string& name) {
     "floor_divide", "fmod", "remainder", "pow", "float_power", "eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less",
     "less_equal", "not_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "where", "xlogy",
     "copysign", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__rpow__",
-    "special_xlogy", "special_xlog1py", "special_zeta", "lerp", "copy_", "fill_",
+    "special_xlogy", "special_xlog1py", "special_zeta", "copy_", "fill_",
     "isin", "result_type"};
+  return names.count(name) > 0;
+}
+
+// Where the first of them must be a tensor, or one of them: PyTorch has no overload for other numbers.
+bool first_is_tensor(const std::string& name) {
+  static const std::set<std::string> names = {"fmod", "eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal",
+    "not_equal", "copysign", "rsub", "where"};
+  return names.count(name) > 0;
+}
+bool one_is_tensor(const std::string& name) {
+  static const std::set<std::string> names = {"remainder", "pow", "float_power", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "bitwise_left_shift", "bitwise_right_shift", "xlogy", "special_xlogy", "special_xlog1py", "special_zeta", "isin"};
   return names.count(name) > 0;
 }
 
@@ -75,6 +87,9 @@ void finish(Operator& op, bool numbers) {
     const ArgType& t = op.schema.args[i].type;
     op.slots[i].number_ok = numbers && t.base == ArgType::Tensor && !t.list && !op.schema.args[i].alias;
   }
+  if (numbers && !op.slots.empty() && first_is_tensor(op.schema.name)) op.slots[0].number_ok = false;
+  op.wants_a_tensor = numbers && one_is_tensor(op.schema.name);
+  op.number_overloads = op.wants_a_tensor || (numbers && first_is_tensor(op.schema.name));
   op.cast = cast_policy(op.schema.name);
 }
 
