@@ -19,10 +19,10 @@ def _part(name: str, value: Any, indent: int, after: bool) -> str:
     elif value.numel() == 0:
         body = "[]"
     else:
-        body = _tensor_str._body(value, inner)
+        body = _tensor_str._tensor_str(value, inner)
     if value.is_meta or value.numel() == 0:
         options.append(f"size={tuple(value.shape)}")
-    text = _tensor_str._with_suffixes(prefix + body, options, inner)
+    text = _tensor_str._add_suffixes(prefix + body, options, inner)
     return text + ("," + "\n" + " " * indent if after else "")
 
 
@@ -46,11 +46,9 @@ def text_of(t: Any, prefix: str) -> str:
 
         names = list(zip(NAMES[p.layout], (p.indices, p.plain), strict=True))
     text = "".join(_part(name, value, indent, True) for name, value in names) + _part("values", p.values, indent, False)
-    if p.layout == _core.sparse_coo:
-        text += "," + "\n" + " " * indent + suffixes.pop(0)
     node = t.grad_fn if t.requires_grad else None
     if node is not None:
         suffixes.append(f"grad_fn=<{node.name() if hasattr(node, 'name') else type(node).__name__}>")
     elif t.requires_grad:
         suffixes.append("requires_grad=True")
-    return _tensor_str._with_suffixes(prefix + text, suffixes, indent)
+    return _tensor_str._add_suffixes(prefix + text, suffixes, indent, force_newline=p.layout == _core.sparse_coo)
