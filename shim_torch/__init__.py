@@ -82,7 +82,7 @@ _LAZY = frozenset(
     quantization random return_types serialization sparse special storage testing torch_version types utils version
     xpu _prims_common _guards _subclasses _inductor _logging _library _higher_order_ops export distributions masked
     futures monitor package _functorch _custom_ops _vendor _serialization _weights_only_unpickler _thread_safe_fork
-    signal""".split()
+    signal _vmap_internals""".split()
 )
 _FROM = {
     "PyTorchFileReader": ("_serialization.files", "PyTorchFileReader"),

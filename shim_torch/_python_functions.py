@@ -148,9 +148,38 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         raise TypeError(
             f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}"
         )
+    if not isinstance(warn_only, bool):
+        raise TypeError(
+            f"_set_deterministic_algorithms(): argument 'warn_only' must be bool, not {type(warn_only).__name__}"
+        )
     _settings["deterministic"] = (1 if warn_only else 2) if mode else 0
     _settings["warn_only"] = warn_only
     _core.gemm_flag("deterministic", mode)
+
+
+def alert_not_deterministic(name: str) -> None:
+    """What PyTorch says of operators whose results it does not promise to repeat, where repeatable ones were asked for."""
+    level = _settings["deterministic"]
+    if not level:
+        return
+    report = (
+        "file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for "
+        "this operation."
+    )
+    if level == 1:
+        import warnings
+
+        warnings.warn(
+            f"{name} does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True, "
+            f"warn_only=True)'. You can {report}",
+            stacklevel=3,
+        )
+        return
+    raise RuntimeError(
+        f"{name} does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True)'. You can "
+        "turn off determinism just for this operation, or you can use the 'warn_only=True' option, if that's acceptable for "
+        f"your application. You can also {report}"
+    )
 
 
 def are_deterministic_algorithms_enabled() -> bool:

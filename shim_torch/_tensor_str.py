@@ -215,6 +215,9 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
         suffixes.append(f"grad_fn=<{node.name() if hasattr(node, 'name') else type(node).__name__}>")
     elif self.requires_grad:
         suffixes.append("requires_grad=True")
+    tangent = _core._get_tangent(self)
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
     return _add_suffixes(prefix + text, suffixes, indent)
 
 

@@ -115,8 +115,46 @@ def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
     return memo[key]
 
 
+def _without_memory(name: str, on_meta: Any) -> Any:
+    """A method that storages on ``meta`` do in a way of their own."""
+    plain = getattr(UntypedStorage, name)
+
+    def method(self: Any, *args: Any) -> Any:
+        return on_meta(self, *args) if self.device.type == "meta" else plain(self, *args)
+
+    method.__name__ = name
+    return method
+
+
+def _resize_meta(self: Any, size: int) -> Any:
+    _core.empty_tensor((0,), _core.uint8, self.device).set_(self, 0, (size,), (1,))
+    return self
+
+
+def _refuse_meta(self: Any) -> Any:
+    raise NotImplementedError("Not available for 'meta' device type")
+
+
+def _fill(self: Any, value: int) -> Any:
+    untyped_tensor(self).fill_(value)
+    return self
+
+
+def _pin_memory(self: Any, device: Any = None) -> Any:
+    if self.device.type != "cpu":
+        raise TypeError(f"cannot pin '{'torch.storage.UntypedStorage'}' only CPU memory can be pinned")
+    return untyped_tensor(self).pin_memory().untyped_storage()
+
+
 def install() -> None:
-    """Gives UntypedStorage what needs NumPy."""
+    """Gives UntypedStorage what needs NumPy, and what needs no memory."""
+    UntypedStorage.clone = _without_memory("clone", lambda self: UntypedStorage(self.nbytes(), device="meta"))
+    UntypedStorage.resize_ = _without_memory("resize_", _resize_meta)
+    UntypedStorage.tolist = _without_memory("tolist", _refuse_meta)
+    UntypedStorage.__repr__ = _without_memory(
+        "__repr__", lambda self: f"...\n[torch.storage.UntypedStorage(device=meta) of size {self.nbytes()}]"
+    )
+    UntypedStorage.fill_, UntypedStorage.pin_memory = _fill, _pin_memory
     UntypedStorage.__getitem__ = _item
     UntypedStorage.from_file = staticmethod(_from_file)
     UntypedStorage.untyped = UntypedStorage._untyped = lambda self: self
@@ -232,8 +270,8 @@ class TypedStorage:
     def __setitem__(self, index: Any, value: Any) -> None:
         if not isinstance(index, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
-        _check_real(self)
-        over(self._untyped_storage, self.dtype)[index] = value
+        if self.device.type != "meta":
+            over(self._untyped_storage, self.dtype)[index] = value
 
     def fill_(self, value: Any) -> TypedStorage:
         over(self._untyped_storage, self.dtype).fill_(value)
@@ -242,6 +280,8 @@ class TypedStorage:
     def copy_(self, source: Any, non_blocking: Any = None) -> TypedStorage:
         other = source.dtype if isinstance(source, TypedStorage) else _core.uint8
         bytes_ = source.untyped() if isinstance(source, TypedStorage) else source
+        if bytes_.nbytes() != self.nbytes() and other == self.dtype:
+            raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was {bytes_.nbytes()} bytes")
         if bytes_.device.type == "meta" and self.device.type != "meta":
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         over(self._untyped_storage, self.dtype).copy_(over(bytes_, other))
@@ -283,7 +323,15 @@ class TypedStorage:
         return self._untyped_storage.resizable()
 
     def resize_(self, size: int) -> None:
+        if self.device.type not in ("cpu", "cuda", "meta"):
+            raise RuntimeError(f"UntypedStorage.resize_: got unexpected device type {self.device.type}")
         self._untyped_storage.resize_(size * self.dtype.itemsize)
+
+    _resize_ = resize_
+
+    def pin_memory(self, device: Any = None) -> TypedStorage:
+        """A copy in page-locked memory."""
+        return self._new(self._untyped_storage.pin_memory(device))
 
     def _to(self, dtype: Any) -> TypedStorage:
         return self._new_of(over(self._untyped_storage, self.dtype).to(dtype).clone())
@@ -399,6 +447,19 @@ def legacy_class(name: str) -> Any:
 
 
 TypedStorage.__module__ = "torch.storage"
+
+
+_always_warn = False
+
+
+def _get_always_warn_typed_storage_removal() -> bool:
+    return _always_warn
+
+
+def _set_always_warn_typed_storage_removal(always_warn: bool) -> None:
+    global _always_warn
+    assert isinstance(always_warn, bool)
+    _always_warn = always_warn
 
 
 def __getattr__(name: str) -> Any:

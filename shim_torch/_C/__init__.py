@@ -34,7 +34,6 @@ _set_grad_enabled = _core._set_grad_enabled
 is_grad_enabled, is_autocast_enabled = _core.is_grad_enabled, _core.is_autocast_enabled
 _get_default_device = _core.get_default_device
 _current_graph_task_id, _current_autograd_node = _core._current_graph_task_id, _core._current_autograd_node
-_current_graph_task_execution_order = _core._current_graph_task_execution_order
 _will_engine_execute_node = _core._will_engine_execute_node
 _FunctionBase, _set_fwd_grad_enabled = _core._FunctionBase, _core._pause_tangents
 set_anomaly_enabled, is_anomaly_enabled = _core.set_anomaly_enabled, _core.is_anomaly_enabled
@@ -48,6 +47,18 @@ _has_distributed = False
 _GLIBCXX_USE_CXX11_ABI = True
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "TensorBase"]
+
+
+def _current_graph_task_execution_order() -> list[Any]:
+    """The nodes that this pass of backward will still run, in their order; where they run on one thread, as asked for."""
+    from shim_torch.autograd.grad_mode import _multithreading
+
+    if _multithreading and _core._current_graph_task_id() != -1:
+        raise RuntimeError(
+            "get_current_graph_task_execution_order expects the current backward to be executed with multithreading disabled, e.g. "
+            "by running:\n\nwith torch.autograd.set_multithreading_enabled(False):\n    ...\n"
+        )
+    return list(_core._current_graph_task_execution_order())
 
 
 def _log_api_usage_once(event: str) -> None:

@@ -15,46 +15,56 @@ Tensor = _core.Tensor
 _active: list[Any] = []
 
 
-class _Saved:
-    """One saved tensor, and the copy of it that a later write made necessary."""
+class _Handle:
+    """Stands in the graph for one saved tensor."""
 
-    def __init__(self, tensor: Any) -> None:
-        self.original, self.copy = tensor, None
-
-    def keep(self) -> None:
-        if self.copy is None:
-            self.copy, self.original = self.original.detach().clone(), None
+    __slots__ = ("__weakref__",)
 
 
 class _Context:
-    """The saved tensors of one ``allow_mutation_on_saved_tensors`` by storage."""
+    """The saved tensors of one ``allow_mutation_on_saved_tensors``, as they are or as copies of what they were."""
 
     def __init__(self) -> None:
-        self.saved: dict[int, list[weakref.ref[_Saved]]] = {}
+        self.cloned: Any = weakref.WeakKeyDictionary()
+        self.original: Any = weakref.WeakKeyDictionary()
+        self.tid_to_weakhandle: Any = weakref.WeakValueDictionary()  # one handle for a tensor of one version
+        self.sid_to_tid: dict[Any, set[Any]] = {}
         self.open = True
 
-    def pack(self, tensor: Any) -> _Saved:
-        entry = _Saved(tensor)
-        self.saved.setdefault(tensor.untyped_storage().data_ptr(), []).append(weakref.ref(entry))
-        return entry
+    @staticmethod
+    def _memory(tensor: Any) -> tuple[int, int]:
+        return tensor.untyped_storage().data_ptr(), tensor._version
 
-    def unpack(self, entry: _Saved) -> Any:
+    def pack(self, tensor: Any) -> _Handle:
+        memory = self._memory(tensor)
+        tid = (id(tensor), *memory)
+        handle = self.tid_to_weakhandle.get(tid)
+        if handle is None:
+            handle = _Handle()
+            self.sid_to_tid.setdefault(memory, set()).add(tid)
+            self.tid_to_weakhandle[tid] = handle
+            self.original[handle] = tensor
+        return handle
+
+    def unpack(self, handle: _Handle) -> Any:
         if not self.open:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
                 "in which the graph was originally recorded."
             )
-        return entry.original if entry.copy is None else entry.copy
+        return self.cloned[handle] if handle in self.cloned else self.original[handle]
 
     def before_write(self, tensor: Any) -> None:
-        for ref in self.saved.pop(tensor.untyped_storage().data_ptr(), ()):
-            entry = ref()
-            if entry is not None:
-                entry.keep()
+        for tid in self.sid_to_tid.get(self._memory(tensor), ()):
+            handle = self.tid_to_weakhandle.get(tid)
+            if handle is not None and handle not in self.cloned:
+                self.cloned[handle] = self.original[handle].clone()
+                del self.original[handle]
 
     def clear(self) -> None:
         """Forgets everything that was saved."""
-        self.saved.clear()
+        self.tid_to_weakhandle.clear()
+        self.sid_to_tid.clear()
 
 
 def _written(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

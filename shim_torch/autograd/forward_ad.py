@@ -64,14 +64,20 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     for name, t in (("primal", tensor), ("tangent", tangent)):
         if not (t.is_floating_point() or t.is_complex()):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
+    if level is not None and level != _current_level:
+        raise RuntimeError("Invalid level given to _make_dual")
     if tensor.shape != tangent.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
             f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
         )
     if _core._get_tangent(tensor) is not None:
-        raise NotImplementedError(
-            "torch.autograd.forward_ad.make_dual of a tensor with a tangent is not supported by shim-torch"
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
+        )
+    if _core._get_tangent(tangent) is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
         )
     on = _core._pause_tangents(False)
     try:

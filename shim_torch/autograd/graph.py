@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from native import _core
-from shim_torch.autograd.function import BackwardCFunction
+from shim_torch.autograd.function import BackwardCFunction, DelayedError
 from shim_torch.autograd.grad_mode import enable_grad
 
 __all__ = [
@@ -59,7 +59,7 @@ class Node(abc.ABC):
 
     @classmethod
     def __subclasshook__(cls, subclass: type) -> bool:
-        if cls is Node and (issubclass(subclass, _core.Node) or issubclass(subclass, BackwardCFunction)):
+        if cls is Node and issubclass(subclass, (_core.Node, BackwardCFunction, DelayedError)):
             return True
         return NotImplemented
 
@@ -128,7 +128,8 @@ class save_on_cpu(saved_tensors_hooks):
                 return tensor.device, tensor.cpu()
             import shim_torch
 
-            packed = shim_torch.empty(tensor.size(), dtype=tensor.dtype, pin_memory=shim_torch.cuda.is_available())
+            pinned = shim_torch.cuda.is_available() and not tensor.is_sparse
+            packed = shim_torch.empty(tensor.size(), dtype=tensor.dtype, layout=tensor.layout, pin_memory=pinned)
             packed.copy_(tensor)
             return tensor.device, packed
 

@@ -152,6 +152,9 @@ def wait(future: Any) -> Any:
     return future.wait()
 
 
+_fork, _wait = fork, wait
+
+
 def trace(func: T, example_inputs: Any = None, *_: Any, **__: Any) -> T:
     """The function or module itself, as PyTorch gives it where TorchScript is switched off (PYTORCH_JIT=0)."""
     return func

@@ -22,6 +22,7 @@ FAMILIES = (
     "creation",
     "view",
     "view_variants",
+    "geometry",
     "copying",
     "indexing",
     "sorting",

@@ -55,6 +55,13 @@ def _unique2(xp, self, sorted, return_inverse, return_counts):
     return _asked(xp, values, inverse.reshape(self.shape), counts, return_inverse, return_counts)
 
 
+@composite("_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", method=False)
+def _unique(self, sorted, return_inverse):
+    import shim_torch
+
+    return shim_torch._unique2(self, sorted, return_inverse)[:2]
+
+
 def _lexicographic(xp: Any, rows: Any) -> Any:
     """The order of rows by their first element, then by the second, and so on."""
     order = xp.arange(rows.shape[0])

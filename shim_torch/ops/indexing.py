@@ -219,6 +219,8 @@ def _check_bounds(xp, index, n, dim, what):
 )
 def index_select(xp, self, dim, index):
     if self.ndim == 0:
+        if xp.__name__ == "numpy" and index.size and index.reshape(-1)[0] != 0:
+            raise IndexError("index out of range in self")
         return self.copy()
     d = dim % self.ndim
     if index.size and not self.shape[d]:

@@ -392,9 +392,11 @@ def max_unpool3d(self, indices, output_size, stride, padding):
 
 def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
     """Values at the places max pooling found them, zeros elsewhere."""
+    from shim_torch._python_functions import alert_not_deterministic
     from shim_torch._utils import _scalar
 
     n = len(output_size)
+    alert_not_deterministic(f"max_unpooling{n}d_forward_out")  # two values may have the same place
     if self.dim() not in (n + 1, n + 2):
         dims = "3d or 4d" if n == 2 else "4d or 5d"
         raise RuntimeError(

@@ -151,7 +151,7 @@ def test_saved_tensors_may_be_written_to():
             torch.autograd.graph.allow_mutation_on_saved_tensors().__enter__()
         late = (x * w).sum()
     assert x.grad.tolist() == [2.0, 2.0, 2.0]
-    assert not context.saved
+    assert not context.tid_to_weakhandle
     with pytest.raises(AssertionError, match="Trying to backward outside"):
         late.backward()
 

@@ -15,6 +15,8 @@ PyObject* node_metadata(Node&);                 // the dict of grad_fn.metadata;
 PyObject* register_node_hook(Node&, PyObject* f, PyObject* owner, bool before);
 PyObject* saved_attribute(Node*, const char* name);   // grad_fn._saved_x; null without an error if there is none
 bool raw_saved_attribute(Node*, const char* name, std::vector<SavedTensor*>* found, bool* list);
+size_t saved_hooks_pushed();                     // how many default hooks of saved tensors are on
+void restore_saved_hooks(size_t pushed);         // takes off what was pushed since
 PyObject* saved_object(const Ref<Node>& owner, SavedTensor*);       // a SavedTensor object that lives with its node
 void may_be_finalized_again(PyObject*);         // after an object outlived its finalizer
 int visit_history(TensorImpl&, visitproc, void*);     // what only this tensor keeps alive, for the cycle collector
@@ -28,7 +30,7 @@ int bind_anomaly(PyObject* module);             // anomaly.cpp
 
 class PythonHook : public Hook {                // a Python callable on gradients
  public:
-  enum Form { OneTensor, Tuple, Post, Accumulated };
+  enum Form { OneTensor, Tuple, Post, Accumulated, Dict };   // Dict: {id: hook} that Python may change, each of one tensor
   PythonHook(PyObject* f, Form form, size_t index = 0) : f_(f), form_(form), index_(index) { Py_INCREF(f_); }
   ~PythonHook() override {
     if (!Py_IsInitialized()) return;
@@ -38,8 +40,10 @@ class PythonHook : public Hook {                // a Python callable on gradient
   void pre(Grads& grads) override;
   void post(Grads& outputs, const Grads& inputs) override;
   PyObject* callable() const { return f_; }
+  Form form() const { return form_; }
 
  private:
+  void pre_of_dict(Grads& grads);
   PyObject* f_;
   Form form_;
   size_t index_;

@@ -1,6 +1,7 @@
 // Gradients on torch.Tensor: requires_grad, grad, grad_fn, hooks, backward; grad modes; the engine's operators.
 #include <cstring>
 
+#include "core/sparse.h"
 #include "ops/kernels.h"
 #include "python/autograd_python.h"
 #include "python/forward_mode.h"
@@ -149,6 +150,8 @@ PyObject* get_base(PyObject* self, void*) {
 // {id: hook} of a leaf's hooks, or None: what pickling and copying look at.
 PyObject* hooks_of(const std::vector<Ref<Hook>>& hooks) {
   if (hooks.empty()) Py_RETURN_NONE;
+  for (auto& h : hooks)
+    if (auto* p = dynamic_cast<PythonHook*>(h.get()); p && p->form() == PythonHook::Dict) return Py_NewRef(p->callable());
   PyObject* dict = PyDict_New();
   for (auto& h : hooks) {
     auto* p = dynamic_cast<PythonHook*>(h.get());
@@ -172,15 +175,11 @@ int set_hooks(PyObject* self, PyObject* value, void*) {
     PyErr_SetString(PyExc_RuntimeError, "Deletion of _backwards_hooks not allowed!");
     return -1;
   }
-  if (value && value != Py_None && !PyDict_Check(value)) {
-    PyErr_SetString(PyExc_TypeError, "_backward_hooks must be a dict or None");
-    return -1;
-  }
   AutogradMeta& m = unwrap(self)->ensure_autograd();
   auto old = std::move(m.hooks);
   m.hooks.clear();
-  PyObject *id, *f;
-  for (Py_ssize_t at = 0; value && value != Py_None && PyDict_Next(value, &at, &id, &f);) m.hooks.emplace_back(new PythonHook(f, PythonHook::OneTensor));
+  if (value == Py_None) return 0;
+  m.hooks.emplace_back(new PythonHook(value, PythonHook::Dict));
   return 0;
 }
 
@@ -206,6 +205,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
     CHECK(Kind::Runtime, value, "Deleting tensor data is not allowed. Delete tensor instead!");
     CHECK(Kind::Type, value && is_tensor(value), "Variable data has to be a tensor, but got ", value ? Py_TYPE(value)->tp_name : "nothing");
     TensorImpl *t = unwrap(self), *from = unwrap(value);
+    CHECK(Kind::Runtime, is_sparse(*t) == is_sparse(*from), "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.");
     CHECK(Kind::Runtime, !t->requires_grad() || can_have_grad(*from), "data set to a tensor that requires gradients must be floating point or complex dtype");
     if (!t->own_version()) t->own_version() = std::make_shared<std::atomic<uint32_t>>(t->version());
     t->set_storage(from->storage());

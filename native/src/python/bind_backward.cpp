@@ -47,7 +47,11 @@ bool edges_from(PyObject* sequence, std::vector<Edge>* out) {
 }
 
 PyObject* pass(const std::vector<Edge>& roots, const Grads& grads, const std::vector<Edge>& targets, const BackwardOptions& options) {
-  struct Level { Level() { ++nested; } ~Level() { --nested; } } level;
+  struct Level {                                // hooks that a pass turns on end with it
+    size_t hooks = saved_hooks_pushed();
+    Level() { ++nested; }
+    ~Level() { --nested; restore_saved_hooks(hooks); }
+  } level;
   return guarded([&]() -> PyObject* { return tuple_of_grads(run_backward(roots, grads, targets, options)); });
 }
 

@@ -79,6 +79,28 @@ PyObject* run_recorded(Operator& op, PyObject** args, size_t n) {             //
   return r;
 }
 
+namespace {
+
+// An operator without a formula for an input has no tangent either: PyTorch's text for that.
+void say_forward_mode_is_missing(const Operator& op) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyObject* text = value ? PyObject_Str(value) : nullptr;
+  const char* said = text ? PyUnicode_AsUTF8(text) : nullptr;
+  const bool ours = said && std::string(said).starts_with("the derivative for '");
+  Py_XDECREF(text);
+  if (!ours) return PyErr_Restore(type, value, trace);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  PyErr_Format(PyExc_NotImplementedError, "Trying to use forward AD with %s that does not support it because it has not been implemented yet.\nPlease file an issue to PyTorch at "
+               "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize its implementation or submit a PR adding the implementation to "
+               "derivatives.yaml", op.schema.name.c_str());
+}
+
+}  // namespace
+
 PyObject* call_with_tangents(Operator& op, PyObject* const* args, size_t n) {
   if (op.kind == Operator::View && n > 0 && is_tensor(args[0])) {
     struct Off { int old = forward_gradients(); Off() { forward_gradients() = 0; } ~Off() { forward_gradients() = old; } } off;
@@ -92,9 +114,13 @@ PyObject* call_with_tangents(Operator& op, PyObject* const* args, size_t n) {
     if (done) return r;
     Py_DECREF(r);
   }
-  return run_with_tangents(args, n, [&](PyObject** given, size_t count) {
-    return op.kind == Operator::Composite ? run_functional(op, given, count) : run_recorded(op, given, count);
+  PyObject* r = guarded([&]() -> PyObject* {
+    return run_with_tangents(args, n, [&](PyObject** given, size_t count) {
+      return op.kind == Operator::Composite ? run_functional(op, given, count) : run_recorded(op, given, count);
+    });
   });
+  if (!r && PyErr_ExceptionMatches(PyExc_NotImplementedError)) say_forward_mode_is_missing(op);
+  return r;
 }
 
 PyObject* call_operator(Operator& op, Bound& b) {
@@ -150,7 +176,7 @@ PyObject* call_operator(Operator& op, Bound& b) {
     }
     if (!r) return nullptr;
     if (op.kind == Operator::View && n > 0 && is_tensor(args[0])) {
-      if (r == args[0]) return r;
+      if (r == args[0] || unwrap(args[0])->is_inference) return r;           // views of inference tensors have no history
       if (!below_python_dispatch()) mark_views(args[0], r);
     }
     if (history) {

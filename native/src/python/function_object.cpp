@@ -4,6 +4,8 @@
 
 #include <structmember.h>
 
+#include <algorithm>
+
 namespace shim {
 namespace {
 
@@ -205,10 +207,46 @@ PyObject* run_forward(PyObject* cls, PyObject* ctx, PyObject* const* args, size_
   return output;
 }
 
-// The Function's own jvp gives the tangents of its results.
-bool apply_jvp(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n, PyObject* outputs) {
+bool among(PyObject* tuple, PyObject* o) {
+  for (Py_ssize_t i = 0; tuple && PyTuple_Check(tuple) && i < PyTuple_GET_SIZE(tuple); ++i)
+    if (is_tensor(PyTuple_GET_ITEM(tuple, i)) && unwrap(PyTuple_GET_ITEM(tuple, i)) == unwrap(o)) return true;
+  return false;
+}
+
+// PyTorch's rules for what jvp may return for a result: `tangent` belongs to it, `inputs` are those of the call.
+void check_tangent(PyFunction* ctx, PyObject* result, TensorImpl& tangent, PyObject* const* inputs, size_t n, Py_ssize_t at, const std::vector<uint32_t>& versions) {
+  CHECK(Kind::Runtime, !among(ctx->non_differentiable, result) && (is_floating(unwrap(result)->dtype()) || is_complex(unwrap(result)->dtype())), "Function's jvp returned a gradient at position ", at,
+        ", but  the corresponding forward output is not a differentiable Tensor.You should return None at that position instead.");
+  const TensorImpl& value = *unwrap(result);
+  auto text = [](DimSpan d) {
+    std::string s = "[";
+    for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
+    return s + "]";
+  };
+  CHECK(Kind::Runtime, std::equal(value.sizes().begin(), value.sizes().end(), tangent.sizes().begin(), tangent.sizes().end()),
+        "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of size ", text(value.sizes()),
+        " while the given forward gradient is of size ", text(tangent.sizes()), ".");
+  const bool dirty = among(ctx->dirty_tensors, result);
+  for (size_t i = 0; i < n; ++i) {
+    Tensor given = is_tensor(inputs[i]) ? tangent_of(*unwrap(inputs[i])) : Tensor();
+    if (!given || value.storage().get() != unwrap(inputs[i])->storage().get()) continue;
+    if (dirty) {
+      CHECK(Kind::Runtime, unwrap(inputs[i]) != &value || (given.get() == &tangent && given->version() > versions[i]), "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying "
+            "an input inplace, then the jvp function must modify the corresponding gradient inplace.");
+    } else {
+      const bool view = tangent.autograd() && tangent.autograd()->base;
+      if (view && tangent.storage().get() != given->storage().get())
+        fail(Kind::Runtime, "A custom Function is returning a view but the jvp is not returning a view of the ",
+             given->autograd() && given->autograd()->base ? "same base as the given grad input." : "given grad input.");
+      CHECK(Kind::Runtime, view, "A custom Function's forward is returning a view (or an input as-is) "
+            "but the jvp is not returning a view.");
+    }
+  }
+}
+
+PyObject* call_jvp(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n) {
   Held jvp{PyObject_GetAttrString(cls, "jvp")};
-  if (!jvp.o) return false;
+  if (!jvp.o) return nullptr;
   std::vector<PyObject*> given{ctx};
   std::vector<Held> held(n);
   for (size_t i = 0; i < n; ++i) {
@@ -218,14 +256,26 @@ bool apply_jvp(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n, Py
     given.push_back(held[i].o = wrap(t));
   }
   struct Off { int old = forward_gradients(); Off() { forward_gradients() = 0; } ~Off() { forward_gradients() = old; } } off;
-  Held r{PyObject_Vectorcall(jvp.o, given.data(), n + 1, nullptr)};
+  return PyObject_Vectorcall(jvp.o, given.data(), n + 1, nullptr);
+}
+
+// The Function's own jvp gives the tangents of its results.
+bool apply_jvp(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n, PyObject* outputs) {
+  std::vector<uint32_t> versions(n);            // of the inputs' tangents
+  for (size_t i = 0; i < n; ++i)
+    if (Tensor t = is_tensor(args[i]) ? tangent_of(*unwrap(args[i])) : Tensor()) versions[i] = t->version();
+  Held r{call_jvp(cls, ctx, args, n)};
   if (!r.o) return false;
   Held tuple{PyTuple_Check(r.o) ? Py_NewRef(r.o) : PyTuple_Pack(1, r.o)};
-  CHECK(Kind::Runtime, tuple.o && PyTuple_GET_SIZE(tuple.o) == PyTuple_GET_SIZE(outputs), reinterpret_cast<PyTypeObject*>(cls)->tp_name, ": jvp returned ", PyTuple_GET_SIZE(tuple.o),
-        " tangents for ", PyTuple_GET_SIZE(outputs), " results");
+  if (!tuple.o) return false;
+  CHECK(Kind::Runtime, PyTuple_GET_SIZE(tuple.o) == PyTuple_GET_SIZE(outputs), "Function's jvp returned an invalid number of forward gradients (expected ", PyTuple_GET_SIZE(outputs), " but got ",
+        PyTuple_GET_SIZE(tuple.o), ")");
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) {
     PyObject *o = PyTuple_GET_ITEM(outputs, i), *t = PyTuple_GET_ITEM(tuple.o, i);
-    if (is_tensor(o) && is_tensor(t)) set_tangent(Tensor(unwrap(o)), Tensor(unwrap(t)));
+    CHECK(Kind::Runtime, t == Py_None || is_tensor(t), "expected Variable or None (got ", Py_TYPE(t)->tp_name, ") for grad output ", i, ".");
+    if (!is_tensor(o) || !is_tensor(t)) continue;
+    check_tangent(in(ctx), o, *unwrap(t), args, n, i, versions);
+    set_tangent(Tensor(unwrap(o)), Tensor(unwrap(t)));
   }
   return true;
 }

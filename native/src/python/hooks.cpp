@@ -74,8 +74,16 @@ static bool same_count(PyObject* hook, PyObject* given, size_t expected) {
   return false;
 }
 
+void PythonHook::pre_of_dict(Grads& grads) {
+  PyObject* hooks = PyMapping_Values(f_);       // a list: they may change the dict
+  if (!hooks) throw PythonError();
+  struct Drop { PyObject* o; ~Drop() { Py_DECREF(o); } } drop{hooks};
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks); ++i) PythonHook(PyList_GET_ITEM(hooks, i), OneTensor, index_).pre(grads);
+}
+
 void PythonHook::pre(Grads& grads) {
   GilAcquire gil;
+  if (form_ == Dict) return pre_of_dict(grads);
   if (form_ == OneTensor && index_ >= grads.size()) return;
   PyObject* arg = form_ == Tuple ? tuple_of_grads(grads) : wrap(grads[index_]);
   PyObject* r = arg ? PyObject_CallOneArg(f_, arg) : nullptr;

@@ -253,6 +253,8 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   const size_t inputs = f.schema.args.size(), outs = n - inputs;
   CHECK(Kind::Runtime, !(GradMode::enabled() && any_requires_grad(args, n)), op.schema.name,
         "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+  if (__builtin_expect(forward_gradients(), 0))
+    CHECK(Kind::NotImplemented, !any_tangent(args, n), "Trying to use forward AD with ", f.schema.name, "_out that does not support it because it is an out= function");
   if (__builtin_expect(python_dispatch, 0) && wants_dispatch(args, n)) return call_torch_dispatch(op, args, n);
   NoGrad off;
   check_same_device(f, args, inputs);

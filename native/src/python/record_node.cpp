@@ -176,8 +176,12 @@ class RecordNode final : public Node {
   PyObject* saved(const std::string& what) {
     Saved* v = find(what);
     if (!v) return nullptr;
-    CHECK(Kind::Runtime, !released_, kFreed);
-    return unpack(*v);
+    CHECK(Kind::Runtime, !released_ || (!v->is_tensor && !v->is_list), kFreed);
+    PyObject* found = unpack(*v);
+    if (!found || !v->is_list) return found;
+    PyObject* tuple = PyList_AsTuple(found);
+    Py_DECREF(found);
+    return tuple;
   }
 
  private:
@@ -265,7 +269,8 @@ class RecordNode final : public Node {
       v.tensors.emplace_back(Tensor(unwrap(o)), output, output_nr);
       return;
     }
-    bool list = (PyList_Check(o) || PyTuple_Check(o)) && PySequence_Fast_GET_SIZE(o) && is_tensor(PySequence_Fast_GET_ITEM(o, 0));
+    bool list = false;                          // None may be among its tensors
+    for (Py_ssize_t k = 0; (PyList_Check(o) || PyTuple_Check(o)) && !list && k < PySequence_Fast_GET_SIZE(o); ++k) list = is_tensor(PySequence_Fast_GET_ITEM(o, k));
     if (!list) {
       Py_INCREF(o);
       v.object = o;

@@ -174,6 +174,12 @@ PyMethodDef functions[] = {{"_make_saved_tensor", reinterpret_cast<PyCFunction>(
 
 }  // namespace
 
+size_t saved_hooks_pushed() { return defaults.size(); }
+
+void restore_saved_hooks(size_t pushed) {
+  while (defaults.size() > pushed) Py_DECREF(pop_default(nullptr, nullptr));
+}
+
 PyObject* saved_object(const Ref<Node>& owner, SavedTensor* saved) {
   auto* o = reinterpret_cast<PySaved*>(SavedType->tp_alloc(SavedType, 0));
   if (!o) return nullptr;

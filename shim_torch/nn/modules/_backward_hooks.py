@@ -41,6 +41,8 @@ class BackwardHooks:
 
     def _on_grad_input(self, count: int, places: list[int]) -> Callable[..., Any]:
         def run(grads: tuple[Any, ...]) -> tuple[Any, ...]:
+            if self.grad_output is None:  # a gradient that did not pass the outputs: of a double backward
+                return grads
             full: list[Any] = [None] * count
             for i, g in zip(places, grads, strict=True):
                 full[i] = g

@@ -1,0 +1,169 @@
+"""Forward-mode rules, hooks that are dicts, saved attributes: every function is a case, run with PyTorch and with shim_torch."""
+
+import importlib
+import warnings
+
+from outcome import attempt
+
+
+def _forward(torch):
+    return importlib.import_module(f"{torch.__spec__.name}.autograd.forward_ad")
+
+
+def _duals(torch):
+    return torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+
+
+def _quietly(f, *args):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return f(*args)
+
+
+def refused_duals(torch):
+    fw, (x, t) = _forward(torch), _duals(torch)
+    with fw.dual_level():
+        dual = _quietly(fw.make_dual, x, t)  # PyTorch's first one warns of its own decompositions
+        return [
+            attempt(fw.make_dual, torch.ones(2), dual),
+            attempt(fw.make_dual, dual, torch.ones(2)),
+            attempt(fw.make_dual, x, t, level=3),
+            attempt(torch.add, x, x, out=dual),
+            attempt(torch.add, dual, x, out=torch.ones(2)),
+            attempt(torch.igamma, dual, dual),
+        ]
+
+
+def printed(torch):
+    fw, (x, t) = _forward(torch), _duals(torch)
+    with fw.dual_level():
+        return str(fw.make_dual(x, t)), str(fw.make_dual(x.clone().requires_grad_(), t)), str(x)
+
+
+def what_jvp_returns(torch):
+    fw = _forward(torch)
+
+    class Copy(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+    class View(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+    class InPlace(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+    class Partly(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.clone()
+            ctx.mark_non_differentiable(y)
+            return y
+
+    results = {}
+    for base, jvps in (
+        (Copy, (lambda a: (a, a), lambda a: 3, lambda a: torch.ones(7), lambda a: a * 2)),
+        (View, (lambda a: a.clone(), lambda a: a.view_as(a), lambda a: torch.ones(2).view(2))),
+        (InPlace, (lambda a: a * 2, lambda a: a, lambda a: a.mul_(2))),
+        (Partly, (lambda a: a, lambda a: None)),
+    ):
+        for i, jvp in enumerate(jvps):
+            f = type("F", (base,), {"jvp": staticmethod(lambda ctx, a, jvp=jvp: jvp(a))})
+            with fw.dual_level():
+                x = fw.make_dual(*_duals(torch))
+                results[f"{base.__name__}{i}"] = attempt(lambda f=f, x=x: fw.unpack_dual(f.apply(x)).tangent)
+    return results
+
+
+def hooks_are_a_dict(torch):
+    seen = []
+    leaf = torch.ones(2, requires_grad=True)
+    inner = leaf * 2
+    for t, name in ((leaf, "leaf"), (inner, "inner")):
+        t._backward_hooks = {}
+        t._backward_hooks["mine"] = lambda g, name=name: seen.append(name) or g * 10
+    (inner * 1).sum().backward()
+    inner._backward_hooks = None
+    return seen, leaf.grad, list(leaf._backward_hooks), inner._backward_hooks
+
+
+def saved_indices(torch):
+    x = torch.ones(2, 2, requires_grad=True)
+    node = x[:, torch.tensor([0, 1])].grad_fn
+    raw = node._raw_saved_indices
+    identity = (lambda t: t,) * 2
+    return (
+        node.name(),
+        node._saved_indices,
+        node._saved_self_sym_sizes,
+        len(raw),
+        raw[1].register_hooks(*identity),
+        attempt(raw[0].register_hooks, *identity),
+    )
+
+
+def inference_tensors_have_no_history(torch):
+    with torch.inference_mode():
+        t = torch.ones(2, 3, requires_grad=True)
+    v = t.view(-1)
+    return v.is_inference(), v.requires_grad, v._is_view(), (t * 2).requires_grad, t.requires_grad
+
+
+def hooks_left_on_in_backward(torch):
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    again = hooks(lambda t: t, lambda t: t)
+
+    def unpack(t):
+        again.__enter__()
+        return t
+
+    x = torch.ones(2, requires_grad=True)
+    with hooks(lambda t: t, unpack):
+        y = x.sin()
+    y.sum().backward()
+    kept = []
+    with hooks(lambda t: kept.append(1) or t, lambda t: t):
+        x.sin()
+    x.sin()
+    return len(kept), x.grad
+
+
+def module_hooks_in_a_double_backward(torch):
+    x, y, seen = torch.ones(1, requires_grad=True), torch.zeros(1), []
+    loss = torch.nn.MSELoss()
+    loss.register_full_backward_hook(lambda *_: seen.append(1))
+    (g,) = torch.autograd.grad(loss(x, y), x, create_graph=True)
+    return len(seen), torch.autograd.grad(g, x), len(seen)
+
+
+def order_of_execution(torch):
+    found = []
+    y = torch.ones(2, requires_grad=True).sin().exp()
+    y.register_hook(lambda g: found.append(attempt(torch._C._current_graph_task_execution_order)))
+    y.sum().backward()
+    return found
+
+
+def data_of_another_layout(torch):
+    x = torch.ones(3)
+    sparse = torch.ones(3).to_sparse()
+    return attempt(setattr, x, "data", sparse)
+
+
+def mutation_of_saved_tensors(torch):
+    with torch.autograd.graph.allow_mutation_on_saved_tensors() as ctx:
+        a = torch.ones(2, requires_grad=True)
+        b = a.clone()
+        out = (b**2).sum()
+        counts = [len(list(ctx.cloned.items())), len(list(ctx.tid_to_weakhandle.items()))]
+        b.sin_()
+        counts.append(len(list(ctx.cloned.items())))
+        out.backward()
+        counts.append(len(list(ctx.cloned.items())))
+    return counts, a.grad
