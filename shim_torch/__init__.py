@@ -117,6 +117,7 @@ _FROM = {
         f"sparse_{kind}_tensor": ("sparse._construct", f"sparse_{kind}_tensor")
         for kind in ("coo", "compressed", "csr", "csc", "bsr", "bsc")
     },
+    **{name: ("sparse._construct", name) for name in ("dsmm", "hsmm", "saddmm", "spmm", "native_norm")},
     **{
         name: ("_names", name)
         for name in """Tag qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric

@@ -399,12 +399,22 @@ def sum_all(self, dtype):
 
 
 @direct(
-    "_sparse_sum_dims(Tensor self, int[] dim, ScalarType? dtype=None) -> Tensor",
+    "_sparse_sum_dims(Tensor self, int[] dim, ScalarType? dtype=None, bool everywhere=False) -> Tensor",
     **_PRIVATE,
-    grad={"self": lambda g, self, dim: _reductions().sum_backward(g, self, dim)},
+    grad={"self": lambda g, self, dim, everywhere: _reductions().sum_backward(g, self, dim, everywhere)},
 )
-def sum_dims(self, dim, dtype):
+def sum_dims(self, dim, dtype, everywhere):
     return _reductions().sum_dims(self, dim, dtype)
+
+
+@direct(
+    "_sparse_sum_kept(Tensor self, int[1]? dim, bool keepdim=False, ScalarType? dtype=None) -> Tensor",
+    **_PRIVATE,
+    grad={"self": lambda g, self_shape: g.expand(self_shape)},
+)
+def sum_kept(self, dim, keepdim, dtype):
+    """The sum of a compressed matrix over some dims, which are kept."""
+    return _compressed().sum_dim(self, dim, keepdim, dtype)
 
 
 @composite("_sparse_sum(Tensor self) -> Tensor", method=False)
@@ -419,12 +429,12 @@ def sparse_sum_dtype(self, dtype):
 
 @composite("_sparse_sum.dim(Tensor self, int[1] dim) -> Tensor", method=False)
 def sparse_sum_dim(self, dim):
-    return self.sum(dim)
+    return _reductions().sum_at_entries(self, dim, None)
 
 
 @composite("_sparse_sum.dim_dtype(Tensor self, int[1] dim, *, ScalarType dtype) -> Tensor", method=False)
 def sparse_sum_dim_dtype(self, dim, dtype):
-    return self.sum(dim, dtype=dtype)
+    return _reductions().sum_at_entries(self, dim, dtype)
 
 
 @direct("_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor", method=False)

@@ -49,7 +49,7 @@ def _add_coo(a: Any, b: Any, alpha: Any) -> Any:
     right = two.values if alpha == 1 else two.values * alpha
     if right.dtype != two.values.dtype:
         right = right.to(two.values.dtype)
-    if one.values.shape[0] == 0 and one.sparse_dim == two.sparse_dim:
+    if one.values.shape[0] == 0:
         return _coo.with_values(b, right.clone())
     if one.dense_dim != two.dense_dim:
         raise RuntimeError(

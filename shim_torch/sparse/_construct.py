@@ -136,3 +136,30 @@ sparse_csr_tensor = _compressed("sparse_csr_tensor", _core.sparse_csr, ("crow_in
 sparse_csc_tensor = _compressed("sparse_csc_tensor", _core.sparse_csc, ("ccol_indices", "row_indices"))
 sparse_bsr_tensor = _compressed("sparse_bsr_tensor", _core.sparse_bsr, ("crow_indices", "col_indices"))
 sparse_bsc_tensor = _compressed("sparse_bsc_tensor", _core.sparse_bsc, ("ccol_indices", "row_indices"))
+
+
+def dsmm(input: Any, mat2: Any) -> Any:
+    """``torch.mm`` by an older name."""
+    return input.mm(mat2)
+
+
+spmm = dsmm
+
+
+def hsmm(mat1: Any, mat2: Any) -> Any:
+    """``torch.hspmm`` by an older name."""
+    import shim_torch
+
+    return shim_torch.hspmm(mat1, mat2)
+
+
+def saddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``torch.sspaddmm`` by an older name."""
+    import shim_torch
+
+    return shim_torch.sspaddmm(input, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def native_norm(input: Any, p: Any = 2) -> Any:
+    """The norm of all entries of a sparse tensor."""
+    return input.norm(p)

@@ -19,6 +19,8 @@ def build(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: Any, device: Any
         return _core.alias(args[0])
     if args and all(isinstance(a, int) and not isinstance(a, bool) for a in args):
         return shim_torch.sparse_coo_tensor(args, dtype=dtype, device=device)
+    if len(args) == 1 and not isinstance(args[0], _core.Size):
+        raise TypeError(f"new(): expected a torch.Size, or indices and values, but got {type(args[0]).__name__}")
     if len(args) >= 2 and isinstance(args[1], _core.TensorBase) and args[1].dtype != dtype:
         raise RuntimeError(f"expected values of {dtype}, but got {args[1].dtype}")
     return shim_torch.sparse_coo_tensor(*args, dtype=dtype, device=device, **kwargs)

@@ -72,15 +72,35 @@ def _sparse_times_sparse(a: Any, b: Any) -> Any:
     return _coo.coalesce(_coo.make(indices, values, size, False))
 
 
+_BLOCKED = (_core.sparse_bsr, _core.sparse_bsc)
+
+
+def _check_layouts(a: Any, b: Any) -> None:
+    """Layouts whose product PyTorch has no kernel for either."""
+    both = is_sparse(a) and is_sparse(b)
+    if both and a.layout in _BLOCKED:
+        raise RuntimeError(
+            f"zeros_sparse_compressed expected sparse compressed (non-block) tensor layout but got {_coo.word(a)}"
+        )
+    wrong = both and (b.layout in _BLOCKED or (a.layout == _core.sparse_coo) != (b.layout == _core.sparse_coo))
+    if wrong or a.layout == _core.sparse_bsc or (b.layout == _core.sparse_bsr and not both):
+        out = _coo.word(a) if both else "Strided"
+        where = {"cuda": "CUDA"}.get(a.device.type, "CPU")
+        raise RuntimeError(
+            f"addmm: computation on {where} is not implemented for {out} + {_coo.word(a)} @ {_coo.word(b)}"
+        )
+
+
 def product(a: Any, b: Any) -> Any:
     """a @ b of two matrices, at least one sparse: dense unless both are sparse."""
     _check_shapes(a, b)
     _check_types(a, b)
+    _check_layouts(a, b)
     if is_sparse(a) and is_sparse(b):
         made = _sparse_times_sparse(a, b)
         if a.layout == b.layout == _core.sparse_coo:
             return made
-        return made.to_sparse(layout=_core.sparse_csc if a.layout == b.layout == _core.sparse_csc else _core.sparse_csr)
+        return made.to_sparse(layout=_core.sparse_csr)
     if is_sparse(a):
         return _times(a, b)
     p = _entries(b)

@@ -36,14 +36,14 @@ def sum_(self: Any, *rest: Any) -> Any:
         return shim_torch.ops.aten._sparse_sum_all(self, rest[0])
     dim, keepdim, dtype = rest
     if self.layout != _core.sparse_coo:
-        from . import _compressed
-
-        return _compressed.sum_dim(self, dim, keepdim, dtype)
+        if not keepdim and (dim is None or (not isinstance(dim, int) and not len(dim))):
+            return shim_torch.ops.aten._sparse_sum_all(self, dtype)
+        return shim_torch.ops.aten._sparse_sum_kept(self, dim, keepdim, dtype)
     dims = list(range(self.dim())) if dim is None or (not isinstance(dim, int) and not len(dim)) else _dims(dim, self.dim())
     if len(dims) == self.dim():
         whole = shim_torch.ops.aten._sparse_sum_all(self, dtype)
         return whole.reshape([1] * self.dim()).to_sparse() if keepdim and self.dim() else whole
-    made = shim_torch.ops.aten._sparse_sum_dims(self, dims, dtype)
+    made = shim_torch.ops.aten._sparse_sum_dims(self, dims, dtype, True)
     for d in sorted(dims) if keepdim else ():
         made = made.unsqueeze(d)
     return made if made.layout != _core.strided or not keepdim else made.to_sparse()
@@ -78,8 +78,12 @@ def sum_dims(self: Any, dims: Sequence[int], dtype: Any) -> Any:
     return _coo.coalesce(made)
 
 
-def sum_backward(g: Any, self: Any, dims: Any) -> Any:
-    """The gradient of a sum: at the entries of ``self`` only."""
+def sum_backward(g: Any, self: Any, dims: Any, everywhere: bool = False) -> Any:
+    """The gradient of a sum: at the entries of ``self``, or at every place where it comes from a dense one."""
+    if everywhere and g.layout == _core.strided:
+        for d in sorted(dims):
+            g = g.unsqueeze(d)
+        return g.expand(self.shape)
     p = _coo.parts(self)
     if dims is None or len(dims) == self.dim():
         whole = g.to_dense().reshape([1] * self.dim()).expand(self.shape)
@@ -202,6 +206,8 @@ def softmax_backward(g: Any, output: Any, dim: int, log: bool) -> Any:
         kind = shim_torch.ops.aten
         back = kind._log_softmax_backward_data if log else kind._softmax_backward_data
         return _coo.with_values(output, back(grad, p.values, at, p.values.dtype))
+    if not p.values.numel():
+        return _coo.with_values(output, p.values.clone())
     group, count = _groups(p, output.shape, d)
     weighed = grad if log else grad * p.values
     rows = weighed.reshape(weighed.shape[0], -1)
@@ -210,3 +216,12 @@ def softmax_backward(g: Any, output: Any, dim: int, log: bool) -> Any:
     made = grad - p.values.exp() * spread if log else p.values * (grad - spread)
     return _coo.with_values(output, made)
 
+
+
+def sum_at_entries(t: Any, dim: Any, dtype: Any) -> Any:
+    """``torch.sparse.sum`` over some dims: the gradient has the entries of ``t``."""
+    import shim_torch
+
+    if t.layout != _core.sparse_coo:
+        return t.sum(dim, dtype=dtype)
+    return shim_torch.ops.aten._sparse_sum_dims(t, _dims(dim, t.dim()), dtype)

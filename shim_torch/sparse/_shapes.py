@@ -41,8 +41,7 @@ def transpose(self: Any, dim0: int, dim1: int) -> Any:
     n = self.sparse_dim()
     if (a < n) != (b < n):
         raise RuntimeError(
-            "sparse transpose: transposed dimensions must be either both sparse or both dense. "
-            f"Got dim0: {a} and dim1: {b}, with sparse_dim: {n}"
+            f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {n}, d0: {a}, d1: {b}"
         )
     return _permuted(self, order)
 
@@ -99,7 +98,8 @@ def permute(self: Any, dims: Sequence[int]) -> Any:
     k = self.sparse_dim()
     if sorted(order[:k]) != list(range(k)):
         raise RuntimeError(
-            f"permute: transpositions between sparse and dense dimensions are not allowed. sparse_dim: {k}, dims: {list(dims)}"
+            "permute(sparse_coo): transpositions between sparse and dense dimensions are not allowed.Only transpositions within "
+            "sparse and dense dimensions are supported."
         )
     return _permuted(self, order)
 
@@ -331,3 +331,17 @@ def reshape(self: Any, *rest: Any) -> Any:
     if not _is_coo(self):
         raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
     raise RuntimeError("reshape is not implemented for sparse tensors")
+
+
+@composite("expand")
+def expand(self: Any, size: Sequence[int], implicit: bool = False) -> Any:
+    if len(size) == self.dim() and all(a in (b, -1) for a, b in zip(size, self.shape, strict=True)):
+        return self
+    kind = "Sparse" if _is_coo(self) else "SparseCsr"
+    raise RuntimeError(f"expand is unsupported for {kind} tensors")
+
+
+@composite("broadcast_tensors")
+def broadcast_tensors(tensors: list[Any]) -> Any:
+    shape = tuple(_core.broadcast_shapes([tuple(t.shape) for t in tensors]))
+    return [t if tuple(t.shape) == shape else t.expand(shape) for t in tensors]

@@ -237,6 +237,11 @@ class TensorLikePair(Pair):
             dtypes = [_core.int64 if t.dtype in _UNSIGNED else t.dtype for t in (actual, expected)]
             dtype = _core.promote_types(*dtypes)
             actual, expected = actual.to(dtype), expected.to(dtype)
+        if actual.layout != expected.layout:  # compared as dense tensors
+            dense = [t.to_dense() if t.layout != _core.strided else t for t in (actual, expected)]
+            return dense[0], dense[1]
+        if actual.is_sparse and actual.is_coalesced() != expected.is_coalesced():
+            return actual.coalesce(), expected.coalesce()
         return actual, expected
 
     def _compare_values(self, actual: Any, expected: Any) -> None:
@@ -244,9 +249,32 @@ class TensorLikePair(Pair):
         if dtype.is_floating_point and dtype.itemsize == 1 and (self.rtol or self.atol):
             text = f"Rtol={self.rtol} and atol={self.atol} are not supported for bitwise comparison of low dimensional"
             self._fail(AssertionError, f"{text} floats. Please use rtol=0.0 and atol=0.0.")
-        self._compare_regular_values_close(
-            actual, expected, rtol=self.rtol, atol=self.atol, equal_nan=self.equal_nan
-        )
+        options: dict[str, Any] = {"rtol": self.rtol, "atol": self.atol, "equal_nan": self.equal_nan}
+        if actual.layout != _core.strided:
+            self._compare_sparse_values(actual, expected, options)
+            return
+        self._compare_regular_values_close(actual, expected, **options)
+
+    def _compare_sparse_values(self, actual: Any, expected: Any, options: dict[str, Any]) -> None:
+        kind = "COO" if actual.is_sparse else str(actual.layout)[-3:].upper()
+        if actual._nnz() != expected._nnz():
+            text = f"The number of specified values in sparse {kind} tensors does not match: "
+            self._fail(AssertionError, f"{text}{actual._nnz()} != {expected._nnz()}")
+        if actual.is_sparse:
+            names, values = ["_indices"], "_values"
+        else:
+            by_row = kind[2] == "R"
+            names = ["crow_indices", "col_indices"] if by_row else ["ccol_indices", "row_indices"]
+            values = "values"
+        for name in names:
+            ours, theirs = getattr(actual, name)(), getattr(expected, name)()
+            if ours.dtype != theirs.dtype:
+                dtype = _core.promote_types(ours.dtype, theirs.dtype)
+                ours, theirs = ours.to(dtype), theirs.to(dtype)
+            label = f"Sparse {kind} {name.removeprefix('_')}"
+            self._compare_regular_values_equal(ours, theirs, identifier=label)
+        ours, theirs = getattr(actual, values)(), getattr(expected, values)()
+        self._compare_regular_values_close(ours, theirs, **options, identifier=f"Sparse {kind} values")
 
     def _compare_regular_values_equal(
         self, actual: Any, expected: Any, *, equal_nan: bool = False, identifier: Identifier = None

@@ -1,4 +1,5 @@
 // Views and in-place writes: what may be written, and how history changes when it is.
+#include "core/sparse.h"
 #include "autograd/nodes.h"
 
 namespace shim {
@@ -51,7 +52,7 @@ Creation creation_of_new_view(bool several) {
 }  // namespace
 
 void mark_view(const Tensor& view, const Tensor& source, bool several) {
-  if (view->storage().get() != source->storage().get() || source->is_inference) return;
+  if ((view->storage().get() != source->storage().get() && !is_sparse(*source)) || source->is_inference) return;
   AutogradMeta* from = source->autograd();
   AutogradMeta& m = view->ensure_autograd();
   m.base = from && from->base ? from->base : source;

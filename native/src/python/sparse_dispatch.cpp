@@ -54,7 +54,8 @@ PyObject* run_recorded_sparse(Operator& op, PyObject* const* args, size_t n) {
   if (!r.o) return nullptr;
   if (op.kind == Operator::View && n > 0 && is_tensor(args[0]) && is_tensor(r.o) && r.o != args[0] && !below_python_dispatch())
     mark_view(Tensor(unwrap(r.o)), Tensor(unwrap(args[0])));
-  if (GradMode::enabled() && any_requires_grad(args, n)) {
+  const bool made_new = op.factory && op.kind == Operator::Composite;        // zeros_like: of the sizes only
+  if (!made_new && GradMode::enabled() && any_requires_grad(args, n)) {
     record_history(op, args, n, r.o, false);
     if (PyErr_Occurred()) return nullptr;
   }
@@ -120,10 +121,12 @@ PyObject* run_out_sparse(Operator& op, PyObject** args, size_t n) {
     result.o = PyObject_Vectorcall(f.sparse_run, args, inputs, nullptr);
   } else {
     std::vector<PyObject*> given(args, args + inputs);
-    Held layout{nullptr};
-    for (size_t i = 0; f.factory && i < inputs; ++i)                          // a factory's layout is out's
-      if (f.schema.args[i].name == "layout" && given[i] == Py_None && is_tensor(args[inputs]))
-        given[i] = layout.o = PyObject_GetAttrString(args[inputs], "layout");
+    Held layout{nullptr}, dtype{nullptr};
+    for (size_t i = 0; f.factory && i < inputs && is_tensor(args[inputs]); ++i) {   // a factory's layout and dtype are out's
+      if (given[i] != Py_None) continue;
+      if (f.schema.args[i].name == "layout") given[i] = layout.o = PyObject_GetAttrString(args[inputs], "layout");
+      if (f.schema.args[i].name == "dtype") given[i] = dtype.o = PyObject_GetAttrString(args[inputs], "dtype");
+    }
     result.o = run_functional(f, given.data(), inputs);
   }
   if (!result.o) return nullptr;

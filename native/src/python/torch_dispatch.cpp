@@ -264,7 +264,8 @@ bool special(const TensorImpl& t) {
   return classes_seen && !disabled && t.pyobj && has_handler(Py_TYPE(static_cast<PyObject*>(t.pyobj)));
 }
 
-bool in_sight(const Tensor& t) { return dispatch_mode_active() || special(*t) || is_sparse(*t); }
+bool in_sight(const Tensor& t) { return dispatch_mode_active() || special(*t); }
+bool by_method(const Tensor& t) { return in_sight(t) || is_sparse(*t); }        // not by the engine's own functions
 
 template <class... A>
 Tensor method(const Tensor& self, const char* name, A... args) {              // args: new references
@@ -285,12 +286,12 @@ void prepare() {
   done = true;
   plain = engine_ops();
   EngineOps& e = engine_ops();
-  e.add = [](const Tensor& a, const Tensor& b) { return in_sight(a) || in_sight(b) ? method(a, "add", wrap(b)) : plain.add(a, b); };
-  e.add_ = [](const Tensor& a, const Tensor& b) { in_sight(a) || in_sight(b) ? void(method(a, "add_", wrap(b))) : plain.add_(a, b); };
-  e.sum_to = [](const Tensor& a, DimSpan s) { return in_sight(a) ? method(a, "sum_to_size", size_object(s)) : plain.sum_to(a, s); };
-  e.cast = [](const Tensor& a, DType t) { return in_sight(a) ? method(a, "to", dtype_object(t)) : plain.cast(a, t); };
-  e.clone = [](const Tensor& a) { return in_sight(a) ? method(a, "clone") : plain.clone(a); };
-  e.copy_ = [](const Tensor& a, const Tensor& b) { in_sight(a) || in_sight(b) ? void(method(a, "copy_", wrap(b))) : plain.copy_(a, b); };
+  e.add = [](const Tensor& a, const Tensor& b) { return by_method(a) || by_method(b) ? method(a, "add", wrap(b)) : plain.add(a, b); };
+  e.add_ = [](const Tensor& a, const Tensor& b) { by_method(a) || by_method(b) ? void(method(a, "add_", wrap(b))) : plain.add_(a, b); };
+  e.sum_to = [](const Tensor& a, DimSpan s) { return by_method(a) ? method(a, "sum_to_size", size_object(s)) : plain.sum_to(a, s); };
+  e.cast = [](const Tensor& a, DType t) { return by_method(a) ? method(a, "to", dtype_object(t)) : plain.cast(a, t); };
+  e.clone = [](const Tensor& a) { return by_method(a) ? method(a, "clone") : plain.clone(a); };
+  e.copy_ = [](const Tensor& a, const Tensor& b) { by_method(a) || by_method(b) ? void(method(a, "copy_", wrap(b))) : plain.copy_(a, b); };
   SubclassOps::special = special;
   SubclassOps::detach = detached;
   SubclassOps::watched = in_sight;

@@ -71,3 +71,54 @@ def test_gradients_of_both_kinds_add_up():
     w.grad = torch.ones(2, 3)
     w.grad.add_(sparse)
     assert w.grad.tolist() == [[1.0, 1.0, 2.0], [2.0, 1.0, 2.0]]
+
+
+def leaf():
+    return torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse().requires_grad_()
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: torch.stack([x, x]), [[0.0, 2.0], [2.0, 0.0]]),
+        (lambda x: x.t() * 3, [[0.0, 3.0], [3.0, 0.0]]),
+        (lambda x: x * x, [[0.0, 4.0], [6.0, 0.0]]),
+        (lambda x: x.relu(), [[0.0, 1.0], [1.0, 0.0]]),
+        (lambda x: x.double().float(), [[0.0, 1.0], [1.0, 0.0]]),
+        (lambda x: torch.sparse.mm(x, torch.ones(2, 2).to_sparse()), [[0.0, 2.0], [2.0, 0.0]]),
+        (lambda x: torch.sparse.addmm(torch.ones(2, 2), x, torch.ones(2, 2), alpha=3.0), [[0.0, 6.0], [6.0, 0.0]]),
+        (lambda x: x.sum(), [[1.0, 1.0], [1.0, 1.0]]),
+        (lambda x: x.sum(0).to_dense(), [[0.0, 1.0], [1.0, 0.0]]),
+    ],
+)
+def test_functions(function, expected):
+    x = leaf()
+    y = function(x)
+    (y.to_dense() if y.layout != torch.strided else y).sum().backward()
+    grad = x.grad.to_dense() if x.grad.layout != torch.strided else x.grad
+    assert grad.tolist() == expected
+
+
+def test_masks_and_sampled_products():
+    d = torch.arange(4.0).reshape(2, 2).requires_grad_()
+    d.sparse_mask(leaf().detach()).to_dense().sum().backward()
+    assert d.grad.tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    pattern = torch.eye(2).to_sparse_csr().requires_grad_()
+    a = torch.ones(2, 3, requires_grad=True)
+    torch.sparse.sampled_addmm(pattern, a, torch.full((3, 2), 2.0), beta=5.0).to_dense().sum().backward()
+    assert a.grad.tolist() == [[2.0] * 3] * 2
+    assert pattern.grad.to_dense().tolist() == [[5.0, 0.0], [0.0, 5.0]]
+
+
+def test_sums_of_compressed_matrices():
+    s = torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr().requires_grad_()
+    s.sum().backward()
+    assert s.grad.layout is torch.strided and s.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_gradcheck(masked):
+    x = torch.tensor([[0.0, 2.0], [3.0, 0.0]], dtype=torch.float64).to_sparse().requires_grad_()
+    w = torch.arange(4.0, dtype=torch.float64).reshape(2, 2)
+    assert torch.autograd.gradcheck(lambda t: (t * w).to_dense(masked_grad=masked), (x,), masked=masked)
+    assert torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)(lambda t: t * 2, (x,), masked=masked)
