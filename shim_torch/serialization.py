@@ -67,8 +67,10 @@ def _get_layout(name: str) -> Any:
 class _Storages:
     """The storages of a file being written: gives each a key, and refuses two dtypes over one."""
 
-    def __init__(self) -> None:
+    def __init__(self, more: tuple[Any, ...] = ()) -> None:
         self.by_key: dict[str, Any] = {}
+        self.itemsize: dict[str, int] = {}
+        self._more = more  # what the older format has behind each storage
         self._keys: dict[int, str] = {}
         self._dtypes: dict[int, Any] = {}
 
@@ -84,7 +86,8 @@ class _Storages:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         key = self._keys.setdefault(storage._cdata, str(len(self._keys)))
         self.by_key[key] = storage
-        return ("storage", kind, key, location_tag(storage), storage.nbytes() // dtype.itemsize)
+        self.itemsize.setdefault(key, dtype.itemsize)
+        return ("storage", kind, key, location_tag(storage), storage.nbytes() // dtype.itemsize, *self._more)
 
 
 def save(
@@ -99,15 +102,17 @@ def save(
 
     Tensors that share a storage share it in the file; CUDA tensors are copied to the CPU for writing.
     """
-    if pickle_module is not pickle:
-        raise NotImplementedError("torch.save: only the standard pickle_module is supported by shim-torch")
-    if not _use_new_zipfile_serialization:
-        raise NotImplementedError("torch.save: the format before PyTorch 1.6 is read, not written, by shim-torch")
     is_path = isinstance(f, (str, os.PathLike))
     if not is_path and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
-    storages, data = _Storages(), io.BytesIO()
-    pickler.Pickler(data, pickle_protocol, storages.persistent_id).dump(obj)
+    storages, data = _Storages(() if _use_new_zipfile_serialization else (None,)), io.BytesIO()
+    pickler.of(pickle_module)(data, pickle_protocol, storages.persistent_id).dump(obj)
+    if not _use_new_zipfile_serialization:
+        from shim_torch._serialization.legacy import save_legacy
+
+        with open(f, "wb") if is_path else contextlib.nullcontext(f) as file:
+            save_legacy(file, data.getvalue(), storages, lambda value: pickle_module.dumps(value, pickle_protocol))
+        return
     if is_path:
         path = os.fspath(f)
         if os.path.dirname(path) and not os.path.isdir(os.path.dirname(path)):
@@ -153,7 +158,7 @@ def load(
     """
     weights_only = _weights_only_wanted(weights_only, pickle_module)
     if pickle_module not in (None, pickle):
-        raise NotImplementedError("torch.load: only the standard pickle_module is supported by shim-torch")
+        pickle_load_args["pickle_module"] = pickle_module
     pickle_load_args.setdefault("encoding", "utf-8")
     with _opened(f) as file:
         if archive.is_zip(file):
@@ -196,7 +201,12 @@ def _opened(f: Any) -> Iterator[Any]:
     for method in ("seek", "tell", "read", "readline"):
         if not hasattr(f, method):
             raise AttributeError(f"'{type(f).__name__}' object has no attribute '{method}'. {_SEEKABLE}")
-    yield f
+    yield f if hasattr(f, "seekable") else archive.Seekable(f)
+
+
+def _is_zipfile(f: Any) -> bool:
+    """Whether a file begins as a zip archive; leaves its position."""
+    return archive.is_zip(f)
 
 
 class _Unpickler(pickle.Unpickler):
@@ -215,12 +225,31 @@ class _Unpickler(pickle.Unpickler):
         return super().find_class(module, name)
 
 
+def _unpickler_of(module: Any) -> Any:
+    """``_Unpickler`` over another pickle module's; None stands for the standard one."""
+    if module is None:
+        return _Unpickler
+
+    class Own(module.Unpickler):  # type: ignore[misc]
+        def __init__(self, file: Any, persistent_load: Any, **arguments: Any) -> None:
+            super().__init__(file, **arguments)
+            self.persistent_load = persistent_load
+
+        def find_class(self, module: str, name: str) -> Any:
+            if pickler.torch_module(module) == module:
+                return pickler.resolve(module, name)
+            return super().find_class(module, name)
+
+    return Own
+
+
 def _unpickle(file: Any, weights_only: bool, arguments: dict[str, Any]) -> Any:
     """A function ``persistent_load -> object`` that reads one pickle."""
 
     def read(persistent_load: Any) -> Any:
         if not weights_only:
-            return _Unpickler(file, persistent_load, **arguments).load()
+            others = {k: v for k, v in arguments.items() if k != "pickle_module"}
+            return _unpickler_of(arguments.get("pickle_module"))(file, persistent_load, **others).load()
         reader = _weights_only.Unpickler(file, encoding=arguments["encoding"])
         reader.persistent_load = persistent_load  # type: ignore[method-assign]
         try:

@@ -119,6 +119,19 @@ def is_zip(file: IO[bytes]) -> bool:
     return head == b"PK\x03\x04"
 
 
+class Seekable:
+    """A file without ``seekable``, which zipfile asks for."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def seekable(self) -> bool:
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
 def buffer_of(file: Any) -> Any:
     """A file that zipfile can write to: the file itself, or a buffer in front of one that only has ``write``."""
-    return file if hasattr(file, "seek") and hasattr(file, "tell") else io.BytesIO()
+    return file if all(hasattr(file, name) for name in ("seek", "tell", "seekable")) else io.BytesIO()

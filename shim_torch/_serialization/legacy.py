@@ -16,6 +16,32 @@ def _no_storage(pid: Any) -> Any:
     raise RuntimeError(f"torch.load: unexpected persistent id {pid!r}")
 
 
+def save_legacy(file: Any, data: bytes, storages: Any, dump: Callable[[Any], bytes]) -> None:
+    """Writes the pickled object ``data`` and the storages it names.
+
+    Raises:
+        RuntimeError: a storage on the meta device.
+    """
+    import sys
+
+    sizes = {"short": 2, "int": 4, "long": 4}
+    info = {"protocol_version": PROTOCOL_VERSION, "little_endian": sys.byteorder == "little", "type_sizes": sizes}
+    for value in (MAGIC_NUMBER, PROTOCOL_VERSION, info):
+        file.write(dump(value))
+    file.write(data)
+    keys = sorted(storages.by_key)
+    file.write(dump(keys))
+    file.flush()
+    for key in keys:
+        storage = storages.by_key[key]
+        if storage.device.type == "meta":
+            raise RuntimeError("torch.save: a storage on the meta device has no data to write")
+        file.write((storage.nbytes() // storages.itemsize[key]).to_bytes(8, "little"))
+        if storage.nbytes():
+            file.write(memoryview(_core.to_numpy(untyped_tensor(storage).cpu())).cast("B"))
+    file.flush()
+
+
 def load_legacy(file: Any, restore: Any, unpickler: Callable[[Any], Callable[[Any], Any]]) -> Any:
     """The object in an old file. RuntimeError for a file that is none."""
 

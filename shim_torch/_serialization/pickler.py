@@ -125,3 +125,21 @@ def _rebuild_arguments(t: Any) -> tuple[Any, tuple[Any, ...]]:
         typed._as_untyped = True  # type: ignore[attr-defined]
         return _utils._rebuild_tensor_v3, (typed, *place, t.requires_grad, OrderedDict(), t.dtype)
     return _utils._rebuild_tensor_v2, (typed, *place, t.requires_grad, OrderedDict())
+
+
+def of(module: Any) -> Any:
+    """``Pickler`` over another pickle module's: (file, protocol, persistent_id)."""
+    if module is pickle:
+        return Pickler
+
+    class Own(module.Pickler):  # type: ignore[misc]
+        def __init__(self, file: Any, protocol: int, persistent_id: Callable[[Any], Any]) -> None:
+            super().__init__(file, protocol)
+            self._storage_id = persistent_id
+
+        persistent_id = Pickler.persistent_id
+
+        def reducer_override(self, obj: Any) -> Any:
+            return _reduce_tensor(obj, 2) if isinstance(obj, _core.TensorBase) else NotImplemented
+
+    return Own

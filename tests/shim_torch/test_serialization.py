@@ -261,3 +261,38 @@ def test_annotations_of_layers_are_objects():
 
     assert typing.get_type_hints(Mine)["config"] is int
     assert typing.get_type_hints(Mine)["training"] is bool
+
+
+def test_the_format_before_zip_is_written_and_read(tmp_path):
+    x = torch.arange(6.0)
+    path = tmp_path / "old.pt"
+    torch.save({"x": x, "part": x[2:4], "h": torch.ones(2, dtype=torch.bfloat16)}, path, _use_new_zipfile_serialization=False)
+    with open(path, "rb") as file:
+        assert not torch.serialization._is_zipfile(file)
+    found = torch.load(path)
+    assert found["part"].tolist() == [2.0, 3.0] and found["h"].dtype == torch.bfloat16
+    found["x"][2] = 7
+    assert found["part"][0].item() == 7.0  # one storage, as when it was written
+
+
+def test_files_with_few_methods_and_other_pickle_modules():
+    class File:
+        def __init__(self, data=b""):
+            self.held = io.BytesIO(data)
+            for name in ("read", "readline", "seek", "tell", "write", "flush"):
+                setattr(self, name, getattr(self.held, name))
+
+    file = File()
+    torch.save(torch.arange(3), file)
+    assert torch.load(File(file.held.getvalue())).tolist() == [0, 1, 2]
+
+    class Loud:
+        """A pickle module of one's own."""
+
+        Pickler, Unpickler, dumps = pickle.Pickler, pickle.Unpickler, staticmethod(pickle.dumps)
+
+    for new in (True, False):
+        out = io.BytesIO()
+        torch.save({"a": [1, 2]}, out, pickle_module=Loud, _use_new_zipfile_serialization=new)
+        out.seek(0)
+        assert torch.load(out, pickle_module=Loud, weights_only=False) == {"a": [1, 2]}

@@ -26,6 +26,9 @@ from shim_torch.nn.modules.module import Module
 batchnorm = instancenorm = normalization
 pooling = padding = flatten = upsampling = pixelshuffle = channelshuffle = fold = distance = spatial
 
+activation.MultiheadAttention = attention.MultiheadAttention  # type: ignore[attr-defined]
+activation.NonDynamicallyQuantizableLinear = linear.NonDynamicallyQuantizableLinear  # type: ignore[attr-defined]
+
 _LAYERS: dict[str, type[Module]] = {
     name: value
     for source in (
@@ -81,7 +84,7 @@ def _home(name: str, layer: type[Module]) -> str:
         return "linear"
     if name in _ELSEWHERE:
         return _ELSEWHERE[name]
-    if "Pool" in name:
+    if "pool" in name.lower():
         return "pooling"
     found = layer.__module__.rpartition(".")[2]
     return {"_table": "activation", "spatial": "padding"}.get(found, found)

@@ -10,7 +10,9 @@ from shim_torch.nn.modules.module import Module
 REQUIRED = object()
 
 
-def functional_layer(name: str, function: str, doc: str, /, _inputs: int = 1, **settings: Any) -> type[Module]:
+def functional_layer(
+    name: str, function: str, doc: str, /, _inputs: int = 1, _base: type[Module] = Module, **settings: Any
+) -> type[Module]:
     """A Module class: ``settings`` are its constructor's arguments with defaults, passed to ``F.function`` by name."""
     names = tuple(settings)
 
@@ -39,7 +41,7 @@ def functional_layer(name: str, function: str, doc: str, /, _inputs: int = 1, **
 
     return type(
         name,
-        (Module,),
+        (_base,),
         {
             "__init__": __init__,
             "forward": forward,

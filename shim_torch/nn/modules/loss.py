@@ -54,6 +54,13 @@ class _Loss(Module):
         return getattr(F, self._function)(*inputs, reduction=self.reduction, **settings)
 
 
+class _WeightedLoss(_Loss):
+    """The base of losses with a weight for each class, a buffer."""
+
+    _settings: dict[str, Any] = {"weight": None}
+    _before: tuple[str, ...] = ("weight",)
+
+
 class L1Loss(_Loss):
     """Mean absolute error."""
 
@@ -85,7 +92,7 @@ class HuberLoss(Module):
         return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 
-class NLLLoss(_Loss):
+class NLLLoss(_WeightedLoss):
     """Negative log likelihood of class indices, input of log probabilities (N, C, *)."""
 
     _function = "nll_loss"
@@ -97,7 +104,7 @@ class NLLLoss2d(NLLLoss):
     """NLLLoss by its old name."""
 
 
-class CrossEntropyLoss(_Loss):
+class CrossEntropyLoss(_WeightedLoss):
     """Log softmax and negative log likelihood; targets are class indices or probabilities."""
 
     _function = "cross_entropy"
@@ -114,7 +121,7 @@ class KLDivLoss(_Loss):
     _last = ("log_target",)
 
 
-class BCELoss(_Loss):
+class BCELoss(_WeightedLoss):
     """Binary cross entropy of probabilities."""
 
     _function = "binary_cross_entropy"
@@ -188,7 +195,7 @@ class TripletMarginLoss(_Loss):
     _before = ("margin", "p", "eps", "swap")
 
 
-class MultiLabelSoftMarginLoss(_Loss):
+class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Mean binary cross entropy over labels."""
 
     _function = "multilabel_soft_margin_loss"
@@ -196,7 +203,7 @@ class MultiLabelSoftMarginLoss(_Loss):
     _before = ("weight",)
 
 
-class MultiMarginLoss(_Loss):
+class MultiMarginLoss(_WeightedLoss):
     """Multi-class hinge loss."""
 
     _function = "multi_margin_loss"

@@ -367,3 +367,19 @@ class LSTMCell(RNNCellBase):
         x, states, batched = self._prepared(input, hx)
         h, c = _aten().lstm_cell(x, list(states), *self._weights)
         return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
+
+
+def apply_permutation(tensor: Any, permutation: Any, dim: int = 1) -> Any:
+    """Deprecated: ``tensor.index_select(dim, permutation)``."""
+    import warnings
+
+    warnings.warn(
+        "`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return _apply_permutation(tensor, permutation, dim)
+
+
+def _apply_permutation(tensor: Any, permutation: Any, dim: int = 1) -> Any:
+    return tensor.index_select(dim, permutation)

@@ -21,12 +21,34 @@ _MAX: dict[str, Any] = {
 _AVG1: dict[str, Any] = {"kernel_size": REQUIRED, "stride": None, "padding": 0, "ceil_mode": False, "count_include_pad": True}
 _AVG: dict[str, Any] = {**_AVG1, "divisor_override": None}
 
-MaxPool1d = layer("MaxPool1d", "max_pool1d", "Maximum over windows of (N, C, L).", **_MAX)
-MaxPool2d = layer("MaxPool2d", "max_pool2d", "Maximum over windows of (N, C, H, W).", **_MAX)
-MaxPool3d = layer("MaxPool3d", "max_pool3d", "Maximum over windows of (N, C, D, H, W).", **_MAX)
-AvgPool1d = layer("AvgPool1d", "avg_pool1d", "Mean over windows of (N, C, L).", **_AVG1)
-AvgPool2d = layer("AvgPool2d", "avg_pool2d", "Mean over windows of (N, C, H, W).", **_AVG)
-AvgPool3d = layer("AvgPool3d", "avg_pool3d", "Mean over windows of (N, C, D, H, W).", **_AVG)
+
+
+class _MaxPoolNd(Module):
+    """The base of maximum pooling; like those below, what tells a kind of layer from others."""
+
+
+class _AvgPoolNd(Module):
+    """The base of mean pooling."""
+
+
+class _AdaptiveAvgPoolNd(Module):
+    """The base of mean pooling to a given size."""
+
+
+class _AdaptiveMaxPoolNd(Module):
+    """The base of maximum pooling to a given size."""
+
+
+class _LPPoolNd(Module):
+    """The base of power-average pooling."""
+
+
+MaxPool1d = layer("MaxPool1d", "max_pool1d", "Maximum over windows of (N, C, L).", _base=_MaxPoolNd, **_MAX)
+MaxPool2d = layer("MaxPool2d", "max_pool2d", "Maximum over windows of (N, C, H, W).", _base=_MaxPoolNd, **_MAX)
+MaxPool3d = layer("MaxPool3d", "max_pool3d", "Maximum over windows of (N, C, D, H, W).", _base=_MaxPoolNd, **_MAX)
+AvgPool1d = layer("AvgPool1d", "avg_pool1d", "Mean over windows of (N, C, L).", _base=_AvgPoolNd, **_AVG1)
+AvgPool2d = layer("AvgPool2d", "avg_pool2d", "Mean over windows of (N, C, H, W).", _base=_AvgPoolNd, **_AVG)
+AvgPool3d = layer("AvgPool3d", "avg_pool3d", "Mean over windows of (N, C, D, H, W).", _base=_AvgPoolNd, **_AVG)
 
 
 def _finish_pool(pool: type[Module], shown: tuple[str, ...], tuples: bool) -> None:
@@ -52,13 +74,13 @@ for _pool in (MaxPool1d, MaxPool2d, MaxPool3d):
 for _pool in (AvgPool1d, AvgPool2d, AvgPool3d):
     _finish_pool(_pool, ("kernel_size", "stride", "padding"), _pool is AvgPool1d)
 _OUT: dict[str, Any] = {"output_size": REQUIRED}
-AdaptiveAvgPool1d = layer("AdaptiveAvgPool1d", "adaptive_avg_pool1d", "Mean pooling to a given size.", **_OUT)
-AdaptiveAvgPool2d = layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", "Mean pooling to a given size.", **_OUT)
-AdaptiveAvgPool3d = layer("AdaptiveAvgPool3d", "adaptive_avg_pool3d", "Mean pooling to a given size.", **_OUT)
+AdaptiveAvgPool1d = layer("AdaptiveAvgPool1d", "adaptive_avg_pool1d", "Mean pooling to a given size.", _base=_AdaptiveAvgPoolNd, **_OUT)
+AdaptiveAvgPool2d = layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", "Mean pooling to a given size.", _base=_AdaptiveAvgPoolNd, **_OUT)
+AdaptiveAvgPool3d = layer("AdaptiveAvgPool3d", "adaptive_avg_pool3d", "Mean pooling to a given size.", _base=_AdaptiveAvgPoolNd, **_OUT)
 _MAX_OUT: dict[str, Any] = {**_OUT, "return_indices": False}
-AdaptiveMaxPool1d = layer("AdaptiveMaxPool1d", "adaptive_max_pool1d", "Maximum pooling to a given size.", **_MAX_OUT)
-AdaptiveMaxPool2d = layer("AdaptiveMaxPool2d", "adaptive_max_pool2d", "Maximum pooling to a given size.", **_MAX_OUT)
-AdaptiveMaxPool3d = layer("AdaptiveMaxPool3d", "adaptive_max_pool3d", "Maximum pooling to a given size.", **_MAX_OUT)
+AdaptiveMaxPool1d = layer("AdaptiveMaxPool1d", "adaptive_max_pool1d", "Maximum pooling to a given size.", _base=_AdaptiveMaxPoolNd, **_MAX_OUT)
+AdaptiveMaxPool2d = layer("AdaptiveMaxPool2d", "adaptive_max_pool2d", "Maximum pooling to a given size.", _base=_AdaptiveMaxPoolNd, **_MAX_OUT)
+AdaptiveMaxPool3d = layer("AdaptiveMaxPool3d", "adaptive_max_pool3d", "Maximum pooling to a given size.", _base=_AdaptiveMaxPoolNd, **_MAX_OUT)
 for _pool in (AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d):
     _pool.extra_repr = lambda self: f"output_size={self.output_size}"  # type: ignore[method-assign]
 PixelShuffle = layer("PixelShuffle", "pixel_shuffle", "(*, C r², H, W) -> (*, C, H r, W r).", upscale_factor=REQUIRED)
@@ -151,7 +173,7 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _ConstantPad(_Pad):
+class _ConstantPadNd(_Pad):
     def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
         self.value = value
@@ -160,27 +182,53 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-def _pads(kind: str, mode: str, base: type[_Pad]) -> list[type[_Pad]]:
-    doc = f"Pads the last dims ({mode})."
-    return [type(f"{kind}Pad{n}d", (base,), {"_dims": n, "_mode": mode, "__doc__": doc}) for n in (1, 2, 3)]
+class _ReflectionPadNd(_Pad):
+    _mode = "reflect"
 
 
-ConstantPad1d, ConstantPad2d, ConstantPad3d = _pads("Constant", "constant", _ConstantPad)
-ZeroPad1d, ZeroPad2d, ZeroPad3d = _pads("Zero", "constant", _Pad)
-ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _pads("Reflection", "reflect", _Pad)
-ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _pads("Replication", "replicate", _Pad)
-CircularPad1d, CircularPad2d, CircularPad3d = _pads("Circular", "circular", _Pad)
+class _ReplicationPadNd(_Pad):
+    _mode = "replicate"
+
+
+class _CircularPadNd(_Pad):
+    _mode = "circular"
+
+
+class _ZeroPad:
+    """The constant is zero."""
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)  # type: ignore[call-arg]
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"  # type: ignore[attr-defined]
+
+
+def _pads(kind: str, bases: Any) -> list[Any]:
+    """The layers of a kind of padding for one, two and three dims, given the bases of each."""
+    doc = f"Pads the last dims ({kind.lower()})."
+    return [
+        type(f"{kind}Pad{n}d", own if isinstance(own, tuple) else (own,), {"_dims": n, "__doc__": doc})
+        for n, own in zip((1, 2, 3), bases if isinstance(bases, list) else [bases] * 3, strict=True)
+    ]
+
+
+ConstantPad1d, ConstantPad2d, ConstantPad3d = _constant = _pads("Constant", _ConstantPadNd)
+ZeroPad1d, ZeroPad2d, ZeroPad3d = _pads("Zero", [(_ZeroPad, base) for base in _constant])
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _pads("Reflection", _ReflectionPadNd)
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _pads("Replication", _ReplicationPadNd)
+CircularPad1d, CircularPad2d, CircularPad3d = _pads("Circular", _CircularPadNd)
 
 _LP: dict[str, Any] = {"norm_type": REQUIRED, "kernel_size": REQUIRED, "stride": None, "ceil_mode": False}
-LPPool1d = layer("LPPool1d", "lp_pool1d", "(Σ x^p)^(1/p) over windows of (N, C, L).", **_LP)
-LPPool2d = layer("LPPool2d", "lp_pool2d", "(Σ x^p)^(1/p) over windows of (N, C, H, W).", **_LP)
-LPPool3d = layer("LPPool3d", "lp_pool3d", "(Σ x^p)^(1/p) over windows of (N, C, D, H, W).", **_LP)
+LPPool1d = layer("LPPool1d", "lp_pool1d", "(Σ x^p)^(1/p) over windows of (N, C, L).", _base=_LPPoolNd, **_LP)
+LPPool2d = layer("LPPool2d", "lp_pool2d", "(Σ x^p)^(1/p) over windows of (N, C, H, W).", _base=_LPPoolNd, **_LP)
+LPPool3d = layer("LPPool3d", "lp_pool3d", "(Σ x^p)^(1/p) over windows of (N, C, D, H, W).", _base=_LPPoolNd, **_LP)
 ChannelShuffle = layer(
     "ChannelShuffle", "channel_shuffle", "Channels dealt out of their groups in turn.", groups=REQUIRED
 )
 
 
-class _MaxUnpool(Module):
+class _MaxUnpoolNd(Module):
     _dims = 0
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
@@ -197,19 +245,19 @@ class _MaxUnpool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpoolNd):
     """Puts maxima back at the places they came from: (N, C, L)."""
 
     _dims = 1
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpoolNd):
     """Puts maxima back at the places they came from: (N, C, H, W)."""
 
     _dims = 2
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpoolNd):
     """Puts maxima back at the places they came from: (N, C, D, H, W)."""
 
     _dims = 3

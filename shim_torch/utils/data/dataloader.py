@@ -19,6 +19,7 @@ from shim_torch.utils.data.sampler import BatchSampler, RandomSampler, Sampler, 
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 T_co = TypeVar("T_co", covariant=True)
+_FIXED = frozenset(("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"))
 
 
 class _DatasetKind:
@@ -46,6 +47,9 @@ class DataLoader(Generic[T_co]):
     """
 
     _iterator: Any = None
+    _initialized = False
+    _context: Any = None
+    _length_said: int | None = None  # by len(), of an iterable data set
 
     def __init__(
         self,
@@ -77,6 +81,8 @@ class DataLoader(Generic[T_co]):
                 "prefetch_factor option could only be specified in multiprocessing."
                 "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
             )
+        if prefetch_factor is not None and prefetch_factor < 0:
+            raise ValueError("prefetch_factor option should be non-negative")
         if persistent_workers and num_workers == 0:
             raise ValueError("persistent_workers option needs num_workers > 0")
         self.dataset, self.num_workers, self.timeout, self.worker_init_fn = (
@@ -92,6 +98,43 @@ class DataLoader(Generic[T_co]):
         self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
         self._set_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last)
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
+        self._initialized = True
+        self.check_worker_number_rationality()
+
+    def __setattr__(self, attr: str, val: Any) -> None:
+        if self._initialized and attr in _FIXED:
+            raise ValueError(f"{attr} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(attr, val)
+
+    @property
+    def multiprocessing_context(self) -> Any:
+        """What makes the workers; None: the default of Python's multiprocessing."""
+        return self._context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, context: Any) -> None:
+        if context is not None:
+            import multiprocessing.context
+
+            if not self.num_workers:
+                raise ValueError(
+                    "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+                    f"num_workers={self.num_workers}"
+                )
+            if isinstance(context, str):
+                known = multiprocessing.get_all_start_methods()
+                if context not in known:
+                    raise ValueError(
+                        f"multiprocessing_context option should specify a valid start method in {known!r}, but got "
+                        f"multiprocessing_context={context!r}"
+                    )
+                context = multiprocessing.get_context(context)
+            if not isinstance(context, multiprocessing.context.BaseContext):
+                raise TypeError(
+                    "multiprocessing_context option should be a valid context object or a string specifying the start "
+                    f"method, but got multiprocessing_context={context}"
+                )
+        self._context = context
 
     def _set_samplers(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
         if self._dataset_kind == _DatasetKind.Iterable:
@@ -153,7 +196,7 @@ class DataLoader(Generic[T_co]):
     def __len__(self) -> int:
         if self._dataset_kind != _DatasetKind.Iterable:
             return len(self._index_sampler)
-        length = len(self.dataset)
+        length = self._length_said = len(self.dataset)
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
@@ -162,11 +205,25 @@ class DataLoader(Generic[T_co]):
         """Warns when there are more workers than CPUs."""
         import os
 
-        cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        if cpus is not None and self.num_workers > cpus:
-            warnings.warn(
-                f"This DataLoader will create {self.num_workers} worker processes; there are {cpus} CPUs.", stacklevel=2
-            )
+        if not self.num_workers:
+            return
+        checked = hasattr(os, "sched_getaffinity")
+        cpus = len(os.sched_getaffinity(0)) if checked else os.cpu_count()
+        if cpus is not None and self.num_workers <= cpus:
+            return
+        said = (
+            f"Our suggested max number of worker in current system is {cpus}"
+            f"{'' if checked else ' (`cpuset` is not taken into account)'}, which is smaller than what this DataLoader is going to "
+            "create."
+        )
+        if cpus is None:
+            said = "DataLoader is not able to compute a suggested max number of worker in current system."
+        warnings.warn(
+            f"This DataLoader will create {self.num_workers} worker processes in total. {said} Please be aware that excessive "
+            "worker creation might get DataLoader running slow or even freeze, lower the worker number to avoid potential "
+            "slowness/freeze if necessary.",
+            stacklevel=3,
+        )
 
 
 class _BaseDataLoaderIter:
@@ -182,8 +239,9 @@ class _BaseDataLoaderIter:
             collate_fn=loader.collate_fn,
             drop_last=loader.drop_last,
         )
-        self._base_seed = self._seed()
+        self._num_yielded = 0
         self._keys = iter(loader._index_sampler)
+        self._base_seed = self._seed()
 
     def _seed(self) -> int:
         import shim_torch
@@ -196,15 +254,52 @@ class _BaseDataLoaderIter:
     def __len__(self) -> int:
         return len(self._loader._index_sampler)
 
+    def __next__(self) -> Any:
+        batch = self._next_data()
+        self._num_yielded += 1
+        said = self._loader._length_said
+        if self._loader._dataset_kind == _DatasetKind.Iterable and said is not None and self._num_yielded > said:
+            text = (
+                f"Length of IterableDataset {self._loader.dataset} was reported to be {said}(when accessing len(dataloader)), "
+                f"but {self._num_yielded} samples have been fetched. "
+            )
+            if self._loader.num_workers:
+                text += (
+                    "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset "
+                    "replica at each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset "
+                    "for examples."
+                )
+            warnings.warn(text, stacklevel=2)
+        return batch
+
+    def _next_data(self) -> Any:
+        raise NotImplementedError
+
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
         self._fetcher = self._make_fetcher(loader.dataset)
 
-    def __next__(self) -> Any:
+    def _next_data(self) -> Any:
         batch = self._fetcher.fetch(next(self._keys))
         return _pin.pin_memory(batch) if self._pin else batch
+
+
+def _death(workers: list[Any]) -> tuple[RuntimeError, RuntimeError]:
+    """How the first of the workers that ended by themselves did, and the error for all of them."""
+    import signal
+
+    first = workers[0]
+    if (first.exitcode or 0) < 0:
+        how = f"DataLoader worker (pid {first.pid}) is killed by signal: {signal.strsignal(-first.exitcode)}. "
+    else:
+        how = (
+            f"DataLoader worker (pid {first.pid}) exited unexpectedly with exit code {first.exitcode}. Details are lost due to "
+            "multiprocessing. Rerunning with num_workers=0 may give better error trace."
+        )
+    pids = ", ".join(str(w.pid) for w in workers)
+    return RuntimeError(how), RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly")
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
@@ -214,8 +309,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         import multiprocessing
 
-        context = loader.multiprocessing_context
-        context = context if hasattr(context, "Process") else multiprocessing.get_context(context)
+        context = loader.multiprocessing_context or multiprocessing.get_context()
         self._results = context.Queue()
         self._tasks = [context.Queue() for _ in range(loader.num_workers)]
         self._workers = []
@@ -248,11 +342,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         while self._who:
             number, _, _ = self._receive()
             self._who.pop(number, None)
-        if self._loader._dataset_kind == _DatasetKind.Iterable:
-            raise NotImplementedError(
-                "torch.utils.data.DataLoader: persistent_workers with an IterableDataset is not supported by shim-torch"
-            )
+        self._num_yielded, self._loader._length_said = 0, None
         self._keys = iter(self._loader._index_sampler)
+        for tasks in self._tasks:
+            tasks.put(_worker.RESUME)  # an iterable data set starts again
         self._start()
 
     def _ask(self, worker: int) -> None:
@@ -272,18 +365,20 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         waited = 0.0
         while True:
             try:
-                number, worker, packed = self._results.get(timeout=1.0)
+                number, worker, packed = self._results.get(timeout=min(1.0, self._loader.timeout or 1.0))
                 return number, worker, pickle.loads(packed)
             except queue.Empty:
-                waited += 1.0
-                dead = [str(w.pid) for w in self._workers if not w.is_alive()]
+                waited += min(1.0, self._loader.timeout or 1.0)
+                dead = [w for w in self._workers if not w.is_alive()]
                 if dead:
-                    raise RuntimeError(f"DataLoader worker (pid(s) {', '.join(dead)}) exited unexpectedly") from None
+                    self._shutdown()
+                    how, error = _death(dead)
+                    raise error from how
                 if self._loader.timeout and waited >= self._loader.timeout:
                     self._shutdown()
                     raise RuntimeError(f"DataLoader timed out after {self._loader.timeout} seconds") from None
 
-    def __next__(self) -> Any:
+    def _next_data(self) -> Any:
         while True:
             if self._loader.in_order:
                 while self._given < self._asked and self._given not in self._who and self._given not in self._done:
@@ -317,12 +412,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             process.join(timeout=5)
             if process.is_alive():
                 process.terminate()
-        self._workers, self._tasks, self._who = [], [], {}
+        self._tasks, self._who, self._live = [], {}, set()
 
     def __del__(self) -> None:
         try:
-            if getattr(self, "_workers", None):
-                for process in self._workers:
-                    process.terminate()
+            for process in self._workers if self._tasks else ():
+                process.terminate()
         except Exception:  # the interpreter may be on its way out
             pass

@@ -161,3 +161,21 @@ def test_hooks_that_return_what_they_may_not():
         RuntimeError, match="hook 'short' has returned an incorrect number of values \\(got 0, but expected 1\\)"
     ):
         y.backward()
+
+
+def test_layers_have_the_bases_that_libraries_ask_for():
+    modules = nn.modules
+    assert issubclass(nn.MaxPool2d, modules.pooling._MaxPoolNd)
+    assert issubclass(nn.AdaptiveAvgPool1d, modules.pooling._AdaptiveAvgPoolNd)
+    assert issubclass(nn.ZeroPad2d, nn.ConstantPad2d) and issubclass(nn.ReflectionPad1d, modules.padding._ReflectionPadNd)
+    assert repr(nn.ZeroPad2d(1)) == "ZeroPad2d((1, 1, 1, 1))"
+    assert nn.MaxUnpool2d.__module__ == "torch.nn.modules.pooling"
+    assert modules.activation.MultiheadAttention is nn.MultiheadAttention
+
+    class Focal(modules.loss._WeightedLoss):
+        def __init__(self, weight=None, gamma=2):
+            super().__init__(weight, reduction="sum")
+            self.gamma = gamma
+
+    loss = Focal(torch.ones(3))
+    assert loss.reduction == "sum" and loss.state_dict()["weight"].tolist() == [1.0] * 3

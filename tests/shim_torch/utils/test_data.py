@@ -125,3 +125,72 @@ def test_arguments():
         data.DataLoader(Stream(), sampler=data.SequentialSampler(range(10)))
     with pytest.raises(ValueError, match="prefetch_factor option"):
         data.DataLoader(Squares(), prefetch_factor=2)
+
+
+def test_settings_are_fixed_once_a_loader_is_made():
+    loader = data.DataLoader(Squares())
+    for name in ("batch_size", "sampler", "batch_sampler", "drop_last", "dataset"):
+        with pytest.raises(ValueError, match=f"^{name} attribute should not be set after DataLoader is initialized$"):
+            setattr(loader, name, {})
+    with pytest.raises(ValueError, match="multi-process loading \\(num_workers > 0\\), but got num_workers=0"):
+        data.DataLoader(Squares(), multiprocessing_context="fork")
+    with pytest.raises(ValueError, match="should specify a valid start method in"):
+        data.DataLoader(Squares(), num_workers=1, multiprocessing_context="bad")
+    with pytest.raises(TypeError, match="multiprocessing_context option should be a valid context"):
+        data.DataLoader(Squares(), num_workers=1, multiprocessing_context=object())
+    with pytest.warns(UserWarning, match="excessive worker creation might get DataLoader running slow or even freeze"):
+        data.DataLoader(Squares(), num_workers=100000)
+
+
+class Two(data.IterableDataset):
+    def __iter__(self):
+        worker = data.get_worker_info()
+        return iter(range(worker.id, 4, worker.num_workers))
+
+    def __len__(self):
+        return 1
+
+
+def test_persistent_workers_start_an_iterable_data_set_again():
+    loader = data.DataLoader(Two(), batch_size=None, num_workers=2, persistent_workers=True)
+    epochs, workers = [], None
+    for _ in range(3):
+        it = iter(loader)
+        epochs.append(sorted(int(x) for x in it))
+        assert workers is None or workers == [w.pid for w in it._workers]
+        workers = [w.pid for w in it._workers]
+    assert epochs == [[0, 1, 2, 3]] * 3
+
+
+def test_more_than_the_length_that_an_iterable_data_set_told():
+    loader = data.DataLoader(Two(), batch_size=None, num_workers=1)
+    assert len(loader) == 1
+    with pytest.warns(UserWarning, match="was reported to be 1\\(when accessing len\\(dataloader\\)\\), but 2 samples"):
+        list(loader)
+
+
+class Killed(data.Dataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        import os
+        import signal
+
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_is_killed():
+    it = iter(data.DataLoader(Killed(), num_workers=1))
+    with pytest.raises(RuntimeError, match="DataLoader worker \\(pid\\(s\\) \\d+\\) exited unexpectedly") as caught:
+        next(it)
+    assert "is killed by signal: Killed" in str(caught.value.__cause__)
+
+
+def test_worker_info_is_read_only():
+    from shim_torch.utils.data._utils.worker import WorkerInfo
+
+    info = WorkerInfo(id=0, num_workers=2, seed=3, dataset=None)
+    assert repr(info) == "WorkerInfo(id=0, num_workers=2, seed=3, dataset=None)"
+    with pytest.raises(RuntimeError, match="Cannot assign attributes to WorkerInfo objects"):
+        info.id = 1

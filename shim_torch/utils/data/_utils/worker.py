@@ -9,19 +9,28 @@ from typing import Any
 class WorkerInfo:
     """Which worker this process is: id, num_workers, seed, dataset."""
 
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        raise RuntimeError(f"Cannot assign attributes to {type(self).__name__} objects")
 
     def __repr__(self) -> str:
         return f"WorkerInfo({', '.join(f'{k}={v}' for k, v in self.__dict__.items())})"
 
 
-_info: WorkerInfo | None = None
+_worker_info: WorkerInfo | None = None
+RESUME = "resume"
 
 
 def get_worker_info() -> WorkerInfo | None:
     """This worker's WorkerInfo; None in the main process."""
-    return _info
+    return _worker_info
 
 
 class Failure:
@@ -53,7 +62,7 @@ def run(
     make_fetcher: Any, tasks: Any, results: Any, worker: int, count: int, seed: int, dataset: Any, init: Any
 ) -> None:
     """Answers (number, keys) tasks with (number, worker, batch) until it gets None."""
-    global _info
+    global _worker_info
     import numpy as np
 
     import shim_torch
@@ -62,7 +71,7 @@ def run(
     random.seed(seed)
     np.random.seed(seed % 2**32)
     shim_torch.manual_seed(seed)
-    _info = WorkerInfo(id=worker, num_workers=count, seed=seed, dataset=dataset)
+    _worker_info = WorkerInfo(id=worker, num_workers=count, seed=seed, dataset=dataset)
     fetcher, failure = None, None
     try:
         if init is not None:
@@ -71,6 +80,12 @@ def run(
     except Exception:
         failure = Failure(worker)
     while (task := tasks.get()) is not None:
+        if task == RESUME:
+            try:
+                fetcher = fetcher if failure is not None else make_fetcher(dataset)
+            except Exception:
+                fetcher, failure = None, Failure(worker)
+            continue
         number, keys = task
         result: Any
         try:
