@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from native import _core
+
 __all__ = [
     "amax",
     "amin",
@@ -28,93 +30,111 @@ __all__ = [
 ]
 
 
-def _filled(input: Any, mask: Any, value: float) -> Any:
-    return input if mask is None else input.masked_fill(~mask.expand_as(input), value)
+def _filled(input: Any, mask: Any, value: Any) -> Any:
+    if mask is None:
+        return input
+    kept = mask if mask.dtype is _core.bool else mask.to(_core.bool)
+    return input.masked_fill(~kept.expand_as(input), value)
 
 
 def _dims(input: Any, dim: Any) -> tuple[int, ...]:
-    if dim is None:
+    """The dims as a tuple, all of them for None and for none."""
+    if dim is None or dim == ():
         return tuple(range(input.dim()))
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
-def _limit(input: Any, sign: int, name: str) -> float:
+def _cast(input: Any, dtype: Any) -> Any:
+    return input if dtype is None or dtype is input.dtype else input.to(dtype)
+
+
+def _limit(name: str, input: Any, sign: int) -> Any:
+    """What counts as kept by no reduction: the least or greatest value of the dtype."""
     import shim_torch
 
-    if input.dtype.is_floating_point or input.dtype.is_complex:
+    dtype = input.dtype
+    if dtype.is_floating_point:
         return sign * math.inf
-    if input.dtype is shim_torch.bool:
-        raise NotImplementedError(f"identity of {name} on {input.dtype} input")
-    info = shim_torch.iinfo(input.dtype)
+    if dtype is _core.bool:
+        raise NotImplementedError(f"identity of {name} on {dtype} input")
+    if dtype.is_complex:
+        if name == "logsumexp":
+            return complex(-math.inf, 0)
+        raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+    info = shim_torch.iinfo(dtype)
     return info.max if sign > 0 else info.min
 
 
-def _bounded(input: Any, mask: Any, sign: int, name: str) -> Any:
-    return input if mask is None else _filled(input, mask, _limit(input, sign, name))
+def _above(name: str, input: Any, mask: Any) -> Any:
+    return input if mask is None else _filled(input, mask, _limit(name, input, -1))
+
+
+def _below(name: str, input: Any, mask: Any) -> Any:
+    return input if mask is None else _filled(input, mask, _limit(name, input, 1))
 
 
 def sum(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The sum of the kept elements; 0 where none is."""
-    return _filled(input if dtype is None else input.to(dtype), mask, 0).sum(_dims(input, dim), keepdim)
+    return _filled(_cast(input, dtype), mask, 0).sum(_dims(input, dim), keepdim, dtype=dtype)
 
 
 def prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The product of the kept elements; 1 where none is."""
-    import shim_torch
-
-    if dtype is None and not (input.is_floating_point() or input.is_complex()):
-        dtype = shim_torch.int64
-    found = _filled(input if dtype is None else input.to(dtype), mask, 1)
-    dims = _dims(input, dim)
-    for d in sorted((x % max(input.dim(), 1) for x in dims), reverse=True):
+    whole = not (input.dtype.is_floating_point or input.dtype.is_complex)
+    found = _filled(_cast(input, _core.int64 if whole and dtype is None else dtype), mask, 1)
+    for d in sorted((x % max(input.dim(), 1) for x in _dims(input, dim)), reverse=True):
         found = found.prod(d, keepdim)
     return found
 
 
 def amax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    """The largest kept element; -inf where none is."""
-    return _bounded(input, mask, -1, "amax").amax(_dims(input, dim), keepdim)
+    """The largest kept element; the dtype's least value where none is."""
+    return _cast(_above("amax", input, mask).amax(_dims(input, dim), keepdim), dtype)
 
 
 def amin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    """The smallest kept element; inf where none is."""
-    return _bounded(input, mask, 1, "amin").amin(_dims(input, dim), keepdim)
+    """The smallest kept element; the dtype's greatest value where none is."""
+    return _cast(_below("amin", input, mask).amin(_dims(input, dim), keepdim), dtype)
 
 
 def argmax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    """Where the largest kept element is."""
-    return _bounded(input, mask, -1, "argmax").argmax(dim, keepdim).to(input.dtype if dtype is None else dtype)
+    """Where the largest kept element is, as a number of the input's dtype."""
+    return _above("argmax", input, mask).argmax(dim, keepdim).to(input.dtype if dtype is None else dtype)
 
 
 def argmin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    """Where the smallest kept element is."""
-    return _bounded(input, mask, 1, "argmin").argmin(dim, keepdim).to(input.dtype if dtype is None else dtype)
+    """Where the smallest kept element is, as a number of the input's dtype."""
+    return _below("argmin", input, mask).argmin(dim, keepdim).to(input.dtype if dtype is None else dtype)
 
 
 def _count(input: Any, dims: tuple[int, ...], keepdim: bool, mask: Any) -> Any:
     import shim_torch
 
-    kept = shim_torch.ones_like(input, dtype=shim_torch.int64) if mask is None else mask.expand_as(input).long()
+    kept = shim_torch.ones_like(input, dtype=_core.int64) if mask is None else mask.expand_as(input).long()
     return kept.sum(dims, keepdim)
 
 
-def mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    """The mean of the kept elements; NaN where none is."""
-    if dtype is None and not (input.is_floating_point() or input.is_complex()):
-        raise ValueError(
-            "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {input.dtype}"
-        )
-    dims = _dims(input, dim)
+def _mean(input: Any, dims: tuple[int, ...], keepdim: bool, dtype: Any, mask: Any) -> Any:
     return sum(input, dims, keepdim=keepdim, dtype=dtype, mask=mask) / _count(input, dims, keepdim, mask)
 
 
-def _correction(unbiased: Any, correction: Any) -> float:
+def mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """The mean of the kept elements; NaN where none is. ValueError for integers without ``dtype``."""
+    wanted = input.dtype if dtype is None else dtype
+    if not (wanted.is_floating_point or wanted.is_complex):
+        raise ValueError(
+            "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"{wanted}"
+        )
+    return _mean(input, _dims(input, dim), keepdim, dtype, mask)
+
+
+def _correction(unbiased: bool | None, correction: float | None) -> float:
     if unbiased is not None and correction is not None:
         raise AssertionError("Only one of unbiased and correction may be given")
     if correction is not None:
         return correction
-    return 1 if unbiased is None else int(unbiased)
+    return 1.0 if unbiased is None or unbiased else 0.0
 
 
 def var(
@@ -127,18 +147,15 @@ def var(
     dtype: Any = None,
     mask: Any = None,
 ) -> Any:
-    """The variance of the kept elements."""
-    import shim_torch
-
+    """The variance of the kept elements; ``correction`` (1, or 0 for ``unbiased=False``) is taken from their number."""
     less = _correction(unbiased, correction)
     dims = _dims(input, dim)
-    if dtype is None and not (input.is_floating_point() or input.is_complex()):
-        dtype = shim_torch.float32
-    x = input if dtype is None else input.to(dtype)
-    centred = x - mean(x, dims, keepdim=True, mask=mask)
+    x = _cast(input, dtype)
+    centred = x - _mean(x, dims, True, None, mask)
     count = _count(input, dims, keepdim, mask)
     squares = centred * centred.conj() if x.is_complex() else centred * centred
-    return sum(squares, dims, keepdim=keepdim, mask=mask) / (count - less).clamp(min=0)
+    total = sum(squares, dims, keepdim=keepdim, mask=mask)
+    return total / (count - less).clamp(min=0).to(total.dtype.to_real() if total.is_complex() else total.dtype)
 
 
 def std(
@@ -161,64 +178,65 @@ def norm(
     """The vector norm of the kept elements."""
     import shim_torch
 
-    return shim_torch.linalg.vector_norm(_filled(input, mask, math.inf if ord == -math.inf else 0), ord, _dims(input, dim), keepdim, dtype=dtype)
+    without = math.inf if ord == -math.inf else 0
+    return shim_torch.linalg.vector_norm(_filled(input, mask, without), ord, _dims(input, dim), keepdim, dtype=dtype)
 
 
 def logsumexp(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    """log of the sum of exp of the kept elements."""
-    x = input if dtype is None else input.to(dtype)
-    return _bounded(x, mask, -1, "logsumexp").logsumexp(_dims(input, dim), keepdim).to(x.dtype)
+    """log of the sum of exp of the kept elements, in the input's dtype."""
+    x = _cast(input, dtype)
+    return _above("logsumexp", x, mask).logsumexp(_dims(input, dim), keepdim).to(x.dtype)
 
 
-def logaddexp(
-    input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None
-) -> Any:
-    """log(exp(input) + exp(other)) where a masked element counts as exp(-inf)."""
+def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None) -> Any:
+    """log(e^input + e^other), where each side counts if its mask keeps it."""
     import shim_torch
 
-    dtype = input.dtype if dtype is None else dtype
-    x, y = input.to(dtype), other.to(dtype)
-    return shim_torch.logaddexp(_filled(x, input_mask, -math.inf), _filled(y, other_mask, -math.inf)).to(dtype)
+    first, second = _cast(input, dtype), _cast(other, dtype)
+    a, b = (_filled(x, mask, -math.inf) for x, mask in ((first, input_mask), (second, other_mask)))
+    return shim_torch.logaddexp(a, b)
 
 
 def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """The softmax over the kept elements."""
-    return _filled(input if dtype is None else input.to(dtype), mask, -math.inf).softmax(dim)
+    return _above("amax", _cast(input, dtype), mask).softmax(dim)
 
 
 def log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """The log-softmax over the kept elements."""
-    return _filled(input if dtype is None else input.to(dtype), mask, -math.inf).log_softmax(dim)
+    return _above("amax", _cast(input, dtype), mask).log_softmax(dim)
 
 
 def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """The softmax of the negated elements."""
-    return softmax(-input, dim, dtype=dtype, mask=mask)
+    return (-_below("amin", _cast(input, dtype), mask)).softmax(dim)
 
 
 def cumsum(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
-    """Running sums of the kept elements."""
+    """Running sums of the kept elements, in the input's dtype."""
     return _filled(input, mask, 0).cumsum(dim, dtype=input.dtype if dtype is None else dtype)
 
 
 def cumprod(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
-    """Running products of the kept elements."""
+    """Running products of the kept elements, in the input's dtype."""
     return _filled(input, mask, 1).cumprod(dim, dtype=input.dtype if dtype is None else dtype)
 
 
 def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    """The median of the kept elements along ``dim``; NaN where none is."""
-    x = input if dtype is None else input.to(dtype)
-    if not x.is_floating_point():
-        if mask is not None and not bool(mask.all()):
-            raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
-        return x.median(dim, keepdim).values
-    return _filled(x, mask, math.nan).nanmedian(dim, keepdim).values
+    """The median of the kept elements along ``dim``; NaN where none is, ValueError for integers."""
+    wanted = input.dtype if dtype is None else dtype
+    x = _cast(input, wanted if wanted.is_floating_point else _core.float32)
+    found = _filled(x, mask, math.nan).nanmedian(dim, keepdim).values
+    if wanted.is_floating_point:
+        return found
+    if bool(found.isnan().any()):
+        raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+    return found.to(wanted)
 
 
 def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> Any:
     """The kept elements over their norm, which counts as ``eps`` at least; 0 elsewhere."""
-    kept = _filled(input if dtype is None else input.to(dtype), mask, 0)
+    kept = _filled(_cast(input, dtype), mask, 0)
     return kept / norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask).clamp(min=eps)
 
 

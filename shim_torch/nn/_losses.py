@@ -160,7 +160,7 @@ def gaussian_nll_loss(
     """Negative log likelihood of normal targets."""
     import math
 
-    if bool((var < 0).any()):
+    if not var.is_meta and bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     var = var.clone()
     var = var.clamp(min=eps)

@@ -53,6 +53,7 @@ FAMILIES = (
     "backward",
     "recurrent",
     "special_functions",
+    "polynomials",
     "signal",
     "statistics_more",
     "count_draws",

@@ -12,8 +12,15 @@ from ._refusals import kind
 from ._rules import type_name
 
 _LOW = (_core.float16, _core.bfloat16)
+_EMBEDDING_BAG = (
+    "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but got "
+    "CPU{}Type instead (while checking arguments for embedding_bag)"
+)
+# What PyTorch answers for tensors without elements before it looks for a kernel.
+_NEVER_EMPTY = ("linear", "bilinear")
+# Several rules are a tuple of them. A text with a space is no kernel's name: a RuntimeError, or a NotImplementedError after "!".
 # By the operator's key: which kinds (b, i, f, c; l: half and bfloat16, h: half, u: uint8, s: the other integers) are refused, and the kernel's name or the whole text.
-_KERNELS: dict[str, tuple[str, str]] = {
+_KERNELS: dict[str, Any] = {
     "mm": ("b", "addmm_impl_cpu_"),
     "addmm": ("b", "addmm_impl_cpu_"),
     "mv": ("b", "addmv_impl_cpu"),
@@ -30,8 +37,6 @@ _KERNELS: dict[str, tuple[str, str]] = {
     "_unique_consecutive": ("c", "unique"),
     "unique_dim": ("c", "unique"),
     "unique_dim_consecutive": ("c", "unique"),
-    "softmax.int": ("c", "softmax_lastdim_kernel_impl"),
-    "log_softmax.int": ("c", "log_softmax_lastdim_kernel_impl"),
     "_softmax_backward_data": ("bic", "softmax_backward_lastdim_kernel_impl"),
     "polygamma": ("c", "trigamma"),
     "polar": ("h", "polar_cpu"),
@@ -67,11 +72,81 @@ _KERNELS: dict[str, tuple[str, str]] = {
     ),
     "cumulative_trapezoid.dx": ("b", "cumulative_trapezoid: received a bool input for `y`, but bool is not supported"),
     "nanmean": ("bi", "nanmean(): expected input to have floating point or complex dtype but got {}"),
+    "elu": ("bic", "elu_cpu"),
+    "gelu": ("bic", "GeluKernelImpl"),
+    "silu": ("bi", "silu_cpu"),
+    "mish": ("bic", "mish_cpu"),
+    "softplus": ("bic", "softplus_cpu"),
+    "log_sigmoid": ("bic", "log_sigmoid_cpu"),
+    "hardsigmoid": ("bic", "hardsigmoid_cpu"),
+    "hardswish": ("bic", "hardswish_cpu"),
+    "hardshrink": ("bic", "hardshrink_cpu"),
+    "softshrink": ("bic", "softshrink_check"),
+    "leaky_relu": ("bic", "leaky_relu_cpu"),
+    "glu": ("bic", "glu_cpu"),
+    "prelu": ("bic", "prelu_cpu"),
+    "rrelu": ("bich", "rrelu_with_noise_out_cpu"),
+    "threshold": ("bc", "threshold_cpu"),
+    "mse_loss": ("bic", "mse_cpu"),
+    "huber_loss": ("bic", "huber_cpu"),
+    "smooth_l1_loss": ("bic", "smooth_l1_cpu"),
+    "binary_cross_entropy": ("bic", "binary_cross_entropy"),
+    "binary_cross_entropy_with_logits": ("bic", "log_sigmoid_cpu"),
+    "ctc_loss.IntList": ("bicl", "ctc_loss_cpu"),
+    "ctc_loss.Tensor": ("bicl", "ctc_loss_cpu"),
+    "layer_norm": ("bic", "LayerNormKernelImpl"),
+    "group_norm": ("bic", "GroupNormKernelImpl"),
+    "batch_norm": ("bic", "batch_norm"),
+    "instance_norm": ("bic", "batch_norm"),
+    "rms_norm": ("bi", "rms_norm"),
+    "adaptive_max_pool1d": ("bic", "adaptive_max_pool2d"),
+    "adaptive_max_pool2d": ("bic", "adaptive_max_pool2d"),
+    "adaptive_max_pool3d": ("bic", "adaptive_max_pool3d_cpu"),
+    "avg_pool1d": ("bc", "avg_pool2d"),
+    "avg_pool2d": ("bc", "avg_pool2d"),
+    "avg_pool3d": ("bc", "avg_pool3d_out_frame"),
+    "max_unpool2d": ("bic", "max_unpool2d"),
+    "max_unpool3d": ("bic", "max_unpool3d"),
+    "fractional_max_pool2d": ("bic", "fractional_max_pool2d_out_frame"),
+    "fractional_max_pool3d": ("bic", "fractional_max_pool3d_out_frame"),
+    "im2col": ("i", "im2col_out_cpu"),
+    "grid_sampler": ("bic", "grid_sampler_2d_cpu_kernel_impl"),
+    "nll_loss_nd": ("bic", "nll_loss_out_frame"),
+    "multi_margin_loss": ("bic", "multi_margin_loss_cpu_kernel"),
+    "multilabel_margin_loss": ("bic", "multilabel_margin_loss_forward_out_frame"),
+    "max_pool1d": ("bi", "max_pool2d"),
+    "linear": ("b", "addmm_impl_cpu_"),
+    "bilinear": ("b", "bmm"),
+    "special_entr": ("c", "entr_cpu"),
+    "special_i0e": ("c", "i0e_cpu"),
+    "special_i1": ("c", "i1_cpu"),
+    "special_i1e": ("c", "i1e_cpu"),
+    "special_ndtr": ("c", "erf_vml_cpu"),
+    "hardtanh": (("b", "Bool inputs not supported for hardtanh"), ("c", "!clamp is not supported for complex types")),
+    "kl_div": (("bi", "kl_div: Integral inputs not supported."), ("c", "kl_div: Complex inputs not supported.")),
+    "soft_margin_loss": ("i", "result type Float can't be cast to the desired output type {}"),
+    "embedding_bag": ("bic", _EMBEDDING_BAG),
+    "embedding_bag.padding_idx": ("bic", _EMBEDDING_BAG),
 }
+for _name in """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u
+    chebyshev_polynomial_v chebyshev_polynomial_w erfcx hermite_polynomial_h hermite_polynomial_he
+    laguerre_polynomial_l legendre_polynomial_p log_ndtr modified_bessel_i0 modified_bessel_i1
+    modified_bessel_k0 modified_bessel_k1 ndtri scaled_modified_bessel_k0 scaled_modified_bessel_k1
+    shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
+    shifted_chebyshev_polynomial_w spherical_bessel_j0 zeta""".split():
+    _KERNELS[f"special_{_name}"] = ("cl", f"{_name}_cpu")
 for _name in ("std_mean", "var_mean"):
     for _overload in ("", ".dim", ".correction"):
         _KERNELS[_name + _overload] = ("bi", f"{_name} only support floating point and complex dtypes")
-for _overload in ("scalarint", "scalararray", "array", "scalarrayint", "scalarrayarray", "tensorarrayint", "tensorarray"):
+for _overload in (
+    "scalarint",
+    "scalararray",
+    "array",
+    "scalarrayint",
+    "scalarrayarray",
+    "tensorarrayint",
+    "tensorarray",
+):
     _KERNELS[f"gradient.{_overload}"] = ("u", "torch.gradient does not support uint8 input.")
 
 
@@ -82,24 +157,40 @@ def _refused(kinds: str, dtype: Any) -> bool:
     return own == "i" and ("u" if dtype is _core.uint8 else "s") in kinds
 
 
+def _refuse(kinds: str, text: str, dtype: Any, device: str) -> None:
+    """Raises where the dtype is of a refused kind. Meta tensors know no kernels; CUDA has those of low precision."""
+    kernel = " " not in text
+    if kernel and (device == "meta" or (device != "cpu" and dtype in _LOW)):
+        return
+    if not _refused(kinds, dtype):
+        return
+    name = type_name(dtype)
+    if kernel:
+        said = text if device == "cpu" else text.replace("_cpu", "_cuda")
+        raise NotImplementedError(f"\"{said}\" not implemented for '{name}'")
+    raise (NotImplementedError if text[0] == "!" else RuntimeError)(text.lstrip("!").format(name))
+
+
 def guarded(record: Record, run: Callable[..., Any]) -> Callable[..., Any]:
     """``run``, which refuses first what PyTorch has no kernel for; a given ``dtype=`` counts for the input's."""
-    found = _KERNELS.get(record.key.partition("::")[2])
+    key = record.key.partition("::")[2]
+    found = _KERNELS.get(key)
     if found is None:
         return run
-    kinds, text = found
+    rules = found if isinstance(found[0], tuple) else (found,)
     first = next(i for i, a in enumerate(record.arguments) if a not in ("n", "equation"))
     asked = record.arguments.index("dtype") if "dtype" in record.arguments else -1
+    never_empty = key in _NEVER_EMPTY
 
     def checked(*bound: Any) -> Any:
+        given = bound[first]
+        tensor = isinstance(given, _core.TensorBase)
         dtype = bound[asked] if asked >= 0 else None
-        if dtype is None and isinstance(bound[first], _core.TensorBase):
-            dtype = bound[first].dtype
-        if dtype is not None and _refused(kinds, dtype):
-            name = type_name(dtype)
-            if " " in text:
-                raise RuntimeError(text.format(name))
-            raise NotImplementedError(f"\"{text}\" not implemented for '{name}'")
+        if dtype is None and tensor:
+            dtype = given.dtype
+        if dtype is not None and not (tensor and never_empty and given.numel() == 0):
+            for kinds, text in rules:
+                _refuse(kinds, text, dtype, given.device.type if tensor else "cpu")
         return run(*bound)
 
     return checked

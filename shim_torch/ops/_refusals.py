@@ -129,10 +129,10 @@ def kind(dtype: Any) -> str:
     return "b" if dtype is _core.bool else "i"
 
 
-def refuse(name: str, dtype: Any) -> None:
-    """Raises PyTorch's error where the operator does not take the dtype."""
+def refuse(name: str, dtype: Any, meta: bool = False) -> None:
+    """Raises PyTorch's error where the operator does not take the dtype; meta tensors know no kernels."""
     for kinds, error, text in _TABLE.get(name, ()):
-        if kind(dtype) in kinds:
+        if kind(dtype) in kinds and not (meta and " " not in text):
             raise error(text if " " in text else f"\"{text}\" not implemented for '{type_name(dtype)}'")
 
 
@@ -144,7 +144,8 @@ def refusing(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
     def checked(*arguments: Any) -> Any:
         found = rule(*arguments)
         compute = found[0] if isinstance(found, tuple) else found
-        refuse(name, compute if compute is not None else _core.result_type(*arguments))
+        without = any(isinstance(a, _core.TensorBase) and a.is_meta for a in arguments)
+        refuse(name, compute if compute is not None else _core.result_type(*arguments), without)
         return found
 
     checked.takes_all = True  # type: ignore[attr-defined]

@@ -24,6 +24,8 @@ def _softplus(xp, x):
 
 
 def _sigmoid(xp, x):
+    if x.dtype.kind == "c":
+        return 1 / (1 + xp.exp(-x))
     e = xp.exp(-xp.abs(x))
     return xp.where(x >= 0, 1 / (1 + e), e / (1 + e))
 
@@ -326,12 +328,16 @@ def glu(self, dim):
 # --- softmax ------------------------------------------------------------------------------------------------------------------
 
 
-def _softmax_dtype(self, dtype):
-    if dtype is not None:
-        return dtype
-    if not (self.dtype.is_floating_point or self.dtype.is_complex):
-        raise NotImplementedError(f"\"softmax_lastdim_kernel_impl\" not implemented for '{_scalar(self.dtype)}'")
-    return self.dtype
+def _softmax_dtype(name):
+    def rule(self, dim, dtype):
+        wanted = self.dtype if dtype is None else dtype
+        if not wanted.is_floating_point and self.device.type == "cpu":
+            last = self.dim() == 0 or dim % self.dim() == self.dim() - 1
+            kernel = f"{name}_lastdim_kernel_impl" if last else "softmax_kernel_impl"
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{_scalar(wanted)}'")
+        return wanted
+
+    return rule
 
 
 def _scalar(dtype):
@@ -343,7 +349,7 @@ def _scalar(dtype):
 @op(
     "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     shape=lambda self, dim: (wrap_dim(dim, len(self.shape)), self.shape)[1],
-    dtype=_softmax_dtype,
+    dtype=_softmax_dtype("softmax"),
     native="softmax",
     out=True,
     grad={"self": lambda g, result, dim: _softmax_grad(g, result, dim)},
@@ -378,7 +384,7 @@ def _softmax_backward(g, result, dim, log):
 @op(
     "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     shape=lambda self, dim: (wrap_dim(dim, len(self.shape)), self.shape)[1],
-    dtype=_softmax_dtype,
+    dtype=_softmax_dtype("log_softmax"),
     native="log_softmax",
     out=True,
     grad={"self": lambda g, result, dim: _log_softmax_grad(g, result, dim)},

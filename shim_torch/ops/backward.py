@@ -231,5 +231,5 @@ def _weight_norm(v, g, dim):
 @composite("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", method=False)
 def _safe_softmax(self, dim, dtype):
     """Softmax whose rows of -inf alone are zeros."""
-    out = self.softmax(dim, dtype=dtype)
-    return out.masked_fill((self == -math.inf).all(dim, keepdim=True), 0)
+    nothing = (self == -math.inf).all(dim, keepdim=True)
+    return self.masked_fill(nothing, 0).softmax(dim, dtype=dtype).masked_fill(nothing, 0)

@@ -174,14 +174,19 @@ def _input_grad(g, input_shape, weight, stride, padding, dilation, transposed, o
     convolution = shim_torch.ops.aten.convolution
     if transposed:
         found = convolution(g, w, None, stride, padding, dilation, False, (0,) * n, groups)
-        for d in range(2, 2 + n):  # an output padding as large as the stride adds windows that come from no input
-            found = found.narrow(d, 0, input_shape[d]) if found.size(d) > input_shape[d] else found
-        return found
+        return _cut(found, input_shape)
     size, kernel = input_shape[2:], weight.shape[2:]
     extra = [
         size[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1 - (g.size(2 + i) - 1) * stride[i] for i in range(n)
     ]
     return convolution(g, w, None, stride, padding, dilation, True, extra, groups)
+
+
+def _cut(found, shape):
+    """Without the windows that come from no input: an output padding as large as the stride adds them."""
+    for d in range(2, len(shape)):
+        found = found.narrow(d, 0, shape[d]) if found.size(d) > shape[d] else found
+    return found
 
 
 def _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, groups):
@@ -192,8 +197,9 @@ def _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, 
 
 
 def _weight_input_grad(g, input_shape, grad_output, stride, padding, dilation, groups):
-    w = grad_output.conj() if grad_output.is_complex() else grad_output
-    return _input_grad(w, input_shape, g, stride, padding, dilation, False, (0,), groups)
+    if g.is_complex():  # a plain product of the two: what _input_grad takes for the weight must not be conjugated
+        grad_output, g = grad_output.conj(), g.conj()
+    return _input_grad(grad_output, input_shape, g, stride, padding, dilation, False, (0,), groups)
 
 
 @op(
@@ -204,8 +210,11 @@ def _weight_input_grad(g, input_shape, grad_output, stride, padding, dilation, g
     method=False,
     grad={
         "input": _weight_input_grad,
-        "grad_output": lambda g, input, stride, padding, dilation, groups: _aten("convolution")(
-            input.conj() if input.is_complex() else input, g, None, stride, padding, dilation, False, (0,), groups
+        "grad_output": lambda g, input, grad_output_shape, stride, padding, dilation, groups: _cut(
+            _aten("convolution")(
+                input.conj() if input.is_complex() else input, g, None, stride, padding, dilation, False, (0,), groups
+            ),
+            grad_output_shape,
         ),
     },
 )

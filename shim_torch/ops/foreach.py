@@ -98,19 +98,30 @@ def _declare_binary(name: str, word: str, run: Callable[..., Any], alpha: bool =
     more = ", *, Scalar alpha=1" if alpha else ""
     scalar = "exponent" if name == "pow" else "scalar"
     many = "exponent" if name == "pow" else "scalars"
+    if tensor:  # before numbers, which a tensor of no dims would become
+        _both(name, "Tensor", f"Tensor other{', *, Scalar alpha=1' if name == 'add' else ''}", run, _check_tensor)
     _both(name, "Scalar", f"Scalar {scalar}", run, _check_one)
     _both(name, "ScalarList", f"Scalar[] {many}", run, _scalars)  # before lists of tensors: numbers match here alone
     _both(name, "List", f"Tensor[] {word}{more}", run, _check_list)
-    if tensor:
-        _both(name, "Tensor", f"Tensor other{', *, Scalar alpha=1' if name == 'add' else ''}", run, _check_tensor)
+
+
+def _no_complex(kernel: str, t: Any) -> None:
+    if t.is_complex() and not t.is_meta:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{_scalar(t.dtype)}'")
 
 
 def _least(t: Any, other: Any) -> Any:
-    return t.clamp(max=other) if not hasattr(other, "dim") else t.minimum(other)
+    if not hasattr(other, "dim"):
+        return t.clamp_max(other)
+    _no_complex("minimum_cpu", t)
+    return t.minimum(other)
 
 
 def _greatest(t: Any, other: Any) -> Any:
-    return t.clamp(min=other) if not hasattr(other, "dim") else t.maximum(other)
+    if not hasattr(other, "dim"):
+        return t.clamp_min(other)
+    _no_complex("maximum_cpu", t)
+    return t.maximum(other)
 
 
 _declare_binary("add", "other", lambda t, other, alpha=1: t.add(other, alpha=alpha), alpha=True, tensor=True)
@@ -198,6 +209,12 @@ def foreach_max(self):
             "_foreach_max cannot compute the maximum of an empty tensor; max over zero elements is undefined."
         )
     return tuple(t.max() for t in self)
+
+
+@composite("_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]", **_METHODLESS)
+def foreach_mm(self, mat2):
+    _lists(self, mat2)
+    return tuple(a.mm(b) for a, b in zip(self, mat2, strict=True))
 
 
 @composite("_foreach_clone(Tensor[] self, *, MemoryFormat? memory_format=None) -> Tensor[]", **_METHODLESS)

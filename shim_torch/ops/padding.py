@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from native import _core
+
 from ._formats import asked, in_format
 from ._record import composite
 
@@ -28,6 +30,9 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
             f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
             f"but got: {_text(self.shape)}"
         )
+    if self.dtype == _core.bool and self.device.type == "cpu":
+        kind = "reflection" if mode == "reflect" else "replication"
+        raise NotImplementedError(f"\"{kind}_pad{n}d\" not implemented for 'Bool'")
     x = self
     for i in range(n):
         before, after = pad[2 * i], pad[2 * i + 1]

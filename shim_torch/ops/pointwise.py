@@ -308,6 +308,10 @@ def _scaled(g, alpha):
     return g if alpha == 1 else g * alpha
 
 
+def _scaled_grad(g, alpha):
+    return _scaled(g, alpha.conjugate() if isinstance(alpha, complex) else alpha)
+
+
 @op(
     "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     shape=broadcast,
@@ -315,7 +319,7 @@ def _scaled(g, alpha):
     inplace=True,
     out=True,
     native="add",
-    grad={"self": lambda g: g, "other": lambda g, alpha: _scaled(g, alpha)},
+    grad={"self": lambda g: g, "other": lambda g, alpha: _scaled_grad(g, alpha)},
 )
 def add(xp, self, other, alpha):
     if self.dtype.kind == "b":
@@ -331,7 +335,7 @@ def add(xp, self, other, alpha):
     out=True,
     native="sub",
     aliases=("subtract",),
-    grad={"self": lambda g: g, "other": lambda g, alpha: -_scaled(g, alpha)},
+    grad={"self": lambda g: g, "other": lambda g, alpha: -_scaled_grad(g, alpha)},
 )
 def sub(xp, self, other, alpha):
     return self - (other if alpha == 1 else other * self.dtype.type(alpha))

@@ -337,9 +337,8 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
 
         if all(o == 1 for o in output_size):
             return self.mean(list(range(-n, 0)), keepdim=True)
-        raise NotImplementedError(
-            f"\"{name.removesuffix('d') if n == 1 else name}\" not implemented for '{_scalar(self.dtype)}'"
-        )
+        kernel = "adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{_scalar(self.dtype)}'")
     narrow = self.dtype if self.dtype in (_core.float16, _core.bfloat16) else None
     x = self.float() if narrow is not None else self
     for i, out in enumerate(output_size):

@@ -564,10 +564,20 @@ def _cum_shape(self, dim):
     return self.shape
 
 
+def _running_dtype(name):
+    def rule(self, dtype):
+        found = sum_dtype(self, dtype)
+        if found is _core.bool and not self.is_meta:
+            raise NotImplementedError(f"\"{name}_out_{self.device.type}\" not implemented for 'Bool'")
+        return found
+
+    return rule
+
+
 @op(
     "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     shape=_cum_shape,
-    dtype=sum_dtype,
+    dtype=_running_dtype("cumsum"),
     inplace=True,
     out=True,
     native="cumsum",
@@ -596,7 +606,7 @@ def _cumprod_grad(g, self, result, dim):
 @op(
     "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     shape=_cum_shape,
-    dtype=sum_dtype,
+    dtype=_running_dtype("cumprod"),
     inplace=True,
     out=True,
     grad={"self": _cumprod_grad},

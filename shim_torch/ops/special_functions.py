@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from native import _core
@@ -238,7 +237,7 @@ op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtyp
          "other": lambda g, self, other: g * self / (other + 1)}, **_SPECIAL)(_xlog1py)  # fmt: skip
 
 
-def _with_numbers(name: str, first: str, second: str, words: tuple[str, str]) -> None:
+def with_numbers(name: str, first: str, second: str, words: tuple[str, str]) -> None:
     """Overloads that take a number for one of two tensors."""
 
     def numbered(a: Any, b: Any) -> Any:
@@ -255,7 +254,7 @@ def _with_numbers(name: str, first: str, second: str, words: tuple[str, str]) ->
 
 
 for _name in ("special_xlog1py", "special_zeta"):
-    _with_numbers(_name, "self", "other", ("self_scalar", "other_scalar"))
+    with_numbers(_name, "self", "other", ("self_scalar", "other_scalar"))
 
 # --- other names of functions that torch has ------------------------------------------------------------------------
 
@@ -290,7 +289,7 @@ def special_xlogy(self, other):
     return _aten().xlogy(self, other)
 
 
-_with_numbers("special_xlogy", "self", "other", ("self_scalar", "other_scalar"))
+with_numbers("special_xlogy", "self", "other", ("self_scalar", "other_scalar"))
 
 
 @composite("special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out=True, **_SPECIAL)
@@ -306,44 +305,3 @@ def special_softmax(self, dim, dtype):
 @composite("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", **_SPECIAL)
 def special_log_softmax(self, dim, dtype):
     return self.log_softmax(dim, dtype=dtype)
-
-
-# --- orthogonal polynomials -----------------------------------------------------------------------------------------
-# Each starts with p0 = 1 and p1, and goes on by a recurrence p(k+1) = next(x, k, p(k), p(k-1)).
-
-Start = Callable[[Any], Any]
-_CHEBYSHEV = lambda x, k, a, b: 2 * x * a - b
-_POLYNOMIALS: dict[str, tuple[Start, Any, bool]] = {
-    "chebyshev_polynomial_t": (lambda x: x, _CHEBYSHEV, False),
-    "chebyshev_polynomial_u": (lambda x: 2 * x, _CHEBYSHEV, False),
-    "chebyshev_polynomial_v": (lambda x: 2 * x - 1, _CHEBYSHEV, False),
-    "chebyshev_polynomial_w": (lambda x: 2 * x + 1, _CHEBYSHEV, False),
-    "shifted_chebyshev_polynomial_t": (lambda x: x, _CHEBYSHEV, True),
-    "shifted_chebyshev_polynomial_u": (lambda x: 2 * x, _CHEBYSHEV, True),
-    "shifted_chebyshev_polynomial_v": (lambda x: 2 * x - 1, _CHEBYSHEV, True),
-    "shifted_chebyshev_polynomial_w": (lambda x: 2 * x + 1, _CHEBYSHEV, True),
-    "hermite_polynomial_h": (lambda x: 2 * x, lambda x, k, a, b: 2 * x * a - 2 * k * b, False),
-    "hermite_polynomial_he": (lambda x: x, lambda x, k, a, b: x * a - k * b, False),
-    "laguerre_polynomial_l": (lambda x: 1 - x, lambda x, k, a, b: ((2 * k + 1 - x) * a - k * b) / (k + 1), False),
-    "legendre_polynomial_p": (lambda x: x, lambda x, k, a, b: ((2 * k + 1) * x * a - k * b) / (k + 1), False),
-}
-
-
-def _polynomial(name: str, first: Start, following: Any, shifted: bool) -> None:
-    def run(xp: Any, x: Any, n: Any) -> Any:
-        dtype = x.dtype
-        z, degree = xp.broadcast_arrays(x.astype("float64"), xp.trunc(n.astype("float64")))
-        z = 2 * z - 1 if shifted else z
-        before, now = xp.ones_like(z), first(z) + xp.zeros_like(z)
-        found = xp.where(degree == 0, before, xp.where(degree == 1, now, 0.0))
-        for k in range(1, int(degree.max()) if degree.size else 0):
-            before, now = now, following(z, k, now, before)
-            found = xp.where(degree == k + 1, now, found)
-        return found.astype(dtype)
-
-    op(f"special_{name}(Tensor x, Tensor n) -> Tensor", shape=broadcast, dtype=int_to_float, out=True, **_SPECIAL)(run)
-
-
-for _name, _parts in _POLYNOMIALS.items():
-    _polynomial(_name, *_parts)
-    _with_numbers(f"special_{_name}", "x", "n", ("x_scalar", "n_scalar"))

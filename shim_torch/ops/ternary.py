@@ -27,8 +27,8 @@ def _tensors3(self, tensor1, tensor2):
     out=True,
     grad={
         "self": lambda g: g,
-        "tensor1": lambda g, tensor2, value: g * _conj(tensor2) * value,
-        "tensor2": lambda g, tensor1, value: g * _conj(tensor1) * value,
+        "tensor1": lambda g, tensor2, value: g * _conj(tensor2) * _conj(value),
+        "tensor2": lambda g, tensor1, value: g * _conj(tensor1) * _conj(value),
     },
 )
 def addcmul(xp, self, tensor1, tensor2, value):
@@ -54,7 +54,7 @@ def _addcdiv_dtype(self, tensor1, tensor2):
     out=True,
     grad={
         "self": lambda g: g,
-        "tensor1": lambda g, tensor2, value: g * value / _conj(tensor2),
+        "tensor1": lambda g, tensor2, value: g * _conj(value) / _conj(tensor2),
         "tensor2": lambda g, tensor1, tensor2, value: -g * _conj(value * tensor1 / (tensor2 * tensor2)),
     },
 )

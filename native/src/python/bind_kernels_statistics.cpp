@@ -66,6 +66,7 @@ PyObject* native_arg(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !is_tensor(args[0]) || !PyBool_Check(args[2]) || !(args[1] == Py_None || PyLong_CheckExact(args[1]))) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
+    if (self->dtype() == DType::b8) return nullptr;               // refused in PyTorch's words
     const bool all = args[1] == Py_None;
     const long dim = all ? 0 : PyLong_AsLong(args[1]);
     const bool keep = args[2] == Py_True;
@@ -95,6 +96,7 @@ PyObject* native_cumsum(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
     const DType own = self->dtype(), result = args[2] != Py_None ? dtype_of(args[2]) : is_integral(own, true) ? DType::i64 : own;
+    if (result == DType::b8) return nullptr;                      // refused in PyTorch's words
     const long dim = PyLong_AsLong(args[1]);
     Tensor r = by_device(self, [&] { return cumsum(self, dim, result); }, [&] { return cuda::cumsum(self, dim, result); });
     return r ? wrap(r) : nullptr;
