@@ -123,6 +123,7 @@ Zeros& zeros_of(int device, CUstream stream) {
 // The kernels of the three sets as one, with the words that follow the operands.
 std::string DirectLaunch::explain(const std::vector<Kernel>& all, const std::vector<std::array<uint64_t, kOperands>>& sets) {
   const size_t count = all.size() / sets.size();
+  if (all.size() % sets.size()) return "the launches differ in number";
   const Pointers& real = sets[0];
   for (size_t i = 0; i < count; ++i) {
     Kernel k = all[count + i];                  // the second set shows how the first kernel follows what was before it
@@ -175,10 +176,12 @@ std::unique_ptr<DirectLaunch> DirectLaunch::make(const Plan& plan, int candidate
     buffers.push_back(buffers_at(p));
     works.push_back(reinterpret_cast<void*>(p[work]));
   }
-  Capture capture;
+  // The last set on another stream: what the library might keep by stream would be no operand either.
+  Capture two, last;
   std::vector<Kernel> all;
   auto direct = std::unique_ptr<DirectLaunch>(new DirectLaunch(plan.key.device));
-  if (!(why = capture.record(plan, candidate, buffers, works, scalars)).empty() || !(why = capture.kernels(all)).empty() ||
+  if (!(why = two.record(plan, candidate, {buffers[0], buffers[1]}, {works[0], works[1]}, scalars)).empty() || !(why = two.kernels(all)).empty() ||
+      !(why = last.record(plan, candidate, {buffers[2]}, {works[2]}, scalars)).empty() || !(why = last.kernels(all)).empty() ||
       !(why = direct->explain(all, sets)).empty())
     return nullptr;
   Twin twin(plan.key.problem, given, stream);

@@ -1,6 +1,6 @@
 #pragma once
 // A settled plan without the library's host code: the kernels that cublasLtMatmul launches for it, their parameters with this
-// call's pointers put in, and cuLaunchKernelEx. One capture shows what the library launches for three sets of pointers; a plan
+// call's pointers put in, and cuLaunchKernelEx. Captures show what the library launches for three sets of pointers; a plan
 // is served so only if every word that differs between them is one of the operands and a constant, and if a run gives the
 // library's own bits.
 #include <array>

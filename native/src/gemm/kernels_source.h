@@ -215,7 +215,7 @@ __device__ inline void columns(const T* dy, long long ld_dy, const T* kept, long
   const T *from = dy + row * ld_dy + first, *beside = kept + row * ld_kept + first;
   T* to = dz + row * ld_dz + first;
   Pack g[BATCH], z[BATCH];
-  for (int i = 0; i < count; i += BATCH) {               // many loads under way before the first is used
+  for (int i = 0; i < count; i += BATCH) {      // many loads under way before the first is used
 #pragma unroll
     for (int q = 0; q < BATCH; ++q) {
       g[q] = load(from, left, whole);
