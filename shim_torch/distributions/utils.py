@@ -100,7 +100,7 @@ def _corner(size: int, diag: int, device: Any) -> Any:
 def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
     """The elements on and below a diagonal, row by row: (..., D, D) to a vector."""
     n = mat.shape[-1]
-    if not torch._C._get_tracing_state() and (diag < -n or diag >= n):
+    if diag < -n or diag >= n:
         raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
     return mat[..., _corner(n, diag, mat.device)]
 
@@ -110,7 +110,7 @@ def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
     count = vec.shape[-1]
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     eps = torch.finfo(vec.dtype).eps
-    if not torch._C._get_tracing_state() and (round(n) - n > eps):
+    if round(n) - n > eps:
         raise ValueError(
             f"The size of last dimension is {count} which cannot be expressed as "
             "the lower triangular part of a square D x D matrix."

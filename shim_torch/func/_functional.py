@@ -102,7 +102,9 @@ def _replaced(module: Any, given: dict[str, Any], tie_weights: bool, strict: boo
     names = _names(module) if tie_weights or strict else {}
     values = _untied(names, given) if tie_weights else dict(given)
     if strict:
-        quoted = [", ".join(f"'{n}'" for n in sorted(group)) for group in (values.keys() - names, names.keys() - values)]
+        quoted = [
+            ", ".join(f"'{n}'" for n in sorted(group)) for group in (values.keys() - names, names.keys() - values)
+        ]
         errors = [f"{w} key(s): {q}." for w, q in zip(("Unexpected", "Missing"), quoted, strict=True) if q]
         if errors:
             raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(errors))

@@ -16,11 +16,14 @@ def _is_tensor(x: Any) -> bool:
     return isinstance(x, _core.TensorBase)
 
 
+_leaf: Any = _core.TensorBase.requires_grad_  # type: ignore[attr-defined]  # a batched tensor refuses its own
+
+
 def _tracked(x: Any) -> Any:
     """A tensor of its own in the graph, so that the caller's graph goes on through it."""
     if not _is_tensor(x) or not (x.dtype.is_floating_point or x.dtype.is_complex):
         return x
-    return x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
+    return x.view_as(x) if x.requires_grad else _leaf(x.detach())
 
 
 def _outer(args: Any) -> bool:

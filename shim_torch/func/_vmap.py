@@ -1,12 +1,13 @@
-"""``vmap`` as what it means: the function once for each item of a batch, and the results stacked."""
+"""``vmap``: a function of one item as a function of batches."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from native import _core
+from shim_torch.func._batched import BatchedTensor, Level
 from shim_torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
 
@@ -18,85 +19,160 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """A function over batches: calls ``func`` for every item and stacks what it gives.
+    """A function over batches: ``func`` sees one item, each operator runs once for all of them.
 
-    in_dims: the dim of each argument that is the batch, None where an argument is the same for all. It costs as many calls as
-    there are items. Random operators draw anew for every item (``randomness="different"``).
+    in_dims: the dim of each argument that is the batch, None where an argument is the same for all; out_dims: where the
+    batch is in each result. randomness: what random operators do: "error", "different" for every item, or the "same" for
+    all. chunk_size: how many items are computed at a time. Operators without a batching rule run once for each item.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
-    if randomness == "same":
-        raise NotImplementedError("torch.func.vmap(randomness='same') is not supported by shim-torch")
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
-    @wraps(func)
+    @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = tree_flatten(args)
-        dims = _in_dims(in_dims, args, spec)
-        size = _size(leaves, dims, func)
-        results = []
-        for i in range(size):
-            picked = [x if d is None else x.select(d, i) for x, d in zip(leaves, dims, strict=True)]
-            results.append(func(*tree_unflatten(picked, spec), **kwargs))
-        if not results:
-            raise NotImplementedError("torch.func.vmap over a batch of size 0 is not supported by shim-torch")
-        return _stacked(results, out_dims)
+        dims, size = _checked(in_dims, args, leaves, spec, func)
+        if chunk_size is None or size <= chunk_size:
+            return _run(func, leaves, dims, spec, size, out_dims, randomness, kwargs)
+        return _in_chunks(func, leaves, dims, spec, size, out_dims, randomness, kwargs, chunk_size)
 
     return wrapped
 
 
-def _in_dims(in_dims: Any, args: Any, spec: Any) -> list[int | None]:
-    if not isinstance(in_dims, (int, list, tuple)):
-        raise ValueError(
-            f"vmap: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
-        )
-    wanted = in_dims if isinstance(in_dims, int) else tuple(in_dims)
-    found = _broadcast_to_and_flatten(wanted, spec, is_leaf=lambda x: x is None or isinstance(x, int))
-    if found is None:
-        raise ValueError(
-            f"vmap: in_dims is not compatible with the structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but "
-            f"inputs has structure {spec}."
-        )
-    return found
+def _name(func: Any) -> str:
+    """The name of a function, in messages."""
+    if hasattr(func, "__name__"):
+        return func.__name__
+    return f"functools.partial({_name(func.func)}, ...)" if isinstance(func, functools.partial) else repr(func)
 
 
-def _size(leaves: list[Any], dims: list[int | None], func: Any) -> int:
-    sizes = set()
+def _is_dim(x: Any) -> bool:
+    return x is None or isinstance(x, int)
+
+
+def _checked(in_dims: Any, args: Any, leaves: list[Any], spec: Any, func: Any) -> tuple[list[int | None], int]:
+    """The batch dim of every leaf, not negative, and the size of the batch."""
+    name = _name(func)
+    if not isinstance(in_dims, (int, tuple, list)):
+        raise ValueError(
+            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
+            f"matching the structure of inputs, got: {type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function "
+            "with no inputs. The latter is unsupported."
+        )
+    wanted = tuple(in_dims) if isinstance(in_dims, list) else in_dims
+    dims = _broadcast_to_and_flatten(wanted, spec, is_leaf=_is_dim)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. in_dims "
+            f"has structure {tree_flatten(wanted)[1]} but inputs has structure {spec}."
+        )
+    sizes = []
     for i, (x, d) in enumerate(zip(leaves, dims, strict=True)):
+        start = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for "
+        if not _is_dim(d):
+            raise ValueError(f"{start}an input but in_dim must be either an integer dimension or None.")
         if d is None:
             continue
         if not isinstance(x, _core.TensorBase):
             raise ValueError(
-                f"vmap({getattr(func, '__name__', func)}): Got in_dim={d} for an input but the input is of type {type(x)}. We cannot "
-                "vmap over non-Tensor arguments, please use None as the respective in_dim"
+                f"{start}an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None "
+                "as the respective in_dim"
             )
         if not -x.dim() <= d < x.dim():
             raise ValueError(
-                f"vmap: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to "
-                f"satisfy -{x.dim()} <= in_dim < {x.dim()}."
+                f"{start}some input, but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy "
+                f"-{x.dim()} <= in_dim < {x.dim()}."
             )
         dims[i] = d % x.dim()
-        sizes.add(x.size(d))
+        if x.size(d) not in sizes:
+            sizes.append(x.size(d))
     if not sizes:
-        raise ValueError("vmap: all in_dims are None: at least one input must have a dim to map over")
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if len(sizes) > 1:
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(sizes)} for the mapped dimension"
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
+            "dimension"
         )
-    return sizes.pop()
+    return dims, sizes[0]
 
 
-def _stacked(results: list[Any], out_dims: Any) -> Any:
+def _run(func: Any, leaves: Any, dims: Any, spec: Any, size: int, out_dims: Any, randomness: str, kwargs: Any) -> Any:
+    with Level(size, randomness) as level:
+        given = [x if d is None else level.wrap(x, d) for x, d in zip(leaves, dims, strict=True)]
+        found = func(*tree_unflatten(given, spec), **kwargs)
+        results, found_spec = tree_flatten(found)
+        wanted = _out_dims(out_dims, results, found_spec, func)
+        return tree_unflatten([_result(level, x, d, func) for x, d in zip(results, wanted, strict=True)], found_spec)
+
+
+def _result(level: Level, x: Any, dim: Any, func: Any) -> Any:
+    name = _name(func)
+    if dim is None:
+        if isinstance(x, BatchedTensor) and x.level == level.id:
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return x
+    if not isinstance(x, _core.TensorBase):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= to None "
+            "for output?"
+        )
+    return level.unwrap(x, dim)
+
+
+def _out_dims(out_dims: Any, results: list[Any], spec: Any, func: Any) -> list[Any]:
+    name = _name(func)
+
+    def refused(structure: Any) -> ValueError:
+        return ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
+            f"out_dims has structure {structure} but outputs has structure {spec}."
+        )
+
+    if isinstance(results, list) and len(results) == 1 and isinstance(results[0], _core.TensorBase) and spec.is_leaf():
+        if isinstance(out_dims, int):
+            return [out_dims]
+        if isinstance(out_dims, tuple) and len(out_dims) == 1:
+            return [out_dims[0]]
+        if out_dims is None:
+            return [None]
+    leaves = [out_dims] if out_dims is None else tree_flatten(out_dims)[0]
+    if not all(_is_dim(d) for d in leaves):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
+            "representing where in the outputs the vmapped dimension should appear."
+        )
+    found = _broadcast_to_and_flatten(out_dims, spec, is_leaf=_is_dim)
+    if found is None:
+        raise refused(tree_flatten(out_dims)[1])
+    return found
+
+
+def _in_chunks(
+    func: Any, leaves: Any, dims: Any, spec: Any, size: int, out_dims: Any, randomness: str, kwargs: Any, chunk: int
+) -> Any:
+    """Some items at a time; with the same randomness every chunk starts from the same state of the generator."""
     import shim_torch
 
-    flat = [tree_flatten(r) for r in results]
-    spec = flat[0][1]
-    dims = _broadcast_to_and_flatten(out_dims, spec, is_leaf=lambda x: x is None or isinstance(x, int))
-    if dims is None:
-        raise ValueError(f"vmap: out_dims is not compatible with the structure of the outputs: {spec}")
-    made = []
-    for k, d in enumerate(dims):
-        column = [leaves[k] for leaves, _ in flat]
-        if not all(isinstance(x, _core.TensorBase) for x in column):
-            raise ValueError(f"vmap: the function must only return Tensors, got type {type(column[0])}.")
-        made.append(column[0] if d is None else shim_torch.stack(column, d))
-    return tree_unflatten(made, spec)
+    state = shim_torch.get_rng_state() if randomness == "same" else None
+    parts: list[list[Any]] = []
+    found_spec: Any = None
+    for start in range(0, size, chunk):
+        count = min(chunk, size - start)
+        if state is not None:
+            shim_torch.set_rng_state(state)
+        given = [x if d is None else x.narrow(d, start, count) for x, d in zip(leaves, dims, strict=True)]
+        found = _run(func, given, dims, spec, count, out_dims, randomness, kwargs)
+        flat, found_spec = tree_flatten(found)
+        parts.append(flat)
+    wanted = _broadcast_to_and_flatten(out_dims, found_spec, is_leaf=_is_dim)
+    joined = [
+        column[0] if d is None else shim_torch.cat(column, d)
+        for column, d in zip(zip(*parts, strict=True), wanted or [], strict=True)
+    ]
+    return tree_unflatten(joined, found_spec)

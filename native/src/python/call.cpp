@@ -32,7 +32,9 @@ PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
     if (op.kind == Operator::Kernel) check_has_data(op, args, n);
   }
   const bool tangents = op.kind == Operator::Composite && forward_gradients() && any_tangent(args, n);   // its parts carry them on
-  if (op.native && !tangents) {
+  // What a handler asks to see, the parts of a composite too, no native function may do by itself.
+  const bool seen = __builtin_expect(python_dispatch, 0) && op.kind == Operator::Composite && wants_dispatch(args, n);
+  if (op.native && !tangents && !seen) {
     PyObject* r = op.native(op, args, n);
     if (r) { ++op.calls_native; return r; }
     if (PyErr_Occurred()) return nullptr;

@@ -1,0 +1,274 @@
+"""``BatchedTensor``: a tensor that hides a batch dim of another one, and what ``vmap`` keeps while it runs.
+
+A function under ``vmap`` gets these. Autograd records on them as on any tensor; below it ``__torch_dispatch__`` takes
+each operator to its rule (_batch_rules.py), which runs it once for the whole batch. Values keep their batch dim first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from typing import Any
+
+from native import _core
+from shim_torch import Tensor
+from shim_torch._C import _disabled_torch_function_impl
+from shim_torch.autograd import Function
+from shim_torch.autograd.grad_mode import no_grad
+from shim_torch.utils._python_dispatch import TorchDispatchMode
+
+CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
+    "please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please "
+    "try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please "
+    "file a bug report."
+)
+_levels = itertools.count(1)  # never the same again: tensors of a vmap may outlive it in a graph
+stack: list[Level] = []  # the vmaps that run, the innermost last
+
+
+def _agreed(x: Any, refusal: str) -> Any:
+    """What our own operators read of an argument, to check it, where all items agree. A user's function may not ask."""
+    if not sys._getframe(2).f_globals.get("__name__", "").startswith("shim_torch."):
+        raise RuntimeError(refusal)
+    while isinstance(x, BatchedTensor):
+        x = x.value
+    found = x.reshape(-1)
+    if not found.numel() or not bool((found == found[0]).all()):
+        raise RuntimeError(refusal)
+    return found[0].item()
+
+
+def _no_storage(self: Any, *args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+
+class BatchedTensor(Tensor):
+    """``value`` without its first dim, the batch of a ``vmap``."""
+
+    value: Any
+    level: int
+    __torch_function__ = _disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, value: Any, level: int) -> Any:
+        make: Any = Tensor
+        made = make._make_wrapper_subclass(
+            cls,
+            value.shape[1:],
+            strides=value.stride()[1:],
+            dtype=value.dtype,
+            device=value.device,
+            requires_grad=False,
+        )
+        made.value, made.level = value, level
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        from shim_torch.func._batch_rules import batched
+
+        return batched(func, args, kwargs or {})
+
+    def __bool__(self) -> bool:
+        return bool(_agreed(self, CONTROL_FLOW))
+
+    is_nonzero = __bool__
+
+    def item(self) -> Any:
+        return _agreed(self, ITEM)
+
+    def __float__(self) -> float:
+        return float(_agreed(self, ITEM))
+
+    def __int__(self) -> int:
+        return int(_agreed(self, ITEM))
+
+    __index__ = __int__
+
+    def __complex__(self) -> complex:
+        return complex(_agreed(self, ITEM))
+
+    tolist = numpy = data_ptr = __array__ = _no_storage
+
+    def backward(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() outside of functorch transforms."
+        )
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        raise RuntimeError(
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a "
+            "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
+            "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+            "transformed instead."
+        )
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        inner = "\n    ".join(repr(self.value).split("\n"))
+        return f"BatchedTensor(lvl={self.level}, bdim=0, value=\n    {inner}\n)"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise RuntimeError("a BatchedTensor can't be pickled: it belongs to the vmap that made it")
+
+
+class Level:
+    """A running ``vmap``: its batch size and what random operators do."""
+
+    def __init__(self, size: int, randomness: str) -> None:
+        self.size, self.randomness, self.id = size, randomness, next(_levels)
+        self._mode = _RandomMode(self)
+
+    def __enter__(self) -> Level:
+        stack.append(self)
+        self._mode.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._mode.__exit__(*error)
+        stack.remove(self)
+
+    def wrap(self, x: Any, dim: int = 0) -> Any:
+        """A tensor whose dim ``dim`` is the batch, as one without it; gradients flow through."""
+        x = x.movedim(dim, 0) if dim % x.dim() else x
+        return _Wrap.apply(x, self.id) if _core.is_grad_enabled() and x.requires_grad else BatchedTensor(x, self.id)
+
+    def unwrap(self, x: Any, dim: int) -> Any:
+        """The whole batch of a result, its batch dim at ``dim``."""
+        if not (isinstance(x, BatchedTensor) and x.level == self.id):
+            x = x.expand((self.size, *x.shape))
+        elif x.requires_grad:
+            x = _Unwrap.apply(x, self.id)
+        else:
+            x = x.value
+        return x.movedim(0, dim) if dim else x
+
+
+def whole(x: Any, level: int, size: int) -> Any:
+    """The value of a tensor of a level, or that of one without it, the same for all."""
+    return x.value if isinstance(x, BatchedTensor) and x.level == level else x.expand((size, *x.shape))
+
+
+class _Wrap(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, level: int) -> Any:
+        ctx.level, ctx.size = level, x.shape[0]
+        return BatchedTensor(x.detach(), level)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return _released(g, ctx.level, ctx.size), None
+
+
+class _Unwrap(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, level: int) -> Any:
+        ctx.level = level
+        return x.value.detach()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        wrapped = _Wrap.apply(g, ctx.level) if g.requires_grad else BatchedTensor(g, ctx.level)
+        return wrapped, None
+
+
+def _released(g: Any, level: int, size: int) -> Any:
+    if not (isinstance(g, BatchedTensor) and g.level == level):
+        return g.expand((size, *g.shape))
+    return _Unwrap.apply(g, level) if g.requires_grad else g.value
+
+
+class _RandomMode(TorchDispatchMode):
+    """Sees the operators of a running ``vmap``, those that make tensors too, for the sake of the random ones."""
+
+    def __init__(self, level: Level) -> None:
+        super().__init__()
+        self.level = level
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func._qualified_op_name
+        if name not in RANDOM:
+            return func(*args, **(kwargs or {}))
+        with no_grad():
+            return _random(self.level, func, name, args, kwargs or {})
+
+
+_FACTORIES = "rand randn randint randperm"
+_DRAWN = """bernoulli native_dropout multinomial poisson binomial _standard_gamma _sample_dirichlet normal rand_like randn_like
+randint_like rrelu_with_noise alpha_dropout feature_dropout dropout"""
+_INPLACE = "bernoulli_ normal_ uniform_ random_ exponential_ cauchy_ geometric_ log_normal_"
+RANDOM = {"aten::" + n for n in f"{_FACTORIES} {_DRAWN} {_INPLACE}".split()}
+
+
+def _random(level: Level, func: Any, name: str, args: Any, kwargs: Any) -> Any:
+    """A random operator: drawn anew for every item, or once for all."""
+    if level.randomness == "error":
+        raise RuntimeError(
+            "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+            "randomness flags on vmap or perform the randomness operation out of vmap"
+        )
+    op, same = name.removeprefix("aten::"), level.randomness == "same"
+    mine = [isinstance(a, BatchedTensor) and a.level == level.id for a in args]
+    if op in ("rand", "randn", "randint"):
+        if same:
+            return func(*args, **kwargs)
+        at = next(i for i, a in enumerate(args) if isinstance(a, (list, tuple)))
+        size = [level.size, *args[at]]
+        return BatchedTensor(func(*args[:at], size, *args[at + 1 :], **kwargs), level.id)
+    if op == "randperm":
+        if same:
+            return func(*args, **kwargs)
+        from shim_torch import stack as stacked
+
+        return BatchedTensor(stacked([func(*args, **kwargs) for _ in range(level.size)]), level.id)
+    if op.endswith("_"):
+        if same and any(mine):
+            if (
+                not all(m for m, a in zip(mine, args, strict=True) if isinstance(a, Tensor))
+                or len(mine) > 1
+                and mine[1]
+            ):
+                raise RuntimeError(_SAME_OF_BATCH)
+            one = func(args[0].value.new_empty(args[0].shape), *args[1:], **kwargs)
+            args[0].value.copy_(one)
+            return args[0]
+        if not same and not mine[0]:
+            raise RuntimeError(
+                "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
+                "randomness. If this is necessary for your usage, please file an issue with functorch."
+            )
+        values = [whole(a, level.id, level.size) if isinstance(a, Tensor) else a for a in args]
+        func(*values, **kwargs)
+        return args[0]
+    if same:
+        if op.endswith("_like") and mine[0]:
+            return func(args[0].value.select(0, 0), *args[1:], **kwargs)
+        if op == "native_dropout" and mine[0]:
+            _, keep = func(args[0].value.new_ones(args[0].shape), *args[1:], **kwargs)
+            scale = 1 / (1 - args[1]) if args[1] < 1 else 0.0
+            return BatchedTensor(args[0].value * keep * scale, level.id), keep
+        if any(mine):
+            raise RuntimeError(_SAME_OF_BATCH)
+        return func(*args, **kwargs)
+    values = [whole(a, level.id, level.size) if isinstance(a, Tensor) else a for a in args]
+    if op == "multinomial" and values[0].dim() == 3:
+        found = func(values[0].flatten(0, 1), *values[1:], **kwargs).unflatten(0, values[0].shape[:2])
+    else:
+        found = func(*values, **kwargs)
+    return _wrapped(found, level.id)
+
+
+_SAME_OF_BATCH = (
+    "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
+)
+
+
+def _wrapped(found: Any, level: int) -> Any:
+    """Results over the batch as batched tensors."""
+    if isinstance(found, Tensor):
+        return BatchedTensor(found, level)
+    return type(found)([_wrapped(x, level) for x in found]) if isinstance(found, (list, tuple)) else found
