@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from native import _core
+
 _GONE = "This function was deprecated since version 1.9 and is now removed. "
 _REMOVED = {
     "eig": "`torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors mimicking "
@@ -75,6 +77,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
         raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
+    A = A if A.layout == _core.strided or not center else A.to_dense()
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
 
 
@@ -134,7 +137,7 @@ def _lobpcg(A: Any, B: Any, X: Any, iK: Any, niter: int, tol: float, largest: bo
     n = X.shape[-1]
     values, C = _ritz(A, B, X, largest, n)
     X, P = X @ C, None
-    norm_a = shim_torch.linalg.matrix_norm(A).amax()
+    norm_a = shim_torch.linalg.matrix_norm(A).amax() if A.layout == _core.strided else A.norm()
     for _ in range(niter):
         BX = X if B is None else B @ X
         R = A @ X - BX * values.unsqueeze(-2)

@@ -445,4 +445,8 @@ def _core_real(self: Any, which: int) -> Any:
         return self
     import shim_torch
 
+    if self.layout != _core.strided:
+        from shim_torch.sparse._coo import parts, with_values
+
+        return with_values(self, shim_torch.view_as_real(parts(self).values).select(-1, which))
     return shim_torch.view_as_real(self).select(-1, which)

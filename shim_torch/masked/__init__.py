@@ -240,6 +240,36 @@ def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: An
     return kept / norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask).clamp(min=eps)
 
 
+def _looks_at_layout(function: Any) -> Any:
+    """Sparse tensors have reductions of their own."""
+    from functools import wraps
+
+    name = function.__name__
+
+    @wraps(function)
+    def masked(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if input.layout == _core.strided:
+            mask = kwargs.get("mask")
+            if mask is not None and mask.layout != _core.strided:
+                kwargs["mask"] = mask.to_dense()
+            return function(input, *args, **kwargs)
+        from ._sparse import reduced
+
+        dim = kwargs.get("dim", args[0] if args else None) if name in _REDUCED else None
+        options = (kwargs.get("keepdim", False), kwargs.get("dtype"), kwargs.get("mask"))
+        return reduced(name, input, _dims(input, dim), *options)
+
+    return masked
+
+
+_REDUCED = frozenset("sum prod amax amin mean".split())
+for _function in (
+    sum, prod, amax, amin, mean, argmax, argmin, var, std, norm, logsumexp, softmax, log_softmax, softmin, cumsum, cumprod,
+    median, normalize,
+):  # fmt: skip
+    globals()[_function.__name__] = _looks_at_layout(_function)
+
+
 def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> Any:
     raise NotImplementedError(
         "torch.masked.masked_tensor is not supported by shim-torch; the functions here take mask="

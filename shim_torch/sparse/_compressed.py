@@ -430,7 +430,15 @@ def resize_(self: Any, size: Sequence[int]) -> Any:
 
     p = _coo.parts(self)
     if p.layout not in (_core.sparse_csr, _core.sparse_csc) or len(size) < 2:
-        raise RuntimeError(f"resize_: expected a CSR or CSC tensor and a size of at least 2 dims, got {list(size)}")
+        raise RuntimeError(f"torch.resize_: Only batched sparse CSR matrices are supported, but got size {list(size)}")
+    by_column = p.layout in BY_COLUMN
+    if (size[-2] < self.shape[-2]) if by_column else (size[-1] < self.shape[-1]):
+        kind = "rows of sparse CSC" if by_column else "columns of sparse CSR"
+        raise RuntimeError(
+            f"torch.resize_: Resizing {kind} tensors to a smaller value is not supported. The original number of "
+            f"{'rows' if by_column else 'columns'} is {self.shape[-2 if by_column else -1]} while the requested new number of "
+            f"{'rows' if by_column else 'columns'} is {size[-2 if by_column else -1]}."
+        )
     batch, (rows, columns) = tuple(size[:-2]), size[-2:]
     major = columns if p.layout in BY_COLUMN else rows
     nnz = min(p.plain.shape[-1], rows * columns)
@@ -457,7 +465,9 @@ def resize_(self: Any, size: Sequence[int]) -> Any:
 def resize_as(self: Any, template: Any) -> Any:
     p = _coo.parts(template)
     values = _core.empty_tensor(tuple(p.values.shape), self.dtype, self.device)
-    return _core.replace_sparse(self, _with_index(template, template.shape, p.indices.clone(), p.plain.clone(), values))
+    kind = _coo.parts(self).indices.dtype
+    indices = (x.to(kind, copy=True) for x in (p.indices, p.plain))
+    return _core.replace_sparse(self, _with_index(template, template.shape, *indices, values))
 
 
 from ._compressed_ops import (  # noqa: E402

@@ -97,6 +97,8 @@ def transpose(t: Any, a: int, b: int) -> Any:
     here = _here()
     base = t.dim() - p.dense_dim
     batch = base - 2
+    if p.dense_dim:
+        raise RuntimeError("transpose(): hybrid sparse compressed tensors with dense dimensions are not supported")
     if a == b:
         return _core.alias(t)
     size = list(t.shape)
@@ -117,9 +119,6 @@ def transpose(t: Any, a: int, b: int) -> Any:
     def kind(d: int) -> str:
         return f"{d}({'Batch' if d < batch else 'Sparse' if d < base else 'Dense'})"
 
-    if a >= base and b >= base:
-        shift = p.values.dim() - t.dim()
-        return here._with_index(t, size, p.indices, p.plain, p.values.transpose(a + shift, b + shift))
     raise RuntimeError(
         f"transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got {kind(a)} and {kind(b)}"
     )

@@ -41,7 +41,7 @@ def _unary(name: str) -> None:
         return _coo.unsafe(whole.indices(), _function(public)(whole.values(), *rest), self.shape, coalesced=True)
 
     record = RECORDS.get(f"aten::{name}")
-    if record is not None and (record.kind == "composite" or name == "relu"):
+    if record is not None and (record.kind == "composite" or name in ("relu", "log1p")):
         composite(name)(differentiable)
     else:
         kernel(name)(body)

@@ -154,6 +154,11 @@ def select(self: Any, dim: int, index: int) -> Any:
     return _coo.make(p.indices[rows].index_select(1, at), values, size, p.coalesced)
 
 
+@composite("select_copy.int")
+def select_copy(self: Any, dim: int, index: int) -> Any:
+    return self.select(dim, index).clone()
+
+
 @kernel("index_select")
 def index_select(self: Any, dim: int, index: Any) -> Any:
     import shim_torch
