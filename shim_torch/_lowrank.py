@@ -49,6 +49,14 @@ def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> 
     return out
 
 
+def lu_method(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
+    """As torch.lu, in a plain tuple."""
+    return tuple(lu(self, pivot, get_infos))
+
+
+lu_method.__name__, lu_method.__qualname__ = "lu", "Tensor.lu"
+
+
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
     """U, S, V of a matrix of rank about ``q``, from random directions sharpened ``niter`` times (Halko and others, 2009)."""
     import shim_torch

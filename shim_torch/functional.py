@@ -399,7 +399,7 @@ def methods() -> dict[str, Any]:
     return {
         "norm": norm,
         "stft": stft,
-        "lu": _lowrank.lu,
+        "lu": _lowrank.lu_method,
         "polygamma": polygamma,
         "polygamma_": polygamma_,
         **_counting().methods(),

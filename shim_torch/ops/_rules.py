@@ -20,6 +20,16 @@ def not_implemented(kernel: str, dtype: Any) -> NotImplementedError:
     return NotImplementedError(f""""{kernel}" not implemented for '{type_name(dtype)}'""")
 
 
+def no_meta_kernel(name: str) -> NotImplementedError:
+    """PyTorch's error for an operator whose answer needs values, where there are none."""
+    return NotImplementedError(
+        f"aten::{name}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. "
+        "You may have run into this message while using an operator with PT2 compilation APIs (torch.compile/torch.export); in "
+        "order to use this operator with those APIs you'll need to add a fake impl. Please see the following for next steps:  "
+        "https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html"
+    )
+
+
 def underived(name: str) -> Rule:
     """A gradient formula that PyTorch does not have: results say that they need a gradient, backward refuses."""
 

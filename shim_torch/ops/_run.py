@@ -11,6 +11,7 @@ from native import _core
 
 from .. import backends
 from ._record import Record, parameters
+from ._rules import no_meta_kernel
 
 TensorBase = _core.TensorBase
 
@@ -398,9 +399,13 @@ _BY_VALUES = frozenset(
 
 def _inferred(plan: Plan, bound: tuple[Any, ...], compute: Any, dtype: Any, device: Any) -> Any:
     if plan.record.name in _BY_VALUES:
-        raise NotImplementedError(
-            f"{plan.record.key}: the shape of the result depends on values, which meta tensors do not have"
-        )
+        name = plan.record.key.partition("::")[2]
+        if name == "repeat_interleave.Tensor":
+            size = bound[1]
+            if size is None:
+                raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+            return _core.empty_raw((size,), bound[0].dtype, device)
+        raise no_meta_kernel("unique_consecutive" if name == "_unique_consecutive" else name)
     host = backends.of_type("cpu")
     wide = WIDER.get(compute, compute)
     tensors = tensors_of(bound)

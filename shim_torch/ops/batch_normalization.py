@@ -90,6 +90,21 @@ def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, e
     return native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
 
 
+@composite(f"_batch_norm_with_update({_NORM}, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps)"
+           " -> (Tensor, Tensor, Tensor, Tensor)", **_METHODLESS)  # fmt: skip
+def _batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps):
+    """native_batch_norm of training, and what a library would keep for backward: nothing."""
+    found = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return *found, _core.empty_tensor((0,), dtype=_core.uint8, device=input.device)
+
+
+@composite(f"_batch_norm_no_update({_NORM}, {_RUNNING}, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+           **_METHODLESS)  # fmt: skip
+def _batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps):
+    found = native_batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
+    return *found, _core.empty_tensor((0,), dtype=_core.uint8, device=input.device)
+
+
 @composite(f"_native_batch_norm_legit_no_training({_NORM}, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
            **_METHODLESS)  # fmt: skip
 def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps):

@@ -8,7 +8,7 @@ from native import _core
 
 from ._record import composite, op
 from ._refusals import refusing
-from ._rules import broadcast, comparison, promote
+from ._rules import broadcast, comparison, no_meta_kernel, promote
 
 for _name, _np, _aliases in (
     ("eq", "equal", ()),
@@ -31,6 +31,8 @@ for _name, _np, _aliases in (
 
 @composite("equal(Tensor self, Tensor other) -> bool")
 def equal(self: Any, other: Any) -> bool:
+    if self.is_meta or other.is_meta:
+        raise no_meta_kernel("equal")
     if self.shape != other.shape:
         return False
     return bool(self.eq(other).all()) if self.numel() else True

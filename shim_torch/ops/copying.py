@@ -56,7 +56,7 @@ def _convert(self: Any, device: Any, dtype: Any, non_blocking: bool, copy: bool,
     same_form = (
         memory_format is None
         or memory_format == _core.preserve_format
-        or self.is_contiguous(memory_format=memory_format)
+        or memory_format == _core.suggest_memory_format(self)
     )
     if same_place and same_kind and same_form and not copy:
         return self

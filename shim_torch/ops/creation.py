@@ -284,32 +284,6 @@ def _spaced_dtype_of(name: str) -> Any:
 _linspace_dtype, _logspace_dtype = _spaced_dtype_of("linspace"), _spaced_dtype_of("logspace")
 
 
-@op(
-    f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor",
-    shape=_steps,
-    out=True,
-    dtype=_linspace_dtype,
-)
-def linspace(xp, start, end, steps, dtype, layout, device, pin_memory):
-    return _as(xp, _spaced(xp, start, end, steps), _linspace_dtype(start, end, dtype))
-
-
-def _spaced(xp, start, end, steps):
-    i = xp.arange(steps, dtype="float64")
-    if steps < 2:
-        return i + start
-    step = (end - start) / (steps - 1)
-    return xp.where(i < steps / 2, start + step * i, end - step * (steps - 1 - i))
-
-
-def _as(xp, values, dtype):
-    if dtype.is_complex:
-        return values.astype("complex128" if dtype == _core.complex128 else "complex64")
-    if dtype.is_floating_point:
-        return values.astype("float64" if dtype == _core.float64 else "float32")
-    return values.astype(str(dtype).removeprefix("torch."))
-
-
 def _spaced_by_tensors(name: str, more: str) -> None:
     """The overloads whose ends are 0-d tensors."""
     for overload in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor"):
@@ -342,6 +316,34 @@ def _spaced_by_tensors(name: str, more: str) -> None:
 
 
 _spaced_by_tensors("linspace", "")
+
+
+@op(
+    f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor",
+    shape=_steps,
+    out=True,
+    dtype=_linspace_dtype,
+)
+def linspace(xp, start, end, steps, dtype, layout, device, pin_memory):
+    return _as(xp, _spaced(xp, start, end, steps), _linspace_dtype(start, end, dtype))
+
+
+def _spaced(xp, start, end, steps):
+    i = xp.arange(steps, dtype="float64")
+    if steps < 2:
+        return i + start
+    step = (end - start) / (steps - 1)
+    return xp.where(i < steps / 2, start + step * i, end - step * (steps - 1 - i))
+
+
+def _as(xp, values, dtype):
+    if dtype.is_complex:
+        return values.astype("complex128" if dtype == _core.complex128 else "complex64")
+    if dtype.is_floating_point:
+        return values.astype("float64" if dtype == _core.float64 else "float32")
+    return values.astype(str(dtype).removeprefix("torch."))
+
+
 _spaced_by_tensors("logspace", "float base=10.0, ")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from native import _core
 
 from ._record import composite, op
-from ._rules import holding, same_dtype, type_name, wrap_dim
+from ._rules import holding, no_meta_kernel, same_dtype, type_name, wrap_dim
 
 
 def _places(self: Any, indices: Any) -> list[Any]:
@@ -113,6 +113,8 @@ def index_put(self, indices, values, accumulate):
     masked = _as_masked_fill(self, indices, values, accumulate)
     if masked is not None:
         return self.masked_fill(masked, values)
+    if self.is_meta and _has_mask(indices):
+        return self.clone()
     return _aten()._index_put_at(self, *_assigned(self, indices, values), accumulate)
 
 
@@ -124,7 +126,13 @@ def index_put_(self, indices, values, accumulate):
     masked = _as_masked_fill(self, indices, values, accumulate)
     if masked is not None:
         return self.masked_fill_(masked, values)
+    if self.is_meta and _has_mask(indices):
+        return self
     return _aten()._index_put_at_(self, *_assigned(self, indices, values), accumulate)
+
+
+def _has_mask(indices: Any) -> bool:
+    return any(i is not None and i.dtype in (_core.bool, _core.uint8) for i in indices)
 
 
 def _as_masked_fill(self, indices, values, accumulate):
@@ -513,6 +521,8 @@ def masked_fill(xp, self, mask, value):
 def masked_select(self, mask):
     if mask.dtype != _core.bool:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
+    if self.is_meta:
+        raise no_meta_kernel("masked_select")
     shape = _core.broadcast_shapes([self.shape, mask.shape])
     return self.expand(shape)[mask.expand(shape)]
 
@@ -537,7 +547,12 @@ def nonzero(self):
     import shim_torch
 
     if self.is_meta:
-        raise NotImplementedError("aten::nonzero: the shape depends on data, which meta tensors do not have")
+        raise NotImplementedError(
+            "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct data-independent "
+            "implementation does not exist. This implementation returns a fake value, assuming all elements of the tensor are "
+            "non-zero. To enable this registration, please set "
+            "'torch.fx.experimental._config.meta_nonzero_assume_all_nonzero' to True."
+        )
     return _core.transpose(shim_torch.ops.aten._nonzero(self), 0, 1)
 
 

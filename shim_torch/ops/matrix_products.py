@@ -49,7 +49,7 @@ def _exponential(self: Any) -> Any:
         return _exponential(self.to(_core.float32)).to(self.dtype)
     check_matrix("linalg.matrix_exp", self, True)
     n = self.size(-1)
-    if self.numel() == 0:
+    if self.numel() == 0 or self.is_meta:
         return self.clone()
     norm = float(self.detach().abs().sum(-2).max())
     halvings = 0

@@ -412,6 +412,8 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
     if d != cuts.dim() - 1:
         raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of lengths but got {d}.")
     lead = tuple(cuts.shape[:-1])
+    if data.is_meta:
+        return data.sum(d, keepdim=True).expand(*cuts.shape, *data.shape[d + 1 :]).clone()
     rows, counts = data.reshape(-1, *data.shape[d:]), cuts.reshape(-1, cuts.size(-1))
     if lengths is not None and not unsafe and bool((counts < 0).any()):
         raise RuntimeError("lengths contains negative value!")

@@ -41,6 +41,7 @@ int bind_library(PyObject* module);
 int bind_op_types(PyObject* module);
 
 void check_out_dtype(const std::string& name, DType result, DType out);       // where PyTorch asks for the very dtype
+std::string name_for_gradients(const std::string& name);                      // who says that out= has no gradient
 void check_result_cast(const std::string& name, DType result, DType out);     // in an operator's own words
 void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* out);   // a factory's dtype is out's
 

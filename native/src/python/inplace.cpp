@@ -251,7 +251,7 @@ PyObject* store_list(PyObject* outs, PyObject* results, const std::string& name)
 PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   Operator& f = *op.functional;
   const size_t inputs = f.schema.args.size(), outs = n - inputs;
-  CHECK(Kind::Runtime, !(GradMode::enabled() && any_requires_grad(args, n)), op.schema.name,
+  CHECK(Kind::Runtime, !(GradMode::enabled() && any_requires_grad(args, n)), name_for_gradients(op.schema.name),
         "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
   if (__builtin_expect(forward_gradients(), 0))
     CHECK(Kind::NotImplemented, !any_tangent(args, n), "Trying to use forward AD with ", f.schema.name, "_out that does not support it because it is an out= function");
@@ -270,10 +270,12 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   }
   CHECK(Kind::Type, (PyTuple_Check(result.o) || PyList_Check(result.o)) && size_t(PySequence_Fast_GET_SIZE(result.o)) == outs,
         op.schema.qualified(), ": expected ", outs, " results");
+  const std::string& own = f.schema.name;
+  const std::string several = own == "max" || own == "min" ? own + ".dim" : own;   // those of all elements have one result
   PyObject* tuple = PyTuple_New(Py_ssize_t(outs));
   for (size_t i = 0; tuple && i < outs; ++i) {
     PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[inputs + i]));
-    store_output(args[inputs + i], PySequence_Fast_GET_ITEM(result.o, i), f.schema.name);
+    store_output(args[inputs + i], PySequence_Fast_GET_ITEM(result.o, i), several);
   }
   return tuple;
 }

@@ -42,6 +42,9 @@ const char* text_of(const std::string& name) {
         {"cummax", "expected scalar_type {R} but found {O}"},
         {"mode", "expected scalar type '{R}' but got '{O}' for values output"},
         {"cummin", "expected scalar_type {R} but found {O}"},
+        {"where", "Expected out type to be {R} but got {O}"},
+        {"multinomial", "multinomial expects Long tensor out, got: {O}"},
+        {"kthvalue", "output values must be of same type as input"},
         {"hash_tensor", "Expected result to be of dtype uint64, but got {O}"},
         {"narrow_copy", "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If "
                         "so, please report an enhancement request to PyTorch.)"},
@@ -59,7 +62,8 @@ const char* text_of(const std::string& name) {
                           "linalg_lu_solve", "linalg_ldl_solve", "matmul", "linalg_cross", "linalg_cholesky", "linalg_det", "linalg_inv", "linalg_eigvalsh", "linalg_eigh", "linalg_qr", "linalg_svd", "linalg_slogdet", "linalg_lu", "triangular_solve", "linalg_solve",
                           "linalg_svdvals", "linalg_vector_norm", "linalg_cholesky_ex",
                           "linalg_inv_ex", "linalg_ldl_factor", "linalg_ldl_factor_ex", "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_solve_ex", "norm", "alias_copy", "as_strided_copy",
-                          "diagonal_copy", "t_copy", "transpose_copy", "squeeze_copy", "unfold_copy"})
+                          "diagonal_copy", "t_copy", "transpose_copy", "squeeze_copy", "unfold_copy", "diag", "expand_copy",
+                          "permute_copy", "slice_scatter", "split_with_sizes_copy", "unbind_copy", "unsqueeze_copy", "view_copy", "qr", "svd", "lu_unpack", "sort", "max.dim", "min.dim"})
       t[n] = kStructured;
     for (const char* n : {"amax", "amin"})
       t[n] = "Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.";
@@ -70,12 +74,19 @@ const char* text_of(const std::string& name) {
   return it == table.end() ? nullptr : it->second;
 }
 
+bool joins(const std::string& name) {
+  static const std::unordered_set<std::string> names{"cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack", "_chunk_cat"};
+  return names.count(name) > 0;
+}
+
 // The texts of operators that say in their own words that a result cannot be cast.
 const char* cast_text_of(const std::string& name) {
   if (name == "ldexp") return "ldexp can't be cast to the desired output type {O}";
   if (name == "mvlgamma") return "mvlgamma: result type {O} can't be cast to the desired output type {R}";
+  if (name == "diag") return "diag: result type {R} can't be cast to the desired out= type {O}";
+  if (joins(name)) return "torch.cat(): input types can't be cast to the desired output type {O}";
   if (name == "logsumexp") return "logsumexp(): Expected floating point type for result tensor, but got: {O}";
-  if (name == "cholesky_inverse" || name == "cholesky_solve")
+  if (name == "cholesky" || name == "cholesky_inverse" || name == "cholesky_solve")
     return "{N}: Expected result to be safely castable from {R} dtype, but got result with dtype {O}";
   static const std::unordered_set<std::string> of_results{"linalg_matrix_rank", "linalg_cond", "linalg_tensorinv", "linalg_tensorsolve",
                                                           "linalg_pinv", "linalg_householder_product", "linalg_matrix_power"};
@@ -138,19 +149,36 @@ std::string filled(std::string text, const std::string& name, DType result, DTyp
 }  // namespace
 
 void check_out_dtype(const std::string& name, DType result, DType out) {
+  if (name == "diag" && !can_cast(result, out)) return;
   if (result == out || ((name == "all" || name == "any") && out == DType::u8)) return;
   if (const char* text = text_of(name)) throw Error(Kind::Runtime, filled(text, name, result, out));
 }
 
 void check_result_cast(const std::string& name, DType result, DType out) {
   if (name == "cumsum" || name == "cumprod" || name == "sum" || name == "nansum") return;           // they sum in the dtype of out
-  if (!can_cast(result, out)) throw Error(Kind::Runtime, filled(cast_text_of(name), name, result, out));
+  if (!can_cast(result, out)) throw Error(joins(name) ? Kind::Type : Kind::Runtime, filled(cast_text_of(name), name, result, out));
+}
+
+std::string name_for_gradients(const std::string& name) {
+  static const std::unordered_map<std::string, const char*> made_of{
+      {"column_stack", "cat"}, {"dstack", "cat"}, {"hstack", "cat"}, {"vstack", "cat"}, {"row_stack", "cat"}, {"cross", "linalg_cross"},
+      {"float_power", "pow"}, {"square", "pow"}, {"kron", "mul"}, {"outer", "mul"}, {"ger", "mul"},
+      {"msort", "sort"}, {"nanmean", "nansum"}, {"qr", "linalg_qr"}, {"svd", "_linalg_svd"}, {"take_along_dim", "gather"},
+      {"true_divide", "div"}, {"divide", "div"}, {"multiply", "mul"}, {"subtract", "sub"}, {"lu_solve", "linalg_lu_solve"}};
+  // Operators without a gradient of their own that PyTorch's dispatcher speaks for.
+  static const std::unordered_set<std::string> spoken_for{
+      "_chunk_cat", "alias_copy", "arange", "as_strided_copy", "conj_physical", "diagonal_copy", "expand_copy", "eye", "floor_divide",
+      "full", "heaviside", "histogram", "linspace", "log_softmax", "logspace", "ones", "permute_copy", "slice_scatter", "softmax",
+      "squeeze_copy", "t_copy", "transpose_copy", "unfold_copy", "unsqueeze_copy", "view_copy", "zeros"};
+  if (auto it = made_of.find(name); it != made_of.end()) return it->second;
+  return spoken_for.count(name) ? "aten::" + name : name;
 }
 
 void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* out) {
   if (!is_tensor(out)) return;
+  const bool spaced = f.schema.name == "linspace" || f.schema.name == "logspace";   // their ends may be tensors
   for (size_t i = 0; i < inputs; ++i)
-    if (is_tensor(args[i])) return;
+    if (is_tensor(args[i]) && !spaced) return;
   for (size_t i = 0; i < inputs; ++i) {
     const std::string& name = f.schema.args[i].name;
     if (name == "layout")

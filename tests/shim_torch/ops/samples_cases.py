@@ -19,6 +19,7 @@ def inputs(torch):
     none = torch.zeros(0, dtype=torch.uint8)
     number = torch.tensor(2.5).requires_grad_()
     masked = torch.masked
+    xs, wide = x.detach(), torch.empty(0, dtype=torch.float64)
     return locals()
 
 
@@ -152,5 +153,41 @@ torch.unravel_index(i, (3, 4))
 torch.unique(cube, dim=-1).stride()
 torch.geqrf(cube)[0].stride()
 torch.add(mask, mask, alpha=False)
+torch.cat([xs, xs], out=n)
+torch.hstack([xs, xs], out=n)
+torch.where(mask, xs, xs, out=wide)
+torch.diag(xs[0], out=wide)
+torch.diag(xs[0], out=n)
+torch.sort(xs, out=(wide, n))
+torch.max(xs, 1, out=(wide, n))
+torch.min(xs, 1, out=(f, n))
+torch.unsqueeze_copy(xs, 0, out=wide)
+torch.permute_copy(xs, (1, 0), out=n)
+torch.multinomial(xs.abs(), 1, out=f)
+torch.linspace(number.detach(), 3, 4, dtype=torch.float64, out=f)
+torch.square(x, out=f)
+torch.hstack([x, x], out=f)
+torch.alias_copy(xs, out=torch.zeros(3, 4, requires_grad=True))
+torch.softmax(xs, 0, out=torch.zeros(3, 4, requires_grad=True))
+torch.qr(xs, out=(wide, wide))
+xs.lu(get_infos=True).__class__.__name__
+turned.float(memory_format=torch.contiguous_format).stride()
+turned[:, ::2].float(memory_format=torch.contiguous_format).stride()
+torch.ops.aten._batch_norm_with_update(cube, None, None, torch.zeros(3), torch.ones(3), 0.1, 1e-5)
+torch.equal(xs.to('meta'), xs.to('meta'))
+torch.nonzero(xs.to('meta'))
+xs.to('meta').unique()
+xs.to('meta').unique_consecutive(dim=0)
+torch.bincount(i.reshape(-1).to('meta'))
+torch.masked_select(xs.to('meta'), mask.to('meta'))
+torch.repeat_interleave(xs.to('meta'), i[0].to('meta'), 1)
+torch.repeat_interleave(xs.to('meta'), i[0].to('meta'), 1, output_size=6).shape
+torch.index_put(xs.to('meta'), (mask.to('meta'),), xs[0, :1].to('meta')).shape
+torch.index_put(xs.to('meta'), (some.to('meta'),), xs[0].to('meta')).shape
+torch.linspace(number.detach().to('meta'), 3, 4, device='meta').shape
+torch.linalg.matrix_exp(xs[:, :3].to('meta')).shape
+torch.nanmedian(xs.to('meta')).shape
+torch.multinomial(xs.to('meta'), 2).shape
+torch.segment_reduce(xs.to('meta'), 'max', lengths=torch.tensor([1, 2]).to('meta'), unsafe=True).shape
 """
 CASES = _ORDER + [line for line in _TEXT.splitlines() if line]
