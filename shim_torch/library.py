@@ -363,6 +363,14 @@ def opcheck(
     from ._library.opcheck import CHECKS
 
     wanted = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
+    if isinstance(op, _ops.OpOverloadPacket):
+        names = op.overloads()
+        if len(names) != 1:
+            raise RuntimeError(
+                f"opcheck can only test operators without overloads. Got the following overloads for "
+                f"{op._qualified_op_name}: {names}"
+            )
+        op = getattr(op, names[0])
     definition = lookup(op)
     overload = definition._opoverload if definition is not None else op
     results: dict[str, str] = {}

@@ -1,15 +1,301 @@
-"""``torch.fx._symbolic_trace``."""
+"""``torch.fx._symbolic_trace``: graphs of functions and modules, by running them on values that are not known."""
 
-from shim_torch.fx import Tracer, symbolic_trace, wrap
+from __future__ import annotations
 
-__all__ = ["Tracer", "symbolic_trace", "wrap"]
+import builtins
+import functools
+import inspect
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType, ModuleType
+from typing import Any
+
+import shim_torch as torch
+from shim_torch.fx.graph import Graph
+from shim_torch.fx.graph_module import GraphModule
+from shim_torch.fx.node import Argument, map_aggregate
+from shim_torch.fx.proxy import ParameterProxy, Proxy, TracerBase
+from shim_torch.nn.modules.module import Module
+
+__all__ = ["PH", "Tracer", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace", "wrap"]
+
+PH = object()  # in concrete_args: this one stays an input
+_wrapped: dict[tuple[int, str], dict[str, Any]] = {}
+_tracing = 0
+_CREATION = "zeros ones empty full arange linspace eye rand randn randint randperm".split()
 
 
 def is_fx_tracing() -> bool:
-    """Whether a function is being traced: no."""
-    return False
+    """Whether a function is being traced."""
+    return _tracing > 0
 
 
-def is_fx_symbolic_tracing() -> bool:
-    """Whether a function is being traced: no."""
-    return False
+is_fx_symbolic_tracing = is_fx_tracing
+
+
+def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
+    """At module level: calls of that function of the module become single nodes. Errors: RuntimeError elsewhere."""
+    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
+        raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
+    name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
+    frame = inspect.currentframe()
+    frame = frame.f_back if frame is not None else None
+    if frame is None or frame.f_code.co_name != "<module>":
+        raise NotImplementedError("wrap must be called at the top level of a module")
+    _wrapped[id(frame.f_globals), name] = frame.f_globals
+    return fn_or_name
+
+
+def _find_proxy(*values: Any) -> Proxy | None:
+    found: list[Proxy] = []
+    map_aggregate(values, lambda x: found.append(x) if isinstance(x, Proxy) else x)
+    return found[0] if found else None
+
+
+def _leaf(function: Callable[..., Any], fill: bool = False) -> Callable[..., Any]:
+    """``function``, which becomes a node when it is called with a value that is not known.
+
+    ``fill``: what has a default is given by name, as torch's own functions in Python do it.
+    """
+    signature = inspect.signature(function) if fill else None
+    if signature is not None and any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()):
+        signature = None
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        proxy = _find_proxy(args, kwargs)
+        if proxy is None:
+            return function(*args, **kwargs)
+        if signature is not None:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            needed = [n for n, p in signature.parameters.items() if p.default is p.empty and p.kind is not p.KEYWORD_ONLY]
+            args = tuple(bound.arguments[n] for n in needed)
+            kwargs = {n: v for n, v in bound.arguments.items() if n not in needed}
+        return proxy.tracer.create_proxy("call_function", function, args, kwargs)
+
+    wrapper.__fx_leaf__ = True  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _replace(
+    stack: list[tuple[dict[str, Any], str, Any]], space: dict[str, Any], name: str, found: Any, fill: bool = False
+) -> None:
+    if callable(found) and not getattr(found, "__fx_leaf__", False):
+        stack.append((space, name, space.get(name, PH)))
+        space[name] = _leaf(found, fill)
+
+
+class Tracer(TracerBase):
+    """Traces modules: those of ``torch.nn`` are leaves, which become ``call_module``; others are looked into."""
+
+    def __init__(
+        self, autowrap_modules: tuple[ModuleType, ...] = (math,), autowrap_functions: tuple[Callable[..., Any], ...] = (),
+        param_shapes_constant: bool = False,
+    ) -> None:  # fmt: skip
+        self._autowrap_modules, self._autowrap_functions = tuple(autowrap_modules), tuple(autowrap_functions)
+        self.param_shapes_constant = param_shapes_constant
+        self.root: Module = Module()
+        self.tensor_attrs: dict[int, str] = {}
+        self._paths: dict[int, str] = {}
+        self._made: dict[str, Any] = {}
+
+    def create_arg(self, a: Any) -> Argument:
+        """As the base does; tensors and modules become attributes of the root."""
+        if isinstance(a, torch.Tensor):
+            name = self.tensor_attrs.get(id(a)) or self._path_of_tensor(a)
+            return self.create_node("get_attr", name, (), {})
+        if isinstance(a, Module):
+            return self.create_node("get_attr", self.path_of_module(a), (), {})
+        return super().create_arg(a)
+
+    def _path_of_tensor(self, a: Any) -> str:
+        for name, own in [*self.root.named_parameters(), *self.root.named_buffers()]:
+            if own is a:
+                return str(name)
+        number = 0
+        while hasattr(self.root, f"_tensor_constant{number}"):
+            number += 1
+        name = f"_tensor_constant{number}"
+        self.tensor_attrs[id(a)] = name
+        setattr(self.root, name, a)
+        return name
+
+    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
+        """Whether a module becomes one node."""
+        return m.__module__.startswith(("torch.nn", "torch.ao.nn", "shim_torch.nn")) and not isinstance(m, torch.nn.Sequential)
+
+    def path_of_module(self, mod: Module) -> str:
+        """The name of a module within the root. Errors: NameError when it is not there."""
+        path = self._paths.get(id(mod))
+        if path is None:
+            path = next((n for n, m in self.root.named_modules() if m is mod), None)
+        if not isinstance(path, str):
+            raise NameError("module is not installed as a submodule")
+        return path
+
+    def call_module(self, m: Module, forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """What calling a module gives: a node for leaves, the value of its forward for others."""
+        path = self.path_of_module(m)
+        if self.is_leaf_module(m, path):
+            return self.create_proxy("call_module", path, args, kwargs)
+        return forward(*args, **kwargs)
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+        """What reading an attribute of a module gives: a node for parameters, the value itself for all else."""
+        if not isinstance(attr_val, torch.nn.Parameter) and not (
+            self.proxy_buffer_attributes and isinstance(attr_val, torch.Tensor)
+        ):
+            return attr_val
+        source = self.root.named_parameters() if isinstance(attr_val, torch.nn.Parameter) else self.root.named_buffers()
+        for name, own in source:
+            if own is attr_val:
+                if name not in parameter_proxy_cache:
+                    factory = (
+                        (lambda node, n=name: ParameterProxy(self, node, n, attr_val)) if self.param_shapes_constant else None
+                    )
+                    parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=factory)
+                return parameter_proxy_cache[name]
+        return attr_val
+
+    def create_args_for_root(self, root_fn: Any, is_module: bool, concrete_args: Any = None) -> tuple[Any, list[Any]]:
+        """The function to run and its arguments: a placeholder each, ``*args`` and ``**kwargs`` one each."""
+        function = inspect.unwrap(root_fn)
+        code = function.__code__
+        names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        rest = list(code.co_varnames[len(names) :])
+        parameters = inspect.signature(function).parameters
+        args: list[Any] = [self.root] if is_module else []
+        if is_module and not names:
+            raise RuntimeError("``self`` argument cannot be part of *args expansion!")
+        concrete = concrete_args if isinstance(concrete_args, dict) else {}
+        if isinstance(concrete_args, tuple):
+            concrete = dict(zip(names[len(args) :], concrete_args, strict=False))
+        keywords: dict[str, Any] = {}
+        for i, name in enumerate(names[len(args) :], len(args)):
+            value = self._input(name, parameters[name].default, concrete.get(name, PH))
+            if i < code.co_argcount:
+                args.append(value)
+            else:
+                keywords[name] = value
+        if code.co_flags & inspect.CO_VARARGS:
+            args.append(self.create_proxy("placeholder", f"*{rest.pop(0)}", (), {}))
+        if code.co_flags & inspect.CO_VARKEYWORDS:
+            keywords[""] = self.create_proxy("placeholder", f"**{rest.pop(0)}", (), {})
+        if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+            # The rest comes as one value, not as a tuple or dict: the function is given it as a plain argument.
+            flags = code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+            total = len(args) + len(keywords)
+            plain = FunctionType(
+                code.replace(co_argcount=total, co_kwonlyargcount=0, co_flags=flags,
+                             co_varnames=_in_order(code)), function.__globals__, function.__name__, None, function.__closure__
+            )  # fmt: skip
+            positional = code.co_argcount
+            return plain, [*args[:positional], *(v for k, v in keywords.items() if k), *args[positional:],
+                           *([keywords[""]] if "" in keywords else [])]  # fmt: skip
+        return functools.partial(function, **keywords) if keywords else function, args
+
+    def _input(self, name: str, default: Any, concrete: Any) -> Any:
+        given = () if default is inspect.Parameter.empty else (default,)
+        if concrete is PH:
+            return self.create_proxy("placeholder", name, given, {})
+        proxy = self.create_proxy("placeholder", f"{name}_1", given, {})
+        if isinstance(concrete, (bool, int, float, str)):
+            text = f"{name} has been specialized to have value {concrete} but got another value"
+            self.create_proxy("call_function", torch._assert, (proxy == concrete, text), {})
+        return concrete
+
+    def trace(self, root: Module | Callable[..., Any], concrete_args: Any = None) -> Graph:
+        """The graph of a module's forward or of a function. ``concrete_args`` are inputs with fixed values."""
+        global _tracing
+        if isinstance(root, Module):
+            self.root = root
+            function = type(root).forward
+            if "forward" in vars(root):
+                function = vars(root)["forward"].__func__ if inspect.ismethod(vars(root)["forward"]) else function
+        else:
+            self.root, function = Module(), root
+        self.graph = Graph(tracer_cls=type(self))
+        self.tensor_attrs = {id(v): k for k, v in self._plain_tensors(self.root)}
+        self._paths = {id(m): n for n, m in reversed(list(self.root.named_modules()))}
+        self._made = {}
+        run, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
+        _tracing += 1
+        try:
+            with self._patched(function):
+                result = run(*args)
+                self.create_node("output", "output", (self.create_arg(result),), {},
+                                 type_expr=getattr(function, "__annotations__", {}).get("return"))  # fmt: skip
+        finally:
+            _tracing -= 1
+        return self.graph
+
+    @staticmethod
+    def _plain_tensors(root: Module) -> Iterator[tuple[str, Any]]:
+        for prefix, module in root.named_modules():
+            for name, value in vars(module).items():
+                if isinstance(value, torch.Tensor):
+                    yield (f"{prefix}.{name}" if prefix else name), value
+
+    @contextmanager
+    def _patched(self, function: Any) -> Iterator[None]:
+        """Within, modules and their attributes are asked through this tracer, and leaf functions become nodes."""
+        call, get = Module.__call__, Module.__getattr__
+        tracer = self
+        undo: list[tuple[dict[str, Any], str, Any]] = []
+
+        def traced_call(mod: Any, *args: Any, **kwargs: Any) -> Any:
+            return tracer.call_module(mod, lambda *a, **k: call(mod, *a, **k), args, kwargs)
+
+        def traced_get(mod: Any, name: str) -> Any:
+            return tracer.getattr(name, get(mod, name), tracer._made)
+
+        for space in _namespaces():
+            for name, found in list(space.items()):
+                if name[:1] != "_" and isinstance(found, FunctionType):
+                    _replace(undo, space, name, found, True)
+        for name in _CREATION:  # their sizes may be values that are not known
+            _replace(undo, vars(torch), name, getattr(torch, name))
+        for module in self._autowrap_modules:
+            for name, found in list(vars(module).items()):
+                if name[:1] != "_":
+                    _replace(undo, vars(module), name, found)
+        own = getattr(inspect.unwrap(function), "__globals__", {})
+        for target in self._autowrap_functions:
+            for name, found in list(own.items()):
+                if found is target:
+                    _replace(undo, own, name, found)
+        for (_, name), space in list(_wrapped.items()):
+            _replace(undo, space, name, space.get(name, getattr(builtins, name, None)))
+        Module.__call__, Module.__getattr__ = traced_call, traced_get  # type: ignore[method-assign, assignment]
+        try:
+            yield
+        finally:
+            Module.__call__, Module.__getattr__ = call, get  # type: ignore[method-assign, assignment]
+            for space, name, before in reversed(undo):
+                if before is PH:
+                    space.pop(name, None)
+                else:
+                    space[name] = before
+
+
+def _namespaces() -> list[dict[str, Any]]:
+    """Where torch's own functions in Python stand: called with values not known, each is one node."""
+    return [vars(torch.nn.functional), vars(sys.modules.get("shim_torch.functional") or torch.functional), vars(torch)]
+
+
+def _in_order(code: Any) -> tuple[str, ...]:
+    """The variable names of a code object: parameters, *args and **kwargs already come first."""
+    return tuple(code.co_varnames)
+
+
+def symbolic_trace(root: Module | Callable[..., Any], concrete_args: Any = None) -> GraphModule:
+    """A module that does what ``root`` does, with its graph. Errors: TraceError where a condition depends on an input."""
+    tracer = Tracer()
+    graph = tracer.trace(root, concrete_args)
+    name = type(root).__name__ if isinstance(root, Module) else root.__name__
+    return GraphModule(tracer.root, graph, name)
+
+

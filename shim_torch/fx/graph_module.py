@@ -1,6 +1,212 @@
-"""``torch.fx.graph_module``."""
+"""``torch.fx.graph_module``: a module whose forward is the code of a graph."""
 
-from shim_torch import fx as _fx
+from __future__ import annotations
 
-GraphModule = _fx.GraphModule
-__all__ = ["GraphModule"]
+import copy
+import linecache
+from itertools import count
+from typing import Any
+
+from shim_torch.fx.graph import Graph
+from shim_torch.nn.modules.module import Module
+
+__all__ = ["GraphModule", "reduce_graph_module"]
+_numbers = count()
+
+
+def _forward_from(src: str, space: dict[str, Any]) -> Any:
+    name = f"<eval_with_key>.{next(_numbers)}"
+    linecache.cache[name] = (len(src), None, src.splitlines(True), name)
+    space = dict(space)
+    exec(compile(src, name, "exec"), space)
+    return space["forward"]
+
+
+def _parent(module: Any, path: str) -> tuple[Any, str]:
+    *prefix, field = path.split(".")
+    for item in prefix:
+        module = getattr(module, item)
+    return module, field
+
+
+def _assign(value: Any, to: Module, path: str) -> None:
+    """Puts ``value`` under a dotted name; plain modules are made on the way."""
+    *prefix, field = path.split(".")
+    for item in prefix:
+        inner = getattr(to, item, None)
+        if inner is None:
+            inner = Module()
+            setattr(to, item, inner)
+        to = inner
+    import shim_torch
+
+    if isinstance(value, shim_torch.Tensor) and not isinstance(value, shim_torch.nn.Parameter):
+        to.register_buffer(field, value)
+    else:
+        setattr(to, field, value)
+
+
+class GraphModule(Module):
+    """``graph``'s steps as a module; what they refer to is taken from ``root``, a module or a dict of names.
+
+    Each instance has a class of its own, whose ``forward`` is the code of its graph.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        for base in cls.__mro__:
+            if base.__qualname__ == "GraphModule":
+                cls = base
+                break
+        return super().__new__(type("GraphModuleImpl", (cls,), {}))
+
+    def __init__(self, root: Any, graph: Graph, class_name: str = "GraphModule") -> None:
+        super().__init__()
+        type(self).__name__ = class_name
+        if isinstance(root, Module):
+            self.training = root.training
+            for node in graph.nodes:
+                if node.op in ("get_attr", "call_module"):
+                    self._take(root, node.target)
+        elif isinstance(root, dict):
+            wanted = [n for n in graph.nodes if n.op in ("get_attr", "call_module")]
+            for node in wanted:
+                if node.target not in root:
+                    raise RuntimeError(
+                        f"Node {node} referenced target {node.target} but that target was not provided in ``root``!"
+                    )
+            for path in sorted({n.target for n in wanted}, key=lambda t: t.count(".")):
+                _assign(root[path], self, path)
+        else:
+            raise RuntimeError(f"Unsupported type {root} passed for root!")
+        self.graph = graph
+        self.meta: dict[str, Any] = dict(getattr(root, "meta", {}) if isinstance(root, Module) else {})
+
+    def _take(self, root: Module, path: str) -> None:
+        try:
+            holder, field = _parent(root, path)
+            value = getattr(holder, field)
+        except AttributeError:
+            return
+        try:
+            own, name = _parent(self, path)
+            if getattr(own, name) is value:
+                return
+        except AttributeError:
+            pass
+        _assign(value, self, path) if field not in getattr(holder, "_non_persistent_buffers_set", ()) else setattr(self, path, value)
+
+    @property
+    def graph(self) -> Graph:
+        """The steps."""
+        return self._graph
+
+    @graph.setter
+    def graph(self, g: Graph) -> None:
+        if not isinstance(g, Graph):
+            raise AssertionError(f"Expected a Graph instance, but got {type(g)}")
+        self._graph = g
+        g.owning_module = self
+        self.recompile()
+
+    @property
+    def code(self) -> str:
+        """The source of ``forward``."""
+        return self._code
+
+    def recompile(self) -> Any:
+        """Writes ``forward`` again, after the graph was changed."""
+        made = self._graph.python_code("self")
+        self._code = made.src
+        type(self).forward = _forward_from(made.src, made.globals)  # type: ignore[method-assign]
+        return made
+
+    def add_submodule(self, target: str, m: Module) -> bool:
+        """Puts a module under a dotted name; False when something else is in the way."""
+        *prefix, field = target.split(".")
+        where: Any = self
+        for item in prefix:
+            inner = getattr(where, item, None)
+            if inner is None:
+                inner = Module()
+                setattr(where, item, inner)
+            if not isinstance(inner, Module):
+                return False
+            where = inner
+        where.add_module(field, m)
+        return True
+
+    def delete_submodule(self, target: str) -> bool:
+        """Takes the module of that name out; False when there is none."""
+        try:
+            holder, field = _parent(self, target)
+            if not isinstance(getattr(holder, field), Module):
+                return False
+        except AttributeError:
+            return False
+        delattr(holder, field)
+        return True
+
+    def delete_all_unused_submodules(self) -> None:
+        """Takes out the modules that no step refers to."""
+        used: set[str] = set()
+        for node in self.graph.nodes:
+            if node.op in ("call_module", "get_attr"):
+                parts = node.target.split(".")
+                used |= {".".join(parts[: i + 1]) for i in range(len(parts))}
+                if node.op == "call_module":
+                    used |= {f"{node.target}.{n}" for n, _ in self.get_submodule(node.target).named_modules() if n}
+        for name in [n for n, _ in self.named_modules() if n and n not in used]:
+            self.delete_submodule(name)
+
+    def print_readable(self, print_output: bool = True, *_: Any, **__: Any) -> str:
+        """The module as a class, printed and given back."""
+        body = self._code.strip("\n").rstrip().replace("\n", "\n    ")
+        text = f"class {type(self).__name__}(torch.nn.Module):\n    {body}\n"
+        if print_output:
+            print(text)
+        return text
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [super().__repr__(), self._code, "# To see more debug info, please use `graph_module.print_readable()`"]
+        )
+
+    def __deepcopy__(self, memo: Any) -> GraphModule:
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        state = {k: v for k, v in vars(self).items() if k != "_graph"}
+        vars(made).update(copy.deepcopy(state, memo))
+        type(made).__name__ = type(self).__name__
+        made.graph = copy.deepcopy(self._graph, memo)
+        return made
+
+    def __copy__(self) -> GraphModule:
+        made = GraphModule(self, self.graph, type(self).__name__)
+        made.meta = getattr(self, "meta", {})
+        return made
+
+    def __reduce__(self) -> Any:
+        python = self._graph.python_code("self")
+        state = {k: v for k, v in vars(self).items() if k != "_graph"}
+        return reduce_graph_module, (state, python.src, [k for k in python.globals if k != "torch"],
+                                     {k: v for k, v in python.globals.items() if k != "torch"}, type(self).__name__)  # fmt: skip
+
+
+def reduce_graph_module(state: dict[str, Any], src: str, names: list[str], space: dict[str, Any], name: str) -> GraphModule:
+    """A graph module from its pickled parts: its code is traced again."""
+    import shim_torch
+    from shim_torch.fx._symbolic_trace import Tracer
+
+    class _Leaves(Tracer):
+        def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
+            return True
+
+    forward = _forward_from(src, {"torch": shim_torch, **space})
+    holder = type(name, (Module,), {"forward": forward})()
+    vars(holder).update(state)
+    graph = _Leaves().trace(holder)
+    made = GraphModule(holder, graph, name)
+    for key, value in state.items():
+        if key not in vars(made):
+            vars(made)[key] = value
+    return made

@@ -1,27 +1,265 @@
-"""``torch.fx.node``."""
+"""``torch.fx.node``: one step of a graph, and walks through its arguments."""
 
-from typing import Any
+from __future__ import annotations
 
-from shim_torch.fx import Node
+import builtins
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-__all__ = ["Argument", "Node", "Target", "map_aggregate", "map_arg"]
-Argument = Target = Any
+from shim_torch.fx.immutable_collections import immutable_dict, immutable_list
+
+if TYPE_CHECKING:
+    from shim_torch.fx.graph import Graph
+
+__all__ = ["Argument", "Node", "Target", "has_side_effect", "map_aggregate", "map_arg"]
+Argument: TypeAlias = Any
+Target: TypeAlias = Any
+
+_OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
+_side_effectful_functions: set[Any] = set()
 
 
-def map_aggregate(a: Any, fn: Any) -> Any:
+def has_side_effect(fn: Any) -> Any:
+    """Marks a function whose calls dead-code elimination keeps."""
+    _side_effectful_functions.add(fn)
+    return fn
+
+
+def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
     """Applies ``fn`` to everything in nested tuples, lists, dicts and slices."""
     if isinstance(a, tuple):
         mapped = tuple(map_aggregate(x, fn) for x in a)
         return mapped if not hasattr(a, "_fields") else type(a)(*mapped)
     if isinstance(a, list):
-        return [map_aggregate(x, fn) for x in a]
+        return immutable_list([map_aggregate(x, fn) for x in a])
     if isinstance(a, dict):
-        return {k: map_aggregate(v, fn) for k, v in a.items()}
+        return immutable_dict({k: map_aggregate(v, fn) for k, v in a.items()})
     if isinstance(a, slice):
         return slice(*(map_aggregate(x, fn) for x in (a.start, a.stop, a.step)))
     return fn(a)
 
 
-def map_arg(a: Any, fn: Any) -> Any:
+def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
     """Applies ``fn`` to the nodes in an argument."""
+    if not callable(fn):
+        raise AssertionError("torch.fx.map_arg(a, fn): fn must be a callable")
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
+
+
+def _get_qualified_name(func: Any) -> str:
+    """``torch.relu``, ``_operator.add``, ``torch.ops.aten.relu.default``: the name that code calls a function by."""
+    import shim_torch
+    from shim_torch import _ops
+
+    if isinstance(func, (_ops.OpOverload, _ops.OpOverloadPacket)):
+        return f"torch.ops.{func}"
+    name = getattr(func, "__name__", None) or type(func).__name__
+    if getattr(builtins, name, None) is func:
+        return name
+    if isinstance(func, (types.MethodDescriptorType, types.WrapperDescriptorType)):
+        return f"torch.Tensor.{name}"
+    module_name = str(getattr(func, "__module__", None) or "").replace("shim_torch", "torch")
+    if module_name == "torch.functional":
+        return f"torch.functional.{name}"
+    if module_name.startswith("torch._checks"):
+        return f"torch.{name}"
+    for module, text in ((shim_torch, "torch"), (shim_torch.nn.functional, "torch.nn.functional"),
+                         (shim_torch.linalg, "torch.linalg"), (shim_torch.special, "torch.special")):  # fmt: skip
+        if vars(module).get(name) is func:
+            return f"{text}.{name}"
+    if not module_name:
+        raise RuntimeError(f"cannot find module for {func}")
+    return f"{module_name}.{getattr(func, '__qualname__', name) if name != '<lambda>' else name}"
+
+
+class Node:
+    """One step: an input, an attribute, a call, or the output; ``users`` are the nodes that take its value."""
+
+    def __init__(
+        self, graph: Graph, name: str, op: str, target: Any, args: Any, kwargs: Any, return_type: Any = None
+    ) -> None:
+        if op not in _OPS:
+            raise AssertionError(f"op must be one of {_OPS}, got {op}")
+        if op == "call_function" and not callable(target):
+            raise ValueError(
+                f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a Callable is expected"
+            )
+        if op != "call_function" and not isinstance(target, str):
+            raise ValueError(
+                f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a str is expected"
+            )
+        self.graph, self.name, self.op, self.target, self.type = graph, name, op, target, return_type
+        self._input_nodes: dict[Node, None] = {}
+        self.users: dict[Node, None] = {}
+        self._args: tuple[Any, ...] = ()
+        self._kwargs: dict[str, Any] = {}
+        self._prev = self._next = self
+        self._erased = False
+        self.meta: dict[str, Any] = {}
+        self._set_arguments(args, kwargs)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    next = property(lambda self: self._next)
+    prev = property(lambda self: self._prev)
+
+    def _set_arguments(self, args: Any, kwargs: Any) -> None:
+        for old in self._input_nodes:
+            old.users.pop(self, None)
+        self._input_nodes = {}
+
+        def seen(n: Node) -> Node:
+            self._input_nodes.setdefault(n)
+            n.users.setdefault(self)
+            return n
+
+        self._args, self._kwargs = map_arg(tuple(args), seen), map_arg(dict(kwargs), seen)
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """The positional arguments; nodes stand for values."""
+        return self._args
+
+    @args.setter
+    def args(self, args: Any) -> None:
+        self._set_arguments(args, self._kwargs)
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """The arguments given by name."""
+        return self._kwargs
+
+    @kwargs.setter
+    def kwargs(self, kwargs: Any) -> None:
+        self._set_arguments(self._args, kwargs)
+
+    @property
+    def all_input_nodes(self) -> list[Node]:
+        """The nodes in the arguments, each once, in order."""
+        return list(self._input_nodes)
+
+    @property
+    def stack_trace(self) -> str | None:
+        """Where the call stood in the source, if it was noted."""
+        return self.meta.get("stack_trace")
+
+    @stack_trace.setter
+    def stack_trace(self, trace: str | None) -> None:
+        self.meta["stack_trace"] = trace
+
+    def _unlink(self) -> None:
+        self._prev._next, self._next._prev = self._next, self._prev
+
+    def prepend(self, x: Node) -> None:
+        """Moves ``x`` right before this node."""
+        if self.graph is not x.graph:
+            raise AssertionError("Attempting to move a Node into a different Graph")
+        if self is x:
+            return
+        x._unlink()
+        before = self._prev
+        before._next, x._prev = x, before
+        x._next, self._prev = self, x
+
+    def append(self, x: Node) -> None:
+        """Moves ``x`` right after this node."""
+        self._next.prepend(x)
+
+    def update_arg(self, idx: int, arg: Any) -> None:
+        """Changes one positional argument."""
+        args = list(self.args)
+        args[idx] = arg
+        self.args = tuple(args)
+
+    def insert_arg(self, idx: int, arg: Any) -> None:
+        """Puts a positional argument before another."""
+        if not 0 <= idx <= len(self.args):
+            raise AssertionError("insert_args index must be between 0 and len(self.args)")
+        self.args = (*self.args[:idx], arg, *self.args[idx:])
+
+    def update_kwarg(self, key: str, arg: Any) -> None:
+        """Changes one argument given by name."""
+        self.kwargs = {**self.kwargs, key: arg}
+
+    def replace_all_uses_with(
+        self, replace_with: Node, delete_user_cb: Callable[[Node], bool] = lambda user: True, *, propagate_meta: bool = False
+    ) -> list[Node]:
+        """Gives the users of this node ``replace_with`` in its place; the users that were changed."""
+        if propagate_meta:
+            if replace_with.meta:
+                raise AssertionError("Called node.replace_all_uses_with(replace_with, propagate_meta=True), but replace_with "
+                                     "already has .meta keys")  # fmt: skip
+            replace_with.meta.update(self.meta)
+        changed = [user for user in list(self.users) if delete_user_cb(user)]
+        for user in changed:
+            user.replace_input_with(self, replace_with)
+        return changed
+
+    def replace_input_with(self, old_input: Node, new_input: Node) -> None:
+        """Takes ``new_input`` wherever ``old_input`` is in the arguments."""
+
+        def swap(n: Node) -> Node:
+            return new_input if n is old_input else n
+
+        self._set_arguments(map_arg(self._args, swap), map_arg(self._kwargs, swap))
+
+    def _rename(self, candidate: str) -> None:
+        if candidate != self.name:
+            self.name = self.graph._namespace.create_name(candidate, None)
+
+    def is_impure(self, impure_random: bool = True) -> bool:
+        """Whether the step must stay even if nothing takes its value."""
+        if self.op in ("placeholder", "output"):
+            return True
+        if self.op == "call_function":
+            schema = getattr(self.target, "_schema", None)
+            return self.target in _side_effectful_functions or bool(getattr(schema, "is_mutable", False))
+        if self.op == "call_method":
+            return self.target.endswith("_") and not self.target.endswith("__")
+        if self.op == "call_module" and self.graph.owning_module is not None:
+            return bool(getattr(self.graph.owning_module.get_submodule(self.target), "_is_impure", False))
+        return False
+
+    def _pretty_print_target(self, target: Any) -> str:
+        if isinstance(target, str):
+            return target
+        if getattr(target, "__module__", None) == "_operator":
+            return f"operator.{target.__name__}"
+        if getattr(target, "__module__", None) == "builtins":
+            return f"builtins.{target.__name__}"
+        return _get_qualified_name(target)
+
+    def format_node(
+        self, placeholder_names: list[str] | None = None, maybe_return_typename: list[str] | None = None, **_: Any
+    ) -> str | None:
+        """The step as a line of ``print(graph)``; None for the inputs and the output where their lists are given."""
+        if self.op == "placeholder":
+            if placeholder_names is not None:
+                placeholder_names.append(self.target)
+                return None
+            default = f"(default={self.args[0]})" if self.args else ""
+            return f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={self.target}]{default}"
+        if self.op == "get_attr":
+            return f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={self._pretty_print_target(self.target)}]"
+        if self.op == "output":
+            return f"return {_format(self.args[0]).lstrip('%') if isinstance(self.args[0], Node) else self.args[0]}"
+        text = ", ".join(_format(x) for x in self.args)
+        named = ", ".join(f"{k}: {_format(v)}" for k, v in self.kwargs.items())
+        return (
+            f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={self._pretty_print_target(self.target)}]"
+            f"(args = ({text}{',' if len(self.args) == 1 else ''}), kwargs = {{{named}}})"
+        )
+
+
+def _format(x: Any) -> str:
+    if isinstance(x, Node):
+        return f"%{x.name}"
+    if isinstance(x, tuple):
+        return "(" + ", ".join(map(_format, x)) + ("," if len(x) == 1 else "") + ")"
+    if isinstance(x, list):
+        return "[" + ", ".join(map(_format, x)) + "]"
+    if isinstance(x, dict):
+        return "{" + ", ".join(f"{k}: {_format(v)}" for k, v in x.items()) + "}"
+    return str(x) if not isinstance(x, str) else x

@@ -106,11 +106,6 @@ def test_spawn():
 
 def test_fx_names_are_there():
     assert isinstance(torch.fx.Node, type)
-    assert torch.fx.wrap(len) is len
-    with pytest.raises(NotImplementedError, match="torch.fx.symbolic_trace"):
-        torch.fx.symbolic_trace(None)
-    with pytest.raises(NotImplementedError, match="torch.fx.Graph is"):
-        torch.fx.Graph()
     assert issubclass(torch.fx.GraphModule, torch.nn.Module)
     from shim_torch.fx.node import map_aggregate
 

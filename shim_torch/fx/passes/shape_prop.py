@@ -30,3 +30,47 @@ def _is_in(t: Any, form: Any) -> bool:
         return bool(t.is_contiguous(memory_format=form))
     except (RuntimeError, TypeError):  # a format for another number of dims
         return False
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ShapeProp":
+        made = globals()["ShapeProp"] = _shape_prop()
+        return made
+    from shim_torch._missing import missing
+
+    return missing("torch.fx.passes.shape_prop", name)
+
+
+def _shape_prop() -> Any:
+    from shim_torch import Tensor
+    from shim_torch.fx.interpreter import Interpreter
+    from shim_torch.fx.node import map_aggregate
+
+    class ShapeProp(Interpreter):
+        """Runs a graph and notes in ``meta`` what each step gives: "tensor_meta" and "type"."""
+
+        def __init__(self, gm: Any, fake_mode: Any = None) -> None:
+            super().__init__(gm)
+
+        def run_node(self, n: Any) -> Any:
+            result = super().run_node(n)
+            found = []
+
+            def note(x: Any) -> Any:
+                if not isinstance(x, Tensor):
+                    return x
+                found.append(x)
+                return _extract_tensor_metadata(x)
+
+            meta = map_aggregate(result, note)
+            if found:
+                n.meta["tensor_meta"] = meta
+            n.meta["type"] = type(result)
+            return result
+
+        def propagate(self, *args: Any) -> Any:
+            """Runs the graph for ``args``."""
+            return self.run(*args)
+
+    ShapeProp.__module__ = "torch.fx.passes.shape_prop"
+    return ShapeProp

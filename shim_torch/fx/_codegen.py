@@ -1,0 +1,197 @@
+"""Graphs written as Python functions."""
+
+from __future__ import annotations
+
+import enum
+import operator
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shim_torch.fx.node import Node, _get_qualified_name
+
+if TYPE_CHECKING:
+    from shim_torch.fx.graph import Graph
+
+__all__ = ["CodeGen", "PythonCode"]
+
+_BINARY = {
+    "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**", "lshift": "<<",
+    "rshift": ">>", "and_": "&", "or_": "|", "xor": "^", "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=",
+    "matmul": "@",
+}  # fmt: skip
+_UNARY = {"pos": "+", "neg": "-", "invert": "~"}
+_IN_PLACE = {f"i{name.rstrip('_')}": f"{sign}=" for name, sign in _BINARY.items()
+             if name not in ("eq", "ne", "lt", "gt", "le", "ge")}  # fmt: skip
+
+
+class PythonCode(NamedTuple):
+    """A function's source, and the globals it runs with."""
+
+    src: str
+    globals: dict[str, Any]
+
+
+class CodeGen:
+    """Writes a graph's function. Subclasses may change its head and its result."""
+
+    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
+        """The ``def`` line."""
+        if not free_vars or free_vars[0] != "self":
+            free_vars = ["self", *free_vars]
+        return f"def forward({', '.join(free_vars)}){maybe_return_annotation}:"
+
+    def generate_output(self, output_args: Any, text: str = "") -> str:
+        """The ``return`` line."""
+        return f"return {text or repr(output_args)}"
+
+    def process_inputs(self, *args: Any) -> Any:
+        return args
+
+    def process_outputs(self, outputs: Any) -> Any:
+        return outputs
+
+    def additional_globals(self) -> list[tuple[str, Any]]:
+        return []
+
+    def _gen_python_code(self, graph: Graph, root_module: str) -> PythonCode:
+        return _Writer(graph, root_module, self).code()
+
+
+class _Writer:
+    def __init__(self, graph: Graph, root: str, codegen: CodeGen) -> None:
+        import shim_torch
+
+        self.graph, self.root, self.codegen = graph, root, codegen
+        self.globals: dict[str, Any] = {"torch": shim_torch, **dict(codegen.additional_globals())}
+        self.free: list[str] = []
+        self.lines: list[str] = []
+
+    def add_global(self, name: str, obj: Any) -> str:
+        """A name in the globals for ``obj``; what stands in torch is reached through torch."""
+        if name.startswith("torch.") and _reached(self.globals["torch"], name) is obj:
+            return name
+        plain = re.sub(r"\W", "_", name)
+        taken, number = plain, 0
+        while self.globals.get(taken, obj) is not obj:
+            number += 1
+            taken = f"{plain}_{number}"
+        self.globals[taken] = obj
+        return taken
+
+    def text(self, a: Any) -> str:
+        """An argument as source."""
+        import shim_torch
+
+        if isinstance(a, Node):
+            return a.name
+        if isinstance(a, tuple):
+            inner = ", ".join(map(self.text, a)) + ("," if len(a) == 1 else "")
+            return f"{self.add_global(type(a).__name__, type(a))}({inner})" if hasattr(a, "_fields") else f"({inner})"
+        if isinstance(a, list):
+            return "[" + ", ".join(map(self.text, a)) + "]"
+        if isinstance(a, dict):
+            return "{" + ", ".join(f"{k!r}: {self.text(v)}" for k, v in a.items()) + "}"
+        if isinstance(a, slice):
+            return f"slice({self.text(a.start)}, {self.text(a.stop)}, {self.text(a.step)})"
+        if isinstance(a, shim_torch.dtype) or isinstance(a, (shim_torch.layout, shim_torch.memory_format)):
+            return repr(a)
+        if isinstance(a, shim_torch.device):
+            self.globals["device"] = shim_torch.device
+            return repr(a)
+        if isinstance(a, enum.Enum):
+            return f"{self.add_global(type(a).__name__, type(a))}.{a.name}"
+        if isinstance(a, (int, float, complex, str, bytes, bool)) or a is None or a is ...:
+            return self.number(a) if isinstance(a, float) else "..." if a is ... else repr(a)
+        if callable(a):
+            return self.add_global(_get_qualified_name(a), a)
+        return self.add_global(f"_constant_{type(a).__name__}", a)
+
+    def number(self, a: float) -> str:
+        if a != a or a in (float("inf"), float("-inf")):
+            self.globals.update(inf=float("inf"), nan=float("nan"))
+        return repr(a)
+
+    def call(self, args: Any, kwargs: Any) -> str:
+        return ", ".join([*map(self.text, args), *(f"{k} = {self.text(v)}" for k, v in kwargs.items())])
+
+    def function(self, node: Node) -> str:
+        target, args = node.target, node.args
+        name = getattr(target, "__name__", "")
+        if getattr(target, "__module__", None) == "_operator" and not node.kwargs:
+            if len(args) == 2 and name in _BINARY and target is getattr(operator, name):
+                return f"{self.text(args[0])} {_BINARY[name]} {self.text(args[1])}"
+            if len(args) == 1 and name in ("pos", "neg", "invert", "inv"):
+                return f"{_UNARY['invert' if name == 'inv' else name]}{self.text(args[0])}"
+            if name == "getitem":
+                return f"{self.text(args[0])}[{self.text(args[1])}]"
+        if target is getattr and len(args) == 2 and isinstance(args[1], str) and args[1].isidentifier() and isinstance(args[0], Node):
+            return f"{args[0].name}.{args[1]}"
+        return f"{self.add_global(_get_qualified_name(target), target)}({self.call(args, node.kwargs)})"
+
+    def attribute(self, target: str) -> str:
+        text = self.root
+        for part in target.split("."):
+            text = f"{text}.{part}" if part.isidentifier() else f'getattr({text}, "{part}")'
+        return text
+
+    def statement(self, node: Node) -> str | None:
+        if node.op == "get_attr":
+            return f"{node.name} = {self.attribute(node.target)}"
+        if node.op == "call_method":
+            receiver = self.text(node.args[0])
+            return f"{node.name} = {receiver}.{node.target}({self.call(node.args[1:], node.kwargs)})"
+        if node.op == "call_module":
+            return f"{node.name} = {self.attribute(node.target)}({self.call(node.args, node.kwargs)})"
+        name = getattr(node.target, "__name__", "")
+        if getattr(node.target, "__module__", None) == "_operator" and name in _IN_PLACE and len(node.args) == 2:
+            first = self.text(node.args[0])
+            return f"{first} {_IN_PLACE[name]} {self.text(node.args[1])};  {node.name} = {first}"
+        return f"{node.name} = {self.function(node)}"
+
+    def placeholder(self, node: Node) -> str | None:
+        default = f" = {self.text(node.args[0])}" if node.args else ""
+        annotation = f" : {self.add_global(_type_name(node.type), node.type)}" if node.type is not None else ""
+        self.free.append(f"{node.target}{annotation}{default}")
+        bare = node.target.lstrip("*")
+        return f"{node.name} = {bare}" if node.name != bare else None
+
+    def code(self) -> PythonCode:
+        last: dict[Node, list[Node]] = {}
+        used: set[Node] = set()
+        for node in reversed(self.graph.nodes):
+            for one in node._input_nodes:
+                if one not in used:
+                    used.add(one)
+                    last.setdefault(node, []).append(one)
+        returns = ""
+        for node in self.graph.nodes:
+            if node.op == "output":
+                if node.type is not None:
+                    returns = f" -> {self.add_global(_type_name(node.type), node.type)}"
+                self.lines.append(self.codegen.generate_output(node.args[0], self.text(node.args[0])))
+                continue
+            line = self.placeholder(node) if node.op == "placeholder" else self.statement(node)
+            if line is None:
+                continue
+            gone = [n.name for n in last.get(node, ())]
+            if node.op != "placeholder" and not node.users:
+                gone.append(node.name)
+            self.lines.append(line + (f";  {' = '.join(gone)} = None" if gone else ""))
+        body = "".join(f"    {line}\n" for line in self.lines or ["pass"])
+        return PythonCode(f"\n\n\n{self.codegen.gen_fn_def(self.free, returns)}\n{body}    ", self.globals)
+
+
+def _reached(torch: Any, name: str) -> Any:
+    for part in name.split(".")[1:]:
+        torch = getattr(torch, part, None)
+    return torch
+
+
+def _type_name(o: Any) -> str:
+    name = getattr(o, "__qualname__", None)
+    module = str(getattr(o, "__module__", "")).replace("shim_torch", "torch")
+    if name is None or "[" in repr(o):
+        return re.sub(r"\W+", "_", str(o))
+    return name if module == "builtins" else f"{module}.{name}"
+
+
