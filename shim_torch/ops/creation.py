@@ -14,10 +14,6 @@ from ._rules import broadcast, real_pair, type_name, type_word
 _OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
-def _other_layout(layout: Any) -> bool:
-    return layout is not None and layout != _core.strided
-
-
 def _sparse(size: Any, dtype: Any, layout: Any, device: Any) -> Any:
     from shim_torch.sparse._copies import empty_of
 
@@ -32,7 +28,7 @@ def _made(size: Any, dtype: Any, device: Any, pin_memory: Any = None, memory_for
 
 @composite(f"empty.memory_format(SymInt[] size, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", out=True)
 def empty(size, dtype, layout, device, pin_memory, memory_format):
-    if _other_layout(layout):
+    if layout is not None and layout != _core.strided:
         return _sparse(size, dtype, layout, device)
     return _made(size, dtype, device, pin_memory, memory_format)
 
@@ -71,14 +67,14 @@ def empty_strided(size, stride, dtype, layout, device, pin_memory):
 
 @composite(f"zeros(SymInt[] size, {_OPTIONS}) -> Tensor", out=True)
 def zeros(size, dtype, layout, device, pin_memory):
-    if _other_layout(layout):
+    if layout is not None and layout != _core.strided:
         return _sparse(size, dtype, layout, device)
     return _made(size, dtype, device, pin_memory).zero_()
 
 
 @composite(f"ones(SymInt[] size, {_OPTIONS}) -> Tensor", out=True)
 def ones(size, dtype, layout, device, pin_memory):
-    if _other_layout(layout):
+    if layout is not None and layout != _core.strided:
         raise RuntimeError("full(...) is not implemented for sparse layout")
     return _made(size, dtype, device, pin_memory).fill_(1)
 
@@ -95,7 +91,7 @@ def _number_dtype(value: Any) -> Any:
 
 @composite(f"full(SymInt[] size, Scalar fill_value, {_OPTIONS}) -> Tensor", out=True)
 def full(size, fill_value, dtype, layout, device, pin_memory):
-    if _other_layout(layout):
+    if layout is not None and layout != _core.strided:
         raise RuntimeError("full(...) is not implemented for sparse layout")
     return _made(size, dtype or _number_dtype(fill_value), device, pin_memory).fill_(fill_value)
 
@@ -114,7 +110,7 @@ def _dense(self: Any) -> bool:
     f"empty_like(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False, native="empty_like"
 )
 def empty_like(self, dtype, layout, device, pin_memory, memory_format):
-    if _other_layout(layout):
+    if layout is not None and layout != _core.strided:
         return _sparse(self.shape, dtype or self.dtype, layout, device or self.device)
     dtype, device = dtype or self.dtype, device or self.device
     if (memory_format is None or memory_format == _core.preserve_format) and not self.is_contiguous():
@@ -151,14 +147,14 @@ def full_like(self, fill_value, dtype, layout, device, pin_memory, memory_format
 
 @composite(f"new_empty(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False)
 def new_empty(self, size, dtype, layout, device, pin_memory):
-    if _other_layout(layout):
+    if layout is not None and layout != _core.strided:
         return _sparse(size, dtype or self.dtype, layout, device or self.device)
     return _made(size, dtype or self.dtype, device or self.device, pin_memory)
 
 
 @composite(f"new_zeros(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False)
 def new_zeros(self, size, dtype, layout, device, pin_memory):
-    if _other_layout(layout):
+    if layout is not None and layout != _core.strided:
         return _sparse(size, dtype or self.dtype, layout, device or self.device)
     return _made(size, dtype or self.dtype, device or self.device, pin_memory).zero_()
 

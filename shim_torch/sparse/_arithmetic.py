@@ -116,7 +116,7 @@ def sub(self: Any, other: Any, alpha: Any = 1) -> Any:
     if is_sparse(self) and self.layout != _core.sparse_coo:
         return _unsupported(self)
     if not isinstance(other, Tensor) or (is_sparse(self) and not is_sparse(other) and self.layout == _core.sparse_coo):
-        raise RuntimeError("sub(sparse, dense) is not supported. Use sub(dense, sparse) instead.")
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     return add(self, other, -alpha)
 
 

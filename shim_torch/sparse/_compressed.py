@@ -466,8 +466,8 @@ def resize_as(self: Any, template: Any) -> Any:
     p = _coo.parts(template)
     values = _core.empty_tensor(tuple(p.values.shape), self.dtype, self.device)
     kind = _coo.parts(self).indices.dtype
-    indices = (x.to(kind, copy=True) for x in (p.indices, p.plain))
-    return _core.replace_sparse(self, _with_index(template, template.shape, *indices, values))
+    compressed, plain = p.indices.to(kind, copy=True), p.plain.to(kind, copy=True)
+    return _core.replace_sparse(self, _with_index(template, template.shape, compressed, plain, values))
 
 
 from ._compressed_ops import (  # noqa: E402

@@ -106,6 +106,7 @@ _NAMED = {
     "fill.Scalar": "fill_.Scalar",
     "uniform": "uniform_",
 }
+_BY_NUMBER = frozenset("eq ne lt le gt ge lerp remainder fmod".split())
 _REFUSED = {"dropout": "bernoulli_.float", "dropout_": "bernoulli_.float"}  # composites whose parts would go through here
 _REASONS = {
     "reshape": "reshape is not implemented for sparse tensors",
@@ -118,6 +119,8 @@ _REASONS = {
 def refuse(qualified: str, args: list[Any]) -> NoReturn:
     """NotImplementedError in PyTorch's words: the operator has no kernel for sparse tensors."""
     name = qualified.removeprefix("aten::")
+    if len(args) > 1 and not isinstance(args[1], _core.TensorBase) and name.partition(".")[0] in _BY_NUMBER:
+        name = f"{name.partition('.')[0]}.Scalar"
     where = backend(args)
     if name in _REASONS:
         kind = "SparseCsr" if "Csr" in where else "Sparse"

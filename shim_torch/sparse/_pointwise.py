@@ -13,7 +13,7 @@ from ._dispatch import composite, kernel
 # Of every sparse layout.
 _UNARY = """abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil erf erfinv expm1 floor frac log1p neg negative positive rad2deg
 deg2rad relu round round.decimals sgn sign sin sinh sqrt tan tanh trunc fix square nan_to_num isnan isinf signbit isposinf
-isneginf angle conj_physical _conj_physical special_erf special_erfinv special_expm1 special_log1p""".split()
+isneginf conj_physical _conj_physical special_erf special_erfinv special_expm1 special_log1p""".split()
 _LINEAR = frozenset("neg negative conj_physical _conj_physical".split())  # of sums: entries need not be summed before
 _ALIASES = {f"arc{n}": f"a{n}" for n in ("sin", "sinh", "tan", "tanh")} | {"absolute": "abs", "fix": "trunc"}
 
