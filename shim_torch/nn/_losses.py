@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from shim_torch.nn._calls import operators
+
 from shim_torch.nn import _reduction
 
 
@@ -15,9 +17,7 @@ def _number(reduction: str, size_average: Any, reduce: Any) -> int:
 
 
 def _aten() -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten
+    return operators
 
 
 def _check_sizes(input: Any, target: Any) -> None:

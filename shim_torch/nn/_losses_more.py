@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch.nn._calls import operators
+
 from shim_torch.nn._reduction import get_enum as _enum
 
 
@@ -14,7 +16,7 @@ def _torch() -> Any:
 
 
 def _aten() -> Any:
-    return _torch().ops.aten
+    return operators
 
 
 def _name(reduction: str, size_average: Any, reduce: Any) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from shim_torch.nn._calls import operators
+
 
 class ScalingType(Enum):
     """What one scale stands for."""
@@ -50,9 +52,7 @@ def _checked(name: str, recipes: tuple[Any, Any], swizzles: tuple[Any, Any]) -> 
 
 
 def _aten() -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten
+    return operators
 
 
 def _bfloat16() -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from shim_torch.nn._calls import operators
+
 
 def _aten(name: str) -> Any:
-    import shim_torch
-
-    return getattr(shim_torch.ops.aten, name)
+    return getattr(operators, name)
 
 
 def _tuple(value: Any, n: int) -> Any:

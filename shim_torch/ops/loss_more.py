@@ -45,8 +45,8 @@ def _check_ctc(log_probs: Any, targets: Any, inputs: list[int], ends: list[int],
         raise RuntimeError("input_lengths must be of size batch_size")
     if len(ends) != batch:
         raise RuntimeError("target_lengths must be of size batch_size")
-    if not log_probs.is_floating_point():
-        raise RuntimeError(f"expected floating point log_probs but got {_scalar(log_probs.dtype)}")
+    if log_probs.dtype not in (_core.float32, _core.float64):
+        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{_scalar(log_probs.dtype)}'")
     for n in inputs:
         if n > steps:
             raise RuntimeError(
@@ -126,6 +126,9 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
     method=False,
 )
 def ctc_loss_tensors(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
+    for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
+        if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == _core.bool:
+            raise RuntimeError(f"{name} must be integral")
     ends = [t.reshape(-1).tolist() for t in (input_lengths, target_lengths)]
     return _ctc(log_probs, targets, *ends, blank, reduction, zero_infinity)
 

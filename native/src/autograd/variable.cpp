@@ -68,7 +68,7 @@ void accumulate_grad(const Tensor& variable, Tensor g, bool create_graph, uint32
     bool mine = !create_graph && g->use_count() <= holders && has_layout_for(*g, *variable);
     mine = mine || (is_sparse(*g) && !create_graph && g->use_count() <= holders);
     if (mine && SubclassOps::watched && SubclassOps::watched(g)) meta.grad = SubclassOps::detach(g);
-    else if (mine) meta.grad = g->requires_grad() ? detach(g) : std::move(g);
+    else if (mine) meta.grad = g->requires_grad() || (g->autograd() && g->autograd()->base) ? detach(g) : std::move(g);   // never a view
     else if (SubclassOps::is_special(*g) || is_sparse(*g) || is_sparse(*variable)) meta.grad = engine_ops().clone(g);
     else {
       meta.grad = empty_strided(variable->sizes(), variable->is_contiguous() || !dense(*variable) ? DimSpan(contiguous_strides(variable->sizes())) : variable->strides(), g->dtype(), variable->device());
