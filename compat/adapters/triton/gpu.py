@@ -39,6 +39,9 @@ def serve(module: ModuleType) -> None:
         functions = driver_functions()
         for name in functions:
             setattr(self, name, functions[name])
+        from . import dispatch
+
+        dispatch.install()
 
     driver.__init__ = __init__
     driver.is_active = staticmethod(is_active)

@@ -68,6 +68,7 @@ int bind_kernels(PyObject* module);             // kernels
 int bind_cuda(PyObject* module);                // cuda
 int bind_gemm(PyObject* module);                // gemm
 int bind_stable_abi(PyObject* module);          // compiled operator libraries
+int bind_triton(PyObject* module);             // launches of Triton kernels
 int bind_warnings(PyObject* module);            // warnings given once
 
 // Called by dispatch after a differentiable operator ran (python/record_node.cpp, autograd). `args` are the bound arguments

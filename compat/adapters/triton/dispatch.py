@@ -1,0 +1,124 @@
+"""Launches of Triton kernels without Triton's Python, by ``native``'s dispatcher, for Triton 3.4-3.9.
+
+``kernel[grid](...)`` of a kernel that was compiled for such arguments goes straight to the driver. Everything else is stock
+Triton's: the first call for each kind of arguments, hooks, descriptors, tuples, cooperative launches, clusters, scratch memory.
+``SHIM_TRITON_FAST=0`` leaves all launches to stock Triton; ``launches()`` counts both.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+FIRST, LAST = (3, 4), (3, 9)
+
+# What a setting in the process itself would change at a launch; in the environment they are read when a kernel is compiled.
+RUNTIME = ("launch_enter_hook", "launch_exit_hook", "debug", "add_stages_inspection_hook")
+COMPILATION = ("instrumentation_mode", "fpsan_homomorphic_casts")
+
+# Slots of triton_launch.cpp: how a parameter lies in memory.
+SLOTS = {
+    "i1": 1,
+    "u1": 1,
+    "i8": 1,
+    "u8": 1,
+    "i16": 2,
+    "u16": 2,
+    "i32": 3,
+    "u32": 3,
+    "i64": 4,
+    "u64": 4,
+    "fp32": 5,
+    "fp64": 6,
+}
+
+
+def install() -> None:
+    """Once Triton's own driver is made."""
+    import triton
+
+    version = tuple(int(part) for part in triton.__version__.split(".")[:2])
+    if os.environ.get("SHIM_TRITON_FAST") == "0" or not FIRST <= version <= LAST:
+        return
+    from triton import knobs
+    from triton.runtime import driver, jit
+
+    from native import _core
+
+    stock = jit.JITFunction.run
+    if getattr(stock, "__module__", None) != jit.__name__:
+        return  # this one's already, or another library's
+    hooks = (getattr(type(knobs.runtime), name, None) for name in ("launch_enter_hook", "launch_exit_hook"))
+    lists = tuple(hook.calls for hook in hooks if hook is not None)
+    active = "_active" if "_active" in vars(driver) else "active"
+    getitem, run = _core.triton_dispatch(
+        describe, stock, parameters, vars(knobs), driver, active, lists, RUNTIME, COMPILATION
+    )
+    jit.JITFunction.__getitem__ = getitem
+    jit.JITFunction.run = run
+    quick_host_functions(jit)
+
+
+def parameters(fn: Any) -> list[tuple[str, bool, bool, Any]]:
+    """name, whether it is a tl.constexpr, whether it has a default, the default; for each parameter of a kernel."""
+    return [(p.name, bool(p.is_constexpr), p.has_default, p.default if p.has_default else None) for p in fn.params]
+
+
+def describe(fn: Any, kernel: Any) -> Any:
+    """What the dispatcher has to know to launch a compiled kernel; None where stock Triton is to go on launching it."""
+    from triton.runtime import driver
+
+    if not hasattr(kernel, "metadata") or not hasattr(kernel, "function"):
+        return None  # still being compiled
+    metadata = kernel.metadata
+    unusual = ("launch_cooperative_grid", "launch_pdl", "global_scratch_size", "profile_scratch_size")
+    if any(getattr(metadata, name, 0) for name in unusual) or metadata.num_ctas != 1:
+        return None
+    if set(getattr(metadata, "cluster_dims", (1,))) != {1}:
+        return None
+    places = {p.name: i for i, p in enumerate(fn.params)}
+    launched = []
+    for name, kind in kernel.src.signature.items():
+        if kind == "constexpr":
+            continue
+        slot = (
+            0 if isinstance(kind, str) and kind.startswith("*") else SLOTS.get(kind) if isinstance(kind, str) else None
+        )
+        if slot is None or name not in places:
+            return None
+        launched.append((places[name], slot))
+    cache = fn.device_caches[driver.active.get_current_device()]
+    # What is there now equals the copy that Triton keeps: it was launched just so.
+    globals_used = tuple((name, where[name], where) for (name, _), (_, where) in fn.used_global_vals.items())
+    threads = metadata.num_warps * 32
+    active = vars(driver).get("_active", vars(driver).get("active"))
+    return kernel, kernel.function, threads, metadata.shared, tuple(launched), cache, cache[0], active, globals_used
+
+
+def quick_host_functions(jit: Any) -> None:
+    """``triton.cdiv`` and the like called with ints on the host: the function itself, without the wrapping for kernels."""
+    kind = getattr(jit, "ConstexprFunction", None)
+    if kind is None:
+        return
+    stock = kind.__call__
+
+    def __call__(self: Any, *args: Any, _semantic: Any = None, **kwargs: Any) -> Any:
+        if _semantic is None and not kwargs:
+            for value in args:
+                if type(value) is not int:
+                    break
+            else:
+                return self.fn(*args)
+        return stock(self, *args, _semantic=_semantic, **kwargs)
+
+    kind.__call__ = __call__
+
+
+def launches() -> dict[str, int]:
+    """How many launches went through the dispatcher ("fast") and through stock Triton ("slow"), in this process."""
+    if "native._core" not in sys.modules:
+        return {"fast": 0, "slow": 0}
+    from native import _core
+
+    return dict(_core.triton_launches())

@@ -1,0 +1,33 @@
+#pragma once
+// A call of a Triton kernel: its arguments bound to the parameters, and the bytes that tell which compiled kernel it needs.
+#include <string_view>
+#include <vector>
+
+#include "python/object.h"
+
+namespace shim::triton {
+
+struct Parameter {
+  PyObject* name = nullptr;                     // interned
+  PyObject* fallback = nullptr;                 // null: must be given
+  bool constant = false;                        // tl.constexpr
+};
+
+constexpr size_t kMostParameters = 96, kMostKey = 2048;
+
+// Arguments by parameter, borrowed; what is given beyond them are options (num_warps, ...).
+struct Call {
+  PyObject* values[kMostParameters] = {};
+  PyObject *grid = nullptr, *warmup = nullptr;  // of run(..., grid=, warmup=)
+  char key[kMostKey];
+  size_t used = 0;
+  bool identities = false;                      // the key has addresses of objects: whoever keeps it keeps them
+
+  std::string_view bytes() const { return {key, used}; }
+};
+
+// False where stock Triton must answer: a call that does not fit the signature, an argument of a kind that is not known here, a
+// tensor that is not on CUDA. Keys may tell more apart than Triton does, never less. No Python error is left.
+bool bind_call(const std::vector<Parameter>&, PyObject* const* args, size_t n, PyObject* kwnames, int device, Call*);
+
+}  // namespace shim::triton
