@@ -417,6 +417,17 @@ def sum_kept(self, dim, keepdim, dtype):
     return _compressed().sum_dim(self, dim, keepdim, dtype)
 
 
+@direct(
+    "_sparse_broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)",
+    method=False,
+    grad={"self": lambda g, self_shape: g.to_dense().sum_to_size(self_shape)},
+)
+def sparse_broadcast_to(self, size):
+    from shim_torch.sparse import _shapes
+
+    return _shapes.broadcast_to(self, tuple(size))
+
+
 @composite("_sparse_sum(Tensor self) -> Tensor", method=False)
 def sparse_sum(self):
     return self.coalesce().values().sum()

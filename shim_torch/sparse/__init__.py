@@ -104,14 +104,14 @@ class check_sparse_tensor_invariants:
         """Checks from now on."""
         from . import _invariants
 
-        _invariants.enabled = True
+        _invariants.enabled = _invariants.chosen = True
 
     @staticmethod
     def disable() -> None:
         """Doesn't check from now on."""
         from . import _invariants
 
-        _invariants.enabled = False
+        _invariants.enabled, _invariants.chosen = False, True
 
     def __init__(self, enable: bool = True) -> None:
         self.state = enable
@@ -123,7 +123,7 @@ class check_sparse_tensor_invariants:
         if self.saved_state is not None:
             raise RuntimeError("This context manager instance is already activated. Use a different context manager instance for context nesting.")
         self.saved_state = self.is_enabled()
-        _invariants.enabled = self.state
+        _invariants.enabled, _invariants.chosen = self.state, True
 
     def __exit__(self, *_: object) -> None:
         from . import _invariants

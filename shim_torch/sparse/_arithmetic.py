@@ -208,7 +208,10 @@ def mul(self: Any, other: Any) -> Any:
         from . import _compressed
 
         return _compressed.times_sparse(self, other, dtype)
-    for t, factor in ((self, other), (other, self)):
+    pairs = [(self, other), (other, self)]
+    if self.dim() == other.dim() == 0 and other._nnz() > self._nnz():
+        pairs.reverse()
+    for t, factor in pairs:
         if factor.dim() == 0:
             return mul(t, factor.to_dense())
     return _intersect(_coalesced(_to(self, dtype)), _coalesced(_to(other, dtype)))

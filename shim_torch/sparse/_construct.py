@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from native import _core
@@ -15,9 +16,21 @@ _SIGNATURES = """sparse_coo_tensor() received an invalid combination of argument
 """
 
 
+_UNCHECKED = (
+    "Sparse invariant checks are implicitly disabled. Memory errors (e.g. SEGFAULT) will occur when operating on a sparse tensor "
+    "which violates the invariants, but checks incur performance overhead. To silence this warning, explicitly opt in or out. See "
+    "`torch.sparse.check_sparse_tensor_invariants.__doc__` for guidance. "
+)
+
+
 def checks(given: Any) -> bool:
     """Whether invariants are checked: as asked, else as ``torch.sparse.check_sparse_tensor_invariants`` says."""
-    return _invariants.enabled if given is None else bool(given)
+    if given is not None:
+        return bool(given)
+    if not _invariants.chosen:
+        _invariants.chosen = True
+        warnings.warn(_UNCHECKED, UserWarning, stacklevel=4)
+    return _invariants.enabled
 
 
 def as_values(data: Any, dtype: Any, device: Any) -> Any:

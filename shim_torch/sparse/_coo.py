@@ -51,7 +51,8 @@ def with_values(t: Any, values: Any, coalesced: bool | None = None) -> Any:
     """The tensor of the same pattern, of any sparse layout, with other values (of the same or another dtype)."""
     p = parts(t)
     flag = p.coalesced if coalesced is None else coalesced
-    return _core.sparse_tensor(p.layout, t.shape, p.indices, p.plain, values, p.sparse_dim, p.dense_dim, flag)
+    made = _core.sparse_tensor(p.layout, t.shape, p.indices, p.plain, values, p.sparse_dim, p.dense_dim, False)
+    return _core.set_coalesced(made, flag)
 
 
 def empty(size: Sequence[int], sparse_dim: int, dense_dim: int, dtype: Any = None, device: Any = None) -> Any:

@@ -15,9 +15,8 @@ _dispatch.runs_as_it_is(["detach", "detach_", "alias", "is_same_size", "lift_fre
 def _apart(t: Any, change: Any) -> Any:
     p = _coo.parts(t)
     plain = None if p.plain is None else change(p.plain, False)
-    return _core.sparse_tensor(
-        p.layout, t.shape, change(p.indices, False), plain, change(p.values, True), p.sparse_dim, p.dense_dim, p.coalesced
-    )
+    parts = (change(p.indices, False), plain, change(p.values, True))
+    return _core.set_coalesced(_core.sparse_tensor(p.layout, t.shape, *parts, p.sparse_dim, p.dense_dim, False), p.coalesced)
 
 
 @kernel("clone")

@@ -201,5 +201,9 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
                            f"{self.type()} and src type = {src.type()}")
     if self is src:
         return self
+    if self.shape != src.shape and self._nnz():
+        from . import _coo
+
+        _coo.resize(self, tuple(src.shape), src.sparse_dim(), src.dense_dim())
     made = src.to(dtype=self.dtype, device=self.device, copy=True)
     return _core.replace_sparse(self, made)

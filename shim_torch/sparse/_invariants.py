@@ -8,6 +8,7 @@ from typing import Any
 from native import _core
 
 enabled = False
+chosen = False  # whether the user said, or was warned
 
 
 def shape_of_entries(indices: Any, values: Any) -> None:

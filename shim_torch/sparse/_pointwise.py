@@ -8,7 +8,7 @@ from native import _core
 from shim_torch.ops._record import RECORDS
 
 from . import _coo
-from ._dispatch import composite, kernel
+from ._dispatch import composite, kernel, refuse
 
 # Of every sparse layout.
 _UNARY = """abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil erf erfinv expm1 floor frac log1p neg negative positive rad2deg
@@ -95,9 +95,15 @@ def any_(self: Any) -> Any:
 
 @kernel("fill_.Scalar", "fill_.Tensor")
 def fill_(self: Any, value: Any) -> Any:
-    from ._dispatch import refuse
-
     if self.layout == _core.sparse_coo:
         refuse("aten::fill_.Scalar", [self])
     _coo.parts(self).values.fill_(value)
     return self
+
+
+@kernel("angle")
+def angle(self: Any) -> Any:
+    if self.layout == _core.sparse_coo:
+        refuse("aten::angle", [self])
+    p = _coo.parts(self)
+    return _coo.with_values(self, p.values.angle())

@@ -56,7 +56,8 @@ def _permuted(t: Any, order: list[int]) -> Any:
         coalesced = coalesced and _sorted_still(order[:n])
     if p.dense_dim:
         values = values.permute(0, *(d - n + 1 for d in order[n:]))
-    return _core.sparse_tensor(_core.sparse_coo, size, indices, None, values, n, p.dense_dim, coalesced)
+    made = _core.sparse_tensor(_core.sparse_coo, size, indices, None, values, n, p.dense_dim, False)
+    return _core.set_coalesced(made, coalesced)
 
 
 def _sorted_still(order: list[int]) -> bool:
@@ -320,7 +321,7 @@ def broadcast_to(t: Any, shape: tuple[int, ...]) -> Any:
     return _core.sparse_tensor(_core.sparse_coo, shape, indices, None, values, n, p.dense_dim, coalesced)
 
 
-@kernel("_sparse_broadcast_to", "broadcast_to")
+@kernel("broadcast_to")
 def sparse_broadcast_to(self: Any, size: Sequence[int]) -> Any:
     return broadcast_to(self, tuple(size))
 
