@@ -5,9 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from shim_torch.nn._calls import operators
-
 from shim_torch.nn import _reduction
+from shim_torch.nn._calls import operators
 
 
 def _number(reduction: str, size_average: Any, reduce: Any) -> int:

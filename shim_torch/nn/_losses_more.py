@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch.nn._calls import operators
-
 from shim_torch.nn._reduction import get_enum as _enum
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.nn._calls import operators
-
 from shim_torch.nn import _attention, _losses, _losses_more, _narrow, _spatial
+from shim_torch.nn._calls import operators
 from shim_torch.nn._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 from shim_torch.ops import functions as _table
 

@@ -125,8 +125,8 @@ _KERNELS: dict[str, Any] = {
     "hardtanh": (("b", "Bool inputs not supported for hardtanh"), ("c", "!clamp is not supported for complex types")),
     "kl_div": (("bi", "kl_div: Integral inputs not supported."), ("c", "kl_div: Complex inputs not supported.")),
     "soft_margin_loss": ("i", "result type Float can't be cast to the desired output type {}"),
-    "embedding_bag": ("bic", _EMBEDDING_BAG),
-    "embedding_bag.padding_idx": ("bic", _EMBEDDING_BAG),
+    "embedding_bag": ("bc", _EMBEDDING_BAG),
+    "embedding_bag.padding_idx": ("bc", _EMBEDDING_BAG),
 }
 for _name in """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u
     chebyshev_polynomial_v chebyshev_polynomial_w erfcx hermite_polynomial_h hermite_polynomial_he
