@@ -96,7 +96,8 @@ class GradScaler:
                 if parameter.grad.dtype is torch.float16 and parameter.dtype is torch.float16:
                     raise ValueError("Attempting to unscale FP16 gradients.")
                 parameter.grad.mul_(1.0 / self._scale_on(parameter.grad.device).double())
-                bad = torch.logical_not(torch.isfinite(parameter.grad).all())
+                values = parameter.grad._values() if parameter.grad.is_sparse else parameter.grad
+                bad = torch.logical_not(torch.isfinite(values).all())
                 found = bad if found is None else torch.logical_or(found, bad.to(found.device))
         state["found_inf"], state["stage"] = found, OptState.UNSCALED
 

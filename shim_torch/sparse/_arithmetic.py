@@ -227,7 +227,10 @@ def _scale_in_place(self: Any, factor: Any, what: str) -> bool:
     if not is_sparse(self) or scale is None:
         return False
     values = _coo.parts(self).values
-    getattr(values, what)(scale)
+    if values.is_contiguous():
+        getattr(values, what)(scale)
+    else:  # an expanded gradient: its elements share memory
+        _core.replace_sparse(self, _coo.with_values(self, getattr(values.contiguous(), what)(scale)))
     return True
 
 
@@ -289,7 +292,7 @@ def div_(self: Any, other: Any) -> Any:
         refuse("aten::div_.Tensor", [other])
     if self.layout != _core.sparse_coo:
         return _unsupported(self)
-    _coo.parts(self).values.div_(_divisor(other))
+    _scale_in_place(self, _divisor(other), "div_")
     return self
 
 

@@ -90,6 +90,11 @@ def _like_sequence(data: Any, items: list[Any]) -> Any:
 def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
     import shim_torch
 
+    if batch[0].layout != shim_torch.strided:
+        raise RuntimeError(
+            "Batches of sparse tensors are not currently supported by the default collate_fn; please provide a custom collate_fn to "
+            "handle them appropriately."
+        )
     return shim_torch.stack(list(batch), 0)
 
 
