@@ -396,6 +396,22 @@ def install(tensor_type: Any) -> None:
     except ImportError:
         pass
     _show_overrides(tensor_type)
+    _prepare_subclass(tensor_type)
+
+
+def _prepare_subclass(tensor_type: Any) -> None:
+    """A class with ``__torch_dispatch__`` and no ``__torch_function__`` of its own has the latter switched off."""
+
+    def has(cls: Any, name: str) -> bool:
+        return any(name in vars(base) for base in cls.__mro__ if base not in (tensor_type, _core.TensorBase))
+
+    @classmethod  # type: ignore[misc]
+    def __init_subclass__(cls: Any, **kwargs: Any) -> None:
+        super(tensor_type, cls).__init_subclass__(**kwargs)
+        if has(cls, "__torch_dispatch__") and not has(cls, "__torch_function__"):
+            cls.__torch_function__ = _core._disabled_torch_function_impl
+
+    tensor_type.__init_subclass__ = __init_subclass__
 
 
 _NOT_OVERRIDABLE = frozenset(

@@ -39,12 +39,12 @@ def _prepared(values: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
     return tuple(prepared)
 
 
-def _vectors(v: Any, like: tuple[Any, ...], is_tuple: bool, missing: str) -> tuple[Any, ...]:
+def _vectors(v: Any, like: tuple[Any, ...], is_tuple: bool, missing: str, fn_name: str) -> tuple[Any, ...]:
     if v is None:
         if len(like) != 1 or like[0].nelement() != 1:
             raise RuntimeError(missing)
         return tuple(t.new_ones(t.shape) for t in like)
-    _, v = _tuple(v, "v", "v")
+    _, v = _tuple(v, "v", fn_name)
     if len(like) != len(v):
         if is_tuple:
             raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}.")
@@ -108,6 +108,17 @@ _INDEPENDENT = {
 }
 
 
+def _needs_gradients(jacobian: tuple[Any, ...], strict: bool) -> None:
+    for i, t in enumerate(jacobian):
+        if strict and not t.requires_grad:
+            raise RuntimeError(
+                "While computing the hessian, found that the jacobian of the user-provided function with respect to input "
+                f"{i} is independent of the input. This is not allowed in strict mode. You should ensure that your function is "
+                "twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear function "
+                "for example)."
+            )
+
+
 def _finish(values: tuple[Any, ...], create_graph: bool, is_tuple: bool) -> Any:
     if not create_graph:
         values = tuple(_detached(t) for t in values)
@@ -132,6 +143,26 @@ def _call(
     return is_tuple, outputs
 
 
+_TOGETHER = (
+    "torch.autograd.functional.jacobian: `strict=True` and {} are not supported together{}. Please either set "
+    "`strict=False` or {}."
+)
+
+
+def _construct_standard_basis_for(tensors: tuple[Any, ...], tensor_numels: tuple[int, ...]) -> tuple[Any, ...]:
+    """The unit vectors of all elements, a matrix for each tensor: of as many rows as there are elements in all."""
+    import shim_torch
+
+    assert len(tensors) == len(tensor_numels) and len(tensors) > 0
+    total, start, basis = sum(tensor_numels), 0, []
+    for t, n in zip(tensors, tensor_numels, strict=True):
+        block = t.new_zeros(total, n)
+        block[start : start + n] = shim_torch.eye(n, dtype=t.dtype, device=t.device)
+        basis.append(block)
+        start += n
+    return tuple(basis)
+
+
 def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -145,6 +176,7 @@ def vjp(
             outputs,
             tuple_out,
             "The vector v can only be None if the user-provided function returns a single Tensor with a single element.",
+            "vjp",
         )
         grads = _fill(_grad(outputs, inputs, v, create_graph), inputs, strict, create_graph, "back")
     return _finish(outputs, create_graph, tuple_out), _finish(grads, create_graph, tuple_in)
@@ -162,6 +194,7 @@ def jvp(
             inputs,
             tuple_in,
             "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
+            "jvp",
         )
         tuple_out, outputs = _call(func, inputs, "jvp", strict)
         seeds = tuple(o.new_zeros(o.shape).requires_grad_() for o in outputs)
@@ -192,6 +225,15 @@ def jacobian(
             'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet). '
             'Please either set `create_graph=False` or `strategy="reverse-mode"`.'
         )
+    if strategy == "forward-mode":
+        if strict:
+            raise RuntimeError(_TOGETHER.format('`strategy="forward-mode"`', " (yet)", '`strategy="reverse-mode"`'))
+        if not vectorize:
+            raise NotImplementedError(
+                "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
+            )
+    if strict and vectorize:
+        raise RuntimeError(_TOGETHER.format("`vectorized=True`", "", "`vectorize=False`"))
     with enable_grad():
         tuple_in, inputs = _tuple(inputs, "inputs", "jacobian")
         inputs = _prepared(inputs, create_graph)
@@ -250,7 +292,7 @@ def hessian(
     def gradients(*args: Any) -> Any:
         def single(*xs: Any) -> Any:
             out = func(*xs)
-            tuple_out, outs = _tuple(out, "outputs of the user-provided function", "hessian")
+            tuple_out, outs = _call(lambda: out, (), "hessian", strict)
             if tuple_out:
                 raise RuntimeError("The function given to hessian should return a single Tensor")
             if outs[0].nelement() != 1:
@@ -259,9 +301,18 @@ def hessian(
                 )
             return outs[0].reshape(())
 
-        return jacobian(single, args if tuple_in else args[0], create_graph=True, strict=strict)
+        found = jacobian(single, args if tuple_in else args[0], create_graph=True)
+        _needs_gradients(found if tuple_in else (found,), strict)
+        return found
 
-    return jacobian(gradients, inputs if tuple_in else inputs[0], create_graph=create_graph, strict=strict)
+    return jacobian(
+        gradients,
+        inputs if tuple_in else inputs[0],
+        create_graph=create_graph,
+        strict=strict,
+        vectorize=vectorize,
+        strategy=outer_jacobian_strategy,
+    )
 
 
 def vhp(
@@ -276,12 +327,14 @@ def vhp(
             inputs,
             tuple_in,
             "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
+            "vhp",
         )
         tuple_out, outputs = _call(func, inputs, "vhp", strict)
         _scalar(outputs, tuple_out, "vhp")
         first = _fill(
-            _grad(outputs, inputs, tuple(o.new_ones(o.shape) for o in outputs), True), inputs, strict, True, "back"
+            _grad(outputs, inputs, tuple(o.new_ones(o.shape) for o in outputs), True), inputs, strict, False, "back"
         )
+        _needs_gradients(first, strict)
         grads = _fill(_grad(first, inputs, v, create_graph), inputs, strict, create_graph, "double_back")
     return _finish(outputs, create_graph, False), _finish(grads, create_graph, tuple_in)
 
@@ -298,12 +351,14 @@ def hvp(
             inputs,
             tuple_in,
             "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
+            "hvp",
         )
         tuple_out, outputs = _call(func, inputs, "hvp", strict)
         _scalar(outputs, tuple_out, "hvp")
         first = _fill(
-            _grad(outputs, inputs, tuple(o.new_ones(o.shape) for o in outputs), True), inputs, strict, True, "back"
+            _grad(outputs, inputs, tuple(o.new_ones(o.shape) for o in outputs), True), inputs, strict, False, "back"
         )
+        _needs_gradients(first, strict)
         seeds = tuple(t.new_zeros(t.shape).requires_grad_() for t in inputs)
         double = _fill(_grad(first, inputs, seeds, True), inputs, strict, True, "double_back")
         grads = _fill(_grad(double, seeds, v, create_graph), inputs, strict, create_graph, "double_back_trick")

@@ -142,6 +142,57 @@ def module_hooks_in_a_double_backward(torch):
     return len(seen), torch.autograd.grad(g, x), len(seen)
 
 
+def strict_functionals(torch):
+    f = importlib.import_module(f"{torch.__spec__.name}.autograd.functional")
+    x = torch.tensor([1.0, 2.0])
+
+    def square(t):
+        return t.pow(2)
+
+    return [
+        attempt(f.jacobian, torch.exp, x, strict=True, vectorize=True),
+        attempt(f.jacobian, torch.exp, x, strategy="forward-mode", vectorize=True, strict=True),
+        attempt(f.jacobian, torch.exp, x, strategy="forward-mode"),
+        attempt(f.hessian, torch.sum, x, strict=True),
+        attempt(f.hvp, torch.sum, x, torch.ones(2), strict=True),
+        attempt(f.vhp, torch.sum, x, torch.ones(2), strict=True),
+        attempt(f.hvp, lambda t: square(t).sum(), x, (torch.ones(2), 2)),
+        attempt(f.vhp, lambda t: square(t).sum(), x, (torch.ones(2), 2)),
+        attempt(f.jvp, square, x, 3),
+        attempt(f.vjp, square, x, [torch.ones(2)]),
+        attempt(f.hessian, lambda t: torch.ones(()), x, strict=True),
+        f.hessian(lambda t: square(t).prod(), x),
+        f._construct_standard_basis_for((torch.zeros(2), torch.zeros(1, dtype=torch.float64)), (2, 1)),
+    ]
+
+
+def wrappers_with_handlers_alone(torch):
+    class Wrapper(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            made = torch.Tensor._make_wrapper_subclass(cls, inner.size(), dtype=inner.dtype)
+            made.held = inner
+            return made
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            def plain(a):
+                return [plain(x) for x in a] if isinstance(a, (list, tuple)) else getattr(a, "held", a)
+
+            def wrapped(a):
+                return [wrapped(x) for x in a] if isinstance(a, (list, tuple)) else cls(a) if hasattr(a, "dim") else a
+
+            return wrapped(func(*plain(args), **(kwargs or {})))
+
+    x = Wrapper(torch.tensor([1.0, 2.0])).requires_grad_()
+    w = Wrapper(torch.tensor([[1.0, 2.0], [3.0, 4.0]])).requires_grad_()
+    results = [type(x.chunk(2)[0]).__name__, hasattr(x.chunk(2)[1], "held")]
+    y = torch.nn.functional.linear(x.view(1, 2), w).pow(2).sum()
+    first = torch.autograd.grad(y, (x, w), create_graph=True)
+    second = torch.autograd.grad(first[0][0] + first[1][0, 0], (x, w))
+    return results, [g.held for g in first], [g.held for g in second]
+
+
 def order_of_execution(torch):
     found = []
     y = torch.ones(2, requires_grad=True).sin().exp()

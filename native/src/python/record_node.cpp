@@ -323,7 +323,7 @@ class RecordNode final : public Node {
     return adds_weight_gradient(materialized(0, grads));
   }
 
-  static bool plain(const Tensor& t) { return !t->pyobj || !has_torch_function(static_cast<PyObject*>(t->pyobj)); }
+  static bool plain(const Tensor& t) { return !t->pyobj || (!has_torch_function(static_cast<PyObject*>(t->pyobj)) && !SubclassOps::is_special(*t)); }
 
   DimSpan sizes_of(int argument) const {        // of a tensor whose gradient is wanted
     const Edge& e = next_edges[size_t(first_edge_[size_t(argument)])];
