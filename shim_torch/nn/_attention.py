@@ -141,8 +141,8 @@ def multi_head_attention_forward(
         k, v = torch.cat([k, bias_k.repeat(1, batch, 1)]), torch.cat([v, bias_v.repeat(1, batch, 1)])
         more += 1
     q = q.reshape(target, batch * num_heads, head).transpose(0, 1)
-    k = k.reshape(-1, batch * num_heads, head).transpose(0, 1) if static_k is None else static_k
-    v = v.reshape(-1, batch * num_heads, head).transpose(0, 1) if static_v is None else static_v
+    k = k.reshape(k.size(0), batch * num_heads, head).transpose(0, 1) if static_k is None else static_k
+    v = v.reshape(v.size(0), batch * num_heads, head).transpose(0, 1) if static_v is None else static_v
     if add_zero_attn:
         zeros = k.new_zeros((batch * num_heads, 1, head))
         k, v = torch.cat([k, zeros], 1), torch.cat([v, zeros], 1)
@@ -156,7 +156,7 @@ def multi_head_attention_forward(
             raise AssertionError(
                 f"expecting key_padding_mask shape of {(batch, source)}, but got {key_padding_mask.shape}"
             )
-        spread = key_padding_mask.view(batch, 1, 1, source).expand(-1, num_heads, -1, -1).reshape(-1, 1, source)
+        spread = key_padding_mask.view(batch, 1, 1, source).expand(-1, num_heads, -1, -1).reshape(batch * num_heads, 1, source)
         attn_mask = spread if attn_mask is None else attn_mask + spread
     dropout_p = dropout_p if training else 0.0
     shape = (q, k, v, attn_mask, (batch, num_heads, target, source, head))
@@ -164,7 +164,7 @@ def multi_head_attention_forward(
         out, scores = _weighted(*shape, dropout_p)
     else:
         out, scores = _fused(*shape, dropout_p, is_causal and attn_mask is None), None
-    out = F.linear(out.reshape(target * batch, embed), out_proj_weight, out_proj_bias).view(target, batch, -1)
+    out = F.linear(out.reshape(target * batch, embed), out_proj_weight, out_proj_bias).view(target, batch, out_proj_weight.size(0))
     if scores is not None and average_attn_weights:
         scores = scores.mean(1)
     if not batched:
@@ -187,7 +187,7 @@ def _weighted(q: Any, k: Any, v: Any, mask: Any, sizes: Any, dropout_p: float) -
 def _fused(q: Any, k: Any, v: Any, mask: Any, sizes: Any, dropout_p: float, causal: bool) -> Any:
     batch, heads, target, source, head = sizes
     if mask is not None:
-        mask = mask.unsqueeze(0) if mask.size(0) == 1 and mask.dim() == 3 else mask.view(batch, heads, -1, source)
+        mask = mask.unsqueeze(0) if mask.size(0) == 1 and mask.dim() == 3 else mask.view(batch, heads, mask.size(-2), source)
     parts = (q.view(batch, heads, target, head), k.view(batch, heads, source, head), v.view(batch, heads, source, head))
     out = _torch().nn.functional.scaled_dot_product_attention(*parts, mask, dropout_p, causal)
     return out.permute(2, 0, 1, 3).reshape(target, batch, heads * head)

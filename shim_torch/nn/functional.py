@@ -139,6 +139,14 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
 
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Normalisation over groups of channels."""
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    shape = [input.size(0) * input.size(1) // num_groups if num_groups else 0, num_groups, *input.shape[2:]]
+    count = shape[0]
+    for size in shape[2:]:
+        count *= size
+    if count == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape}")
     return _aten().group_norm(input, num_groups, weight, bias, eps)
 
 

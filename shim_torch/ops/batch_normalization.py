@@ -40,7 +40,8 @@ def _normalized(
         mean = x.mean(dims)
         centred = x - mean.reshape(shape)
         variance = (centred * centred).mean(dims)
-        _track(running_mean, running_var, mean, variance, x.numel() // max(channels, 1), momentum)
+        if x.numel():  # a batch of nothing tells nothing
+            _track(running_mean, running_var, mean, variance, x.numel() // max(channels, 1), momentum)
     else:
         mean, variance = running_mean.to(x.dtype), running_var.to(x.dtype)
         centred = x - mean.reshape(shape)

@@ -328,6 +328,14 @@ for _n in (1, 2, 3):
     _declare(_n)
 
 
+@composite(
+    "slow_conv3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0) -> Tensor",
+    function=False, method=False)  # fmt: skip
+def slow_conv3d(self, weight, kernel_size, bias, stride, padding):
+    """Convolution of (N, C, D, H, W) without dilation or groups."""
+    return _run("slow_conv3d", 3, self, weight, bias, (stride, padding, (1, 1, 1), False, (0, 0, 0), 1))
+
+
 @composite("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", method=False)
 def conv_tbc(self, weight, bias, pad):
     """Convolution of (time, batch, channels) with (kernel, in, out)."""

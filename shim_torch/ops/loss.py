@@ -94,7 +94,10 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
         from shim_torch._utils import _scalar
 
         raise RuntimeError(f"expected scalar type Long but found {_scalar(t.dtype)}")
+    _check_target(self, target)
     if weight is not None and (weight.dim() != 1 or weight.numel() != x.size(1)):
+        if self.dim() == 4:
+            raise RuntimeError("weight tensor should be defined either for all or no classes")
         raise RuntimeError(
             f"weight tensor should be defined either for all {x.size(1)} classes or no classes but got weight tensor of shape: "
             f"{list(weight.shape)}"
@@ -112,6 +115,27 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
     if reduction == 0:
         return loss if batched else loss.squeeze(0)
     return loss.sum() / w.sum() if reduction == 1 else loss.sum()
+
+
+def _check_target(self: Any, target: Any) -> None:
+    """PyTorch's errors for targets that do not have the input's sizes without its classes."""
+    n = self.dim()
+    if n == 1:
+        if target.dim() == 1 and target.size(0) != 1:
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.size(0)}")
+    if n <= 2:
+        if target.dim() > 1:
+            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        return
+    if n == 4 and target.dim() != 3:
+        raise RuntimeError(
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.dim()}"
+        )
+    wanted = [self.size(0), *self.shape[2:]]
+    if list(target.shape) != wanted:
+        if n == 4:
+            raise RuntimeError(f"size mismatch (got input: {list(self.shape)} , target: {list(target.shape)}")
+        raise RuntimeError(f"Expected target size {wanted}, got {list(target.shape)}")
 
 
 def _one_kernel(self, target, weight):
@@ -145,6 +169,8 @@ def _cross_entropy(self, target, weight, reduction, ignore_index):
 )
 def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing):
     channel = 0 if self.dim() == 1 else 1
+    if label_smoothing > 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if self.is_cuda and not label_smoothing and _one_kernel(self, target, weight):
         return _cross_entropy(self, target, weight, reduction, ignore_index)
     log_p = self.log_softmax(channel)
@@ -154,6 +180,11 @@ def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoo
                 f"Expected floating point type for target with class probabilities, got shapes {list(self.shape)} and {list(target.shape)}"
             )
         n = self.size(channel)
+        if weight is not None and (weight.dim() != 1 or weight.numel() != n):
+            raise RuntimeError(
+                f"cross_entropy: weight tensor should be defined either for all {n} classes or no classes but got weight tensor "
+                f"of shape: {list(weight.shape)}"
+            )
         t = target * (1 - label_smoothing) + label_smoothing / n if label_smoothing else target
         loss = -(log_p * t * _along(weight, self, channel)).sum(channel)
         return loss if reduction == 0 else loss.sum() if reduction == 2 else loss.sum() / max(self.numel() // n, 1)

@@ -133,6 +133,13 @@ def ctc_loss_tensors(log_probs, targets, input_lengths, target_lengths, blank, r
     return _ctc(log_probs, targets, *ends, blank, reduction, zero_infinity)
 
 
+def _check_rows(x: Any) -> None:
+    if x.dim() > 2 or (x.dim() and not x.size(-1)):
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(x.shape)}"
+        )
+
+
 @composite("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor",
            function=False, method=False)  # fmt: skip
 def multi_margin_loss(self, target, p, margin, weight, reduction):
@@ -140,10 +147,11 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
     torch = _torch()
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
+    _check_rows(self)
     x = self if self.dim() == 2 else self.reshape(1, -1)
     y = target.reshape(-1)
     n, c = x.shape
-    if y.numel() != n:
+    if y.numel() != n or target.dim() > 1:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
             f"Expected target size [{n}], but got {list(target.shape)}. Input has shape {list(self.shape)}."
@@ -164,6 +172,7 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
 def multilabel_margin_loss(self, target, reduction):
     """Σ max(0, 1 - (x[j] - x[i])) / C over target classes j (up to the first -1) and the others i."""
     torch = _torch()
+    _check_rows(self)
     if self.shape != target.shape and not (self.dim() <= 1 and target.dim() <= 1 and self.numel() == target.numel()):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
     if target.dtype != _core.int64:

@@ -29,7 +29,7 @@ def get_total_norm(
     total = shim_torch.ops.aten.linalg_vector_norm(shim_torch.stack(norms), float(norm_type))
     if error_if_nonfinite and bool(shim_torch.logical_or(total.isnan(), total.isinf())):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be "
             "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
             "`error_if_nonfinite=False`"
         )

@@ -401,8 +401,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _hand_out(self, result: Any) -> Any:
         if isinstance(result, _worker.Failure):
-            self._shutdown()
-            result.reraise()
+            result.reraise()  # the workers go on: the next batch may be good
         return _pin.pin_memory(result) if self._pin else result
 
     def _shutdown(self) -> None:

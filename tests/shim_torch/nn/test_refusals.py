@@ -1,0 +1,72 @@
+"""What layers and losses say of inputs they are not for, in PyTorch 2.13's words, and batches of nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+import shim_torch as torch
+import shim_torch.nn.functional as F
+from shim_torch import nn
+
+
+def zeros(*size):
+    return torch.zeros(size, dtype=torch.int64)
+
+
+@pytest.mark.parametrize(
+    ("run", "error", "text"),
+    [
+        (lambda: F.cross_entropy(torch.ones(3, 5), zeros(3, 4)), RuntimeError, "0D or 1D target tensor expected, multi-target not supported"),
+        (lambda: F.cross_entropy(torch.ones(3, 5, 2), zeros(3, 3)), RuntimeError, "Expected target size [3, 2], got [3, 3]"),
+        (lambda: F.cross_entropy(torch.ones(5), zeros(3)), ValueError, "For 1D input, 1D target must have size 1, but got target size: 3"),
+        (lambda: F.cross_entropy(torch.ones(3, 5, 2, 2), zeros(3, 2)), RuntimeError, "only batches of spatial targets supported (3D tensors) but got targets of dimension: 2"),
+        (lambda: F.nll_loss(torch.ones(3, 5, 2, 2), zeros(3, 2, 3)), RuntimeError, "size mismatch (got input: [3, 5, 2, 2] , target: [3, 2, 3]"),
+        (lambda: F.cross_entropy(torch.ones(3, 5), zeros(3), label_smoothing=1.1), RuntimeError, "label_smoothing must be between 0.0 and 1.0. Got: 1.1"),
+        (lambda: F.cross_entropy(torch.ones(3, 5), torch.ones(3, 5), weight=torch.ones(4)), RuntimeError, "cross_entropy: weight tensor should be defined either for all 5 classes or no classes but got weight tensor of shape: [4]"),
+        (lambda: F.multi_margin_loss(torch.ones(10, 0), zeros(10)), RuntimeError, "Expected non-empty vector or matrix with optional 0-dim batch size, but got: [10, 0]"),
+        (lambda: F.multilabel_margin_loss(torch.ones(3, 4, 5), zeros(5)), RuntimeError, "Expected non-empty vector or matrix with optional 0-dim batch size, but got: [3, 4, 5]"),
+        (lambda: F.group_norm(torch.ones(1, 16, 1, 1), 16), ValueError, "Expected more than 1 value per channel when training, got input size [1, 16, 1, 1]"),
+        (lambda: F.ctc_loss(torch.zeros(5, 1, 3).log_softmax(2), zeros(2), torch.tensor([5.0]), torch.tensor([2])), RuntimeError, "input_lengths must be integral"),
+        (lambda: F.ctc_loss(torch.zeros(5, 1, 3).half(), zeros(2), torch.tensor([5]), torch.tensor([2])), NotImplementedError, "\"ctc_loss_cpu\" not implemented for 'Half'"),
+    ],
+)  # fmt: skip
+def test_refused(run, error, text):
+    with pytest.raises(error) as caught:
+        run()
+    assert str(caught.value) == text
+
+
+def test_wrong_arguments_are_type_errors_that_name_the_function():
+    with pytest.raises(TypeError, match=r"^ctc_loss\(\) received an invalid combination of arguments"):
+        F.ctc_loss(torch.zeros(5, 1, 3), zeros(2), [5], torch.tensor([2]))
+    with pytest.raises(TypeError, match=r"layer_norm\(\): argument 'input' \(position 1\) must be Tensor, not int"):
+        F.layer_norm(3, (2,))
+
+
+def test_a_batch_of_nothing_leaves_the_running_statistics():
+    norm = nn.BatchNorm2d(3)
+    norm(torch.randn(0, 3, 2, 2)).sum().backward()
+    assert norm.running_mean.tolist() == [0.0] * 3 and norm.running_var.tolist() == [1.0] * 3
+    assert norm.weight.grad.tolist() == [0.0] * 3
+
+
+def test_attention_over_a_batch_of_nothing():
+    layer = nn.TransformerDecoderLayer(8, 2, 16)
+    assert layer(torch.ones(4, 0, 8), torch.ones(3, 0, 8)).shape == (4, 0, 8)
+
+
+def test_a_gradient_is_no_view():
+    x = torch.ones(2, 3, requires_grad=True)
+    x.flatten().sum().backward()
+    x.reshape(6).mul(2).backward(torch.ones(6))
+    y = torch.ones(2, 3, requires_grad=True)
+    y.view(6).backward(torch.ones(6))
+    y.grad.detach_()
+    assert y.grad.tolist() == [[1.0] * 3] * 2 and x.grad.tolist() == [[3.0] * 3] * 2
+
+
+def test_the_norms_order_is_a_float_in_the_text():
+    p = nn.Parameter(torch.ones(1))
+    p.grad = torch.tensor([float("inf")])
+    with pytest.raises(RuntimeError, match="^The total norm of order 1.0 for gradients"):
+        nn.utils.clip_grad_norm_([p], 1.0, norm_type=1, error_if_nonfinite=True)
