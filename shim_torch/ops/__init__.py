@@ -68,6 +68,7 @@ FAMILIES = (
     "indefinite",
     "padding",
     "sparse",
+    "sparse_math",
 )
 
 # The in-place functions that torch has as functions too; the others are methods only.

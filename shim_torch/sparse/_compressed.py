@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from native import _core
 
-from . import _coo, _invariants
+from . import _coo
 
 ROWS = ("crow_indices", "col_indices")
 COLUMNS = ("ccol_indices", "row_indices")
@@ -70,97 +70,6 @@ def unsafe(compressed: Any, plain: Any, values: Any, size: Sequence[int], layout
     batch = max(compressed.dim() - 1, 0)
     dense = max(len(size) - batch - 2, 0)
     return _core.sparse_tensor(layout, size, compressed, plain, values, 2, dense, False)
-
-
-# --- construction -----------------------------------------------------------------------------------------------------------
-
-
-def _estimated_size(compressed: Any, plain: Any, values: Any, layout: Any) -> tuple[int, ...]:
-    batch, block = max(compressed.dim() - 1, 0), 2 if layout in BLOCKED else 0
-    if compressed.dim() < 1 or plain.dim() < 1 or values.dim() < batch + block + 1:
-        _invariants.check_compressed(compressed, plain, values, (0,) * (batch + 2), layout)
-    size = tuple(values.shape[batch + 1 : batch + 3]) if block else (1, 1)
-    major = compressed.shape[-1] - 1
-    minor = int(plain.max()) + 1 if plain.numel() else 0
-    down, across = (minor, major) if layout in BY_COLUMN else (major, minor)
-    return (*compressed.shape[:-1], down * size[0], across * size[1], *values.shape[batch + 1 + block :])
-
-
-def construct(name: str, layout: Any, names: tuple[str, str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``torch.sparse_csr_tensor(crow_indices, col_indices, values, size=None, *, ...)`` and its relatives."""
-    import shim_torch
-
-    from ._construct import as_indices, as_values, checks
-
-    keys = ("dtype", "layout", "device", "pin_memory", "requires_grad", "check_invariants")
-    options = {n: kwargs.pop(n, None) for n in keys}
-    given = dict(zip((*names, "values", "size"), args, strict=False)) | kwargs
-    if len(args) > 4 or set(given) - {*names, "values", "size"} or not {*names, "values"} <= set(given):
-        kinds = ", ".join(type(a).__name__ for a in args)
-        raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds})")
-    chosen = options["layout"] or layout
-    if layout is not None and chosen != layout:
-        raise RuntimeError(f"{name}: layout must be {_coo.word(layout)} but got {_coo.word(chosen)}")
-    if chosen is None:
-        raise RuntimeError(f"{name} expected sparse compressed tensor layout but got none")
-    if chosen not in NAMES:
-        raise RuntimeError(f"{name} expected sparse compressed tensor layout but got {_coo.word(chosen)}")
-    device = None if options["device"] is None else _core.device(options["device"])
-    values = as_values(given["values"], options["dtype"], device)
-
-    def indices(data: Any) -> Any:
-        if isinstance(data, _core.TensorBase):
-            return data.to(values.device)
-        return as_indices(data, values.device)
-
-    compressed, plain = indices(given[names[0]]), indices(given[names[1]])
-    size = given.get("size")
-    size = tuple(int(n) for n in size) if size is not None else _estimated_size(compressed, plain, values, chosen)
-    if checks(options["check_invariants"]):
-        _invariants.check_compressed(compressed, plain, values, size, chosen)
-    if options["requires_grad"]:
-        values = values.detach()
-    made = shim_torch._sparse_compressed_tensor_unsafe(compressed, plain, values, size, layout=chosen)
-    return made.requires_grad_() if options["requires_grad"] else made
-
-
-def zeros(size: Sequence[int], layout: Any, dtype: Any, device: Any, like: Any = None) -> Any:
-    """A tensor without entries."""
-    import shim_torch
-
-    if like is None and layout in BLOCKED:
-        raise RuntimeError(
-            f"empty_sparse_compressed expected sparse compressed (non-block) tensor layout but got {_coo.word(layout)}"
-        )
-    if len(size) < 2:
-        raise RuntimeError(
-            f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size {list(size)}"
-        )
-    _coo.check_size(size)
-    dense = _coo.parts(like).dense_dim if like is not None else 0
-    base = len(size) - dense
-    batch = tuple(size[: base - 2])
-    block = blocksize(like) if like is not None else None
-    b0, b1 = block or (1, 1)
-    major = size[base - 1] // b1 if layout in BY_COLUMN else size[base - 2] // b0
-    kind = _coo.parts(like).indices.dtype if like is not None else _core.int64
-    compressed = shim_torch.zeros((*batch, major + 1), dtype=kind, device=device)
-    plain = shim_torch.zeros((*batch, 0), dtype=kind, device=device)
-    values = shim_torch.zeros((*batch, 0, *(block or ()), *size[base:]), dtype=dtype, device=device)
-    return _core.sparse_tensor(layout, size, compressed, plain, values, 2, dense, False)
-
-
-def zeros_like(t: Any, dtype: Any, device: Any) -> Any:
-    return zeros(t.shape, t.layout, dtype, device, like=t)
-
-
-def empty_like(t: Any, dtype: Any, device: Any) -> Any:
-    """A tensor of the same pattern whose values are not set."""
-    p = _coo.parts(t)
-    values = _core.empty_tensor(tuple(p.values.shape), dtype, device)
-    return _core.sparse_tensor(
-        p.layout, t.shape, p.indices.to(device, copy=True), p.plain.to(device, copy=True), values, 2, p.dense_dim, False
-    )
 
 
 # --- entries ----------------------------------------------------------------------------------------------------------------
@@ -366,8 +275,9 @@ def _blocks_of(t: Any, block: tuple[int, int], dense: int) -> Any:
 def _from_dense(t: Any, layout: Any, block: tuple[int, int], dense: int, where: str) -> Any:
     if t.dim() < 2 + dense:
         raise RuntimeError(
-            f"{where}: expected tensor with ndim >= 2 + dense_dim, got {t.dim()}-d" if dense else
-            f"to_sparse: conversion from Strided to {_coo.word(layout)} for {t.dim()}-D tensors is not supported"
+            f"{where}: expected tensor with ndim >= 2 + dense_dim, got {t.dim()}-d"
+            if dense
+            else f"to_sparse: conversion from Strided to {_coo.word(layout)} for {t.dim()}-D tensors is not supported"
         )
     base = t.dim() - dense
     _check_blocks((t.shape[base - 2], t.shape[base - 1]), block, where)
@@ -424,52 +334,7 @@ def _with_index(t: Any, size: Sequence[int], compressed: Any, plain: Any, values
     return _core.sparse_tensor(p.layout, size, compressed, plain, values, 2, p.dense_dim, False)
 
 
-def resize_(self: Any, size: Sequence[int]) -> Any:
-    """In place: rows are added empty; of fewer places than entries the first ones stay."""
-    import shim_torch
-
-    p = _coo.parts(self)
-    if p.layout not in (_core.sparse_csr, _core.sparse_csc) or len(size) < 2:
-        raise RuntimeError(f"torch.resize_: Only batched sparse CSR matrices are supported, but got size {list(size)}")
-    by_column = p.layout in BY_COLUMN
-    if (size[-2] < self.shape[-2]) if by_column else (size[-1] < self.shape[-1]):
-        kind = "rows of sparse CSC" if by_column else "columns of sparse CSR"
-        raise RuntimeError(
-            f"torch.resize_: Resizing {kind} tensors to a smaller value is not supported. The original number of "
-            f"{'rows' if by_column else 'columns'} is {self.shape[-2 if by_column else -1]} while the requested new number of "
-            f"{'rows' if by_column else 'columns'} is {size[-2 if by_column else -1]}."
-        )
-    batch, (rows, columns) = tuple(size[:-2]), size[-2:]
-    major = columns if p.layout in BY_COLUMN else rows
-    nnz = min(p.plain.shape[-1], rows * columns)
-
-    def fitted(part: Any, length: int) -> Any:
-        count = math.prod(batch) * length
-        flat = part.reshape(-1)
-        if flat.shape[0] < count:
-            flat = shim_torch.cat([flat, flat.new_zeros(count - flat.shape[0])])
-        return flat[:count].reshape(*batch, length).clone()
-
-    if tuple(p.indices.shape[:-1]) == batch:  # rows of every batch
-        have = min(p.indices.shape[-1], major + 1)
-        compressed = shim_torch.full((*batch, major + 1), nnz, dtype=p.indices.dtype, device=self.device)
-        compressed[..., :have] = p.indices[..., :have]
-        if major + 1 <= p.indices.shape[-1]:
-            compressed[..., -1] = nnz
-    else:
-        compressed = fitted(p.indices, major + 1)
-        compressed[..., -1] = nnz
-    return _core.replace_sparse(self, _with_index(self, size, compressed, fitted(p.plain, nnz), fitted(p.values, nnz)))
-
-
-def resize_as(self: Any, template: Any) -> Any:
-    p = _coo.parts(template)
-    values = _core.empty_tensor(tuple(p.values.shape), self.dtype, self.device)
-    kind = _coo.parts(self).indices.dtype
-    compressed, plain = p.indices.to(kind, copy=True), p.plain.to(kind, copy=True)
-    return _core.replace_sparse(self, _with_index(template, template.shape, compressed, plain, values))
-
-
+from ._compressed_make import construct, empty_like, resize_, resize_as, zeros, zeros_like  # noqa: E402
 from ._compressed_ops import (  # noqa: E402
     add,
     add_dense,
@@ -481,4 +346,19 @@ from ._compressed_ops import (  # noqa: E402
     transpose,
 )
 
-__all__ = ["add", "add_dense", "check_sampled", "select", "sum_dim", "times_dense", "times_sparse", "transpose"]
+__all__ = [
+    "construct",
+    "empty_like",
+    "resize_",
+    "resize_as",
+    "zeros",
+    "zeros_like",
+    "add",
+    "add_dense",
+    "check_sampled",
+    "select",
+    "sum_dim",
+    "times_dense",
+    "times_sparse",
+    "transpose",
+]
