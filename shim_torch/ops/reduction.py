@@ -181,6 +181,17 @@ def _extremum_grad(g, self, result, dim, keepdim):
     return _grown(g, self.shape, dim, keepdim) * hit / hit.sum(wrap_dims(dim, self.dim()) or None, True)
 
 
+def _full_extremum_grad(g, self, result):
+    """The same for the extremum of all elements: where that is NaN, the NaNs are the equal ones."""
+    if not self.is_floating_point() or self.is_meta:
+        hit = self == result
+    elif self.is_cuda:  # without waiting for the value
+        hit = (self == result) | (self.isnan() & result.isnan())
+    else:
+        hit = self.isnan() if bool(result.isnan()) else self == result
+    return hit * (g / hit.sum())
+
+
 def _refused(name, *others):
     """The dtype rule of results like the input (and others), where the operator takes the dtype."""
 
@@ -273,7 +284,7 @@ def _full_extremum(name, reduce):
         dtype=_refused(name),
         out=True,
         native=f"a{name}",
-        grad={"self": lambda g, self, result: _extremum_grad(g, self, result, None, False)},
+        grad={"self": _full_extremum_grad},
     )(body)
 
 
@@ -696,7 +707,7 @@ def dist(self, other, p):
     "median(Tensor self) -> Tensor",
     **_ALL,
     dtype=_refused("median"),
-    grad={"self": lambda g, self, result: _extremum_grad(g, self, result, None, False)},
+    grad={"self": _full_extremum_grad},
 )
 def median_all(xp, self):
     flat = self.reshape(-1)

@@ -193,6 +193,24 @@ def wrappers_with_handlers_alone(torch):
     return results, [g.held for g in first], [g.held for g in second]
 
 
+def gradients_of_extrema_of_nan(torch):
+    nan, grads = float("nan"), []
+    for f in (torch.min, torch.max, torch.median):
+        for values in ([1.0, nan, nan], [nan, nan], [2.0, 1.0, 2.0, 1.0]):
+            x = torch.tensor(values, requires_grad=True)
+            f(x).backward()
+            grads.append(x.grad)
+    return grads
+
+
+def results_into_inference_tensors(torch):
+    with torch.inference_mode():
+        c = torch.zeros(2)
+        inside = torch.add(torch.ones(2), 1, out=c).sum()
+    ones = torch.ones(2)
+    return inside, attempt(torch.mul, ones, ones, out=c), attempt(torch.mul, ones.requires_grad_(), 2, out=c)
+
+
 def order_of_execution(torch):
     found = []
     y = torch.ones(2, requires_grad=True).sin().exp()

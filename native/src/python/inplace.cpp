@@ -256,6 +256,8 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   if (__builtin_expect(forward_gradients(), 0))
     CHECK(Kind::NotImplemented, !any_tangent(args, n), "Trying to use forward AD with ", f.schema.name, "_out that does not support it because it is an out= function");
   if (__builtin_expect(python_dispatch, 0) && wants_dispatch(args, n)) return call_torch_dispatch(op, args, n);
+  for (size_t i = inputs; i < n; ++i)
+    if (is_tensor(args[i]) && unwrap(args[i])->is_inference) check_inplace(Tensor(unwrap(args[i])));
   NoGrad off;
   check_same_device(f, args, inputs);
   if (outs == 1) dtype_of_out(f, args, inputs, args[inputs]);
