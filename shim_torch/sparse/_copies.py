@@ -112,7 +112,9 @@ def empty_of(size: Any, layout: Any, dtype: Any, device: Any) -> Any:
 def _like(name: str, what: str) -> None:
     def body(self: Any, *rest: Any) -> Any:
         value, (dtype, layout, device, _, memory_format) = (rest[0] if what == "full" else None), rest[-5:]
-        if memory_format is not None and memory_format != _core.preserve_format:
+        if layout == _core.strided and memory_format not in (None, _core.preserve_format):
+            return _new(self, tuple(self.shape), dtype, layout, device, what, value).contiguous(memory_format=memory_format)
+        if memory_format is not None:
             raise RuntimeError("memory format option is only supported by strided tensors")
         if (layout is None or layout == self.layout) and what in ("zeros", "empty"):
             p = _coo.parts(self)

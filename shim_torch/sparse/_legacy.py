@@ -13,6 +13,11 @@ def build(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: Any, device: Any
     """A COO tensor: empty, of a size, of indices and values, or the given sparse tensor itself."""
     import shim_torch
 
+    given = kwargs.pop("device", None)
+    if given is not None and _core.device(given).type != device.type:
+        raise RuntimeError(
+            f"legacy constructor expects device type: {device.type} but device type: {_core.device(given).type} was passed"
+        )
     if not args and "size" not in kwargs:
         return shim_torch.sparse_coo_tensor((0,), dtype=dtype, device=device)
     if len(args) == 1 and isinstance(args[0], _core.TensorBase) and args[0].is_sparse:

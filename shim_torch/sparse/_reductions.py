@@ -84,7 +84,7 @@ def sum_backward(g: Any, self: Any, dims: Any, everywhere: bool = False) -> Any:
         for d in sorted(dims):
             g = g.unsqueeze(d)
         return g.expand(self.shape)
-    p = _coo.parts(self)
+    p = _coo.parts(self if _coo.parts(self).coalesced else _coo.coalesce(self))
     if dims is None or len(dims) == self.dim():
         whole = g.to_dense().reshape([1] * self.dim()).expand(self.shape)
     else:

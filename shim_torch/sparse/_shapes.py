@@ -307,6 +307,12 @@ def broadcast_to(t: Any, shape: tuple[int, ...]) -> Any:
 
     p = _coo.parts(t)
     extra = len(shape) - t.dim()
+    for d, k in enumerate(t.shape):
+        if k not in (1, shape[d + extra]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({shape[d + extra]}) must match the existing size ({k}) at non-singleton "
+                f"dimension {d + extra}.  Target sizes: {list(shape)}.  Tensor sizes: {list(t.shape)}"
+            )
     n = p.sparse_dim + extra
     grown = [d for d in range(n) if d < extra or t.shape[d - extra] != shape[d]]
     values = p.values.expand(p.values.shape[0], *shape[n:])

@@ -122,3 +122,9 @@ def test_gradcheck(masked):
     w = torch.arange(4.0, dtype=torch.float64).reshape(2, 2)
     assert torch.autograd.gradcheck(lambda t: (t * w).to_dense(masked_grad=masked), (x,), masked=masked)
     assert torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)(lambda t: t * 2, (x,), masked=masked)
+
+
+def test_sums_of_repeated_entries():
+    x = torch.sparse_coo_tensor(torch.tensor([[0, 0], [1, 1]]), torch.tensor([1.0, 2.0]), (2, 2), requires_grad=True)
+    torch.sparse.sum(x, 0).to_dense().sum().backward()
+    assert x.grad.to_dense().tolist() == [[0.0, 1.0], [0.0, 0.0]]
