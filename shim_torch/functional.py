@@ -25,12 +25,12 @@ def einsum(*args: Any) -> Any:
         if any(i is not Ellipsis and not 0 <= i < 52 for part in [*lists, *args[-1:][: len(args) % 2]] for i in part):
             raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
         names = [
-            "".join("..." if i is Ellipsis else chr(97 + i) if i < 26 else chr(39 + i) for i in part) for part in lists
+            "".join("..." if i is Ellipsis else chr(65 + i) if i < 26 else chr(71 + i) for i in part) for part in lists
         ]
         equation = ",".join(names)
         if len(args) % 2:
             equation += "->" + "".join(
-                "..." if i is Ellipsis else chr(97 + i) if i < 26 else chr(39 + i) for i in args[-1]
+                "..." if i is Ellipsis else chr(65 + i) if i < 26 else chr(71 + i) for i in args[-1]
             )
     else:
         equation, operands = args[0], list(args[1:])

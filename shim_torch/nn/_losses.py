@@ -68,7 +68,7 @@ def kl_div(
     """Kullback-Leibler divergence; input in log space."""
     if reduction == "batchmean":
         total = _aten().kl_div(input, target, 2, log_target=log_target)
-        return total / input.size(0) if input.dim() > 1 else total
+        return total / input.size(0) if input.dim() else total
     if reduction == "mean" and size_average is None and reduce is None:
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides only by the "

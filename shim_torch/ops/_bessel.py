@@ -97,7 +97,7 @@ def bessel_j(xp: Any, x: Any, order: int) -> Any:
         term = -term * tiny * tiny / (4 * k * (k + order))
         total = total + term
     found = xp.where(size < 1, total, found)
-    return xp.where(xp.isinf(z), 0.0, xp.where(xp.isnan(z), z, found))
+    return xp.where(xp.isfinite(z), found, math.nan)  # at infinity too, as PyTorch has it
 
 
 def _power_series_y(xp: Any, x: Any, order: int) -> Any:
@@ -137,8 +137,7 @@ def bessel_y(xp: Any, x: Any, order: int) -> Any:
     middle = _integral_y(xp, xp.clip(inside, _NEAR, _FAR), order)
     found = xp.where(inside > _FAR, _hankel(xp, xp.maximum(inside, _FAR), order, True), middle)
     found = xp.where(inside <= _NEAR, _power_series_y(xp, xp.minimum(inside, _NEAR), order), found)
-    found = xp.where(xp.isinf(z) & (z > 0), 0.0, found)
-    return xp.where(z == 0, -math.inf, xp.where((z < 0) | xp.isnan(z), math.nan, found))
+    return xp.where(z == 0, -math.inf, xp.where((z > 0) & xp.isfinite(z), found, math.nan))
 
 
 _BERNOULLI = (

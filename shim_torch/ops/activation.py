@@ -245,7 +245,7 @@ def hardsigmoid(xp, self):
     grad={"self": lambda g, self, lambd: g * (self.abs() > lambd)},
 )
 def hardshrink(xp, self, lambd):
-    return xp.where(xp.abs(self) > lambd, self, 0)
+    return xp.where(xp.abs(self) <= lambd, xp.zeros((), self.dtype), self)  # what is no number stays
 
 
 @op(
@@ -257,7 +257,8 @@ def hardshrink(xp, self, lambd):
     grad={"self": lambda g, self, lambd: g * (self.abs() > lambd)},
 )
 def softshrink(xp, self, lambd):
-    return xp.where(self > lambd, self - lambd, xp.where(self < -lambd, self + lambd, 0))
+    inside = xp.where(xp.isnan(self), self, xp.zeros((), self.dtype))
+    return xp.where(self > lambd, self - lambd, xp.where(self < -lambd, self + lambd, inside))
 
 
 @op(

@@ -74,7 +74,15 @@ def _declare_unary(name: str) -> None:
     def check(self: Any) -> None:
         _lists(self)
 
-    _both(name, "", "", lambda t: getattr(t, name)(), check)
+    functional, in_place = _each(lambda t: getattr(t, name)(), check)
+
+    def checked(self: Any) -> Any:
+        if name == "abs" and any(t.is_complex() for t in self):
+            raise RuntimeError("In-place abs is not supported for complex tensors.")
+        return in_place(self)
+
+    composite(f"_foreach_{name}(Tensor[] self) -> Tensor[]", **_METHODLESS)(functional)
+    composite(f"_foreach_{name}_(Tensor(a!)[] self) -> ()", **_METHODLESS)(checked)
 
 
 for _name in _UNARY:

@@ -334,7 +334,7 @@ def _frequencies(name: str, n: int, d: float, dtype: Any, device: Any, first: in
     return _aten().arange(first, last, dtype=dtype, device=device) * (1.0 / (n * d))
 
 
-@composite(f"fft_fftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", **_FFT)
+@composite(f"fft_fftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", out=True, **_FFT)
 def fft_fftfreq(n, d, dtype, layout, device, pin_memory):
     """Frequencies of fft's values: 0 up, then the negative ones."""
     half = (n + 1) // 2
@@ -343,7 +343,7 @@ def fft_fftfreq(n, d, dtype, layout, device, pin_memory):
     return _aten().cat(made)
 
 
-@composite(f"fft_rfftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", **_FFT)
+@composite(f"fft_rfftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", out=True, **_FFT)
 def fft_rfftfreq(n, d, dtype, layout, device, pin_memory):
     return _frequencies("rfftfreq", n, d, dtype, device, 0, n // 2 + 1)
 

@@ -434,6 +434,8 @@ def one_hot(self, num_classes):
     there is not has no 1."""
     import shim_torch
 
+    if self.is_meta and self.dtype == _core.int64 and num_classes >= 0:
+        return shim_torch.empty((*self.shape, num_classes), dtype=_core.int64, device="meta")
     if not self.is_cuda or self.dtype != _core.int64 or not self.numel():
         return shim_torch.ops.aten._one_hot(
             self, int(self.max()) + 1 if self.is_meta and num_classes == -1 else num_classes

@@ -73,6 +73,7 @@ _NAME = "torch.linalg.matrix_rank"
            out=True, **_LINALG)  # fmt: skip
 def matrix_rank_tensors(input, atol, rtol, hermitian):
     """How many singular values exceed max(atol, rtol · largest)."""
+    _real_tolerances(_NAME, atol=atol, rtol=rtol)
     return _rank(_NAME, input, atol, rtol, hermitian)
 
 
@@ -145,10 +146,17 @@ def _pinv_of(xp, A, atol, rtol, hermitian):
     return xp.matmul(left * inverse[..., None, :].astype(A.real.dtype), right)
 
 
+def _real_tolerances(name: str, **given: Any) -> None:
+    for what, t in given.items():
+        if isinstance(t, _core.TensorBase) and t.is_complex():
+            raise RuntimeError(f"{name}: {what} tensor of complex type is not supported. Got {_scalar(t.dtype)}")
+
+
 def _pinv(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     import shim_torch
 
     _pinv_shape(a)
+    _real_tolerances("torch.linalg.pinv", atol=atol, rtol=rtol)
     if hermitian:
         check_matrix("linalg.pinv", a, True)
     atol, rtol = _tolerances(a, atol, rtol)
@@ -416,6 +424,11 @@ def _check_ormqr(self: Any, tau: Any, other: Any, left: bool) -> None:
         raise RuntimeError(
             "torch.ormqr: Expected other to have the same number of dimensions as input, but got other.ndim equal to "
             f"{other.dim()} and input.ndim is equal to {self.dim()}"
+        )
+    if self.dim() == other.dim() and other.shape[:-2] != self.shape[:-2] and tau.shape[:-1] == self.shape[:-2]:
+        raise RuntimeError(
+            "torch.ormqr: Expected batch dimensions of other to be equal to input.shape[:-2], but got "
+            f"{list(other.shape[:-2])}"
         )
     side = -2 if left else -1
     if other.size(side) < tau.size(-1):

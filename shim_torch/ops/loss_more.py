@@ -97,7 +97,11 @@ def _ctc(log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduc
     before = alpha.gather(1, (2 * label_ends - 1).clamp(min=0).unsqueeze(1)).squeeze(1)
     before = before.masked_fill(label_ends == 0, _NEVER)
     loss = -torch.stack([last, before]).logsumexp(0)
-    loss = loss.masked_fill(input_ends == 0, float("inf")) if not device.type == "meta" and bool((input_ends == 0).any()) else loss
+    loss = (
+        loss.masked_fill(input_ends == 0, float("inf"))
+        if not device.type == "meta" and bool((input_ends == 0).any())
+        else loss
+    )
     hopeless = loss > -_NEVER / 2
     loss = loss.masked_fill(hopeless, 0.0 if zero_infinity else float("inf"))
     # PyTorch's gradient is that of log_softmax followed by this loss: e^log_probs less the true one, where a step counts.

@@ -191,6 +191,10 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
             f"linalg.lu_solve: Incompatible shapes of A and B for the equation {equation} ({LU.size(-2)}x{LU.size(-1)} and "
             f"{rows}x{columns})"
         )
+    if pivots.numel() and pivots.device.type == "cpu" and bool((pivots <= 0).any()):
+        raise RuntimeError(
+            "Pivots given to lu_solve must all be greater or equal to 1. Did you properly pass the result of lu_factor?"
+        )
     P, L, U = lu_unpack(LU, pivots, True, True)
     A = P @ L @ U
     A = A.mH if adjoint else A

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from shim_torch._utils import _scalar
@@ -254,5 +255,10 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
         raise RuntimeError(f"{call} window overlap add min: 1")
     y = y / envelope
     if end > total:
+        warnings.warn(
+            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
+            "Please check your center and hop_length settings.",
+            stacklevel=2,
+        )
         y = torch.ops.aten.constant_pad_nd(y, [0, end - total])
     return y if self.dim() == 3 else y.squeeze(0)

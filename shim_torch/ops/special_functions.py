@@ -52,12 +52,17 @@ def _i1e_grad(g: Any, self: Any, result: Any) -> Any:
     return g * (_aten().special_i0e(self) - result * (self.sgn() + 1 / safe)).masked_fill(zero, 0.5)
 
 
-_unary("special_i1", lambda xp, x: _bessel.modified_i(xp, x, 1, False), _i1_grad)
+def _finite_i(xp: Any, x: Any, order: int) -> Any:
+    """Not a number at infinity, where PyTorch multiplies an infinite exponential by zero."""
+    return xp.where(xp.isinf(x), math.nan, _bessel.modified_i(xp, x, order, False))
+
+
+_unary("special_i1", lambda xp, x: _finite_i(xp, x, 1), _i1_grad)
 _unary("special_i1e", lambda xp, x: _bessel.modified_i(xp, x, 1, True), _i1e_grad)
 for _n in (0, 1):
     _unary(f"special_bessel_j{_n}", lambda xp, x, n=_n: _bessel.bessel_j(xp, x, n), None)
     _unary(f"special_bessel_y{_n}", lambda xp, x, n=_n: _bessel.bessel_y(xp, x, n), None)
-    _unary(f"special_modified_bessel_i{_n}", lambda xp, x, n=_n: _bessel.modified_i(xp, x, n, False), None)
+    _unary(f"special_modified_bessel_i{_n}", lambda xp, x, n=_n: _finite_i(xp, x, n), None)
     _unary(f"special_modified_bessel_k{_n}", lambda xp, x, n=_n: _bessel.modified_k(xp, x, n, False), None)
 
 

@@ -84,5 +84,23 @@ second(lambda: F.conv_transpose1d(image, w, stride=2, output_padding=1), image, 
 torch.autograd.grad(torch.autograd.grad(F.conv_transpose2d(image2, w2, stride=2, padding=(0, 1), output_padding=(1, 1), dilation=2).pow(2).sum(), w2, create_graph=True)[0].pow(2).sum(), [image2, w2])
 torch.ops.aten._safe_softmax(torch.tensor([[1.0, float('-inf')], [float('-inf'), float('-inf')]], requires_grad=True), -1)
 F.multi_margin_loss(m.to('meta'), i[0, :2].to('meta')).shape
+F.kl_div(m[0], m[1].abs(), reduction='batchmean')
+F.kl_div(m, m.abs(), reduction='batchmean')
+S.bessel_j0(far)
+S.bessel_y1(far)
+S.i1(far)
+S.modified_bessel_i0(far)
+F.hardshrink(torch.tensor([float('nan'), 0.1, -2.0]))
+F.softshrink(torch.tensor([float('nan'), 0.1, -2.0]))
+torch._foreach_abs_([complex])
+torch.linalg.pinv(m, atol=torch.full((), 1j))
+torch.linalg.matrix_rank(m, rtol=torch.full((), 1j))
+torch.linalg.lu_solve(m[:, :2], torch.zeros(2, dtype=torch.int32), m)
+torch.ormqr(torch.ones(1, 2, 2), torch.ones(1, 2), torch.ones(2, 2, 2))
+torch.fft.fftfreq(4, out=torch.empty(2))
+torch.fft.rfftfreq(4, 0.5, out=torch.empty(3, dtype=torch.float64))
+torch.istft(torch.stft(x[0, 0].repeat(5), 4, return_complex=True, window=torch.ones(4)), 4, length=30, window=torch.ones(4))
+F.one_hot(long.clamp(min=0).to('meta'), 7).shape
+torch.einsum(torch.ones(5, 6, 1), [30, 0, 1], torch.ones(3, 6), [3, 0]).shape
 """.strip().splitlines()
 CASES = _REFUSED + _MASKED + _POLYNOMIALS + _REST
