@@ -18,6 +18,8 @@ _EMBEDDING_BAG = (
 )
 # What PyTorch answers for tensors without elements before it looks for a kernel.
 _NEVER_EMPTY = ("linear", "bilinear")
+# The dtypes that these check on meta tensors too, before they look for a kernel.
+_ON_META_TOO = ("cholesky_cpu", "cholesky_inverse_out_cpu", "cholesky_solve_cpu", "geqrf_cpu")
 # Several rules are a tuple of them. A text with a space is no kernel's name: a RuntimeError, or a NotImplementedError after "!".
 # By the operator's key: which kinds (b, i, f, c; l: half and bfloat16, h: half, u: uint8, s: the other integers) are refused, and the kernel's name or the whole text.
 _KERNELS: dict[str, Any] = {
@@ -160,13 +162,13 @@ def _refused(kinds: str, dtype: Any) -> bool:
 def _refuse(kinds: str, text: str, dtype: Any, device: str) -> None:
     """Raises where the dtype is of a refused kind. Meta tensors know no kernels; CUDA has those of low precision."""
     kernel = " " not in text
-    if kernel and (device == "meta" or (device != "cpu" and dtype in _LOW)):
+    if kernel and ((device == "meta" and text not in _ON_META_TOO) or (device != "cpu" and dtype in _LOW)):
         return
     if not _refused(kinds, dtype):
         return
     name = type_name(dtype)
     if kernel:
-        said = text if device == "cpu" else text.replace("_cpu", "_cuda")
+        said = text.replace("_cpu", "_cuda") if device == "cuda" else text
         raise NotImplementedError(f"\"{said}\" not implemented for '{name}'")
     raise (NotImplementedError if text[0] == "!" else RuntimeError)(text.lstrip("!").format(name))
 
