@@ -49,7 +49,8 @@ def check_forms(run: Callable[[], Any]) -> None:
             got = forms(run())
     except Exception as error:
         if isinstance(wanted, Exception):
-            assert type(error) is type(wanted) or needs_data(error), f"{error!r} instead of {wanted!r}"
+            other_kernels = "not implemented for" in str(wanted)  # a dtype that the CPU has no kernel for
+            assert type(error) is type(wanted) or needs_data(error) or other_kernels, f"{error!r} instead of {wanted!r}"
             return
         assert needs_data(error), f"{error!r} instead of {wanted}"
         return
