@@ -266,8 +266,8 @@ def record_stream(self: Any, stream: Any) -> None:
 def split(self: Any, split_size: Any, dim: int = 0) -> Any:
     aten = _aten()
     if isinstance(split_size, int):
-        return aten.split.Tensor(self, split_size, dim)
-    return aten.split.sizes(self, list(split_size), dim)
+        return tuple(aten.split.Tensor(self, split_size, dim))
+    return tuple(aten.split.sizes(self, list(split_size), dim))
 
 
 def _aten() -> Any:

@@ -69,6 +69,7 @@ FAMILIES = (
     "padding",
     "sparse",
     "sparse_math",
+    "aten_names",
 )
 
 # The in-place functions that torch has as functions too; the others are methods only.

@@ -23,6 +23,16 @@ struct Callable {
 
 PyTypeObject *FunctionType = nullptr, *MethodType = nullptr, *OpType = nullptr;
 
+// As torch.ops gives them: a list of tensors as a list, several results as a plain tuple.
+PyObject* plain_results(const Operator& op, PyObject* result) {
+  if (!result || !PyTuple_Check(result)) return result;
+  const bool list = op.schema.returns.size() == 1 && op.schema.returns[0].type.list;
+  if (!list && PyTuple_CheckExact(result)) return result;
+  PyObject* plain = list ? PySequence_List(result) : PyTuple_GetSlice(result, 0, PyTuple_GET_SIZE(result));
+  Py_DECREF(result);
+  return plain;
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* f = reinterpret_cast<Callable*>(self);
   CallArgs c{args, size_t(PyVectorcall_NARGS(nargsf)), kwnames};
@@ -53,7 +63,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
     if (r || PyErr_Occurred()) return r;
   }
   PyObject* result = call_operator(*op, b);
-  return f->form == Form::op ? result : name_results(*op, result);
+  return f->form == Form::op ? plain_results(*op, result) : name_results(*op, result);
 }
 
 // x + y: as a call, but operands that fit no overload leave the word to the other side.

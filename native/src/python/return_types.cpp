@@ -58,6 +58,12 @@ PyMethodDef functions[] = {
 }  // namespace
 
 PyObject* name_results(Operator& op, PyObject* result) {
+  if (result && PyList_CheckExact(result) && op.schema.returns.size() == 1 && op.schema.returns[0].type.list &&
+      op.schema.returns[0].type.base == ArgType::Tensor) {
+    PyObject* tuple = PyList_AsTuple(result);   // what a body took over from torch.ops
+    Py_DECREF(result);
+    return tuple;
+  }
   if (!result || !PyTuple_CheckExact(result) || op.schema.returns.size() < 2 || op.schema.returns[0].name.empty())
     return result;
   const size_t n = op.schema.returns.size();
