@@ -183,3 +183,13 @@ def test_spdiags():
     s = torch.sparse.spdiags(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), torch.tensor([0, 1]), (3, 3))
     assert s.to_dense().tolist() == [[1.0, 5.0, 0.0], [0.0, 2.0, 6.0], [0.0, 0.0, 3.0]]
     assert torch.sparse.spdiags(torch.ones(1, 3), torch.tensor([-1]), (3, 3), torch.sparse_csr).layout is torch.sparse_csr
+
+
+@pytest.mark.parametrize(
+    ("crow", "columns"), [([0, 5, 2], [0, 1]), ([0, 1, 2], [9, 1]), ([0, -1, 2], [0, 1]), ([0, 1], [0, 1]), ([0, 1, 2], [-7, 1])]
+)
+def test_indices_that_were_not_checked_never_leave_the_memory(crow, columns):
+    s = torch.sparse_csr_tensor(crow, columns, [1.0, 2.0], (2, 3), check_invariants=False)
+    for call in (lambda: s.to_dense(), lambda: s @ torch.ones(3, 2), lambda: s.to_sparse_csc()):
+        with pytest.raises((IndexError, RuntimeError)):
+            call()

@@ -205,3 +205,17 @@ def test_memory_that_is_not_there_is_never_read(call, kind):
 def test_empty_sparse_tensors_are_refused_too():
     with pytest.raises(NotImplementedError):
         torch.sparse_coo_tensor((0, 3)).cos()
+
+
+@pytest.mark.parametrize("index", [5, -4, 10**12])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda s: s.to_dense(), lambda s: torch.ones(2, 3) + s, lambda s: s @ torch.ones(3, 2), lambda s: s * torch.ones(2, 3),
+        lambda s: torch.ones(2, 2) @ s, lambda s: torch.ones(2, 3).sparse_mask(s), lambda s: s.coalesce().to_dense(),
+    ],
+)  # fmt: skip
+def test_indices_that_were_not_checked_never_leave_the_memory(index, call):
+    s = torch.sparse_coo_tensor(torch.tensor([[index, 0], [0, 1]]), torch.ones(2), (2, 3), check_invariants=False)
+    with pytest.raises((IndexError, RuntimeError)):
+        call(s)
