@@ -13,6 +13,7 @@ from functools import lru_cache
 
 _find = importlib.machinery.PathFinder.find_spec
 
+_NOT_PACKAGES = frozenset({"torch", "test", "tests", "docs", "examples", "benchmarks"})  # what wheels hold by mistake too
 UNDECLARED = frozenset({"einops"})  # use torch where it is, and do not say so in their metadata
 
 
@@ -36,9 +37,11 @@ def _needed_by(top: str, path: tuple[str, ...]) -> tuple[str, ...]:
     found: list[str] = []
     for name in _names(owner) if owner else ():
         required = known.get(name)
-        if required is not None and (name in UNDECLARED or "torch" in _names(required, optional=True)):
-            found.extend(n for n in _imports(required) or [name.replace("-", "_")] if n not in (top, "torch"))
-    return tuple(found)
+        if required is not None and (name in UNDECLARED or "torch" in _names(required)):
+            found.extend(_imports(required) or [name.replace("-", "_")])
+    if owner:
+        found.extend(_imports(owner))  # a distribution may hold several packages
+    return tuple(dict.fromkeys(n for n in found if n not in _NOT_PACKAGES and n != top))
 
 
 def _plain(name: str) -> str:
@@ -68,11 +71,10 @@ def _text(folder: str, file: str) -> str:
         return ""
 
 
-def _names(folder: str, optional: bool = False) -> list[str]:
-    """The distributions that one requires, those of its extras too if ``optional``."""
+def _names(folder: str) -> list[str]:
+    """The distributions that one requires, those of its extras too: what is not installed does not matter."""
     head = _text(folder, "METADATA").split("\n\n", 1)[0]
-    lines = re.findall(r"^Requires-Dist:\s*([A-Za-z0-9._-]+)(.*)$", head, re.M | re.I)
-    return [_plain(name) for name, rest in lines if optional or not re.search(r";.*\bextra\b", rest)]
+    return [_plain(name) for name in re.findall(r"^Requires-Dist:\s*([A-Za-z0-9._-]+)", head, re.M | re.I)]
 
 
 def _owner(top: str, path: tuple[str, ...]) -> str | None:

@@ -85,6 +85,8 @@ _LAZY = frozenset(
     signal _vmap_internals""".split()
 )
 _FROM = {
+    "ScriptModule": ("jit", "ScriptModule"),
+    "ScriptFunction": ("jit", "ScriptFunction"),
     "PyTorchFileReader": ("_serialization.files", "PyTorchFileReader"),
     "PyTorchFileWriter": ("_serialization.files", "PyTorchFileWriter"),
     "compile": ("compiler", "compile"),

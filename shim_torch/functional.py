@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from native import _core
@@ -11,10 +13,36 @@ from shim_torch._warnings import warn_once
 Tensor = _core.Tensor
 
 
+def _overridable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Asks ``__torch_function__`` of the arguments, lists and tuples among them looked into, before ``function`` runs."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        relevant = []
+        for a in args:
+            if isinstance(a, (list, tuple)):
+                relevant.extend(a)
+            else:
+                relevant.append(a)
+        if _core._has_torch_function(tuple(relevant)):
+            from shim_torch.overrides import handle_torch_function
+
+            return handle_torch_function(call, relevant, *args, **kwargs)
+        return function(*args, **kwargs)
+
+    return call
+
+
 def einsum(*args: Any) -> Any:
     """Sums of products by index names: ``einsum("ij,jk->ik", a, b)``; also the sublist form."""
     import shim_torch
 
+    if len(args) == 2 and isinstance(args[0], str) and isinstance(args[1], (list, tuple)):
+        args = (args[0], *args[1])
+    if _core._has_torch_function(args[1:] if args and isinstance(args[0], str) else args):
+        from shim_torch.overrides import handle_torch_function
+
+        return handle_torch_function(einsum, args[1:] if isinstance(args[0], str) else args, *args)
     if not args:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
@@ -166,6 +194,7 @@ def _pair(
     return order, product.reshape([sizes[n] for n in order])
 
 
+@_overridable
 def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
     """Contracts ``dims`` (a number, or two lists) of two tensors."""
     import shim_torch
@@ -184,11 +213,13 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
     return shim_torch.ops.aten.tensordot(a, b, first, second)
 
 
+@_overridable
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Parts of a size, or of given sizes, along a dim."""
     return tensor.split(split_size_or_sections, dim)
 
 
+@_overridable
 def broadcast_tensors(*tensors: Any) -> Any:
     """All tensors expanded to their common shape."""
     shape = _core.broadcast_shapes([t.shape for t in tensors])
@@ -204,6 +235,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
     return _core.broadcast_shapes([(s,) if isinstance(s, int) else tuple(s) for s in shapes])
 
 
+@_overridable
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     """Grids of coordinates; indexing "ij" (default) or "xy"."""
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
@@ -256,6 +288,7 @@ def _each(name: str, tensors: tuple[Any, ...]) -> Any:
     return tuple(one(t) for t in given)
 
 
+@_overridable
 def cartesian_prod(*tensors: Any) -> Any:
     """All combinations of one element each."""
     import shim_torch
@@ -265,6 +298,7 @@ def cartesian_prod(*tensors: Any) -> Any:
     return shim_torch.stack([g.reshape(-1) for g in meshgrid(*tensors, indexing="ij")], 1)
 
 
+@_overridable
 def block_diag(*tensors: Any) -> Any:
     """Matrices along the diagonal of one matrix."""
     import shim_torch
@@ -289,6 +323,7 @@ def block_diag(*tensors: Any) -> Any:
     return out
 
 
+@_overridable
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
     """Vector or matrix norm."""
     import shim_torch

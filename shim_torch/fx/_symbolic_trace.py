@@ -83,7 +83,8 @@ def _leaf(function: Callable[..., Any], fill: bool = False) -> Callable[..., Any
 def _replace(
     stack: list[tuple[dict[str, Any], str, Any]], space: dict[str, Any], name: str, found: Any, fill: bool = False
 ) -> None:
-    if callable(found) and not getattr(found, "__fx_leaf__", False):
+    # einsum asks its operands itself, once they are out of their list.
+    if callable(found) and found is not torch.functional.einsum and not getattr(found, "__fx_leaf__", False):
         stack.append((space, name, space.get(name, PH)))
         space[name] = _leaf(found, fill)
 

@@ -53,11 +53,8 @@ class GraphModule(Module):
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        for base in cls.__mro__:
-            if base.__qualname__ == "GraphModule":
-                cls = base
-                break
-        return super().__new__(type("GraphModuleImpl", (cls,), {}))
+        cls = next(base for base in cls.__mro__ if "_fx_instance_class" not in vars(base))
+        return super().__new__(type("GraphModuleImpl", (cls,), {"_fx_instance_class": True}))
 
     def __init__(self, root: Any, graph: Graph, class_name: str = "GraphModule") -> None:
         super().__init__()

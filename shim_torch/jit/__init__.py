@@ -43,6 +43,14 @@ class ScriptFunction:
 RecursiveScriptModule = ScriptModule
 
 
+class TracerWarning(Warning):
+    """What tracing warns of; nothing is traced."""
+
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """There are none."""
+
+
 class Error(RuntimeError):
     """What TorchScript functions raise."""
 

@@ -31,6 +31,11 @@ __all__ = [
 ]
 
 
+def kineto_available() -> bool:
+    """Whether operators and kernels are traced: no."""
+    return False
+
+
 def __getattr__(name: str) -> Any:
     if name == "profiler":
         from importlib import import_module

@@ -38,8 +38,8 @@ CODE = """
 
 
 def test_what_a_package_requires_gets_torch_if_it_uses_it(probe, site):
-    # lib_c does not use torch by its metadata, and lib_d is only required by an extra.
-    assert probe(CODE.format(site=str(site), scope={"lib_a"})) == "['ours', 'ours', None, None]"
+    # lib_c does not use torch by its metadata; lib_d is required by an extra, and installed.
+    assert probe(CODE.format(site=str(site), scope={"lib_a"})) == "['ours', 'ours', None, 'ours']"
 
 
 def test_named_packages_get_torch_as_before(probe, site):
@@ -54,7 +54,7 @@ def test_beside_a_real_pytorch_requirements_keep_theirs(probe, site):
         print(sorted(adapters.closure(frozenset(["lib_a"]))))
     """
     assert probe(code.format(site=str(site)), real=True) == "['lib_a']"
-    assert probe(code.format(site=str(site))) == "['einops', 'lib_a', 'lib_b']"
+    assert probe(code.format(site=str(site))) == "['einops', 'lib_a', 'lib_b', 'lib_d']"
 
 
 def test_modules_in_the_folder_of_a_package_are_in_its_scope(probe, tmp_path):

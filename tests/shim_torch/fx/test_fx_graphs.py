@@ -209,3 +209,49 @@ def test_leaves_and_shapes():
     assert [tuple(n.meta["tensor_meta"].shape) for n in graph.nodes][-1] == (2, 3)
     with pytest.raises(NotImplementedError, match="torch.fx.replace_pattern"):
         fx.replace_pattern(made, None, None)
+
+
+def test_functions_of_torch_outside_of_tracing():
+    graph = fx.Graph()
+    tracer = fx.proxy.GraphAppendingTracer(graph)
+    a, b = (fx.Proxy(graph.placeholder(n), tracer) for n in "ab")
+    x, y = torch.broadcast_tensors(a, b)[0], torch.einsum("i,i->", a, b)
+    graph.output((x.node, torch.split(y, 1).node, torch.tensordot(a, b, dims=1).node))
+    with pytest.raises(RuntimeError, match="Found multiple different tracers"):
+        torch.broadcast_tensors(a, fx.Proxy(b.node))
+    text = fx.GraphModule({}, graph).code
+    assert "torch.functional.broadcast_tensors(a, b)" in text and "torch.functional.einsum('i,i->', a, b)" in text
+    assert "torch.functional.split(einsum, 1)" in text and "torch.functional.tensordot(a, b, dims = 1)" in text
+
+
+def test_subclasses_see_functions_written_with_others():
+    seen = []
+
+    class Own(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    made = torch.einsum("i,i->", torch.ones(2).as_subclass(Own), torch.ones(2))
+    assert type(made) is Own and seen[:1] == ["einsum"]
+
+
+def test_subclasses_of_graph_module():
+    class Doubled(fx.GraphModule):
+        def __init__(self, times):
+            graph = fx.Graph()
+            graph.output((fx.Proxy(graph.placeholder("x")) * times).node)
+            super().__init__({}, graph)
+            self.times = times
+
+    a, b = Doubled(2), Doubled(3)
+    assert isinstance(a, Doubled) and a(torch.ones(1)).item() == 2 and b(torch.ones(1)).item() == 3
+    assert isinstance(copy.deepcopy(a), fx.GraphModule) and copy.deepcopy(a).times == 2
+
+
+def test_operands_of_einsum_in_a_list():
+    made = fx.symbolic_trace(lambda a, b: torch.einsum("i,i->", (a, b)))
+    assert "torch.functional.einsum('i,i->', a, b)" in made.code
+    assert made(torch.ones(3), torch.ones(3)).item() == 3
+    assert torch.einsum("i,i->", [torch.ones(3), torch.ones(3)]).item() == 3
