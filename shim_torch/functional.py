@@ -18,7 +18,7 @@ def _overridable(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        relevant = []
+        relevant: list[Any] = []
         for a in args:
             if isinstance(a, (list, tuple)):
                 relevant.extend(a)
