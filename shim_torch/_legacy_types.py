@@ -27,6 +27,12 @@ class tensortype(type):
     dtype: Any
     _device: str
 
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
+        for base in bases:
+            if isinstance(base, mcs):
+                raise TypeError(f"type '{base}' is not an acceptable base type")
+        return super().__new__(mcs, name, bases, namespace)
+
     def __instancecheck__(cls, instance: Any) -> bool:
         return (
             isinstance(instance, _core.TensorBase)

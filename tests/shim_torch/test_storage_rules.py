@@ -97,3 +97,8 @@ def test_pytrees_leave_no_cycles():
         assert ref() is None
     finally:
         gc.enable()
+
+
+def test_old_tensor_types_have_no_subclasses():
+    with pytest.raises(TypeError, match="type 'torch.FloatTensor' is not an acceptable base type"):
+        type("Mine", (torch.FloatTensor,), {})
