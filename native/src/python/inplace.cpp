@@ -224,11 +224,18 @@ Resized resized_by(const Operator& f) {
   return f.schema.name == "arange" ? Resized::range : Resized::quiet;
 }
 
+// These find out that they cannot write out's dtype once it has their shape.
+bool resizes_first(const std::string& name) {
+  return name == "diag" || name == "slice_scatter" || name == "expand_copy" || name == "permute_copy" || name == "unsqueeze_copy" ||
+         name == "view_copy";
+}
+
 void store_output(PyObject* out, PyObject* result, const std::string& name, Resized how = Resized::warned) {
   CHECK(Kind::Type, is_tensor(out) && is_tensor(result), "out= takes tensors");
   Tensor target(unwrap(out)), r(unwrap(result));
   CHECK(Kind::Runtime, target->device() == r->device(), "Expected out tensor to have device ", to_string(r->device()),
         ", but got ", to_string(target->device()), " instead");
+  if (resizes_first(name)) resize_output(target, r->sizes(), strides_of_output(r), how);
   check_out_dtype(name, r->dtype(), target->dtype());
   check_result_cast(name, r->dtype(), target->dtype());
   // Ranges fill an out of as many elements whatever its shape is.
