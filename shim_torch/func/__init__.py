@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch.func._functional import functional_call, stack_module_state
-from shim_torch.func._transforms import grad, grad_and_value, jacfwd, jacrev, jvp, vjp
+from shim_torch.func._transforms import grad, grad_and_value, jacfwd, jacrev, jvp, linearize, vjp
 from shim_torch.func._vmap import vmap
 
 __all__ = [
@@ -27,17 +27,20 @@ __all__ = [
 
 def hessian(func: Any, argnums: Any = 0) -> Any:
     """The second derivatives of a function."""
-    return jacrev(jacrev(func, argnums), argnums)
+    return jacfwd(jacrev(func, argnums), argnums)
 
 
 def functionalize(func: Any, *, remove: str = "mutations") -> Any:
-    raise NotImplementedError("torch.func.functionalize is not supported by shim-torch")
-
-
-def linearize(func: Any, *primals: Any) -> Any:
-    raise NotImplementedError(
-        "torch.func.linearize is not supported by shim-torch: there is no forward-mode differentiation"
-    )
+    """The function itself: writes are run as writes, whose results are those of the operators without them."""
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
+            "     remove='mutations': all inplace and out= operators will be removed from the program, and replaced with their "
+            "out-of-place equivalents.\n"
+            "     remove='mutations_and_views': In addition to the above, all aliasing operators {view} will be replaced with "
+            "their non-aliasing counterparts, {view}_copy.\n"
+        )
+    return func
 
 
 def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:

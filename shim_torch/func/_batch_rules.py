@@ -44,6 +44,12 @@ class Call:
         """A batched tensor's value; anything else as it is."""
         return x.value if self.mine(x) else x
 
+    def shared(self, x: Any) -> Any:
+        """A value that is the same for all items, which an expanded one is, as a tensor without the batch."""
+        if self.mine(x) and self.size > 1 and not isinstance(x.value, BatchedTensor) and x.value.stride(0) == 0:
+            return x.value.select(0, 0)
+        return x
+
     def padded(self, x: Any, dims: int) -> Any:
         """A value whose dims after the batch are brought to ``dims`` by ones in front, to broadcast."""
         if not self.mine(x) or x.dim() >= dims:

@@ -26,7 +26,9 @@ def _product(call: Call, a: Any, b: Any) -> Any:
 
 @rule("mm", "bmm", "mv", "matmul", "dot", "vdot.real", "inner.real")
 def _matmul(call: Call, args: Any, kwargs: Any) -> Any:
-    a, b = args
+    a, b = map(call.shared, args)
+    if not call.mine(a) and not call.mine(b):
+        return call.func(a, b)
     wanted = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}
     ranks = wanted.get(call.func._qualified_op_name.removeprefix("aten::"))
     if ranks is not None and (a.dim(), b.dim()) != ranks or not a.dim() or not b.dim():
@@ -38,7 +40,7 @@ def _matmul(call: Call, args: Any, kwargs: Any) -> Any:
 def _plus_product(call: Call, args: Any, kwargs: Any) -> Any:
     bias, a, b = args
     alpha, beta = kwargs.get("alpha", 1), kwargs.get("beta", 1)
-    found = _product(call, a, b)
+    found = _product(call, a, call.shared(b) if call.mine(a) else b)
     found = found if alpha == 1 else found * alpha
     if beta == 0:
         return _wrap(call, found)
@@ -49,9 +51,10 @@ def _plus_product(call: Call, args: Any, kwargs: Any) -> Any:
 @rule("linear")
 def _linear(call: Call, args: Any, kwargs: Any) -> Any:
     x, weight, bias = (*args, None)[:3]
-    bias = kwargs.get("bias", bias)
+    weight, bias = call.shared(weight), call.shared(kwargs.get("bias", bias))
     if not call.mine(weight) and not call.mine(bias):
-        return _wrap(call, call.func(x.value, weight, bias))
+        found = call.func(call.value(x), weight, bias)
+        return _wrap(call, found) if call.mine(x) else found
     found = _product(call, x, _wrap(call, weight.value.mT) if call.mine(weight) else weight.t())
     return _wrap(call, found if bias is None else found + call.padded(bias, found.dim() - 1))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from native import _core
 from shim_torch import Tensor
@@ -135,14 +135,14 @@ class Level:
     def wrap(self, x: Any, dim: int = 0) -> Any:
         """A tensor whose dim ``dim`` is the batch, as one without it; gradients flow through."""
         x = x.movedim(dim, 0) if dim % x.dim() else x
-        return _Wrap.apply(x, self.id) if _core.is_grad_enabled() and x.requires_grad else BatchedTensor(x, self.id)
+        return _wrapped_with_history(x, self.id)
 
     def unwrap(self, x: Any, dim: int) -> Any:
         """The whole batch of a result, its batch dim at ``dim``."""
         if not (isinstance(x, BatchedTensor) and x.level == self.id):
             x = x.expand((self.size, *x.shape))
         elif x.requires_grad:
-            x = _Unwrap.apply(x, self.id)
+            x = _Unwrap._apply_directly(x, self.id)
         else:
             x = x.value
         return x.movedim(0, dim) if dim else x
@@ -172,14 +172,130 @@ class _Unwrap(Function):
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
-        wrapped = _Wrap.apply(g, ctx.level) if g.requires_grad else BatchedTensor(g, ctx.level)
-        return wrapped, None
+        return _wrapped_with_history(g, ctx.level), None
 
 
 def _released(g: Any, level: int, size: int) -> Any:
     if not (isinstance(g, BatchedTensor) and g.level == level):
         return g.expand((size, *g.shape))
-    return _Unwrap.apply(g, level) if g.requires_grad else g.value
+    return _Unwrap._apply_directly(g, level) if g.requires_grad else g.value
+
+
+def _wrapped_with_history(x: Any, level: int) -> Any:
+    if _core.is_grad_enabled() and x.requires_grad:
+        return _Wrap._apply_directly(x, level)
+    return BatchedTensor(x, level)
+
+
+# --- the same for a whole batch, and needing gradients --------------------------------------------------------------
+
+
+def _noted(x: Any, found: dict[int, int]) -> dict[int, int]:
+    """The levels of a tensor and their batch sizes."""
+    while isinstance(x, BatchedTensor):
+        found[x.level] = x.value.shape[0]
+        x = x.value
+    return found
+
+
+def _lift(args: tuple[Any, ...]) -> Any:
+    """Arguments of an operator, those from outside of a batch made part of it: their gradients add up over it."""
+    levels: dict[int, int] = {}
+    for a in args:
+        for x in a if isinstance(a, (list, tuple)) else (a,):
+            _noted(x, levels)
+
+    def lifted(x: Any) -> Any:
+        if isinstance(x, (list, tuple)) and any(isinstance(y, Tensor) for y in x):
+            return type(x)(map(lifted, x))
+        if not isinstance(x, Tensor) or not x.requires_grad:
+            return x
+        for level in sorted(levels):
+            if not isinstance(x, BatchedTensor) or x.level < level:
+                x = _wrapped_with_history(x.expand((levels[level], *x.shape)), level)
+        return x
+
+    return tuple(map(lifted, args))
+
+
+def in_all_levels(x: Any) -> Any:
+    """A tensor as part of every batch that runs, for gradients of each item by it."""
+    for level in stack:
+        x = _in_level(x, level)
+    return x
+
+
+def _in_level(x: Any, level: Level) -> Any:
+    if isinstance(x, BatchedTensor) and x.level >= level.id:
+        if x.level == level.id or x.requires_grad:
+            return x
+        return BatchedTensor(_in_level(x.value, level), x.level)
+    return _wrapped_with_history(x.expand((level.size, *x.shape)), level.id)
+
+
+# --- autograd.Function ----------------------------------------------------------------------------------------------
+
+_MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+class VmapInfo(NamedTuple):
+    """What a Function's ``vmap`` is told of the batch."""
+
+    batch_size: int
+    randomness: str
+
+
+def _apply(cls: Any, args: tuple[Any, ...]) -> Any:
+    """A Function over a batch: by its ``vmap``, or its own operators over the batch."""
+    if cls.__module__.partition(".")[0] == "shim_torch":
+        return cls._apply_directly(*_lift(args))
+    own = cls.vmap is not Function.vmap
+    if cls.setup_context is Function.setup_context:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+            f"the setup_context staticmethod. {_MORE}"
+        )
+    if cls.generate_vmap_rule and own:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overriden vmap "
+            "staticmethod. Please set generate_vmap_rule=False or delete the overriden vmap staticmethod to avoid ambiguity. "
+            + _MORE
+        )
+    if cls.generate_vmap_rule:
+        return cls._apply_directly(*_lift(args))
+    if not own:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
+            f"staticmethod or set generate_vmap_rule=True. {_MORE}"
+        )
+    return _by_its_rule(cls, args)
+
+
+def _by_its_rule(cls: Any, args: tuple[Any, ...]) -> Any:
+    from shim_torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
+
+    leaves, spec = tree_flatten(args)
+    level = max(x.level for x in leaves if isinstance(x, BatchedTensor))
+    size = next(x.value.shape[0] for x in leaves if isinstance(x, BatchedTensor) and x.level == level)
+    mine = [isinstance(x, BatchedTensor) and x.level == level for x in leaves]
+    values = [_released(x, level, size) if m else x for x, m in zip(leaves, mine, strict=True)]
+    dims = tree_unflatten([0 if m else None for m in mine], spec)
+    randomness = next((s.randomness for s in stack if s.id == level), "error")
+    found = cls.vmap(VmapInfo(size, randomness), dims, *tree_unflatten(values, spec))
+    if not (isinstance(found, tuple) and len(found) == 2):
+        raise RuntimeError(
+            f"Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
+            f"the output. Got a {type(found)} instead."
+        )
+    results, result_spec = tree_flatten(found[0])
+    out = _broadcast_to_and_flatten(found[1], result_spec, is_leaf=lambda d: d is None or isinstance(d, int)) or []
+    wrapped = [
+        x if d is None else _wrapped_with_history(x.movedim(d, 0), level) for x, d in zip(results, out, strict=True)
+    ]
+    return tree_unflatten(wrapped, result_spec)
+
+
+_core.set_batching(BatchedTensor, _lift, _apply)
 
 
 class _RandomMode(TorchDispatchMode):

@@ -1,4 +1,4 @@
-"""Gradients as functions, on the autograd engine."""
+"""Gradients as functions, on the autograd engine: one tape for all levels, so that a transform of a transform just works."""
 
 from __future__ import annotations
 
@@ -9,21 +9,27 @@ from typing import Any
 from native import _core
 from shim_torch import autograd
 from shim_torch.autograd.grad_mode import enable_grad
+from shim_torch.func._batched import in_all_levels
+from shim_torch.func._vmap import vmap
 from shim_torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
+
+_leaf: Any = _core.TensorBase.requires_grad_  # type: ignore[attr-defined]  # a batched tensor refuses its own
 
 
 def _is_tensor(x: Any) -> bool:
     return isinstance(x, _core.TensorBase)
 
 
-_leaf: Any = _core.TensorBase.requires_grad_  # type: ignore[attr-defined]  # a batched tensor refuses its own
-
-
 def _tracked(x: Any) -> Any:
     """A tensor of its own in the graph, so that the caller's graph goes on through it."""
-    if not _is_tensor(x) or not (x.dtype.is_floating_point or x.dtype.is_complex):
-        return x
-    return x.view_as(x) if x.requires_grad else _leaf(x.detach())
+    if not _is_tensor(x):
+        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
+    x = in_all_levels(x)
+    if x.requires_grad and _core.is_grad_enabled():
+        return x.view_as(x)
+    if not (x.dtype.is_floating_point or x.dtype.is_complex):
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    return _leaf(x.detach())
 
 
 def _outer(args: Any) -> bool:
@@ -31,27 +37,75 @@ def _outer(args: Any) -> bool:
     return _core.is_grad_enabled() and any(_is_tensor(x) and x.requires_grad for x in tree_leaves(args))
 
 
-def _pick(args: tuple[Any, ...], argnums: Any) -> tuple[Any, ...]:
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    for n in numbers:
-        if not -len(args) <= n < len(args):
-            raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
-    return tuple(n % len(args) for n in numbers)
-
-
-def _gradients(output: Any, leaves: list[Any], seed: Any, create_graph: bool, retain: bool = False) -> list[Any]:
-    wanted = [x for x in leaves if _is_tensor(x) and x.requires_grad]
-    if not _is_tensor(output) or not output.requires_grad or not wanted:
-        return [_zeros(x) for x in leaves]
-    found = autograd.grad(
-        output, wanted, seed, retain_graph=create_graph or retain, create_graph=create_graph, allow_unused=True
-    )
-    by_id = {id(x): g for x, g in zip(wanted, found, strict=True)}
-    return [g if (g := by_id.get(id(x))) is not None else _zeros(x) for x in leaves]
+def _detached(x: Any) -> Any:
+    return x.detach() if _is_tensor(x) else x
 
 
 def _zeros(x: Any) -> Any:
-    return x.new_zeros(x.shape) if _is_tensor(x) else None
+    return x.new_zeros(x.shape)
+
+
+def _pick(args: tuple[Any, ...], argnums: Any) -> tuple[int, ...]:
+    """Which arguments are differentiated, none of them counted from the end."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    if not numbers:
+        raise RuntimeError("argnums must be non-empty")
+    for n in numbers:
+        if not isinstance(n, int):
+            raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+        if not -len(args) <= n < len(args):
+            raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
+    found = tuple(n % len(args) for n in numbers)
+    if len(set(found)) != len(found):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    return found
+
+
+def _with_tracked(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
+    given = list(args)
+    for n in numbers:
+        given[n] = tree_map(_tracked, args[n])
+    return given
+
+
+def _split_aux(output: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
+    if not has_aux:
+        return output, None
+    if not (isinstance(output, tuple) and len(output) == 2):
+        raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    for x in tree_leaves(output[1]):
+        if not _is_tensor(x):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(x)}")
+    return output
+
+
+def _only_tensors(results: list[Any], name: str) -> None:
+    start = f"{name}: expected f(*primals) to return only tensors"
+    if not results:
+        raise RuntimeError(
+            f"{start}, got {type(results)}" if results else f"{start}, got unsupported type {type(None)}"
+        )
+    for r in results:
+        if not _is_tensor(r):
+            raise RuntimeError(f"{start}, got unsupported type {type(r)}")
+
+
+def _gradients(results: list[Any], leaves: list[Any], seeds: list[Any], create_graph: bool) -> list[Any]:
+    """Of the results by the leaves, zeros where a leaf has no part in them; the graph is kept."""
+    pairs = [(r, s) for r, s in zip(results, seeds, strict=True) if r.requires_grad]
+    if not pairs or not leaves:
+        return [_zeros(x) for x in leaves]
+    found = autograd.grad(
+        [r for r, _ in pairs],
+        leaves,
+        [s for _, s in pairs],
+        retain_graph=True,
+        create_graph=create_graph,
+        allow_unused=True,
+    )
+    return [_zeros(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -62,38 +116,25 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
         numbers = _pick(args, argnums)
         outer = _outer((args, kwargs))
         with enable_grad():
-            given = list(args)
-            for n in numbers:
-                given[n] = tree_map(_tracked, args[n])
-            output = func(*given, **kwargs)
-            aux = None
-            if has_aux:
-                if not (isinstance(output, tuple) and len(output) == 2):
-                    raise RuntimeError(
-                        "grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True"
-                    )
-                output, aux = output
+            given = _with_tracked(args, numbers)
+            output, aux = _split_aux(func(*given, **kwargs), has_aux, "grad_and_value(f)(*args)")
             if not _is_tensor(output):
                 raise RuntimeError(
-                    f"grad_and_value(f)(*args): Expected f(*args) to return a tensor, got {type(output)}"
+                    f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"
                 )
             if output.dim() != 0:
                 raise RuntimeError(
-                    "Expected f(*args) to return a scalar tensor, got tensor with "
+                    "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                     f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
             leaves, spec = tree_flatten(tuple(given[n] for n in numbers))
-            found = tree_unflatten(_gradients(output, leaves, None, True), spec)
+            found = tree_unflatten(_gradients([output], leaves, [None], True), spec)
         if not outer:
             found, output, aux = tree_map(_detached, (found, output, aux))
         found = found[0] if isinstance(argnums, int) else found
         return (found, (output, aux)) if has_aux else (found, output)
 
     return wrapper
-
-
-def _detached(x: Any) -> Any:
-    return x.detach() if _is_tensor(x) else x
 
 
 def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -107,84 +148,77 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
     return wrapper
 
 
+def _shown(spec: Any) -> str:
+    """A structure with a star for each leaf."""
+    return repr(tree_unflatten([_Star()] * spec.num_leaves, spec))
+
+
+class _Star:
+    def __repr__(self) -> str:
+        return "*"
+
+
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """(``func(*primals)``, a function: cotangents of the results -> tuple of gradients of the primals)."""
     outer = _outer(primals)
     with enable_grad():
         given = tree_map(_tracked, primals)
-        output = func(*given)
-    aux = None
-    if has_aux:
-        output, aux = output
+        output, aux = _split_aux(func(*given), has_aux, "vjp(f, *primals)")
     leaves, spec = tree_flatten(given)
     results, result_spec = tree_flatten(output)
-    if not all(_is_tensor(r) for r in results):
-        raise RuntimeError("vjp(f, *primals): Expected f(*primals) to return tensors")
+    _only_tensors(results, "vjp(f, *primals)")
 
     def vjp_fn(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         seeds, seed_spec = tree_flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
-        if len(seeds) != len(results):
+        if seed_spec != result_spec:
             raise RuntimeError(
-                f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                f"cotangents: {seed_spec}, primal output: {result_spec}"
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+                f"cotangents: {_shown(seed_spec)}, primal output: {_shown(result_spec)}"
             )
-        wanted = [x for x in leaves if _is_tensor(x) and x.requires_grad]
-        pairs = [(r, s) for r, s in zip(results, seeds, strict=True) if r.requires_grad]
+        for i, (r, s) in enumerate(zip(results, seeds, strict=True)):
+            if r.shape != s.shape:
+                raise RuntimeError(
+                    f"Mismatch in shape: grad_output[{i}] has a shape of {s.shape} and output[{i}] has a shape of {r.shape}."
+                )
         graph = _core.is_grad_enabled() if create_graph is None else create_graph
         graph = graph and (outer or any(s.requires_grad for s in seeds))
-        found: Any = [None] * len(wanted)
-        if pairs and wanted:
-            found = autograd.grad(
-                [r for r, _ in pairs],
-                wanted,
-                [s for _, s in pairs],
-                retain_graph=True,
-                create_graph=graph,
-                allow_unused=True,
-            )
-        by_id = {id(x): g for x, g in zip(wanted, found, strict=True)}
-        flat = [g if (g := by_id.get(id(x))) is not None else _zeros(x) for x in leaves]
-        return tree_unflatten(flat, spec)
+        found = tree_unflatten(_gradients(results, leaves, seeds, graph), spec)
+        return found
 
     shown = output if outer else tree_map(_detached, output)
     return (shown, vjp_fn, aux) if has_aux else (shown, vjp_fn)
 
 
-def jacrev(
-    func: Callable[..., Any],
-    argnums: Any = 0,
-    *,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-    _preallocate_and_copy: bool = False,
-) -> Callable[..., Any]:
-    """A function that gives the Jacobian of ``func``, one backward pass a result element."""
+def _basis(result: Any) -> Any:
     import shim_torch
 
+    count = result.numel()
+    return shim_torch.eye(count, dtype=result.dtype, device=result.device).reshape((count, *result.shape))
+
+
+def _jacobian(func: Any, argnums: Any, has_aux: bool, chunk_size: Any, name: str) -> Callable[..., Any]:
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         numbers = _pick(args, argnums)
         outer = _outer((args, kwargs))
         with enable_grad():
-            given = list(args)
-            for n in numbers:
-                given[n] = tree_map(_tracked, args[n])
-            output = func(*given, **kwargs)
-            aux = None
-            if has_aux:
-                output, aux = output
+            given = _with_tracked(args, numbers)
+            output, aux = _split_aux(func(*given, **kwargs), has_aux, name)
             leaves, spec = tree_flatten(tuple(given[n] for n in numbers))
+            results = tree_leaves(output)
+            _only_tensors(results, name)
+            graph = outer or _core.is_grad_enabled()
 
             def jacobian(result: Any) -> Any:
-                flat = result.reshape(-1)
-                rows = []
-                for i in range(flat.numel()):
-                    rows.append(_gradients(flat[i], leaves, None, outer or _core.is_grad_enabled(), retain=True))
-                columns = [
-                    shim_torch.stack([r[k] for r in rows]).reshape(tuple(result.shape) + tuple(x.shape))
-                    for k, x in enumerate(leaves)
-                ]
-                found = tree_unflatten(columns, spec)
+                """One backward pass for all elements of a result at once, as a batch of cotangents."""
+                shape = tuple(result.shape)
+                if result.requires_grad and result.numel():
+                    rows = vmap(lambda seed: tuple(_gradients([result], leaves, [seed], graph)), chunk_size=chunk_size)
+                    columns = rows(_basis(result))
+                else:
+                    columns = [x.new_zeros((result.numel(), *x.shape)) for x in leaves]
+                parts = [c.reshape(shape + tuple(x.shape)) for c, x in zip(columns, leaves, strict=True)]
+                found = tree_unflatten(parts, spec)
                 return found[0] if isinstance(argnums, int) else found
 
             found = tree_map(jacobian, output)
@@ -195,36 +229,18 @@ def jacrev(
     return wrapper
 
 
-def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """(``func(*primals)``, its derivative along the tangents), by two backward passes."""
-    import shim_torch
-
-    if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
-        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to be tuples")
-    with enable_grad():
-        given = tree_map(_tracked, primals)
-        output = func(*given)
-        aux = None
-        if has_aux:
-            output, aux = output
-        leaves = tree_leaves(given)
-        seeds = tree_leaves(tangents)
-        if len(leaves) != len(seeds):
-            raise RuntimeError(
-                "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure"
-            )
-
-        def along(result: Any) -> Any:
-            dual = shim_torch.zeros_like(result).requires_grad_()
-            found = _gradients(result, leaves, dual, True, retain=True)
-            total = sum((g * t).sum() for g, t in zip(found, seeds, strict=True) if g.requires_grad)
-            if not _is_tensor(total):
-                return shim_torch.zeros_like(result)
-            return autograd.grad(total, dual, create_graph=_outer((primals, tangents)))[0]
-
-        derivative = tree_map(along, output)
-    shown = output if _outer(primals) else tree_map(_detached, output)
-    return (shown, derivative, aux) if has_aux else (shown, derivative)
+def jacrev(
+    func: Callable[..., Any],
+    argnums: Any = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of ``func``; ``chunk_size`` rows of it are computed at a time."""
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+    return _jacobian(func, argnums, has_aux, chunk_size, "vjp(f, *primals)")
 
 
 def jacfwd(
@@ -234,6 +250,120 @@ def jacfwd(
     *,
     chunk_size: Any = None,
     randomness: str = "error",
-) -> Any:
-    """As ``jacrev``: there is one engine, and it goes backward."""
-    return jacrev(func, argnums, has_aux=has_aux)
+) -> Callable[..., Any]:
+    """As ``jacrev``: the numbers are the same whichever way the chain rule is taken."""
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError("jacfwd: `chunk_size` should be greater than 0.")
+    run = _jacobian(func, argnums, has_aux, None, "jvp(f, primals, tangents)")
+
+    @wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        for n in _pick(args, argnums):
+            for x in tree_leaves(args[n]):
+                if _is_tensor(x) and not (x.dtype.is_floating_point or x.dtype.is_complex):
+                    raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
+        return run(*args, **kwargs)
+
+    return wrapper
+
+
+def _checked_primals(primals: Any, tangents: Any) -> None:
+    name = "jvp(f, primals, tangents)"
+    for what, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, tuple):
+            raise RuntimeError(f"{name}: Expected {what} to be a tuple. E.g. it should be valid to call f(*primals).")
+    leaves, spec = tree_flatten(primals)
+    seeds, seed_spec = tree_flatten(tangents)
+    if spec != seed_spec:
+        raise RuntimeError(
+            f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
+            f"tensors, tangents also must be. Got primals with structure {spec} and tangents with structure {seed_spec}"
+        )
+    for what, given in (("primals", leaves), ("tangents", seeds)):
+        if not given:
+            raise RuntimeError(f"{name}: Expected {what} to contain at least one Tensor.")
+        for x in given:
+            if not _is_tensor(x):
+                raise RuntimeError(f"{name}: Expected {what} to only contain Tensors, got {type(x)}")
+    for x, t in zip(leaves, seeds, strict=True):
+        if x.shape != t.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+                f"supported. Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(t.shape)}."
+            )
+
+
+def _pushforward(results: list[Any], leaves: list[Any], create_graph: bool) -> Callable[[list[Any]], list[Any]]:
+    """Derivatives of results along tangents: the gradient, by its cotangents, of the gradient, which is linear in them."""
+    import shim_torch
+
+    duals = [shim_torch.zeros_like(r).requires_grad_() if r.requires_grad else None for r in results]
+    live = [(r, d) for r, d in zip(results, duals, strict=True) if d is not None]
+    slopes = _gradients([r for r, _ in live], leaves, [d for _, d in live], True) if live else []
+
+    def push(tangents: list[Any]) -> list[Any]:
+        pairs = [(g, t) for g, t in zip(slopes, tangents, strict=False) if g.requires_grad]
+        wanted = [d for _, d in live]
+        if pairs and wanted:
+            outputs, seeds = [g for g, _ in pairs], [t for _, t in pairs]
+            found = autograd.grad(
+                outputs, wanted, seeds, retain_graph=True, create_graph=create_graph, allow_unused=True
+            )
+        else:
+            found = (None,) * len(wanted)
+        by_id = {id(d): g for d, g in zip(wanted, found, strict=True)}
+        return [
+            shim_torch.zeros_like(r) if d is None or by_id[id(d)] is None else by_id[id(d)]
+            for r, d in zip(results, duals, strict=True)
+        ]
+
+    return push
+
+
+def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """(``func(*primals)``, its derivative along the tangents), by two backward passes."""
+    _checked_primals(primals, tangents)
+    name = "jvp(f, primals, tangents)"
+    outer = _outer((primals, tangents))
+    with enable_grad():
+        given = tree_map(_tracked, primals)
+        output, aux = _split_aux(func(*given), has_aux, name)
+        results, spec = tree_flatten(output)
+        _only_tensors(results, name)
+        push = _pushforward(results, tree_leaves(given), outer or _core.is_grad_enabled())
+        derivative = tree_unflatten(push(tree_leaves(tangents)), spec)
+    if not outer:
+        output, derivative, aux = tree_map(_detached, (output, derivative, aux))
+    return (output, derivative, aux) if has_aux else (output, derivative)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """(``func(*primals)``, a function: tangents -> the derivative along them), for many tangents at one point."""
+    leaves, spec = tree_flatten(primals)
+    outer = _outer(primals)
+    with enable_grad():
+        given = tree_map(_tracked, primals)
+        output = func(*given)
+        results, result_spec = tree_flatten(output)
+        _only_tensors(results, "linearize(f, *primals)")
+        push = _pushforward(results, tree_leaves(given), outer)
+
+    def jvp_fn(*tangents: Any) -> Any:
+        seeds, seed_spec = tree_flatten(tangents)
+        if seed_spec != spec:
+            raise RuntimeError(f"Expected the tangents {seed_spec} to have the same argspec as the primals {spec}")
+        for i, (x, t) in enumerate(zip(leaves, seeds, strict=True)):
+            for what, a, b in (
+                ("shape", t.shape, x.shape),
+                ("device", t.device, x.device),
+                ("dtype", t.dtype, x.dtype),
+            ):
+                if a != b:
+                    raise RuntimeError(
+                        f"tangent:{i} with {what} {a} in flattened pytree doesn't match the {what} {b} of the corresponding "
+                        "primal."
+                    )
+        found = push(seeds)
+        return tree_unflatten(found if outer else [x.detach() for x in found], result_spec)
+
+    return (output if outer else tree_map(_detached, output)), jvp_fn

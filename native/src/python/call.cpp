@@ -1,6 +1,7 @@
 // The call of an operator once its arguments are bound.
 
 #include "autograd/autograd.h"
+#include "python/batching.h"
 #include "python/dispatch.h"
 #include "python/overlap.h"
 #include "python/forward_mode.h"
@@ -132,6 +133,8 @@ PyObject* call_operator(Operator& op, Bound& b) {
   if (op.device_slot >= 0 && args[op.device_slot] == Py_None) {
     if (PyObject* d = default_device()) b.set(size_t(op.device_slot), Py_NewRef(d));
   }
+  if (__builtin_expect(batched_class != nullptr, 0) && op.kind != Operator::Composite && !lift_to_batch(b)) return nullptr;
+  args = b.data();
   return guarded([&]() -> PyObject* {
     if (__builtin_expect(python_dispatch, 0) && (op.dispatch_leaf || op.dispatch_parts)) {
       bool done;

@@ -1,4 +1,5 @@
 // torch._C._FunctionBase: the ctx of a user's autograd.Function, and its apply().
+#include "python/batching.h"
 #include "python/forward_mode.h"
 #include "python/function.h"
 
@@ -317,7 +318,7 @@ PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* set
   return Py_NewRef(single ? PyTuple_GET_ITEM(result.o, 0) : result.o);
 }
 
-PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+PyObject* apply_bound(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, bool hooks) {
   Held setup{nullptr};
   bool separate = has_setup_context(cls, &setup.o);
   if (!setup.o) return nullptr;
@@ -334,11 +335,18 @@ PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject
     args = reinterpret_cast<PyTupleObject*>(bound.o)->ob_item;
     nargs = PyTuple_GET_SIZE(bound.o);
   }
+  if (__builtin_expect(hooks && batched_class != nullptr, 0) && any_batched(args, size_t(nargs))) return apply_batched(cls, args, size_t(nargs));
   return guarded([&]() -> PyObject* { return apply_to(cls, args, size_t(nargs), separate ? setup.o : nullptr); });
 }
 
+PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) { return apply_bound(cls, args, nargs, kwnames, true); }
+
+// What torch.func.vmap calls for arguments that it has prepared.
+PyObject* apply_directly(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) { return apply_bound(cls, args, nargs, kwnames, false); }
+
 PyMethodDef methods[] = {{"name", name, METH_NOARGS, nullptr}, {"register_hook", register_post, METH_O, nullptr}, {"register_prehook", register_pre, METH_O, nullptr},
                          {"_sequence_nr", sequence, METH_NOARGS, nullptr}, {"_register_hook_dict", register_hook_dict, METH_O, nullptr},
+                         {"_apply_directly", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply_directly)), METH_FASTCALL | METH_KEYWORDS | METH_CLASS, nullptr},
                          {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply)), METH_FASTCALL | METH_KEYWORDS | METH_CLASS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(create)}, {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_finalize, reinterpret_cast<void*>(finalize)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},

@@ -212,3 +212,111 @@ REFUSED = {
 def test_texts(text):
     with pytest.raises((RuntimeError, ValueError), match=text):
         REFUSED[text]()
+
+
+W = randn(5)
+PER_ITEM = 2 * (A[:, 0] @ W).unsqueeze(1) * A[:, 0]  # of ((W * row).sum() ** 2) by W
+
+
+def squared(w, row):
+    return (w * row).sum() ** 2
+
+
+def test_gradients_of_what_is_the_same_for_all_items_add_up():
+    w, rows = W.clone().requires_grad_(), A[:, 0]
+    total = PER_ITEM.sum(0)
+    for out in (vmap(lambda row: squared(w, row))(rows), vmap(squared, (None, 0))(w, rows)):
+        assert torch.allclose(torch.autograd.grad(out.sum(), w)[0], total)
+    assert torch.allclose(grad(lambda w: vmap(squared, (None, 0))(w, rows).sum())(W), total)
+    assert torch.allclose(vmap(grad(squared), (None, 0))(W, rows), PER_ITEM)
+    assert torch.allclose(
+        vmap(lambda row: vmap(lambda s: grad(squared)(W, row * s))(torch.ones(2)))(rows)[:, 1], PER_ITEM
+    )
+    hessian = torch.func.hessian(lambda w: (w**3).sum())(W)
+    assert torch.allclose(hessian, torch.diag(6 * W))
+
+
+class Product(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, w):
+        return x * w
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return g * w, g * x
+
+
+class OwnRule(Product):
+    generate_vmap_rule = False
+    seen: list = []
+
+    @staticmethod
+    def vmap(info, in_dims, x, w):
+        OwnRule.seen.append((info.batch_size, info.randomness, in_dims, tuple(x.shape)))
+        return OwnRule.apply(x, w), 0
+
+
+@pytest.mark.parametrize("function", [Product, OwnRule])
+def test_functions(function):
+    w = W.clone().requires_grad_()
+    found = vmap(lambda row: function.apply(row, w).sum())(A[:, 0])
+    assert torch.allclose(found, A[:, 0] @ W)
+    assert torch.allclose(torch.autograd.grad(found.sum(), w)[0], A[:, 0].sum(0))
+    if function is OwnRule:
+        assert OwnRule.seen[-1] == (3, "error", (0, None), (3, 5))
+
+
+def test_functions_without_a_rule():
+    class Without(Product):
+        generate_vmap_rule = False
+
+    class Both(OwnRule):
+        generate_vmap_rule = True
+
+    class Old(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            return x * w
+
+    for cls, text in (
+        (Without, "You tried to vmap over Without, but it does not have vmap support"),
+        (Both, "it has both generate_vmap_rule=True and an overriden vmap staticmethod"),
+        (Old, "it must override the setup_context staticmethod"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            vmap(lambda row, cls=cls: cls.apply(row, W))(A[:, 0])
+
+
+def test_transforms_refuse_in_pytorchs_words():
+    x = torch.ones(3, 2)
+    for call, text in (
+        (lambda: grad(lambda x: x)(x), "Expected f\\(\\*args\\) to return a scalar Tensor, got tensor with 2 dims"),
+        (lambda: grad(lambda x: x.sum(), argnums=())(x), "argnums must be non-empty"),
+        (lambda: grad(lambda x: x.sum(), argnums=(0, 0))(x), "argnums elements must be unique, got \\(0, 0\\)"),
+        (lambda: grad(lambda x: x.sum())(x.long()), "only Tensors of floating point dtype can require gradients"),
+        (
+            lambda: torch.func.vjp(lambda x: 1, x),
+            "expected f\\(\\*primals\\) to return only tensors, got unsupported type",
+        ),
+        (lambda: torch.func.vjp(lambda x: x, x)[1]((x, x)), "cotangents: \\(\\*, \\*\\), primal output: \\*"),
+        (lambda: torch.func.jvp(lambda x: x, x, x), "Expected primals to be a tuple"),
+        (lambda: torch.func.linearize(lambda x: x, x)[1](x[0]), "tangent:0 with shape torch.Size\\(\\[2\\]\\)"),
+        (lambda: torch.func.functionalize(lambda x: x, remove="a"), "received invalid argument for remove=a"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            call()
+
+
+def test_linearize():
+    out, push = torch.func.linearize(lambda x, y: (x.sin() * y, y.sum()), W, W + 1)
+    first, second = push(torch.ones_like(W), torch.zeros_like(W))
+    assert torch.allclose(out[0], W.sin() * (W + 1)) and torch.allclose(first, W.cos() * (W + 1)) and second == 0
+    expected = torch.func.jvp(lambda x, y: (x.sin() * y, y.sum()), (W, W + 1), (W, W))[1]
+    assert all(torch.allclose(a, b) for a, b in zip(push(W, W), expected, strict=True))

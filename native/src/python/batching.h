@@ -1,0 +1,15 @@
+#pragma once
+// What a call does for torch.func.vmap: its tensors hide a batch dim, and autograd records on them.
+#include "python/arguments.h"
+
+namespace shim {
+
+extern PyTypeObject* batched_class;             // the class of vmap's tensors, once vmap was used
+bool any_batched(PyObject* const* args, size_t n);
+// Arguments that need gradients and are the same for a whole batch become part of it, so that their gradients are summed
+// over it; false with an error.
+bool lift_to_batch(Bound&);
+// autograd.Function over a batch.
+PyObject* apply_batched(PyObject* cls, PyObject* const* args, size_t n);
+
+}  // namespace shim
