@@ -6,7 +6,8 @@ from typing import Any
 
 from native import _core
 
-from ._record import composite
+from ._record import composite, op
+from ._rules import broadcast, int_to_float
 
 _NN = {"module": "_C", "method": False, "function": False}
 
@@ -57,9 +58,28 @@ def kl_div(self, target, reduction, log_target):
     return _reduce(shim_torch.xlogy(target, target) - target * self, reduction)
 
 
+@op(
+    "_binary_cross_entropy_each(Tensor self, Tensor target) -> Tensor",
+    shape=broadcast,
+    dtype=int_to_float,
+    function=False,
+    method=False,
+    grad={
+        # At 0 and 1 the logarithms' own gradients are infinite; PyTorch divides by 1e-12 there.
+        "self": lambda g, self, target: g * (self - target) / ((1 - self) * self).clamp(min=1e-12),
+        "target": lambda g, self: g * ((1 - self).log().clamp(min=-100) - self.log().clamp(min=-100)),
+    },
+)
+def _binary_cross_entropy_each(xp, self, target):
+    first, second = xp.maximum(xp.log(self), -100), xp.maximum(xp.log1p(-self), -100)
+    return (target - 1) * second - target * first
+
+
 @composite("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", **_NN)
 def binary_cross_entropy(self, target, weight, reduction):
-    loss = -(target * self.log().clamp(min=-100) + (1 - target) * (1 - self).log().clamp(min=-100))
+    import shim_torch
+
+    loss = shim_torch.ops.aten._binary_cross_entropy_each(self, target)
     return _reduce(loss if weight is None else loss * weight, reduction)
 
 
