@@ -59,6 +59,10 @@ SAMPLES = {
     **{name: [f"torch.{name}(a, b)", f"torch.{name}(a, c)", f"torch.{name}(d, a)"] for name in _PAIR.split()},
     **{name: [f"F.{name}(a)"] for name in _ACTIVATIONS.split()},
     "digamma": ["torch.digamma(p)"],
+    "_binary_cross_entropy_each": ["F.binary_cross_entropy(u * 0.4 + 0.5, torch.full_like(u, 0.3), reduction='none')"],
+    "_unsafe_view": ["torch.ops.aten._unsafe_view(a, [3, 2])"],
+    "shim::cross_entropy": ["torch.ops.shim.cross_entropy(m, torch.arange(3), None, 1, -100, True)[:2]"],
+    "shim::masked_scale": ["torch.ops.shim.masked_scale(a, a.detach() > 0, 1.5)"],
     "polar": ["torch.polar(p, a)"],
     "angle": ["torch.angle(a)", "torch.angle(z)"],
     "clamp_min.Tensor": ["torch.clamp_min(a, b)"],
@@ -271,10 +275,14 @@ ELSEWHERE = {
     "shim::fused_linear": "tests of the fused linear",
     **dict.fromkeys(
         """_coalesce _embedding_sparse _sparse_addmm _sparse_compressed_tensor_unsafe _sparse_coo_tensor_with_dims_and_tensors
-        _sparse_log_softmax _sparse_softmax _sparse_sparse_matmul _sparse_stack _sparse_sum_all _sparse_sum_dims
+        _sparse_broadcast_to _sparse_log_softmax _sparse_softmax _sparse_sparse_matmul _sparse_stack _sparse_sum_all _sparse_sum_dims
         _sparse_sum_kept _to_dense _to_sparse _to_sparse.sparse_dim sparse_mask sparse_sampled_addmm values""".split(),
         "tests/shim_torch/sparse",
     ),
+    **dict.fromkeys("_sample_dirichlet _standard_gamma".split(), "random: tests of distributions"),
+    **dict.fromkeys("bernoulli binomial poisson".split(), "random, and the gradient is zero"),
+    **dict.fromkeys("shim::add_runs shim::dropout shim::norm".split(), "tests/gpu/test_cuda_kernels.py"),
+    "_convolution_weight": "the second derivatives of convolutions",
 }
 
 # No second derivatives, and why.
