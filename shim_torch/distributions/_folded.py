@@ -7,9 +7,9 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch.distributions import constraints
-from shim_torch.distributions._probs_or_logits import member
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import AbsTransform
+from shim_torch.distributions.utils import member
 
 
 class Folded(TransformedDistribution):

@@ -6,6 +6,7 @@ from typing import Any
 
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
+from shim_torch.distributions.utils import member
 
 
 class LocationScale(Distribution):
@@ -21,10 +22,4 @@ class LocationScale(Distribution):
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(self._set(loc=loc, scale=scale), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Any:
-        return self.loc
-
-    @property
-    def mode(self) -> Any:
-        return self.loc
+    mean = mode = member("loc")

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any
 
 from shim_torch.distributions.distribution import Distribution
-from shim_torch.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
-
-
-def member(path: str) -> Any:
-    """A property that reads an attribute of a member, such as ``base_dist.loc``."""
-    return property(attrgetter(path))
+from shim_torch.distributions.utils import lazy_property, logits_to_probs, member, probs_to_logits
 
 
 def one_of(probs: Any, logits: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import shim_torch as torch
@@ -80,24 +81,20 @@ class Transform:
         return not self.__eq__(other)
 
     def __call__(self, x: Any) -> Any:
-        if not self._cache_size:
-            return self._call(x)
-        old_x, old_y = self._cached_x_y
-        if x is old_x:
-            return old_y
-        y = self._call(x)
-        self._cached_x_y = x, y
-        return y
+        return self._remembered(self._call, x, 0)
 
     def _inv_call(self, y: Any) -> Any:
+        return self._remembered(self._inverse, y, 1)
+
+    def _remembered(self, function: Callable[[Any], Any], given: Any, side: int) -> Any:
+        """``function(given)``; with a cache, the last pair's other half where ``given`` is its half ``side`` (0 for x)."""
         if not self._cache_size:
-            return self._inverse(y)
-        old_x, old_y = self._cached_x_y
-        if y is old_y:
-            return old_x
-        x = self._inverse(y)
-        self._cached_x_y = x, y
-        return x
+            return function(given)
+        if given is self._cached_x_y[side]:
+            return self._cached_x_y[1 - side]
+        made = function(given)
+        self._cached_x_y = (made, given) if side else (given, made)
+        return made
 
     def _call(self, x: Any) -> Any:
         raise NotImplementedError

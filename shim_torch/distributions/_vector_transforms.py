@@ -301,14 +301,6 @@ class CumulativeDistributionTransform(Transform):
 
 
 # PyTorch's module for these is torch.distributions.transforms.
-for _kind in (
-    CatTransform,
-    CorrCholeskyTransform,
-    CumulativeDistributionTransform,
-    LowerCholeskyTransform,
-    PositiveDefiniteTransform,
-    SoftmaxTransform,
-    StackTransform,
-    StickBreakingTransform,
-):
-    _kind.__module__ = "shim_torch.distributions.transforms"
+for _name, _kind in list(vars().items()):
+    if isinstance(_kind, type) and _kind.__module__ == __name__ and not _name.startswith("_"):
+        _kind.__module__ = "shim_torch.distributions.transforms"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from shim_torch.distributions import constraints
-from shim_torch.distributions._probs_or_logits import member
 from shim_torch.distributions.distribution import Distribution
-from shim_torch.distributions.utils import _sum_rightmost
+from shim_torch.distributions.utils import _sum_rightmost, member
 
 __all__ = ["Independent"]
 D = TypeVar("D", bound=Distribution)

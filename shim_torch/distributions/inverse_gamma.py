@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from shim_torch.distributions import constraints
-from shim_torch.distributions._probs_or_logits import member
 from shim_torch.distributions.gamma import Gamma
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import PowerTransform
+from shim_torch.distributions.utils import member
 
 __all__ = ["InverseGamma"]
 

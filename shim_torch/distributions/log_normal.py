@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch.distributions import constraints
-from shim_torch.distributions._probs_or_logits import member
 from shim_torch.distributions.normal import Normal
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import ExpTransform
+from shim_torch.distributions.utils import member
 
 __all__ = ["LogNormal"]
 

@@ -9,7 +9,7 @@ import shim_torch as torch
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv
-from shim_torch.distributions.utils import _standard_normal, lazy_property
+from shim_torch.distributions.utils import _standard_normal, lazy_property, member
 
 __all__ = ["LowRankMultivariateNormal"]
 
@@ -77,13 +77,7 @@ class LowRankMultivariateNormal(Distribution):
         self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
         self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
 
-    @property
-    def mean(self) -> Any:
-        return self.loc
-
-    @property
-    def mode(self) -> Any:
-        return self.loc
+    mean = mode = member("loc")
 
     def _whole(self, found: Any) -> Any:
         return found.expand(self._batch_shape + found.shape[-2:])

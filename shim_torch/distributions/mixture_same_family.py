@@ -6,9 +6,9 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch.distributions import constraints
-from shim_torch.distributions._probs_or_logits import member
 from shim_torch.distributions.categorical import Categorical
 from shim_torch.distributions.distribution import Distribution
+from shim_torch.distributions.utils import member
 
 __all__ = ["MixtureSameFamily"]
 

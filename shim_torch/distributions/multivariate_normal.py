@@ -8,7 +8,7 @@ from typing import Any
 import shim_torch as torch
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
-from shim_torch.distributions.utils import _standard_normal, lazy_property
+from shim_torch.distributions.utils import _standard_normal, lazy_property, member
 
 __all__ = ["MultivariateNormal"]
 ONE_OF = "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
@@ -104,13 +104,7 @@ class MultivariateNormal(MatrixGiven):
         super().__init__(batch, self.loc.shape[-1:], validate_args=validate_args)
         self._set_factor(name, matrix)
 
-    @property
-    def mean(self) -> Any:
-        return self.loc
-
-    @property
-    def mode(self) -> Any:
-        return self.loc
+    mean = mode = member("loc")
 
     @property
     def variance(self) -> Any:

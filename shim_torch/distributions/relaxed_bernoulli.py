@@ -6,10 +6,10 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch.distributions import constraints
-from shim_torch.distributions._probs_or_logits import ProbsOrLogits, member
+from shim_torch.distributions._probs_or_logits import ProbsOrLogits
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import SigmoidTransform
-from shim_torch.distributions.utils import broadcast_all, clamp_probs
+from shim_torch.distributions.utils import broadcast_all, clamp_probs, member
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch.distributions import constraints
-from shim_torch.distributions._probs_or_logits import OfCategorical, member
+from shim_torch.distributions._probs_or_logits import OfCategorical
 from shim_torch.distributions.categorical import Categorical
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import ExpTransform
-from shim_torch.distributions.utils import broadcast_all, clamp_probs
+from shim_torch.distributions.utils import broadcast_all, clamp_probs, member
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 

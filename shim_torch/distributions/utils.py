@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from numbers import Number
+from operator import attrgetter
 from typing import Any
 
 import shim_torch as torch
@@ -66,6 +67,11 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
     """The softmax over the last dim, or the sigmoid where there are two outcomes."""
     return logits.sigmoid() if is_binary else logits.softmax(-1)
+
+
+def member(path: str) -> Any:
+    """A property that reads an attribute of a member, such as ``base_dist.loc``."""
+    return property(attrgetter(path))
 
 
 class lazy_property:

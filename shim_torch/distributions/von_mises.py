@@ -8,7 +8,7 @@ from typing import Any
 import shim_torch as torch
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
-from shim_torch.distributions.utils import lazy_property
+from shim_torch.distributions.utils import lazy_property, member
 
 __all__ = ["VonMises"]
 
@@ -53,14 +53,7 @@ class VonMises(Distribution):
             todo = todo & ~accept
         return ((angle + math.pi + self.loc.double()) % (2 * math.pi) - math.pi).to(self.loc.dtype)
 
-    @property
-    def mean(self) -> Any:
-        """The circular mean."""
-        return self.loc
-
-    @property
-    def mode(self) -> Any:
-        return self.loc
+    mean = mode = member("loc")  # the circular mean
 
     @lazy_property
     def variance(self) -> Any:  # type: ignore[override]

@@ -438,31 +438,40 @@ def test_direct_launches_give_the_library_bits(dtype):
     assert ran >= 3 * 5 * 4, (ran, notes)
 
 
-def test_direct_launches_from_threads_and_in_graphs():
-    rng = np.random.default_rng(21)
-    x, w = random(rng, 128, 512), random(rng, 256, 512)
-    for _ in range(4):
-        F.linear(x, w)
+def in_threads(work):
+    """work(0) ... work(3), each in a thread of its own; the first error of one is the test's."""
     problems = []
 
-    def work(number):
+    def guarded(number):
         try:
-            own, stream = np.random.default_rng(number), torch.cuda.Stream()
-            with torch.cuda.stream(stream):
-                for _ in range(40):
-                    a, b = random(own, 128, 512), random(own, 256, 512)
-                    got = F.linear(a, b)
-                    stream.synchronize()
-                    close(got, numbers(a) @ numbers(b).T, torch.float32, 512)
+            work(number)
         except BaseException as error:
             problems.append(error)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    threads = [threading.Thread(target=guarded, args=(i,)) for i in range(4)]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
     assert not problems, problems[0]
+
+
+def test_direct_launches_from_threads_and_in_graphs():
+    rng = np.random.default_rng(21)
+    x, w = random(rng, 128, 512), random(rng, 256, 512)
+    for _ in range(4):
+        F.linear(x, w)
+
+    def work(number):
+        own, stream = np.random.default_rng(number), torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for _ in range(40):
+                a, b = random(own, 128, 512), random(own, 256, 512)
+                got = F.linear(a, b)
+                stream.synchronize()
+                close(got, numbers(a) @ numbers(b).T, torch.float32, 512)
+
+    in_threads(work)
     before, graph = _core.gemm_status()["direct"], torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         y = F.linear(x, w)
@@ -507,26 +516,17 @@ def test_several_threads():
     cases = [(random(rng, m, 256), random(rng, 320, 256)) for m in (5, 64, 129, 300)]
     wants = [numbers(x) @ numbers(w).T for x, w in cases]
     torch.cuda.synchronize()
-    problems = []
 
     def work(number):
-        try:
-            with torch.cuda.stream(torch.cuda.Stream()):
-                for i in range(60):
-                    x, w = cases[(i + number) % 4]
-                    got = F.linear(x, w)
-                    if i % 7 == 0:
-                        torch.cuda.current_stream().synchronize()
-                        close(got, wants[(i + number) % 4], torch.float32, 256)
-        except BaseException as error:
-            problems.append(error)
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for i in range(60):
+                x, w = cases[(i + number) % 4]
+                got = F.linear(x, w)
+                if i % 7 == 0:
+                    torch.cuda.current_stream().synchronize()
+                    close(got, wants[(i + number) % 4], torch.float32, 256)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not problems, problems[0]
+    in_threads(work)
 
 
 def test_captured_in_a_graph():

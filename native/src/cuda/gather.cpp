@@ -11,7 +11,7 @@ namespace shim::cuda {
 namespace {
 
 constexpr int kThreads = 256, kWalkDims = 6, kParts = 32;
-constexpr int64_t kMostBlocks = 1 << 20;
+constexpr int64_t kGridBlocks = 1 << 20;          // more is done in turns
 
 const char* source() {
   static const char* text = joined_source({kGatherSource});
@@ -21,12 +21,10 @@ const Family family{"gather", source};
 
 struct Walk { int64_t size[kWalkDims] = {}; int64_t step[3][kWalkDims] = {}; int dims = 0; };
 
-const char* word(int64_t bytes) { return bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : bytes == 8 ? "u64" : "Wide16"; }
-
 // For kernels that only move words of `bytes` bytes.
 CUfunction mover(const char* entry, int64_t bytes, DType index, bool wide, int device) {
   return find_kernel(family, entry, key_of(bytes, int(index), wide), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + word(bytes), index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0"};
+    return std::vector<std::string>{std::string("ELEMENT=") + word_type(bytes), index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0"};
   });
 }
 CUfunction adder(const char* entry, DType t, DType index, bool wide, int device) {
@@ -48,7 +46,7 @@ bool wide(int64_t n) { return n >= int64_t(1) << 31; }
 uint64_t address(const TensorImpl& t) { return reinterpret_cast<uintptr_t>(t.data()); }
 
 void run(CUfunction f, int64_t n, int64_t y, void** arguments, int device) {
-  launch(f, std::min((n + kThreads - 1) / kThreads, kMostBlocks), y, kThreads, 1, arguments, device);
+  launch(f, std::min((n + kThreads - 1) / kThreads, kGridBlocks), y, kThreads, 1, arguments, device);
 }
 
 // One dimension more of a walk over three tensors, merged with the last where their strides allow. False: too many.

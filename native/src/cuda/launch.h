@@ -38,6 +38,9 @@ uint64_t key_of(T... parts) {
   return key;
 }
 
+// The unsigned type of `bytes` bytes (1, 2, 4, 8 or 16), for kernels that only move words.
+const char* word_type(int64_t bytes);
+
 void launch(CUfunction, int64_t blocks_x, int64_t blocks_y, int threads_x, int threads_y, void** arguments, int device);
 // How many elements of `size` bytes one load of at most 16 bytes takes from here; a power of two.
 int vector_of(const void* data, size_t size);

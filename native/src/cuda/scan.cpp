@@ -29,11 +29,9 @@ CUfunction sums(const char* entry, DType t, DType compute, DType out, int vector
 constexpr int64_t kPart = 4096;                 // PART of scan_source.h
 constexpr int kMostDims = 16;
 
-const char* word(size_t bytes) { return bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : bytes == 8 ? "u64" : "Wide16"; }
-
 CUfunction picks(const char* entry, DType t, size_t moved, int vector, int device) {
   return find_kernel(family, entry, key_of(int(t), moved, vector), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "C=u32", std::string("OUT=") + word(moved), "V=" + std::to_string(vector), "PICKS=1"};
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "C=u32", std::string("OUT=") + word_type(int64_t(moved)), "V=" + std::to_string(vector), "PICKS=1"};
   });
 }
 

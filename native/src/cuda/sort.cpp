@@ -16,7 +16,7 @@ const char* source() {
 }
 const Family family{"sort", source};
 
-constexpr int64_t kMostRows = 65535, kMostPadded = 1 << 17, kMostSelected = 1024, kMostPairs = int64_t(1) << 28;
+constexpr int64_t kMostPadded = 1 << 17, kMostSelected = 1024, kMostPairs = int64_t(1) << 28;
 
 int64_t power_of_two(int64_t n) {
   int64_t p = 1;

@@ -5,6 +5,7 @@ import os
 import sys
 
 from compat import enable_torch_proxy
+from compat.adapters.triton.dispatch import launches as counted
 
 enable_torch_proxy()
 import torch  # noqa: E402
@@ -54,12 +55,6 @@ def watch(kernel):
     kinds = [k for k in kernel.src.signature.values() if k != "constexpr"]
     found = [sizes["*" if k[0] == "*" else k] for k in kinds]
     DRIVER.recorded_parameters(len(found), (ctypes.c_int * len(found))(*found))
-
-
-def counted():
-    from native import _core
-
-    return _core.triton_launches()
 
 
 def compare(fn, grid, args, options):
