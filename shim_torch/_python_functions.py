@@ -118,7 +118,7 @@ def resolve_neg(input: Any) -> Any:
 
 def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
     """Indices of the nonzero elements."""
-    from shim_torch.ops.indexing import nonzero_function
+    from shim_torch.ops.masking import nonzero_function
 
     return nonzero_function(input, out=out, as_tuple=as_tuple)
 

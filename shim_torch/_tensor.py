@@ -277,7 +277,7 @@ def _aten() -> Any:
 
 
 def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
-    from shim_torch.ops.indexing import nonzero_function
+    from shim_torch.ops.masking import nonzero_function
 
     return nonzero_function(self, as_tuple=as_tuple)
 
@@ -388,13 +388,6 @@ def install(tensor_type: Any) -> None:
     _indexing.install()
     _tensor_names.install(tensor_type)
     autograd.install(tensor_type)
-    try:
-        from shim_torch.ops import indexing_more
-
-        for name, method in getattr(indexing_more, "methods", dict)().items():
-            setattr(tensor_type, name, method)
-    except ImportError:
-        pass
     _show_overrides(tensor_type)
     _prepare_subclass(tensor_type)
 

@@ -1,18 +1,15 @@
-"""Operators of three operands and bounds: addcmul, addcdiv, lerp, clamp."""
+"""Operators of three operands and bounds: addcmul, addcdiv, lerp, clamp, where."""
 
 from __future__ import annotations
 
+import warnings
+
 from native import _core
 
+from ._formulas import conjugate
 from ._record import op
 from ._refusals import refuse, refusing
-from ._rules import broadcast, promote, same, type_word
-
-
-def _conj(x):
-    if isinstance(x, complex):
-        return x.conjugate()
-    return x.conj() if hasattr(x, "conj") and x.is_complex() else x
+from ._rules import broadcast, promote, same, type_name, type_word
 
 
 def _tensors3(self, tensor1, tensor2):
@@ -27,8 +24,8 @@ def _tensors3(self, tensor1, tensor2):
     out=True,
     grad={
         "self": lambda g: g,
-        "tensor1": lambda g, tensor2, value: g * _conj(tensor2) * _conj(value),
-        "tensor2": lambda g, tensor1, value: g * _conj(tensor1) * _conj(value),
+        "tensor1": lambda g, tensor2, value: g * conjugate(tensor2) * conjugate(value),
+        "tensor2": lambda g, tensor1, value: g * conjugate(tensor1) * conjugate(value),
     },
 )
 def addcmul(xp, self, tensor1, tensor2, value):
@@ -54,8 +51,8 @@ def _addcdiv_dtype(self, tensor1, tensor2):
     out=True,
     grad={
         "self": lambda g: g,
-        "tensor1": lambda g, tensor2, value: g * _conj(value) / _conj(tensor2),
-        "tensor2": lambda g, tensor1, tensor2, value: -g * _conj(value * tensor1 / (tensor2 * tensor2)),
+        "tensor1": lambda g, tensor2, value: g * conjugate(value) / conjugate(tensor2),
+        "tensor2": lambda g, tensor1, tensor2, value: -g * conjugate(value * tensor1 / (tensor2 * tensor2)),
     },
 )
 def addcdiv(xp, self, tensor1, tensor2, value):
@@ -78,9 +75,9 @@ def _lerp_dtype(self, end, weight):
     inplace=True,
     out=True,
     grad={
-        "self": lambda g, weight: g * _conj(1 - weight),
-        "end": lambda g, weight: g * _conj(weight),
-        "weight": lambda g, self, end: g * _conj(end - self),
+        "self": lambda g, weight: g * conjugate(1 - weight),
+        "end": lambda g, weight: g * conjugate(weight),
+        "weight": lambda g, self, end: g * conjugate(end - self),
     },
 )
 def lerp(xp, self, end, weight):
@@ -93,7 +90,7 @@ def lerp(xp, self, end, weight):
     dtype=_lerp_dtype,
     inplace=True,
     out=True,
-    grad={"self": lambda g, weight: g * _conj(1 - weight), "end": lambda g, weight: g * _conj(weight)},
+    grad={"self": lambda g, weight: g * conjugate(1 - weight), "end": lambda g, weight: g * conjugate(weight)},
 )
 def lerp_scalar(xp, self, end, weight):
     w = self.dtype.type(weight)
@@ -239,3 +236,35 @@ def clamp_max_tensor(xp, self, max):
 )
 def clamp_max(xp, self, max):
     return _bounded(xp, self, None, max)
+
+
+def _where_dtype(condition, self, other):
+    if condition.dtype is _core.uint8:
+        warnings.warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
+            "PyTorch. Use a boolean condition instead.",
+            stacklevel=2,
+        )
+    elif condition.dtype is not _core.bool:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {type_name(condition.dtype)}"
+        )
+    dtype = promote(self, other)
+    for x in (self, other):
+        if not isinstance(x, _core.TensorBase):
+            _core.check_fits(x, dtype)
+    return dtype
+
+
+@op(
+    "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+    shape=broadcast,
+    dtype=_where_dtype,
+    keep=("condition",),
+    out=True,
+    native="where",
+    method=False,
+    grad={"self": lambda g, condition: g * condition, "other": lambda g, condition: g * ~condition},
+)
+def where(xp, condition, self, other):
+    return xp.where(condition.astype(bool), self, other)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shim_torch.ops.indexing_more import _extreme_at
+from shim_torch.ops.scatter_reduce import _extreme_at
 
 
 @pytest.mark.parametrize("largest", [True, False])

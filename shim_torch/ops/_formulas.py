@@ -1,0 +1,62 @@
+"""What bodies and gradient formulas of several families share; records themselves never live here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+from ._rules import wrap_dims
+
+
+def torch() -> Any:
+    """The module that presents itself as torch: the families are imported before it is complete."""
+    import shim_torch
+
+    return shim_torch
+
+
+def aten() -> Any:
+    """``torch.ops.aten``, for operators that torch has no function of."""
+    import shim_torch
+
+    return shim_torch.ops.aten
+
+
+def zeros_as(g: Any) -> Any:
+    """The gradient of what is flat nearly everywhere."""
+    return g.new_zeros(g.shape)
+
+
+def conjugate(x: Any) -> Any:
+    """The conjugate of a tensor or a number; of a real one itself."""
+    if isinstance(x, _core.TensorBase):
+        return x.conj() if x.is_complex() else x
+    return x.conjugate() if isinstance(x, complex) else x
+
+
+def axes_of(dim: Any, ndim: int) -> Any:
+    """``axis=`` of NumPy for reduced dims (None: all)."""
+    return wrap_dims(dim, ndim) if ndim else ()
+
+
+def with_dims(g: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+    """The gradient of a reduction of something of ``shape``, with the reduced dims back at size 1."""
+    if keepdim or not len(shape):
+        return g
+    for d in wrap_dims(dim, len(shape)):
+        g = g.unsqueeze(d)
+    return g
+
+
+def spread(g: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The gradient of a reduction, given to each of the elements that were reduced."""
+    return with_dims(g, shape, dim, keepdim).expand(shape)
+
+
+def reduced_count(shape: Any, dim: Any) -> int:
+    """How many elements each result is reduced from."""
+    n = 1
+    for d in wrap_dims(dim, len(shape)):
+        n *= shape[d]
+    return n

@@ -1,0 +1,131 @@
+"""Running sums, products, extremes and log-sums along a dim."""
+
+from __future__ import annotations
+
+from native import _core
+
+from ._formulas import conjugate
+from ._record import op
+from ._rules import sum_dtype, wrap_dim
+from ._special import logaddexp
+from .extremes import refusing_like
+
+
+def _cum_shape(self, dim):
+    wrap_dim(dim, len(self.shape))
+    return self.shape
+
+
+def _running_dtype(name):
+    def rule(self, dtype):
+        found = sum_dtype(self, dtype)
+        if found is _core.bool and not self.is_meta:
+            raise NotImplementedError(f"\"{name}_out_{self.device.type}\" not implemented for 'Bool'")
+        return found
+
+    return rule
+
+
+@op(
+    "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    shape=_cum_shape,
+    dtype=_running_dtype("cumsum"),
+    inplace=True,
+    out=True,
+    native="cumsum",
+    grad={"self": lambda g, dim: g.flip(dim).cumsum(dim).flip(dim) if g.dim() else g},
+)
+def cumsum(xp, self, dim, dtype):
+    return self.cumsum(axis=dim).astype(self.dtype) if self.ndim else self
+
+
+def _cumprod_grad(g, self, result, dim):
+    if self.dim() == 0:
+        return g
+    if not bool((self == 0).any()):
+        return (g * conjugate(result)).flip(dim).cumsum(dim).flip(dim) / conjugate(self)
+    import shim_torch
+
+    n = self.size(dim)
+    parts = []
+    for i in range(n):  # products without element i
+        before = self.narrow(dim, 0, i).prod(dim, True) if i else self.narrow(dim, 0, 1) * 0 + 1
+        after = shim_torch.cat([self.narrow(dim, i, 1) * 0 + 1, self.narrow(dim, i + 1, n - i - 1)], dim).cumprod(dim)
+        parts.append((g.narrow(dim, i, n - i) * conjugate(before * after)).sum(dim, True))
+    return shim_torch.cat(parts, dim)
+
+
+@op(
+    "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    shape=_cum_shape,
+    dtype=_running_dtype("cumprod"),
+    inplace=True,
+    out=True,
+    grad={"self": _cumprod_grad},
+)
+def cumprod(xp, self, dim, dtype):
+    return self.cumprod(axis=dim).astype(self.dtype) if self.ndim else self
+
+
+def _cum_extremum(name, accumulate, better):
+    def body(xp, self, dim):
+        if self.ndim == 0:
+            return self, xp.zeros((), "int64")
+        values = getattr(xp, accumulate).accumulate(self, axis=dim)
+        n = self.shape[dim]
+        place = xp.arange(n).reshape([-1 if i == wrap_dim(dim, self.ndim) else 1 for i in range(self.ndim)])
+        hit = (self == values) | (xp.isnan(self) if self.dtype.kind == "f" else False)
+        return values, xp.maximum.accumulate(xp.where(hit, place, 0), axis=dim).astype("int64")
+
+    op(
+        f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+        shape=lambda self, dim: [_cum_shape(self, dim)] * 2,
+        out=True,
+        dtype=refusing_like(name, _core.int64),
+        grad={
+            "self": lambda g, self_shape, result1, dim: (
+                g.new_zeros(self_shape).scatter_add(dim, result1, g) if len(self_shape) else g
+            )
+        },
+    )(body)
+
+
+_cum_extremum("cummax", "maximum", "ge")
+_cum_extremum("cummin", "minimum", "le")
+
+
+@op(
+    "logcumsumexp(Tensor self, int dim) -> Tensor",
+    shape=_cum_shape,
+    dtype=refusing_like("logcumsumexp"),
+    out=True,
+    grad={"self": lambda g, self, result, dim: _logcumsumexp_grad(g, self, result, dim) if g.dim() else g},
+)
+def logcumsumexp(xp, self, dim):
+    if self.ndim == 0 or self.size == 0:
+        return self
+    if self.dtype.kind != "c":
+        return xp.logaddexp.accumulate(self, axis=dim)
+    rows = xp.moveaxis(self, dim, 0)
+    found = [rows[0]]
+    for row in rows[1:]:
+        found.append(logaddexp(xp, found[-1], row))
+    return xp.stack(found, axis=dim)
+
+
+def _limits(dtype):
+    import shim_torch
+
+    return shim_torch.finfo(dtype)
+
+
+def _logcumsumexp_grad(g, self, result, dim):
+    """Σ over later places of g · e^(self - result), in logs: neither factor overflows."""
+
+    def share(log):
+        return (conjugate((log - result).flip(dim).logcumsumexp(dim).flip(dim) + self)).exp()
+
+    if g.is_complex():
+        return share(g.conj().log())
+    least = _limits(result.dtype).min  # finite: what is below it in no sum has a derivative of zero, not none
+    return share(g.log().masked_fill(g <= 0, least)) - share((-g).log().masked_fill(g >= 0, least))

@@ -1,0 +1,115 @@
+"""Powers of tensors and numbers."""
+
+from __future__ import annotations
+
+import math
+
+from native import _core
+
+from ._formulas import conjugate, zeros_as
+from ._record import composite, op
+from ._refusals import refuse
+from ._rules import broadcast, promote, type_name
+
+
+def _pow_self(g, self, exponent):
+    import shim_torch
+
+    if not isinstance(exponent, shim_torch.Tensor):
+        if exponent == 0:
+            return zeros_as(g)
+        return g * conjugate(exponent * self.pow(exponent - 1))
+    zero = exponent == 0
+    slope = g * conjugate(exponent * self.pow(exponent - 1))
+    return shim_torch.where(zero, shim_torch.zeros_like(slope), slope)
+
+
+def _not_negative(x):
+    return (x.real if isinstance(x, complex) or (hasattr(x, "is_complex") and x.is_complex()) else x) >= 0
+
+
+def _pow_exponent(g, self, exponent, result):
+    import shim_torch
+
+    if not isinstance(self, shim_torch.Tensor):
+        log = math.log(self) if self > 0 else (-math.inf if self == 0 else math.nan)
+        slope = g * result * log
+        return shim_torch.where(_not_negative(exponent), shim_torch.zeros_like(slope), slope) if self == 0 else slope
+    mask = (self == 0) & _not_negative(exponent)
+    slope = g * conjugate(result * self.log())
+    return shim_torch.where(mask, shim_torch.zeros_like(slope), slope)
+
+
+def _pow_dtype(self, exponent):
+    dtype = promote(self, exponent)
+    refuse("pow", dtype)
+    if isinstance(exponent, int) and exponent < 0 and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return dtype
+
+
+@op(
+    "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    shape=broadcast,
+    dtype=_pow_dtype,
+    inplace=True,
+    out=True,
+    native="pow",
+    grad={"self": _pow_self, "exponent": _pow_exponent},
+)
+def pow_(xp, self, exponent):
+    if self.dtype.kind == "u":
+        return self**exponent
+    if self.dtype.kind in "iu":
+        if exponent.size == 1 and int(exponent.reshape(-1)[0]) < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        negative = exponent < 0
+        return xp.where(
+            negative,
+            xp.where(xp.abs(self) == 1, self ** xp.abs(exponent % 2), 0),
+            self ** xp.where(negative, 0, exponent),
+        ).astype(self.dtype)
+    return xp.power(self, exponent)
+
+
+def _pow_scalar_dtype(self, exponent):
+    dtype = promote(self, exponent)
+    refuse("pow", dtype)
+    return dtype
+
+
+@op(
+    "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    shape=lambda exponent: exponent.shape,
+    dtype=lambda self, exponent: _pow_scalar_dtype(self, exponent),
+    out=True,
+    method=False,
+    grad={"exponent": _pow_exponent},
+)
+def pow_scalar(xp, self, exponent):
+    return pow_(xp, xp.asarray(self).astype(exponent.dtype), exponent)
+
+
+def _doubled(x):
+    """A double, or complex double, of a tensor or number."""
+    if isinstance(x, _core.TensorBase):
+        return x.to(_core.complex128 if x.is_complex() else _core.float64)
+    return x
+
+
+@composite("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor")
+def float_power(self, exponent):
+    import shim_torch
+
+    return shim_torch.pow(_doubled(self), _doubled(exponent))
+
+
+@composite("float_power.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)", method=False)
+def float_power_out(self, exponent, out):
+    made = float_power(self, exponent)
+    if out.dtype != made.dtype:
+        raise RuntimeError(
+            f"the output given to float_power has dtype {type_name(out.dtype)} but the operation's result requires dtype "
+            f"{type_name(made.dtype)}"
+        )
+    return (out if out.shape == made.shape else out.resize_(made.shape)).copy_(made)
