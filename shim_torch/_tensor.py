@@ -342,7 +342,7 @@ def install(tensor_type: Any) -> None:
     """Gives the tensor type operators, indexing and the methods above."""
     from shim_torch import _indexing, _lowrank, _tensor_names, autograd, functional
     from shim_torch import storage as storage_module
-    from shim_torch.ops import copying, view
+    from shim_torch.ops import copying, reshaping
     from shim_torch.ops import install as install_operators
 
     table = {
@@ -377,7 +377,7 @@ def install(tensor_type: Any) -> None:
     tensor_type.__array_priority__ = 1000
     _core.UntypedStorage.__reduce_ex__ = _reduce_storage
     storage_module.install()
-    for name, prop in view.properties().items():
+    for name, prop in reshaping.properties().items():
         setattr(tensor_type, name, prop)
     tensor_type.__cuda_array_interface__ = property(_cuda_array_interface)
     tensor_type.real = property(lambda self: _core_real(self, 0), lambda self, value: _set_real(self, value, 0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch.ops import functions as _table
-from shim_torch.ops.decomposition import LinAlgError
+from shim_torch.ops._matrices import LinAlgError
 
 globals().update(_table("linalg"))
 __all__ = ["LinAlgError", *_table("linalg")]

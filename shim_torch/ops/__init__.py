@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from importlib import import_module, util
+from importlib import import_module
 from typing import Any
 
 from native import _core
@@ -28,6 +28,8 @@ FAMILIES = (
     "cumulative",
     "creation",
     "view",
+    "splitting",
+    "reshaping",
     "view_variants",
     "geometry",
     "copying",
@@ -41,22 +43,24 @@ FAMILIES = (
     "counting",
     "statistics",
     "matmul",
+    "add_products",
     "linear",
     "random",
     "nn_functional",
     "cuda_kernels",
     "loss",
-    "normalization",
     "joining",
     "convolution",
     "pooling",
     "resampling",
     "norms",
+    "cholesky",
     "decomposition",
     "lu",
     "linear_systems",
     "matrix_products",
     "least_squares",
+    "householder",
     "fourier",
     "foreach",
     "matmul_narrow",
@@ -65,10 +69,13 @@ FAMILIES = (
     "special_functions",
     "polynomials",
     "signal",
-    "statistics_more",
+    "histograms",
+    "quantiles",
+    "differences",
+    "segments",
     "count_draws",
     "random_layers",
-    "loss_more",
+    "sequence_losses",
     "embedding_bag",
     "batch_normalization",
     "tensor_names",
@@ -123,13 +130,12 @@ UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
 
 
 def define_all() -> None:
-    """Imports every family that is there and defines records that are not defined yet."""
+    """Imports every family and defines records that are not defined yet."""
     collects = gc.isenabled()
     gc.disable()  # all that is made here stays: looking through it for garbage would be a tenth of the time
     try:
         for family in FAMILIES:
-            if util.find_spec(f"{__name__}.{family}") is not None:
-                import_module(f"{__name__}.{family}")
+            import_module(f"{__name__}.{family}")
         for key, record in RECORDS.items():
             if key not in _defined:
                 define(record)

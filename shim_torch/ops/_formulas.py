@@ -9,7 +9,7 @@ from native import _core
 from ._rules import wrap_dims
 
 
-def torch() -> Any:
+def torch_module() -> Any:
     """The module that presents itself as torch: the families are imported before it is complete."""
     import shim_torch
 

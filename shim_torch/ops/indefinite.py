@@ -7,9 +7,9 @@ from typing import Any
 
 from native import _core
 
+from ._matrices import check_matrix
 from ._record import composite, op
 from ._rules import type_name, underived
-from .decomposition import check_matrix
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 _ALPHA = (1 + math.sqrt(17)) / 8  # bounds the growth of elements over a 1x1 and a 2x2 step alike

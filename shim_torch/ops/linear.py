@@ -14,8 +14,9 @@ from native import _core
 
 from ._record import composite, op
 from ._special import special
+from .add_products import addmm_dtype_rule, check_addmm
 from .cuda_kernels import pointwise_backward
-from .matmul import addmm_dtype_rule, check_addmm, same_kind
+from .matmul import same_kind
 
 
 @lru_cache(None)

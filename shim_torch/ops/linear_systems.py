@@ -7,8 +7,8 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
+from ._matrices import LinAlgError, adjoint, check_matrix, swapped
 from ._record import composite, op
-from .decomposition import LinAlgError, adjoint, check_matrix, swapped
 from .lu import lu
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}

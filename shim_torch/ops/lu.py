@@ -6,9 +6,9 @@ from typing import Any
 
 from native import _core
 
+from ._matrices import adjoint, check_matrix
 from ._record import composite, op
 from ._rules import type_name
-from .decomposition import adjoint, check_matrix
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 

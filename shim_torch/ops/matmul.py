@@ -1,13 +1,14 @@
-"""Matrix products: mm, bmm, mv, addmm and their like, all by way of one description of the problem (native/src/gemm)."""
+"""Matrix products: mm, bmm, mv, dot, matmul and their like, all by way of one description of the problem (native/src/gemm)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from native import _core
+from shim_torch._utils import _scalar
 
 from ._record import composite, op
-from ._rules import not_implemented, wrap_dim
+from ._rules import wrap_dim
 
 
 def same_kind(a: Any, b: Any) -> Any:
@@ -18,13 +19,13 @@ def same_kind(a: Any, b: Any) -> Any:
 
 def _same_scalar(a: Any, b: Any) -> Any:
     if a.dtype != b.dtype:
-        raise RuntimeError(f"expected scalar type {_name(a.dtype)} but found {_name(b.dtype)}")
+        raise RuntimeError(f"expected scalar type {_scalar(a.dtype)} but found {_scalar(b.dtype)}")
     return a.dtype
 
 
 def _same_vectors(self: Any, mat: Any, vec: Any) -> Any:
     if not self.dtype == mat.dtype == vec.dtype:
-        names = [_name(t.dtype) for t in (self, mat, vec)]
+        names = [_scalar(t.dtype) for t in (self, mat, vec)]
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}"
         )
@@ -50,7 +51,7 @@ def _c10(dtype: Any) -> str:
     return names.get(name, name)
 
 
-def _mm_shape(self, mat2):
+def mm_shape(self, mat2):
     if self.dim() != 2:
         raise RuntimeError("self must be a matrix")
     if mat2.dim() != 2:
@@ -64,7 +65,7 @@ def _mm_shape(self, mat2):
 
 @op(
     "mm(Tensor self, Tensor mat2) -> Tensor",
-    shape=_mm_shape,
+    shape=mm_shape,
     dtype=lambda self, mat2: same_kind(self, mat2),
     out=True,
     native="mm",
@@ -128,7 +129,7 @@ def _dot_check(self, tensor):
         raise RuntimeError(f"1D tensors expected, but got {self.dim()}D and {tensor.dim()}D tensors")
     if self.dtype != tensor.dtype:
         raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {_name(self.dtype)} and {_name(tensor.dtype)}"
+            f"dot : expected both vectors to have same dtype, but found {_scalar(self.dtype)} and {_scalar(tensor.dtype)}"
         )
     if self.numel() != tensor.numel():
         raise RuntimeError(
@@ -136,12 +137,6 @@ def _dot_check(self, tensor):
             f"elements, but got {self.numel()} and {tensor.numel()} elements respectively"
         )
     return ()
-
-
-def _name(dtype):
-    from shim_torch._utils import _scalar
-
-    return _scalar(dtype)
 
 
 @op(
@@ -230,194 +225,6 @@ def _batched(x, y, drop_row, drop_col):
     if drop_row:
         out = out.squeeze(-2)
     return out.squeeze(-1) if drop_col else out
-
-
-def _add_scaled(self, product, beta, alpha):
-    if alpha != 1:
-        product = product * alpha
-    if beta == 0:
-        return product
-    return (self if beta == 1 else self * beta) + product
-
-
-def check_addmm(self: Any, wanted: Any) -> None:
-    """PyTorch's error where ``self`` does not expand to the product's shape."""
-    have = list(self.shape)
-    if len(have) > len(wanted):
-        raise RuntimeError(
-            f"expand(torch.{_name(self.dtype)}Tensor{{{have}}}, size={list(wanted)}): the number of sizes provided "
-            f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({len(have)})"
-        )
-    for dim in range(len(wanted) - 1, len(wanted) - 1 - len(have), -1):
-        n = have[dim - len(wanted)]
-        if n not in (1, wanted[dim]):
-            raise RuntimeError(
-                f"The expanded size of the tensor ({wanted[dim]}) must match the existing size ({n}) at non-singleton dimension "
-                f"{dim}.  Target sizes: {list(wanted)}.  Tensor sizes: {have}"
-            )
-
-
-def _addmm_grad(g, beta, self_shape):
-    return _times(g, beta).sum_to_size(self_shape)
-
-
-def _addmm_shape(self, mat1, mat2):
-    for name, t in (("mat1", mat1), ("mat2", mat2)):
-        if t.dim() != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {t.dim()}-D tensor")
-    shape = _mm_shape(mat1, mat2)
-    check_addmm(self, shape)
-    return shape
-
-
-def addmm_dtype_rule(self, mat1, mat2):
-    if mat1.dtype != mat2.dtype:
-        raise RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {_name(mat1.dtype)} and {_name(mat2.dtype)}"
-        )
-    if self.dtype != mat2.dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {_name(self.dtype)} and {_name(mat2.dtype)}"
-        )
-    return self.dtype
-
-
-@op(
-    "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    shape=_addmm_shape,
-    dtype=addmm_dtype_rule,
-    inplace=True,
-    out=True,
-    native="addmm",
-    grad={
-        "self": _addmm_grad,
-        "mat1": lambda g, mat2, alpha: _times(g.mm(mat2.t().conj()), alpha),
-        "mat2": lambda g, mat1, alpha: _times(mat1.t().conj().mm(g), alpha),
-    },
-)
-def addmm(xp, self, mat1, mat2, beta, alpha):
-    return _combined(xp, self, xp.matmul(mat1, mat2), beta, alpha)
-
-
-def _times(x, alpha):
-    """A gradient through a product with the number ``alpha``."""
-    return x if alpha == 1 else x * (alpha.conjugate() if isinstance(alpha, complex) else alpha)
-
-
-def _combined(xp, self, product, beta, alpha):
-    t = product.dtype.type
-    product = product if alpha == 1 else product * t(alpha)
-    return product if beta == 0 else product + (self if beta == 1 else self * t(beta))
-
-
-@composite(
-    "addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    out=True,
-    method=False,
-)
-def addmm_dtype(self, mat1, mat2, out_dtype, beta, alpha):
-    return _add_scaled(self.to(out_dtype), mat1.to(out_dtype).mm(mat2.to(out_dtype)), beta, alpha)
-
-
-@composite("mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", out=True, method=False)
-def mm_dtype(self, mat2, out_dtype):
-    return self.to(out_dtype).mm(mat2.to(out_dtype))
-
-
-def _addmv_shape(self, mat, vec):
-    if mat.dim() != 2 or vec.dim() != 1 or self.dim() > 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {self.dim()}, {mat.dim()}, {vec.dim()}")
-    if mat.size(1) != vec.size(0) or (self.numel() != 1 and self.numel() != mat.size(0)):
-        raise RuntimeError(
-            f"size mismatch, got input ({self.numel()}), mat ({mat.size(0)}x{mat.size(1)}), vec ({vec.size(0)})"
-        )
-    return (mat.size(0),)
-
-
-@op(
-    "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    shape=_addmv_shape,
-    dtype=_same_vectors,
-    inplace=True,
-    out=True,
-    native="addmv",
-    grad={
-        "self": _addmm_grad,
-        "mat": lambda g, vec, alpha: _times(g.outer(vec.conj()), alpha),
-        "vec": lambda g, mat, alpha: _times(mat.t().conj().mv(g), alpha),
-    },
-)
-def addmv(xp, self, mat, vec, beta, alpha):
-    return _combined(xp, self, xp.matmul(mat, vec), beta, alpha)
-
-
-@composite(
-    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True
-)
-def addr(self, vec1, vec2, beta, alpha):
-    for name, t in (("vec1", vec1), ("vec2", vec2)):
-        if t.dim() != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {t.dim()}-D")
-    dtype = _core.promote_types(_core.promote_types(vec1.dtype, vec2.dtype), self.dtype)
-    for name, number in (("beta", beta), ("alpha", alpha)):
-        if isinstance(number, bool) and dtype is not _core.bool:
-            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
-        if isinstance(number, float) and not (dtype.is_floating_point or dtype.is_complex):
-            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
-    self = self.expand(vec1.size(0), vec2.size(0))
-    if dtype is _core.bool:
-        beta, alpha = bool(beta), bool(alpha)
-    return _add_scaled(self, vec1.outer(vec2), beta, alpha)
-
-
-def _baddbmm_shape(self, batch1, batch2):
-    if batch1.dim() == 3 and batch2.dim() == 3:  # PyTorch looks at self first
-        check_addmm(self, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
-    return _bmm_shape(batch1, batch2)
-
-
-def _baddbmm_dtype(self, batch1, batch2):
-    if batch1.dtype != self.dtype:
-        names = [_c10(t.dtype) for t in (self, batch1, batch2)]
-        raise RuntimeError(
-            f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, batch2: {names[2]}"
-        )
-    return _same_scalar(batch1, batch2)
-
-
-@op(
-    "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    shape=_baddbmm_shape,
-    dtype=_baddbmm_dtype,
-    inplace=True,
-    out=True,
-    native="baddbmm",
-    grad={
-        "self": _addmm_grad,
-        "batch1": lambda g, batch2, alpha: _times(g.bmm(batch2.transpose(1, 2).conj()), alpha),
-        "batch2": lambda g, batch1, alpha: _times(batch1.transpose(1, 2).conj().bmm(g), alpha),
-    },
-)
-def baddbmm(xp, self, batch1, batch2, beta, alpha):
-    return _combined(xp, self, xp.matmul(batch1, batch2), beta, alpha)
-
-
-@composite(
-    "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    inplace=True,
-    out=True,
-)
-def addbmm(self, batch1, batch2, beta, alpha):
-    if batch1.dim() == batch2.dim() == 3 and batch1.size(0) != batch2.size(0):
-        raise RuntimeError(
-            f"batch1 and batch2 must have same number of batches, got {batch1.size(0)} and {batch2.size(0)}"
-        )
-    dtype = batch1.dtype
-    if dtype is _core.bool:
-        raise not_implemented("addmm_impl_cpu_", dtype)
-    if not (dtype.is_floating_point or dtype.is_complex):
-        beta, alpha = int(beta), int(alpha)
-    return _add_scaled(self, batch1.bmm(batch2).sum(0, dtype=dtype), beta, alpha)
 
 
 @composite(

@@ -7,9 +7,9 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
+from ._matrices import check_matrix
 from ._record import composite
 from ._rules import wrap_dim
-from .decomposition import check_matrix
 from .linear_systems import identity, linalg_inv, linalg_solve
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}

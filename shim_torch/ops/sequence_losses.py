@@ -1,4 +1,4 @@
-"""Losses over sequences and margins: CTC, multi-class and multi-label margins."""
+"""Losses over sequences and over classes: CTC, multi-class and multi-label margins."""
 
 from __future__ import annotations
 

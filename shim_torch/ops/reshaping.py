@@ -1,0 +1,98 @@
+"""Flattened and unflattened forms, tensors of at least so many dims, and transposes as properties."""
+
+from __future__ import annotations
+
+from native import _core
+
+from ._record import composite
+from ._rules import wrap_dim
+
+
+@composite("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")
+def unflatten(self, dim, sizes):
+    d = wrap_dim(dim, self.dim())
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    n = 1
+    for s in sizes:
+        n *= s
+    if -1 not in sizes and n != self.size(d):
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({self.size(d)}) in the input tensor"
+        )
+    new = _core.infer_size(sizes, self.size(d))
+    return self.view((*self.shape[:d], *new, *self.shape[d + 1 :]))
+
+
+@composite("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)")
+def flatten(self, start_dim, end_dim):
+    start, end = wrap_dim(start_dim, self.dim()), wrap_dim(end_dim, self.dim())
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if self.dim() == 0:
+        return self.reshape((1,))
+    if start == end:
+        return self
+    n = 1
+    for s in self.shape[start : end + 1]:
+        n *= s
+    return self.reshape((*self.shape[:start], n, *self.shape[end + 1 :]))
+
+
+@composite("ravel(Tensor(a) self) -> Tensor(a)")
+def ravel(self):
+    return self.contiguous().view((-1,))
+
+
+@composite("atleast_1d(Tensor self) -> Tensor", method=False)
+def atleast_1d(self):
+    return self.reshape(1) if self.dim() == 0 else self
+
+
+@composite("atleast_2d(Tensor self) -> Tensor", method=False)
+def atleast_2d(self):
+    return self.reshape(1, 1) if self.dim() == 0 else self.unsqueeze(0) if self.dim() == 1 else self
+
+
+@composite("atleast_3d(Tensor self) -> Tensor", method=False)
+def atleast_3d(self):
+    if self.dim() == 0:
+        return self.reshape(1, 1, 1)
+    if self.dim() == 1:
+        return self.unsqueeze(0).unsqueeze(-1)
+    return self.unsqueeze(-1) if self.dim() == 2 else self
+
+
+@composite("broadcast_tensors(Tensor[] tensors) -> Tensor[]", function=False, method=False)
+def broadcast_tensors(tensors):
+    shape = _core.broadcast_shapes([t.shape for t in tensors])
+    return tuple(t.expand(shape) for t in tensors)
+
+
+@composite("adjoint(Tensor(a) self) -> Tensor(a)")
+def adjoint(self):
+    if self.dim() == 1:
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return self.transpose(-2, -1).conj() if self.dim() else self
+
+
+def _matrix_transpose(self):
+    if self.dim() < 2:
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
+        )
+    return self.transpose(-2, -1)
+
+
+def properties() -> dict[str, property]:
+    """T, mT, H, mH, real and imag of the tensor type."""
+    return {
+        "T": property(lambda self: self.permute(list(range(self.dim()))[::-1]) if self.dim() != 2 else self.t()),
+        "mT": property(_matrix_transpose),
+        "H": property(lambda self: self.t().conj() if self.dim() in (0, 2) else _no_h(self)),
+        "mH": property(lambda self: _matrix_transpose(self).conj()),
+    }
+
+
+def _no_h(self):
+    raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")

@@ -1,0 +1,99 @@
+"""Reductions of segments, and the mantissa and exponent of floats."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from native import _core
+
+from ._formulas import torch_module
+from ._record import composite, op
+from ._rules import wrap_dim
+
+
+def _frexp_dtype(self: Any) -> Any:
+    if not self.dtype.is_floating_point:
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    return self.dtype, [self.dtype, _core.int32]
+
+
+def _frexp_shape(self: Any) -> Any:
+    return [tuple(self.shape)] * 2
+
+
+_frexp_shape.elementwise = True  # type: ignore[attr-defined]
+
+
+@op("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", shape=_frexp_shape,
+    dtype=_frexp_dtype, differentiable=(0,),
+    grad={"self": lambda g, result1: g / (2.0 ** result1.to(g.dtype))})  # fmt: skip
+def frexp(xp, self):
+    """Mantissas in [0.5, 1) and whole exponents of two."""
+    mantissa, exponent = xp.frexp(self)
+    return mantissa.astype(self.dtype), exponent.astype("int32")
+
+
+@composite("frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!) exponent)",
+           method=False)  # fmt: skip
+def frexp_out(self, mantissa, exponent):
+    if exponent.dtype is not _core.int32:
+        words = {"int64": "long int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
+                 "float32": "float", "float64": "double"}  # fmt: skip
+        name = str(exponent.dtype).removeprefix("torch.")
+        raise RuntimeError(f"torch.frexp() expects exponent to have int dtype but got {words.get(name, name)}")
+    found = torch_module().frexp(self)
+    return tuple(out.resize_(f.shape).copy_(f) for out, f in zip((mantissa, exponent), found, strict=True))
+
+
+_INITIAL = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
+_REDUCE = {"sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "amin"}
+
+
+@composite(
+    "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
+    method=False,
+)
+def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
+    """Sums, means, products, maxima or minima of the segments of a dim, cut by ``lengths`` or ``offsets``."""
+    torch = torch_module()
+    if reduce not in _REDUCE:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    if lengths is None and offsets is None:
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    d = wrap_dim(axis, data.dim())
+    cuts = lengths if lengths is not None else offsets.diff(dim=-1)
+    if d != cuts.dim() - 1:
+        raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of lengths but got {d}.")
+    lead = tuple(cuts.shape[:-1])
+    if data.is_meta:
+        return data.sum(d, keepdim=True).expand(*cuts.shape, *data.shape[d + 1 :]).clone()
+    rows, counts = data.reshape(-1, *data.shape[d:]), cuts.reshape(-1, cuts.size(-1))
+    if lengths is not None and not unsafe and bool((counts < 0).any()):
+        raise RuntimeError("lengths contains negative value!")
+    if lengths is not None and not unsafe and bool((counts.sum(-1) != data.size(d)).any()):
+        raise RuntimeError(
+            "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+        )
+    begin = _INITIAL[reduce] if initial is None else initial
+    made = [
+        _segments(x, n, reduce, begin, initial is not None)
+        for x, n in zip(rows.unbind(0), counts.unbind(0), strict=True)
+    ]
+    return torch.stack(made).reshape(*lead, *made[0].shape)
+
+
+def _segments(x: Any, counts: Any, reduce: str, initial: float, given: bool) -> Any:
+    torch = torch_module()
+    k = counts.numel()
+    where = torch.arange(k, device=x.device).repeat_interleave(counts)
+    index = where.reshape(-1, *[1] * (x.dim() - 1)).expand(where.numel(), *x.shape[1:])
+    start = x.new_full((k, *x.shape[1:]), initial)
+    x = x[: where.numel()]
+    if reduce == "mean":
+        total = start.scatter_add(0, index, x)
+        sizes = counts.reshape(-1, *[1] * (x.dim() - 1))
+        return torch.where(sizes == 0, math.nan if not given else initial, total / sizes.clamp(min=1).to(x.dtype))
+    return start.scatter_reduce(0, index, x, _REDUCE[reduce], include_self=True)
