@@ -42,7 +42,7 @@ def scoped_import(
         if module is None:
             if name == "sys":
                 return _scoped_sys
-            if name != "torch" and name[:6] != "torch.":
+            if name[:5] != "torch" and name[:5] != "funct" or not modules.is_torch(name):
                 return _plain_import(name, globals, locals, fromlist, level)  # type: ignore[arg-type]
             module = modules.get(name, _who(globals))
         if fromlist:
@@ -53,7 +53,8 @@ def scoped_import(
             # No bytecode runs between, so no other thread sees ours there.
             fromlist.append(_Restore(name))  # type: ignore[arg-type]
             sys.modules[name] = module
-        return _loaded.get("torch") or modules.get("torch", _who(globals))
+        top = name.partition(".")[0]
+        return _loaded.get(top) or modules.get(top, _who(globals))
     return _plain_import(name, globals, locals, fromlist, level)  # type: ignore[arg-type]
 
 
@@ -80,7 +81,7 @@ def blocked_import(
     level: int = 0,
 ) -> ModuleType:
     """``__import__`` for a blocked module while the whole process is in scope: there is no torch."""
-    if level == 0 and (name == "torch" or name[:6] == "torch."):
+    if level == 0 and modules.is_torch(name):
         raise ModuleNotFoundError(f"No module named {name!r} ({_who(globals)} is blocked for our torch)", name=name)
     return _plain_import(name, globals, locals, fromlist, level)  # type: ignore[arg-type]
 

@@ -68,7 +68,7 @@ def answers(package: Any, in_scope: Any) -> dict[str, Any]:
 
     def packages_distributions() -> Any:
         found = all_packages()
-        return {**found, "torch": ["torch"]} if in_scope() else found
+        return {**found, "torch": ["torch"], "functorch": ["torch"]} if in_scope() else found
 
     all_distributions = package.distributions
     wrapped = {n: by_name(n) for n in ("version", "distribution", "metadata", "requires") if hasattr(package, n)}

@@ -1,4 +1,7 @@
-"""The module tree: ``torch.x`` is the module object ``shim_torch.x``, one object a name."""
+"""The module tree: ``torch.x`` is the module object ``shim_torch.x``, one object a name.
+
+``functorch``, the other package that comes with PyTorch, is ``shim_torch._functorch.package``.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections import Counter
 from types import ModuleType
 
 ROOT = "shim_torch"
+ROOTS = {"torch": ROOT, "functorch": f"{ROOT}._functorch.package"}
 _import_module = importlib.import_module  # the plain function: hook.py wraps the public one
 
 loaded: dict[str, ModuleType] = {}  # torch name -> module; read without a lock on the hot path
@@ -17,8 +21,13 @@ missing: Counter[tuple[str, str]] = Counter()  # (torch name, requester)
 
 
 def is_torch(name: str) -> bool:
-    """Whether ``name`` is torch or one of its sub-modules."""
-    return name == "torch" or name.startswith("torch.")
+    """Whether ``name`` is a package that comes with PyTorch, or one of its sub-modules."""
+    return name.partition(".")[0] in ROOTS
+
+
+def _real(name: str) -> str:
+    top, dot, rest = name.partition(".")
+    return ROOTS[top] + dot + rest
 
 
 def get(name: str, requester: str = "?") -> ModuleType:
@@ -41,20 +50,20 @@ def get(name: str, requester: str = "?") -> ModuleType:
 
 
 def _load(name: str) -> ModuleType | None:
-    real = ROOT + name[len("torch") :]
+    real = _real(name)
     try:
         return _import_module(real)
     except ModuleNotFoundError as error:
         wanted = error.name or ""
         if wanted == ROOT:
             raise ModuleNotFoundError(
-                "shim_torch is not installed; install the distribution 'shim-torch'", name="torch"
+                "shim_torch is not installed; install the distribution 'shim-torch'", name=name.partition(".")[0]
             ) from None
         if not (real == wanted or real.startswith(wanted + ".")):
             raise  # something else is missing inside ours: the truth helps more
     # Some of torch's sub-modules (torch.ops, torch.classes) are objects, not files.
     parent, _, leaf = name.rpartition(".")
-    owner = loaded.get(parent) or sys.modules.get(ROOT + parent[len("torch") :])
+    owner = loaded.get(parent) or sys.modules.get(_real(parent or name))
     value = vars(owner).get(leaf) if owner is not None else None
     return value if isinstance(value, ModuleType) else None
 

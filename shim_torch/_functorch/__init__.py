@@ -1,1 +1,1 @@
-"""``torch._functorch``: where PyTorch keeps ``torch.func``."""
+"""``torch._functorch``: where PyTorch keeps ``torch.func``; ``package`` is the top-level ``functorch``."""

@@ -1,5 +1,32 @@
 """``torch._functorch.eager_transforms``."""
 
-from shim_torch.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
+from __future__ import annotations
 
-__all__ = ["functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
+from typing import Any
+
+from shim_torch.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
+from shim_torch.func._transforms import _pick
+
+__all__ = ["functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
+
+
+def grad_impl(func: Any, argnums: Any, has_aux: bool, args: Any, kwargs: Any) -> Any:
+    """``grad(func, ...)(*args, **kwargs)``."""
+    return grad(func, argnums, has_aux)(*args, **kwargs)
+
+
+def grad_and_value_impl(func: Any, argnums: Any, has_aux: bool, args: Any, kwargs: Any) -> Any:
+    """``grad_and_value(func, ...)(*args, **kwargs)``."""
+    return grad_and_value(func, argnums, has_aux)(*args, **kwargs)
+
+
+def _slice_argnums(args: tuple[Any, ...], argnums: Any, as_tuple: bool = True) -> Any:
+    """The arguments of those numbers, as a tuple; of one number, the argument itself unless ``as_tuple``."""
+    chosen = tuple(args[n] for n in _pick(args, argnums))
+    return chosen if as_tuple or isinstance(argnums, tuple) else chosen[0]
+
+
+def __getattr__(name: str) -> Any:
+    from shim_torch._missing import missing
+
+    return missing("torch._functorch.eager_transforms", name)

@@ -14,6 +14,7 @@ from shim_torch.ops._rules import broadcast, same
 
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
+loops = True  # whether operators without a rule run item by item
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -222,6 +223,8 @@ def _equal(call: Call, args: Any, kwargs: Any) -> Any:
 
 def _loop(call: Call, args: Any, kwargs: Any) -> Any:
     """The operator once for each item; writes go to the items' memory."""
+    if not loops:
+        raise RuntimeError(f"{call.func._qualified_op_name} hit the vmap fallback which is currently disabled")
     if not call.size:
         raise NotImplementedError(
             f"torch.func.vmap: {call.func._qualified_op_name} over a batch of size 0 is not supported by shim-torch"

@@ -230,10 +230,31 @@ def _convolution_weight(xp, input, grad_output, kernel, stride, padding, dilatio
     return product.reshape(grad_output.shape[1], per, *kernel)
 
 
+# Several gradients at once are one operator, so that a dispatch mode sees what PyTorch's shows it.
+
+
+def _all_grads(g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
+    sizes = [g.shape[1]]
+    settings = (sizes, stride, padding, dilation, transposed, output_padding, groups)
+    return _aten("convolution_backward")(g, input, weight, *settings, (True, True, True))
+
+
+def _input_weight_grads(g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
+    settings = (None, stride, padding, dilation, transposed, output_padding, groups)
+    return _aten("convolution_backward")(g, input, weight, *settings, (True, True, False))[:2]
+
+
+def _weight_bias_grads(g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
+    settings = ([g.shape[1]], stride, padding, dilation, transposed, output_padding, groups)
+    return _aten("convolution_backward")(g, input, weight, *settings, (False, True, True))[1:]
+
+
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
     shape=_convolution_shape, dtype=_convolution_dtype, out=True, method=False, follows=("input", "weight"),
     grad={"input": _input_grad, "weight": _weight_grad,
-          "bias": lambda g: g.sum([0, *range(2, g.dim())])})  # fmt: skip
+          "bias": lambda g: g.sum([0, *range(2, g.dim())])},
+    fused={"input, weight, bias": _all_grads, "input, weight": _input_weight_grads,
+           "weight, bias": _weight_bias_grads})  # fmt: skip
 def convolution(xp, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """Convolution of (N, C, *size) with (O, C / groups, *kernel), or the transposed one with (C, O / groups, *kernel).
 

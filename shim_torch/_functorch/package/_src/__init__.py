@@ -1,0 +1,1 @@
+"""``functorch._src``: old homes of names."""

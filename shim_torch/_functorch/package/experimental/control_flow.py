@@ -1,0 +1,5 @@
+"""``functorch.experimental.control_flow``."""
+
+from shim_torch._names import cond
+
+__all__ = ["cond"]
