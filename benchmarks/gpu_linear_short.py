@@ -30,6 +30,7 @@ def main() -> None:
             torch.autograd.grad(torch.nn.functional.linear(x, w), (x, w), torch.randn(m, 1036).to(dtype).to("cuda"))
         for rows, cols in ((1, 1), (5000, 33), (40, 4096)):
             sums(torch.randn(rows, cols).to(dtype).to("cuda"))
+            torch.outer(torch.randn(rows).to(dtype).to("cuda"), torch.randn(cols).to(dtype).to("cuda"))
     torch.cuda.synchronize()
     print("done", _core.gemm_status())
 

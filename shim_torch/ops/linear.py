@@ -62,6 +62,13 @@ def _check_bias(input, bias, shape):
     if _is_row(bias.shape, input.dim()):
         check_addmm(bias, (math.prod(shape[:-1]), shape[-1]))
         return
+    for i in range(1, 1 + min(len(shape), bias.dim())):  # the sum's words, which looks at the last dimension first
+        n, extent = shape[-i], bias.shape[-i]
+        if n != extent and 1 not in (n, extent):
+            raise RuntimeError(
+                f"The size of tensor a ({n}) must match the size of tensor b ({extent}) at non-singleton dimension "
+                f"{max(len(shape), bias.dim()) - i}"
+            )
     wide = _core.broadcast_shapes([shape, bias.shape])
     if tuple(wide) != tuple(shape):
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}")

@@ -26,3 +26,15 @@ def pytest_configure(config):
         from compat import enable_torch_proxy
 
         enable_torch_proxy(scope={"triton", "liger_kernel", "conch", "triton_kernels", "gpu_kernels"})
+
+
+@pytest.fixture
+def linear_settings():
+    """The switches of matrix products as they are at the start, after a test that turns some."""
+    yield
+    torch.backends.cuda.matmul.allow_tf32 = False
+    _core.gemm_flag("tuning", True)
+    _core.gemm_flag("direct", True)
+    _core.gemm_flag("deterministic", False)
+    _core.gemm_flag("fp16_reduced", True)
+    _core.gemm_flag("bf16_reduced", True)

@@ -15,7 +15,7 @@ using namespace cuda;
 
 constexpr int kLanes = 32, kGroups = 8;
 const char* const column_entries[] = {"columns_sum",   "columns_relu",       "columns_gelu", "columns_gelu_tanh", "activate_relu",
-                                      "activate_gelu", "activate_gelu_tanh", "few_rows_1",   "few_rows_2"};
+                                      "activate_gelu", "activate_gelu_tanh", "few_rows_1",   "few_rows_2",   "outer_product"};
 
 const char* column_source() {
   static const auto* text = new std::string(std::string(kTypesSource) + kKernelsSource);
@@ -82,6 +82,22 @@ bool activate(Device where, Activation activation, const Matrix& z, const Matrix
   // Four packs a thread, which it loads together, where that leaves enough threads.
   const int64_t blocks = std::min<int64_t>({(packs + 255) / 256, std::max<int64_t>((packs + 1023) / 1024, 132 * 4), 132 * 16});
   return launch_own(f, unsigned(blocks), 1, 256, 1, current_stream(where.index), arguments, where.index);
+}
+
+bool outer_product(Device where, const Vector& a, const Vector& b, const Matrix& y) {
+  if (!plain(y) || y.cols > INT32_MAX || y.rows < 1 || y.cols < 1) return false;
+  OnDevice current(where.index);
+  CUfunction f = function(where.index, y.dtype, 9);
+  if (!f) return false;
+  const int64_t per_pack = 16 / int64_t(itemsize(y.dtype)), packs = (y.cols + per_pack - 1) / per_pack;
+  const int64_t threads = std::min<int64_t>(256, (packs + 31) / 32 * 32), tiles = (packs + threads - 1) / threads;
+  const int64_t blocks = std::clamp<int64_t>(132 * 16 * 256 / threads / tiles, 1, std::min<int64_t>(y.rows, 65535));
+  const void *p_a = a.data, *p_b = b.data;
+  void* p_y = y.data;
+  long long step_a = a.step, step_b = b.step, ld = y.ld, rows = y.rows;
+  int cols = int(y.cols), aligned = wide(y);
+  void* arguments[] = {&p_a, &step_a, &p_b, &step_b, &p_y, &ld, &rows, &cols, &aligned};
+  return launch_own(f, unsigned(tiles), unsigned(blocks), unsigned(threads), 1, current_stream(where.index), arguments, where.index);
 }
 
 bool one_or_two_rows(int device, const GemmProblem& p, const GemmBuffers& b, CUstream stream) {

@@ -341,6 +341,29 @@ __device__ inline void few_rows(const T* x, long long ldx, const T* w, long long
     if (m < rows) y[m * ldy + row] = put(sum[m] + add);
 }
 
+// y[i][j] = a[i] b[j]: a thread keeps its piece of b and writes every gridDim.y-th row. `wide`: packs of y and b are aligned.
+__device__ inline void outer_of(const T* a, long long step_a, const T* b, long long step_b, T* y, long long ld, long long rows, int cols, int wide) {
+  const int first = (blockIdx.x * blockDim.x + threadIdx.x) * VEC, left = cols - first;
+  if (left <= 0) return;
+  A own[VEC];
+#pragma unroll
+  for (int j = 0; j < VEC; ++j) own[j] = j < left ? get(b[(first + j) * step_b]) : A(0);
+  const bool whole = wide && left >= VEC;
+  for (long long row = blockIdx.y; row < rows; row += gridDim.y) {
+    const A factor = get(a[row * step_a]);
+    A v[VEC];
+#pragma unroll
+    for (int j = 0; j < VEC; ++j) v[j] = factor * own[j];
+    store(y + row * ld + first, rounded(v), left, whole);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) outer_product(const T* a, long long step_a, const T* b, long long step_b, T* y, long long ld,
+                                                                long long rows, int cols, int wide) {
+  wait_for_inputs();
+  outer_of(a, step_a, b, step_b, y, ld, rows, cols, wide);
+}
+
 #define COLUMNS(name, mode)                                                                                                             \
   extern "C" __global__ void __launch_bounds__(256, 4) name(const T* dy, long long ld_dy, const T* kept, long long ld_kept, T* dz,      \
                                                          long long ld_dz, T* db, A* partial, unsigned* counters, long long rows,        \

@@ -42,6 +42,10 @@ Tensor matmul(const Tensor& a, const Tensor& b);                     // any dime
 // float8 (M, K) times float8 (K, N) stored column by column, with one float32 factor an operand, or one a row and a column. CUDA only.
 Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b, const Tensor& bias, DType out, bool fast);
 
+Tensor outer(const Tensor& a, const Tensor& b);                      // (M) (N) -> (M, N); CUDA by a kernel of its own
+Tensor outer_backward_input(const Tensor& dy, const Tensor& other);  // dy other: (M, N) (N) -> (M)
+Tensor outer_backward_other(const Tensor& dy, const Tensor& input);  // dy^T input: (M, N) (M) -> (N)
+
 Tensor matmul_backward_input(const Tensor& dy, const Tensor& other); // dy other^T, batched as dy
 Tensor matmul_backward_other(const Tensor& dy, const Tensor& input); // input^T dy
 

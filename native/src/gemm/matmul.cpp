@@ -1,4 +1,5 @@
 // torch.mm, mv, bmm, addmm, baddbmm and matmul by way of one problem description.
+#include "gemm/cuda_kernels.h"
 #include "gemm/linear.h"
 #include "gemm/operands.h"
 #include "gemm/settings.h"
@@ -119,6 +120,19 @@ Tensor matmul(const Tensor& a0, const Tensor& b0) {
   Matrix right = b->dim() == 1 ? flip(row_vector(b)) : matrix(b);
   return give(left, right, sizes, dtype, a->device());
 }
+
+Tensor outer(const Tensor& a, const Tensor& b) {
+  const int64_t sizes[2] = {a->sizes_data()[0], b->sizes_data()[0]};
+  if (a->device().is_cpu()) return binary("mul", unsqueeze(*a, 1), unsqueeze(*b, 0));
+  Tensor out = empty(sizes, a->dtype(), a->device());
+  if (!out->numel()) return out;
+  const auto vector = [](const Tensor& t) { return Vector{t->data(), t->strides_data()[0]}; };
+  const Matrix y{.data = out->data(), .dtype = out->dtype(), .rows = sizes[0], .cols = sizes[1], .ld = sizes[1]};
+  return outer_product(a->device(), vector(a), vector(b), y) ? out : Tensor();
+}
+
+Tensor outer_backward_input(const Tensor& dy, const Tensor& other) { return mv(dy, other); }
+Tensor outer_backward_other(const Tensor& dy, const Tensor& input) { return mv(transpose(*dy, 0, 1), input); }
 
 Tensor matmul_backward_input(const Tensor& dy, const Tensor& other) {
   return matmul(dy, transpose(*other, other->dim() - 2, other->dim() - 1));

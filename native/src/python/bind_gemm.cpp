@@ -9,6 +9,7 @@
 #include "gemm/plan.h"
 #include "gemm/settings.h"
 #include "gemm/skinny_source.h"
+#include "python/dispatch.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
 
@@ -225,6 +226,40 @@ PyObject* native_matmul(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+bool vectors(PyObject* const* args, size_t n) {
+  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return false;
+  const TensorImpl &a = *unwrap(args[0]), &b = *unwrap(args[1]);
+  return floats(a) && alike(a, b) && a.dim() == 1 && b.dim() == 1;
+}
+
+PyObject* native_outer_kernel(Operator&, PyObject* const* args, size_t n) {
+  if (!vectors(args, n)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor a(unwrap(args[0])), b(unwrap(args[1]));
+    return compute(*a, double(a->numel()) * double(b->numel()), [&] { return gemm::outer(a, b); });
+  });
+}
+
+// outer is a composite: where history is kept, that of the operator whose gradients are products.
+PyObject* native_outer(Operator& op, PyObject* const* args, size_t n) {
+  if (!vectors(args, n)) return nullptr;
+  if (!GradMode::enabled() || !any_requires_grad(args, n)) return native_outer_kernel(op, args, n);
+  Operator* kept = find_operator("shim::_outer", "");
+  if (!kept) return nullptr;
+  PyObject* bound[2] = {args[0], args[1]};
+  return guarded([&]() -> PyObject* { return run_recorded(*kept, bound, 2); });
+}
+
+PyObject* native_outer_backward(Operator& op, PyObject* const* args, size_t n) {      // (grad_output, the other vector)
+  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
+  const bool input = reinterpret_cast<uintptr_t>(op.native_data) == 0;
+  return guarded([&]() -> PyObject* {
+    Tensor g(unwrap(args[0])), v(unwrap(args[1]));
+    if (!floats(*g) || !alike(*g, *v) || g->dim() != 2 || v->dim() != 1 || g->sizes_data()[input ? 1 : 0] != v->numel()) return nullptr;
+    return compute(*g, double(g->numel()), [&] { return input ? gemm::outer_backward_input(g, v) : gemm::outer_backward_other(g, v); });
+  });
+}
+
 // addmm, addmv, baddbmm: (self, a, b, beta, alpha).
 PyObject* native_addmm(Operator&, PyObject* const* args, size_t n) {
   if (n != 5 || !is_tensor(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2])) return nullptr;
@@ -363,6 +398,10 @@ void register_gemm() {
   put("dot", Product::dot);
   register_native("matmul", native_matmul);
   for (const char* name : {"addmm", "addmv", "baddbmm"}) register_native(name, native_addmm);
+  register_native("outer", native_outer);
+  register_native("_outer", native_outer_kernel);
+  register_native("outer_backward_input", native_outer_backward, reinterpret_cast<void*>(uintptr_t(0)));
+  register_native("outer_backward_other", native_outer_backward, reinterpret_cast<void*>(uintptr_t(1)));
   register_native("linear", native_linear);
   register_native("fused_linear", native_fused_linear);
   register_native("activation_backward", native_activation_backward);

@@ -9,6 +9,7 @@ PyObject* run_inplace(Operator&, PyObject** args, size_t n);       // inplace.cp
 PyObject* run_out(Operator&, PyObject** args, size_t n);
 PyObject* call_with_tangents(Operator&, PyObject* const* args, size_t n);   // forward-mode gradients of the results
 PyObject* run_functional(Operator&, PyObject** args, size_t n);    // native, else run; no history
+PyObject* run_recorded(Operator&, PyObject** args, size_t n);      // and with history
 PyObject* run_override(Operator&, PyObject** args, size_t n, bool* done);   // kernels of torch.library
 Operator* define_operator(Schema);              // library_table.cpp: of another namespace than aten; throws if it is defined already
 // Registers a kernel for a dispatch key, also before its operator is defined; null removes it. The old one, or null.

@@ -46,7 +46,7 @@ std::string camel(const std::string& name) {
 }
 
 // Parts of an operator that PyTorch has in one piece are named as that one.
-std::string shown_name(const std::string& name) { return name == "_index_at" ? "index" : name == "_index_put_at" ? "index_put" : name; }
+std::string shown_name(const std::string& name) { return name == "_index_at" ? "index" : name == "_index_put_at" ? "index_put" : name == "_outer" ? "mul" : name; }
 
 Source source_of(const Operator& op, const std::string& p) {
   auto argument = [&](const std::string& n) {

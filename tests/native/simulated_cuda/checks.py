@@ -147,6 +147,16 @@ def products():
             )
     c, p, q = random(16), random(4, 6), random(6, 16)
     close(torch.addmm(c, p, q), numbers(c) + numbers(p) @ numbers(q), torch.float32)
+    for dtype, (m, n) in itertools.product(EPS, ((1, 1), (5, 3), (70, 33), (3, 600))):
+        before = _core.gemm_status()["own_kernels"]
+        u, v = random(m, dtype=dtype).requires_grad_(), random(n, dtype=dtype).requires_grad_()
+        y, g = torch.outer(u, v), random(m, n, dtype=dtype)
+        assert _core.gemm_status()["own_kernels"] == before + 1
+        du, dv = torch.autograd.grad(y, (u, v), g)
+        close(y, np.multiply.outer(numbers(u), numbers(v)), dtype)
+        close(du, numbers(g) @ numbers(v), dtype)
+        close(dv, numbers(u) @ numbers(g), dtype)
+    assert _core.gemm_status()["fallbacks"] == 0
     print("ok")
 
 

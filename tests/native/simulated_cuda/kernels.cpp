@@ -142,7 +142,7 @@ static void run(void (*f)(P...), unsigned gx, unsigned gy, unsigned bx, unsigned
 extern "C" void simulated_launch(const char* name, unsigned gx, unsigned gy, unsigned bx, unsigned by, void** args) {
   ENTRY(columns_sum) ENTRY(columns_relu) ENTRY(columns_gelu) ENTRY(columns_gelu_tanh)
   ENTRY(activate_relu) ENTRY(activate_gelu) ENTRY(activate_gelu_tanh)
-  ENTRY(few_rows_1) ENTRY(few_rows_2) ENTRY(skinny_8) ENTRY(skinny_16) ENTRY(skinny_backward_8) ENTRY(skinny_backward_16)
+  ENTRY(outer_product) ENTRY(few_rows_1) ENTRY(few_rows_2) ENTRY(skinny_8) ENTRY(skinny_16) ENTRY(skinny_backward_8) ENTRY(skinny_backward_16)
 #if TYPE == 1 || TYPE == 2
   ENTRY(skinny_8_tall) ENTRY(skinny_16_tall)
 #else
