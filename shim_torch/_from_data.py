@@ -210,7 +210,7 @@ def _from_data(data: Any, dtype: Any, device: Any) -> Any:
     if hasattr(data, "__dlpack__") and not isinstance(data, (list, tuple, np.generic)):
         return from_dlpack(data).to(device=device, dtype=dtype, copy=True)
     if isinstance(data, _core.UntypedStorage):
-        from shim_torch.storage import untyped_tensor
+        from shim_torch._untyped_storage import untyped_tensor
 
         return untyped_tensor(data).to(device=device, dtype=dtype or _core.int64, copy=True)
     return _from_sequence(data, dtype, device)
@@ -393,7 +393,7 @@ def _shared(obj: Any, dtype: Any, copy: bool | None) -> Any:
     if type(obj).__name__ == "PyCapsule":
         return _core.from_dlpack_capsule(obj)
     if isinstance(obj, _core.UntypedStorage):
-        from shim_torch.storage import untyped_tensor
+        from shim_torch._untyped_storage import untyped_tensor
 
         return untyped_tensor(obj)
     try:

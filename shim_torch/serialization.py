@@ -128,7 +128,7 @@ def save(
 
 
 def _write(file: Any, name: str, data: Any, storages: _Storages) -> None:
-    from shim_torch.storage import untyped_tensor
+    from shim_torch._untyped_storage import untyped_tensor
 
     with archive.Writer(file, name) as out:
         out.write("data.pkl", data)

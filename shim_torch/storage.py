@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 from native import _core
+from shim_torch._untyped_storage import check_real, over
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
@@ -41,131 +42,6 @@ def _dtype_of(name: str) -> Any:
     """The dtype of ``"FloatStorage"``; KeyError for others."""
     return _CLASSES[name]
 
-
-def untyped_tensor(storage: Any) -> Any:
-    """A uint8 tensor over all bytes of a storage."""
-    return over(storage, _core.uint8)
-
-
-def over(storage: Any, dtype: Any) -> Any:
-    """A one-dimensional tensor of ``dtype`` over a whole storage."""
-    count = storage.nbytes() // dtype.itemsize
-    return _core.empty_tensor((0,), dtype, storage.device).set_(storage, 0, (count,), (1,))
-
-
-def _check_real(storage: Any) -> None:
-    if storage.device.type == "meta":
-        raise NotImplementedError("Not available for 'meta' device type")
-
-
-def _item(self: Any, index: Any) -> Any:
-    """A byte, or the storage of a range of bytes, which it shares."""
-    _check_real(self)
-    array = _core.to_numpy(untyped_tensor(self.cpu()))
-    if not isinstance(index, slice):
-        return int(array[index])
-    if index.step not in (None, 1):
-        raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
-    return _core.from_numpy(array[index]).untyped_storage()
-
-
-def _from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
-    """A storage over a file's bytes; writes go to the file when ``shared``, otherwise to private copies of its pages."""
-    import os
-
-    import numpy as np
-
-    size = os.path.getsize(filename) if os.path.exists(filename) else 0
-    if shared and size < nbytes:
-        with open(filename, "ab") as file:
-            file.truncate(nbytes)
-    elif not nbytes:
-        nbytes = size
-    if not nbytes:
-        return UntypedStorage(0)
-    return _core.from_numpy(np.memmap(filename, np.uint8, "r+" if shared else "c", 0, (nbytes,))).untyped_storage()
-
-
-def _unshared(name: str) -> Any:
-    def share(self: Any, *args: Any) -> Any:
-        if self.device.type != "cpu":
-            raise RuntimeError(f"{name}: only available on CPU")
-        raise NotImplementedError(
-            "torch.UntypedStorage.share_memory_ (memory that processes share) is not supported by shim-torch"
-        )
-
-    return share
-
-
-def _write_file(self: Any, file: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
-    """The count of elements (if ``save_size``) and the bytes, at the place where the file stands."""
-    if self.device.type == "meta":
-        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    if save_size:
-        file.write((self.nbytes() // element_size).to_bytes(8, "little"))
-    file.write(memoryview(_core.to_numpy(untyped_tensor(self.cpu()))))
-    file.flush()
-
-
-def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
-    """One copy for everything that is copied together and shares this storage, tensors too."""
-    key = ("storage", self._cdata)
-    if key not in memo:
-        memo[key] = self.clone()
-    return memo[key]
-
-
-def _without_memory(name: str, on_meta: Any) -> Any:
-    """A method that storages on ``meta`` do in a way of their own."""
-    plain = getattr(UntypedStorage, name)
-
-    def method(self: Any, *args: Any) -> Any:
-        return on_meta(self, *args) if self.device.type == "meta" else plain(self, *args)
-
-    method.__name__ = name
-    return method
-
-
-def _resize_meta(self: Any, size: int) -> Any:
-    _core.empty_tensor((0,), _core.uint8, self.device).set_(self, 0, (size,), (1,))
-    return self
-
-
-def _refuse_meta(self: Any) -> Any:
-    raise NotImplementedError("Not available for 'meta' device type")
-
-
-def _fill(self: Any, value: int) -> Any:
-    untyped_tensor(self).fill_(value)
-    return self
-
-
-def _pin_memory(self: Any, device: Any = None) -> Any:
-    if self.device.type != "cpu":
-        raise TypeError(f"cannot pin '{'torch.storage.UntypedStorage'}' only CPU memory can be pinned")
-    return untyped_tensor(self).pin_memory().untyped_storage()
-
-
-def install() -> None:
-    """Gives UntypedStorage what needs NumPy, and what needs no memory."""
-    UntypedStorage.clone = _without_memory("clone", lambda self: UntypedStorage(self.nbytes(), device="meta"))
-    UntypedStorage.resize_ = _without_memory("resize_", _resize_meta)
-    UntypedStorage.tolist = _without_memory("tolist", _refuse_meta)
-    UntypedStorage.__repr__ = _without_memory(
-        "__repr__", lambda self: f"...\n[torch.storage.UntypedStorage(device=meta) of size {self.nbytes()}]"
-    )
-    UntypedStorage.fill_, UntypedStorage.pin_memory = _fill, _pin_memory
-    UntypedStorage.__getitem__ = _item
-    UntypedStorage.from_file = staticmethod(_from_file)
-    UntypedStorage.untyped = UntypedStorage._untyped = lambda self: self
-    UntypedStorage._share_fd_cpu_ = _unshared("_share_fd_")
-    UntypedStorage._share_filename_cpu_ = _unshared("_share_filename_")
-    UntypedStorage.share_memory_ = _unshared("_share_fd_")
-    UntypedStorage._write_file = _write_file
-    UntypedStorage.__deepcopy__ = _deepcopy
-    UntypedStorage.__sizeof__ = lambda self: object.__sizeof__(self) + self.nbytes()
-    UntypedStorage.is_sparse = False
-    UntypedStorage.filename = None
 
 
 def _bytes_of(sequence: Any, dtype: Any, device: Any) -> Any:
@@ -253,7 +129,7 @@ class TypedStorage:
         return int(self.device.index or 0)
 
     def tolist(self) -> list[Any]:
-        _check_real(self)
+        check_real(self)
         return over(self._untyped_storage, self.dtype).tolist()
 
     def __iter__(self) -> Any:
@@ -264,7 +140,7 @@ class TypedStorage:
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         if not isinstance(index, int):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
-        _check_real(self)
+        check_real(self)
         return over(self._untyped_storage, self.dtype)[index].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -435,7 +311,7 @@ def legacy_class(name: str) -> Any:
         return _from_buffer(buffer, dtype, byte_order, count, offset)
 
     def from_file(filename: Any, shared: bool = False, size: int = 0) -> Any:
-        storage = _from_file(filename, shared, size * dtype.itemsize)
+        storage = UntypedStorage.from_file(filename, shared, size * dtype.itemsize)
         return TypedStorage(wrap_storage=storage, dtype=dtype)
 
     members = {"from_buffer": staticmethod(from_buffer), "from_file": staticmethod(from_file)}

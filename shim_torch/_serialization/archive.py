@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from native import _core
-from shim_torch.storage import untyped_tensor
+from shim_torch._untyped_storage import untyped_tensor
 
 ALIGNMENT = 64
 _LOCAL_HEADER = 30  # bytes of a zip local file header before the name

@@ -120,6 +120,6 @@ class PyTorchFileWriter:
 
 def _bytes_of(storage: Any) -> Any:
     from native import _core
-    from shim_torch.storage import untyped_tensor
+    from shim_torch._untyped_storage import untyped_tensor
 
     return _core.to_numpy(untyped_tensor(getattr(storage, "_untyped_storage", storage).cpu()))

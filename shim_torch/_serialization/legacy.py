@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
-from shim_torch.storage import TypedStorage, untyped_tensor
+from shim_torch._untyped_storage import untyped_tensor
+from shim_torch.storage import TypedStorage
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001

@@ -55,7 +55,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
     if location == "meta":
         return _core.UntypedStorage(storage.nbytes(), device="meta")
     if location.startswith("cuda"):
-        from shim_torch.storage import untyped_tensor
+        from shim_torch._untyped_storage import untyped_tensor
 
         device = _core.device("cuda", _cuda_index(location))
         return untyped_tensor(storage).to(device).untyped_storage()

@@ -132,7 +132,7 @@ def _constant(x: Any) -> Any:
 def _check_tangents(func: Any, inputs: tuple[Any, ...], wanted: list[Any], options: dict[str, Any]) -> None:
     """gradcheck's forward half: tangents along every input direction against central differences."""
     import shim_torch
-    from shim_torch.autograd.gradcheck import GradcheckError, _close, _indices, _numerical, _outputs, _parts
+    from shim_torch.autograd._jacobians import GradcheckError, _close, _indices, _numerical, _outputs, _parts
 
     known = {id(x) for x in wanted}
 

@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch.autograd._jacobians import (
+    GradcheckError,
+    Tensor,
+    _analytical,
+    _as_tuple,
+    _close,
+    _flat_inputs,
+    _numerical,
+    _outputs,
+    _parts,
+)
+from shim_torch.autograd._old_jacobians import get_analytical_jacobian as get_analytical_jacobian
+from shim_torch.autograd._old_jacobians import get_numerical_jacobian as get_numerical_jacobian
 from shim_torch.autograd.grad_mode import enable_grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
-Tensor = _core.Tensor
-
-
-class GradcheckError(RuntimeError):
-    """A gradient that is not what differences say."""
-
-
-def _differentiable(x: Any) -> bool:
-    return isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
-
-
-def _as_tuple(x: Any) -> tuple[Any, ...]:
-    return tuple(x) if isinstance(x, (list, tuple)) else (x,)
-
-
-def _flat_inputs(inputs: Iterable[Any]) -> list[Any]:
-    found: list[Any] = []
-    for x in inputs:
-        if isinstance(x, Tensor):
-            found.append(x)
-        elif isinstance(x, (list, tuple)):
-            found.extend(t for t in x if isinstance(t, Tensor))
-    return [t for t in found if t.requires_grad]
-
-
-def _outputs(result: Any) -> list[Any]:
-    return [o for o in _as_tuple(result) if _differentiable(o)]
 
 
 def _check_inputs(inputs: tuple[Any, ...]) -> list[Any]:
@@ -64,95 +50,6 @@ def _check_inputs(inputs: tuple[Any, ...]) -> list[Any]:
             )
         t.retain_grad()
     return wanted
-
-
-def _parts(out: Any) -> list[tuple[str, Callable[[Any], Any]]]:
-    """A complex output is checked as its real and its imaginary part."""
-    if not out.is_complex():
-        return [("", lambda o: o)]
-    import shim_torch
-
-    return [
-        ("imag", lambda o: shim_torch.view_as_real(o.resolve_conj()).select(-1, 1)),
-        ("real", lambda o: shim_torch.view_as_real(o.resolve_conj()).select(-1, 0)),
-    ]
-
-
-def _numerical(
-    func: Callable[..., Any], inputs: tuple[Any, ...], x: Any, part: Callable[[Any], Any], k: int, eps: float
-) -> Any:
-    """d output_k / d x by central differences, as (x.numel(), output.numel()); complex x: d/dRe + i d/dIm."""
-    import shim_torch
-
-    def value() -> Any:
-        return part(_outputs(func(*inputs))[k].detach()).clone()
-
-    columns = []
-    data = x.data
-    for index in _indices(tuple(x.shape)):
-        original = data[index].item()
-        directions = (eps, 1j * eps) if x.is_complex() else (eps,)
-        slopes = []
-        for step in directions:
-            data[index] = original + step
-            above = value()
-            data[index] = original - step
-            below = value()
-            data[index] = original
-            _check_same(above, below, eps)
-            slopes.append(((above - below) / (2 * eps)).reshape(-1))
-        columns.append(slopes[0] if len(slopes) == 1 else slopes[0] + 1j * slopes[1])
-    if not columns:
-        return shim_torch.zeros((0, value().numel()), dtype=x.dtype)
-    return shim_torch.stack(columns)
-
-
-def _check_same(a: Any, b: Any, eps: float) -> None:
-    for what, x, y in (("shape", a.shape, b.shape), ("dtype", a.dtype, b.dtype)):
-        if x != y:
-            raise AssertionError(
-                f"Expected `func` to return outputs with the same {what} when inputs are perturbed by {eps}, but got: "
-                f"{what}s {x} and {y}."
-            )
-
-
-def _indices(shape: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
-    import itertools
-
-    return itertools.product(*map(range, shape))
-
-
-def _analytical(out: Any, wanted: list[Any], factor: float = 1.0) -> list[Any]:
-    """For every input, d out / d input as (input.numel(), out.numel()), one backward pass an element of out."""
-    import shim_torch
-
-    rows: list[list[Any]] = [[] for _ in wanted]
-    for index in _indices(tuple(out.shape)):
-        seed = shim_torch.zeros_like(out)
-        seed[index] = factor
-        grads = _core_grad(out, wanted, seed)
-        for i, (g, t) in enumerate(zip(grads, wanted, strict=True)):
-            if g is not None and g.shape != t.shape:
-                raise GradcheckError("Analytical gradient has incorrect size")
-            if g is not None and g.dtype != t.dtype:
-                raise GradcheckError("Analytical gradient has incorrect type")
-            rows[i].append(shim_torch.zeros_like(t).reshape(-1) if g is None else g.detach().reshape(-1))
-    return [
-        shim_torch.stack(r, 1) if r else shim_torch.zeros((t.numel(), 0), dtype=t.dtype)
-        for r, t in zip(rows, wanted, strict=True)
-    ]
-
-
-def _core_grad(out: Any, wanted: list[Any], seed: Any) -> tuple[Any, ...]:
-    from shim_torch.autograd import grad
-
-    return grad(out, wanted, seed, retain_graph=True, allow_unused=True)
-
-
-def _close(a: Any, b: Any, rtol: float, atol: float) -> bool:
-    import shim_torch
-
-    return a.numel() == 0 or bool(shim_torch.allclose(a, b.to(a.dtype), rtol=rtol, atol=atol, equal_nan=True))
 
 
 def _check_output(
@@ -402,65 +299,6 @@ def gradgradcheck(
         fast_mode=fast_mode,
         masked=masked,
     )
-
-
-def get_numerical_jacobian(
-    fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
-) -> list[Any]:
-    """Deprecated: for each input the Jacobian of the first output by differences, as (input.numel(), output.numel())."""
-    warnings.warn(
-        "`get_numerical_jacobian` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it "
-        "will be removed in a future version of PyTorch. If you have a specific use for this or feature request for this to be a "
-        "stable API, please file us an issue at https://github.com/pytorch/pytorch/issues/new",
-        FutureWarning,
-        stacklevel=2,
-    )
-    if grad_out != 1.0:
-        raise ValueError("Expected grad_out to be 1.0. get_numerical_jacobian no longer supports values of grad_out != 1.0.")
-    given = _as_tuple(inputs)
-    for output in _outputs(fn(given)):
-        if output.is_complex():
-            raise ValueError(
-                "Expected output to be non-complex. get_numerical_jacobian no longer supports functions that return complex outputs."
-            )
-    wanted = [t for t in _as_tuple(target if target is not None else given) if isinstance(t, Tensor)]
-    return [_numerical(lambda *xs: fn(xs), given, x, lambda o: o, 0, eps) for x in wanted if x.requires_grad]
-
-
-def get_analytical_jacobian(
-    inputs: Any, output: Any, nondet_tol: float = 0.0, grad_out: float = 1.0
-) -> tuple[tuple[Any, ...], bool, bool, bool]:
-    """Deprecated: (Jacobians of the inputs, reentrant, sizes are right, dtypes are right)."""
-    warnings.warn(
-        "`get_analytical_jacobian` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it "
-        "will be removed in a future version of PyTorch. If you have a specific use for this or feature request for this to be a "
-        "stable API, please file us an issue at https://github.com/pytorch/pytorch/issues/new",
-        FutureWarning,
-        stacklevel=2,
-    )
-    if grad_out != 1.0:
-        raise ValueError("Expected grad_out to be 1.0. get_analytical_jacobian no longer supports values of grad_out != 1.0.")
-    if output.is_complex():
-        raise ValueError(
-            "Expected output to be non-complex. get_analytical_jacobian no longer supports functions that return complex outputs."
-        )
-    wanted = _flat_inputs(_as_tuple(inputs))
-    import shim_torch
-
-    sizes, dtypes = True, True
-    columns: list[list[Any]] = [[] for _ in wanted]
-    again: list[list[Any]] = [[] for _ in wanted]
-    for kept in (columns, again):
-        for index in _indices(tuple(output.shape)):
-            seed = shim_torch.zeros_like(output)
-            seed[index] = grad_out
-            for i, (g, x) in enumerate(zip(_core_grad(output, wanted, seed), wanted, strict=True)):
-                right = g is None or g.shape == x.shape
-                sizes, dtypes = sizes and right, dtypes and (g is None or g.dtype == x.dtype)
-                kept[i].append(x.new_zeros(x.numel()) if g is None or not right else g.detach().reshape(-1))
-    first, second = ([shim_torch.stack(c, 1) for c in kept] for kept in (columns, again))
-    reentrant = all(_close(a, b, 0.0, nondet_tol) for a, b in zip(first, second, strict=True))
-    return tuple(first), reentrant, sizes, dtypes
 
 
 for _object in (GradcheckError, gradcheck, gradgradcheck):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.nn import _attention, _losses, _losses_more, _narrow, _spatial
+from shim_torch.nn import _attention, _losses, _margin_losses, _narrow, _random_layers, _spatial
 from shim_torch.nn._calls import operators
+from shim_torch.nn._embedding_bag import embedding_bag as embedding_bag
 from shim_torch.nn._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 from shim_torch.ops import functions as _table
 
@@ -13,7 +14,8 @@ globals().update(_table("nn.functional"))
 globals().update(_losses.functions())
 globals().update(_spatial.functions())
 globals().update(_narrow.functions())
-globals().update(_losses_more.functions())
+globals().update(_margin_losses.functions())
+globals().update(_random_layers.functions())
 multi_head_attention_forward = _attention.multi_head_attention_forward
 _torch_functions = _table()
 globals().update({

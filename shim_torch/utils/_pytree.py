@@ -5,7 +5,6 @@ Containers: tuple, list, dict, OrderedDict, defaultdict, deque, named tuples, ``
 
 from __future__ import annotations
 
-import functools
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -306,55 +305,6 @@ def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callabl
     return tree
 
 
-def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Makes a function that leaves other types as they are."""
-    pred = _predicate(type_or_types_or_pred)
-
-    def wrap(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        @functools.wraps(func)
-        def inner(x: Any) -> Any:
-            return func(x) if pred(x) else x
-
-        return inner
-
-    return wrap
-
-
-def _predicate(given: Any) -> Callable[[Any], bool]:
-    from types import UnionType
-
-    if isinstance(given, (type, tuple, UnionType)):
-        return lambda x: isinstance(x, given)
-    if callable(given):
-        return given
-    raise TypeError("Argument must be a type, a tuple of types, or a callable.")
-
-
-def tree_map_only(type_or_types_or_pred: Any, /, func: Any, tree: Any, is_leaf: Any = None) -> Any:
-    """``tree_map`` over leaves of some types; the others stay."""
-    return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
-
-
-def tree_map_only_(type_or_types_or_pred: Any, /, func: Any, tree: Any, is_leaf: Any = None) -> Any:
-    return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
-
-
-def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
-    return all(map(pred, tree_iter(tree, is_leaf)))
-
-
-def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
-    return any(map(pred, tree_iter(tree, is_leaf)))
-
-
-def tree_all_only(type_or_types: Any, /, pred: Any, tree: Any, is_leaf: Any = None) -> bool:
-    return all(pred(x) for x in tree_iter(tree, is_leaf) if isinstance(x, type_or_types))
-
-
-def tree_any_only(type_or_types: Any, /, pred: Any, tree: Any, is_leaf: Any = None) -> bool:
-    return any(pred(x) for x in tree_iter(tree, is_leaf) if isinstance(x, type_or_types))
-
-
 def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
     """The leaves of a call's arguments."""
     return [x for a in (*args, *kwargs.values()) for x in tree_iter(a)]
@@ -386,6 +336,15 @@ def treespec_pprint(treespec: TreeSpec) -> str:
     return repr(treespec.unflatten([_Star() for _ in range(treespec.num_leaves)]))
 
 
+from shim_torch.utils._pytree_leaves import (  # noqa: E402, F401
+    map_only,
+    tree_all,
+    tree_all_only,
+    tree_any,
+    tree_any_only,
+    tree_map_only,
+    tree_map_only_,
+)
 from shim_torch.utils._pytree_paths import (  # noqa: E402
     key_get,
     keystr,

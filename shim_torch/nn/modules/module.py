@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict, namedtuple
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from native import _core
-from shim_torch.__future__ import get_overwrite_module_params_on_conversion
-from shim_torch._parse_to import parse_to
 from shim_torch._utils import typename
-from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules import _hooks, _registration
+from shim_torch.nn.modules._conversion import ConversionMixin
 from shim_torch.nn.modules._hooks import (
     RemovableHandle,
     register_module_backward_hook,
@@ -61,7 +59,7 @@ def _forward_unimplemented(self: Module, *input: Any) -> None:
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"  # libraries compare names with it
 
 
-class Module(StateDictMixin):
+class Module(ConversionMixin, StateDictMixin):
     """Base class of neural network layers: parameters, buffers, sub-modules, hooks and state (torch.nn.Module)."""
 
     dump_patches = False
@@ -152,53 +150,6 @@ class Module(StateDictMixin):
             raise KeyError(f'{what} name can\'t contain "."' + (f", got: {name}" if what == "module" else ""))
         if name == "":
             raise KeyError(f'{what} name can\'t be empty string ""')
-
-    def _walk(self, target: str, what: str) -> Module:
-        module = self
-        for item in filter(None, target.split(".")):
-            if not hasattr(module, item):
-                raise AttributeError(f"{type(module).__name__} has no attribute `{item}`")
-            module = getattr(module, item)
-            if not isinstance(module, Module):
-                raise AttributeError(f"`{item}` is not an nn.Module")
-        return module
-
-    def get_submodule(self, target: str) -> Module:
-        """The sub-module at the dotted path ``target`` ("" is this module)."""
-        return self._walk(target, "module")
-
-    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replaces (or, without ``strict``, adds) the sub-module at ``target``."""
-        if target == "":
-            raise ValueError("Cannot set the submodule without a target name!")
-        if not isinstance(module, Module):
-            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
-        path, _, name = target.rpartition(".")
-        parent = self.get_submodule(path)
-        if strict and not hasattr(parent, name):
-            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
-        setattr(parent, name, module)
-
-    def get_parameter(self, target: str) -> Parameter:
-        """The parameter at the dotted path ``target``."""
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-        param = getattr(module, name)
-        if not isinstance(param, Parameter):
-            raise AttributeError(f"`{name}` is not an nn.Parameter")
-        return param
-
-    def get_buffer(self, target: str) -> Tensor:
-        """The buffer at the dotted path ``target``."""
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-        if name not in module._buffers:
-            raise AttributeError(f"`{name}` is not a buffer")
-        return module._buffers[name]
 
     # --- attributes ---------------------------------------------------------------------------------------------------
 
@@ -336,199 +287,6 @@ class Module(StateDictMixin):
             )
         self._is_full_backward_hook = False
         return _hooks.register(self, "_backward_hooks", hook, False, {})
-
-    # --- traversal ----------------------------------------------------------------------------------------------------
-
-    def _named_members(
-        self, get: Callable[[Module], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
-        seen: set[int] = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
-        for module_prefix, module in modules:
-            for name, value in get(module):
-                if value is None or id(value) in seen:
-                    continue
-                if remove_duplicate:
-                    seen.add(id(value))
-                yield (module_prefix + "." if module_prefix else "") + name, value
-
-    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Iterates over the parameters, sub-modules' too unless ``recurse`` is False."""
-        for _, param in self.named_parameters(recurse=recurse):
-            yield param
-
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
-        """Iterates over (dotted name, parameter)."""
-        yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Iterates over the buffers."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
-
-    def named_buffers(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Tensor]]:
-        """Iterates over (dotted name, buffer)."""
-        yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
-
-    def children(self) -> Iterator[Module]:
-        """Iterates over the immediate sub-modules."""
-        for _, module in self.named_children():
-            yield module
-
-    def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Iterates over (name, immediate sub-module), each module once."""
-        seen: set[Module] = set()
-        for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                yield name, module
-
-    def modules(self) -> Iterator[Module]:
-        """Iterates over this module and all below it, each once."""
-        for _, module in self.named_modules():
-            yield module
-
-    def named_modules(
-        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Module]]:
-        """Iterates over (dotted name, module), this one first with ``prefix``."""
-        memo = set() if memo is None else memo
-        if self in memo:
-            return
-        if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                below = prefix + ("." if prefix else "") + name
-                yield from module.named_modules(memo, below, remove_duplicate)
-
-    # --- conversion ---------------------------------------------------------------------------------------------------
-
-    def apply(self, fn: Callable[[Module], Any]) -> Module:
-        """Calls ``fn`` on every sub-module and then on this one."""
-        for module in self.children():
-            module.apply(fn)
-        fn(self)
-        return self
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Module:
-        if recurse:
-            for module in self.children():
-                module._apply(fn)
-        for name, param in self._parameters.items():
-            if param is None:
-                continue
-            with no_grad():
-                moved = fn(param)
-                if not get_overwrite_module_params_on_conversion() and (
-                    moved.dtype == param.dtype
-                    and moved.device == param.device
-                    or not param.is_meta
-                    and not moved.is_meta
-                ):
-                    param.data = moved
-                else:
-                    grad, param = param.grad, Parameter(moved, param.requires_grad)
-                    self._parameters[name] = param
-                    if grad is not None:
-                        param.grad = fn(grad).requires_grad_(grad.requires_grad)
-                    continue
-                if param.grad is not None:
-                    param.grad.data = fn(param.grad)
-        for name, buffer in self._buffers.items():
-            if buffer is not None:
-                self._buffers[name] = fn(buffer)
-        return self
-
-    def to(self, *args: Any, **kwargs: Any) -> Module:
-        """Moves and casts parameters and buffers in place: to(device), to(dtype), to(tensor), memory_format=."""
-        device, dtype, non_blocking, memory_format = parse_to(*args, **kwargs)
-        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
-            )
-
-        def convert(t: Tensor) -> Tensor:
-            target = dtype if t.is_floating_point() or t.is_complex() else None
-            if memory_format is not None and t.dim() in (4, 5):
-                return t.to(device, target, non_blocking, memory_format=memory_format)
-            return t.to(device, target, non_blocking)
-
-        return self._apply(convert)
-
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Module:
-        """Moves to a device without keeping the values."""
-        return self._apply(lambda t: t.new_empty(t.shape, device=device), recurse)
-
-    def cuda(self, device: Any = None) -> Module:
-        """Moves parameters and buffers to the GPU."""
-        return self._apply(lambda t: t.cuda(device))
-
-    def cpu(self) -> Module:
-        """Moves parameters and buffers to the CPU."""
-        return self._apply(lambda t: t.cpu())
-
-    def type(self, dst_type: Any) -> Module:
-        """Casts all parameters and buffers."""
-        return self._apply(lambda t: t.type(dst_type))
-
-    def _cast_floating(self, dtype: Any) -> Module:
-        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
-
-    def float(self) -> Module:
-        """Casts floating parameters and buffers to float32."""
-        return self._cast_floating(_core.float32)
-
-    def double(self) -> Module:
-        """Casts floating parameters and buffers to float64."""
-        return self._cast_floating(_core.float64)
-
-    def half(self) -> Module:
-        """Casts floating parameters and buffers to float16."""
-        return self._cast_floating(_core.float16)
-
-    def bfloat16(self) -> Module:
-        """Casts floating parameters and buffers to bfloat16."""
-        return self._cast_floating(_core.bfloat16)
-
-    def train(self, mode: bool = True) -> Module:
-        """Sets training mode on this module and all below."""
-        if not isinstance(mode, bool):
-            raise ValueError("training mode is expected to be boolean")
-        self.training = mode
-        for module in self.children():
-            module.train(mode)
-        return self
-
-    def eval(self) -> Module:
-        """Sets evaluation mode."""
-        return self.train(False)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Module:
-        """Sets ``requires_grad`` of all parameters."""
-        for p in self.parameters():
-            p.requires_grad_(requires_grad)
-        return self
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Clears the gradients of all parameters."""
-        for p in self.parameters():
-            if p.grad is None:
-                continue
-            if set_to_none:
-                p.grad = None
-            else:
-                p.grad = p.grad.detach()
-                p.grad.zero_()
-
-    def share_memory(self) -> Module:
-        """Moves parameters and buffers to memory that processes share."""
-        return self._apply(lambda t: t.share_memory_())
 
     # --- printing, copying --------------------------------------------------------------------------------------------
 

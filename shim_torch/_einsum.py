@@ -1,0 +1,183 @@
+"""``torch.einsum``: reads the equation, then contracts the operands pair by pair as batched products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+Tensor = _core.Tensor
+
+
+def einsum(*args: Any) -> Any:
+    """Sums of products by index names: ``einsum("ij,jk->ik", a, b)``; also the form with lists of numbers for names.
+
+    Operands of any dtypes that ``matmul`` takes together. RuntimeError, in PyTorch's words, for equations that do not fit.
+    """
+    import shim_torch
+
+    if len(args) == 2 and isinstance(args[0], str) and isinstance(args[1], (list, tuple)):
+        args = (args[0], *args[1])
+    if _core._has_torch_function(args[1:] if args and isinstance(args[0], str) else args):
+        from shim_torch.overrides import handle_torch_function
+
+        return handle_torch_function(einsum, args[1:] if isinstance(args[0], str) else args, *args)
+    if not args:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+        )
+    if isinstance(args[0], Tensor):
+        equation, operands = _of_lists(args)
+    else:
+        equation, operands = args[0], list(args[1:])
+        if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+            operands = list(operands[0])
+    _check_equation(equation)
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    inputs = left.split(",")
+    if len(inputs) != len(operands):
+        more = "more" if len(operands) > len(inputs) else "fewer"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    extra = max(
+        [t.dim() - len(s.replace("...", "")) for s, t in zip(inputs, operands, strict=True) if "..." in s], default=0
+    )
+    dots = [f"\0{i}" for i in range(extra)]
+    parsed: list[Any] = []
+    tensors: list[Any] = []
+    for s, t in zip(inputs, operands, strict=True):
+        parts = _names(s, dots, t.dim())
+        if len(parts) != t.dim():
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(parts)}) does not match the number of dimensions "
+                f"({t.dim()}) for operand {len(parsed)} and no ellipsis was given"
+            )
+        parts, t = _diagonals(parts, t, len(parsed))
+        parsed.append(parts)
+        tensors.append(t)
+    if arrow:
+        out = _names(right, dots, None)
+    else:
+        flat = left.replace(",", "").replace("...", "")
+        out = [*dots, *sorted(c for c in set(flat) if flat.count(c) == 1)]
+    return _contract(shim_torch, parsed, tensors, out)
+
+
+einsum.__module__ = "shim_torch.functional"  # torch.functional.einsum in generated code
+
+
+def _of_lists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """The equation and operands of ``operand, names, operand, names, ..., names of the result``."""
+
+    def word(names: Any) -> str:
+        return "".join("..." if i is Ellipsis else chr(65 + i) if i < 26 else chr(71 + i) for i in names)
+
+    operands, lists = list(args[0::2])[: len(args) // 2], list(args[1::2])
+    result = args[-1:][: len(args) % 2]
+    if any(i is not Ellipsis and not 0 <= i < 52 for part in (*lists, *result) for i in part):
+        raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+    equation = ",".join(word(part) for part in lists)
+    return (equation + "->" + word(result[0]) if result else equation), operands
+
+
+def _check_equation(given: str) -> None:
+    """RuntimeError where the equation is none, whatever the operands; places count in the equation as it was given."""
+    left, _, right = given.replace(" ", "").partition("->")
+    for at, c in enumerate(given):
+        if not (c.isascii() and c.isalpha()) and c not in " .,->":
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {at} in the equation string, subscripts must be in [a-zA-Z]"
+            )
+    if "->" in right:
+        at = given.rindex("->")
+        raise RuntimeError(
+            f"einsum(): invalid subscript given at index {at} in the equation string, subscripts must be in [a-zA-Z]"
+        )
+    for k, part in enumerate(left.split(",")):
+        if "." in part.replace("...", "", 1):
+            raise RuntimeError(f"einsum(): found '.' for operand {k} that is not part of any ellipsis")
+    for c in right:
+        if c != "." and right.count(c) > 1:
+            raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
+
+
+def _names(s: str, dots: list[str], ndim: int | None) -> list[str]:
+    before, found, after = s.partition("...")
+    if not found:
+        return list(s)
+    count = len(dots) if ndim is None else ndim - len(before) - len(after)
+    return [*before, *(dots[len(dots) - count :] if count else []), *after]
+
+
+def _diagonals(parts: list[str], t: Any, operand: int) -> tuple[list[str], Any]:
+    """A name that stands twice in one operand takes the diagonal."""
+    while len(set(parts)) != len(parts):
+        name = next(p for p in parts if parts.count(p) > 1)
+        i = parts.index(name)
+        j = parts.index(name, i + 1)
+        if t.size(i) != t.size(j):
+            raise RuntimeError(
+                f"einsum(): subscript {name} is repeated for operand {operand} but the sizes don't match, {t.size(j)} != {t.size(i)}"
+            )
+        t = t.diagonal(0, i, j)
+        parts = [p for k, p in enumerate(parts) if k not in (i, j)] + [name]
+    return parts, t
+
+
+def _contract(torch: Any, parsed: list[list[str]], tensors: list[Any], out: list[str]) -> Any:
+    sizes: dict[str, int] = {}
+    for k, (parts, t) in enumerate(zip(parsed, tensors, strict=True)):
+        for name, n in zip(parts, t.shape, strict=True):
+            if sizes.get(name, 1) != 1 and n not in (1, sizes[name]):
+                raise RuntimeError(
+                    f"einsum(): subscript {name} has size {n} for operand {k} which does not broadcast with previously seen size {sizes[name]}"
+                )
+            sizes[name] = max(n, sizes.get(name, 1)) if n else 0
+    names, x = parsed[0], tensors[0]
+    for k in range(1, len(tensors)):
+        later = set(out).union(*parsed[k + 1 :]) if k + 1 < len(parsed) else set(out)
+        names, x = _pair(torch, names, x, parsed[k], tensors[k], later, sizes)
+    drop = [i for i, n in enumerate(names) if n not in out]
+    if drop:
+        x = x.sum(drop)
+        names = [n for n in names if n in out]
+    for n in out:
+        if n not in names:
+            raise RuntimeError(f"einsum(): output subscript {n} does not appear in the equation for any input operand")
+    return x.permute([names.index(n) for n in out]) if names != out else x
+
+
+def _pair(
+    torch: Any, a: list[str], x: Any, b: list[str], y: Any, later: set[str], sizes: dict[str, int]
+) -> tuple[list[str], Any]:
+    """Two operands into one: names only they have are summed, the shared kept ones are a batch."""
+    for names, other in ((a, b), (b, a)):
+        drop = [i for i, n in enumerate(names) if n not in other and n not in later]
+        if drop:
+            if names is a:
+                x, a = x.sum(drop), [n for n in a if n in b or n in later]
+            else:
+                y, b = y.sum(drop), [n for n in b if n in a or n in later]
+    batch = [n for n in a if n in b and n in later]
+    summed = [n for n in a if n in b and n not in later]
+    only_a, only_b = [n for n in a if n not in b], [n for n in b if n not in a]
+
+    def arranged(t: Any, names: list[str], order: list[str]) -> Any:
+        t = t.permute([names.index(n) for n in order])
+        return t.expand([sizes[n] if n in batch or n in summed else t.size(i) for i, n in enumerate(order)])
+
+    def total(group: list[str]) -> int:
+        n = 1
+        for name in group:
+            n *= sizes[name]
+        return n
+
+    left = arranged(x, a, batch + only_a + summed).reshape(total(batch), total(only_a), total(summed))
+    right = arranged(y, b, batch + summed + only_b).reshape(total(batch), total(summed), total(only_b))
+    if not summed:
+        product = left * right
+    elif batch:
+        product = left.bmm(right)
+    else:
+        product = left.squeeze(0).mm(right.squeeze(0))
+    order = batch + only_a + only_b
+    return order, product.reshape([sizes[n] for n in order])

@@ -1,0 +1,95 @@
+"""Losses of ``torch.nn.functional`` over sequences and margins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch.nn._calls import operators
+from shim_torch.nn._reduction import get_enum as _enum
+from shim_torch.ops._formulas import torch_module
+
+
+def _name(reduction: str, size_average: Any, reduce: Any) -> str:
+    """The reduction that PyTorch's two old arguments ask for."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is not None and not reduce:
+        return "none"
+    return "mean" if size_average is None or size_average else "sum"
+
+
+def ctc_loss(
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Any:  # fmt: skip
+    """Connectionist temporal classification: log_probs (T, N, C), targets (N, S) or all in one list."""
+    return operators.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _enum(reduction), zero_infinity)
+
+
+def multi_margin_loss(
+    input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, size_average: Any = None,
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Σ max(0, margin - x[y] + x[i])^p / C over the other classes."""
+    if p != 1 and p != 2:
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError("weight must be one-dimensional")
+    number = _enum(_name(reduction, size_average, reduce))
+    return operators.multi_margin_loss(input, target, p, margin, weight, number)
+
+
+def multilabel_margin_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """Σ max(0, 1 - (x[j] - x[i])) / C over target classes j and the others i."""
+    return operators.multilabel_margin_loss(input, target, _enum(_name(reduction, size_average, reduce)))
+
+
+def multilabel_soft_margin_loss(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """The mean over classes of the binary cross entropy of each."""
+    F = torch_module().nn.functional
+    loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
+    loss = loss if weight is None else loss * weight
+    loss = loss.sum(input.dim() - 1) / input.size(input.dim() - 1)
+    reduction = _name(reduction, size_average, reduce)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None, margin: float = 1.0, swap: bool = False,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
+    torch = torch_module()
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = torch.pairwise_distance if distance_function is None else distance_function
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+            f"{anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+        )
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = torch.minimum(far, distance(positive, negative))
+    loss = torch.clamp_min(margin + near - far, 0)
+    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
+
+
+def functions() -> dict[str, Any]:
+    """What nn.functional takes from here."""
+    losses = (
+        ctc_loss,
+        multi_margin_loss,
+        multilabel_margin_loss,
+        multilabel_soft_margin_loss,
+        triplet_margin_with_distance_loss,
+    )
+    return {f.__name__: f for f in losses}
