@@ -3,11 +3,7 @@
 import gc
 import weakref
 
-from outcome import attempt
-
-
-def _leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
+from outcome import attempt, leaf_of
 
 
 def _function(torch, forward, backward=None, **members):
@@ -26,7 +22,7 @@ def saves_and_counts(torch):
         return g * y * ctx.n, None, g * x * ctx.n if ctx.needs_input_grad[2] else None, nothing, None
 
     f = _function(torch, forward, backward)
-    x, y = _leaf(torch), torch.tensor([2.0, 3.0, 4.0])
+    x, y = leaf_of(torch), torch.tensor([2.0, 3.0, 4.0])
     out = f.apply(x, 3, y)
     seen = out.grad_fn.needs_input_grad, out.grad_fn.name(), out.grad_fn.next_functions[1], type(out.grad_fn).__name__
     out.sum().backward()
@@ -34,7 +30,7 @@ def saves_and_counts(torch):
 
 
 def wrong_gradients(torch):
-    x = _leaf(torch)
+    x = leaf_of(torch)
     few = _function(torch, lambda ctx, x, y: x * y, lambda ctx, g: g)
     many = _function(torch, lambda ctx, x: x * 2, lambda ctx, g: (g, g))
     notnone = _function(torch, lambda ctx, x, n: x * n, lambda ctx, g: (g, g))
@@ -59,7 +55,7 @@ def nothing_implemented(torch):
         def forward(ctx, x):
             return x * 2
 
-    x = _leaf(torch)
+    x = leaf_of(torch)
     return (
         attempt(Empty.apply, x),
         attempt(NoBackward.apply(x).sum().backward),
@@ -75,7 +71,7 @@ def both_backward_and_vjp(torch):
         (torch.autograd.Function,),
         {"forward": staticmethod(lambda ctx, x: x * 2), "vjp": staticmethod(lambda ctx, g: g * 7)},
     )
-    x = _leaf(torch)
+    x = leaf_of(torch)
     only.apply(x).sum().backward()
     return attempt(f.apply(x).sum().backward), x.grad
 
@@ -96,7 +92,7 @@ def setup_context(torch):
         def backward(ctx, g):
             return g * ctx.factor, None
 
-    x = _leaf(torch)
+    x = leaf_of(torch)
     y = Scaled.apply(x)
     z = Scaled.apply(x, 3.0)
     (y + z).sum().backward()
@@ -105,7 +101,7 @@ def setup_context(torch):
 
 def other_outputs(torch):
     f = _function(torch, lambda ctx, x: (x * 2, "text", None, 3, x > 1), lambda ctx, *gs: gs[0])
-    x = _leaf(torch)
+    x = leaf_of(torch)
     out = f.apply(x)
     out[0].sum().backward()
     log = []
@@ -129,7 +125,7 @@ def materialize(torch):
             log.append(gs)
             return sum(g for g in gs[:2] if g is not None)
 
-        x = _leaf(torch)
+        x = leaf_of(torch)
         a, b, c = _function(torch, forward, backward).apply(x)
         a.sum().backward()
         return c.requires_grad, x.grad
@@ -144,7 +140,7 @@ def non_differentiable(torch):
         return y, z
 
     f = _function(torch, forward, lambda ctx, g, h: g + h)
-    x = _leaf(torch)
+    x = leaf_of(torch)
     y, z = f.apply(x)
     y.sum().backward()
     return y.requires_grad, z.requires_grad, z.grad_fn, x.grad
@@ -157,14 +153,14 @@ def dirty(torch):
         return x
 
     f = _function(torch, forward, lambda ctx, g: g * 3)
-    x = _leaf(torch)
+    x = leaf_of(torch)
     y = x * 1
     version = y._version
     z = f.apply(y)
     same = z is y
     (y * y).sum().backward()
-    leaf = attempt(f.apply, _leaf(torch))
-    view = (_leaf(torch) * 1).view(3)
+    leaf = attempt(f.apply, leaf_of(torch))
+    view = (leaf_of(torch) * 1).view(3)
     f.apply(view)
     return same, y._version - version, x.grad, y.grad_fn.name(), leaf, view, view._base.grad_fn.name()
 
@@ -174,7 +170,7 @@ def dirty_not_returned(torch):
         ctx.mark_dirty(x)
         return x * 2
 
-    return attempt(_function(torch, forward).apply, _leaf(torch) * 1)
+    return attempt(_function(torch, forward).apply, leaf_of(torch) * 1)
 
 
 def dirty_no_input(torch):
@@ -183,7 +179,7 @@ def dirty_no_input(torch):
         ctx.mark_dirty(y)
         return y
 
-    return _function(torch, forward).apply(_leaf(torch))
+    return _function(torch, forward).apply(leaf_of(torch))
 
 
 def dirty_view_of_several(torch):
@@ -191,12 +187,12 @@ def dirty_view_of_several(torch):
         ctx.mark_dirty(x)
         return x.mul_(2), x + 1
 
-    return attempt(_function(torch, forward, lambda ctx, g, h: g).apply, (_leaf(torch) * 1).view(-1))
+    return attempt(_function(torch, forward, lambda ctx, g, h: g).apply, (leaf_of(torch) * 1).view(-1))
 
 
 def returns_its_input(torch):
     f = _function(torch, lambda ctx, x: x, lambda ctx, g: g * 10)
-    x = _leaf(torch)
+    x = leaf_of(torch)
     y = f.apply(x)
     y.sum().backward()
     z = f.apply(x * 1)
@@ -206,7 +202,7 @@ def returns_its_input(torch):
 def returns_a_view(torch):
     f = _function(torch, lambda ctx, x: x.view(-1), lambda ctx, g: g.view(3))
     several = _function(torch, lambda ctx, x: (x[:1], x[1:]), lambda ctx, g, h: torch.cat((g, h)))
-    x = _leaf(torch)
+    x = leaf_of(torch)
     a, b = several.apply(x * 1)
     return (
         f.apply(x * 1)._is_view(),
@@ -240,7 +236,7 @@ def twice(torch):
             x, g = ctx.saved_tensors
             return 6 * x * g * h, 3 * x**2 * h
 
-    x = _leaf(torch)
+    x = leaf_of(torch)
     (g,) = torch.autograd.grad(Cube.apply(x).sum(), x, create_graph=True)
     (h,) = torch.autograd.grad(g.sum(), x)
     return g, h, g.grad_fn.name()
@@ -253,7 +249,7 @@ def saved_output_differentiates(torch):
         return y
 
     f = _function(torch, forward, lambda ctx, g: g * ctx.saved_tensors[0])
-    x = _leaf(torch)
+    x = leaf_of(torch)
     (g,) = torch.autograd.grad(f.apply(x).sum(), x, create_graph=True)
     (h,) = torch.autograd.grad(g.sum(), x, create_graph=True)
     (i,) = torch.autograd.grad(h.sum(), x)
@@ -263,7 +259,7 @@ def saved_output_differentiates(torch):
 def once(torch):
     once_differentiable = torch.autograd.function.once_differentiable
     f = _function(torch, lambda ctx, x: x * 2, once_differentiable(lambda ctx, g: g * 2))
-    x = _leaf(torch)
+    x = leaf_of(torch)
     (g,) = torch.autograd.grad((f.apply(x) ** 2).sum(), x, create_graph=True)
     return g.requires_grad, attempt(torch.autograd.grad, g.sum(), x)
 
@@ -276,7 +272,7 @@ def saved_is_modified(torch):
 
     f = _function(torch, forward, lambda ctx, g: ctx.saved_tensors[0] * g)
     x = torch.ones(3)
-    w = _leaf(torch)
+    w = leaf_of(torch)
     y = f.apply(w * 1)
     y.add_(1)
     z = _function(
@@ -291,7 +287,7 @@ def saving_no_tensor(torch):
         ctx.save_for_backward(3, x)
         return x * 2
 
-    return attempt(_function(torch, forward).apply, _leaf(torch)), attempt(
+    return attempt(_function(torch, forward).apply, leaf_of(torch)), attempt(
         _function(torch, forward).apply, torch.ones(1)
     )
 
@@ -303,7 +299,7 @@ def grad_mode_inside(torch):
         lambda ctx, x: (log.append(torch.is_grad_enabled()), x * 2)[1],
         lambda ctx, g: (log.append(torch.is_grad_enabled()), g)[1],
     )
-    x = _leaf(torch)
+    x = leaf_of(torch)
     f.apply(x).sum().backward()
     f.apply(x).sum().backward(create_graph=True)
     with torch.no_grad():
@@ -315,7 +311,7 @@ def errors_inside(torch):
     def bad(ctx, *args):
         raise ValueError("mine")
 
-    x = _leaf(torch)
+    x = leaf_of(torch)
     return (
         attempt(_function(torch, bad).apply, x),
         attempt(_function(torch, lambda ctx, x: x * 2, bad).apply(x).sum().backward),
@@ -325,7 +321,7 @@ def errors_inside(torch):
 
 def attributes(torch):
     f = _function(torch, lambda ctx, x: x * 2)
-    y = f.apply(_leaf(torch))
+    y = f.apply(leaf_of(torch))
     fn = y.grad_fn
     fn.mine = 3
     again = y.grad_fn.mine, y.grad_fn is fn
@@ -360,19 +356,19 @@ def cycles_are_collected(torch):
 
     def through_ctx(mark):
         f = _function(torch, lambda ctx, x: (setattr(ctx, "mark", mark), x * 2)[1])
-        y = f.apply(_leaf(torch))
+        y = f.apply(leaf_of(torch))
         y.grad_fn.y = y
 
     def through_hook(mark):
-        x = _leaf(torch)
+        x = leaf_of(torch)
         x.register_hook(lambda g: (x, mark))
 
     def through_attribute(mark):
-        y = _leaf(torch) * 2
+        y = leaf_of(torch) * 2
         y.me, y.mark = y, mark
 
     def through_retained(mark):
-        y = _leaf(torch) * 2
+        y = leaf_of(torch) * 2
         y.retain_grad()
         y.sum().backward()
         y.grad.mark, y.grad.y = mark, None
@@ -399,12 +395,12 @@ def inplace_functions_and_classes(torch):
 
 def arguments_in_lists_are_not_seen(torch):
     f = _function(torch, lambda ctx, xs: xs[0] * 2)
-    return f.apply([_leaf(torch)]).requires_grad
+    return f.apply([leaf_of(torch)]).requires_grad
 
 
 def duplicates(torch):
     f = _function(torch, lambda ctx, x: (y := x * 2, y), lambda ctx, g, h: g * 2 + h * 2)
-    x = _leaf(torch)
+    x = leaf_of(torch)
     a, b = f.apply(x)
     (a * 3 + b).sum().backward()
     return x.grad, a is b
@@ -419,6 +415,6 @@ def broadcast_gradient(torch):
 
 def double_gradient(torch):
     f = _function(torch, lambda ctx, x: x * 2, lambda ctx, g: g.double())
-    x = _leaf(torch)
+    x = leaf_of(torch)
     f.apply(x).sum().backward()
     return x.grad.dtype

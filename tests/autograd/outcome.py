@@ -36,6 +36,11 @@ def attempt(function, *args, **kwargs):
         return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
+def leaf_of(torch, *values):
+    """A leaf of these values, or of 1, 2, 3."""
+    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
+
+
 def outcome(torch, case):
     """What a case returns, and what it warned of."""
     with warnings.catch_warnings(record=True) as caught:

@@ -1,4 +1,4 @@
-"""The tensor as a Python object: subclasses, overrides, copying, pickling, conversions. Run with PyTorch and with shim_torch."""
+"""Tensors as Python objects: parameters, copies, pickles, attributes, numbers, printing."""
 
 import copy
 import gc
@@ -7,250 +7,14 @@ import pickle
 import weakref
 
 from outcome import attempt
-
-
-def _classes(torch):
-    class Sub(torch.Tensor):
-        shared = "class attribute"
-
-        def double(self):
-            return self * 2
-
-    class Logged(torch.Tensor):
-        log: list = []
-
-        @classmethod
-        def __torch_function__(cls, func, types, args=(), kwargs=None):
-            cls.log.append((getattr(func, "__name__", str(func)), [t.__name__ for t in types]))
-            return super().__torch_function__(func, types, args, kwargs)
-
-    return Sub, Logged
-
-
-def _kind(x):
-    return type(x).__name__
-
-
-def subclass_results(torch):
-    Sub, _ = _classes(torch)
-    t = torch.arange(6.0).reshape(2, 3)
-    s = t.as_subclass(Sub)
-    results = (
-        s + 1,
-        1 + s,
-        s @ s.T,
-        s.sum(),
-        s[0],
-        s.T,
-        s.view(-1),
-        torch.add(t, s),
-        torch.stack([s, t]),
-        s.double(),
-        s.clone(),
-        s.detach(),
-    )
-    split, (values, indices) = s.split(1), s.max(1)
-    return (
-        [_kind(r) for r in results],
-        [_kind(r) for r in split],
-        _kind(values),
-        _kind(indices),
-        _kind(s.shape),
-        isinstance(s, torch.Tensor),
-        s.shared,
-        s.data_ptr() == t.data_ptr(),
-        _kind(s.numpy()),
-        _kind(s.grad),
-        s.is_floating_point(),
-        _kind(s.tolist()),
-        _kind(torch.zeros_like(s)),
-        _kind(s.new_ones(2)),
-        _kind(s.to(torch.float64)),
-        _kind(torch.max(s, 1)),
-    )
-
-
-def subclass_construction(torch):
-    Sub, _ = _classes(torch)
-
-    class WithInit(torch.Tensor):
-        @staticmethod
-        def __new__(cls, data, extra):
-            return torch.as_tensor(data).as_subclass(cls)
-
-        def __init__(self, data, extra):
-            self.extra = extra
-
-    w = WithInit([1.0, 2.0], "more")
-    m = torch.Tensor._make_subclass(Sub, torch.ones(2), True)
-    return (
-        _kind(w),
-        w.extra,
-        _kind(w + 1),
-        attempt(lambda: (w + 1).extra),
-        _kind(m),
-        m.requires_grad,
-        m.is_leaf,
-        attempt(torch.Tensor._make_subclass, int, torch.ones(1)),
-    )
-
-
-def subclass_gradients(torch):
-    Sub, _ = _classes(torch)
-    x = torch.ones(3, requires_grad=True)
-    s = x.as_subclass(Sub)
-    y = (s * 3).sum()
-    y.backward()
-    leaf = torch.ones(2).as_subclass(Sub).requires_grad_()
-    (leaf * 2).sum().backward()
-    return _kind(y), x.grad, s.requires_grad, s.is_leaf, _kind(leaf.grad), leaf.grad
-
-
-def subclass_in_place(torch):
-    Sub, _ = _classes(torch)
-    s = torch.ones(2).as_subclass(Sub)
-    s += 1
-    t = torch.zeros(2)
-    t.add_(s)
-    u = torch.zeros(2)
-    u += s
-    s[0] = 5
-    return _kind(s), s, _kind(t), _kind(u), t
-
-
-def what_functions_are_seen(torch):
-    _, Logged = _classes(torch)
-    s = torch.arange(4.0).reshape(2, 2).as_subclass(Logged)
-    Logged.log.clear()
-    s + 1
-    1 - s
-    s @ s
-    torch.add(s, s)
-    s.add_(1)
-    s[0]
-    s[0] = 1
-    s.shape
-    s.T
-    s.grad
-    s.requires_grad
-    s.dtype
-    len(s)
-    s.sum()
-    torch.nn.functional.relu(s)
-    s == 1  # noqa: B015
-    -s
-    s.size()
-    s.item if False else None
-    s.numpy()
-    s.unbind(0)
-    torch.cat([s, s])
-    s.is_leaf
-    s.device
-    bool(s.sum() > 0)
-    s.data
-    return Logged.log
-
-
-def default_override_refuses(torch):
-    class A(torch.Tensor):
-        pass
-
-    class B(torch.Tensor):
-        pass
-
-    a, b = torch.ones(1).as_subclass(A), torch.ones(1).as_subclass(B)
-    return attempt(lambda: a + b), _kind(attempt(lambda: torch.ones(1) + a))
-
-
-def most_derived_first(torch):
-    order = []
-
-    class A(torch.Tensor):
-        @classmethod
-        def __torch_function__(cls, func, types, args=(), kwargs=None):
-            order.append(cls.__name__)
-            return NotImplemented if cls.__name__ == "B" else super().__torch_function__(func, types, args, kwargs)
-
-    class B(A):
-        pass
-
-    a, b = torch.ones(1).as_subclass(A), torch.ones(1).as_subclass(B)
-    return attempt(lambda: torch.add(a, b)), order
-
-
-def no_tensor_at_all(torch):
-    class Duck:
-        @classmethod
-        def __torch_function__(cls, func, types, args=(), kwargs=None):
-            return func.__name__, len(args), sorted(kwargs or {})
-
-    class Mute:
-        pass
-
-    d = Duck()
-    return (
-        torch.add(d, 1),
-        torch.stack([torch.ones(1), d], dim=0),
-        torch.ones(1) + d,
-        torch.nn.functional.linear(torch.ones(1, 1), d),
-        torch.is_tensor(d),
-        torch.overrides.is_tensor_like(d),
-        torch.overrides.is_tensor_like(Mute()),
-        torch.overrides.has_torch_function((d,)),
-    )
-
-
-def disabled(torch):
-    _, Logged = _classes(torch)
-    s = torch.ones(2).as_subclass(Logged)
-    Logged.log.clear()
-    with torch._C.DisableTorchFunctionSubclass():
-        r = s + 1
-    quiet = list(Logged.log)
-
-    class Opaque(torch.Tensor):
-        __torch_function__ = torch._C._disabled_torch_function_impl
-
-    o = torch.ones(2).as_subclass(Opaque)
-    return _kind(r), quiet, _kind(o + 1), _kind(torch.nn.Parameter(torch.ones(1)) * 2)
-
-
-def function_modes(torch):
-    log = []
-
-    class Mode(torch.overrides.TorchFunctionMode):
-        def __init__(self, name):
-            self.name = name
-            super().__init__()
-
-        def __torch_function__(self, func, types, args=(), kwargs=None):
-            log.append((self.name, getattr(func, "__name__", str(func))))
-            return func(*args, **(kwargs or {}))
-
-    with Mode("outer"):
-        torch.ones(2)
-        with Mode("inner") as inner:
-            torch.ones(2) + 1
-        torch.zeros(1).sum()
-    torch.ones(1)
-    return log, inner.name
-
-
-def mode_replaces(torch):
-    class Double(torch.overrides.TorchFunctionMode):
-        def __torch_function__(self, func, types, args=(), kwargs=None):
-            return func(*args, **(kwargs or {})) * 2 if func is torch.ones else func(*args, **(kwargs or {}))
-
-    with Double():
-        inside = torch.ones(2)
-    return inside, torch.ones(2)
+from subclasses import classes_of, kind_of
 
 
 def parameters(torch):
     p = torch.nn.Parameter(torch.ones(2))
     b = torch.nn.Buffer(torch.ones(2))
     made = torch.nn.Parameter(torch.ones(2), requires_grad=False)
-    Sub, _ = _classes(torch)
+    Sub, _ = classes_of(torch)
     custom = torch.nn.Parameter(torch.ones(2).as_subclass(Sub))
     return (
         p.requires_grad,
@@ -258,14 +22,14 @@ def parameters(torch):
         isinstance(p, torch.Tensor),
         isinstance(torch.ones(1), torch.nn.Parameter),
         repr(p),
-        _kind(p.data),
-        _kind(p.detach()),
-        _kind(p + 1),
-        _kind(p.clone()),
-        _kind(copy.deepcopy(p)),
+        kind_of(p.data),
+        kind_of(p.detach()),
+        kind_of(p + 1),
+        kind_of(p.clone()),
+        kind_of(copy.deepcopy(p)),
         isinstance(b, torch.nn.Buffer),
-        _kind(b),
-        _kind(custom),
+        kind_of(b),
+        kind_of(custom),
         isinstance(custom, torch.nn.Parameter),
         attempt(torch.nn.Parameter, torch.ones(1, dtype=torch.int64)),
         torch.nn.Parameter().shape,
@@ -280,7 +44,7 @@ def deep_copies(torch):
     base = torch.arange(6.0).reshape(2, 3)
     a, b = copy.deepcopy((base, base[0]))
     a[0, 0] = 100
-    Sub, _ = _classes(torch)
+    Sub, _ = classes_of(torch)
 
     class Copied(torch.Tensor):
         def new_empty(self, shape):
@@ -295,7 +59,7 @@ def deep_copies(torch):
     shallow[0, 0] = -1
     return (
         y, y.requires_grad, y.is_leaf, y.mine, y.mine is x.mine, y.grad, y.data_ptr() == x.data_ptr(),
-        b[0], _kind(d), d.extra, strided.stride(), base[0, 0], attempt(copy.deepcopy, x * 2), refused,
+        b[0], kind_of(d), d.extra, strided.stride(), base[0, 0], attempt(copy.deepcopy, x * 2), refused,
     )  # fmt: skip
 
 
@@ -322,7 +86,7 @@ def pickles(torch):
         y.mine,
         z.stride(),
         z,
-        _kind(p),
+        kind_of(p),
         p.requires_grad,
         _through(torch.float32) is torch.float32,
         _through(torch.Size([1, 2])),
@@ -394,10 +158,10 @@ def weak_references(torch):
 
 
 def class_assignment(torch):
-    Sub, _ = _classes(torch)
+    Sub, _ = classes_of(torch)
     x = torch.ones(2)
     x.__class__ = Sub
-    return _kind(x), _kind(x + 1), x.shared, isinstance(x, torch.Tensor)
+    return kind_of(x), kind_of(x + 1), x.shared, isinstance(x, torch.Tensor)
 
 
 def monkey_patches(torch):
@@ -462,7 +226,7 @@ def containers(torch):
 
 def representation(torch):
     x = torch.ones(2, requires_grad=True)
-    Sub, _ = _classes(torch)
+    Sub, _ = classes_of(torch)
     return (
         repr(x),
         repr(x * 2),

@@ -29,6 +29,11 @@ def pytest_configure(config):
 
 
 @pytest.fixture
+def seeded():
+    torch.manual_seed(0)
+
+
+@pytest.fixture
 def linear_settings():
     """The switches of matrix products as they are at the start, after a test that turns some."""
     yield
