@@ -1,0 +1,104 @@
+// History of the operators of the table: which calls are recorded, and with what node.
+#include <algorithm>
+
+#include "autograd/autograd.h"
+#include "ops/operator.h"
+#include "python/autograd_python.h"
+#include "python/dispatch.h"
+#include "python/record_node.h"
+#include "python/torch_dispatch.h"
+
+namespace shim {
+namespace {
+
+class NotDerivable final : public Node {        // an operator without a formula: an error, but only if backward comes here
+ public:
+  explicit NotDerivable(std::string op) : op_(std::move(op)) {}
+  Grads apply(Grads&&) override { fail(Kind::NotImplemented, "the derivative for '", op_, "' is not implemented."); }
+  std::string name() const override { return "NotImplemented"; }
+
+ private:
+  std::string op_;
+};
+
+bool differentiable(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
+
+}  // namespace
+
+bool any_requires_grad(PyObject* const* args, size_t n) {
+  if (__builtin_expect(python_dispatch, 0) && below_python_dispatch()) return false;
+  for (size_t i = 0; i < n; ++i) {
+    PyObject* a = args[i];
+    if (is_tensor(a)) {
+      if (unwrap(a)->requires_grad()) return true;
+    } else if (PyList_Check(a) || PyTuple_Check(a)) {
+      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(a); ++k)
+        if (PyObject* item = PySequence_Fast_GET_ITEM(a, k); is_tensor(item) && unwrap(item)->requires_grad()) return true;
+    }
+  }
+  return false;
+}
+
+Ref<Node> prepare_history(Operator& op, PyObject* const* args, size_t n) {
+  if (op.formulas.empty() && op.fused.empty()) return {};
+  auto node = make<RecordNode>(op, plan_of(op));
+  node->build(args, n);
+  node->save(args, nullptr);
+  return node;
+}
+
+void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* result, bool inplace, const Ref<Node>& prepared) {
+  std::vector<Tensor> outputs;
+  if (is_tensor(result)) {
+    outputs.emplace_back(unwrap(result));
+  } else if (PyList_Check(result) || PyTuple_Check(result)) {
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(result); ++k)
+      if (PyObject* item = PySequence_Fast_GET_ITEM(result, k); is_tensor(item)) outputs.emplace_back(unwrap(item));
+  }
+  if (std::none_of(outputs.begin(), outputs.end(), [](auto& t) { return differentiable(*t); })) return;
+  Plan& plan = plan_of(op);
+  if (op.formulas.empty() && op.fused.empty()) {
+    bool flows = op.record == nullptr;          // operators of torch.library: no formula, no history, as PyTorch
+    auto node = make<NotDerivable>(op.schema.qualified());
+    if (flows) return;
+    node->set_next_edges({Edge{}});
+    for (auto& t : outputs)
+      if (differentiable(*t)) set_history(t, node);
+    return;
+  }
+  Ref<RecordNode> node(static_cast<RecordNode*>(prepared.get()));
+  if (!node) {
+    node = make<RecordNode>(op, plan);
+    node->build(args, n);
+  }
+  if (inplace) {
+    node->save(args, result);
+    rebase_history(outputs[0], node);
+    return;
+  }
+  for (auto& t : outputs) {
+    if (differentiable(*t)) set_history(t, node);
+    else node->add_input(*t);
+  }
+  node->save(args, result);                     // after history: a saved result knows which output it is
+}
+
+void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* result, bool inplace) {
+  record_history(op, args, n, result, inplace, Ref<Node>());
+}
+
+bool raw_saved_attribute(Node* node, const char* name, std::vector<SavedTensor*>* found, bool* list) {
+  auto* record = dynamic_cast<RecordNode*>(node);
+  Saved* v = record ? record->find(std::string(name)) : nullptr;
+  if (!v || (!v->is_tensor && !v->is_list)) return false;
+  for (SavedTensor& t : v->tensors) found->push_back(&t);
+  *list = v->is_list;
+  return true;
+}
+
+PyObject* saved_attribute(Node* node, const char* name) {
+  auto* record = dynamic_cast<RecordNode*>(node);
+  return record ? record->saved(name) : nullptr;
+}
+
+}  // namespace shim

@@ -1,0 +1,75 @@
+// Reads the names of formulas' parameters: what each stands for, and what nodes of the operator are called.
+#include "python/record_plan.h"
+
+#include <cctype>
+#include <unordered_map>
+
+#include "core/error.h"
+
+namespace shim {
+namespace {
+
+std::string camel(const std::string& name) {
+  std::string out;
+  bool up = true;
+  for (char c : name) {
+    if (c == '_') { up = true; continue; }
+    out += up ? char(std::toupper(static_cast<unsigned char>(c))) : c;
+    up = false;
+  }
+  return out;
+}
+
+// Parts of an operator that PyTorch has in one piece are named as that one.
+std::string shown_name(const std::string& name) { return name == "_index_at" ? "index" : name == "_index_put_at" ? "index_put" : name == "_outer" ? "mul" : name; }
+
+Source source_of(const Operator& op, const std::string& p) {
+  auto argument = [&](const std::string& n) {
+    for (size_t i = 0; i < op.schema.args.size(); ++i)
+      if (op.schema.args[i].name == n) return int(i);
+    return -1;
+  };
+  if (int i = argument(p); i >= 0) return {Source::Argument, i};
+  if (p == "g") return {Source::Grad, 0};
+  if (p.size() > 1 && p[0] == 'g' && std::isdigit(static_cast<unsigned char>(p[1]))) return {Source::Grad, std::stoi(p.substr(1))};
+  if (p.starts_with("result")) return {Source::Result, p.size() > 6 ? std::stoi(p.substr(6)) : 0};
+  struct { const char* suffix; Source::Kind kind; } suffixes[] = {{"_shape", Source::Shape}, {"_dtype", Source::DTypeOf}, {"_device", Source::DeviceOf}, {"_strides", Source::Strides}, {"_start", Source::Offset}};
+  for (auto& s : suffixes)
+    if (p.ends_with(s.suffix))
+      if (int i = argument(p.substr(0, p.size() - std::string(s.suffix).size())); i >= 0) return {s.kind, i};
+  fail(Kind::Type, op.schema.qualified(), ": gradient formula names '", p, "'");
+}
+
+PlannedFormula planned(const Operator& op, const Formula& f) {
+  PlannedFormula p{&f, {}, {}};
+  for (auto& name : f.inputs)
+    for (size_t i = 0; i < op.schema.args.size(); ++i)
+      if (op.schema.args[i].name == name) p.inputs.push_back(int(i));
+  for (auto& name : f.parameters) p.sources.push_back(source_of(op, name));
+  return p;
+}
+
+}  // namespace
+
+Plan& plan_of(Operator& op) {
+  static auto* plans = new std::unordered_map<Operator*, Plan>();
+  auto [it, fresh] = plans->try_emplace(&op);
+  if (!fresh) return it->second;
+  Plan& plan = it->second;
+  size_t number = 0;
+  auto& all = overloads(op.schema.qualified());
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i] == &op) number = i;
+  plan.name = op.schema.name == "copy" || op.schema.name == "copy_" ? "CopyBackwards" : camel(shown_name(op.schema.name)) + "Backward" + std::to_string(number);
+  for (auto& f : op.formulas) plan.single.push_back(planned(op, f));
+  for (auto& f : op.fused) plan.fused.push_back(planned(op, f));
+  plan.has_edges.resize(op.schema.args.size());
+  for (auto* list : {&plan.single, &plan.fused})
+    for (auto& f : *list)
+      for (int i : f.inputs) plan.has_edges[size_t(i)] = op.schema.args[size_t(i)].type.base == ArgType::Tensor && !op.schema.args[size_t(i)].type.list;
+  plan.linear = op.schema.qualified() == "aten::linear";
+  plan.list_result = op.schema.returns.size() == 1 && op.schema.returns[0].type.list;
+  return plan;
+}
+
+}  // namespace shim

@@ -1,0 +1,33 @@
+#pragma once
+
+// Which values an operator's gradient formulas are called with, worked out once an operator.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ops/operator.h"
+
+namespace shim {
+
+// Where a formula's parameter comes from, worked out once an operator.
+struct Source {
+  enum Kind : uint8_t { Grad, Result, Argument, Shape, DTypeOf, DeviceOf, Strides, Offset } kind;
+  int index = 0;
+};
+struct PlannedFormula {
+  const Formula* formula;
+  std::vector<int> inputs;                      // argument indices whose gradients it gives
+  std::vector<Source> sources;
+};
+struct Plan {
+  std::string name;                             // "AddBackward0"
+  std::vector<PlannedFormula> single, fused;
+  bool list_result = false;
+  std::vector<bool> has_edges;                  // arguments with a gradient: numbers and None given for a tensor count as inputs
+  bool linear = false;                          // its weight's gradient may be added to .grad by the product itself
+};
+
+// Lives as long as the process; called with the GIL, which guards the table of plans.
+Plan& plan_of(Operator& op);
+
+}  // namespace shim
