@@ -13,7 +13,7 @@ from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from compat import importer, modules
+from compat import importer, modules, requirements
 from compat.scope import Scope
 
 State = Callable[[], Scope]
@@ -48,8 +48,10 @@ class ScopeFinder:
     ``spec.loader`` stays the original object: only its ``exec_module`` is shadowed, and until it is called.
     """
 
-    def __init__(self, scope: State, exposed: Callable[[], bool], expose: Callable[[], Any]) -> None:
-        self.scope, self.exposed, self.expose = scope, exposed, expose
+    def __init__(
+        self, scope: State, exposed: Callable[[], bool], expose: Callable[[], Any], join: Callable[[str], None]
+    ) -> None:
+        self.scope, self.exposed, self.expose, self.join = scope, exposed, expose, join
         self.folders: dict[str, str] = {}  # the folders of top-level packages in scope -> their names
         self.after: dict[str, Callable[[ModuleType], None]] = {}  # module name -> called once it is executed
 
@@ -60,6 +62,9 @@ class ScopeFinder:
             return torch_spec(fullname) if self.exposed() else None
         scope = self.scope()
         covered = scope.names is not None and scope.covers(fullname)
+        if not covered and scope.names is not None and "." not in fullname and self._joins(fullname, scope, path):
+            self.join(fullname)
+            scope, covered = self.scope(), True
         inside = not covered and scope.names is not None and self._near(path)
         blocked = scope.names is None and scope.blocks(fullname)
         after = self.after.get(fullname)
@@ -78,6 +83,18 @@ class ScopeFinder:
             table = importer.SCOPED if covered else importer.BLOCKED if blocked else None
             self._shadow(spec, table, after)
         return spec
+
+    def _joins(self, package: str, scope: Scope, path: Sequence[str] | None) -> bool:
+        """Whether a package that code in scope imports cannot do without torch: no requirement names what is optional."""
+        if (
+            package in sys.stdlib_module_names
+            or scope.blocks(package)
+            or not importer.asked_in_scope()
+            or not requirements.uses_torch(package)
+        ):
+            return False
+        spec = self._others(package, path, None) if self._near(path) else None
+        return spec is None or not self._name_by_file(spec)  # part of a package in scope: its name there decides
 
     def _near(self, path: Sequence[str] | None) -> bool:
         """Whether a search goes through the folder of a package in scope: some put their own sub-folders on sys.path."""

@@ -40,6 +40,7 @@ _scope = Scope()  # immutable snapshot, replaced whole: readers take no lock
 _exposed = 0
 _finder: ScopeFinder
 _reported: set[str] = set()
+_joined: set[str] = set()  # packages that code in scope imported and that cannot do without torch
 native_windows = 0
 
 
@@ -93,6 +94,14 @@ def replace(old: Token, new: Token | None) -> None:
         _apply()
 
 
+def join(package: str) -> None:
+    """Takes a package into the scope, for as long as anything is enabled."""
+    with _lock:
+        if _entries and package not in _joined:
+            _joined.add(package)
+            _apply()
+
+
 def _report_imported(asked: Scope) -> None:
     for name in sorted(adapters.closure(asked.names) or ()):
         module = sys.modules.get(name)
@@ -116,7 +125,10 @@ def _apply() -> None:
     total = Scope()
     for entry in _entries:
         total = total | entry.scope
-    total = Scope(adapters.closure(total.names), total.blocked)
+    if not _entries:
+        _joined.clear()
+    names = None if total.names is None else adapters.closure(total.names | _joined)
+    total = Scope(names, total.blocked)
     _scope = total
     wanted: dict[str, Callable[[ExitStack], None]] = {}
     if _entries:
@@ -161,7 +173,7 @@ def _caller_in_scope(depth: int = 2) -> bool:
 
 def _install_base(stack: ExitStack) -> None:
     global _finder
-    _finder = finder = ScopeFinder(scope, lambda: _exposed > 0, _native_window)
+    _finder = finder = ScopeFinder(scope, lambda: _exposed > 0, _native_window, join)
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
     stack.callback(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)  # type: ignore[arg-type]
     _install_importlib(stack)

@@ -102,6 +102,14 @@ def frame_has_torch(frame: FrameType) -> bool:
     return frame.f_builtins.get("__import__") is scoped_import
 
 
+def asked_in_scope() -> bool:
+    """Whether the import that runs is of code that was loaded in a scope."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _who(frame.f_globals).startswith(("importlib", "compat.")):
+        frame = frame.f_back
+    return frame is not None and frame_has_torch(frame)
+
+
 class _ModulesView(MutableMapping[str, Any]):
     """``sys.modules`` as a module in scope sees it: the real one, with our torch in the place of any other."""
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 _find = importlib.machinery.PathFinder.find_spec
 
 _NOT_PACKAGES = frozenset({"torch", "test", "tests", "docs", "examples", "benchmarks"})  # what wheels hold by mistake too
+_IMPORTS_TORCH = re.compile(r"^(?:import|from)\s+torch\b", re.M)
 UNDECLARED = frozenset({"einops"})  # use torch where it is, and do not say so in their metadata
 
 
@@ -37,11 +38,50 @@ def _needed_by(top: str, path: tuple[str, ...]) -> tuple[str, ...]:
     found: list[str] = []
     for name in _names(owner) if owner else ():
         required = known.get(name)
-        if required is not None and (name in UNDECLARED or "torch" in _names(required)):
+        if required is not None and (name in UNDECLARED or _requires_torch(required, path)):
             found.extend(_imports(required) or [name.replace("-", "_")])
     if owner:
         found.extend(_imports(owner))  # a distribution may hold several packages
     return tuple(dict.fromkeys(n for n in found if n not in _NOT_PACKAGES and n != top))
+
+
+def uses_torch(package: str) -> bool:
+    """Whether a package that is installed cannot do without torch: by its metadata, or as its first file imports it.
+
+    False where a real PyTorch is installed, as in ``needed_by``.
+    """
+    if "torch" in sys.modules or package in _NOT_PACKAGES:
+        return False
+    return _uses_torch(package, tuple(p for p in sys.path if isinstance(p, str)))
+
+
+@lru_cache(maxsize=256)
+def _uses_torch(package: str, path: tuple[str, ...]) -> bool:
+    spec = _find(package, list(path))
+    if spec is None or _find("torch", list(path)) is not None:
+        return False
+    owner = _installed(path).get(_plain(package)) or _owner(package, path)
+    if owner is not None and _requires_torch(owner, path):
+        return True
+    source = spec.origin or ""
+    return source.endswith(".py") and bool(_IMPORTS_TORCH.search(_text(*os.path.split(source))))
+
+
+@lru_cache(maxsize=256)
+def _requires_torch(folder: str, path: tuple[str, ...]) -> bool:
+    """Whether a distribution requires torch, for an extra too, or something that always requires it."""
+    if "torch" in _names(folder):
+        return True
+    known, seen, todo = _installed(path), {folder}, [folder]
+    while todo:
+        for name in _names(todo.pop(), extras=False):
+            required = known.get(name)
+            if name == "torch":
+                return True
+            if required is not None and required not in seen:
+                seen.add(required)
+                todo.append(required)
+    return False
 
 
 def _plain(name: str) -> str:
@@ -71,10 +111,11 @@ def _text(folder: str, file: str) -> str:
         return ""
 
 
-def _names(folder: str) -> list[str]:
+def _names(folder: str, extras: bool = True) -> list[str]:
     """The distributions that one requires, those of its extras too: what is not installed does not matter."""
     head = _text(folder, "METADATA").split("\n\n", 1)[0]
-    return [_plain(name) for name in re.findall(r"^Requires-Dist:\s*([A-Za-z0-9._-]+)", head, re.M | re.I)]
+    found = re.findall(r"^Requires-Dist:\s*([A-Za-z0-9._-]+)(.*)$", head, re.M | re.I)
+    return [_plain(name) for name, rest in found if extras or not re.search(r"\bextra\s*==", rest)]
 
 
 def _owner(top: str, path: tuple[str, ...]) -> str | None:

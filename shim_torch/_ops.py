@@ -93,6 +93,12 @@ class FunctionSchema:
 
     __repr__ = __str__
 
+    def is_backward_compatible_with(self, old_schema: FunctionSchema) -> bool:
+        """Whether calls written for the older schema mean the same with this one."""
+        from ._schema_compatibility import is_backward_compatible
+
+        return is_backward_compatible(self, old_schema)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FunctionSchema) and self._text == other._text
 

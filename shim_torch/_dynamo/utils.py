@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections import Counter, defaultdict
 from typing import Any
+
+counters: defaultdict[str, Counter[str]] = defaultdict(Counter)  # what the compiler did: nothing is compiled, it stays empty
 
 
 def is_compile_supported(device_type: Any) -> bool:

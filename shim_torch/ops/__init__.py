@@ -80,6 +80,7 @@ FAMILIES = (
     "batch_normalization",
     "tensor_names",
     "attention",
+    "attention_efficient",
     "chunks_and_masks",
     "gamma_draws",
     "indefinite",

@@ -234,42 +234,6 @@ def _flash_attention_backward(
 
 
 @composite(
-    "_efficient_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, SymInt? max_seqlen_q, SymInt? max_seqlen_k, float dropout_p, int custom_mask_type, bool compute_log_sumexp=False, *, float? scale=None, Tensor? seqlen_k=None, int? window_size=None) -> (Tensor output, Tensor logsumexp, Tensor philox_seed, Tensor philox_offset, SymInt max_seqlen_batch_q, SymInt max_seqlen_batch_k)",
-    **_HIDDEN)  # fmt: skip
-def _efficient_attention_forward(
-    query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, custom_mask_type,
-    compute_log_sumexp, scale, seqlen_k, window_size,
-):  # fmt: skip
-    """(batch, length, heads, size); packed sequences stand in one batch. Masks: 0 none, 1 causal, 2 causal from the end."""
-    torch = _torch()
-    _no_dropout("_efficient_attention_forward", dropout_p)
-    if seqlen_k is not None or window_size is not None:
-        raise NotImplementedError(
-            "torch.ops.aten._efficient_attention_forward: seqlen_k and window_size are not supported by shim-torch"
-        )
-
-    def run(q: Any, k: Any, v: Any) -> tuple[Any, Any]:
-        q, k, v = (t.transpose(-3, -2) for t in (q, k, v))
-        causal, bottom = custom_mask_type > 0, custom_mask_type == 2
-        mask = _hidden(q.size(-2), k.size(-2), causal, -1, -1, bottom, q.device)
-        out, lse = attend(q, k, v, bias, mask, scale)
-        return out.transpose(-3, -2), lse
-
-    if cu_seqlens_q is None:
-        out, lse = run(query, key, value)
-        longest = (query.size(1), key.size(1))
-    else:
-        parts = _parts(cu_seqlens_q, cu_seqlens_k)
-        found = [run(query[0, a], key[0, b], value[0, b]) for a, b in parts]
-        out = torch.cat([o for o, _ in found], 0).unsqueeze(0)
-        longest = tuple(max(s.stop - s.start for s in side) for side in zip(*parts, strict=True))
-        padded = [torch.ops.aten.constant_pad_nd(one, [0, longest[0] - one.size(-1)], math.inf) for _, one in found]
-        lse = torch.stack(padded, 0)
-    none = _empty(query)
-    return out.contiguous(), (lse if compute_log_sumexp else lse[..., :0]), none, none, *longest
-
-
-@composite(
     "_fused_sdp_choice(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> int",
     **_FUNCTION,
 )

@@ -42,6 +42,59 @@ def test_what_a_package_requires_gets_torch_if_it_uses_it(probe, site):
     assert probe(CODE.format(site=str(site), scope={"lib_a"})) == "['ours', 'ours', None, 'ours']"
 
 
+def test_requirements_of_requirements_count(probe, tmp_path):
+    """gpytorch requires linear_operator, which requires torch; what only an extra requires does not count there."""
+    asks = "try:\n    import torch\n    found = torch.__name__\nexcept ImportError:\n    found = None\n"
+    _package(tmp_path, "far", asks, ["torch"])
+    _package(tmp_path, "middle", asks, ["far"])
+    _package(tmp_path, "other", asks, ["far; extra == 'dev'"])
+    _package(tmp_path, "lib", "import middle, other", ["middle", "other"])
+    code = f"""
+        import sys
+        sys.path.insert(0, {str(tmp_path)!r})
+        from compat import enable_torch_proxy
+        enable_torch_proxy({{"lib"}})
+        import lib
+        print(lib.middle.found and "ours", lib.other.found)
+    """
+    assert probe(code) == "ours None"
+
+
+OPTIONAL = """
+    import sys
+    sys.path.insert(0, {site!r})
+    from compat import enable_torch_proxy, disable_torch_proxy, torch_proxy_status
+    enable_torch_proxy({{"lib"}}, blocked={blocked!r})
+    import lib
+    print(lib.found, sorted(n for n in torch_proxy_status()["scope"] if n != "lib"))
+    disable_torch_proxy()
+    for name in ("extra_c", "extra_b"):
+        sys.modules.pop(name, None)
+    enable_torch_proxy({{"nothing"}})
+    try:
+        import extra_c
+    except ImportError as e:
+        print(e)
+"""
+
+
+@pytest.mark.parametrize("how", ["import extra_{0} as m", "m = __import__('importlib').import_module('extra_{0}')"])
+def test_what_a_package_imports_if_it_is_installed(probe, tmp_path, how):
+    """Optional packages that no requirement names: transformers imports torchao, diffusers imports xformers."""
+    lines = ["found = []"]
+    for name in "abcd":
+        lines += ["try:", f"    {how.format(name)}", "    found.append(m.found)", "except ImportError as e:",
+                  "    found.append('none')"]  # fmt: skip
+    _package(tmp_path, "lib", "\n".join(lines))
+    _package(tmp_path, "extra_a", "try:\n    import torch\n    found = 'torch'\nexcept ImportError:\n    found = 'without'\n")
+    _package(tmp_path, "extra_b", "try:\n    import torch\n    found = 'torch'\nexcept ImportError:\n    found = 'without'\n", ["torch"])
+    _package(tmp_path, "extra_c", "import os\nimport torch\nfound = 'torch'\n")
+    _package(tmp_path, "extra_d", "import torch.nn\nfound = 'torch'\n")
+    first, second = probe(OPTIONAL.format(site=str(tmp_path), blocked={"extra_d"})).splitlines()
+    assert first == "['without', 'torch', 'torch', 'none'] ['extra_b', 'extra_c']"
+    assert second == "No module named 'torch'"
+
+
 def test_named_packages_get_torch_as_before(probe, site):
     assert probe(CODE.format(site=str(site), scope={"lib_c"})) == "[None, None, 'ours', None]"
 
