@@ -353,11 +353,22 @@ def tensor(
             stacklevel=2,
         )
         made = data.detach().clone().to(device=device, dtype=_PYTHON_TYPES.get(dtype, dtype))
+    elif _core._len_torch_dispatch_stack():
+        made = _shown_to_modes(_from_data(data, dtype, _core.device("cpu")), device)
     else:
         made = _from_data(data, dtype, device or _core.device("cpu"))
     if pin_memory:
         made = made.pin_memory()
     return _requiring(made, requires_grad)
+
+
+def _shown_to_modes(made: Any, device: Any) -> Any:
+    """What dispatch modes make of new data: a tensor on the CPU is lifted, then moved."""
+    from shim_torch._ops import ops
+
+    aten: Any = ops.aten
+    lifted = aten.lift_fresh.default(made)
+    return lifted if device is None or device.type == "cpu" else lifted.to(device)
 
 
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Any:
@@ -371,6 +382,8 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Any:
         return _from_cuda(data).to(device=device, dtype=dtype)
     if hasattr(data, "__dlpack__") and not isinstance(data, (list, tuple, np.generic)):
         return from_dlpack(data).to(device=device, dtype=dtype)
+    if _core._len_torch_dispatch_stack():
+        return _shown_to_modes(_from_data(data, dtype, _core.device("cpu")), device)
     return _from_data(data, dtype, device or _core.device("cpu"))
 
 

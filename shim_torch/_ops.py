@@ -265,7 +265,12 @@ class _OpNamespace(ModuleType):
         super().__init__(f"torch.ops.{name}")
         self.name = name
 
-    def __getattr__(self, name: str) -> OpOverloadPacket:
+    def __getattr__(self, name: str) -> Any:
+        if self.__dict__.get("name") == "higher_order":
+            from ._higher_order_ops._operator import registered
+
+            if name in registered:
+                return registered[name]
         qualified = f"{self.__dict__.get('name')}::{name}"
         if name.startswith("__") or not _core.operator_overloads(qualified):
             raise AttributeError(f"'_OpNamespace' '{self.__dict__.get('name')}' object has no attribute '{name}'")
@@ -331,3 +336,13 @@ def forget(qualified: str) -> None:
 
 
 ops = _Ops()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "HigherOrderOperator":
+        from ._higher_order_ops._operator import HigherOrderOperator
+
+        return HigherOrderOperator
+    from ._missing import missing
+
+    return missing("torch._ops", name)

@@ -10,7 +10,16 @@ from typing import Any
 from native import _core
 
 from . import _ops
-from ._library.custom_ops import CustomOpDef, as_types, custom_op, dispatch_key, lookup, qualified_name
+from ._library.custom_ops import (
+    VMAP_RULES,
+    CustomOpDef,
+    as_types,
+    autocast_kernel,
+    custom_op,
+    dispatch_key,
+    lookup,
+    qualified_name,
+)
 from ._library.infer_schema import infer_schema
 from ._library.kernel import get_kernel
 
@@ -277,14 +286,35 @@ class _Formula:
         self._backward_fn, self._setup_context_fn = backward, setup_context
 
 
-def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> None:
-    """Autocast rules of custom operators."""
-    raise NotImplementedError("torch.library.register_autocast is not supported by shim-torch yet")
+def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> Any:
+    """Within autocast for a device type, the operator's floating tensors of that device are cast to ``cast_inputs``."""
+    if not isinstance(op, (str, _ops.OpOverload, CustomOpDef)):
+        raise ValueError(f"register_autocast({op}): got unexpected type for op: {type(op)}")
+    if device_type not in ("cpu", "cuda", "xpu"):
+        raise ValueError(f"Unknown device type: {device_type}")
+    definition = lookup(op)
+    if definition is not None:
+        return definition.register_autocast(device_type, cast_inputs)
+    ns, _, name = qualified_name(op).partition("::")
+    base, overload = _split(name)
+    overload_object = getattr(getattr(getattr(_ops.ops, ns), base), overload or "default")
+    kernel = autocast_kernel(overload_object, device_type, cast_inputs)
+    return _library(ns, lib).impl(name, kernel, f"Autocast{device_type.upper()}")
 
 
 def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
-    """Keeps the rule for torch.vmap, which itself is not here: the function comes back unchanged."""
-    return (lambda f: f) if func is None else func
+    """The rule of an operator for ``torch.vmap``: ``func(info, in_dims, *args, **kwargs)`` -> (output, out_dims).
+
+    ``info`` has ``batch_size`` and ``randomness``; ``in_dims`` says where each argument's batch is, None for none.
+    """
+    if not isinstance(op, (str, _ops.OpOverload, CustomOpDef)):
+        raise ValueError(f"register_vmap({op}): got unexpected type for op: {type(op)}")
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        VMAP_RULES[qualified_name(op).removesuffix(".default")] = function
+        return function
+
+    return register if func is None else register(func)
 
 
 @contextlib.contextmanager

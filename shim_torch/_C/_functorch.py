@@ -38,7 +38,7 @@ class CInterpreter:
     def level(self) -> int:
         return self._running.id
 
-    def batchSize(self) -> int:  # noqa: N802
+    def batchSize(self) -> int:
         return self._running.size
 
     def randomness(self) -> RandomnessType:

@@ -98,6 +98,32 @@ class CustomOpDef:
             )
         self._backward_fn, self._setup_context_fn = backward, setup_context
 
+    def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
+        """Registers the rule for ``torch.vmap``: ``func(info, in_dims, *args, **kwargs)`` -> (output, out_dims)."""
+        from ..library import register_vmap
+
+        return register_vmap(self, func) if func is not None else register_vmap(self)
+
+    def register_torch_dispatch(
+        self, torch_dispatch_class: Any, fn: Callable[..., Any] | None = None, /
+    ) -> Callable[..., Any]:
+        """Registers what a class with ``__torch_dispatch__`` does for this operator."""
+        from ..library import register_torch_dispatch
+
+        found: Callable[..., Any] = register_torch_dispatch(self, torch_dispatch_class, fn)
+        return found
+
+    def register_autocast(self, device_type: str, cast_inputs: Any) -> Callable[..., Any]:
+        """Within autocast for a device type, floating tensors of that device are cast to ``cast_inputs``."""
+        if not isinstance(device_type, str):
+            raise ValueError(f"device_type must be a string, got {type(device_type)}")
+        _core.device(device_type)  # its error for what is none
+        if device_type not in ("cpu", "cuda"):
+            raise ValueError(f"Unknown device type: {device_type}")
+        kernel = autocast_kernel(self._opoverload, device_type, cast_inputs)
+        self._lib.impl(self._name, kernel, f"Autocast{device_type.upper()}", allow_override=True)
+        return kernel
+
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> _KernelSwitch:
         """Turns the kernel of a device type off or on; as a context manager, for its duration."""
         was = device_type not in self._disabled
@@ -165,6 +191,21 @@ def _checked(definition: CustomOpDef, device_type: str | None) -> Callable[..., 
         return result
 
     return kernel
+
+
+def autocast_kernel(op: Any, device_type: str, dtype: Any) -> Callable[..., Any]:
+    """The kernel under autocast: the operator without autocast, on tensors that were cast."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        from ..amp.autocast_mode import _cast, autocast
+
+        with autocast(device_type, enabled=False):
+            return op(*_cast(args, device_type, dtype), **_cast(kwargs, device_type, dtype))
+
+    return kernel
+
+
+VMAP_RULES: dict[str, Callable[..., Any]] = {}  # "ns::name" -> the rule of register_vmap
 
 
 def below_autograd(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

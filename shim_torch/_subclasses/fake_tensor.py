@@ -1,24 +1,68 @@
-"""``torch._subclasses.fake_tensor``: tensors on the meta device that say they are on another one."""
+"""``torch._subclasses.fake_tensor``: tensors with shapes, dtypes and devices, and no data."""
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from native import _core
+from shim_torch._C import _disabled_torch_function_impl
+from shim_torch._subclasses._fake_convert import FakeTensorConverter
 from shim_torch.overrides import TorchFunctionMode
+from shim_torch.utils._python_dispatch import (
+    TorchDispatchMode,
+    _any_batched,
+    _get_current_dispatch_mode_stack,
+    _no_dispatch,
+)
 
-__all__ = ["FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException", "is_fake", "unset_fake_temporarily"]
+__all__ = [
+    "DataDependentOutputException",
+    "DynamicOutputShapeException",
+    "FakeCopyMode",
+    "FakeTensor",
+    "FakeTensorConverter",
+    "FakeTensorMode",
+    "UnsupportedFakeTensorException",
+    "UnsupportedOperatorException",
+    "is_fake",
+    "maybe_get_fake_mode",
+    "unset_fake_temporarily",
+]
 
 
 class UnsupportedFakeTensorException(RuntimeError):
+    """A tensor that has no fake."""
+
+
+class _OfOperator(RuntimeError):
+    def __init__(self, func: Any) -> None:
+        super().__init__(str(func))
+        self.func = func
+
+
+class DynamicOutputShapeException(_OfOperator):
     """An operator's result shape depends on data."""
 
 
-DynamicOutputShapeException = DataDependentOutputException = UnsupportedFakeTensorException
+class DataDependentOutputException(_OfOperator):
+    """An operator's result, a Python value, depends on data."""
 
 
-# What changes or asks the fake tensor itself.
-_OWN = frozenset("__set__ __delete__ requires_grad_ retain_grad register_hook detach_".split())
+class UnsupportedOperatorException(_OfOperator):
+    """An operator that has no rule for tensors without data."""
+
+
+class FakeTensorDeviceMismatchError(RuntimeError):
+    """Fake tensors of different devices met in one operator."""
+
+
+class _Inside(threading.local):
+    depth = 0  # > 0 while a kernel runs: a fake tensor is the meta tensor that it is
+
+
+_inside = _Inside()
+_META = _core.device("meta")
 
 
 class FakeTensor(_core.Tensor):  # type: ignore[misc]
@@ -26,155 +70,283 @@ class FakeTensor(_core.Tensor):  # type: ignore[misc]
 
     fake_mode: Any
     fake_device: Any
+    constant: Any
+    __torch_function__ = _disabled_torch_function_impl
 
     @staticmethod
-    def __new__(cls: Any, fake_mode: Any, elem: Any, device: Any) -> Any:
-        made = elem.to("meta") if not elem.is_meta else elem
-        made = _core.Tensor._make_subclass(cls, made.detach(), elem.requires_grad and elem.is_leaf)
-        made.fake_mode, made.fake_device = fake_mode, _core.device(device)
+    def __new__(cls: Any, fake_mode: Any, elem: Any, device: Any, constant: Any = None, **_: Any) -> Any:
+        device = device if isinstance(device, _core.device) else _core.device(device)
+        if elem.device.type != "meta":
+            raise AssertionError(f"elem.device.type must be 'meta', got {elem.device.type}")
+        if device.type == "meta" and not fake_mode.allow_meta:
+            raise AssertionError("device.type must not be 'meta' when allow_meta is False")
+        if device.type in ("cuda", "xpu") and device.index is None:
+            device = _core.device(device.type, 0)
+        with _no_dispatch():
+            made = _core.Tensor._make_subclass(cls, elem, elem.requires_grad)
+        made.fake_mode, made.fake_device, made.constant = fake_mode, device, constant
         return made
+
+    @staticmethod
+    def from_tensor(t: Any, fake_mode: FakeTensorMode) -> FakeTensor:
+        """A fake of a real tensor."""
+        return fake_mode.from_tensor(t)
 
     @property
     def device(self) -> Any:
-        return self.__dict__.get("fake_device") or _core.device("meta")
+        return _META if _inside.depth else self.__dict__.get("fake_device", _META)
+
+    @property
+    def is_meta(self) -> bool:
+        return bool(self.device.type == "meta")
+
+    @property
+    def is_cuda(self) -> bool:
+        return bool(self.device.type == "cuda")
+
+    @property
+    def is_cpu(self) -> bool:
+        return bool(self.device.type == "cpu")
+
+    def get_device(self) -> int:
+        return -1 if self.device.type in ("cpu", "meta") else int(self.device.index or 0)
+
+    @property
+    def names(self) -> Any:
+        raise NotImplementedError("torch.compile doesn't support named tensors")
 
     @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        from shim_torch.overrides import DisableTorchFunction
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        from shim_torch.utils._pytree import tree_leaves
 
-        with DisableTorchFunction():
-            name = getattr(func, "__name__", "")
-            if name in _OWN:
-                return func(*args, **(kwargs or {}))
-            if name == "__get__":
-                value = func(*args)
-                if not isinstance(value, _core.TensorBase) or isinstance(value, FakeTensor):
-                    return value
-            return _call(func, args, kwargs or {}, None)
+        kwargs = kwargs or {}
+        mode = None
+        for x in tree_leaves((args, kwargs)):
+            if isinstance(x, FakeTensor):
+                if mode is not None and x.fake_mode is not mode:
+                    raise AssertionError("Mixing fake modes NYI")
+                mode = x.fake_mode
+        for t in types:
+            if not issubclass(t, FakeTensor) and t not in _PLAIN():
+                return NotImplemented
+        if mode is None:
+            raise AssertionError("fake_mode must not be None when re-entering")
+        if any(m is mode for m in _get_current_dispatch_mode_stack()):
+            return NotImplemented
+        with mode:
+            return func(*args, **kwargs)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        dtype = "" if self.dtype == _core.get_default_dtype() else f", dtype={self.dtype}"
-        return f"FakeTensor(..., device='{self.device}', size={tuple(self.shape)}{dtype})"
+        parts = ["..."]
+        if self.device.type != "cpu":
+            parts.append(f"device='{self.device}'")
+        parts.append(f"size={tuple(self.shape)}")
+        if self.dtype != _core.get_default_dtype():
+            parts.append(f"dtype={self.dtype}")
+        if self.grad_fn is not None:
+            parts.append(f"grad_fn=<{self.grad_fn.name()}>")
+        elif self.requires_grad:
+            parts.append("requires_grad=True")
+        text = f"FakeTensor({', '.join(parts)})"
+        return f"Parameter({text})" if getattr(self, "_is_param", False) else text
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+    def item(self) -> Any:
+        from shim_torch import ops
+
+        if self.numel() != 1:
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        local: Any = ops.aten  # type: ignore[attr-defined]
+        with self.fake_mode:
+            return local._local_scalar_dense.default(self)
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
 
     def tolist(self) -> Any:
-        raise UnsupportedFakeTensorException("torch.Tensor.tolist of a fake tensor: it has no data")
+        return self.item() if self.dim() == 0 else [x.tolist() for x in self.unbind()]
 
-    item = numpy = __bool__ = __int__ = __float__ = tolist
+    def numpy(self, *, force: bool = False) -> Any:
+        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
 
-
-def _call(func: Any, args: Any, kwargs: dict[str, Any], mode: Any) -> Any:
-    """Runs the function on meta tensors; its results say the device that the arguments say."""
-    from shim_torch.overrides import DisableTorchFunction
-    from shim_torch.utils._pytree import tree_leaves, tree_map
-
-    fakes = [x for x in tree_leaves((args, kwargs)) if isinstance(x, FakeTensor)]
-    mode = mode or (fakes[0].fake_mode if fakes else None)
-    device = next((f.fake_device for f in fakes if f.dim()), fakes[0].fake_device if fakes else None)
-    kwargs = dict(kwargs)
-    target, moved, name = kwargs.get("device"), None, getattr(func, "__name__", "")
-    if name in ("to", "cuda", "cpu"):
-        moved = next((x for x in [*args[1:], target] if isinstance(x, (str, _core.device)) and _is_device(x)), None)
-        target = moved = name if name != "to" else moved
-        if name != "to":
-            return FakeTensor(mode, fakes[0].as_subclass(_core.Tensor), moved)
-    if target is not None:
-        device = _core.device(target) if not isinstance(target, _core.device) else target
-        if "device" in kwargs or not fakes:
-            kwargs["device"] = "meta"
-        args = tuple("meta" if isinstance(a, (str, _core.device)) and _is_device(a) else a for a in args)
-
-    def meta(x: Any) -> Any:
-        if isinstance(x, FakeTensor):
-            return x.as_subclass(_core.Tensor)
-        if isinstance(x, _core.Tensor) and not x.is_meta:
-            return x.detach().to("meta")
-        return x
-
-    with DisableTorchFunction():
-        plain_args, plain_kwargs = tree_map(meta, args), tree_map(meta, kwargs)
-        result = func(*plain_args, **plain_kwargs)
-        where = device if device is not None else _core.device("cpu")
-        originals = {id(p): f for p, f in zip(tree_leaves(plain_args), tree_leaves(args), strict=True)}
-
-        def fake(x: Any) -> Any:
-            if not isinstance(x, _core.TensorBase) or isinstance(x, FakeTensor) or not x.is_meta:
-                return x
-            original = originals.get(id(x))
-            same = isinstance(original, FakeTensor) and (moved is None or original.fake_device == where)
-            return original if same else FakeTensor(mode, x, where)
-
-        return tree_map(fake, result)
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) in memo:
+            return memo[id(self)]
+        made = _clone_of(self)
+        memo[id(self)] = made
+        return made
 
 
-def _is_device(x: Any) -> bool:
-    return isinstance(x, _core.device) or x.split(":")[0] in ("cpu", "cuda", "meta", "mps", "xpu")
+def _clone_of(fake: Any) -> Any:
+    """A leaf of its own, with the same shape, strides and gradient."""
+    with _no_dispatch():
+        _inside.depth += 1
+        try:
+            empty = _core.empty_strided(tuple(fake.shape), tuple(fake.stride()), fake.dtype, _META)
+        finally:
+            _inside.depth -= 1
+    made = FakeTensor(fake.fake_mode, empty, fake.fake_device)
+    if getattr(fake, "_is_param", False):
+        made._is_param = True
+    made.requires_grad = fake.requires_grad
+    if fake.grad is not None:
+        made.grad = _clone_of(fake.grad)
+    return made
 
 
-class FakeTensorMode(TorchFunctionMode):
-    """Within it, new tensors are fake. ``from_tensor`` makes a fake of a real one."""
+def _PLAIN() -> tuple[Any, ...]:
+    from shim_torch.nn.parameter import Buffer, Parameter
 
-    def __init__(self, *, allow_fallback_kernels: bool = True, allow_non_fake_inputs: bool = False, **_: Any) -> None:
-        self.allow_non_fake_inputs = allow_non_fake_inputs
-        self.shape_env = None
+    return _core.Tensor, Parameter, Buffer
 
-    def from_tensor(self, tensor: Any, *, static_shapes: Any = None, source: Any = None, **_: Any) -> FakeTensor:
-        """A fake tensor of the same shape, strides, dtype and device."""
-        if isinstance(tensor, FakeTensor):
-            return tensor
-        empty = _core.empty_strided(tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype, _core.device("meta"))
-        if tensor.requires_grad:
-            empty.requires_grad_()
-        return FakeTensor(self, empty, tensor.device)
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = dict(kwargs or {})
-        if getattr(func, "__name__", "") in _FACTORIES and "device" not in kwargs:
-            kwargs["device"] = _core.get_default_device() or "cpu"
-        return _call(func, args, kwargs, self)
+class FakeTensorMode(TorchDispatchMode):
+    """Within it, operators compute shapes alone and new tensors are fake. ``from_tensor`` makes a fake of a real one.
+
+    allow_non_fake_inputs: real tensors given to operators are taken as fakes of themselves. Sizes are plain numbers, with a
+    ``shape_env`` too.
+    """
+
+    def __init__(
+        self,
+        *,
+        allow_fallback_kernels: bool = True,
+        allow_non_fake_inputs: bool = False,
+        shape_env: Any = None,
+        static_shapes: bool | None = None,
+        export: bool = False,
+        **_: Any,
+    ) -> None:
+        super().__init__()
+        self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
+        self.shape_env, self.static_shapes, self.export, self.allow_meta = shape_env, static_shapes, export, True
+        self.fake_tensor_converter = FakeTensorConverter()
+        self._entered: list[bool] = []
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        return True
+
+    def from_tensor(self, tensor: Any, *, static_shapes: Any = None, source: Any = None, **_: Any) -> Any:
+        """A fake tensor of the same shape, strides, dtype and device; of one tensor always the same."""
+        return self.fake_tensor_converter.from_real_tensor(self, tensor)
 
     def __enter__(self) -> FakeTensorMode:
-        _modes.append(self)
-        super().__enter__()
+        stack = _get_current_dispatch_mode_stack()
+        new = not (stack and any(m is self for m in stack))
+        self._entered.append(new)
+        if new:
+            super().__enter__()
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        super().__exit__(*exc)
-        _modes.remove(self)
+        if self._entered.pop():
+            super().__exit__(*exc)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        from shim_torch._subclasses._fake_run import run
+
+        if _any_batched(args, kwargs):
+            return NotImplemented
+        return run(self, func, args, kwargs or {})
 
 
-_modes: list[FakeTensorMode] = []
-_FACTORIES = frozenset(
-    """empty zeros ones full rand randn randint arange linspace logspace eye tensor randperm empty_strided
-    scalar_tensor as_tensor""".split()
-)
+class FakeCopyMode(TorchFunctionMode):
+    """Within it, ``copy.deepcopy`` of real tensors gives fake ones."""
+
+    def __init__(self, fake_mode: FakeTensorMode) -> None:
+        self.fake_mode = fake_mode
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if name == "clone" and args:
+            return func(self.fake_mode.from_tensor(args[0]), **kwargs)
+        if name == "__deepcopy__":
+            tensor, memo = args[0], args[1]
+            if id(tensor) not in memo:
+                memo[id(tensor)] = self.fake_mode.from_tensor(tensor)
+            return memo[id(tensor)]
+        from shim_torch.overrides import DisableTorchFunctionSubclass
+
+        with DisableTorchFunctionSubclass():
+            return func(*args, **kwargs)
 
 
-def _active() -> FakeTensorMode | None:
-    return _modes[-1] if _modes else None
+def _active() -> Any:
+    """The innermost fake mode that is on, or None."""
+    modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, FakeTensorMode)]
+    return modes[-1] if modes else None
 
 
 def is_fake(x: Any) -> bool:
-    """Whether a tensor is fake."""
-    return isinstance(x, FakeTensor)
+    """Whether a tensor is fake, or wraps fake ones."""
+    from shim_torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+    if isinstance(x, FakeTensor):
+        return True
+    if is_traceable_wrapper_subclass(x):
+        return all(is_fake(getattr(x, name)) for name in x.__tensor_flatten__()[0])
+    return False
 
 
 def maybe_get_fake_mode(t: Any) -> Any:
-    return t.fake_mode if isinstance(t, FakeTensor) else None
+    """The mode of a fake tensor, else None."""
+    from shim_torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+    if isinstance(t, FakeTensor):
+        return t.fake_mode
+    if is_traceable_wrapper_subclass(t):
+        modes = [maybe_get_fake_mode(getattr(t, name)) for name in t.__tensor_flatten__()[0]]
+        return modes[0] if modes else None
+    return None
 
 
 class unset_fake_temporarily:
-    """Takes the fake mode away within a ``with`` block."""
+    """Takes the fake modes away within a ``with`` block; gives the innermost."""
 
     def __enter__(self) -> Any:
-        self._mode = _active()
-        if self._mode is not None:
-            _core._pop_torch_function_stack()
-            _modes.remove(self._mode)
-        return self._mode
+        self._stack = _get_current_dispatch_mode_stack()
+        mode = _active()
+        if mode is not None:
+            self._replace(self._stack, [m for m in self._stack if not isinstance(m, FakeTensorMode)])
+        else:
+            self._stack = []
+        return mode
+
+    @staticmethod
+    def _replace(old: list[Any], new: list[Any]) -> None:
+        for _ in old:
+            _core._pop_torch_dispatch_stack()
+        for mode in new:
+            _core._push_on_torch_dispatch_stack(mode)
 
     def __exit__(self, *_: object) -> None:
-        if self._mode is not None:
-            self._mode.__enter__()
+        if self._stack:
+            self._replace(_get_current_dispatch_mode_stack(), self._stack)
+
+
+for _class in (
+    FakeTensor, FakeTensorMode, FakeCopyMode, UnsupportedFakeTensorException, DynamicOutputShapeException,
+    DataDependentOutputException, UnsupportedOperatorException, FakeTensorDeviceMismatchError,
+):  # fmt: skip
+    _class.__module__ = "torch._subclasses.fake_tensor"
 
 
 def __getattr__(name: str) -> Any:

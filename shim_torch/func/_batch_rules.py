@@ -8,7 +8,8 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch import Tensor
-from shim_torch.func._batched import CONTROL_FLOW, ITEM, BatchedTensor, _wrapped, whole
+from shim_torch._library.custom_ops import VMAP_RULES
+from shim_torch.func._batched import CONTROL_FLOW, ITEM, BatchedTensor, VmapInfo, _wrapped, stack, whole
 from shim_torch.ops._record import RECORDS
 from shim_torch.ops._rules import broadcast, same
 
@@ -74,9 +75,33 @@ def batched(func: Any, args: Any, kwargs: Any) -> Any:
     call = Call(func, inner.level, inner.value.shape[0])
     name = func._qualified_op_name.removeprefix("aten::")
     found = RULES.get(f"{name}.{func._overloadname}") or RULES.get(name) or _pointwise_rule(func, name)
+    if found is None and VMAP_RULES:
+        overload = "" if func._overloadname in ("", "default") else f".{func._overloadname}"
+        own = VMAP_RULES.get(func._qualified_op_name + overload)
+        if own is not None:
+            return _by_own_rule(call, own, args, kwargs)
     if found is None and name.endswith("_") and not name.endswith("__"):
         found = _in_place
     return (found or _loop)(call, args, kwargs)
+
+
+def _by_own_rule(call: Call, own: Any, args: Any, kwargs: Any) -> Any:
+    """The rule that ``torch.library.register_vmap`` was given."""
+    from shim_torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_map, tree_unflatten
+
+    randomness = next((s.randomness for s in stack if s.id == call.level), "error")
+    dims = tree_map(lambda x: 0 if call.mine(x) else None, tuple(args))
+    values = tree_map(call.value, tuple(args)), tree_map(call.value, dict(kwargs))
+    found = own(VmapInfo(call.size, randomness), dims, *values[0], **values[1])
+    if not (isinstance(found, tuple) and len(found) == 2):
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with "
+            f"the output. Got a {type(found)} instead"
+        )
+    leaves, spec = tree_flatten(found[0])
+    out = _broadcast_to_and_flatten(found[1], spec, is_leaf=lambda d: d is None or isinstance(d, int)) or []
+    wrapped = [x if d is None else _wrapped(x.movedim(d, 0), call.level) for x, d in zip(leaves, out, strict=True)]
+    return tree_unflatten(wrapped, spec)
 
 
 def _wrap(call: Call, found: Any) -> Any:

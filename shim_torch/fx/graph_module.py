@@ -112,6 +112,9 @@ class GraphModule(Module):
 
     def recompile(self) -> Any:
         """Writes ``forward`` again, after the graph was changed."""
+        nesting = getattr(self._graph._codegen, "pytree_info", None)
+        if nesting is not None:
+            self._in_spec, self._out_spec = nesting.in_spec, nesting.out_spec
         made = self._graph.python_code("self")
         self._code = made.src
         type(self).forward = _forward_from(made.src, made.globals)  # type: ignore[method-assign]

@@ -114,6 +114,18 @@ def _no_dispatch() -> Iterator[None]:
         _core._set_torch_dispatch_disabled(old)
 
 
+def _any_batched(args: Any, kwargs: Any) -> bool:
+    """Whether tensors of a running ``vmap`` are among the arguments: its rules come before what modes are to see."""
+    import sys
+
+    batched = sys.modules.get("shim_torch.func._batched")
+    if batched is None or not batched.stack:
+        return False
+    from shim_torch.utils._pytree import tree_leaves
+
+    return any(isinstance(x, batched.BatchedTensor) for x in tree_leaves((args, kwargs)))
+
+
 def is_traceable_wrapper_subclass(t: Any) -> bool:
     """Whether a tensor says what inner tensors it wraps (``__tensor_flatten__`` and ``__tensor_unflatten__``)."""
     return (

@@ -24,7 +24,7 @@ from shim_torch.utils._flop_formulas import (
     sdpa_flop_count,
     shape_wrapper,
 )
-from shim_torch.utils._python_dispatch import TorchDispatchMode
+from shim_torch.utils._python_dispatch import TorchDispatchMode, _any_batched
 from shim_torch.utils.module_tracker import ModuleTracker
 
 __all__ = [
@@ -158,5 +158,7 @@ class _FlopCounterMode(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if _any_batched(args, kwargs):
+            return NotImplemented
         packet = getattr(func, "_overloadpacket", func)
         return self.counter._count_flops(packet, func(*args, **kwargs), args, kwargs)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 from table import f, tensor, values
 
+import shim_torch
 from native import _core
 from shim_torch import autograd, library
 from shim_torch._ops import ops
@@ -205,3 +206,32 @@ class TestLibrary:
 
         assert values(ops.tst_mod.f(tensor([1]))) == [3]
         assert ops.tst_mod.f(_core.empty_raw((5,), _core.float32, _core.device("meta"))).shape == (5,)
+
+
+def test_register_vmap_and_autocast():
+    from shim_torch.library import custom_op, register_vmap
+
+    @custom_op("shim_batch::mul", mutates_args=())
+    def mul(x: shim_torch.Tensor, y: shim_torch.Tensor) -> shim_torch.Tensor:
+        seen.append(x.dtype)
+        return x * y
+
+    seen: list = []
+    told = []
+
+    @mul.register_vmap
+    def _(info, in_dims, x, y):
+        told.append((info.batch_size, info.randomness, in_dims))
+        return mul(x.movedim(in_dims[0], -1), y.unsqueeze(-1)), -1
+
+    out = shim_torch.vmap(mul, (0, None))(shim_torch.ones(3, 2), shim_torch.arange(2.0))
+    assert out.tolist() == [[0.0, 1.0]] * 3 and told == [(3, "error", (0, None))]
+    mul.register_autocast("cpu", shim_torch.bfloat16)
+    with shim_torch.autocast("cpu"):
+        assert mul(shim_torch.ones(2), shim_torch.ones(2)).dtype == shim_torch.bfloat16
+    assert seen[-1] == shim_torch.bfloat16 and mul(shim_torch.ones(2), shim_torch.ones(2)).dtype == shim_torch.float32
+    with pytest.raises(ValueError, match=r"register_vmap\(3\): got unexpected type for op: <class 'int'>"):
+        register_vmap(3, lambda: None)
+    register_vmap("shim_batch::mul", lambda info, in_dims, x, y: x)
+    with pytest.raises(RuntimeError, match="Expected the vmap staticmethod to have two returns"):
+        shim_torch.vmap(mul, (0, None))(shim_torch.ones(3, 2), shim_torch.arange(2.0))

@@ -112,30 +112,6 @@ def test_fx_names_are_there():
     assert map_aggregate({"a": [1, (2,)]}, lambda x: x + 1) == {"a": [2, (3,)]}
 
 
-def test_fake_tensors():
-    from shim_torch._subclasses import FakeTensor, FakeTensorMode
-
-    mode = FakeTensorMode()
-    x = mode.from_tensor(torch.ones(2, 3))
-    y = (x @ x.t()).sum(1)
-    assert type(y) is FakeTensor
-    assert y.shape == (2,)
-    assert y.device == torch.device("cpu")
-    assert x.to("cuda").device.type == "cuda"
-    assert (x.to("cuda") * 2).device.type == "cuda"
-    assert x.to(torch.float16).dtype == torch.float16
-    assert repr(x) == "FakeTensor(..., device='cpu', size=(2, 3))"
-    with pytest.raises(RuntimeError, match="has no data"):
-        x.item()
-    with mode:
-        assert torch._guards.active_fake_mode() is mode
-        assert torch.empty(2, device="cuda").device.type == "cuda"
-        assert type(torch.ones(3)) is FakeTensor
-    assert type(torch.ones(3)) is torch.Tensor
-    assert torch._guards.detect_fake_mode([x]) is mode
-    assert torch._guards.active_fake_mode() is None
-
-
 def test_prims_common():
     p = torch._prims_common
     kind = p.ELEMENTWISE_TYPE_PROMOTION_KIND

@@ -179,6 +179,11 @@ PyObject* call_handlers(Operator& op, PyObject* const* args, size_t n) {
   return r;
 }
 
+bool makes_new(const Operator& op) {            // zeros_like, new_empty: results without a history, of an argument's kind
+  const std::string_view name = op.schema.name;
+  return name.starts_with("new_") || name.ends_with("_like");
+}
+
 bool grad_wanted(PyObject* const* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }
 
 }  // namespace
@@ -212,7 +217,7 @@ PyObject* call_torch_dispatch(Operator& op, PyObject* const* args, size_t n) {
 PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool* done) {
   *done = false;
   if (disabled || !wants_dispatch(args, n)) return nullptr;
-  const bool grad = grad_wanted(args, n);
+  const bool grad = grad_wanted(args, n) && !makes_new(op);
   if (modes.empty() && grad) return nullptr;
   if (op.dispatch_parts) {
     *done = true;

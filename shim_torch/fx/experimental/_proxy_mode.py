@@ -1,0 +1,220 @@
+"""The mode that writes each operator into a graph as it runs, and what it knows of tensors: the node each came from."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from native import _core
+from shim_torch.fx.graph import Graph
+from shim_torch.fx.node import Node
+from shim_torch.fx.proxy import Proxy, TracerBase
+from shim_torch.nn.modules.module import Module
+from shim_torch.utils._python_dispatch import TorchDispatchMode, _any_batched, _get_current_dispatch_mode_stack
+from shim_torch.utils._pytree import tree_leaves, tree_map
+
+
+class PythonKeyTracer(TracerBase):
+    """Makes the nodes; tensors that come from nowhere become attributes of ``root``."""
+
+    def __init__(self) -> None:
+        self.graph = Graph(tracer_cls=type(self))
+        self.root: Any = Module()
+        self.tensor_tracker: dict[int, tuple[Any, Any]] = {}  # id of a tensor -> (it, its proxy)
+        self._names: dict[int, str] = {}
+
+    def track(self, tensor: Any, proxy: Any) -> None:
+        """Notes which value a tensor is."""
+        self.tensor_tracker[id(tensor)] = tensor, proxy
+        proxy.node.meta["val"] = _snapshot(tensor)
+        proxy.node.meta["tensor_meta"] = _described(tensor)
+
+    def tracked(self, tensor: Any) -> Any:
+        """The value that a tensor is, or None."""
+        found = self.tensor_tracker.get(id(tensor))
+        return None if found is None else found[1]
+
+    def proxy_of(self, x: Any) -> Any:
+        """A tensor's value; anything else as it is."""
+        proxy = self.tracked(x) if isinstance(x, _core.TensorBase) else None
+        return x if proxy is None else proxy
+
+    def create_arg(self, a: Any) -> Any:
+        if isinstance(a, _parameter()):
+            return self._attribute(a, self._known(a) or self._next("_param_constant"))
+        if isinstance(a, _core.TensorBase):
+            return self._attribute(a, self._known(a) or self._next("_tensor_constant"))
+        return super().create_arg(a)
+
+    def _known(self, a: Any) -> str | None:
+        return self._names.get(id(a)) or next((n for n, p in self.root.named_parameters() if p is a), None)
+
+    def _next(self, start: str) -> str:
+        number = 0
+        while hasattr(self.root, f"{start}{number}"):
+            number += 1
+        return f"{start}{number}"
+
+    def _attribute(self, a: Any, name: str) -> Node:
+        if id(a) not in self._names:
+            self._names[id(a)] = name
+            setattr(self.root, name, a)
+        node = self.create_node("get_attr", name, (), {})
+        node.meta["val"] = a
+        return node
+
+
+def _parameter() -> Any:
+    from shim_torch.nn.parameter import Parameter
+
+    return Parameter
+
+
+def _snapshot(tensor: Any) -> Any:
+    """What the graph keeps of a tensor: itself, detached where it is fake."""
+    return tensor
+
+
+def _described(tensor: Any) -> Any:
+    from shim_torch.fx.passes.shape_prop import _extract_tensor_metadata
+
+    try:
+        return _extract_tensor_metadata(tensor)
+    except (RuntimeError, NotImplementedError):  # a layout without strides
+        return None
+
+
+def get_innermost_proxy_mode() -> Any:
+    """The tracing mode that is on, or None."""
+    modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, ProxyTorchDispatchMode)]
+    return modes[-1] if modes else None
+
+
+@contextlib.contextmanager
+def disable_proxy_modes_tracing() -> Iterator[Any]:
+    """Within it nothing is traced."""
+    stack = _get_current_dispatch_mode_stack()
+    mode = get_innermost_proxy_mode()
+    kept = [m for m in stack if not isinstance(m, ProxyTorchDispatchMode)]
+
+    def replace(old: list[Any], new: list[Any]) -> None:
+        for _ in old:
+            _core._pop_torch_dispatch_stack()
+        for m in new:
+            _core._push_on_torch_dispatch_stack(m)
+
+    if mode is not None:
+        replace(stack, kept)
+    try:
+        yield mode
+    finally:
+        if mode is not None:
+            replace(_get_current_dispatch_mode_stack(), stack)
+
+
+def has_proxy_slot(obj: Any, tracer: Any) -> bool:
+    """Whether a tensor is a value of the trace."""
+    return tracer.tracked(obj) is not None
+
+
+def get_proxy_slot(obj: Any, tracer: Any, default: Any = ..., transform: Any = lambda x: x) -> Any:
+    """The value that a tensor is; ``default`` where it is none."""
+    found = tracer.tracked(obj)
+    if found is None:
+        if default is ...:
+            raise RuntimeError(f"{obj} ({type(obj)}, {id(obj)})is not tracked with proxy for {tracer}")
+        return default
+    return transform(found)
+
+
+def set_proxy_slot(obj: Any, tracer: Any, proxy: Any) -> None:
+    """Notes which value a tensor is."""
+    tracer.track(obj, proxy)
+
+
+def track_tensor_tree(result: Any, proxy_out: Any, *, constant: Any = None, tracer: Any) -> Any:
+    """Notes which parts of a value the tensors of a result are; the result."""
+    if isinstance(result, _core.TensorBase):
+        tracer.track(result, proxy_out)
+    elif isinstance(result, (tuple, list)):
+        proxy_out.node.meta["val"] = tuple(result) if isinstance(result, tuple) else list(result)
+        for i, x in enumerate(result):
+            if isinstance(x, (_core.TensorBase, tuple, list)):
+                track_tensor_tree(x, proxy_out[i], tracer=tracer)
+    elif isinstance(result, dict):
+        for key, x in result.items():
+            track_tensor_tree(x, proxy_out[key], tracer=tracer)
+    return result
+
+
+_DATA = ("aten::_local_scalar_dense", "aten::item", "aten::is_nonzero", "aten::equal", "aten::allclose")
+
+
+class ProxyTorchDispatchMode(TorchDispatchMode):
+    """Writes the operators that run into the tracer's graph."""
+
+    def __init__(
+        self, tracer: PythonKeyTracer, tracing_mode: str = "real", table: Any = None, error_on_data: bool = True
+    ) -> None:
+        super().__init__()
+        self.tracer, self.tracing_mode, self.table = tracer, tracing_mode, dict(table or {})
+        self.error_on_data, self.enable_tracing = error_on_data, True
+        self._constants: dict[int, tuple[Any, Any]] = {}  # id of a result -> (it, its value, known when tracing)
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        return True
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if _any_batched(args, kwargs):
+            return NotImplemented
+        rule = self.table.get(func) or self.table.get(getattr(func, "_overloadpacket", None))
+        if rule is not None:
+            with self:
+                found = rule(*args, **kwargs)
+            if found is not NotImplemented:
+                return found
+        return self._write(func, args, kwargs)
+
+    def _write(self, func: Any, args: Any, kwargs: Any) -> Any:
+        tracer, name = self.tracer, func._qualified_op_name
+        tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, _core.TensorBase)]
+        if name in _DATA and self.error_on_data:
+            if any(tracer.tracked(t) is not None and id(t) not in self._constants for t in tensors):
+                raise RuntimeError(
+                    f"It appears that you're trying to get value out of a tracing tensor with {func} - erroring out! It's "
+                    "likely that this is caused by data-dependent control flow or similar.  It may be possible to trace this "
+                    "with dynamic shapes; try setting tracing_mode='symbolic' in your make_fx call."
+                )
+            return func(*args, **kwargs)
+        written = func
+        if name == "aten::lift_fresh" and tracer.tracked(args[0]) is None:
+            from shim_torch._ops import ops
+
+            aten: Any = ops.aten
+            written = aten.lift_fresh_copy.default
+        proxy_args, proxy_kwargs = tree_map(tracer.proxy_of, args), tree_map(tracer.proxy_of, kwargs)
+        packet = written._overloadpacket.__name__.rpartition(".")[2]
+        proxy: Proxy = tracer.create_proxy(
+            "call_function", written, proxy_args, proxy_kwargs, name=tracer.graph._target_to_str(packet)
+        )
+        in_place = packet.endswith("_") and not packet.endswith("__")
+        if in_place and args and isinstance(args[0], _core.TensorBase) and tracer.tracked(args[0]) is not None:
+            tracer.tensor_tracker[id(args[0])] = args[0], proxy
+        constant = self._constant(name, written, args, tensors)
+        result = written(*args, **kwargs) if written is not func else func(*args, **kwargs)
+        if isinstance(result, _core.TensorBase) and any(result is t for t in tensors) and not in_place and not written.is_view:
+            tracer.track(result, proxy)
+            return result
+        track_tensor_tree(result, proxy, tracer=tracer)
+        if constant is not None and isinstance(result, _core.TensorBase):
+            self._constants[id(result)] = result, constant
+        return result
+
+    def _constant(self, name: str, written: Any, args: Any, tensors: list[Any]) -> Any:
+        """Whether the result is known when tracing: of lifted data, not large."""
+        if name == "aten::lift_fresh" and tensors and tensors[0].numel() <= 1:
+            return tensors[0]
+        return None
