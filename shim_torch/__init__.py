@@ -21,7 +21,8 @@ UntypedStorage = _core.UntypedStorage
 _DTYPES = (
     "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 bfloat16 float32 float64 complex32 complex64 complex128 "
     "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 "
-    "bits1x8 bits2x4 bits4x2 bits8 bits16 uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7 float double half int long short "
+    "bits1x8 bits2x4 bits4x2 bits8 bits16 uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7 bit "
+    "qint8 quint8 qint32 quint4x2 quint2x4 float double half int long short "
     "chalf cfloat cdouble strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged contiguous_format "
     "preserve_format channels_last channels_last_3d"
 ).split()

@@ -243,6 +243,14 @@ def __getattr__(name: str) -> Any:
         from shim_torch import _ops
 
         return getattr(_ops, name)
+    if name in ("ScriptDict", "ScriptFunction", "ScriptList", "ScriptMethod"):
+        from shim_torch import jit
+
+        return getattr(jit, name)
+    if name in _FUNCTION_STATE:
+        from shim_torch._C import _function_state
+
+        return getattr(_function_state, name)
     if name == "Stream":
         from shim_torch.cuda import Stream
 
@@ -252,6 +260,30 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch._C", name)
+
+
+def _get_privateuse1_backend_name() -> str:
+    """What a backend of one's own is called: nobody registers one here."""
+    return "privateuseone"
+
+
+def _get_all_dtypes() -> list[Any]:
+    """The dtypes that PyTorch's headers list: all but quantized ones and integers of fewer than 8 bits."""
+    import shim_torch
+
+    names = (
+        "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool bfloat16 bits1x8 bits2x4 "
+        "bits4x2 bits8 bits16 float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz uint16 uint32 uint64 "
+        "float8_e8m0fnu float4_e2m1fn_x2"
+    )
+    return [getattr(shim_torch, n) for n in names.split()]
+
+
+def _get_cpu_capability() -> str:
+    """What ``torch.backends.cpu.get_cpu_capability`` says."""
+    from shim_torch.backends import cpu
+
+    return cpu.get_cpu_capability()
 
 
 def _are_functorch_transforms_active() -> bool:
@@ -277,4 +309,12 @@ _TYPES = {
 }
 for _name in ("Graph", "Value", "Block", "ScriptObject", "Future", "ScriptModule"):  # of TorchScript: without instances
     _TYPES.setdefault(_name, type(_name, (_SchemaType,), {"__module__": "torch._C"}))
+_FUNCTION_STATE = frozenset(
+    (
+        "_TorchFunctionState",
+        "_get_torch_function_state",
+        "_set_torch_function_state",
+        "_is_torch_function_all_disabled",
+    )
+)
 _MODULES = frozenset(("_nn", "_autograd", "_cpu", "_dynamo", "_functions", "_functorch", "_profiler"))

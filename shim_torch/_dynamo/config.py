@@ -1,12 +1,10 @@
 """``torch._dynamo.config``: settings of a tracer that is not here; kept so that they can be set and read back."""
 
-recompile_limit = 8
-cache_size_limit = 8
-accumulated_recompile_limit = 256
-suppress_errors = False
-verbose = False
-capture_scalar_outputs = False
-capture_dynamic_output_shape_ops = False
-allow_unspec_int_on_nn_module = False
-inline_inbuilt_nn_modules = True
-disable = False
+import sys
+
+from shim_torch.utils._config_module import install_config_module
+
+cache_size_limit = 8  # PyTorch's older names
+accumulated_cache_size_limit = 256
+
+install_config_module(sys.modules[__name__])

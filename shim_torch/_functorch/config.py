@@ -1,12 +1,7 @@
-"""``torch._functorch.config``: switches of the ahead-of-time compiler, read by others; nothing here depends on them."""
+"""``torch._functorch.config``: settings of a graph partitioner that is not here; kept so that they can be set and read."""
 
-functionalize_rng_ops = False
-fake_tensor_allow_unsafe_rng_cpu = True
-debug_assert = False
-debug_partitioner = False
-static_weight_shapes = True
-cse = True
-enable_autograd_cache = False
-activation_memory_budget = 1.0
-ban_recompute_fusible_nodes = True
-donated_buffer = False
+import sys
+
+from shim_torch.utils._config_module import install_config_module
+
+install_config_module(sys.modules[__name__])

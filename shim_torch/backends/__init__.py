@@ -46,8 +46,22 @@ def cupy_special(name: str) -> Any:
 
 
 _SETTINGS = frozenset(
-    "cpu cuda cudnn cusparselt kleidiai mha miopen mkl mkldnn mps nnpack openmp opt_einsum quantized xnnpack".split()
+    "cpu cuda cudnn cusparselt kleidiai mha miopen mkl mkldnn mps nnpack openmp opt_einsum python_native quantized xnnpack".split()
 )
+
+
+_frozen = False
+
+
+def disable_global_flags() -> None:
+    """From now on settings may change within ``flags(...)`` blocks only, as ``flags_frozen`` then says."""
+    global _frozen
+    _frozen = True
+
+
+def flags_frozen() -> bool:
+    """Whether ``disable_global_flags`` was called."""
+    return _frozen
 
 
 def __getattr__(name: str) -> Any:

@@ -24,6 +24,13 @@ class FlagModule(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__.get("_settings", ()):
+            from shim_torch.backends import flags_frozen
+
+            if flags_frozen() and self.__name__.endswith((".cudnn", ".mkldnn")):  # as in PyTorch, the others stay free
+                module = "torch" + self.__name__.removeprefix("shim_torch")
+                raise RuntimeError(
+                    f"not allowed to set {module} flags after disable_global_flags; please use flags() context manager instead"
+                )
             self._settings[name] = value
         else:
             super().__setattr__(name, value)

@@ -40,6 +40,27 @@ class ScriptFunction:
         _refuse("ScriptFunction")
 
 
+class ScriptMethod:
+    """The type of TorchScript modules' methods; there are none."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        _refuse("ScriptMethod")
+
+
+class ScriptDict:
+    """The type of TorchScript dicts; there are none."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        _refuse("ScriptDict")
+
+
+class ScriptList:
+    """The type of TorchScript lists; there are none."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        _refuse("ScriptList")
+
+
 RecursiveScriptModule = ScriptModule
 
 

@@ -41,6 +41,15 @@ def _only(name: str, value: Any) -> Any:
     return value
 
 
+def _listed(value: Any) -> list[Any]:
+    """One value or several as a list."""
+    return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
+
+
+def _numbers(members: Any) -> list[int]:
+    return [m.value for m in _listed(members)]
+
+
 def _checked(name: str, recipes: tuple[Any, Any], swizzles: tuple[Any, Any]) -> None:
     for recipe in recipes:
         kind = _only(name, recipe)
@@ -70,10 +79,11 @@ def scaled_mm(
     contraction_dim: Any = (), use_fast_accum: bool = False,
 ) -> Any:  # fmt: skip
     """(mat_a · scale_a) @ (mat_b · scale_b) + bias of float8 matrices, scales by tensor, row or block of 128."""
-    _checked("scaled_mm", (scale_recipe_a, scale_recipe_b), (swizzle_a, swizzle_b))
+    a, b = (_listed(scale_a), _numbers(scale_recipe_a)), (_listed(scale_b), _numbers(scale_recipe_b))
+    swizzles = _numbers(swizzle_a), _numbers(swizzle_b)
     dtype = _bfloat16() if output_dtype is _DEFAULT else output_dtype
-    scales = _only("scaled_mm", scale_a), _only("scaled_mm", scale_b)
-    return _aten()._scaled_mm(mat_a, mat_b, *scales, bias, None, dtype, use_fast_accum)
+    scales = (*a, swizzles[0], *b, swizzles[1])
+    return _aten()._scaled_mm_v2(mat_a, mat_b, *scales, bias, dtype, list(contraction_dim), use_fast_accum)
 
 
 def scaled_grouped_mm(

@@ -104,6 +104,32 @@ def _scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_
     return product.to(dtype)
 
 
+_SUPPORTED_SCALING = (0, 1, 4, 5)  # ScalingType: by tensor, by row, blocks of 1x128 and 128x128
+
+
+@composite(
+    "_scaled_mm_v2(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b, int[] swizzle_b, Tensor? bias, ScalarType? out_dtype, int[] contraction_dim=[], bool use_fast_accum=False) -> Tensor",
+    out=True, **_METHODLESS)  # fmt: skip
+def _scaled_mm_v2(
+    self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, bias, out_dtype, contraction_dim, use_fast_accum
+):
+    """``_scaled_mm`` with the kinds of scaling said (numbers of ScalingType), one scale for each matrix."""
+    if len(scale_a) != 1 or len(scale_b) != 1:
+        raise NotImplementedError("torch._scaled_mm_v2: several scales for one matrix are not supported by shim-torch")
+    for recipe in (*recipe_a, *recipe_b):
+        if recipe not in _SUPPORTED_SCALING:
+            raise NotImplementedError(
+                f"torch._scaled_mm_v2: {('BlockWise1x16', 'BlockWise1x32')[recipe - 2]} scaling is not supported by shim-torch"
+                if recipe in (2, 3)
+                else f"torch._scaled_mm_v2: there is no ScalingType {recipe}"
+            )
+    if any(swizzle_a) or any(swizzle_b):
+        raise NotImplementedError("torch._scaled_mm_v2: swizzled scales are not supported by shim-torch")
+    from shim_torch._ops import ops
+
+    return ops.aten._scaled_mm(self, mat2, scale_a[0], scale_b[0], bias, None, out_dtype, use_fast_accum)
+
+
 @composite("_int_mm(Tensor self, Tensor mat2) -> Tensor", out=True, **_METHODLESS)
 def _int_mm(self, mat2):
     """The int32 product of int8 matrices."""

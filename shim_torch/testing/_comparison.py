@@ -143,3 +143,8 @@ def _tensor(x: Any) -> Any:
     import shim_torch
 
     return shim_torch.as_tensor(x)
+
+
+def _unwrap_dtensor_for_comparison(actual: Any, expected: Any) -> tuple[Any, Any]:
+    """The local tensors of distributed ones: there are none here, so the inputs."""
+    return actual, expected

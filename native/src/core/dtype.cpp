@@ -32,6 +32,9 @@ constexpr Row kRows[] = {
     {DType::u16, "uint16", "UInt16", 2, kInt},
     {DType::u32, "uint32", "UInt32", 4, kInt},
     {DType::u64, "uint64", "UInt64", 8, kInt},
+    // Quantized types are names that libraries compare dtypes with: no tensor is made of them (see `empty`).
+    {DType::qi8, "qint8", "QInt8", 1, 0}, {DType::qu8, "quint8", "QUInt8", 1, 0}, {DType::qi32, "qint32", "QInt32", 4, 0},
+    {DType::qu4x2, "quint4x2", "QUInt4x2", 1, 0}, {DType::qu2x4, "quint2x4", "QUInt2x4", 1, 0},
     // Integers of 1 to 7 bits and bare bits, each in a byte or more: they are made, viewed and copied, and that is all.
     {DType(18), "bits1x8", "Bits1x8", 1, 0}, {DType(19), "bits2x4", "Bits2x4", 1, 0}, {DType(20), "bits4x2", "Bits4x2", 1, 0},
     {DType(21), "bits8", "Bits8", 1, 0}, {DType(22), "bits16", "Bits16", 2, 0},
@@ -91,6 +94,7 @@ const char* dtype_name(DType t) { return row(t).name; }
 const char* scalar_name(DType t) { return row(t).scalar; }
 bool is_floating(DType t) { return row(t).flags & kFloat; }
 bool is_complex(DType t) { return row(t).flags & kComplex; }
+bool is_quantized(DType t) { return t >= DType::qi8 && t <= DType::qu2x4 && t != DType::bf16; }
 bool is_integral(DType t, bool include_bool) { return row(t).flags & (kInt | (include_bool ? kBool : 0)); }
 bool is_signed(DType t) { return row(t).flags & kSigned; }
 DType default_dtype() { return default_; }

@@ -246,6 +246,7 @@ Dims infer_size(DimSpan shape, int64_t numel) {
 }
 
 Tensor empty(DimSpan sizes, DType dtype, Device device, bool pinned, MemoryFormat format) {
+  CHECK(Kind::NotImplemented, !is_quantized(dtype), "tensors of the quantized type torch.", dtype_name(dtype), " are not supported by shim-torch");
   int64_t stack[8], step = 1;
   bool too_long = false;
   Dims heap;

@@ -25,7 +25,12 @@ PyObject* dtype_reduce(PyObject* o, PyObject*) { return Py_BuildValue("O(s)", re
 PyObject* flag(bool v) { return PyBool_FromLong(v); }
 PyObject* dtype_get_floating(PyObject* o, void*) { return flag(is_floating(dtype_in(o))); }
 PyObject* dtype_get_complex(PyObject* o, void*) { return flag(is_complex(dtype_in(o))); }
-PyObject* dtype_get_signed(PyObject* o, void*) { return flag(is_signed(dtype_in(o))); }
+PyObject* dtype_get_signed(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* {
+    CHECK(Kind::Runtime, !is_quantized(dtype_in(o)), "isSignedType not supported for quantized types");
+    return flag(is_signed(dtype_in(o)));
+  });
+}
 PyObject* dtype_get_itemsize(PyObject* o, void*) { return PyLong_FromSize_t(itemsize(dtype_in(o))); }
 PyObject* dtype_get_number(PyObject* o, void*) { return PyLong_FromLong(long(dtype_in(o))); }
 PyObject* dtype_to_real(PyObject* o, PyObject*) { return dtype_object(to_real(dtype_in(o))); }
@@ -273,7 +278,7 @@ int add_dtypes(PyObject* module) {
     if (PyObject_SetAttrString(module, dtype_name(t), dtypes[i]) < 0) return -1;
   }
   for (Alias a : {Alias{"float", DType::f32}, {"double", DType::f64}, {"half", DType::f16}, {"int", DType::i32}, {"long", DType::i64},
-                  {"short", DType::i16}, {"chalf", DType::c32}, {"cfloat", DType::c64}, {"cdouble", DType::c128}})
+                  {"short", DType::i16}, {"chalf", DType::c32}, {"cfloat", DType::c64}, {"cdouble", DType::c128}, {"bit", DType(30)}})
     if (PyObject_SetAttrString(module, a.name, dtypes[int(a.dtype)]) < 0) return -1;
   return 0;
 }

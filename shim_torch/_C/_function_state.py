@@ -1,0 +1,35 @@
+"""Which ``__torch_function__`` overrides are on, as one value: ``torch._C._TorchFunctionState``."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from native import _core
+
+
+class _TorchFunctionState(Enum):
+    ENABLED = 0
+    SUBCLASSES_DISABLED = 1
+    ALL_DISABLED = 2
+
+    def __repr__(self) -> str:
+        return f"<{self}: {self.value}>"
+
+
+_TorchFunctionState.__module__ = "torch._C"
+_PAIRS = {(False, False): 0, (True, False): 1, (True, True): 2}  # (subclasses', all) overrides are disabled
+
+
+def _get_torch_function_state() -> _TorchFunctionState:
+    """The state of the calling thread."""
+    pair = _core._set_torch_function_disabled(True, True)
+    _core._set_torch_function_disabled(*pair)
+    return _TorchFunctionState(_PAIRS[bool(pair[0]), bool(pair[1])])
+
+
+def _set_torch_function_state(state: _TorchFunctionState) -> None:
+    _core._set_torch_function_disabled(state.value > 0, state.value > 1)
+
+
+def _is_torch_function_all_disabled() -> bool:
+    return _get_torch_function_state() is _TorchFunctionState.ALL_DISABLED

@@ -1,0 +1,95 @@
+"""``torch._refs``: PyTorch's operators written in Python. Here they are the operators themselves, under those names.
+
+PyTorch's references promise the values, dtypes, shapes and errors of the operators of the same name, so the operators
+serve: what is a method or only an in-place operator in PyTorch is a function here, as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from native import _core
+
+_MODULES = frozenset(("_conversions", "fft", "linalg", "nn", "special"))
+_PLAIN_METHODS = {"copy_to": "copy_"}  # names of no operator
+
+
+def _broadcast_shapes(*shapes: Any) -> list[int] | None:
+    """The common shape of ``shapes`` (sizes or numbers), None where none is given; ``None`` among them is skipped."""
+    import shim_torch
+
+    kept: list[Sequence[int]] = [(s,) if isinstance(s, int) else s for s in shapes if s is not None]
+    return list(shim_torch.broadcast_shapes(*kept)) if kept else None
+
+
+def _copying(name: str) -> Callable[..., Any]:
+    """``exponential(x, ...)`` of ``x.exponential_(...)``: the in-place method on a copy."""
+
+    def function(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self.clone(), name + "_")(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def _reflected(name: str, method: str) -> Callable[..., Any]:
+    """``rpow(a, b)`` is ``b ** a``: the operator with its operands exchanged."""
+
+    def function(self: Any, other: Any) -> Any:
+        return getattr(self, method)(other)
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def trunc_divide(a: Any, b: Any) -> Any:
+    """``a / b`` rounded towards zero."""
+    import shim_torch
+
+    return shim_torch.div(a, b, rounding_mode="trunc")
+
+
+def swap_axes(a: Any, axis0: int, axis1: int) -> Any:
+    return a.swapaxes(axis0, axis1)
+
+
+def T(a: Any) -> Any:
+    return a.T
+
+
+def alias(a: Any) -> Any:
+    """A view of all of ``a``."""
+    return a.view_as(a)
+
+
+def find(module: Any, name: str) -> Any:
+    """The function of that name: of ``module``, a method of tensors, or an in-place method on a copy; None without."""
+    served = vars(module).get(name)
+    if served is not None and callable(served) and not isinstance(served, type):
+        return served
+    method = getattr(_core.Tensor, _PLAIN_METHODS.get(name, name), None)
+    if callable(method):
+        return wraps(method)(lambda self, *args, **kwargs: method(self, *args, **kwargs))
+    if callable(getattr(_core.Tensor, name + "_", None)):
+        return _copying(name)
+    return None
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f"shim_torch._refs.{name}")
+    import shim_torch
+
+    if name in ("rpow", "rtruediv", "rfloordiv"):
+        return _reflected(name, f"__{name}__")
+    found = None if name.startswith("__") else find(shim_torch, name)
+    if found is None:
+        from shim_torch._missing import missing
+
+        return missing("torch._refs", name)
+    globals()[name] = found
+    return found

@@ -1,0 +1,1 @@
+"""``torch._refs.nn``: the module of ``torch._refs.nn.functional``."""

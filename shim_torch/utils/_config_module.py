@@ -1,0 +1,174 @@
+"""``torch.utils._config_module``: modules of settings that can be patched, copied and set back.
+
+The compiler's settings (``torch._dynamo.config``, ``torch._inductor.config``, ``torch._functorch.config``) have PyTorch's
+names and defaults (a data file of the package) and steer nothing: there is no compiler. Libraries and test suites set them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from functools import lru_cache
+from hashlib import md5
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+@lru_cache(maxsize=1)
+def _defaults() -> dict[str, dict[str, Any]]:
+    file = Path(__file__).parents[1] / "_compile_settings.json"
+    return json.loads(file.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
+class SubConfigProxy:
+    """``config.triton.cudagraphs``: the settings whose names begin with ``triton.``"""
+
+    def __init__(self, config: ConfigModule, prefix: str) -> None:
+        super().__setattr__("_config", config)
+        super().__setattr__("_prefix", prefix)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._config.__setattr__(self._prefix + name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._config.__getattr__(self._prefix + name)
+
+
+class ConfigModule(ModuleType):
+    """A module whose attributes are the settings in ``_config``; names that it lacks are an AttributeError."""
+
+    _config: dict[str, Any]
+    _default: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        settings = self.__dict__["_config"]
+        if name in settings:
+            return settings[name]
+        if not name.startswith("__") and any(k.startswith(name + ".") for k in settings):
+            return SubConfigProxy(self, name + ".")
+        raise AttributeError(f"{self._public()}.{name} does not exist")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__.get("_config", ()):
+            self._config[name] = value
+        elif name.startswith("_") or isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+        else:
+            raise AttributeError(f"{self._public()}.{name} does not exist")
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._config:
+            self._config[name] = copy.deepcopy(self._default[name])  # as in PyTorch: the default is back
+        else:
+            super().__delattr__(name)
+
+    def _public(self) -> str:
+        return "torch" + self.__name__.removeprefix("shim_torch")
+
+    def get_config_copy(self) -> dict[str, Any]:
+        return copy.deepcopy(self._config)
+
+    shallow_copy_dict = to_dict = get_serializable_config_copy = get_config_copy
+
+    def save_config(self) -> bytes:
+        """The settings as a pickle, for :meth:`load_config`."""
+        return pickle.dumps(self._config, protocol=2)
+
+    def save_config_portable(self, *, ignore_private_configs: bool = True) -> dict[str, Any]:
+        return {k: v for k, v in self.get_config_copy().items() if not (ignore_private_configs and k.startswith("_"))}
+
+    def load_config(self, maybe_pickled_config: bytes | dict[str, Any]) -> None:
+        """Sets the settings that a dict or a pickle of :meth:`save_config` holds."""
+        given = maybe_pickled_config
+        self._config.update(given if isinstance(given, dict) else pickle.loads(given))
+
+    def codegen_config(self) -> str:
+        """Python lines that set what differs from the defaults."""
+        changed = {k: v for k, v in self._config.items() if k in self._default and v != self._default[k]}
+        return "\n".join(f"{self._public()}.{k} = {v!r}" for k, v in changed.items())
+
+    def get_hash(self) -> bytes:
+        return md5(repr(sorted(self._config.items())).encode(), usedforsecurity=False).digest()
+
+    def _is_default(self, name: str) -> bool:
+        return bool(self._config[name] == self._default[name])
+
+    def patch(
+        self, arg1: str | dict[str, Any] | None = None, arg2: Any = None, **kwargs: Any
+    ) -> contextlib.AbstractContextManager[None]:
+        """Settings for a ``with`` block or a decorated function: ``patch("debug", True)``, a dict, or keywords."""
+        changes = dict(arg1) if isinstance(arg1, dict) else {arg1: arg2} if arg1 is not None else kwargs
+        return ConfigPatch(self, changes)
+
+    def _make_closure_patcher(self, **changes: Any) -> Callable[[], Callable[[], None]]:
+        """A function that makes the changes and gives the one that takes them back."""
+
+        def change() -> Callable[[], None]:
+            old = {k: self._config[k] for k in changes}
+            self._config.update(changes)
+            return lambda: self._config.update(old)
+
+        return change
+
+
+class ConfigPatch(contextlib.ContextDecorator):
+    """What ``config.patch`` gives: a context manager that may be entered again, and a decorator of functions and classes."""
+
+    def __init__(self, config: ConfigModule, changes: dict[Any, Any]) -> None:
+        self.config, self.changes = config, changes
+        self.old: list[dict[str, Any]] = []
+
+    def __enter__(self) -> None:
+        self.old.append({k: getattr(self.config, k) for k in self.changes})  # an unknown name is an error before any change
+        for name, value in self.changes.items():
+            setattr(self.config, name, value)
+
+    def __exit__(self, *_: object) -> None:
+        for name, value in self.old.pop().items():
+            setattr(self.config, name, value)
+
+    def __call__(self, func: Any) -> Any:
+        if not isinstance(func, type):
+            return super().__call__(func)
+        patch, set_up, tear_down = self, func.setUpClass, func.tearDownClass  # type: ignore[attr-defined]
+
+        class Patched(func):  # type: ignore[misc, valid-type]
+            """The test class, its settings changed while its tests run."""
+
+            @classmethod
+            def setUpClass(cls) -> None:
+                patch.__enter__()
+                try:
+                    set_up.__func__(cls)
+                except Exception:
+                    patch.__exit__(None, None, None)
+                    raise
+
+            @classmethod
+            def tearDownClass(cls) -> None:
+                try:
+                    tear_down.__func__(cls)
+                finally:
+                    patch.__exit__(None, None, None)
+
+        Patched.__name__, Patched.__qualname__, Patched.__module__ = func.__name__, func.__qualname__, func.__module__
+        return Patched
+
+
+def install_config_module(module: ModuleType) -> None:
+    """Makes the module one of settings: its public values, and PyTorch's defaults where the data file names the module."""
+    served = _defaults().get("torch" + module.__name__.removeprefix("shim_torch"), {})
+    own = {
+        k: v
+        for k, v in vars(module).items()
+        if not k.startswith("__") and not callable(v) and not isinstance(v, ModuleType) and k != "annotations"
+    }
+    for name in own:
+        delattr(module, name)
+    module.__dict__["_config"] = {**copy.deepcopy(served), **own}
+    module.__dict__["_default"] = copy.deepcopy(module.__dict__["_config"])
+    module.__class__ = ConfigModule
