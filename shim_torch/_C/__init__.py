@@ -247,6 +247,10 @@ def __getattr__(name: str) -> Any:
         from shim_torch import jit
 
         return getattr(jit, name)
+    if name == "_group_tensors_by_device_and_dtype":
+        from shim_torch.utils import _foreach_utils
+
+        return _foreach_utils._group_tensors_by_device_and_dtype
     if name in _FUNCTION_STATE:
         from shim_torch._C import _function_state
 

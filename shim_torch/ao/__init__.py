@@ -8,8 +8,8 @@ from typing import Any
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "quantization":
-        return import_module("shim_torch.ao.quantization")
+    if name in ("nn", "quantization"):
+        return import_module(f"shim_torch.ao.{name}")
     from shim_torch._missing import missing
 
     return missing("torch.ao", name)

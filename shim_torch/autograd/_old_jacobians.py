@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from shim_torch.autograd._jacobians import (
@@ -39,6 +39,33 @@ def get_numerical_jacobian(
             )
     wanted = [t for t in _as_tuple(target if target is not None else given) if isinstance(t, Tensor)]
     return [_numerical(lambda *xs: fn(xs), given, x, lambda o: o, 0, eps) for x in wanted if x.requires_grad]
+
+
+def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Any]:
+    """The tensors of nested iterables, those alone that require gradients where asked."""
+    if isinstance(x, Tensor):
+        if x.requires_grad or not only_requiring_grad:
+            yield x
+    elif isinstance(x, Iterable) and not isinstance(x, str):
+        for part in x:
+            yield from _iter_tensors(part, only_requiring_grad)
+
+
+def _get_numerical_jacobian(
+    fn: Callable[..., Any], inputs: Any, outputs: Any = None, target: Any = None, eps: float = 1e-3, is_forward_ad: bool = False
+) -> list[tuple[Any, ...]]:
+    """For each tensor of ``target`` (the inputs) that requires gradients, its Jacobians of all outputs, by differences.
+
+    ``target`` may hold tensors that ``fn`` does not take as arguments. ValueError where an output is complex.
+    """
+    given = _as_tuple(inputs)
+    found = _outputs(fn(*given)) if outputs is None else list(outputs)
+    if not is_forward_ad and any(o.is_complex() for o in found):
+        raise ValueError(
+            "Expected output to be non-complex. get_numerical_jacobian no longer supports functions that return complex outputs."
+        )
+    wanted = _iter_tensors(given if target is None else target, True)
+    return [tuple(_numerical(fn, given, x, lambda o: o, k, eps) for k in range(len(found))) for x in wanted]
 
 
 def get_analytical_jacobian(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch._utils import typename
 from shim_torch.autograd.grad_mode import no_grad
 
 Tensor = _core.Tensor
@@ -254,3 +255,24 @@ for _class in (
     NestedIOFunction,
 ):
     _class.__module__ = "torch.autograd.function"
+
+
+def _nested_map(
+    condition: Callable[[Any], bool], fn: Callable[[Any], Any], condition_msg: str | None = None
+) -> Callable[[Any], Any]:
+    """A function that puts ``fn(x)`` for every ``x`` of nested lists, tuples and dicts that ``condition`` accepts."""
+
+    def mapped(obj: Any) -> Any:
+        if condition(obj):
+            return fn(obj)
+        if obj is None:
+            return None
+        if isinstance(obj, (list, tuple)):
+            parts = [mapped(x) for x in obj]
+            return type(obj)(*parts) if hasattr(obj, "_fields") else type(obj)(parts)
+        if isinstance(obj, dict):
+            return {key: mapped(value) for key, value in obj.items()}
+        accepted = f". Accepted types: {condition_msg}, or lists/tuples of them" if condition_msg else ""
+        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {typename(obj)}{accepted}")
+
+    return mapped

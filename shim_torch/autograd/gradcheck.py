@@ -18,6 +18,8 @@ from shim_torch.autograd._jacobians import (
     _outputs,
     _parts,
 )
+from shim_torch.autograd._old_jacobians import _get_numerical_jacobian as _get_numerical_jacobian
+from shim_torch.autograd._old_jacobians import _iter_tensors as _iter_tensors
 from shim_torch.autograd._old_jacobians import get_analytical_jacobian as get_analytical_jacobian
 from shim_torch.autograd._old_jacobians import get_numerical_jacobian as get_numerical_jacobian
 from shim_torch.autograd.grad_mode import enable_grad

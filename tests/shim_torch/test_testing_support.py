@@ -140,7 +140,9 @@ def test_dtype_abbreviations():
 
 
 def test_jiterator_parses_and_needs_a_gpu():
-    function = torch.cuda.jiterator._create_jit_fn("template <typename T> T f(T x, T y, T a) { return -x + a * y; }", a=1.0)
+    function = torch.cuda.jiterator._create_jit_fn(
+        "template <typename T> T f(T x, T y, T a) { return -x + a * y; }", a=1.0
+    )
     assert function.kernel_name == "f"
     if not torch.cuda.is_available():
         with pytest.raises(AssertionError, match="only supported on CUDA"):
@@ -149,3 +151,51 @@ def test_jiterator_parses_and_needs_a_gpu():
         torch.cuda.jiterator._create_jit_fn("int x;")
     with pytest.raises(AssertionError, match="single output"):
         torch.cuda.jiterator._JittedFunction("template <typename T> T f(T x) { return x; }", False, 2)
+
+
+def test_tensors_are_grouped_by_device_and_dtype():
+    from shim_torch.utils._foreach_utils import _group_tensors_by_device_and_dtype, _has_foreach_support
+
+    a, b, c = torch.ones(2), torch.ones(3, dtype=torch.float64), torch.zeros(1)
+    meta = torch.ones(2, device="meta")
+    groups = _group_tensors_by_device_and_dtype([[a, b, c, meta], [None, b, None, meta], []], with_indices=True)
+    lists, places = groups[torch.device("cpu"), torch.float32]
+    assert lists[0][0] is a and lists[0][1] is c and lists[1] == [None, None] and lists[2] == [] and places == [0, 2]
+    assert groups[torch.device("meta"), torch.float32][1] == [3]
+    with pytest.raises(RuntimeError, match="Tensors not same size"):
+        _group_tensors_by_device_and_dtype([[a, b], [a]])
+    assert _has_foreach_support([a, None], a.device) and not _has_foreach_support([torch.nn.Parameter(a)], a.device)
+
+
+def test_numerical_jacobians_of_all_outputs():
+    from shim_torch.autograd.gradcheck import _get_numerical_jacobian
+
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    w = torch.tensor([3.0], dtype=torch.float64, requires_grad=True)
+    ((by_square, by_scale),) = _get_numerical_jacobian(lambda v: (v * v, v * w), x, eps=1e-6)
+    torch.testing.assert_close(by_square, torch.diag(2 * x.detach()))
+    torch.testing.assert_close(by_scale, torch.eye(2, dtype=torch.float64) * 3)
+    ((by_w,),) = _get_numerical_jacobian(lambda v: v * w, x, target=w, eps=1e-6)  # w is no argument
+    torch.testing.assert_close(by_w, x.detach().reshape(1, 2))
+
+
+def test_clone_input_keeps_strides_and_gradients():
+    from shim_torch._dynamo.utils import clone_input, clone_inputs
+
+    x = torch.arange(6.0).reshape(2, 3)[:, ::2].requires_grad_()
+    x.grad = torch.ones(2, 2)
+    y = clone_input(x)
+    assert y.stride() == x.stride() and y.requires_grad and torch.equal(y, x) and torch.equal(y.grad, x.grad)
+    assert y.data_ptr() != x.data_ptr()
+    assert list(clone_inputs({"a": (x, 3)})["a"])[1] == 3
+
+
+def test_nested_map():
+    from shim_torch.autograd.function import _nested_map
+
+    double = _nested_map(lambda o: isinstance(o, int), lambda i: 2 * i, "ints")
+    assert double({"a": [1, (2, None)]}) == {"a": [2, (4, None)]}
+    with pytest.raises(
+        ValueError, match="doesn't know how to process an input object of type str. Accepted types: ints"
+    ):
+        double("x")

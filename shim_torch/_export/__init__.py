@@ -1,0 +1,1 @@
+"""``torch._export``: what classes of tensors say about tracing. Nothing is exported here."""
