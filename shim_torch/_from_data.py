@@ -294,7 +294,10 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
     """A tensor over the memory of a DLPack object or capsule."""
     if isinstance(ext_tensor, Tensor):
-        return ext_tensor.view(ext_tensor.shape) if not copy else ext_tensor.clone()
+        if ext_tensor.is_conj():
+            raise BufferError("Can't export tensors with the conjugate bit set")
+        held = ext_tensor._neg_view().detach() if ext_tensor.is_neg() else ext_tensor  # as memory holds it
+        return held.view(held.shape) if not copy else held.clone()
     if not hasattr(ext_tensor, "__dlpack__"):
         made = _core.from_dlpack_capsule(ext_tensor)
         return made.clone() if copy else made

@@ -109,11 +109,13 @@ def conj(input: Any) -> Any:
 
 
 def resolve_conj(input: Any) -> Any:
-    return input
+    """The tensor itself, or a copy of its values where its conjugate bit is set."""
+    return input.resolve_conj()
 
 
 def resolve_neg(input: Any) -> Any:
-    return input
+    """The tensor itself, or a copy of its values where its negative bit is set."""
+    return input.resolve_neg()
 
 
 def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:

@@ -24,7 +24,7 @@ def numpy(self: Any, *, force: bool = False) -> Any:
     if not isinstance(force, bool):
         raise TypeError(f"numpy(): argument 'force' must be bool, not {type(force).__name__}")
     if force:
-        return _core.to_numpy(_core.lend_memory(self.detach().cpu()))
+        return _core.to_numpy(_core.lend_memory(self.detach().cpu().resolve_conj().resolve_neg()))
     if self.requires_grad and _core.is_grad_enabled():
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if str(self.dtype) == "torch.bfloat16":
@@ -324,10 +324,11 @@ def _core_real(self: Any, which: int) -> Any:
         if which:
             raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
         return self
-    import shim_torch
+    from shim_torch.ops import math_bits
 
     if self.layout != _core.strided:
+        import shim_torch
         from shim_torch.sparse._coo import parts, with_values
 
         return with_values(self, shim_torch.view_as_real(parts(self).values).select(-1, which))
-    return shim_torch.view_as_real(self).select(-1, which)
+    return math_bits.part(self, which)

@@ -20,16 +20,20 @@ def _reduce(self: Any, protocol: Any) -> Any:
         from shim_torch.sparse._pickling import arguments
 
         return _rebuild_sparse_tensor, arguments(self)
+    from shim_torch._utils import get_tensor_metadata
+
+    here = self if self.device.type == "cpu" else self.detach().cpu()
     return _rebuild, (
         None if type(self) is Tensor else type(self),  # its name is torch.Tensor, which may not be importable
-        self.untyped_storage() if self.device.type == "cpu" else self.detach().cpu().untyped_storage(),
+        here.untyped_storage(),
         self.dtype,
-        self.storage_offset() if self.device.type == "cpu" else 0,
+        self.storage_offset() if here is self else 0,
         tuple(self.shape),
-        self.stride() if self.device.type == "cpu" else self.detach().cpu().stride(),
+        here.stride(),
         self.requires_grad,
         str(self.device),
         state,
+        *([bits] if (bits := get_tensor_metadata(here)) else []),
     )
 
 
@@ -53,8 +57,13 @@ def _rebuild(
     requires_grad: bool,
     device: str,
     state: Any,
+    metadata: Any = None,
 ) -> Any:
     t = _core.empty_tensor((0,), dtype).set_(storage, offset, size, stride)
+    if metadata:
+        from shim_torch._utils import set_tensor_metadata
+
+        set_tensor_metadata(t, metadata)
     if device.startswith("cuda") and _core.cuda_device_count():
         t = t.to(_core.device(device))
     if cls not in (None, Tensor):
@@ -111,7 +120,9 @@ def _deepcopied(self: Any, memo: dict[Any, Any]) -> Any:
         storage = memo["storage", self.untyped_storage()._cdata] = self.untyped_storage().clone()
     plain = type(self) is Tensor
     empty = _core.empty_tensor((0,), self.dtype, self.device) if plain else _like_in_type(self)
-    return empty.set_(storage, self.storage_offset(), self.shape, self.stride())
+    new = empty.set_(storage, self.storage_offset(), self.shape, self.stride())
+    new = new.conj_physical() if self.is_conj() else new
+    return new.neg() if self.is_neg() else new
 
 
 def _cloned_in_type(self: Any) -> Any:

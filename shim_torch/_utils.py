@@ -49,8 +49,25 @@ def _set(tensor: Any, requires_grad: bool, hooks: Any = None, metadata: Any = No
     if hooks:
         tensor._backward_hooks = hooks
     if metadata:
-        raise NotImplementedError("torch.load: tensors with conjugate or negative bits are not supported by shim-torch")
+        set_tensor_metadata(tensor, metadata)
     return tensor
+
+
+def get_tensor_metadata(tensor: Any) -> dict[str, bool]:
+    """Which of the bits ``conj`` and ``neg`` are set: what files keep of a tensor beside its memory and place."""
+    return {name: True for name, on in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if on}
+
+
+def set_tensor_metadata(tensor: Any, metadata: dict[str, bool]) -> None:
+    """Sets the bits that ``get_tensor_metadata`` tells of."""
+    from native import _core
+
+    if not isinstance(metadata, dict):
+        raise AssertionError(f"expected dict, got {type(metadata).__name__}")
+    for name, on in metadata.items():
+        if name not in ("conj", "neg"):
+            raise RuntimeError(f"Unexpected key `{name}` passed to setTensorMetadata().")
+        (_core._set_conj if name == "conj" else _core._set_neg)(tensor, on)
 
 
 def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Any:

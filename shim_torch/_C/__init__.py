@@ -39,6 +39,7 @@ _FunctionBase, _set_fwd_grad_enabled = _core._FunctionBase, _core._pause_tangent
 set_anomaly_enabled, is_anomaly_enabled = _core.set_anomaly_enabled, _core.is_anomaly_enabled
 is_anomaly_check_nan_enabled = _core.is_anomaly_check_nan_enabled
 _from_dlpack = _core.from_dlpack_capsule
+_set_conj, _set_neg = _core._set_conj, _core._set_neg
 
 _has_cuda = has_cuda = True
 _has_mps = has_mps = _has_xpu = has_xpu = _has_mtia = False
@@ -66,6 +67,20 @@ def _log_api_usage_once(event: str) -> None:
 
 
 _log_api_usage_metadata = _log_api_usage_once
+
+
+def _get_tensor_metadata(tensor: Any) -> dict[str, bool]:
+    """The bits ``conj`` and ``neg`` that are set."""
+    from shim_torch import _utils
+
+    return _utils.get_tensor_metadata(tensor)
+
+
+def _set_tensor_metadata(tensor: Any, metadata: dict[str, bool]) -> None:
+    """Sets the bits ``conj`` and ``neg``."""
+    from shim_torch import _utils
+
+    _utils.set_tensor_metadata(tensor, metadata)
 
 
 def _cuda_getCurrentRawStream(device: int) -> int:

@@ -118,13 +118,15 @@ def _rebuild_arguments(t: Any) -> tuple[Any, tuple[Any, ...]]:
         return _utils._rebuild_meta_tensor_no_storage, (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
     storage, place = t.untyped_storage(), (t.storage_offset(), tuple(t.shape), tuple(t.stride()))
     typed = TypedStorage(wrap_storage=storage, dtype=t.dtype)
+    bits = _utils.get_tensor_metadata(t)
+    metadata = (bits,) if bits else ()
     try:
         typed.pickle_storage_type()
     except KeyError:  # newer dtypes have no storage class: the bytes, and the dtype beside them
         typed = TypedStorage(wrap_storage=storage, dtype=_core.uint8)
         typed._as_untyped = True  # type: ignore[attr-defined]
-        return _utils._rebuild_tensor_v3, (typed, *place, t.requires_grad, OrderedDict(), t.dtype)
-    return _utils._rebuild_tensor_v2, (typed, *place, t.requires_grad, OrderedDict())
+        return _utils._rebuild_tensor_v3, (typed, *place, t.requires_grad, OrderedDict(), t.dtype, *metadata)
+    return _utils._rebuild_tensor_v2, (typed, *place, t.requires_grad, OrderedDict(), *metadata)
 
 
 def of(module: Any) -> Any:

@@ -32,6 +32,7 @@ FAMILIES = (
     "reshaping",
     "view_variants",
     "geometry",
+    "math_bits",
     "copying",
     "indexing",
     "index_along_dim",

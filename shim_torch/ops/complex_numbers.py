@@ -29,21 +29,6 @@ def conj_physical(self):
     return aten()._conj_physical(self) if self.is_complex() else self
 
 
-@composite("conj(Tensor(a) self) -> Tensor(a)", function=False)
-def conj(self):
-    return self.conj_physical() if self.is_complex() else self
-
-
-@composite("resolve_conj(Tensor(a) self) -> Tensor(a)", function=False)
-def resolve_conj(self):
-    return self
-
-
-@composite("resolve_neg(Tensor(a) self) -> Tensor(a)", function=False)
-def resolve_neg(self):
-    return self
-
-
 def _angle_grad(g, x):
     if not x.is_complex():
         return zeros_as(g)

@@ -52,9 +52,3 @@ def _new_zeros_with_same_feature_meta(self, other, self_num_batch_dims):
         outer.insert(0, step)
         step *= n
     return self.new_zeros(count * elements).as_strided([*lead, *other.shape], [*outer, *strides], other.storage_offset())
-
-
-@composite("_neg_view(Tensor(a) self) -> Tensor(a)")
-def _neg_view(self):
-    """The negative; of a tensor of its own, as there are no lazy views here."""
-    return -self

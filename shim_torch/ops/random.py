@@ -70,7 +70,7 @@ def _draw(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
         return self
     seed, start = chosen(generator, self.device).take(2 * self.numel())
     if self.is_cuda:
-        direct = self.is_contiguous() and not (self.requires_grad and _core.is_grad_enabled())
+        direct = self.is_contiguous() and not self.is_neg() and not (self.requires_grad and _core.is_grad_enabled())
         filled = self if direct else _core.empty_tensor(self.shape, self.dtype, self.device)
         if _core.cuda_draw(filled, kind, a, b, seed, start + ((1 << 40) if kind == "normal" else 0)):
             return self if direct else self.copy_(filled)
@@ -82,6 +82,14 @@ def _draw(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
     with shim_torch.no_grad():
         drawn = shim_torch.ops.aten._random_bits(template, kind, a, b, seed, start)
     return self.copy_(drawn)
+
+
+def _parts(self: Any, fill: Any) -> None:
+    """Fills a complex tensor's real and imaginary parts, which memory does not hold as they are where it is a conjugate."""
+    plain = _core.empty_tensor(self.shape, self.dtype, self.device) if self.is_conj() else self
+    fill(_core.view_as_real(plain))
+    if plain is not self:
+        self.copy_(plain)
 
 
 def _check_float(self: Any, name: str) -> None:
@@ -96,7 +104,7 @@ def _check_float(self: Any, name: str) -> None:
 )
 def uniform_(self, low, high, generator):
     if self.dtype.is_complex:
-        _core.view_as_real(self).uniform_(low, high, generator=generator)
+        _parts(self, lambda parts: parts.uniform_(low, high, generator=generator))
         return self
     _check_float(self, "check_uniform_bounds")
     check_uniform(self.dtype, low, high)
@@ -110,7 +118,7 @@ def normal_(self, mean, std, generator):
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if self.dtype.is_complex:
-        _core.view_as_real(self).normal_(mean, std / math.sqrt(2), generator=generator)
+        _parts(self, lambda parts: parts.normal_(mean, std / math.sqrt(2), generator=generator))
         return self
     _check_float(self, "normal_kernel_cpu")
     return _draw(self, "normal", mean, std, generator)

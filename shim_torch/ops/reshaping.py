@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from native import _core
+from shim_torch._warnings import warn_once
 
 from ._record import composite
 from ._rules import wrap_dim
@@ -71,17 +72,41 @@ def broadcast_tensors(tensors):
 
 @composite("adjoint(Tensor(a) self) -> Tensor(a)")
 def adjoint(self):
-    if self.dim() == 1:
-        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    return self.transpose(-2, -1).conj() if self.dim() else self
+    return _adjoint(self, "adjoint()")
+
+
+def _matrices(self, name):
+    """The matrices' transposes; None where there are no dims, which is deprecated."""
+    if self.dim() >= 2:
+        return self.transpose(-2, -1)
+    if self.dim() == 0:
+        return None
+    raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
+
+
+def _adjoint(self, name):
+    transposed = _matrices(self, name)
+    if transposed is None:
+        shown = name if name.endswith("()") else "Tensor." + name
+        warn_once(f"{shown} is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=5 if name == "mH" else 4)
+    return (self if transposed is None else transposed).conj()
 
 
 def _matrix_transpose(self):
-    if self.dim() < 2:
-        raise RuntimeError(
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
-        )
-    return self.transpose(-2, -1)
+    transposed = _matrices(self, "mT")
+    if transposed is None:
+        warn_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=4)
+    return self if transposed is None else transposed
+
+
+def _conjugate_transpose(self):
+    if self.dim() == 0:
+        warn_once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=4)
+        return self.conj()
+    if self.dim() != 2:
+        batches = " For batches of matrices, consider using tensor.mH" if self.dim() > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.{batches}")
+    return self.t().conj()
 
 
 def properties() -> dict[str, property]:
@@ -89,10 +114,6 @@ def properties() -> dict[str, property]:
     return {
         "T": property(lambda self: self.permute(list(range(self.dim()))[::-1]) if self.dim() != 2 else self.t()),
         "mT": property(_matrix_transpose),
-        "H": property(lambda self: self.t().conj() if self.dim() in (0, 2) else _no_h(self)),
-        "mH": property(lambda self: _matrix_transpose(self).conj()),
+        "H": property(_conjugate_transpose),
+        "mH": property(lambda self: _adjoint(self, "mH")),
     }
-
-
-def _no_h(self):
-    raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")

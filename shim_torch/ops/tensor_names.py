@@ -40,7 +40,6 @@ composite("_has_compatible_shallow_copy_type(Tensor self, Tensor from) -> bool",
 composite("is_same_size(Tensor self, Tensor other) -> bool")(lambda self, other: self.shape == other.shape)
 composite("is_nonzero(Tensor self) -> bool")(lambda self: bool(self))
 composite("_pin_memory(Tensor self, Device? device=None) -> Tensor", **_HIDDEN)(lambda self, device: self.pin_memory())
-composite("_conj(Tensor(a) self) -> Tensor(a)")(lambda self: self.conj())
 composite("__and__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN)(lambda self, other: self & other)
 composite("__and__.Scalar(Tensor self, Scalar other) -> Tensor", **_HIDDEN)(lambda self, other: self & other)
 composite("__or__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN)(lambda self, other: self | other)

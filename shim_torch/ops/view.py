@@ -305,7 +305,7 @@ def view_as_real(self):
 @view(
     "view_as_complex(Tensor(a) self) -> Tensor(a)",
     method=False,
-    grad={"self": lambda g: torch_module().view_as_real(g.contiguous())},
+    grad={"self": lambda g: torch_module().view_as_real(g.contiguous().resolve_conj())},
 )
 def view_as_complex(self):
     return _core.view_as_complex(self)

@@ -175,6 +175,7 @@ struct EngineOps {
   Tensor (*zeros)(DimSpan, DType, Device) = nullptr;
   void (*copy_)(const Tensor& self, const Tensor& src) = nullptr;
   Tensor (*as_strided)(const Tensor&, DimSpan sizes, DimSpan strides, int64_t offset) = nullptr;
+  Tensor (*view_operator)(const Tensor&, const char* name) = nullptr;        // view_as_real, view_as_complex, _conj, _neg_view
 };
 EngineOps& engine_ops();
 

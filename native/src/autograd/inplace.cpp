@@ -10,8 +10,24 @@ namespace {
 
 // Where a view's elements lie relative to a compact copy of its base (same strides, offset 0).
 Tensor within(const Tensor& base_like, const Geometry& base, const Geometry& view) {
-  return engine_ops().as_strided(base_like, view.sizes, view.strides, view.offset - base.offset);
+  const EngineOps& ops = engine_ops();
+  Tensor t = base_like;
+  int64_t start = base.offset;
+  bool conj = base.conj != view.conj;
+  if (is_complex(base.dtype) && !is_complex(view.dtype)) {
+    conj = false;                               // imag of a conjugate has a negative bit instead
+    t = ops.view_operator(t, "view_as_real");
+    start *= 2;
+  } else if (!is_complex(base.dtype) && is_complex(view.dtype)) {
+    t = ops.view_operator(t, "view_as_complex");
+    start /= 2;
+  }
+  t = ops.as_strided(t, view.sizes, view.strides, view.offset - start);
+  if (conj) t = ops.view_operator(t, "_conj");
+  return base.neg != view.neg ? ops.view_operator(t, "_neg_view") : t;
 }
+
+bool same_elements(const Geometry& a, const Geometry& b) { return is_complex(a.dtype) == is_complex(b.dtype) && a.conj == b.conj && a.neg == b.neg; }
 
 Tensor zeros_like_base(const Geometry& g, DType t, Device d) {
   Tensor flat = engine_ops().zeros(Dims{int64_t(storage_bytes(g.sizes, g.strides, 1))}, t, d);
@@ -68,7 +84,7 @@ void refresh_view(TensorImpl& t) {
   if (!m->grad_fn && !m->base->requires_grad()) return;                      // written without history
   if (m->creation != Creation::normal) forbidden(*m, true);
   m->view_version = t.version();
-  auto node = make<AsStridedBackward>(*m->base, t);
+  auto node = make<AsStridedBackward>(*m->base, t, m->grad_fn.get());
   node->set_next_edges({gradient_edge(m->base)});
   Ref<Node> old = m->grad_fn;
   m->output_nr = node->add_input(t);
@@ -140,7 +156,7 @@ Grads CopySlices::apply(Grads&& grads) {
   out.resize(next_edges.size());
   if (needs(0)) {
     if (out[0]) engine_ops().copy_(part, out[0]);
-    else engine_ops().copy_(part, engine_ops().zeros(view_.sizes, g->dtype(), g->device()));
+    else engine_ops().copy_(part, engine_ops().zeros(view_.sizes, part->dtype(), g->device()));
     out[0] = result;
   } else {
     out[0] = Tensor();
@@ -148,8 +164,10 @@ Grads CopySlices::apply(Grads&& grads) {
   return out;
 }
 
-AsStridedBackward::AsStridedBackward(const TensorImpl& base, const TensorImpl& view)
-    : base_(geometry_of(base)), view_(geometry_of(view)), dtype_(view.dtype()), device_(view.device()) {}
+AsStridedBackward::AsStridedBackward(const TensorImpl& base, const TensorImpl& view, const Node* replaced)
+    : base_(geometry_of(base)), view_(geometry_of(view)), device_(view.device()), name_("AsStridedBackward0") {
+  if (replaced && !same_elements(base_, view_)) name_ = replaced->name();
+}
 
 Grads AsStridedBackward::apply(Grads&& grads) {
   Geometry v = view_;
@@ -158,7 +176,7 @@ Grads AsStridedBackward::apply(Grads&& grads) {
     if (v.strides[i] == 0) summed[i] = v.sizes[i] = 1;                       // expanded: every copy is one element of the base
   Tensor g = grads[0];
   if (summed != Dims(g->sizes().begin(), g->sizes().end())) g = engine_ops().sum_to(g, summed);
-  Tensor result = zeros_like_base(base_, dtype_, device_);
+  Tensor result = zeros_like_base(base_, base_.dtype, device_);
   engine_ops().copy_(within(result, base_, v), g);
   return {result};
 }

@@ -4,9 +4,14 @@
 
 namespace shim {
 
-struct Geometry { Dims sizes, strides; int64_t offset = 0; };
+struct Geometry {
+  Dims sizes, strides;
+  int64_t offset = 0;
+  DType dtype = DType::undefined;
+  bool conj = false, neg = false;
+};
 inline Geometry geometry_of(const TensorImpl& t) {
-  return {Dims(t.sizes().begin(), t.sizes().end()), Dims(t.strides().begin(), t.strides().end()), t.storage_offset()};
+  return {Dims(t.sizes().begin(), t.sizes().end()), Dims(t.strides().begin(), t.strides().end()), t.storage_offset(), t.dtype(), t.is_conj, t.is_neg};
 }
 
 class AccumulateGrad final : public Node {      // the end of the line: adds to a leaf's .grad
@@ -36,14 +41,14 @@ class CopySlices final : public Node {          // an in-place write through a v
 
 class AsStridedBackward final : public Node {   // a view whose base was written to: its gradient lies within the base's
  public:
-  AsStridedBackward(const TensorImpl& base, const TensorImpl& view);
+  AsStridedBackward(const TensorImpl& base, const TensorImpl& view, const Node* replaced);
   Grads apply(Grads&&) override;
-  std::string name() const override { return "AsStridedBackward0"; }
+  std::string name() const override { return name_; }
 
  private:
   Geometry base_, view_;
-  DType dtype_;
   Device device_;
+  std::string name_;                            // of the view's own operator where its elements are not the base's: ConjBackward0
 };
 
 }  // namespace shim

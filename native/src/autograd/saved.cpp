@@ -10,7 +10,9 @@ const char* freed_text =
     "tensors after calling backward.";
 
 std::string type_text(const TensorImpl& t) {
-  std::string s = str("torch.", t.device().is_cuda() ? "cuda." : "", scalar_name(t.dtype()), "Tensor [");
+  const bool cuda = t.device().is_cuda();
+  std::string s = is_complex(t.dtype()) ? str(cuda ? "CUDA" : "CPU", scalar_name(t.dtype()), "Type [")
+                                        : str("torch.", cuda ? "cuda." : "", scalar_name(t.dtype()), "Tensor [");
   for (int i = 0; i < t.dim(); ++i) s += (i ? ", " : "") + std::to_string(t.sizes()[size_t(i)]);
   return s + "]";
 }

@@ -74,7 +74,8 @@ class TensorImpl final : public RefCounted {
   bool owns_pyobj = false;
   static void (*drop_pyobj)(TensorImpl*);       // called when a tensor that owns its object is destroyed
   bool is_inference;                            // made in inference mode; views of a normal tensor are normal
-  bool is_conj = false, is_neg = false;         // reserved: conj() materialises for now
+  bool is_conj = false, is_neg = false;         // the values are the conjugate, the negative, of what memory holds (core/math_bits.h)
+  bool has_math_bits() const noexcept { return is_conj | is_neg; }
   bool wrapped_number = false;                  // a Python number seen as a 0-d tensor, for promotion
 
  private:

@@ -17,6 +17,8 @@ Tensor same_storage(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t
   auto& own = const_cast<TensorImpl&>(t).own_version();
   if (own) v->own_version() = own;
   v->is_inference = t.is_inference;
+  v->is_conj = t.is_conj;
+  v->is_neg = t.is_neg;
   return v;
 }
 
@@ -77,7 +79,7 @@ bool try_view_strides(DimSpan sizes, DimSpan strides, DimSpan new_sizes, Dims& o
 
 Tensor view(const TensorImpl& t, DimSpan shape) {
   Dims sizes = infer_size(shape, t.numel()), strides;
-  if (t.is_contiguous() && t.numel()) strides = contiguous_strides(sizes);
+  if (t.is_contiguous() && t.numel() && std::ranges::find(t.sizes(), 1) == t.sizes().end()) strides = contiguous_strides(sizes);
   else
     CHECK(Kind::Runtime, try_view_strides(t.sizes(), t.strides(), sizes, strides),
           "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). "
@@ -86,6 +88,8 @@ Tensor view(const TensorImpl& t, DimSpan shape) {
 }
 
 Tensor view_dtype(const TensorImpl& t, DType to) {
+  CHECK(Kind::Runtime, !t.is_conj, "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.");
+  CHECK(Kind::Runtime, !t.is_neg, "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.");
   size_t from_size = t.itemsize(), to_size = itemsize(to);
   Geometry g(t);
   int64_t offset = t.storage_offset();
@@ -274,6 +278,8 @@ Tensor diagonal(const TensorImpl& t, int64_t shift, int64_t d1, int64_t d2) {
 
 Tensor view_as_real(const TensorImpl& t) {
   CHECK(Kind::Runtime, is_complex(t.dtype()), "view_as_real is only supported for complex tensors");
+  CHECK(Kind::Runtime, !t.is_conj, "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use "
+        "self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
   Geometry g(t);
   for (int64_t& s : g.strides) s *= 2;
   g.sizes.push_back(2);

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/math_bits.h"
+#include "cpu/copy_bits.h"
 #include "cpu/loops.h"
 #include "cpu/parallel.h"
 #include "cuda/driver.h"
@@ -132,6 +134,7 @@ void copy_across(const Tensor& self, const Tensor& src, bool non_blocking) {
 
 void copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
   if (self.get() == src.get()) return;
+  if (__builtin_expect(self->has_math_bits() || src->has_math_bits(), 0)) return copy_through_math_bits(self, src, non_blocking);
   Tensor from = src;
   if (!same_shape(self->sizes(), src->sizes())) {
     Dims shape;
@@ -177,11 +180,12 @@ static bool fill_on_device(const Tensor& self, Number value) {
 
 void fill_(const Tensor& self, Number value) {
   check_fits(value, self->dtype());
+  value = number_in_memory(*self, value);
   if (self->numel() == 0 || self->device().is_meta()) return;
   if (!self->device().is_cpu()) {
     if (fill_on_device(self, value)) return;
     Tensor one = scalar_tensor(value, self->dtype(), Device{});
-    return copy_(self, one);
+    return copy_(self->has_math_bits() ? without_math_bits(*self) : self, one);
   }
   alignas(16) char element[16];
   store_number(element, self->dtype(), value);
@@ -228,7 +232,7 @@ Tensor clone(const Tensor& self, MemoryFormat format) {
 
 Number item(const Tensor& self) {
   CHECK(Kind::Runtime, self->numel() == 1, "a Tensor with ", self->numel(), " elements cannot be converted to Scalar");
-  Tensor host = self;
+  Tensor host = resolved(self);
   if (!self->device().is_cpu()) {
     host = empty({}, self->dtype(), Device{});
     copy_(host, view(*self, {}));

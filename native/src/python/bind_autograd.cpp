@@ -4,6 +4,7 @@
 #include "core/sparse.h"
 #include "ops/kernels.h"
 #include "python/autograd_python.h"
+#include "python/dispatch.h"
 #include "python/forward_mode.h"
 #include "python/override.h"
 #include "python/tensor_type.h"
@@ -210,6 +211,8 @@ int set_data(PyObject* self, PyObject* value, void*) {
     if (!t->own_version()) t->own_version() = std::make_shared<std::atomic<uint32_t>>(t->version());
     t->set_storage(from->storage());
     t->set_dtype(from->dtype());
+    t->is_conj = from->is_conj;
+    t->is_neg = from->is_neg;
     t->set_geometry(from->sizes(), from->strides(), from->storage_offset());
     if (AutogradMeta* m = t->autograd(); m && m->accumulator && !m->accumulator->inputs.empty()) {
       m->accumulator->inputs.clear();
@@ -337,6 +340,19 @@ Tensor op_zeros(DimSpan sizes, DType t, Device d) {
   return z;
 }
 
+Tensor view_operator(const Tensor& t, const char* name) {
+  Operator* op = find_operator(str("aten::", name), "");
+  CHECK(Kind::Runtime, op, "aten::", name, " is not defined");
+  Bound b;
+  b.reset(1);
+  b.set(0, wrap(t));
+  PyObject* r = call_operator(*op, b);
+  if (!r) throw PythonError();
+  Tensor made(unwrap(r));
+  Py_DECREF(r);
+  return made;
+}
+
 void install_engine_ops() {
   EngineOps& e = engine_ops();
   e.add = [](const Tensor& a, const Tensor& b) { return method(a, "add", wrap(b)); };
@@ -348,6 +364,7 @@ void install_engine_ops() {
   e.as_strided = [](const Tensor& a, DimSpan s, DimSpan st, int64_t o) {
     return GradMode::enabled() ? method(a, "as_strided", size_object(s), size_object(st), PyLong_FromLongLong(o)) : as_strided(*a, s, st, o);
   };
+  e.view_operator = view_operator;
   e.zeros = op_zeros;
 }
 

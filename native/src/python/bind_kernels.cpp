@@ -1,5 +1,6 @@
 // The module's functions over the native kernels, and the operators that the autograd engine needs.
 #include "autograd/autograd.h"
+#include "core/math_bits.h"
 #include "cpu/parallel.h"
 #include "cpu/philox.h"
 #include "gemm/problem.h"
@@ -28,18 +29,18 @@ Tensor call_method(const char* name, const Tensor& self, PyObject* argument) {
 
 Tensor engine_add(const Tensor& a, const Tensor& b) {
   if (!GradMode::enabled())
-    if (Tensor r = add(a, b, Number{Number::Int, 1})) return r;
+    if (Tensor r = add(resolved(a), resolved(b), Number{Number::Int, 1})) return r;
   return call_method("add", a, wrap(b));
 }
 
 void engine_add_in_place(const Tensor& a, const Tensor& b) {
-  if (!GradMode::enabled() && add(a, b, Number{Number::Int, 1}, a)) return a->bump_version();
+  if (!GradMode::enabled() && !a->has_math_bits() && add(a, resolved(b), Number{Number::Int, 1}, a)) return a->bump_version();
   call_method("add_", a, wrap(b));
 }
 
 Tensor engine_sum_to(const Tensor& t, DimSpan sizes) {
   if (!GradMode::enabled())
-    if (Tensor r = sum_to_size(t, sizes)) return r;
+    if (Tensor r = sum_to_size(resolved(t), sizes)) return r;
   GilAcquire gil;
   return call_method("sum_to_size", t, size_object(sizes));
 }
@@ -65,6 +66,14 @@ void engine_copy(const Tensor& self, const Tensor& src) {
   }
   copy_(self, src);
   self->bump_version();
+}
+
+void negate_in_place(const Tensor& t) {
+  GilAcquire gil;
+  NoGrad off;
+  Tensor uncounted = alias(*t);
+  uncounted->own_version() = std::make_shared<std::atomic<uint32_t>>(0);     // part of a write that is counted once
+  call_method("neg_", uncounted, nullptr);
 }
 
 void copy_with_cupy(const Tensor& self, const Tensor& src) {
@@ -198,6 +207,7 @@ int bind_kernels(PyObject* module) {
   ops.zeros = engine_zeros;
   ops.copy_ = engine_copy;
   copy_on_device = copy_with_cupy;
+  negate_with_operator = negate_in_place;
   register_pointwise();
   register_reductions();
   register_memory();

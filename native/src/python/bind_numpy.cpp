@@ -98,6 +98,8 @@ PyObject* to_numpy(TensorImpl* t) {
   CHECK(Kind::Type, !is_sparse(*t), "can't convert ", sparse_parts(*t)->layout == Layout::sparse_coo ? "Sparse" : "SparseCsr", " layout tensor to numpy. Use Tensor.to_dense() first.");
   CHECK(Kind::Type, t->device().is_cpu(), "can't convert ", to_string(t->device()), " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
   CHECK(Kind::Runtime, has_data(*t), "Cannot access data pointer of Tensor that doesn't have storage");
+  CHECK(Kind::Runtime, !t->is_conj, "Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.");
+  CHECK(Kind::Runtime, !t->is_neg, "Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead.");
   PyArray_Descr* d = descr_of(t->dtype());
   npy_intp dims[NPY_MAXDIMS > 64 ? NPY_MAXDIMS : 64], strides[64];
   for (int i = 0; i < t->dim(); ++i) {

@@ -1,6 +1,7 @@
 // Attributes and methods of torch.Tensor that need no operator: geometry, dtype, device, storage, numbers.
 #include <cstring>
 
+#include "core/math_bits.h"
 #include "ops/kernels.h"
 #include "python/tensor_type.h"
 #include "python/sparse_dispatch.h"
@@ -229,7 +230,7 @@ PyObject* resize_method(PyObject* self, PyObject* args, PyObject* kwargs) {
 // --- elements -------------------------------------------------------------------------------------------------------------
 
 Tensor on_cpu(TensorImpl* t) {
-  if (t->device().is_cpu()) return Tensor(t);
+  if (t->device().is_cpu()) return resolved(Tensor(t));
   CHECK(Kind::Runtime, !t->device().is_meta(), "Tensor.item() cannot be called on meta tensors");
   Tensor host = empty(t->sizes(), t->dtype(), Device{});
   copy_(host, Tensor(t));

@@ -1,4 +1,5 @@
 // The views of core/views.cpp, and empty tensors, as functions of native._core. They record no history.
+#include "core/math_bits.h"
 #include "python/tensor_type.h"
 
 namespace shim {
@@ -54,6 +55,20 @@ WITH_INTS(diagonal_, 3, diagonal(t, i[0], i[1], i[2]))
 PLAIN(alias_, alias(t))
 PLAIN(view_as_real_, view_as_real(t))
 PLAIN(view_as_complex_, view_as_complex(t))
+PLAIN(conj_view_, conj_view(t))
+PLAIN(neg_view_, neg_view(t))
+
+PyObject* set_bit(PyObject* args, const char* name, void (*set)(TensorImpl&, bool)) {
+  PyObject* tensor;
+  int on;
+  if (!PyArg_ParseTuple(args, "Op", &tensor, &on) || !tensor_first(&tensor, 1, 1, name)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    set(*unwrap(tensor), on);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* set_conj_(PyObject*, PyObject* args) { return set_bit(args, "_set_conj", set_conj); }
+PyObject* set_neg_(PyObject*, PyObject* args) { return set_bit(args, "_set_neg", set_neg); }
 
 PyObject* squeeze_(PyObject*, Args args, Py_ssize_t n) {                     // (tensor) or (tensor, dims)
   Dims d;
@@ -197,6 +212,8 @@ PyMethodDef functions[] = {
     FAST("as_strided", as_strided_), FAST("transpose", transpose_), FAST("unsqueeze", unsqueeze_), FAST("select", select_), FAST("slice", slice_),
     FAST("narrow", narrow_), FAST("unfold", unfold_), FAST("diagonal", diagonal_), FAST("view_dtype", view_dtype_), FAST("can_view", can_view),
     {"alias", alias_, METH_O, nullptr}, {"view_as_real", view_as_real_, METH_O, nullptr}, {"view_as_complex", view_as_complex_, METH_O, nullptr},
+    {"conj_view", conj_view_, METH_O, nullptr}, {"neg_view", neg_view_, METH_O, nullptr}, {"_set_conj", set_conj_, METH_VARARGS, nullptr},
+    {"_set_neg", set_neg_, METH_VARARGS, nullptr},
     KEYED("empty_tensor", empty_tensor), KEYED("empty_strided", empty_strided_), {"broadcast_shapes", broadcast_shapes_, METH_O, nullptr},
     FAST("infer_size", infer_size_), {"contiguous_strides", contiguous_strides_, METH_O, nullptr}, {"bump_version", bump_version_, METH_O, nullptr}, FAST("set_version", set_version_),
     {"set_out_of_memory_type", set_oom_type, METH_O, nullptr}, {"set_parameter_type", set_parameter_type, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};

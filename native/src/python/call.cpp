@@ -5,6 +5,7 @@
 #include "python/dispatch.h"
 #include "python/overlap.h"
 #include "python/forward_mode.h"
+#include "python/math_bits.h"
 #include "python/sparse_dispatch.h"
 #include "python/torch_dispatch.h"
 
@@ -28,6 +29,11 @@ void mark_views(PyObject* base, PyObject* result, bool several = false) {
 }  // namespace
 
 PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
+  const bool bits = any_math_bits(args, n);
+  if (__builtin_expect(bits, 0) && op.kind == Operator::Kernel && !(op.reads_math_bits && op.native)) {
+    ResolvedArguments resolved(args, n, python_dispatch);
+    return run_functional(op, resolved.data(), n);
+  }
   if (__builtin_expect(python_dispatch, 0)) {
     if (op.kind != Operator::Composite && wants_dispatch(args, n)) return call_torch_dispatch(op, args, n);
     if (op.kind == Operator::Kernel) check_has_data(op, args, n);
@@ -35,7 +41,8 @@ PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
   const bool tangents = op.kind == Operator::Composite && forward_gradients() && any_tangent(args, n);   // its parts carry them on
   // What a handler asks to see, the parts of a composite too, no native function may do by itself.
   const bool seen = __builtin_expect(python_dispatch, 0) && op.kind == Operator::Composite && wants_dispatch(args, n);
-  if (op.native && !tangents && !seen) {
+  const bool left_to_parts = bits && op.kind == Operator::Composite;         // natives read memory; its operators resolve what they must
+  if (op.native && !tangents && !seen && !left_to_parts) {
     PyObject* r = op.native(op, args, n);
     if (r) { ++op.calls_native; return r; }
     if (PyErr_Occurred()) return nullptr;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "python/dispatch.h"
+#include "python/math_bits.h"
 
 namespace shim {
 namespace {
@@ -91,6 +92,7 @@ void finish(Operator& op, bool numbers) {
   op.wants_a_tensor = numbers && one_is_tensor(op.schema.name);
   op.number_overloads = op.wants_a_tensor || (numbers && first_is_tensor(op.schema.name));
   op.cast = cast_policy(op.schema.name);
+  op.reads_math_bits = reads_math_bits(op.schema.name);
 }
 
 Operator copy_base(const Operator& f) {         // shares references with f, which lives as long as the table

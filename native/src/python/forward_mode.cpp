@@ -1,5 +1,6 @@
 // Forward-mode gradients of operators: a tensor may carry a tangent. The tangent of a result is the derivative of
 // (vector-Jacobian product . tangent) with respect to the vector, so the operators' own gradient formulas serve it.
+#include "core/math_bits.h"
 #include "python/forward_mode.h"
 
 #include <algorithm>
@@ -127,6 +128,8 @@ Tensor tangent_through_base(const Tensor& view, const Tensor& base, bool make) {
     whole = laid;
   }
   Tensor part = as_strided(*whole, view->sizes(), view->strides(), whole->storage_offset() + view->storage_offset() - base->storage_offset());
+  if (view->is_conj != base->is_conj) set_conj(*part, !part->is_conj);
+  if (view->is_neg != base->is_neg) set_neg(*part, !part->is_neg);
   set_tangent(view, part);
   return part;
 }

@@ -5,6 +5,7 @@
 #include "ops/kernels.h"
 #include "python/dispatch.h"
 #include "python/forward_mode.h"
+#include "python/math_bits.h"
 #include "python/overlap.h"
 #include "python/torch_dispatch.h"
 
@@ -122,7 +123,8 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   if (__builtin_expect(python_dispatch, 0) && wants_dispatch(args, n)) return dispatch_inplace(op, args, n);
   if (f.kind == Operator::Composite) return composite_inplace(op, args, n);
   Tensor target(unwrap(self));
-  check_overlap(*target, f.schema.name, args + 1, n - 1);
+  const bool apart = any_math_bits(args, n) && !op.reads_math_bits;          // computed of copies, then written through the bits
+  if (!apart) check_overlap(*target, f.schema.name, args + 1, n - 1);
   check_same_device(op, args, n);
   const bool history = GradMode::enabled() && any_requires_grad(args, n);
   if (__builtin_expect(forward_gradients(), 0) && any_tangent(args, n)) {
@@ -148,7 +150,7 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
     return Py_NewRef(self);
   }
   if (history || target->is_inference) check_inplace(target);
-  if (op.native && !history) {                  // writes in one pass
+  if (op.native && !history && !apart) {        // writes in one pass
     PyObject* r = op.native(op, args, n);
     if (r) { ++op.calls_native; target->bump_version(); return r; }
     if (PyErr_Occurred()) return nullptr;

@@ -3,6 +3,7 @@
 
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
+#include "python/math_bits.h"
 #include "python/stable_values.h"
 #include "python/torch_dispatch.h"
 
@@ -102,6 +103,12 @@ void raise_no_kernel(const Operator& op, PyObject** args, size_t n) {
 
 PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
   *done = true;
+  if (any_math_bits(args, n) && op.schema.ns != "aten" && !kernel(op, "CompositeImplicitAutograd")) {
+    ResolvedArguments resolved(args, n, true);
+    PyObject* r = run_override(op, resolved.data(), n, done);
+    if (r && !resolved.write_back(op.schema)) Py_CLEAR(r);
+    return resolved.original(r);
+  }
   if (any_autocast()) {
     const bool cuda = backend_key(args, n)[1] == 'U';
     PyObject* f = autocast_state(cuda ? DeviceType::cuda : DeviceType::cpu).enabled ? kernel(op, cuda ? "AutocastCUDA" : "AutocastCPU") : nullptr;

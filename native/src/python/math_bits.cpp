@@ -1,0 +1,79 @@
+#include "python/math_bits.h"
+
+#include <set>
+
+#include "autograd/autograd.h"
+#include "ops/kernels.h"
+#include "python/torch_dispatch.h"
+
+namespace shim {
+namespace {
+
+bool has_bits(PyObject* o) { return is_tensor(o) && unwrap(o)->has_math_bits(); }
+bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
+
+}  // namespace
+
+bool has_math_bits(PyObject* const* args, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    if (has_bits(args[i])) return true;
+    if (is_list(args[i]) && has_math_bits(&PySequence_Fast_GET_ITEM(args[i], 0), size_t(PySequence_Fast_GET_SIZE(args[i])))) return true;
+  }
+  return false;
+}
+
+bool reads_math_bits(const std::string& name) {
+  static const std::set<std::string> names = {"copy_", "clone", "fill_", "zero_", "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like",
+                                              "new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided", "is_same_size"};
+  return names.count(name) > 0;
+}
+
+ResolvedArguments::ResolvedArguments(PyObject* const* args, size_t n, bool recorded) : args_(args) {
+  given_.reserve(n);
+  for (size_t i = 0; i < n; ++i) {
+    given_.push_back(resolve(args[i], recorded));
+    if (given_.back()) continue;
+    for (PyObject* o : given_) Py_XDECREF(o);
+    throw PythonError();
+  }
+}
+
+ResolvedArguments::~ResolvedArguments() {
+  for (PyObject* o : given_) Py_DECREF(o);
+}
+
+PyObject* ResolvedArguments::resolve(PyObject* o, bool recorded) {
+  if (has_bits(o)) return recorded ? PyObject_CallMethod(o, "clone", nullptr) : wrap(resolved_copy(Tensor(unwrap(o))));
+  if (!is_list(o) || !has_math_bits(&o, 1)) return Py_NewRef(o);
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  PyObject* list = PyTuple_Check(o) ? PyTuple_New(n) : PyList_New(n);
+  for (Py_ssize_t i = 0; list && i < n; ++i) {
+    PyObject* item = resolve(PySequence_Fast_GET_ITEM(o, i), recorded);
+    if (!item) Py_CLEAR(list);
+    else if (PyTuple_Check(o)) PyTuple_SET_ITEM(list, i, item);
+    else PyList_SET_ITEM(list, i, item);
+  }
+  return list;
+}
+
+bool ResolvedArguments::write_back(const Schema& schema) {
+  for (size_t i = 0; i < given_.size() && i < schema.args.size(); ++i) {
+    if (given_[i] == args_[i] || !schema.args[i].alias || !schema.args[i].alias->write || !is_tensor(args_[i])) continue;
+    PyObject* done = PyObject_CallMethod(args_[i], "copy_", "O", given_[i]);
+    if (!done) return false;
+    Py_DECREF(done);
+  }
+  return true;
+}
+
+PyObject* ResolvedArguments::original(PyObject* result) {
+  for (size_t i = 0; result && i < given_.size(); ++i)
+    if (given_[i] == result && given_[i] != args_[i]) {
+      Py_INCREF(args_[i]);
+      Py_DECREF(result);
+      return args_[i];
+    }
+  return result;
+}
+
+}  // namespace shim
