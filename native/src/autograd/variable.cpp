@@ -54,8 +54,10 @@ bool dense(const TensorImpl& t) { return !is_sparse(t) && storage_bytes(t.sizes(
 // A gradient lies in memory as its variable does, where that has neither gaps nor overlaps; else it is contiguous.
 bool has_layout_for(const TensorImpl& g, const TensorImpl& variable) {
   if (!dense(variable)) return g.is_contiguous();
-  for (int i = 0; i < g.dim(); ++i)
-    if (g.sizes()[size_t(i)] > 1 && g.strides()[size_t(i)] != variable.strides()[size_t(i)]) return false;
+  for (int i = 0; i < g.dim(); ++i) {
+    const int64_t step = g.strides()[size_t(i)];
+    if (step != variable.strides()[size_t(i)] && (g.sizes()[size_t(i)] > 1 || step == 0)) return false;        // 0: spread from what others may hold
+  }
   return true;
 }
 

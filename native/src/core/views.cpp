@@ -151,10 +151,10 @@ Tensor expand(const TensorImpl& t, DimSpan target) {
   CHECK(Kind::Runtime, target.size() >= size_t(t.dim()), "expand(torch.", scalar_name(t.dtype()), "Tensor{", list(t.sizes()), "}, size=", list(target),
         "): the number of sizes provided (", target.size(), ") must be greater or equal to the number of dimensions in the tensor (", t.dim(), ")");
   Dims sizes(target.size()), strides(target.size());
-  int64_t extra = int64_t(target.size()) - t.dim();
+  const int64_t extra = int64_t(target.size()) - t.dim(), none = t.dim() ? 1 : 0;      // a number's strides are all 0
   for (int64_t i = int64_t(target.size()) - 1; i >= 0; --i) {
     int64_t old = i >= extra ? t.sizes_data()[i - extra] : 1, wanted = target[size_t(i)];
-    int64_t stride = i >= extra ? t.strides_data()[i - extra] : (size_t(i) + 1 < sizes.size() ? sizes[size_t(i) + 1] * strides[size_t(i) + 1] : 1);
+    int64_t stride = i >= extra ? t.strides_data()[i - extra] : (size_t(i) + 1 < sizes.size() ? sizes[size_t(i) + 1] * strides[size_t(i) + 1] : none);
     if (wanted == -1) {
       CHECK(Kind::Runtime, i >= extra, "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ", i);
       wanted = old;
