@@ -1,8 +1,8 @@
 """``python -m pytest -p upstream FILE``: PyTorch's own test files, unmodified, with this package as their torch.
 
-PyTorch's wheels bring what its tests share, ``torch/testing/_internal``. It is served from the PyTorch of the reference
-environment (``make test-reference`` makes it) or from the folder ``SHIM_TORCH_UPSTREAM_TESTING``: nothing else of that
-PyTorch is read. Run it with ``tests/reference`` on ``PYTHONPATH``; ``expecttest`` must be installed.
+PyTorch's wheels bring what its tests share, ``torch/testing/_internal``, and ``torchgen``. Both are served from the PyTorch
+of the reference environment (``make test-reference`` makes it) or from the folder ``SHIM_TORCH_UPSTREAM_TESTING``, its
+``torch/testing``: nothing else of that PyTorch is read. Test files must be of that PyTorch's version. Run it with ``tests/reference`` on ``PYTHONPATH``; ``expecttest`` must be installed.
 """
 
 from __future__ import annotations
@@ -34,15 +34,18 @@ def testing_folder() -> Path:
 
 
 class Finder:
-    """Finds ``torch.testing._internal`` and its modules in that folder."""
+    """Finds ``torch.testing._internal`` and its modules in that folder, ``torchgen`` beside its torch."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name != PREFIX and not name.startswith(PREFIX + "."):
+        if name == PREFIX or name.startswith(PREFIX + "."):
+            file = self.folder.joinpath(*name.split(".")[2:])
+        elif name == "torchgen" or name.startswith("torchgen."):
+            file = self.folder.parents[1].joinpath(*name.split("."))
+        else:
             return None
-        file = self.folder.joinpath(*name.split(".")[2:])
         if file.is_dir():
             return importlib.util.spec_from_file_location(
                 name, file / "__init__.py", submodule_search_locations=[str(file)]
