@@ -21,6 +21,18 @@ def overload(qualified: str, name: str) -> Any:
     return getattr(getattr(getattr(ops, namespace), operator), name or "default")
 
 
+def consists_of_operators(qualified: str, overload: str) -> bool:
+    """Whether an operator is one that PyTorch runs as other operators, at every level."""
+    from shim_torch.ops._record import RECORDS
+
+    name = qualified.removeprefix("aten::") + (f".{overload}" if overload else "")
+    if name in PARTS:
+        return True
+    record = RECORDS.get(f"aten::{name}")
+    leaves = Path(__file__).with_name("_dispatch_leaves.txt").read_text(encoding="utf-8").split()
+    return record is not None and record.kind == "composite" and name not in leaves
+
+
 def prepare() -> None:
     """Marks the operators; runs once, when the first mode or class with a handler is there."""
     text = Path(__file__).with_name("_dispatch_leaves.txt").read_text(encoding="utf-8")

@@ -156,6 +156,18 @@ class OpOverload(_core.OperatorCall):
         """``aten::add.Tensor``."""
         return self._name
 
+    def _can_decompose(self) -> bool:
+        """Whether it consists of other operators."""
+        from ._dispatch_table import consists_of_operators
+
+        return consists_of_operators(self._qualified_op_name, self._overload)
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """The operator run as the operators it consists of; NotImplemented where it consists of none."""
+        if not self._can_decompose():
+            return NotImplemented
+        return self(*args, **kwargs)
+
     def has_kernel_for_dispatch_key(self, key: Any) -> bool:
         """Whether a Python kernel is registered for this key."""
         return str(key).rpartition(".")[2] in _core.kernels_of(self._qualified_op_name, self._overload)

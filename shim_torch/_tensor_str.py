@@ -179,7 +179,8 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
             return text_of(self, prefix)
         indent, suffixes = len(prefix), []
         plain = self.detach() if self.requires_grad else self
-        plain = plain.as_subclass(_core.Tensor) if type(plain) is not _core.Tensor else plain
+        if type(plain) is not _core.Tensor and not hasattr(kind, "__torch_dispatch__"):
+            plain = plain.as_subclass(_core.Tensor)  # what has a handler answers for its elements itself
         if (
             self.device.type == "cuda"
             and _core.cuda_device_count()
@@ -203,7 +204,8 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
         else:
             if self.dtype not in default:
                 suffixes.append(f"dtype={self.dtype}")
-            text = _tensor_str(plain.cpu() if plain.is_cuda else plain, indent)
+            if tensor_contents is None:
+                text = _tensor_str(plain.cpu() if plain.is_cuda else plain, indent)
     if tensor_contents is not None:
         text = tensor_contents
     try:

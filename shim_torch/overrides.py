@@ -61,6 +61,21 @@ def handle_torch_function(
     return _core._handle_torch_function(public_api, tuple(relevant_args), *args, **kwargs)
 
 
+def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """Calls a function past one level of ``__torch_function__``: what it calls itself is seen again."""
+    from types import FunctionType
+
+    kwargs = {} if kwargs is None else kwargs
+    if not isinstance(func, FunctionType):  # operators are one level with all that they consist of
+        with DisableTorchFunctionSubclass():
+            return func(*args, **kwargs)
+    _core._pass_over_torch_function(True)
+    try:
+        return func(*args, **kwargs)
+    finally:
+        _core._pass_over_torch_function(False)
+
+
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Makes a function overridable: ``dispatcher`` gives its relevant arguments."""
     from functools import wraps

@@ -306,8 +306,24 @@ def _get_cpu_capability() -> str:
 
 
 def _are_functorch_transforms_active() -> bool:
-    """Whether functorch's transforms run: torch.func's are functions here, without levels."""
-    return False
+    """Whether a ``vmap`` runs; gradients are no levels here."""
+    import sys
+
+    batched = sys.modules.get("shim_torch.func._batched")
+    return batched is not None and bool(batched.stack)
+
+
+_vmap_fallback_warnings = False
+
+
+def _debug_only_display_vmap_fallback_warnings(enabled: bool) -> None:
+    """Whether operators without a batching rule warn; kept, none does here."""
+    global _vmap_fallback_warnings
+    _vmap_fallback_warnings = enabled
+
+
+def _debug_only_are_vmap_fallback_warnings_enabled() -> bool:
+    return _vmap_fallback_warnings
 
 
 class _SchemaType:

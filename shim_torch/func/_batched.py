@@ -92,6 +92,16 @@ class BatchedTensor(Tensor):
     def __complex__(self) -> complex:
         return complex(_agreed(self, ITEM))
 
+    @property
+    def data(self) -> Any:
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("shim_torch."):
+            return self.detach()
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
+
     tolist = numpy = data_ptr = __array__ = _no_storage
 
     def backward(self, *args: Any, **kwargs: Any) -> None:

@@ -55,7 +55,7 @@ def _is_dim(x: Any) -> bool:
 def _checked(in_dims: Any, args: Any, leaves: list[Any], spec: Any, func: Any) -> tuple[list[int | None], int]:
     """The batch dim of every leaf, not negative, and the size of the batch."""
     name = _name(func)
-    if not isinstance(in_dims, (int, tuple, list)):
+    if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
             f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
             f"matching the structure of inputs, got: {type(in_dims)}."
@@ -65,12 +65,11 @@ def _checked(in_dims: Any, args: Any, leaves: list[Any], spec: Any, func: Any) -
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function "
             "with no inputs. The latter is unsupported."
         )
-    wanted = tuple(in_dims) if isinstance(in_dims, list) else in_dims
-    dims = _broadcast_to_and_flatten(wanted, spec, is_leaf=_is_dim)
+    dims = _broadcast_to_and_flatten(in_dims, spec, is_leaf=_is_dim)
     if dims is None:
         raise ValueError(
             f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. in_dims "
-            f"has structure {tree_flatten(wanted)[1]} but inputs has structure {spec}."
+            f"has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     sizes = []
     for i, (x, d) in enumerate(zip(leaves, dims, strict=True)):
@@ -137,7 +136,7 @@ def _out_dims(out_dims: Any, results: list[Any], spec: Any, func: Any) -> list[A
     if isinstance(results, list) and len(results) == 1 and isinstance(results[0], _core.TensorBase) and spec.is_leaf():
         if isinstance(out_dims, int):
             return [out_dims]
-        if isinstance(out_dims, tuple) and len(out_dims) == 1:
+        if isinstance(out_dims, tuple) and len(out_dims) == 1 and _is_dim(out_dims[0]):
             return [out_dims[0]]
         if out_dims is None:
             return [None]

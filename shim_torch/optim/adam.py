@@ -127,3 +127,13 @@ class AdamW(Adam):
             fused=fused,
             decoupled_weight_decay=True,
         )
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("adam", "adamw"):
+        from shim_torch.optim import _functional
+
+        return getattr(_functional, name)
+    from shim_torch._missing import missing
+
+    return missing("torch.optim.adam", name)

@@ -232,3 +232,13 @@ class SparseAdam(Optimizer):
         step = state["step"]
         size = float(group["lr"]) * math.sqrt(1 - beta2**step) / (1 - beta1**step)
         p.add_(at_entries(-size * (mean / deviation)))
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("sparse_adam",):
+        from shim_torch.optim import _functional
+
+        return getattr(_functional, name)
+    from shim_torch._missing import missing
+
+    return missing("torch.optim.sparse_adam", name)

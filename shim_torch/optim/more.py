@@ -200,3 +200,13 @@ class Rprop(Each):
         g = g.masked_fill(turned, 0)
         p.addcmul_(g.sign(), size, value=-1)
         state["prev"].copy_(g)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("adadelta", "adamax", "asgd", "nadam", "radam", "rprop"):
+        from shim_torch.optim import _functional
+
+        return getattr(_functional, name)
+    from shim_torch._missing import missing
+
+    return missing("torch.optim.adadelta", name)

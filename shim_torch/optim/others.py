@@ -137,3 +137,13 @@ class RMSprop(Each):
             add_scaled(p, g, -lr)
         else:
             add_ratio(p, g, scale, -lr)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("adagrad", "rmsprop"):
+        from shim_torch.optim import _functional
+
+        return getattr(_functional, name)
+    from shim_torch._missing import missing
+
+    return missing("torch.optim.adagrad", name)

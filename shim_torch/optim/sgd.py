@@ -55,3 +55,13 @@ class SGD(Each):
                 buffer.mul_(group["momentum"]).add_(g, alpha=1 - group["dampening"])
             g = g.add(buffer, alpha=group["momentum"]) if group["nesterov"] else buffer
         add_scaled(p, g, -(group["lr"] if group["differentiable"] else float(group["lr"])))
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("sgd",):
+        from shim_torch.optim import _functional
+
+        return getattr(_functional, name)
+    from shim_torch._missing import missing
+
+    return missing("torch.optim.sgd", name)

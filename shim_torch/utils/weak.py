@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 from weakref import ref
 
@@ -104,6 +104,26 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         for key, value in self.items():
             new[key] = deepcopy(value, memo)
         return new
+
+
+    def __or__(self, other: Any) -> Any:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ror__(self, other: Any) -> Any:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        made = self.__class__()
+        made.update(other)
+        made.update(self)
+        return made
+
+    def __ior__(self, other: Any) -> Any:
+        self.update(other)
+        return self
 
 
 WeakTensorKeyDictionary = WeakIdTensorKeyDictionary = WeakIdKeyDictionary

@@ -201,3 +201,44 @@ def test_apply_checks_what_the_function_gives():
     assert torch.arange(4).view(2, 2).t().apply_(lambda v: v * 2).tolist() == [[0, 4], [2, 6]]
     with pytest.raises(TypeError, match="must be real number, not str"):
         torch.arange(4).apply_(lambda v: "text")
+
+
+def test_redispatch_passes_over_one_level():
+    from shim_torch.overrides import handle_torch_function, has_torch_function, redispatch_function
+
+    called = []
+
+    class Logging(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            called.append(func.__name__)
+            return redispatch_function(func, types, args, kwargs)
+
+    def scaled(a, b):
+        if has_torch_function((a, b)):
+            return handle_torch_function(scaled, (a, b), a, b)
+        return a * b + 1
+
+    x, y = (torch.tensor([v]).as_subclass(Logging) for v in (3.0, 4.0))
+    called.clear()
+    result = scaled(x, y)
+    assert called == ["scaled", "mul"] and type(result) is torch.Tensor and result.tolist() == [13.0]
+
+
+def test_unions_of_weak_dictionaries():
+    from shim_torch.utils.weak import WeakIdKeyDictionary
+
+    a, b = torch.ones(1), torch.ones(1)
+    one, two = WeakIdKeyDictionary({a: 1}), WeakIdKeyDictionary({a: 2, b: 3})
+    assert dict((one | two).items())[a] == 2 and dict((two | one).items())[a] == 1 and len(one) == 1
+    one |= two
+    assert len(one) == 2
+    with pytest.raises(TypeError):
+        one | 3
+
+
+def test_operators_that_consist_of_others():
+    aten = torch.ops.aten
+    assert aten.linear.default._can_decompose() and not aten.add.Tensor._can_decompose()
+    assert aten.add.Tensor.decompose(1, 2) is NotImplemented
+    assert aten.dropout.default.decompose(torch.ones(2), 0.0, False).tolist() == [1.0, 1.0]

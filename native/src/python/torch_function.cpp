@@ -1,5 +1,6 @@
 // The __torch_function__ protocol: subclasses, foreign objects and modes.
 #include <vector>
+#include <utility>
 
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
@@ -258,7 +259,17 @@ PyObject* default_function(PyObject* cls, PyObject* args, PyObject* kw) {
   return converted(result, reinterpret_cast<PyTypeObject*>(cls));
 }
 
+thread_local bool passed_over = false;         // the next question of a function in Python is answered with no
+
+bool passes_over() { return std::exchange(passed_over, false); }
+
+PyObject* py_pass_over(PyObject*, PyObject* on) {
+  passed_over = on == Py_True;
+  Py_RETURN_NONE;
+}
+
 PyObject* py_has(PyObject*, PyObject* args) {                       // (iterable)
+  if (passes_over()) Py_RETURN_FALSE;
   PyObject* fast = PySequence_Fast(args, "expected a sequence");
   if (!fast) return nullptr;
   bool found = torch_function_mode_active();
@@ -266,7 +277,7 @@ PyObject* py_has(PyObject*, PyObject* args) {                       // (iterable
   Py_DECREF(fast);
   return PyBool_FromLong(found);
 }
-PyObject* py_has_unary(PyObject*, PyObject* o) { return PyBool_FromLong(torch_function_mode_active() || has_torch_function(o)); }
+PyObject* py_has_unary(PyObject*, PyObject* o) { return PyBool_FromLong(!passes_over() && (torch_function_mode_active() || has_torch_function(o))); }
 PyObject* py_has_variadic(PyObject* m, PyObject* args) { return py_has(m, args); }
 
 PyObject* py_handle(PyObject*, PyObject* args, PyObject* kwargs) {  // (public_api, relevant_args, *args, **kwargs)
@@ -313,6 +324,7 @@ PyMethodDef functions[] = {
     {"_has_torch_function", py_has, METH_O, "Whether any of the arguments overrides torch functions."},
     {"_has_torch_function_unary", py_has_unary, METH_O, "The same for one argument."},
     {"_has_torch_function_variadic", py_has_variadic, METH_VARARGS, "The same for arguments given one by one."},
+    {"_pass_over_torch_function", py_pass_over, METH_O, "Whether the next question about overrides is answered with no."},
     {"_handle_torch_function", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_handle)), METH_VARARGS | METH_KEYWORDS, "Calls the overrides of relevant_args."},
     {"_push_on_torch_function_stack", py_push, METH_O, nullptr},
     {"_pop_torch_function_stack", py_pop, METH_NOARGS, nullptr},

@@ -1,0 +1,228 @@
+"""The optimizers as functions of lists: parameters, gradients and states are given, and updated in place.
+
+``torch.optim.adam.adam`` and its like; ``foreach`` and ``fused`` choose among PyTorch's implementations and change no result.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from native import _core
+from shim_torch.optim.adam import Adam
+from shim_torch.optim.each import Each
+from shim_torch.optim.matrices import SparseAdam
+from shim_torch.optim.more import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
+from shim_torch.optim.others import Adagrad, RMSprop
+from shim_torch.optim.sgd import SGD
+
+__all__ = [
+    "adadelta",
+    "adagrad",
+    "adam",
+    "adamax",
+    "adamw",
+    "asgd",
+    "nadam",
+    "radam",
+    "rmsprop",
+    "rprop",
+    "sgd",
+    "sparse_adam",
+]
+
+
+def _check_steps(state_steps: Any) -> None:
+    if not all(isinstance(t, _core.TensorBase) for t in state_steps):
+        raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
+
+
+def _scaled(grads: Any, grad_scale: Any, found_inf: Any) -> Any:
+    """The gradients without the loss scale; None where the step is to be left out."""
+    if found_inf is not None and bool(found_inf):
+        return None
+    return grads if grad_scale is None else [g / grad_scale for g in grads]
+
+
+def _run(kind: type[Each], params: Any, grads: Any, steps: Any, lists: dict[str, Any], group: dict[str, Any]) -> None:
+    """The update of each parameter by a class's own formula; what it makes anew is copied into the lists' tensors."""
+    _check_steps(steps)
+    rule: Each = kind.__new__(kind)
+    known = {"maximize": False, "capturable": False, "differentiable": False, "fused": None, **group}
+    if known["foreach"] and known["differentiable"]:
+        raise RuntimeError("torch.jit.script not supported with foreach optimizers")
+    rule.state = {}  # type: ignore[assignment]
+    for i, (p, g) in enumerate(zip(params, grads, strict=True)):
+        given = {name: values[i] for name, values in lists.items() if i < len(values)}
+        rule.state[p] = state = {**given, "step": steps[i]}
+        rule._move(p, -g if known["maximize"] else g, known)
+        for name, value in state.items():
+            old = given.get(name)
+            if old is not None and value is not old:
+                old.copy_(value)
+
+
+def _present(lists: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The lists without those of states that are not kept, by name."""
+    return {name: values for name, values in lists.items() if name not in names}
+
+
+def adam(
+    params: Any, grads: Any, exp_avgs: Any, exp_avg_sqs: Any, max_exp_avg_sqs: Any, state_steps: Any,
+    foreach: bool | None = None, capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+    grad_scale: Any = None, found_inf: Any = None, has_complex: bool = False, decoupled_weight_decay: bool = False,
+    *, amsgrad: bool, beta1: Any, beta2: Any, lr: Any, weight_decay: float, eps: float, maximize: bool,
+) -> None:  # fmt: skip
+    """One step of Adam for lists of parameters, gradients and states."""
+    _check_steps(state_steps)
+    grads = _scaled(grads, grad_scale, found_inf)
+    if grads is None:
+        return
+    lists = dict(exp_avg=exp_avgs, exp_avg_sq=exp_avg_sqs, max_exp_avg_sq=max_exp_avg_sqs)
+    group = dict(foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused, amsgrad=amsgrad,
+                 betas=(beta1, beta2), lr=lr, weight_decay=weight_decay, eps=eps, maximize=maximize,
+                 decoupled_weight_decay=decoupled_weight_decay)  # fmt: skip
+    _run(Adam, params, grads, state_steps, lists if amsgrad else _present(lists, "max_exp_avg_sq"), group)
+
+
+def adamw(
+    params: Any, grads: Any, exp_avgs: Any, exp_avg_sqs: Any, max_exp_avg_sqs: Any, state_steps: Any,
+    foreach: bool | None = None, capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+    grad_scale: Any = None, found_inf: Any = None, has_complex: bool = False,
+    *, amsgrad: bool, beta1: Any, beta2: Any, lr: Any, weight_decay: float, eps: float, maximize: bool,
+) -> None:  # fmt: skip
+    """One step of AdamW for lists of parameters, gradients and states."""
+    adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, foreach, capturable, differentiable, fused,
+         grad_scale, found_inf, has_complex, True, amsgrad=amsgrad, beta1=beta1, beta2=beta2, lr=lr,
+         weight_decay=weight_decay, eps=eps, maximize=maximize)  # fmt: skip
+
+
+def sgd(
+    params: Any, d_p_list: Any, momentum_buffer_list: Any, has_sparse_grad: bool = False, foreach: bool | None = None,
+    fused: bool | None = None, grad_scale: Any = None, found_inf: Any = None,
+    *, weight_decay: float, momentum: float, lr: Any, dampening: float, nesterov: bool, maximize: bool,
+) -> None:  # fmt: skip
+    """One step of SGD; a buffer that is None is made, in the list."""
+    grads = _scaled(d_p_list, grad_scale, found_inf)
+    if grads is None:
+        return
+    group = dict(weight_decay=weight_decay, momentum=momentum, lr=lr, dampening=dampening, nesterov=nesterov,
+                 differentiable=isinstance(lr, _core.TensorBase) and lr.requires_grad)  # fmt: skip
+    rule = SGD.__new__(SGD)
+    for i, (p, g) in enumerate(zip(params, grads, strict=True)):
+        buffer = momentum_buffer_list[i] if momentum else None
+        rule.state = {p: {} if buffer is None else {"momentum_buffer": buffer}}  # type: ignore[assignment]
+        rule._move(p, -g if maximize else g, group)
+        if momentum and buffer is None:
+            momentum_buffer_list[i] = rule.state[p]["momentum_buffer"]
+
+
+def adadelta(
+    params: Any, grads: Any, square_avgs: Any, acc_deltas: Any, state_steps: Any, capturable: bool = False,
+    foreach: bool | None = None, differentiable: bool = False, has_complex: bool = False,
+    *, lr: Any, rho: float, eps: float, weight_decay: float, maximize: bool,
+) -> None:  # fmt: skip
+    """One step of Adadelta for lists of parameters, gradients and states."""
+    group = dict(capturable=capturable, foreach=foreach, differentiable=differentiable, lr=lr, rho=rho, eps=eps,
+                 weight_decay=weight_decay, maximize=maximize)  # fmt: skip
+    _run(Adadelta, params, grads, state_steps, dict(square_avg=square_avgs, acc_delta=acc_deltas), group)
+
+
+def adagrad(
+    params: Any, grads: Any, state_sums: Any, state_steps: Any, fused: bool | None = None, grad_scale: Any = None,
+    found_inf: Any = None, has_sparse_grad: bool = False, foreach: bool | None = None, differentiable: bool = False,
+    has_complex: bool = False, *, lr: Any, weight_decay: float, lr_decay: float, eps: float, maximize: bool,
+) -> None:  # fmt: skip
+    """One step of Adagrad for lists of parameters, gradients and states."""
+    _check_steps(state_steps)
+    grads = _scaled(grads, grad_scale, found_inf)
+    if grads is None:
+        return
+    group = dict(fused=fused, foreach=foreach, differentiable=differentiable, lr=lr, weight_decay=weight_decay,
+                 lr_decay=lr_decay, eps=eps, maximize=maximize)  # fmt: skip
+    _run(Adagrad, params, grads, state_steps, dict(sum=state_sums), group)
+
+
+def adamax(
+    params: Any, grads: Any, exp_avgs: Any, exp_infs: Any, state_steps: Any, foreach: bool | None = None,
+    maximize: bool = False, differentiable: bool = False, capturable: bool = False, has_complex: bool = False,
+    *, eps: float, beta1: float, beta2: float, lr: Any, weight_decay: float,
+) -> None:  # fmt: skip
+    """One step of Adamax for lists of parameters, gradients and states."""
+    group = dict(foreach=foreach, maximize=maximize, differentiable=differentiable, capturable=capturable, eps=eps,
+                 betas=(beta1, beta2), lr=lr, weight_decay=weight_decay)  # fmt: skip
+    _run(Adamax, params, grads, state_steps, dict(exp_avg=exp_avgs, exp_inf=exp_infs), group)
+
+
+def asgd(
+    params: Any, grads: Any, axs: Any, mus: Any, etas: Any, state_steps: Any, foreach: bool | None = None,
+    maximize: bool = False, differentiable: bool = False, capturable: bool = False, has_complex: bool = False,
+    *, lambd: float, lr: Any, t0: float, alpha: float, weight_decay: float,
+) -> None:  # fmt: skip
+    """One step of averaged SGD for lists of parameters, gradients and states."""
+    group = dict(foreach=foreach, maximize=maximize, differentiable=differentiable, capturable=capturable, lambd=lambd,
+                 lr=lr, t0=t0, alpha=alpha, weight_decay=weight_decay)  # fmt: skip
+    _run(ASGD, params, grads, state_steps, dict(ax=axs, mu=mus, eta=etas), group)
+
+
+def nadam(
+    params: Any, grads: Any, exp_avgs: Any, exp_avg_sqs: Any, mu_products: Any, state_steps: Any,
+    decoupled_weight_decay: bool = False, foreach: bool | None = None, capturable: bool = False,
+    differentiable: bool = False, has_complex: bool = False, maximize: bool = False,
+    *, beta1: float, beta2: float, lr: Any, weight_decay: float, momentum_decay: float, eps: float,
+) -> None:  # fmt: skip
+    """One step of NAdam for lists of parameters, gradients and states."""
+    if not all(isinstance(t, _core.TensorBase) for t in mu_products):
+        raise RuntimeError("API has changed, `mu_products` argument must contain a list of singleton tensors")
+    group = dict(decoupled_weight_decay=decoupled_weight_decay, foreach=foreach, capturable=capturable, maximize=maximize,
+                 differentiable=differentiable, betas=(beta1, beta2), lr=lr, weight_decay=weight_decay, eps=eps,
+                 momentum_decay=momentum_decay)  # fmt: skip
+    lists = dict(exp_avg=exp_avgs, exp_avg_sq=exp_avg_sqs, mu_product=mu_products)
+    _run(NAdam, params, grads, state_steps, lists, group)
+
+
+def radam(
+    params: Any, grads: Any, exp_avgs: Any, exp_avg_sqs: Any, state_steps: Any, decoupled_weight_decay: bool = False,
+    foreach: bool | None = None, differentiable: bool = False, capturable: bool = False, has_complex: bool = False,
+    maximize: bool = False, *, beta1: float, beta2: float, lr: Any, weight_decay: float, eps: float,
+) -> None:  # fmt: skip
+    """One step of RAdam for lists of parameters, gradients and states."""
+    group = dict(decoupled_weight_decay=decoupled_weight_decay, foreach=foreach, differentiable=differentiable, lr=lr,
+                 capturable=capturable, maximize=maximize, betas=(beta1, beta2), weight_decay=weight_decay, eps=eps)  # fmt: skip
+    _run(RAdam, params, grads, state_steps, dict(exp_avg=exp_avgs, exp_avg_sq=exp_avg_sqs), group)
+
+
+def rmsprop(
+    params: Any, grads: Any, square_avgs: Any, grad_avgs: Any, momentum_buffer_list: Any, state_steps: Any,
+    foreach: bool | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+    has_complex: bool = False, *, lr: Any, alpha: float, eps: float, weight_decay: float, momentum: float, centered: bool,
+) -> None:  # fmt: skip
+    """One step of RMSprop for lists of parameters, gradients and states."""
+    group = dict(foreach=foreach, maximize=maximize, differentiable=differentiable, capturable=capturable, lr=lr, eps=eps,
+                 alpha=alpha, weight_decay=weight_decay, momentum=momentum, centered=centered)  # fmt: skip
+    lists = dict(square_avg=square_avgs, grad_avg=grad_avgs, momentum_buffer=momentum_buffer_list)
+    _run(RMSprop, params, grads, state_steps, lists, group)
+
+
+def rprop(
+    params: Any, grads: Any, prevs: Any, step_sizes: Any, state_steps: Any, foreach: bool | None = None,
+    capturable: bool = False, maximize: bool = False, differentiable: bool = False, has_complex: bool = False,
+    *, step_size_min: float, step_size_max: float, etaminus: float, etaplus: float,
+) -> None:  # fmt: skip
+    """One step of Rprop for lists of parameters, gradients and states."""
+    group = dict(foreach=foreach, capturable=capturable, maximize=maximize, differentiable=differentiable, lr=0.0,
+                 etas=(etaminus, etaplus), step_sizes=(step_size_min, step_size_max))  # fmt: skip
+    _run(Rprop, params, grads, state_steps, dict(prev=prevs, step_size=step_sizes), group)
+
+
+def sparse_adam(
+    params: Any, grads: Any, exp_avgs: Any, exp_avg_sqs: Any, state_steps: list[int],
+    *, eps: float, beta1: float, beta2: float, lr: float, maximize: bool,
+) -> None:  # fmt: skip
+    """One step of SparseAdam; ``state_steps`` are numbers that count this step already."""
+    rule = SparseAdam.__new__(SparseAdam)
+    group = dict(eps=eps, betas=(beta1, beta2), lr=lr)
+    for i, (p, g) in enumerate(zip(params, grads, strict=True)):
+        state = {"step": math.floor(state_steps[i]) - 1, "exp_avg": exp_avgs[i], "exp_avg_sq": exp_avg_sqs[i]}
+        rule.state = {p: state}  # type: ignore[assignment]
+        rule._move(p, -g if maximize else g, group)
