@@ -31,15 +31,12 @@ _WHERE = {
     "PH": "_symbolic_trace",
     "symbolic_trace": "_symbolic_trace",
     "wrap": "_symbolic_trace",
+    "replace_pattern": "subgraph_rewriter",
 }
 _MODULES = frozenset(
-    "node graph graph_module proxy experimental passes _symbolic_trace interpreter traceback immutable_collections".split()
+    """node graph graph_module proxy experimental passes _symbolic_trace interpreter traceback immutable_collections
+    subgraph_rewriter _pytree""".split()
 )
-
-
-def replace_pattern(gm: Any, pattern: Any, replacement: Any) -> Any:
-    """Rewriting a graph: NotImplementedError."""
-    raise NotImplementedError("torch.fx.replace_pattern is not supported by shim-torch: write the changes with Graph's methods")
 
 
 def __getattr__(name: str) -> Any:

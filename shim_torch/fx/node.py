@@ -263,3 +263,20 @@ def _format(x: Any) -> str:
     if isinstance(x, dict):
         return "{" + ", ".join(f"{k}: {_format(v)}" for k, v in x.items()) + "}"
     return str(x) if not isinstance(x, str) else x
+
+
+def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
+    """An argument as text, long sequences cut; nodes by name with a percent sign."""
+    if hasattr(arg, "_custom_fx_repr_fn"):
+        return str(arg._custom_fx_repr_fn())
+    if isinstance(arg, (list, tuple)):
+        items = [_format_arg(a) for i, a in enumerate(arg) if i < max_list_len]
+        if len(arg) > max_list_len:
+            items.append(f"...[total_len={len(arg)}]")
+        inner = ", ".join(items)
+        if isinstance(arg, list):
+            return f"[{inner}]"
+        return f"({inner},)" if len(arg) == 1 else f"({inner})"
+    if isinstance(arg, dict):
+        return "{" + ", ".join(f"{k}: {_format_arg(v)}" for k, v in arg.items()) + "}"
+    return f"%{arg}" if isinstance(arg, Node) else str(arg)

@@ -1,6 +1,18 @@
 """``torch.testing``: comparing tensors, making random ones."""
 
+from typing import Any
+
 from shim_torch.testing._comparison import assert_allclose, assert_close
 from shim_torch.testing._creation import make_tensor
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "FileCheck":
+        from shim_torch.testing._file_check import FileCheck
+
+        return FileCheck
+    from shim_torch._missing import missing
+
+    return missing("torch.testing", name)
