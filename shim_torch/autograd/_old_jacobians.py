@@ -8,14 +8,18 @@ from typing import Any
 
 from shim_torch.autograd._jacobians import (
     Tensor,
-    _as_tuple,
-    _close,
-    _core_grad,
-    _flat_inputs,
-    _indices,
-    _numerical,
-    _outputs,
+    as_tuple,
+    close,
+    flat_inputs,
+    float_outputs,
+    indices,
+    numerical_jacobians,
+    pull_back,
 )
+
+
+def _whole(jacobian: Any) -> Any:
+    return jacobian
 
 
 def get_numerical_jacobian(
@@ -31,14 +35,14 @@ def get_numerical_jacobian(
     )
     if grad_out != 1.0:
         raise ValueError("Expected grad_out to be 1.0. get_numerical_jacobian no longer supports values of grad_out != 1.0.")
-    given = _as_tuple(inputs)
-    for output in _outputs(fn(given)):
+    given = as_tuple(inputs)
+    for output in float_outputs(fn(given)):
         if output.is_complex():
             raise ValueError(
                 "Expected output to be non-complex. get_numerical_jacobian no longer supports functions that return complex outputs."
             )
-    wanted = [t for t in _as_tuple(target if target is not None else given) if isinstance(t, Tensor)]
-    return [_numerical(lambda *xs: fn(xs), given, x, lambda o: o, 0, eps) for x in wanted if x.requires_grad]
+    wanted = [t for t in as_tuple(target if target is not None else given) if isinstance(t, Tensor)]
+    return [numerical_jacobians(lambda *xs: fn(xs), given, x, eps)[0](_whole) for x in wanted if x.requires_grad]
 
 
 def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Any]:
@@ -58,14 +62,14 @@ def _get_numerical_jacobian(
 
     ``target`` may hold tensors that ``fn`` does not take as arguments. ValueError where an output is complex.
     """
-    given = _as_tuple(inputs)
-    found = _outputs(fn(*given)) if outputs is None else list(outputs)
+    given = as_tuple(inputs)
+    found = float_outputs(fn(*given)) if outputs is None else list(outputs)
     if not is_forward_ad and any(o.is_complex() for o in found):
         raise ValueError(
             "Expected output to be non-complex. get_numerical_jacobian no longer supports functions that return complex outputs."
         )
     wanted = _iter_tensors(given if target is None else target, True)
-    return [tuple(_numerical(fn, given, x, lambda o: o, k, eps) for k in range(len(found))) for x in wanted]
+    return [tuple(of(_whole) for of in numerical_jacobians(fn, given, x, eps)[: len(found)]) for x in wanted]
 
 
 def get_analytical_jacobian(
@@ -85,20 +89,20 @@ def get_analytical_jacobian(
         raise ValueError(
             "Expected output to be non-complex. get_analytical_jacobian no longer supports functions that return complex outputs."
         )
-    wanted = _flat_inputs(_as_tuple(inputs))
+    wanted = flat_inputs(as_tuple(inputs))
     import shim_torch
 
     sizes, dtypes = True, True
     columns: list[list[Any]] = [[] for _ in wanted]
     again: list[list[Any]] = [[] for _ in wanted]
     for kept in (columns, again):
-        for index in _indices(tuple(output.shape)):
+        for index in indices(tuple(output.shape)):
             seed = shim_torch.zeros_like(output)
             seed[index] = grad_out
-            for i, (g, x) in enumerate(zip(_core_grad(output, wanted, seed), wanted, strict=True)):
+            for i, (g, x) in enumerate(zip(pull_back(output, wanted, seed), wanted, strict=True)):
                 right = g is None or g.shape == x.shape
                 sizes, dtypes = sizes and right, dtypes and (g is None or g.dtype == x.dtype)
                 kept[i].append(x.new_zeros(x.numel()) if g is None or not right else g.detach().reshape(-1))
     first, second = ([shim_torch.stack(c, 1) for c in kept] for kept in (columns, again))
-    reentrant = all(_close(a, b, 0.0, nondet_tol) for a, b in zip(first, second, strict=True))
+    reentrant = all(close(a, b, 0.0, nondet_tol) for a, b in zip(first, second, strict=True))
     return tuple(first), reentrant, sizes, dtypes

@@ -125,44 +125,5 @@ def _is_fwd_grad_enabled() -> bool:
     return bool(old)
 
 
-def _constant(x: Any) -> Any:
-    return x.detach() if isinstance(x, _core.Tensor) else x
-
-
-def _check_tangents(func: Any, inputs: tuple[Any, ...], wanted: list[Any], options: dict[str, Any]) -> None:
-    """gradcheck's forward half: tangents along every input direction against central differences."""
-    import shim_torch
-    from shim_torch.autograd._jacobians import GradcheckError, _close, _indices, _numerical, _outputs, _parts
-
-    known = {id(x) for x in wanted}
-
-    def dual(a: Any, x: Any, direction: Any) -> Any:
-        if id(a) not in known:
-            return _constant(a)
-        return make_dual(a.detach(), direction if a is x else shim_torch.zeros_like(a.detach()))
-
-    for j, x in enumerate(wanted):
-        columns: dict[tuple[int, int], list[Any]] = {}
-        for index in _indices(tuple(x.shape)):
-            direction = shim_torch.zeros_like(x.detach())
-            direction[index] = 1
-            with dual_level():
-                args = [dual(a, x, direction) for a in inputs]
-                for k, out in enumerate(_outputs(func(*args))):
-                    tangent = unpack_dual(out).tangent
-                    tangent = shim_torch.zeros_like(out) if tangent is None else tangent
-                    for p, (_, part) in enumerate(_parts(out)):
-                        columns.setdefault((k, p), []).append(part(tangent).detach().reshape(-1))
-        for (k, p), rows in columns.items():
-            out = _outputs(func(*inputs))[k]
-            numerical = _numerical(func, inputs, x, _parts(out)[p][1], k, options["eps"])
-            numerical = numerical.real if numerical.is_complex() else numerical
-            if not _close(shim_torch.stack(rows), numerical, options["rtol"], options["atol"]):
-                raise GradcheckError(
-                    f"Jacobian computed with forward mode mismatch for output {k} with respect to input {j},\n"
-                    f"numerical:{numerical}\nanalytical:{shim_torch.stack(rows)}\n"
-                )
-
-
 for _class in (UnpackedDualTensor, dual_level):
     _class.__module__ = "torch.autograd.forward_ad"
