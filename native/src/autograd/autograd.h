@@ -52,6 +52,7 @@ class Node : public RefCounted {
   virtual std::vector<Ref<Hook>> tensor_hooks();                  // run before the gradient is captured
   ~Node() override;                             // lets long chains go one by one, not recursively
   uint32_t add_input(const TensorImpl& output); // records its InputMeta, returns its number
+  virtual void give_tangent(uint32_t, const Tensor&, uint64_t) {}   // of an output, for forward over reverse: (its number, tangent, level)
   void set_next_edges(std::vector<Edge>);       // also sets topological; takes a new sequence number
   bool needs(size_t i) const { return i < next_edges.size() && bool(next_edges[i].node); }
 };
@@ -102,6 +103,7 @@ class SavedTensor {
   bool has_hooks() const { return bool(packed_); }
   Tensor to_pack() const;                       // what a pack hook is given
   void set_packed(Ref<PackedValue>);            // replaces the tensor
+  void give_tangent(uint32_t output_nr, const Tensor& tangent, uint64_t level);   // where it is that output
   void reset();
   bool released = false;
 

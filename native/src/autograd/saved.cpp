@@ -73,6 +73,10 @@ Tensor SavedTensor::restored(Tensor data, const Ref<Node>& owner) const {
   Tensor t = is_output_ ? output_without_history(data) : without_history(data);
   if (!history) return t;
   AutogradMeta& m = t->ensure_autograd();
+  if (const AutogradMeta* of = data->autograd(); of && of->tangent) {
+    m.tangent = of->tangent;
+    m.tangent_level = of->tangent_level;
+  }
   m.view_version = t->version();
   if (is_leaf_) {
     m.requires_grad = true;
@@ -101,6 +105,13 @@ Tensor SavedTensor::unpack(const Ref<Node>& owner) const {
   CHECK(Kind::Runtime, !had_history_ || (data_->autograd() && data_->autograd()->grad_fn), "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
         "not supported, please use out-of-place `.detach()` instead");
   return is_output_ ? restored(data_, owner) : data_;
+}
+
+void SavedTensor::give_tangent(uint32_t output_nr, const Tensor& tangent, uint64_t level) {
+  if (!is_output_ || output_nr_ != output_nr || !data_) return;
+  AutogradMeta& m = data_->ensure_autograd();
+  m.tangent = tangent;
+  m.tangent_level = level;
 }
 
 void SavedTensor::reset() {

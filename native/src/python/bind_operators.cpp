@@ -79,6 +79,10 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   size_t n = size_t(PyVectorcall_NARGS(nargsf));
   const CallArgs given{args, n, kwnames};       // overrides see the operands as they stand: tensor first
   PyObject* swapped[2];
+  if (f->reflected && kwnames && PyTuple_GET_SIZE(kwnames)) {
+    PyErr_Format(PyExc_TypeError, "Tensor.%U() got an unexpected keyword argument '%U'", f->name, PyTuple_GET_ITEM(kwnames, 0));
+    return nullptr;
+  }
   if (f->reflected && n == 2) {
     swapped[0] = args[1];
     swapped[1] = args[0];

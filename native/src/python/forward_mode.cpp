@@ -193,8 +193,13 @@ PyObject* run_with_tangents(PyObject* const* args, size_t n, const std::function
   Grads tangents = tangents_of(outputs, edges, primals, history);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!history) forget_history(outputs[i]);
-    if (tangents[i]) set_tangent(outputs[i], tangents[i]);
+    if (!tangents[i]) continue;
+    set_tangent(outputs[i], tangents[i]);
+    const AutogradMeta* m = outputs[i]->autograd();
+    if (m->grad_fn) m->grad_fn->give_tangent(m->output_nr, tangents[i], current_level);
   }
+  if (history)                                  // what was saved for backward has a tangent there: forward over reverse
+    for (size_t i = 0; i < primals.tensors.size(); ++i) set_tangent(primals.tensors[i], primals.tangents[i]);
   return Py_NewRef(result.o);
 }
 

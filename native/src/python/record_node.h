@@ -26,6 +26,10 @@ class RecordNode final : public Node {
 
   void build(PyObject* const* args, size_t n);             // the edges, and which formulas are wanted
   void save(PyObject* const* args, PyObject* result);      // without a result: what is known before it
+  void give_tangent(uint32_t output_nr, const Tensor& tangent, uint64_t level) override {
+    for (Saved& v : values_)
+      for (SavedTensor& t : v.tensors) t.give_tangent(output_nr, tangent, level);
+  }
   Saved* find(const std::string& what);                    // of grad_fn._saved_self; null: there is none
   PyObject* saved(const std::string& what);                // a new reference; null without an error if there is none
 
