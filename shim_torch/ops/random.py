@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from native import _core
 
 from ._random_range import check_countable, check_uniform, checked, end_of
@@ -26,6 +28,10 @@ _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
 def _random_bits(xp, self, kind, a, b, seed, start):
     from shim_torch._generator import philox
 
+    if xp is np:
+        drawn = np.empty(self.shape, np.int64 if kind == "integer" else self.dtype)
+        _core.draw(kind, drawn, a, b, seed, start + ((1 << 40) if kind == "normal" else 0))
+        return drawn.astype(self.dtype, copy=False)
     n = self.size
     wide = self.dtype.itemsize == 8 or kind == "integer"
     if kind == "normal":

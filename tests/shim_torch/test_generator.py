@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -26,3 +28,30 @@ def test_draws_are_normal():
     assert abs(x.mean().item()) < 0.01
     assert abs(x.std().item() - 1) < 0.01
     assert abs((x**4).mean().item() - 3) < 0.1
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 1023, 1025, 4097, 70001])
+@pytest.mark.parametrize(
+    ("kind", "a", "b", "dtype"),
+    [
+        ("uniform", -1.5, 3.25, "float32"),
+        ("uniform", 0.0, 1.0, "float64"),
+        ("integer", -5, 1000, "int64"),
+        ("integer", 3, 250, "uint8"),
+        ("integer", -(2**63), 2**63, "int64"),
+        ("normal", 1.0, 3.0, "float32"),
+        ("normal", 0.0, 1.0, "float64"),
+    ],
+)
+def test_native_draws_are_those_in_array_operations(n, kind, a, b, dtype):
+    from shim_torch.ops.random import _random_bits
+
+    arrays = SimpleNamespace(**vars(np))  # not NumPy itself: takes the form that CuPy takes
+    draw = getattr(_random_bits, "body", _random_bits)
+    like = np.empty(n, dtype)
+    found, expected = (draw(xp, like, kind, a, b, 77, 5) for xp in (np, arrays))
+    assert found.dtype == expected.dtype == np.dtype(dtype)
+    if kind == "normal":
+        np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-6 if dtype == "float32" else 1e-14)
+    else:
+        np.testing.assert_array_equal(found, expected)

@@ -165,10 +165,8 @@ inline float gelu_of(float x) {
 
 // sin(r) and cos(r) on |r| <= pi/4, r = x - n pi/2 with pi/2 in four parts, the first three exact in few bits: for |x| <= kReducible.
 constexpr float kReducible = 4096.f;
-inline float sine_at(float x, int32_t turn) {
-  float sum = x * 0.636619772367581f + kRound, n = sum - kRound;
-  float r = (((x - n * 1.5703125f) - n * 4.837512969970703e-4f) - n * 7.549533620476723e-8f) - n * 2.5632829192545614e-12f, z = r * r;
-  int32_t quarter = integer_in(sum) + turn;
+inline float sine_in(float r, int32_t quarter) {
+  float z = r * r;
   float s = -1.950906140e-04f;
   s = s * z + 8.332118495e-03f;
   s = s * z + -1.666665402e-01f;
@@ -178,7 +176,17 @@ inline float sine_at(float x, int32_t turn) {
   float value = quarter & 1 ? c * z * z - 0.5f * z + 1.f : s * z * r + r;
   return quarter & 2 ? -value : value;
 }
+inline float sine_at(float x, int32_t turn) {
+  float sum = x * 0.636619772367581f + kRound, n = sum - kRound;
+  float r = (((x - n * 1.5703125f) - n * 4.837512969970703e-4f) - n * 7.549533620476723e-8f) - n * 2.5632829192545614e-12f;
+  return sine_in(r, integer_in(sum) + turn);
+}
 inline float sin_of(float x) { return x == 0.f ? x : sine_at(x, 0); }
 inline float cos_of(float x) { return sine_at(x, 1); }
+// sin(2 pi u), or with turn 1 the cosine, for |u| < 2^20: the reduction is exact.
+inline float sine_of_turns(float u, int32_t turn) {
+  float q = 4.f * u, sum = q + kRound;
+  return sine_in((q - (sum - kRound)) * 1.57079632679489662f, integer_in(sum) + turn);
+}
 
 }  // namespace shim
