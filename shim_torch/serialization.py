@@ -7,8 +7,8 @@ import io
 import os
 import pickle
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 from native import _core
 from shim_torch import _weights_only_unpickler as _weights_only
@@ -39,6 +39,9 @@ __all__ = [
 DEFAULT_PROTOCOL = 2
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
+STORAGE_KEY_SEPARATOR = ","
+STORAGE: TypeAlias = TypedStorage | _core.UntypedStorage
+MAP_LOCATION: TypeAlias = Callable[[Any, str], Any] | _core.device | str | dict[str, str] | None
 _SEEKABLE = (
     "You can only torch.load from a file that is seekable. Please pre-load the data into a buffer like io.BytesIO and try to load "
     "from it instead."
