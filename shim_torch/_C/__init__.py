@@ -83,33 +83,6 @@ def _set_tensor_metadata(tensor: Any, metadata: dict[str, bool]) -> None:
     _utils.set_tensor_metadata(tensor, metadata)
 
 
-def _cuda_getCurrentRawStream(device: int) -> int:
-    """The current stream's handle on a GPU."""
-    from shim_torch.cuda._streams import raw_stream
-
-    return int(raw_stream(device))
-
-
-def _cuda_getDevice() -> int:
-    """The current GPU's index."""
-    return int(_core.cuda_current_device())
-
-
-def _cuda_getDeviceCount() -> int:
-    """The number of GPUs."""
-    return int(_core.cuda_device_count())
-
-
-def _cuda_setDevice(index: int) -> None:
-    """Makes a GPU current."""
-    _core.cuda_set_device(index)
-
-
-def _cuda_synchronize() -> None:
-    """Waits for all work of the current GPU."""
-    _core.cuda_synchronize(_core.cuda_current_device())
-
-
 def _xpu_getCurrentRawStream(device: int) -> int:
     """There are no XPU devices."""
     raise RuntimeError("torch.xpu: no XPU device is available")
@@ -262,6 +235,11 @@ def __getattr__(name: str) -> Any:
         from shim_torch import jit
 
         return getattr(jit, name)
+    if name.startswith("_cuda_"):
+        from shim_torch._C import _cuda
+
+        if name in vars(_cuda):
+            return getattr(_cuda, name)
     if name == "_group_tensors_by_device_and_dtype":
         from shim_torch.utils import _foreach_utils
 

@@ -105,3 +105,20 @@ def test_cupys_allocations_in_a_capture_belong_to_the_graph():
         graph.replay()
     torch.cuda.synchronize()
     assert y.sum().item() == 1000
+
+
+def test_streams_below_torch_cuda():
+    """What PyTorch's test suites do around each test: another stream for every device, and the old ones back."""
+    before, device = torch.cuda.current_stream(), torch._C._cuda_getDevice()
+    other = torch.cuda.Stream()
+    place = {"stream_id": other.stream_id, "device_index": other.device_index, "device_type": other.device_type}
+    torch._C._cuda_setStream(**place)
+    try:
+        assert torch.cuda.current_stream() == other and torch._C._cuda_getCurrentStream(device) == tuple(place.values())
+        assert (torch.arange(5, device="cuda") + 1).tolist() == [1, 2, 3, 4, 5]
+    finally:
+        torch._C._cuda_setStream(
+            stream_id=before.stream_id, device_index=before.device_index, device_type=before.device_type
+        )
+    assert torch.cuda.current_stream() == before and torch._C._cuda_getDevice() == device
+    assert torch._C._cuda_getDefaultStream(device) == (0, device, 1) and not torch._C._cuda_isCurrentStreamCapturing()
