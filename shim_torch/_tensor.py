@@ -105,6 +105,16 @@ def storage(self: Any) -> Any:
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
+def share_memory_(self: Any) -> Any:
+    """Moves the storage to memory that other processes can map; nothing for CUDA tensors."""
+    if _core._has_torch_function_unary(self):
+        from shim_torch.overrides import handle_torch_function
+
+        return handle_torch_function(type(self).share_memory_, (self,), self)
+    self.untyped_storage().share_memory_()
+    return self
+
+
 def storage_type(self: Any) -> Any:
     """The class of ``storage()``: torch.FloatStorage for float32."""
     import shim_torch
@@ -237,6 +247,7 @@ def install(tensor_type: Any) -> None:
         "where": where,
         "apply_": apply_,
         "map_": map_,
+        "share_memory_": share_memory_,
         "storage_type": storage_type,
         **{name: _lowrank._gone(name) for name in ("eig", "lstsq", "solve", "symeig")},
         "map2_": map2_,

@@ -54,15 +54,41 @@ def _from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
     return _core.from_numpy(np.memmap(filename, np.uint8, "r+" if shared else "c", 0, (nbytes,))).untyped_storage()
 
 
-def _unshared(name: str) -> Any:
-    def share(self: Any, *args: Any) -> Any:
-        if self.device.type != "cpu":
-            raise RuntimeError(f"{name}: only available on CPU")
-        raise NotImplementedError(
-            "torch.UntypedStorage.share_memory_ (memory that processes share) is not supported by shim-torch"
-        )
+def _share_memory(self: Any) -> Any:
+    """Moves the bytes to memory that other processes can map; CUDA memory stays where it is."""
+    if self.device.type == "cpu":
+        from shim_torch.multiprocessing import get_sharing_strategy
+        from shim_torch.multiprocessing._shared import share
 
-    return share
+        share(self, get_sharing_strategy() == "file_system")
+    elif self.device.type != "cuda":
+        raise RuntimeError("_share_fd_: only available on CPU")
+    return self
+
+
+def _share_fd(self: Any) -> tuple[int, int]:
+    """(descriptor of the shared file, bytes)."""
+    if self.device.type != "cpu":
+        raise RuntimeError("_share_fd_: only available on CPU")
+    from shim_torch.multiprocessing._shared import share
+
+    block = share(self)
+    return (block.file if block else -1), self.nbytes()
+
+
+def _share_filename(self: Any) -> tuple[bytes, bytes, int]:
+    """(nothing, path of the shared file, bytes)."""
+    if self.device.type != "cpu":
+        raise RuntimeError("_share_filename_: only available on CPU")
+    from shim_torch.multiprocessing._shared import share
+
+    block = share(self, named=True)
+    return b"", (block.name or "").encode() if block else b"", self.nbytes()
+
+
+def _new_shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
+    """A storage of ``size`` bytes in memory that other processes can map."""
+    return UntypedStorage(size, device=device).share_memory_()
 
 
 def _write_file(self: Any, file: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
@@ -122,9 +148,9 @@ def install() -> None:
     UntypedStorage.__getitem__ = _item
     UntypedStorage.from_file = staticmethod(_from_file)
     UntypedStorage.untyped = UntypedStorage._untyped = lambda self: self
-    UntypedStorage._share_fd_cpu_ = _unshared("_share_fd_")
-    UntypedStorage._share_filename_cpu_ = _unshared("_share_filename_")
-    UntypedStorage.share_memory_ = _unshared("_share_fd_")
+    UntypedStorage._share_fd_cpu_, UntypedStorage._share_filename_cpu_ = _share_fd, _share_filename
+    UntypedStorage.share_memory_ = _share_memory
+    UntypedStorage._new_shared = classmethod(_new_shared)
     UntypedStorage._write_file = _write_file
     UntypedStorage.__deepcopy__ = _deepcopy
     UntypedStorage.__sizeof__ = lambda self: object.__sizeof__(self) + self.nbytes()

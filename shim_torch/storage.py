@@ -189,11 +189,20 @@ class TypedStorage:
         self._untyped_storage.share_memory_()
         return self
 
+    _share_memory_ = share_memory_
+
+    @classmethod
+    def _new_shared(cls, size: int) -> Any:
+        """A storage of bytes in memory that other processes can map."""
+        return UntypedStorage._new_shared(size)
+
     def _write_file(self, *args: Any) -> None:
         self._untyped_storage._write_file(*args)
 
     def is_shared(self) -> bool:
         return self._untyped_storage.is_shared()
+
+    _is_shared = is_shared
 
     def resizable(self) -> bool:
         return self._untyped_storage.resizable()

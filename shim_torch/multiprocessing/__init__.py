@@ -1,4 +1,4 @@
-"""``torch.multiprocessing``: Python's multiprocessing, with ``spawn``. Tensors are copied between processes."""
+"""``torch.multiprocessing``: Python's multiprocessing, with ``spawn``. CPU tensors that are sent share their memory."""
 
 from __future__ import annotations
 
@@ -32,20 +32,22 @@ __all__ = [
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """How tensors go to other processes: as copies, under PyTorch's name of the default."""
-    return {"file_descriptor"}
+    """How a shared file is told to another process: by its descriptor or by its path."""
+    return {"file_descriptor", "file_system"}
 
 
 def get_sharing_strategy() -> str:
-    return "file_descriptor"
+    """The way that new sharing takes: "file_descriptor" or "file_system"."""
+    return reductions.sharing_strategy
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Accepts the default only."""
-    if new_strategy not in get_all_sharing_strategies():
-        raise NotImplementedError(
-            f"torch.multiprocessing.set_sharing_strategy({new_strategy!r}) is not supported by shim-torch"
-        )
+    """Chooses between "file_descriptor" and "file_system"."""
+    assert new_strategy in get_all_sharing_strategies()
+    reductions.sharing_strategy = new_strategy
+
+
+reductions.init_reductions()
 
 
 def __getattr__(name: str) -> Any:

@@ -37,10 +37,10 @@ def kineto_available() -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "profiler":
+    if name in ("profiler", "itt"):
         from importlib import import_module
 
-        return import_module("shim_torch.profiler.profiler")
+        return import_module(f"shim_torch.profiler.{name}")
     from shim_torch._missing import missing
 
     return missing("torch.profiler", name)

@@ -30,6 +30,13 @@ def device_decorator(device: Any, function: Callable[..., Any]) -> Callable[...,
     return decorate(device, function)
 
 
+def set_device(device: Any) -> Callable[..., Any]:
+    """A decorator: the function runs with that default device."""
+    import shim_torch as torch
+
+    return functools.partial(decorate, torch.device(device))
+
+
 class DeviceContext:
     """``with DeviceContext(device):`` new tensors go to device."""
 

@@ -24,9 +24,13 @@ int free_count = 0;
 
 PyTensor* as_py(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
 
+// An object that its tensor would keep (see finalize) is not garbage, whatever the collector can see: what it holds is not shown.
+bool kept(PyTensor* t) { return t->dict && t->impl && t->impl->pyobj == t && !t->impl->owns_pyobj && t->impl->use_count() > 1; }
+
 int traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(as_py(self)->dict);
   Py_VISIT(Py_TYPE(self));
+  if (kept(as_py(self))) return 0;
+  Py_VISIT(as_py(self)->dict);
   TensorImpl* impl = as_py(self)->impl;
   return impl && impl->autograd() ? visit_history(*impl, visit, arg) : 0;
 }
@@ -41,13 +45,13 @@ int clear(PyObject* self) {
   return 0;
 }
 
-// C++ still holds the tensor when its object dies: an object that carries state of its own (attributes, a subclass) is
-// kept alive, owned by the tensor from now on, so that the same object comes back.
+// C++ still holds the tensor when its object dies: an object that carries state of its own (attributes, a subclass, weak
+// references) is kept alive, owned by the tensor from now on, so that the same object comes back.
 void finalize(PyObject* self) {
   PyTensor* t = as_py(self);
   TensorImpl* impl = t->impl;
   if (!impl || impl->pyobj != self || impl->owns_pyobj || impl->use_count() < 2) return;
-  bool state = (t->dict && PyDict_GET_SIZE(t->dict)) || Py_TYPE(self) != TensorType;
+  bool state = (t->dict && PyDict_GET_SIZE(t->dict)) || t->weakrefs || Py_TYPE(self) != TensorType;
   if (!state) return;
   Py_INCREF(self);
   impl->owns_pyobj = true;
@@ -57,10 +61,10 @@ void finalize(PyObject* self) {
 void dealloc(PyObject* self) {
   PyTensor* t = as_py(self);
   if (Py_TYPE(self) == TensorType) {            // Python subclasses have called finalize already
-    if (t->dict && PyObject_CallFinalizerFromDealloc(self) < 0) return;
+    if ((t->dict || t->weakrefs) && PyObject_CallFinalizerFromDealloc(self) < 0) return;
   }
   // The finalizer's mark stays on the memory, which is not recycled then: set above, or by a collection of a cycle.
-  const bool finalized = t->dict || PyObject_GC_IsFinalized(self);
+  const bool finalized = t->dict || t->weakrefs || PyObject_GC_IsFinalized(self);
   PyObject_GC_UnTrack(self);
   if (t->weakrefs) PyObject_ClearWeakRefs(self);
   Py_CLEAR(t->dict);

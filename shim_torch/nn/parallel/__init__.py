@@ -37,6 +37,8 @@ def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
         if isinstance(x, _core.TensorBase):
             return [part.to(device) for part, device in zip(x.chunk(count, dim), target_gpus, strict=False)]
         if isinstance(x, (tuple, list)) and x:
+            if hasattr(x, "_fields"):
+                return [type(x)(*parts) for parts in zip(*map(cut, x), strict=False)]
             return [type(x)(parts) for parts in zip(*map(cut, x), strict=False)]
         if isinstance(x, dict) and x:
             return [
@@ -58,6 +60,8 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
         return None
     if isinstance(first, dict):
         return type(first)((k, gather([o[k] for o in outputs], target_device, dim)) for k in first)
+    if hasattr(first, "_fields"):
+        return type(first)(*(gather(list(parts), target_device, dim) for parts in zip(*outputs, strict=True)))
     return type(first)(gather(list(parts), target_device, dim) for parts in zip(*outputs, strict=True))
 
 
