@@ -83,7 +83,7 @@ _LAZY = frozenset(
     quantization random return_types serialization sparse special storage testing torch_version types utils version
     xpu _prims_common _guards _subclasses _inductor _logging _library _higher_order_ops export distributions masked
     futures monitor package _functorch _custom_ops _vendor _serialization _weights_only_unpickler _thread_safe_fork
-    signal _vmap_internals""".split()
+    signal _vmap_internals quasirandom""".split()
 )
 _FROM = {
     "ScriptModule": ("jit", "ScriptModule"),
@@ -114,6 +114,10 @@ _FROM = {
         for kind in ("", "_index", "_value", "_type", "_not_implemented", "_is_size", "_tensor_all")
     },
     "_assert": ("_checks", "_assert"),
+    "_test_check_tensor": ("_checks", "_test_check_tensor"),
+    "set_vital": ("_names", "set_vital"),
+    "get_device_module": ("_utils", "get_device_module"),
+    "AcceleratorError": ("_errors", "AcceleratorError"),
     "_disable_dynamo": ("compiler", "disable"),
     "TypedStorage": ("storage", "TypedStorage"),
     **{
@@ -163,6 +167,10 @@ def _attribute(name: str) -> Any:
             return legacy_storage(name)
         except KeyError:
             pass
+    if name == "_tensor_classes":
+        from shim_torch._legacy_types import all_types
+
+        return all_types()
     if name == "torch":  # torch.torch is torch
         return importlib.import_module("shim_torch")
     if name == "__future__":

@@ -44,6 +44,12 @@ def _check_tensor_all(cond: Any, message: Callable[[], object] | None = None) ->
     _check(bool(cond.all()), message)
 
 
+def _test_check_tensor(x: Any) -> Any:
+    """The check of a tensor's elements with a message of its own, for tests of checks."""
+    _check_tensor_all(x, lambda: "Test message for TORCH_CHECK_TENSOR_ALL")
+    return x.clone()
+
+
 def _check_is_size(i: Any, message: Callable[[], object] | None = None, *, max: Any = None) -> None:
     """RuntimeError unless ``0 <= i`` (and ``i <= max``)."""
     _check(i >= 0, message)

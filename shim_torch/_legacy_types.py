@@ -68,11 +68,17 @@ def legacy_type(name: str, device_type: str) -> Any:
 
 
 @cache
-def legacy_storage(name: str) -> Any:
-    """The class ``torch.FloatStorage``; KeyError for an unknown name."""
+def all_types() -> set[Any]:
+    """Every class of the kind of ``torch.FloatTensor``."""
+    return {legacy_type(name, device) for name in TENSORS for device in ("cpu", "cuda")}
+
+
+@cache
+def legacy_storage(name: str, device_type: str = "cpu") -> Any:
+    """The class ``torch.FloatStorage`` (or ``torch.cuda.FloatStorage``); KeyError for an unknown name."""
     from shim_torch.storage import legacy_class
 
-    return legacy_class(name)
+    return legacy_class(name, device_type)
 
 
 def type_of(tensor: Any) -> str:

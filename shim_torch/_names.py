@@ -164,3 +164,8 @@ class SymFloat:
 
 class SymBool:
     """``torch.SymBool``, as SymInt."""
+
+
+def set_vital(name: str, attribute: str, value: str) -> bool:
+    """PyTorch notes vital signs of a program where TORCH_VITAL is set; nothing is noted here."""
+    return False

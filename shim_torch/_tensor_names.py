@@ -68,6 +68,10 @@ def resize_as(self: Any, tensor: Any) -> Any:
     return self.view(tensor.shape)
 
 
+def _fix_weakref(self: Any) -> None:
+    """An object that a weak reference gave needs no mending here."""
+
+
 def _is_all_true(self: Any) -> Any:
     return self.all()
 
@@ -85,7 +89,7 @@ def _aten() -> Any:
 def install(tensor_type: Any) -> None:
     """Gives the tensor type what it does not have yet of the above."""
     names = (is_nonzero, is_same_size, is_set_to, is_distributed, float_power_, chalf,
-             resize, resize_as, _is_all_true, _is_any_true)  # fmt: skip
+             resize, resize_as, _is_all_true, _is_any_true, _fix_weakref)  # fmt: skip
     for function in names:
         if not hasattr(tensor_type, function.__name__):
             setattr(tensor_type, function.__name__, function)

@@ -224,3 +224,21 @@ def _reorder_tensors_as(tensors: Any, ordered_tensors: Any) -> tuple[Any, ...]:
 def _is_privateuse1_backend_available() -> bool:
     """Whether a backend of one's own is registered: nobody's is."""
     return False
+
+
+def get_device_module(device: Any = None) -> Any:
+    """``torch.cuda``, ``torch.cpu`` ... of a device, of its text, or of the accelerator there is; RuntimeError for others."""
+    import shim_torch as torch
+
+    if isinstance(device, str):
+        device = torch.device(device)
+    if device is None:
+        kind = "cuda" if torch.cuda.is_available() else "cpu"
+    elif isinstance(device, torch.device):
+        kind = device.type
+    else:
+        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    module = getattr(torch, kind, None)
+    if module is None:
+        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
+    return module

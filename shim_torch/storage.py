@@ -304,17 +304,20 @@ class _LegacyMeta(type):
     """``isinstance(storage, torch.FloatStorage)`` asks for the dtype."""
 
     dtype: Any
+    _device_type: str
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return type(instance) in (TypedStorage, cls) and instance.dtype == cls.dtype and instance.device.type == "cpu"
+        kind = cls._device_type
+        return type(instance) in (TypedStorage, cls) and instance.dtype == cls.dtype and instance.device.type == kind
 
 
-def legacy_class(name: str) -> Any:
-    """``torch.FloatStorage`` and its like: a TypedStorage of one dtype. KeyError for an unknown name."""
+def legacy_class(name: str, device_type: str = "cpu") -> Any:
+    """``torch.FloatStorage`` and its like: a TypedStorage of one dtype on one device. KeyError for an unknown name."""
     dtype = _CLASSES[name]
 
     def __new__(cls: Any, *args: Any, wrap_storage: Any = None, **_: Any) -> Any:
-        return TypedStorage(*args, wrap_storage=wrap_storage, dtype=dtype)
+        device = device_type if wrap_storage is None else None
+        return TypedStorage(*args, wrap_storage=wrap_storage, dtype=dtype, device=device)
 
     def from_buffer(buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0) -> Any:
         return _from_buffer(buffer, dtype, byte_order, count, offset)
@@ -327,7 +330,14 @@ def legacy_class(name: str) -> Any:
     return _LegacyMeta(
         name,
         (TypedStorage,),
-        {"__module__": "torch", "__new__": __new__, "dtype": dtype, "_fixed_dtype": dtype, **members},
+        {
+            "__module__": "torch" if device_type == "cpu" else f"torch.{device_type}",
+            "__new__": __new__,
+            "dtype": dtype,
+            "_fixed_dtype": dtype,
+            "_device_type": device_type,
+            **members,
+        },
     )
 
 

@@ -283,6 +283,20 @@ def _get_cpu_capability() -> str:
     return cpu.get_cpu_capability()
 
 
+def _warn() -> None:
+    """A warning, for tests of how warnings look."""
+    import warnings
+
+    warnings.warn("Test message for TORCH_WARN", UserWarning, stacklevel=2)
+
+
+def _warn_deprecation() -> None:
+    """A deprecation warning, for tests of how warnings look."""
+    import warnings
+
+    warnings.warn("Test message for TORCH_WARN_DEPRECATION", DeprecationWarning, stacklevel=2)
+
+
 def _are_functorch_transforms_active() -> bool:
     """Whether a ``vmap`` runs; gradients are no levels here."""
     import sys

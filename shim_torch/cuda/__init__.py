@@ -33,6 +33,8 @@ from shim_torch.cuda.memory import (
     OutOfMemoryError,
     caching_allocator_alloc,
     caching_allocator_delete,
+    caching_allocator_enable,
+    change_current_allocator,
     empty_cache,
     get_allocator_backend,
     get_per_process_memory_fraction,
@@ -54,6 +56,18 @@ from shim_torch.cuda.memory import (
     set_per_process_memory_fraction,
     use_mem_pool,
 )
+
+
+class DeferredCudaCallError(Exception):
+    """An error of something that was to run when CUDA started."""
+
+
+class cudaStatus:
+    """Numbers of the CUDA runtime's errors."""
+
+    SUCCESS: int = 0
+    ERROR_NOT_READY: int = 34
+
 
 has_half = True
 has_magma = False
@@ -336,6 +350,17 @@ def __getattr__(name: str) -> Any:
         from shim_torch import random
 
         return getattr(random, "cuda_" + name)
+    if name == "AcceleratorError":
+        from shim_torch._errors import AcceleratorError
+
+        return AcceleratorError
+    if name.endswith("Storage"):
+        from shim_torch._legacy_types import legacy_storage
+
+        try:
+            return legacy_storage(name, "cuda")
+        except KeyError:
+            pass
     if name.endswith("Tensor"):
         from shim_torch._legacy_types import TENSORS, legacy_type
 

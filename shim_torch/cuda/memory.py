@@ -135,6 +135,45 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
     return _fractions.get(index_of(device), 1.0)
 
 
+def list_gpu_processes(device: Any = None) -> str:
+    """The processes of a GPU and their memory, as NVML tells."""
+    from shim_torch.cuda._diagnostics import list_gpu_processes as listed
+
+    return str(listed(device))
+
+
+def _snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
+    """What the caches hold now: {"segments": as ``memory_snapshot``, "device_traces": no history is recorded}."""
+    return {"segments": memory_snapshot(), "device_traces": [[] for _ in range(_core.cuda_device_count())]}
+
+
+def _dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:
+    """Writes ``_snapshot()`` to a file."""
+    import pickle
+
+    with open(filename, "wb") as file:
+        pickle.dump(_snapshot(), file)
+
+
+def _record_memory_history(enabled: str | None = "all", *args: Any, **kwargs: Any) -> None:
+    """There is no record of allocations to turn on: NotImplementedError for all but ``None``, which turns it off."""
+    if enabled is not None:
+        raise NotImplementedError("torch.cuda.memory._record_memory_history is not supported by shim-torch")
+
+
+def change_current_allocator(allocator: Any) -> None:
+    raise NotImplementedError("torch.cuda.memory.change_current_allocator is not supported by shim-torch")
+
+
+def caching_allocator_enable(value: bool = True) -> None:
+    """True is what is; NotImplementedError for False, which the environment says: PYTORCH_NO_CUDA_MEMORY_CACHING=1."""
+    if not value:
+        raise NotImplementedError(
+            "torch.cuda.memory.caching_allocator_enable(False) is not supported by shim-torch: set "
+            "PYTORCH_NO_CUDA_MEMORY_CACHING=1 in the environment before the start"
+        )
+
+
 class CUDAPluggableAllocator:
     """An allocator in a shared library: not supported."""
 

@@ -30,6 +30,16 @@ def range_pop() -> int:
     return 0
 
 
+def range_start(msg: str) -> int:
+    """Opens a range that ``range_end`` closes, on whatever thread; its number. CuPy has none: NotImplementedError."""
+    raise NotImplementedError("torch.cuda.nvtx.range_start is not supported by shim-torch: use range_push and range_pop")
+
+
+def range_end(range_id: int) -> None:
+    """Closes a range of ``range_start``."""
+    raise NotImplementedError("torch.cuda.nvtx.range_end is not supported by shim-torch: use range_push and range_pop")
+
+
 def mark(msg: str) -> None:
     """Marks an instant."""
     nvtx = _nvtx()

@@ -6,8 +6,20 @@ import math
 from typing import Any
 
 from native import _core
+from shim_torch.masked._masks import canonical_dim as _canonical_dim
+from shim_torch.masked._masks import combined as _combine_input_and_mask
+from shim_torch.masked._masks import identity as _reduction_identity
+from shim_torch.masked._masks import input_mask as _input_mask
+from shim_torch.masked._masks import output_mask as _output_mask
+from shim_torch.masked._masks import where as _where
 
 __all__ = [
+    "_canonical_dim",
+    "_combine_input_and_mask",
+    "_input_mask",
+    "_output_mask",
+    "_reduction_identity",
+    "_where",
     "amax",
     "amin",
     "argmax",

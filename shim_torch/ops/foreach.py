@@ -251,6 +251,19 @@ def foreach_copy(self, src, non_blocking):
 def amp_unscale(self, found_inf, inv_scale):
     """Multiplies gradients by ``inv_scale``; ``found_inf`` becomes 1 where one of them is not finite."""
     for t in self:
-        if not bool(t.isfinite().all()):
-            found_inf.fill_(1)
+        wrong = t.isfinite().all().logical_not_()  # stays on the device: nobody waits for it here
+        found_inf.copy_(found_inf.maximum(wrong.to(found_inf.dtype)))
         t.mul_(inv_scale.to(t.dtype))
+
+
+@composite("_amp_update_scale_(Tensor(a!) self, Tensor(b!) growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval) -> Tensor(a!)",
+           function=True, **_METHODLESS)  # fmt: skip
+def amp_update_scale(self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval):
+    """The next scale of a GradScaler: less after a step that overflowed, more after ``growth_interval`` good ones in a row."""
+    good = found_inf.to(self.device) == 0
+    count = (growth_tracker + 1).where(good, 0)
+    grown = self * scale_growth_factor
+    grows = (count == growth_interval) & good & grown.isfinite()
+    self.copy_(grown.where(grows, self).where(good, self * scale_backoff_factor))
+    growth_tracker.copy_(count.where(count != growth_interval, 0))
+    return self

@@ -30,7 +30,8 @@ def index_select(xp, self, dim, index):
     if index.size and not self.shape[d]:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if xp.__name__ == "numpy" and index.size and (int(index.min()) < 0 or int(index.max()) >= self.shape[d]):
-        raise IndexError("index out of range in self")
+        wrong = next(int(i) for i in index.reshape(-1) if not 0 <= i < self.shape[d])
+        raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong} axis_dim={self.shape[d]}")
     return xp.take(self, index.reshape(-1), axis=d)
 
 
@@ -40,6 +41,8 @@ def _select_shape(self, dim, index):
     if index.dtype not in (_core.int64, _core.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     d = wrap_dim(dim, self.dim())
+    if not self.dim() and index.numel() != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
     return tuple(index.numel() if i == d else n for i, n in enumerate(self.shape))
 
 
@@ -220,6 +223,10 @@ def _put_shape(self, index, source):
     grad={"self": lambda g, index, accumulate: g if accumulate else g.put(index, g.new_zeros(index.shape)),
           "source": lambda g, index, source_shape: g.take(index).reshape(source_shape)})  # fmt: skip
 def put(xp, self, index, source, accumulate):
+    if not accumulate:
+        from shim_torch._python_functions import alert_not_deterministic
+
+        alert_not_deterministic("put_")  # of equal places either value may stay
     out = self.reshape(-1).copy()
     places = _flat_places(xp, self, index).reshape(-1)
     places = xp.where(places < 0, places + self.size, places)

@@ -46,8 +46,8 @@ def frexp_out(self, mantissa, exponent):
     return tuple(out.resize_(f.shape).copy_(f) for out, f in zip((mantissa, exponent), found, strict=True))
 
 
-_INITIAL = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
-_REDUCE = {"sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "amin"}
+_INITIAL = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf, "amax": -math.inf, "amin": math.inf}
+_REDUCE = {"sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "amin", "amax": "amax", "amin": "amin"}
 
 
 @composite(

@@ -205,3 +205,21 @@ def dequantize(self):
 def convert_element_type(a, dtype):
     """A copy in another dtype."""
     return a.to(dtype, copy=True)
+
+
+@composite("_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", method=False)
+def _assert_tensor_metadata(a, size, stride, dtype, device, layout):
+    """RuntimeError unless the tensor has what is given."""
+    from shim_torch._utils import _scalar
+
+    layouts = {_core.strided: "Strided", _core.sparse_coo: "Sparse", _core.sparse_csr: "SparseCsr"}
+    checks = (
+        ("sizes", size, list(a.shape) if size is not None else None, list),
+        ("strides", stride, list(a.stride()) if stride is not None else None, list),
+        ("dtype", dtype, a.dtype, _scalar),
+        ("device", device, a.device, str),
+        ("layout", layout, a.layout, lambda kind: layouts.get(kind, str(kind))),
+    )
+    for name, expected, got, shown in checks:
+        if expected is not None and shown(expected) != shown(got):
+            raise RuntimeError(f"Tensor {name} mismatch! Expected: {shown(expected)}, Got: {shown(got)}")

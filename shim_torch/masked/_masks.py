@@ -1,0 +1,130 @@
+"""Masks of ``torch.masked``: an input's, its result's, and what stands where a mask drops an element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+_SPARSE = (_core.sparse_coo, _core.sparse_csr)
+_NORMALIZATIONS = frozenset("softmax log_softmax softmin normalize cumsum cumprod".split())
+_REDUCTIONS = frozenset("sum prod amax amin argmax argmin mean median norm var std logsumexp".split())
+
+
+def canonical_dim(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The dims as a tuple of numbers that are not negative; all of them for None and ()."""
+    if dim is None or dim == () or dim == []:
+        return tuple(range(ndim))
+    if ndim == 0:
+        return (0,)
+    found: list[int] = []
+    for d in (dim,) if isinstance(dim, int) else dim:
+        if d in found:
+            raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
+        if not -ndim <= d < ndim:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})")
+        found.append(d % ndim)
+    return tuple(sorted(found))
+
+
+def input_mask(input: Any, *args: Any, **kwargs: Any) -> Any:
+    """``mask=`` as a bool tensor of the input's shape and layout. ValueError without one, IndexError where it has more dims."""
+    if input.layout != _core.strided and input.layout not in _SPARSE:
+        raise ValueError(f"_input_mask expects strided or sparse COO or sparse CSR tensor but got {input.layout}")
+    mask = kwargs.get("mask")
+    if mask is None:
+        raise ValueError("_input_mask requires explicit mask")
+    if mask.shape != input.shape:
+        if mask.dim() > input.dim():
+            raise IndexError(
+                "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)"
+            )
+        dense = mask if mask.layout == _core.strided else mask.to_dense()
+        mask = dense.expand(input.shape)
+    if mask.layout != input.layout:
+        if mask.layout != _core.strided:
+            mask = mask.to_dense()
+        if input.layout == _core.sparse_coo:
+            mask = mask.to_sparse(input.sparse_dim())
+        elif input.layout == _core.sparse_csr:
+            mask = mask.to_sparse_csr()
+    if mask.layout == _core.sparse_coo:
+        mask = mask.coalesce()
+    return mask if mask.dtype == _core.bool else mask.bool()
+
+
+def output_mask(op: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
+    """Which elements of ``op(input, *args, **kwargs)`` have at least one element that the mask keeps."""
+    name = getattr(op, "__name__", "")
+    if not callable(op) or name not in _REDUCTIONS | _NORMALIZATIONS | {"logaddexp"}:
+        raise ValueError(f"_output_mask expected masked operation (got callable {op})")
+    if name == "logaddexp":
+        first = input_mask(input, mask=kwargs.get("input_mask"))
+        return first | input_mask(args[0], mask=kwargs.get("other_mask"))
+    mask = input_mask(input, *args, **kwargs)
+    if name in _NORMALIZATIONS:
+        return mask
+    keepdim = kwargs.get("keepdim", False)
+    dim = args[1 if name == "norm" else 0] if len(args) > (name == "norm") else kwargs.get("dim")
+    dims = canonical_dim(dim, input.dim())
+    if mask.layout != _core.strided:
+        from shim_torch.masked import amax
+
+        found = amax(mask.to_dense().long(), dims, keepdim=keepdim).bool()
+        return found.to_sparse() if mask.layout == _core.sparse_coo else found.to_sparse_csr()
+    for d in reversed(dims):
+        mask = mask.any(dim=d, keepdim=keepdim)
+    return mask
+
+
+def where(mask: Any, input: Any, fill_value: Any) -> Any:
+    """The input where the mask keeps it, ``fill_value`` (a tensor of no dims) elsewhere; sparse in, sparse out."""
+    if mask.layout == _core.strided:
+        return input.where(mask, fill_value)
+    dense = input.to_dense().where(mask.to_dense(), fill_value)
+    kept = mask if mask.layout == _core.sparse_coo else mask.to_sparse()
+    pattern = kept.coalesce()
+    values = dense[tuple(pattern.indices())]
+    import shim_torch as torch
+
+    made = torch.sparse_coo_tensor(pattern.indices(), values, dense.shape, is_coalesced=True)
+    return made if mask.layout == _core.sparse_coo else made.to_sparse_csr()
+
+
+def identity(name: str, input: Any, *args: Any) -> Any:
+    """What a reduction leaves its result at where nothing is kept, as a tensor; None where there is no such value."""
+    import shim_torch as torch
+
+    dtype, device = input.dtype, input.device
+    name = name.rsplit(".", 1)[-1]
+    if name in ("sum", "cumsum"):
+        return torch.tensor(0, dtype=dtype, device=device)
+    if name in ("prod", "cumprod"):
+        return torch.tensor(1, dtype=dtype, device=device)
+    if name in ("amax", "argmax", "logaddexp", "logsumexp", "amin", "argmin"):
+        low = name not in ("amin", "argmin")
+        if dtype.is_complex or dtype.is_floating_point:
+            return torch.tensor(-torch.inf if low else torch.inf, dtype=dtype, device=device)
+        info = torch.iinfo(dtype)
+        return torch.tensor(info.min if low else info.max, dtype=dtype, device=device)
+    if name == "mean":
+        return None
+    if name == "norm":
+        order = args[0] if args else 2
+        if order == float("-inf"):
+            return torch.tensor(torch.inf, dtype=dtype, device=device)
+        return torch.tensor(0, dtype=dtype, device=device)
+    if name == "median":
+        return torch.tensor(torch.nan, dtype=dtype if dtype.is_floating_point else torch.float, device=device)
+    if name in ("var", "std"):
+        return None
+    raise NotImplementedError(f"identity of {name} on {dtype} input")
+
+
+def combined(op: Any, input: Any, mask: Any, *args: Any) -> Any:
+    """The input with the operation's identity where the mask drops an element."""
+    if mask is None:
+        return input
+    kept = input_mask(input, mask=mask)
+    fill = identity(op if isinstance(op, str) else op.__name__, input, *args)
+    return where(kept, input, fill)
