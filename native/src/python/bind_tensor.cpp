@@ -53,7 +53,7 @@ GET(get_nbytes, is_sparse(*t) ? PyErr_Format(PyExc_RuntimeError, "nbytes is not 
                                              "indices and values.  If you want the size of the  equivalent dense tensor, multiply numel() by element_size()")
                               : integer(t->numel() * int64_t(t->itemsize())))
 GET(get_version, t->is_inference ? PyErr_Format(PyExc_RuntimeError, "Inference tensors do not track version counter.") : integer(t->version()))
-GET(get_is_cuda, yes(t->device().is_cuda() || t->storage()->shared))
+GET(get_is_cuda, yes(t->device().is_cuda()))
 GET(get_is_cpu, yes(t->device().is_cpu()))
 GET(get_is_meta, yes(t->device().is_meta()))
 GET(get_false, yes(false))
@@ -127,7 +127,7 @@ METHOD0(is_neg_method, yes(t->is_neg))
 PyObject* no_storage(const TensorImpl& t) {
   return PyErr_Format(PyExc_NotImplementedError, "Cannot access storage of %s", sparse_parts(t)->layout == Layout::sparse_coo ? "SparseTensorImpl" : "SparseCsrTensorImpl");
 }
-METHOD0(is_shared_method, is_sparse(*t) ? no_storage(*t) : yes(t->device().is_cuda()))
+METHOD0(is_shared_method, is_sparse(*t) ? no_storage(*t) : yes(t->device().is_cuda() || t->storage()->shared))
 METHOD0(untyped_storage_method, is_sparse(*t) ? no_storage(*t) : storage_object(t->storage()))
 METHOD0(hash_method, PyLong_FromVoidPtr(self))
 METHOD0(is_pinned_method, yes(t->storage()->pinned))
