@@ -105,6 +105,15 @@ def storage(self: Any) -> Any:
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
+def is_shared(self: Any) -> bool:
+    """Whether the storage is in memory that other processes can map; always so for CUDA tensors."""
+    if _core._has_torch_function_unary(self):
+        from shim_torch.overrides import handle_torch_function
+
+        return bool(handle_torch_function(type(self).is_shared, (self,), self))
+    return bool(self.untyped_storage().is_shared())
+
+
 def share_memory_(self: Any) -> Any:
     """Moves the storage to memory that other processes can map; nothing for CUDA tensors."""
     if _core._has_torch_function_unary(self):
@@ -248,6 +257,7 @@ def install(tensor_type: Any) -> None:
         "apply_": apply_,
         "map_": map_,
         "share_memory_": share_memory_,
+        "is_shared": is_shared,
         "storage_type": storage_type,
         **{name: _lowrank._gone(name) for name in ("eig", "lstsq", "solve", "symeig")},
         "map2_": map2_,

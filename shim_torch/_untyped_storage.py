@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from native import _core
@@ -52,6 +53,14 @@ def _from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
     if not nbytes:
         return UntypedStorage(0)
     return _core.from_numpy(np.memmap(filename, np.uint8, "r+" if shared else "c", 0, (nbytes,))).untyped_storage()
+
+
+def _is_shared(self: Any) -> bool:
+    """Whether other processes may map the bytes: of CUDA memory always."""
+    if self.device.type == "cuda":
+        return True
+    shared = sys.modules.get("shim_torch.multiprocessing._shared")  # nothing is shared before it is there
+    return shared is not None and shared.block_of(self) is not None
 
 
 def _share_memory(self: Any) -> Any:
@@ -149,7 +158,7 @@ def install() -> None:
     UntypedStorage.from_file = staticmethod(_from_file)
     UntypedStorage.untyped = UntypedStorage._untyped = lambda self: self
     UntypedStorage._share_fd_cpu_, UntypedStorage._share_filename_cpu_ = _share_fd, _share_filename
-    UntypedStorage.share_memory_ = _share_memory
+    UntypedStorage.share_memory_, UntypedStorage.is_shared = _share_memory, _is_shared
     UntypedStorage._new_shared = classmethod(_new_shared)
     UntypedStorage._write_file = _write_file
     UntypedStorage.__deepcopy__ = _deepcopy

@@ -107,7 +107,6 @@ void Storage::swap_data(Storage& other) noexcept {
   std::swap(deleter_, other.deleter_);
   std::swap(context_, other.context_);
   std::swap(resizable_, other.resizable_);
-  std::swap(shared, other.shared);
 }
 
 void Storage::resize(size_t bytes) {

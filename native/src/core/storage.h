@@ -24,7 +24,6 @@ class Storage final : public RefCounted {
   bool resizable() const noexcept { return resizable_; }     // false: memory of somebody else
   void set_resizable(bool v) noexcept { resizable_ = v; }
   bool pinned = false;
-  bool shared = false;                                       // other processes may map this memory
   void resize(size_t nbytes);                                // keeps the bytes; throws if not resizable
   void swap_data(Storage& other) noexcept;
   std::atomic<uint32_t> version{0};                          // counts in-place writes (tensors may carry their own counter)

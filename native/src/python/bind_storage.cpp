@@ -61,7 +61,6 @@ PyObject* get_cdata(PyObject* o, void*) { return PyLong_FromVoidPtr(in(o)); }
 PyObject* index_of_device(PyObject* o, PyObject*) { return PyLong_FromLong(in(o)->device().is_cpu() ? -1 : in(o)->device().index); }
 PyObject* is_resizable(PyObject* o, PyObject*) { return PyBool_FromLong(in(o)->resizable()); }
 PyObject* is_pinned(PyObject* o, PyObject*) { return PyBool_FromLong(in(o)->pinned); }
-PyObject* is_shared(PyObject* o, PyObject*) { return PyBool_FromLong(in(o)->shared || in(o)->device().is_cuda()); }
 Py_ssize_t length(PyObject* o) { return Py_ssize_t(in(o)->nbytes()); }
 
 // A wrapper subclass's has a size and no memory.
@@ -126,7 +125,6 @@ PyObject* resize_method(PyObject* o, PyObject* size) {
 PyObject* become_shared(PyObject* o, PyObject* other) {
   Ref<Storage> from = storage_of(other);
   if (!from || from->nbytes() != in(o)->nbytes()) return PyErr_SetString(PyExc_RuntimeError, "_become_shared_: expected a storage of the same size"), nullptr;
-  from->shared = true;
   from->set_resizable(false);
   in(o)->swap_data(*from);
   Py_RETURN_NONE;
@@ -213,7 +211,7 @@ PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr},
 PyMethodDef methods[] = {{"data_ptr", data_ptr, METH_NOARGS, nullptr}, {"nbytes", nbytes, METH_NOARGS, nullptr},
                          {"size", nbytes, METH_NOARGS, nullptr}, {"element_size", element_size, METH_NOARGS, nullptr},
                          {"get_device", index_of_device, METH_NOARGS, nullptr}, {"resizable", is_resizable, METH_NOARGS, nullptr},
-                         {"is_pinned", is_pinned, METH_VARARGS, nullptr}, {"is_shared", is_shared, METH_NOARGS, nullptr},
+                         {"is_pinned", is_pinned, METH_VARARGS, nullptr},
                          {"cpu", cpu, METH_NOARGS, nullptr}, {"cuda", cuda, METH_VARARGS, nullptr}, {"clone", clone, METH_NOARGS, nullptr},
                          {"copy_", copy_method, METH_VARARGS, nullptr}, {"resize_", resize_method, METH_O, nullptr},
                          {"_become_shared_", become_shared, METH_O, nullptr}, {"_at", at, METH_O | METH_STATIC, nullptr},

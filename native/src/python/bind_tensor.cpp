@@ -127,7 +127,7 @@ METHOD0(is_neg_method, yes(t->is_neg))
 PyObject* no_storage(const TensorImpl& t) {
   return PyErr_Format(PyExc_NotImplementedError, "Cannot access storage of %s", sparse_parts(t)->layout == Layout::sparse_coo ? "SparseTensorImpl" : "SparseCsrTensorImpl");
 }
-METHOD0(is_shared_method, is_sparse(*t) ? no_storage(*t) : yes(t->device().is_cuda() || t->storage()->shared))
+METHOD0(is_shared_method, is_sparse(*t) ? no_storage(*t) : yes(t->device().is_cuda()))
 METHOD0(untyped_storage_method, is_sparse(*t) ? no_storage(*t) : storage_object(t->storage()))
 METHOD0(hash_method, PyLong_FromVoidPtr(self))
 METHOD0(is_pinned_method, yes(t->storage()->pinned))
