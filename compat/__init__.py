@@ -15,7 +15,7 @@ from typing import Any
 
 from compat import hook, modules
 from compat.hook import Token, TorchProxyWarning
-from compat.scope import Scope, ScopeLike, parse, parse_names
+from compat.scope import ScopeLike, parse, parse_names, parse_version
 
 __all__ = [
     "Token",
@@ -35,10 +35,10 @@ def enable_torch_proxy(scope: ScopeLike = None, *, blocked: ScopeLike = (), vers
     metadata of torch say (default ``2.13.0+shim``). Calls add up: each needs its own ``disable_torch_proxy(scope)``.
 
     Returns a token, which ``disable_torch_proxy`` takes too.
-    Errors: TypeError and ValueError for what names no package; RuntimeError for the whole process when PyTorch is
+    Errors: TypeError and ValueError for what names no package or version; RuntimeError for the whole process when PyTorch is
     imported already. Warns (TorchProxyWarning) for a package that was imported before.
     """
-    return hook.enable(Token(parse(scope, blocked), version))
+    return hook.enable(Token(parse(scope, blocked), parse_version(version)))
 
 
 def disable_torch_proxy(scope: ScopeLike | Token = None) -> None:
@@ -53,12 +53,7 @@ def disable_torch_proxy(scope: ScopeLike | Token = None) -> None:
             hook.disable(entry)
         return None
     for name in parse_names(scope, "scope"):
-        for entry in reversed(hook.entries()):
-            names = entry.scope.names
-            if names is not None and name in names:
-                rest = names - {name}
-                hook.replace(entry, Token(Scope(rest, entry.scope.blocked), entry.version) if rest else None)
-                break
+        hook.disable_name(name)
     return None
 
 
@@ -66,7 +61,7 @@ class torch_proxy(ContextDecorator):
     """``with torch_proxy(scope): …`` or ``@torch_proxy(scope)``; arguments as ``enable_torch_proxy``."""
 
     def __init__(self, scope: ScopeLike = None, *, blocked: ScopeLike = (), version: str | None = None) -> None:
-        self._scope, self._version = parse(scope, blocked), version
+        self._scope, self._version = parse(scope, blocked), parse_version(version)
         self._tokens: list[Token] = []
 
     def __enter__(self) -> Token:

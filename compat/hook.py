@@ -86,12 +86,19 @@ def disable(entry: Token) -> None:
             _apply()
 
 
-def replace(old: Token, new: Token | None) -> None:
-    """Narrows ``old`` to ``new``, or removes it."""
+def disable_name(name: str) -> None:
+    """Takes one package out of the latest call that named it, whose token stands for what is left from now on."""
     with _lock:
-        place = _entries.index(old)
-        _entries[place : place + 1] = [] if new is None else [new]
-        _apply()
+        for entry in reversed(_entries):
+            names = entry.scope.names
+            if names is None or name not in names:
+                continue
+            if names == {name}:
+                _entries.remove(entry)
+            else:
+                entry.scope = Scope(names - {name}, entry.scope.blocked)
+            _apply()
+            return
 
 
 def join(package: str) -> None:

@@ -60,6 +60,21 @@ def parse_names(value: ScopeLike, what: str) -> frozenset[str]:
     return frozenset(names)
 
 
+def parse_version(value: str | None) -> str | None:
+    """A ``version=`` argument. Errors: TypeError for no string; ValueError for one that is not PEP 440."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise TypeError(f"version: expected None or a string such as '2.13.0', got {type(value).__name__}")
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        Version(value)
+    except InvalidVersion:
+        raise ValueError(f"version={value!r} is not a PEP 440 version, such as '2.13.0'") from None
+    return value
+
+
 def parse(scope: ScopeLike, blocked: ScopeLike = ()) -> Scope:
     """The Scope that the public functions' arguments describe. Errors: as ``parse_names``; ValueError if empty."""
     names = None if scope is None else parse_names(scope, "scope")

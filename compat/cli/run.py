@@ -19,7 +19,11 @@ def main(target: str, arguments: list[str], is_module: bool, scope: list[str] | 
     if not is_module and not os.path.isfile(target):
         print(f"python -m compat run: no such script: {target!r} (use -m for a module)", file=sys.stderr)
         return 2
-    enable_torch_proxy(names, version=version)
+    try:
+        enable_torch_proxy(names, version=version)
+    except (ValueError, RuntimeError) as error:
+        print(f"python -m compat run: {error}", file=sys.stderr)
+        return 2
     sys.argv = [target, *arguments]
     if is_module:
         table = None if names is None else {"__builtins__": importer.SCOPED}

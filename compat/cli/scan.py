@@ -102,6 +102,8 @@ def scan(target: str) -> dict[str, Any]:
     files = unreadable = 0
     for _, text in sources(target):
         files += 1
+        if "torch" not in text:
+            continue
         try:
             uses += names_in(ast.parse(text))
         except (SyntaxError, ValueError):
