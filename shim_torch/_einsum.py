@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch._arguments import need_str, type_name
 
 Tensor = _core.Tensor
 
@@ -30,8 +31,12 @@ def einsum(*args: Any) -> Any:
         equation, operands = _of_lists(args)
     else:
         equation, operands = args[0], list(args[1:])
+        need_str(equation, "einsum", "equation")
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
             operands = list(operands[0])
+    for k, t in enumerate(operands):
+        if not isinstance(t, _core.TensorBase):
+            raise TypeError(f"expected Tensor as element {k} in argument 1, but got {type_name(t)}")
     _check_equation(equation)
     left, arrow, right = equation.replace(" ", "").partition("->")
     inputs = left.split(",")

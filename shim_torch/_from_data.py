@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from native import _core
+from shim_torch._arguments import need_dtype, type_name
 from shim_torch._types import iinfo
 from shim_torch._warnings import warn_once
 
@@ -191,9 +192,10 @@ def _from_sequence(data: Any, dtype: Any, device: Any) -> Any:
 
 def _from_data(data: Any, dtype: Any, device: Any) -> Any:
     """A new tensor with the numbers of ``data``; of the dtype they meet in where ``dtype`` is None."""
-    dtype = _PYTHON_TYPES.get(dtype, dtype)
+    if isinstance(dtype, type):
+        dtype = _PYTHON_TYPES.get(dtype, dtype)
     if dtype is not None and not isinstance(dtype, _core.dtype):
-        raise TypeError(f"tensor(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+        raise TypeError(f"tensor(): argument 'dtype' must be torch.dtype, not {type_name(dtype)}")
     if isinstance(data, _core.UntypedStorage) or type(data).__name__ == "TypedStorage":
         from shim_torch._constructor import _over
 
@@ -254,6 +256,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
     Errors: ValueError where the buffer does not hold them, RuntimeError where its memory is not contiguous.
     """
+    need_dtype(dtype, "frombuffer", "dtype")
     try:
         view = memoryview(buffer)
     except TypeError:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from native import _core
+from shim_torch._arguments import type_name
 
 _M0, _M1, _W0, _W1 = 0xD2511F53, 0xCD9E8D57, 0x9E3779B9, 0xBB67AE85
 _DEFAULT_SEED = 67280421310721
@@ -42,6 +43,10 @@ class Generator:
     """A source of random numbers (torch.Generator): a seed and an offset into its stream."""
 
     def __init__(self, device: Any = "cpu") -> None:
+        if device is None:
+            device = "cpu"
+        if isinstance(device, bool) or not isinstance(device, (_core.device, str, int)):
+            raise TypeError(f"Generator(): argument 'device' (position 1) must be torch.device, not {type_name(device)}")
         self.device = device if isinstance(device, _core.device) else _core.device(device)
         if self.device.type == "cuda" and self.device.index is None:
             self.device = _core.device("cuda", _core.cuda_current_device())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch._arguments import need_bool, need_tensor
 
 Tensor = _core.Tensor
 __all__ = [
@@ -56,14 +57,17 @@ def is_storage(obj: Any) -> bool:
 
 
 def is_floating_point(input: Any) -> bool:
+    need_tensor(input, "is_floating_point")
     return input.is_floating_point()
 
 
 def is_complex(input: Any) -> bool:
+    need_tensor(input, "is_complex")
     return input.is_complex()
 
 
 def is_signed(input: Any) -> bool:
+    need_tensor(input, "is_signed")
     return input.is_signed()
 
 
@@ -81,6 +85,7 @@ def is_inference(input: Any) -> bool:
 
 def is_nonzero(input: Any) -> bool:
     """The truth of a one-element tensor."""
+    need_tensor(input, "is_nonzero")
     return bool(input)
 
 
@@ -90,21 +95,25 @@ def is_same_size(input: Any, other: Any) -> bool:
 
 def numel(input: Any) -> int:
     """The number of elements."""
+    need_tensor(input, "numel")
     return input.numel()
 
 
 def real(input: Any) -> Any:
     """The real part, a view."""
+    need_tensor(input, "real")
     return input.real
 
 
 def imag(input: Any) -> Any:
     """The imaginary part, a view."""
+    need_tensor(input, "imag")
     return input.imag
 
 
 def conj(input: Any) -> Any:
     """The complex conjugate."""
+    need_tensor(input, "conj")
     return input.conj()
 
 
@@ -120,6 +129,7 @@ def resolve_neg(input: Any) -> Any:
 
 def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
     """Indices of the nonzero elements."""
+    need_tensor(input, "nonzero")
     from shim_torch.ops.masking import nonzero_function
 
     return nonzero_function(input, out=out, as_tuple=as_tuple)
@@ -136,6 +146,8 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
     }
     if compute_mode not in modes:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    need_tensor(x1, "cdist", "x1")
+    need_tensor(x2, "cdist", "x2", 2)
     return shim_torch.ops.aten.cdist(x1, x2, p, modes[compute_mode])
 
 
@@ -146,14 +158,8 @@ _settings: dict[str, Any] = {"deterministic": 0, "precision": "highest"}
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Operators here are deterministic but for float atomics of Triton kernels; the flag is kept and readable."""
-    if not isinstance(mode, bool):
-        raise TypeError(
-            f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}"
-        )
-    if not isinstance(warn_only, bool):
-        raise TypeError(
-            f"_set_deterministic_algorithms(): argument 'warn_only' must be bool, not {type(warn_only).__name__}"
-        )
+    need_bool(mode, "_set_deterministic_algorithms", "mode")
+    need_bool(warn_only, "_set_deterministic_algorithms", "warn_only", None)
     _settings["deterministic"] = (1 if warn_only else 2) if mode else 0
     _settings["warn_only"] = warn_only
     _core.gemm_flag("deterministic", mode)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from native import _core
+from shim_torch._arguments import need_bool
 
 # Pickles of before name ``_rebuild`` and ``_rebuild_storage`` here; files of torch.save name ``_rebuild_from_type_v2``.
 from shim_torch._tensor_copies import (  # noqa: F401
@@ -21,8 +23,7 @@ Tensor = _core.Tensor
 
 def numpy(self: Any, *, force: bool = False) -> Any:
     """An array over the tensor's memory; ``force`` detaches, moves and copies as needed."""
-    if not isinstance(force, bool):
-        raise TypeError(f"numpy(): argument 'force' must be bool, not {type(force).__name__}")
+    need_bool(force, "numpy", "force", None)
     if force:
         return _core.to_numpy(_core.lend_memory(self.detach().cpu().resolve_conj().resolve_neg()))
     if self.requires_grad and _core.is_grad_enabled():
@@ -156,16 +157,11 @@ def record_stream(self: Any, stream: Any) -> None:
 
 
 def split(self: Any, split_size: Any, dim: int = 0) -> Any:
-    aten = _aten()
-    if isinstance(split_size, int):
-        return tuple(aten.split.Tensor(self, split_size, dim))
-    return tuple(aten.split.sizes(self, list(split_size), dim))
-
-
-def _aten() -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten
+    if isinstance(split_size, Tensor):
+        with contextlib.suppress(ValueError):  # of several elements: refused as no tuple below
+            split_size = int(split_size)
+    name = "split" if isinstance(split_size, int) else "split_with_sizes"
+    return tuple(_core.function(f"aten::{name}")(self, split_size, dim))
 
 
 def nonzero(self: Any, *, as_tuple: bool = False) -> Any:

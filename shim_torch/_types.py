@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch._arguments import need_dtype
 
 # bits, eps, max, smallest_normal, tiny_subnormal, resolution
 _FLOATS: dict[str, tuple[int, float, float, float, float, float]] = {
@@ -19,16 +20,19 @@ _FLOATS: dict[str, tuple[int, float, float, float, float, float]] = {
     "float8_e8m0fnu": (8, 1.0, 2.0**127, 2.0**-127, 2.0**-127, 1.0),
 }
 
+_DEFAULT = object()  # finfo() is of the default dtype; finfo(None) is an error
+
 
 class finfo:
     """Limits of a floating-point dtype: bits, eps, max, min, tiny, smallest_normal, resolution."""
 
-    def __init__(self, type: Any = None) -> None:
-        dtype = _core.get_default_dtype() if type is None else type
-        if not isinstance(dtype, _core.dtype):
-            raise TypeError(f"finfo(): argument 'type' must be torch.dtype, not {dtype.__class__.__name__}")
+    def __init__(self, type: Any = _DEFAULT) -> None:
+        dtype = _core.get_default_dtype() if type is _DEFAULT else type
+        need_dtype(dtype, "finfo", "type", 1)
         if not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{dtype}'")
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
         self.dtype = str(dtype.to_real()).removeprefix("torch.")
         self.bits, self.eps, self.max, self.smallest_normal, _, self.resolution = _FLOATS[self.dtype]
         self.min = -self.max if self.dtype != "float8_e8m0fnu" else 2.0**-127
@@ -51,10 +55,9 @@ class iinfo:
     """Limits of an integer dtype: bits, max, min."""
 
     def __init__(self, type: Any) -> None:
-        if not isinstance(type, _core.dtype):
-            raise TypeError(f"iinfo(): argument 'type' must be torch.dtype, not {type.__class__.__name__}")
+        need_dtype(type, "iinfo", "type", 1)
         if type.is_floating_point or type.is_complex:
-            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'")
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         if type == _core.bool:
             raise TypeError("torch.bool is not supported by torch.iinfo")
         self.dtype = str(type).removeprefix("torch.")

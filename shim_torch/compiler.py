@@ -18,9 +18,11 @@ def _identity(fn: Any = None, *args: Any, **kwargs: Any) -> Any:
     return fn if callable(fn) else lambda f: f
 
 
-def compile(*args: Any, **kwargs: Any) -> Any:
-    """``torch.compile``: gives the function back."""
-    return _identity(*args, **kwargs)
+def compile(model: Any = None, **options: Any) -> Any:
+    """``torch.compile``: gives the function back; without one, what takes a function and gives it back."""
+    if model is not None and not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    return _identity(model)
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from shim_torch.nn import _reduction
@@ -10,13 +11,7 @@ from shim_torch.nn._calls import operators
 
 
 def _number(reduction: str, size_average: Any, reduce: Any) -> int:
-    if size_average is not None or reduce is not None:
-        return _reduction.legacy_get_enum(size_average, reduce)
-    return _reduction.get_enum(reduction)
-
-
-def _aten() -> Any:
-    return operators
+    return _reduction.get_enum(old_reduction(reduction, size_average, reduce))
 
 
 def _check_sizes(input: Any, target: Any) -> None:
@@ -26,6 +21,21 @@ def _check_sizes(input: Any, target: Any) -> None:
             "incorrect results due to broadcasting. Please ensure they have the same size.",
             stacklevel=3,
         )
+
+
+def old_reduction(reduction: str, size_average: Any, reduce: Any) -> str:
+    """The reduction, as PyTorch's two old arguments may ask for it."""
+    return reduction if size_average is None and reduce is None else _reduction.legacy_get_string(size_average, reduce)
+
+
+def _weighted(each: Any, weight: Any, input: Any, reduction: str, mean: Callable[[Any], Any]) -> Any:
+    """Losses of elements times their weights, reduced; what a mean is divided by differs between losses."""
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
+    each = each * weight
+    return each if reduction == "none" else each.sum() if reduction == "sum" else mean(each)
 
 
 def cross_entropy(
@@ -39,7 +49,7 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Any:
     """Log softmax and negative log likelihood; targets are class indices or probabilities."""
-    return _aten().cross_entropy_loss(
+    return operators.cross_entropy_loss(
         input, target, weight, _number(reduction, size_average, reduce), ignore_index, label_smoothing
     )
 
@@ -54,7 +64,7 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Any:
     """Negative log likelihood of class indices."""
-    return _aten().nll_loss_nd(input, target, weight, _number(reduction, size_average, reduce), ignore_index)
+    return operators.nll_loss_nd(input, target, weight, _number(reduction, size_average, reduce), ignore_index)
 
 
 def kl_div(
@@ -67,7 +77,7 @@ def kl_div(
 ) -> Any:
     """Kullback-Leibler divergence; input in log space."""
     if reduction == "batchmean":
-        total = _aten().kl_div(input, target, 2, log_target=log_target)
+        total = operators.kl_div(input, target, 2, log_target=log_target)
         return total / input.size(0) if input.dim() else total
     if reduction == "mean" and size_average is None and reduce is None:
         warnings.warn(
@@ -75,7 +85,7 @@ def kl_div(
             "batch size, and aligns with the KL div math definition. 'mean' will be changed to behave the same as 'batchmean' in the next major release.",
             stacklevel=2,
         )
-    return _aten().kl_div(input, target, _number(reduction, size_average, reduce), log_target=log_target)
+    return operators.kl_div(input, target, _number(reduction, size_average, reduce), log_target=log_target)
 
 
 def mse_loss(
@@ -84,17 +94,20 @@ def mse_loss(
     """Mean squared error."""
     _check_sizes(input, target)
     if weight is not None:
-        d = (input - target) ** 2 * weight
-        return d if reduction == "none" else d.sum() if reduction == "sum" else d.sum() / weight.sum()
-    return _aten().mse_loss(input, target, _number(reduction, size_average, reduce))
+        reduction = old_reduction(reduction, size_average, reduce)
+        return _weighted((input - target) ** 2, weight, input, reduction, mean=lambda d: d.sum() / weight.sum())
+    return operators.mse_loss(input, target, _number(reduction, size_average, reduce))
 
 
 def l1_loss(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
 ) -> Any:
-    """Mean absolute error."""
+    """Mean absolute error; with ``weight``, the mean is over the weights."""
     _check_sizes(input, target)
-    return _aten().l1_loss(input, target, _number(reduction, size_average, reduce))
+    if weight is not None:
+        reduction = old_reduction(reduction, size_average, reduce)
+        return _weighted((input - target).abs(), weight, input, reduction, mean=lambda d: d.sum() / weight.sum())
+    return operators.l1_loss(input, target, _number(reduction, size_average, reduce))
 
 
 def smooth_l1_loss(
@@ -102,12 +115,16 @@ def smooth_l1_loss(
 ) -> Any:
     """Squared below beta, absolute above."""
     _check_sizes(input, target)
-    return _aten().smooth_l1_loss(input, target, _number(reduction, size_average, reduce), beta)
+    return operators.smooth_l1_loss(input, target, _number(reduction, size_average, reduce), beta)
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
-    """Squared below delta, linear above."""
-    return _aten().huber_loss(input, target, _reduction.get_enum(reduction), delta)
+    """Squared below delta, linear above; with ``weight``, the mean is over the elements."""
+    _check_sizes(input, target)
+    if weight is not None:
+        each = operators.huber_loss(input, target, _reduction.get_enum("none"), delta)
+        return _weighted(each, weight, input, reduction, mean=lambda d: d.mean())
+    return operators.huber_loss(input, target, _reduction.get_enum(reduction), delta)
 
 
 def binary_cross_entropy(
@@ -119,7 +136,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
             "Please ensure they have the same size."
         )
-    return _aten().binary_cross_entropy(input, target, weight, _number(reduction, size_average, reduce))
+    return operators.binary_cross_entropy(input, target, weight, _number(reduction, size_average, reduce))
 
 
 def binary_cross_entropy_with_logits(
@@ -134,7 +151,7 @@ def binary_cross_entropy_with_logits(
     """Binary cross entropy of logits."""
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
-    return _aten().binary_cross_entropy_with_logits(
+    return operators.binary_cross_entropy_with_logits(
         input, target, weight, pos_weight, _number(reduction, size_average, reduce)
     )
 
@@ -150,7 +167,7 @@ def poisson_nll_loss(
     reduction: str = "mean",
 ) -> Any:
     """Negative log likelihood of Poisson rates."""
-    return _aten().poisson_nll_loss(input, target, log_input, full, eps, _number(reduction, size_average, reduce))
+    return operators.poisson_nll_loss(input, target, log_input, full, eps, _number(reduction, size_average, reduce))
 
 
 def gaussian_nll_loss(
@@ -175,7 +192,7 @@ def _plain(name: str, *settings: tuple[str, Any]) -> Any:
         values = [kwargs.pop(n, default) for n, default in settings]
         if kwargs:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
-        return getattr(_aten(), name)(*args, *values, _number(reduction, size_average, reduce))
+        return getattr(operators, name)(*args, *values, _number(reduction, size_average, reduce))
 
     loss.__name__ = name
     return loss

@@ -5,17 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch.nn._calls import operators
+from shim_torch.nn._losses import old_reduction
 from shim_torch.nn._reduction import get_enum as _enum
 from shim_torch.ops._formulas import torch_module
-
-
-def _name(reduction: str, size_average: Any, reduce: Any) -> str:
-    """The reduction that PyTorch's two old arguments ask for."""
-    if size_average is None and reduce is None:
-        return reduction
-    if reduce is not None and not reduce:
-        return "none"
-    return "mean" if size_average is None or size_average else "sum"
 
 
 def ctc_loss(
@@ -35,7 +27,7 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
-    number = _enum(_name(reduction, size_average, reduce))
+    number = _enum(old_reduction(reduction, size_average, reduce))
     return operators.multi_margin_loss(input, target, p, margin, weight, number)
 
 
@@ -43,7 +35,7 @@ def multilabel_margin_loss(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
     """Σ max(0, 1 - (x[j] - x[i])) / C over target classes j and the others i."""
-    return operators.multilabel_margin_loss(input, target, _enum(_name(reduction, size_average, reduce)))
+    return operators.multilabel_margin_loss(input, target, _enum(old_reduction(reduction, size_average, reduce)))
 
 
 def multilabel_soft_margin_loss(
@@ -54,7 +46,7 @@ def multilabel_soft_margin_loss(
     loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
     loss = loss if weight is None else loss * weight
     loss = loss.sum(input.dim() - 1) / input.size(input.dim() - 1)
-    reduction = _name(reduction, size_average, reduce)
+    reduction = old_reduction(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()

@@ -6,7 +6,7 @@ from __future__ import annotations
 def get_enum(reduction: str) -> int:
     """none 0, mean 1, sum 2."""
     numbers = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
-    if reduction not in numbers:
+    if not isinstance(reduction, str) or reduction not in numbers:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return numbers[reduction]
 

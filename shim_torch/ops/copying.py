@@ -104,7 +104,7 @@ def to_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memor
     grad={"self": lambda g: g.new_zeros(g.shape), "src": lambda g, src_device: g.to(device=src_device)},
 )
 def copy_(xp, self, src, non_blocking):
-    self[...] = src.astype(self.dtype)
+    self[...] = src.astype(self.dtype) if hasattr(src, "astype") else src  # a number fills
     return self
 
 
@@ -126,6 +126,8 @@ def fill(xp, self, value):
     grad={"self": lambda g: g.new_zeros(g.shape), "value": lambda g: g.sum()},
 )
 def fill_tensor(xp, self, value):
+    if value.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return xp.broadcast_to(value, self.shape).copy()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch._arguments import need_tensor
 from shim_torch._utils import _scalar
 from shim_torch._warnings import warn_once
 
@@ -139,6 +140,7 @@ def unique(
     """The distinct values (slices along ``dim``), sorted; with their places in ``input`` and their counts if asked for."""
     import shim_torch
 
+    need_tensor(input, "_unique2" if dim is None else "unique_dim")
     if dim is None:
         found = shim_torch.ops.aten._unique2(input, sorted, return_inverse, return_counts)
     else:
@@ -150,6 +152,7 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
     """The first of every run of equal values (slices along ``dim``)."""
     import shim_torch
 
+    need_tensor(input, "unique_consecutive")
     found = shim_torch.ops.aten._unique_consecutive(input, return_inverse, return_counts, dim)
     return _picked(found, return_inverse, return_counts)
 

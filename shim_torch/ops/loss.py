@@ -7,7 +7,7 @@ from typing import Any
 from native import _core
 
 from ._record import composite, op
-from ._rules import broadcast, int_to_float
+from ._rules import broadcast, int_to_float, not_implemented, promote, type_name
 
 _NN = {"module": "_C", "method": False, "function": False}
 
@@ -16,9 +16,17 @@ def _reduce(x: Any, reduction: int) -> Any:
     return x.mean() if reduction == 1 else x.sum() if reduction == 2 else x
 
 
+def _difference(kernel: str, self: Any, target: Any) -> Any:
+    """self - target in the dtype they meet in, which must be a floating one."""
+    dtype = promote(self, target)
+    if not dtype.is_floating_point:
+        raise not_implemented(kernel, dtype)
+    return (self if self.dtype == dtype else self.to(dtype)) - (target if target.dtype == dtype else target.to(dtype))
+
+
 @composite("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN)
 def mse_loss(self, target, reduction):
-    d = self - target
+    d = _difference("mse_cpu", self, target)
     return _reduce(d * d, reduction)
 
 
@@ -35,7 +43,7 @@ def smooth_l1_loss(self, target, reduction, beta):
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return l1_loss(self, target, reduction)
-    d = (self - target).abs()
+    d = _difference("smooth_l1_cpu", self, target).abs()
     return _reduce(shim_torch.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
 
 
@@ -45,7 +53,7 @@ def huber_loss(self, target, reduction, delta):
 
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    d = (self - target).abs()
+    d = _difference("huber_cpu", self, target).abs()
     return _reduce(shim_torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
 
 
@@ -79,6 +87,10 @@ def _binary_cross_entropy_each(xp, self, target):
 def binary_cross_entropy(self, target, weight, reduction):
     import shim_torch
 
+    if target.dtype != self.dtype:
+        raise RuntimeError(f"Found dtype {type_name(target.dtype)} but expected {type_name(self.dtype)}")
+    if not self.is_floating_point():
+        raise not_implemented("binary_cross_entropy", self.dtype)
     loss = shim_torch.ops.aten._binary_cross_entropy_each(self, target)
     return _reduce(loss if weight is None else loss * weight, reduction)
 

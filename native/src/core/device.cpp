@@ -8,6 +8,8 @@ namespace shim {
 namespace {
 constexpr std::array<const char*, 21> kNames = {"cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla", "vulkan",
   "metal", "xpu", "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuseone"};
+// Those that PyTorch lists where a name is none of them, in its order.
+constexpr const char* kAccepted = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone";
 }
 
 const char* device_type_name(DeviceType t) { return kNames[size_t(t)]; }
@@ -34,9 +36,7 @@ Device parse_device(const std::string& text) {
   bool plain = !name.empty();
   for (char c : text) plain = plain && (std::isalnum(static_cast<unsigned char>(c)) || c == ':' || c == '_');
   CHECK(Kind::Runtime, plain && text.find(':') == text.rfind(':'), "Invalid device string: '", text, "'");
-  std::string all;
-  for (const char* n : kNames) all += (all.empty() ? "" : ", ") + std::string(n);
-  fail(Kind::Runtime, "Expected one of ", all, " device type at start of device string: ", name);
+  fail(Kind::Runtime, "Expected one of ", kAccepted, " device type at start of device string: ", name);
 }
 
 }  // namespace shim

@@ -49,18 +49,10 @@ std::string shown_name(const Argument& a, Form form) {
 
 std::string given_types(const CallArgs& c, Form form) {
   std::string s;
-  auto one = [&](PyObject* o) -> std::string {
-    if (!PyTuple_Check(o) && !PyList_Check(o)) return type_name(o);
-    std::string inner;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
-      inner += (i ? ", " : "") + type_name(PySequence_Fast_GET_ITEM(o, i));
-    if (PyTuple_Check(o) && PyTuple_GET_SIZE(o) == 1) inner += ",";
-    return (PyTuple_Check(o) ? "tuple of (" : "list of [") + inner + (PyTuple_Check(o) ? ")" : "]");
-  };
-  for (size_t i = form == Form::method ? 1 : 0; i < c.nargs; ++i) s += (s.empty() ? "" : ", ") + one(c.args[i]);
+  for (size_t i = form == Form::method ? 1 : 0; i < c.nargs; ++i) s += (s.empty() ? "" : ", ") + type_name(c.args[i]);
   for (size_t i = 0; i < c.nkw(); ++i) {
     const char* name = PyUnicode_AsUTF8(c.kwname(i));
-    s += (s.empty() ? "" : ", ") + std::string(name ? name : "?") + "=" + one(c.kwvalue(i));
+    s += (s.empty() ? "" : ", ") + std::string(name ? name : "?") + "=" + type_name(c.kwvalue(i));
   }
   return s;
 }

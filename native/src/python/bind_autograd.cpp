@@ -238,9 +238,11 @@ PyObject* returned(PyObject* o) {
 
 PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"requires_grad", nullptr};
-  int on = 1;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
-  return put_requires_grad(unwrap(self), on, "only Tensors of floating point dtype can require gradients") < 0 ? nullptr : returned(self);
+  PyObject* on = Py_True;
+  if (PyTuple_GET_SIZE(args) > 1) return PyErr_Format(PyExc_TypeError, "requires_grad_() takes from 0 to 1 positional arguments but %zd were given", PyTuple_GET_SIZE(args));
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
+  if (!PyBool_Check(on)) return PyErr_Format(PyExc_TypeError, "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s", Py_TYPE(on)->tp_name);
+  return put_requires_grad(unwrap(self), on == Py_True, "only Tensors of floating point dtype can require gradients") < 0 ? nullptr : returned(self);
 }
 
 PyObject* detach_method(PyObject* self, PyObject*) {

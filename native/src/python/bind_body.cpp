@@ -8,6 +8,7 @@
 #include "ops/kernels.h"
 #include "python/body.h"
 #include "python/dispatch.h"
+#include "python/held.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_1_23_API_VERSION
@@ -15,16 +16,6 @@
 
 namespace shim {
 namespace {
-
-struct Held {                                   // an owned reference, or null
-  PyObject* o = nullptr;
-  Held() = default;
-  explicit Held(PyObject* p) : o(p) {}
-  Held(Held&& h) noexcept : o(h.o) { h.o = nullptr; }
-  Held& operator=(Held&& h) noexcept { std::swap(o, h.o); return *this; }
-  ~Held() { Py_XDECREF(o); }
-  PyObject* give() { PyObject* p = o; o = nullptr; return p; }
-};
 
 struct Rule {
   PyObject* function = nullptr;                 // null: there is none

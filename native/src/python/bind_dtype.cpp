@@ -60,15 +60,27 @@ PyType_Spec dtype_spec = {"torch.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT 
 
 Device device_in(PyObject* o) { return reinterpret_cast<PyDevice*>(o)->device; }
 
+bool names_device(PyObject* o) { return is_device(o) || PyUnicode_Check(o) || (PyLong_Check(o) && !PyBool_Check(o)); }
+
+PyObject* no_device_given(PyObject* got) {
+  const std::string type = got ? Py_TYPE(got)->tp_name : "";
+  const std::string why = got ? "      didn't match because some of the arguments have invalid types: (!" + type + "!)\n" : "";
+  return PyErr_Format(PyExc_TypeError, "device() received an invalid combination of arguments - got (%s), but expected one of:\n * (torch.device device)\n%s"
+                      " * (str type, int index = -1)\n", type.c_str(), why.c_str());
+}
+
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"type", "index", nullptr};
   static const char* device_names[] = {"device", nullptr};
   PyObject *type = nullptr, *index = nullptr;
   if (kwargs && PyDict_GetItemString(kwargs, "device")) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:device", const_cast<char**>(device_names), &type)) return nullptr;
-  } else if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index)) {
+  } else if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:device", const_cast<char**>(names), &type, &index)) {
     return nullptr;
   }
+  if (!type || ((!index || index == Py_None) && !names_device(type))) return no_device_given(type);
+  if (index && index != Py_None && (!PyLong_Check(index) || PyBool_Check(index)))
+    return PyErr_Format(PyExc_TypeError, "device(): argument 'index' (position 2) must be int, not %s", Py_TYPE(index)->tp_name);
   return guarded([&]() -> PyObject* {
     if (!index || index == Py_None) return device_object(device_of(type));
     if (!PyUnicode_Check(type)) return PyErr_Format(PyExc_TypeError, "device(): argument 'type' must be str, not %s", Py_TYPE(type)->tp_name);

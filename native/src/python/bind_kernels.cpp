@@ -7,23 +7,17 @@
 #include "gemm/problem.h"
 #include "ops/device_copy.h"
 #include "ops/kernels.h"
+#include "python/held.h"
 #include "python/native_ops.h"
 
 namespace shim {
 namespace {
 
-struct Held {
-  PyObject* o;
-  explicit Held(PyObject* p) : o(p) { if (!p) throw PythonError(); }
-  Held(const Held&) = delete;
-  ~Held() { Py_XDECREF(o); }
-};
-
 // Through the operator, so that history is recorded: only for create_graph.
 Tensor call_method(const char* name, const Tensor& self, PyObject* argument) {
   GilAcquire gil;
-  Held holder(wrap(self));
-  Held result(argument ? PyObject_CallMethod(holder.o, name, "(N)", argument) : PyObject_CallMethod(holder.o, name, nullptr));
+  Held holder = held(wrap(self));
+  Held result = held(argument ? PyObject_CallMethod(holder.o, name, "(N)", argument) : PyObject_CallMethod(holder.o, name, nullptr));
   CHECK(Kind::Type, is_tensor(result.o), name, " gave no tensor");
   return Tensor(unwrap(result.o));
 }
@@ -79,9 +73,9 @@ void negate_in_place(const Tensor& t) {
 
 void copy_with_cupy(const Tensor& self, const Tensor& src) {
   GilAcquire gil;
-  Held module(PyImport_ImportModule("shim_torch.backends.cupy"));
-  Held to(wrap(self)), from(wrap(src));
-  Held done(PyObject_CallMethod(module.o, "copy", "OO", to.o, from.o));
+  Held module = held(PyImport_ImportModule("shim_torch.backends.cupy"));
+  Held to = held(wrap(self)), from = held(wrap(src));
+  Held done = held(PyObject_CallMethod(module.o, "copy", "OO", to.o, from.o));
 }
 
 PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t n) {
@@ -114,28 +108,54 @@ PyObject* py_scalar_name(PyObject*, PyObject* o) {
   return PyUnicode_FromString(scalar_name(dtype_of(o)));
 }
 
-PyObject* two_dtypes(PyObject* const* args, Py_ssize_t n, const char* name, DType* a, DType* b) {
-  if (n != 2 || !is_dtype(args[0]) || !is_dtype(args[1])) return PyErr_Format(PyExc_TypeError, "%s() takes two torch.dtype arguments", name);
-  *a = dtype_of(args[0]);
-  *b = dtype_of(args[1]);
-  return Py_None;
+// The two dtypes of a call, by place or by name; false: a Python error is set.
+bool two_dtypes(const char* function, const char* const (&names)[2], PyObject* const* args, Py_ssize_t n, PyObject* keywords, DType (&found)[2]) {
+  PyObject* given[2] = {};
+  if (n > 2) {
+    PyErr_Format(PyExc_TypeError, "%s() takes 2 positional arguments but %zd were given", function, n);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < n; ++i) given[i] = args[i];
+  for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); ++k) {
+    PyObject* word = PyTuple_GET_ITEM(keywords, k);
+    int at = PyUnicode_CompareWithASCIIString(word, names[0]) == 0 ? 0 : PyUnicode_CompareWithASCIIString(word, names[1]) == 0 ? 1 : -1;
+    if (at < 0 || given[at]) {
+      PyErr_Format(PyExc_TypeError, at < 0 ? "%s() got an unexpected keyword argument '%U'" : "%s() got multiple values for argument '%U'", function, word);
+      return false;
+    }
+    given[at] = args[n + k];
+  }
+  if (!given[0] || !given[1]) {
+    if (given[0] || given[1]) PyErr_Format(PyExc_TypeError, "%s() missing 1 required positional arguments: \"%s\"", function, names[given[0] ? 1 : 0]);
+    else PyErr_Format(PyExc_TypeError, "%s() missing 2 required positional arguments: \"%s\", \"%s\"", function, names[0], names[1]);
+    return false;
+  }
+  for (int i = 0; i < 2; ++i) {
+    if (!is_dtype(given[i])) {
+      PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be torch.dtype, not %s", function, names[i], i + 1, Py_TYPE(given[i])->tp_name);
+      return false;
+    }
+    found[i] = dtype_of(given[i]);
+  }
+  return true;
 }
 
-PyObject* py_promote_types(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  DType a, b;
-  if (!two_dtypes(args, n, "promote_types", &a, &b)) return nullptr;
-  return guarded([&]() -> PyObject* { return dtype_object(promote(a, b)); });
+PyObject* py_promote_types(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
+  DType types[2];
+  if (!two_dtypes("promote_types", {"type1", "type2"}, args, n, keywords, types)) return nullptr;
+  return guarded([&]() -> PyObject* { return dtype_object(promote(types[0], types[1])); });
 }
 
-PyObject* py_can_cast(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  DType a, b;
-  if (!two_dtypes(args, n, "can_cast", &a, &b)) return nullptr;
-  return PyBool_FromLong(can_cast(a, b));
+PyObject* py_can_cast(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
+  DType types[2];
+  if (!two_dtypes("can_cast", {"from_", "to"}, args, n, keywords, types)) return nullptr;
+  return PyBool_FromLong(can_cast(types[0], types[1]));
 }
 
 PyObject* py_get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
 
 PyObject* py_set_num_threads(PyObject*, PyObject* value) {
+  if (!PyLong_Check(value) || PyBool_Check(value)) return PyErr_Format(PyExc_RuntimeError, "set_num_threads expects an int, but got %s", Py_TYPE(value)->tp_name);
   long n = PyLong_AsLong(value);
   if (n == -1 && PyErr_Occurred()) return nullptr;
   if (n <= 0) return PyErr_Format(PyExc_RuntimeError, "set_num_threads expects a positive integer");
@@ -192,8 +212,8 @@ PyMethodDef functions[] = {
     {"result_type", fast(py_result_type), METH_FASTCALL, "The dtype in which tensors and numbers meet."},
     {"check_fits", fast(py_check_fits), METH_FASTCALL, "RuntimeError where the dtype cannot hold the number."},
     {"scalar_name", py_scalar_name, METH_O, "A dtype as PyTorch's error texts name it: Float, Long."},
-    {"promote_types", fast(py_promote_types), METH_FASTCALL, "The smallest dtype that both dtypes promote to."},
-    {"can_cast", fast(py_can_cast), METH_FASTCALL, "Whether a cast keeps the kind of number."},
+    {"promote_types", fast(py_promote_types), METH_FASTCALL | METH_KEYWORDS, "The smallest dtype that both dtypes promote to."},
+    {"can_cast", fast(py_can_cast), METH_FASTCALL | METH_KEYWORDS, "Whether a cast keeps the kind of number."},
     {"get_num_threads", py_get_num_threads, METH_NOARGS, "How many threads a large CPU kernel uses."},
     {"set_num_threads", py_set_num_threads, METH_O, "Sets how many threads a large CPU kernel uses."},
     {"draw", fast(py_draw), METH_FASTCALL, "Fills a buffer with random numbers: uniform, normal or integer."},

@@ -77,16 +77,24 @@ PyGetSetDef getset[] = {{"shape", get_shape, nullptr, nullptr, nullptr}, {"ndim"
 
 using Args = PyObject* const*;
 
+// size() and stride(): all of them without a dim, one with it.
 PyObject* one_or_all(Args args, Py_ssize_t n, PyObject* names, PyObject* all, DimSpan values, const char* method) {
-  PyObject* which = n + (names ? PyTuple_GET_SIZE(names) : 0) >= 1 ? args[0] : Py_None;
+  const Py_ssize_t words = names ? PyTuple_GET_SIZE(names) : 0;
+  PyObject* which = n + words >= 1 ? args[0] : Py_None;
   if (which == Py_None) return all;
   Py_DECREF(all);
-  Py_ssize_t i = PyNumber_AsSsize_t(which, PyExc_IndexError);
-  if (i == -1 && PyErr_Occurred()) {
+  if (words && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dim") != 0)
+    return PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", method, PyTuple_GET_ITEM(names, 0));
+  if (n + words > 1) return PyErr_Format(PyExc_TypeError, "%s() takes from 0 to 1 positional arguments but %zd were given", method, n + words);
+  Py_ssize_t i = PyBool_Check(which) ? -1 : PyNumber_AsSsize_t(which, PyExc_IndexError);
+  if (PyBool_Check(which) || (i == -1 && PyErr_Occurred())) {
     PyErr_Clear();
-    return PyErr_Format(PyExc_TypeError, "%s(): argument 'dim' must be int, not %s", method, Py_TYPE(which)->tp_name);
+    return PyErr_Format(PyExc_TypeError, "%s(): argument 'dim' (position 1) must be int, not %s", method, Py_TYPE(which)->tp_name);
   }
-  return guarded([&]() -> PyObject* { return integer(values[size_t(wrap_dim(i, int64_t(values.size())))]); });
+  return guarded([&]() -> PyObject* {
+    CHECK(Kind::Index, !values.empty(), "Dimension specified as ", i, " but tensor has no dimensions");
+    return integer(values[size_t(wrap_dim(i, int64_t(values.size())))]);
+  });
 }
 
 PyObject* size_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {

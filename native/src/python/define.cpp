@@ -3,16 +3,11 @@
 #include <set>
 
 #include "python/dispatch.h"
+#include "python/held.h"
 #include "python/math_bits.h"
 
 namespace shim {
 namespace {
-
-struct Held {
-  PyObject* o;
-  ~Held() { Py_XDECREF(o); }
-  operator PyObject*() const { return o; }
-};
 
 Held attribute(PyObject* o, const char* name) {
   PyObject* v = PyObject_GetAttrString(o, name);

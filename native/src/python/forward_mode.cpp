@@ -2,6 +2,7 @@
 // (vector-Jacobian product . tangent) with respect to the vector, so the operators' own gradient formulas serve it.
 #include "core/math_bits.h"
 #include "python/forward_mode.h"
+#include "python/held.h"
 
 #include <algorithm>
 
@@ -19,11 +20,6 @@ template <class F> void each_tensor(PyObject* o, F f) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
       if (PyObject* item = PySequence_Fast_GET_ITEM(o, i); is_tensor(item)) f(item);
 }
-
-struct Held {
-  PyObject* o;
-  ~Held() { Py_XDECREF(o); }
-};
 
 // Inputs whose tangents count, each as a tensor of its own: the same tensor given twice is two inputs.
 struct Primals {

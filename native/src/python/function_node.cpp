@@ -1,5 +1,6 @@
 // The node of a user's autograd.Function: calls its class' backward; gives the results of forward their history.
 #include "python/function.h"
+#include "python/held.h"
 
 #include <algorithm>
 
@@ -9,11 +10,6 @@ namespace {
 PyObject* interned(const char* s) { return PyUnicode_InternFromString(s); }
 
 Tensor zeros_like_meta(const InputMeta& m) { return engine_ops().zeros(m.sizes, m.dtype, m.device); }
-
-struct Held {
-  PyObject* o;
-  ~Held() { Py_XDECREF(o); }
-};
 
 bool can_have_grad(const TensorImpl& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }
 

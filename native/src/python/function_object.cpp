@@ -2,6 +2,7 @@
 #include "python/batching.h"
 #include "python/forward_mode.h"
 #include "python/function.h"
+#include "python/held.h"
 
 #include <structmember.h>
 
@@ -167,11 +168,6 @@ Names& names() {
   static Names n;
   return n;
 }
-
-struct Held {
-  PyObject* o = nullptr;
-  ~Held() { Py_XDECREF(o); }
-};
 
 PyObject* python_helper(const char* name) {                                   // of shim_torch.autograd.function
   Held module{PyImport_ImportModule("shim_torch.autograd.function")};

@@ -5,6 +5,7 @@
 #include "ops/kernels.h"
 #include "python/dispatch.h"
 #include "python/forward_mode.h"
+#include "python/held.h"
 #include "python/math_bits.h"
 #include "python/overlap.h"
 #include "python/torch_dispatch.h"
@@ -51,11 +52,6 @@ Tensor before_write(const Tensor& self) {
   }
   return copy;
 }
-
-struct Held {                                   // a new reference for the duration of a scope
-  PyObject* o;
-  ~Held() { Py_XDECREF(o); }
-};
 
 // The texts of operators that do not go through PyTorch's iterator.
 void check_result_shape(const std::string& name, const TensorImpl& result, const TensorImpl& target) {

@@ -1,4 +1,5 @@
 // What a node of the table saves, and how it calls the formulas with it.
+#include "python/held.h"
 #include "python/record_node.h"
 
 #include <algorithm>
@@ -220,20 +221,13 @@ void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {
     if (!o) throw PythonError();
     args.push_back(o);
   }
-  PyObject* r = PyObject_Vectorcall(f.formula->function, args.data(), args.size(), nullptr);
-  if (!r) throw PythonError();
+  Held r = held(PyObject_Vectorcall(f.formula->function, args.data(), args.size(), nullptr));
   if (f.inputs.size() == 1) {
     take(f.inputs[0], r, out);
-  } else {
-    PyObject* fast = PySequence_Fast(r, "a fused gradient gives a sequence");
-    if (!fast) {
-      Py_DECREF(r);
-      throw PythonError();
-    }
-    for (size_t i = 0; i < f.inputs.size() && Py_ssize_t(i) < PySequence_Fast_GET_SIZE(fast); ++i) take(f.inputs[i], PySequence_Fast_GET_ITEM(fast, Py_ssize_t(i)), out);
-    Py_DECREF(fast);
+    return;
   }
-  Py_DECREF(r);
+  Held several = held(PySequence_Fast(r, "a fused gradient gives a sequence"));
+  for (size_t i = 0; i < f.inputs.size() && Py_ssize_t(i) < PySequence_Fast_GET_SIZE(several.o); ++i) take(f.inputs[i], PySequence_Fast_GET_ITEM(several.o, Py_ssize_t(i)), out);
 }
 
 void RecordNode::take(int argument, PyObject* r, Grads& out) {

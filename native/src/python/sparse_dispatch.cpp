@@ -1,4 +1,5 @@
 // The rules of shim_torch.sparse._dispatch: which operators take sparse tensors, and what runs then.
+#include "python/held.h"
 #include "python/sparse_dispatch.h"
 
 #include "autograd/autograd.h"
@@ -9,11 +10,6 @@ namespace shim {
 bool sparse_seen = false;
 
 namespace {
-
-struct Held {
-  PyObject* o = nullptr;
-  ~Held() { Py_XDECREF(o); }
-};
 
 PyObject* helper(const char* name) {
   Held module{PyImport_ImportModule("shim_torch.sparse._dispatch")};

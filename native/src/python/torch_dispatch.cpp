@@ -1,4 +1,5 @@
 // The __torch_dispatch__ protocol. What nobody uses costs one comparison a call: `python_dispatch`.
+#include "python/held.h"
 #include "python/torch_dispatch.h"
 
 #include <set>
@@ -24,11 +25,6 @@ PyObject* handler_name() {
   static PyObject* name = PyUnicode_InternFromString("__torch_dispatch__");
   return name;
 }
-
-struct Held {
-  PyObject* o = nullptr;
-  ~Held() { Py_XDECREF(o); }
-};
 
 struct Within {                                 // a handler runs
   bool old = below;

@@ -280,6 +280,8 @@ class ParameterList(Module):
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
         """Adds parameters at the end."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise TypeError("ParameterList.extend should be called with an iterable, but got " + type(values).__name__)
         for value in values:
             self.append(value)
         return self

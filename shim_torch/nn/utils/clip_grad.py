@@ -44,6 +44,7 @@ def clip_grad_norm_(
     foreach: bool | None = None,
 ) -> Any:
     """Scales gradients in place so that their total norm is at most ``max_norm``; returns the norm before."""
+    max_norm = float(max_norm)
     with no_grad():
         grads = _grads(parameters)
         total = get_total_norm(grads, norm_type, error_if_nonfinite)
@@ -55,6 +56,7 @@ def clip_grad_norm_(
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
     """Scales gradients in place by max_norm / total_norm where that is less than one."""
+    max_norm = float(max_norm)
     with no_grad():
         grads = _grads(parameters)
         if grads:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from native import _core
+from shim_torch._arguments import need_tensor
 
 
 def pad_sequence(
@@ -109,6 +110,11 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
     import shim_torch
 
     lengths = shim_torch.as_tensor(lengths, dtype=shim_torch.int64, device="cpu")
+    need_tensor(input, "_pack_padded_sequence")
+    if lengths.dim() != 1:
+        raise RuntimeError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device.type} Long tensor"
+        )
     if not input.numel():
         raise RuntimeError("Cannot pack empty tensors.")
     order = None

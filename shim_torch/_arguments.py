@@ -1,0 +1,44 @@
+"""PyTorch's errors for arguments of functions written in Python; of its own the operator table says the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from native import _core
+
+_TORCH_TYPES = (_core.dtype, _core.device, _core.layout, _core.memory_format, _core.Size)
+
+
+def type_name(value: Any) -> str:
+    """The type as errors name it: NoneType, Tensor, torch.dtype."""
+    name = type(value).__name__
+    return f"torch.{name}" if isinstance(value, _TORCH_TYPES) else name
+
+
+def _refuse(value: Any, function: str, argument: str, position: int | None, wanted: str) -> None:
+    where = "" if position is None else f" (position {position})"
+    raise TypeError(f"{function}(): argument '{argument}'{where} must be {wanted}, not {type_name(value)}")
+
+
+def need_tensor(value: Any, function: str, argument: str = "input", position: int | None = 1) -> None:
+    """TypeError unless ``value`` is a tensor, or something that answers ``__torch_function__`` as one."""
+    if not isinstance(value, _core.TensorBase) and not hasattr(type(value), "__torch_function__"):
+        _refuse(value, function, argument, position, "Tensor")
+
+
+def need_bool(value: Any, function: str, argument: str, position: int | None = 1) -> None:
+    """TypeError unless ``value`` is True or False."""
+    if not isinstance(value, bool):
+        _refuse(value, function, argument, position, "bool")
+
+
+def need_dtype(value: Any, function: str, argument: str, position: int | None = None) -> None:
+    """TypeError unless ``value`` is a torch.dtype."""
+    if not isinstance(value, _core.dtype):
+        _refuse(value, function, argument, position, "torch.dtype")
+
+
+def need_str(value: Any, function: str, argument: str, position: int | None = 1) -> None:
+    """TypeError unless ``value`` is a string."""
+    if not isinstance(value, str):
+        _refuse(value, function, argument, position, "str")

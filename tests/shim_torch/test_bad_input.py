@@ -1,0 +1,135 @@
+"""Arguments of wrong types, dtypes and shapes: the errors of PyTorch 2.13 on the CPU, never a wrong answer."""
+
+import pytest
+
+import shim_torch as torch
+
+F = torch.nn.functional
+
+
+def ones(*shape, dtype=torch.float32):
+    return torch.ones(shape, dtype=dtype)
+
+
+CASES = {
+    "size of no dims": (lambda: ones().size(0), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
+    "stride of no dims": (lambda: ones().stride(-1), IndexError, "Dimension specified as -1 but tensor has no dimensions"),
+    "size of a bool": (
+        lambda: ones(2).size(True), TypeError, "size(): argument 'dim' (position 1) must be int, not bool"),
+    "size of two": (
+        lambda: ones(2).size(0, 0), TypeError, "size() takes from 0 to 1 positional arguments but 2 were given"),
+    "size by another name": (
+        lambda: ones(2).size(dims=0), TypeError, "size() got an unexpected keyword argument 'dims'"),
+    "requires_grad_ of a number": (
+        lambda: ones(2).requires_grad_(1), TypeError,
+        "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not int"),
+    "set_grad_enabled of None": (
+        lambda: torch.set_grad_enabled(None), TypeError,
+        "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not NoneType"),
+    "device of None": (
+        lambda: torch.device(None), TypeError,
+        "device() received an invalid combination of arguments - got (NoneType), but expected one of:\n"
+        " * (torch.device device)\n"
+        "      didn't match because some of the arguments have invalid types: (!NoneType!)\n"
+        " * (str type, int index = -1)\n"),
+    "device of a bool": (
+        lambda: torch.device(True), TypeError, "device() received an invalid combination of arguments - got (bool)"),
+    "device's index": (
+        lambda: torch.device("cpu", "0"), TypeError, "device(): argument 'index' (position 2) must be int, not str"),
+    "device of another name": (
+        lambda: torch.device("x"), RuntimeError,
+        "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, "
+        "meta, hpu, mtia, privateuseone device type at start of device string: x"),
+    "generator of a number": (
+        lambda: torch.Generator(1.5), TypeError,
+        "Generator(): argument 'device' (position 1) must be torch.device, not float"),
+    "promote_types": (
+        lambda: torch.promote_types(torch.int8, None), TypeError,
+        "promote_types(): argument 'type2' (position 2) must be torch.dtype, not NoneType"),
+    "can_cast": (
+        lambda: torch.can_cast(torch.int8), TypeError, "can_cast() missing 1 required positional arguments: \"to\""),
+    "finfo of None": (
+        lambda: torch.finfo(None), TypeError, "finfo(): argument 'type' (position 1) must be torch.dtype, not NoneType"),
+    "threads": (lambda: torch.set_num_threads(2.5), RuntimeError, "set_num_threads expects an int, but got float"),
+    "list in a call": (
+        lambda: torch.mean([1, 2], 1), TypeError,
+        "mean() received an invalid combination of arguments - got (list, int), but expected one of:"),
+    "numel": (lambda: torch.numel(3), TypeError, "numel(): argument 'input' (position 1) must be Tensor, not int"),
+    "real": (lambda: torch.real(2j), TypeError, "real(): argument 'input' (position 1) must be Tensor, not complex"),
+    "nonzero": (lambda: torch.nonzero("a"), TypeError, "nonzero(): argument 'input' (position 1) must be Tensor, not str"),
+    "cdist": (
+        lambda: torch.cdist(ones(1, 1), None), TypeError,
+        "cdist(): argument 'x2' (position 2) must be Tensor, not NoneType"),
+    "unique": (lambda: torch.unique(3), TypeError, "_unique2(): argument 'input' (position 1) must be Tensor, not int"),
+    "split": (
+        lambda: torch.split(ones(2), "a"), TypeError,
+        "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not str"),
+    "einsum of None": (
+        lambda: torch.einsum("i,i->", ones(2), None), TypeError,
+        "expected Tensor as element 1 in argument 1, but got NoneType"),
+    "einsum's equation": (
+        lambda: torch.einsum(3, ones(2)), TypeError, "einsum(): argument 'equation' (position 1) must be str, not int"),
+    "fill_ by a row": (
+        lambda: ones(2, 3).fill_(ones(3)), RuntimeError,
+        "fill_ only supports 0-dimension value tensor but got tensor with 1 dimensions."),
+    "frombuffer": (
+        lambda: torch.frombuffer(bytearray(8), dtype="int32"), TypeError,
+        "frombuffer(): argument 'dtype' must be torch.dtype, not str"),
+    "mse of integers": (
+        lambda: F.mse_loss(ones(2).int(), ones(2).int()), NotImplementedError, "\"mse_cpu\" not implemented for 'Int'"),
+    "bce of two dtypes": (
+        lambda: F.binary_cross_entropy(ones(2), ones(2).double()), RuntimeError,
+        "Found dtype Double but expected Float"),
+    "weights of another size": (
+        lambda: F.l1_loss(ones(2), ones(2), weight=ones(1)), ValueError, "Weights and input must have the same size."),
+    "reduction of a list": (
+        lambda: F.mse_loss(ones(2), ones(2), reduction=["mean"]), ValueError,
+        "['mean'] is not a valid value for reduction"),
+    "compile of a number": (
+        lambda: torch.compile(3), AssertionError, "A callable function is expected, but <class 'int'> is provided."),
+    "ParameterList of a tensor": (
+        lambda: torch.nn.ParameterList(ones(2)), TypeError,
+        "ParameterList.extend should be called with an iterable, but got Tensor"),
+    "norm of a matrix": (
+        lambda: torch.nn.utils.clip_grad_norm_([], ones(2)), ValueError,
+        "only one element tensors can be converted to Python scalars"),
+    "lengths of two dims": (
+        lambda: torch.nn.utils.rnn.pack_padded_sequence(ones(2, 2), [[1, 2]]), RuntimeError,
+        "'lengths' argument should be a 1D CPU int64 tensor, but got 2D cpu Long tensor"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_refused_in_pytorchs_words(name):
+    call, error, text = CASES[name]
+    with pytest.raises(error) as raised:
+        call()
+    assert type(raised.value) is error
+    assert str(raised.value).startswith(text)
+
+
+def test_numbers_may_be_copied():
+    x = ones(2)
+    assert x.copy_(2.5) is x
+    assert x.tolist() == [2.5, 2.5]
+    assert ones(2).int().copy_(True).tolist() == [1, 1]
+
+
+def test_split_by_a_tensor_of_one_integer():
+    assert [p.tolist() for p in torch.split(ones(3), torch.tensor(2))] == [[1, 1], [1]]
+
+
+def test_losses_with_weights():
+    x, y, w = torch.tensor([1.0, 2.0, 4.0]), torch.zeros(3), torch.tensor([1.0, 0.0, 3.0])
+    assert F.l1_loss(x, y, weight=w).item() == 13 / 4
+    assert F.l1_loss(x, y, weight=w, reduction="sum").item() == 13
+    assert F.mse_loss(x, y, weight=w).item() == 49 / 4
+    assert F.huber_loss(x, y, weight=w, reduction="none").tolist() == [0.5, 0.0, 10.5]
+    assert F.huber_loss(x, y, weight=w).item() == pytest.approx(11 / 3)
+
+
+def test_losses_of_mixed_dtypes():
+    x = torch.tensor([1.0, 3.0])
+    assert F.mse_loss(x, torch.tensor([True, False])).item() == 4.5
+    assert F.mse_loss(torch.tensor([1, 1]), x).item() == 2.0
+    assert F.huber_loss(x, torch.tensor([1, 1])).item() == 0.75
