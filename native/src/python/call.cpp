@@ -28,12 +28,10 @@ void mark_views(PyObject* base, PyObject* result, bool several = false) {
 
 }  // namespace
 
-PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
-  const bool bits = any_math_bits(args, n);
-  if (__builtin_expect(bits, 0) && op.kind == Operator::Kernel && !(op.reads_math_bits && op.native)) {
-    ResolvedArguments resolved(args, n, python_dispatch);
-    return run_functional(op, resolved.data(), n);
-  }
+namespace {
+
+// `read`: memory holds the values, which natives may read.
+__attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, PyObject** args, size_t n, bool read) {
   if (__builtin_expect(python_dispatch, 0)) {
     if (op.kind != Operator::Composite && wants_dispatch(args, n)) return call_torch_dispatch(op, args, n);
     if (op.kind == Operator::Kernel) check_has_data(op, args, n);
@@ -41,8 +39,7 @@ PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
   const bool tangents = op.kind == Operator::Composite && forward_gradients() && any_tangent(args, n);   // its parts carry them on
   // What a handler asks to see, the parts of a composite too, no native function may do by itself.
   const bool seen = __builtin_expect(python_dispatch, 0) && op.kind == Operator::Composite && wants_dispatch(args, n);
-  const bool left_to_parts = bits && op.kind == Operator::Composite;         // natives read memory; its operators resolve what they must
-  if (op.native && !tangents && !seen && !left_to_parts) {
+  if (op.native && !tangents && !seen && read) {
     PyObject* r = op.native(op, args, n);
     if (r) { ++op.calls_native; return r; }
     if (PyErr_Occurred()) return nullptr;
@@ -53,6 +50,20 @@ PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
     return nullptr;
   }
   return vectorcall(op.run, args, n);
+}
+
+// Kernels that do not know the bits get copies of the values; the parts of a composite resolve what they must.
+__attribute__((noinline, cold)) PyObject* run_with_math_bits(Operator& op, PyObject** args, size_t n) {
+  if (op.kind != Operator::Kernel || (op.reads_math_bits && op.native)) return run_as_they_are(op, args, n, op.kind != Operator::Composite);
+  ResolvedArguments resolved(args, n, python_dispatch);
+  return run_as_they_are(op, resolved.data(), n, true);
+}
+
+}  // namespace
+
+PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
+  if (any_math_bits(args, n)) return run_with_math_bits(op, args, n);
+  return run_as_they_are(op, args, n, true);
 }
 
 void check_same_device(const Operator& op, PyObject* const* args, size_t n) {

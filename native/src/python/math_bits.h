@@ -8,7 +8,7 @@
 namespace shim {
 
 bool has_math_bits(PyObject* const* args, size_t n);               // looks into lists too
-inline bool any_math_bits(PyObject* const* args, size_t n) { return __builtin_expect(math_bits_seen, 0) && has_math_bits(args, n); }
+__attribute__((always_inline)) inline bool any_math_bits(PyObject* const* args, size_t n) { return __builtin_expect(math_bits_seen, 0) && has_math_bits(args, n); }
 
 // Bound arguments, resolved: tensors with a bit stand as copies of their values, everything else as it is.
 class ResolvedArguments {
