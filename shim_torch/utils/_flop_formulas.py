@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from native import _core
-from shim_torch._ops import ops
+from shim_torch._ops import OpOverloadPacket, ops
 from shim_torch.utils._pytree import tree_map
 
 aten: Any = ops.aten
@@ -31,6 +31,11 @@ def shape_wrapper(f: Callable[..., Any]) -> Callable[..., Any]:
     return formula
 
 
+def _is_other_operator(target: Any) -> bool:
+    """Whether it is a Triton kernel or an operator that takes functions."""
+    return type(target).__name__ in ("JITFunction", "Autotuner", "_Launcher") or hasattr(target, "py_kernels")
+
+
 def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Any], Any]:
     """A decorator: the formula of operators (``torch.ops.aten.mm``) or Triton kernels.
 
@@ -41,6 +46,11 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Any]
         counted = formula if get_raw else shape_wrapper(formula)
 
         def note(target: Any) -> None:
+            if not (isinstance(target, OpOverloadPacket) or _is_other_operator(target)):
+                raise ValueError(
+                    "register_flop_formula(targets): expected each target to be OpOverloadPacket (i.e. torch.ops.mylib.foo), "
+                    f"JitFunction, or HigherOrderOperator, got {target} which is of type {type(target)}"
+                )
             if target in flop_registry:
                 raise RuntimeError(f"duplicate registrations for {target}")
             flop_registry[target] = counted

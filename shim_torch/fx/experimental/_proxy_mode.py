@@ -71,9 +71,23 @@ def _parameter() -> Any:
     return Parameter
 
 
+_described_by: list[Any] = []  # the fake mode of what graphs keep of real tensors
+
+
 def _snapshot(tensor: Any) -> Any:
-    """What the graph keeps of a tensor: itself, detached where it is fake."""
-    return tensor
+    """What the graph keeps of a tensor: a fake one, which later changes of the tensor leave as it is."""
+    from shim_torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+    from shim_torch.utils._python_dispatch import _disable_current_modes
+
+    with _disable_current_modes():
+        if isinstance(tensor, FakeTensor):
+            return tensor.detach()
+        if tensor.layout != _core.strided or type(tensor) not in (_core.Tensor, _parameter()):
+            return tensor
+        if not _described_by:
+            _described_by.append(FakeTensorMode())
+        meta = _core.empty_strided(tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype, _core.device("meta"))
+        return FakeTensor(_described_by[0], meta, tensor.device)
 
 
 def _described(tensor: Any) -> Any:
@@ -181,14 +195,16 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def _write(self, func: Any, args: Any, kwargs: Any) -> Any:
         tracer, name = self.tracer, func._qualified_op_name
         tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, _core.TensorBase)]
-        if name in _DATA and self.error_on_data:
-            if any(tracer.tracked(t) is not None and id(t) not in self._constants for t in tensors):
-                raise RuntimeError(
-                    f"It appears that you're trying to get value out of a tracing tensor with {func} - erroring out! It's "
-                    "likely that this is caused by data-dependent control flow or similar.  It may be possible to trace this "
-                    "with dynamic shapes; try setting tracing_mode='symbolic' in your make_fx call."
-                )
-            return func(*args, **kwargs)
+        if name in _DATA and self.error_on_data and any(tracer.tracked(t) is not None for t in tensors):
+            if all(id(t) in self._constants for t in tensors):
+                return self._on_constants(func, args, kwargs)
+            if self.tracing_mode != "real":
+                return func(*args, **kwargs)  # refused with the fake tensors' error
+            raise RuntimeError(
+                f"It appears that you're trying to get value out of a tracing tensor with {func} - erroring out! It's likely "
+                "that this is caused by data-dependent control flow or similar.  It may be possible to trace this with dynamic "
+                "shapes; try setting tracing_mode='symbolic' in your make_fx call."
+            )
         written = func
         if name == "aten::lift_fresh" and tracer.tracked(args[0]) is None:
             from shim_torch._ops import ops
@@ -203,18 +219,42 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         in_place = packet.endswith("_") and not packet.endswith("__")
         if in_place and args and isinstance(args[0], _core.TensorBase) and tracer.tracked(args[0]) is not None:
             tracer.tensor_tracker[id(args[0])] = args[0], proxy
-        constant = self._constant(name, written, args, tensors)
+        constant = self._constant(written, name, args, kwargs, tensors)
         result = written(*args, **kwargs) if written is not func else func(*args, **kwargs)
         if isinstance(result, _core.TensorBase) and any(result is t for t in tensors) and not in_place and not written.is_view:
             tracer.track(result, proxy)
-            return result
-        track_tensor_tree(result, proxy, tracer=tracer)
-        if constant is not None and isinstance(result, _core.TensorBase):
-            self._constants[id(result)] = result, constant
+        else:
+            track_tensor_tree(result, proxy, tracer=tracer)
+        self._note(result, constant)
         return result
 
-    def _constant(self, name: str, written: Any, args: Any, tensors: list[Any]) -> Any:
-        """Whether the result is known when tracing: of lifted data, not large."""
+    def _constant(self, func: Any, name: str, args: Any, kwargs: Any, tensors: list[Any]) -> Any:
+        """What the operator gives of values that are known when tracing: small data that was lifted, and what follows of it."""
+        from shim_torch.func._batched import RANDOM
+
         if name == "aten::lift_fresh" and tensors and tensors[0].numel() <= 1:
-            return tensors[0]
-        return None
+            return self._on_constants(func, args, kwargs)
+        if not tensors or name in RANDOM or not all(id(t) in self._constants for t in tensors):
+            if func._schema.is_mutable:
+                for t in tensors:
+                    self._constants.pop(id(t), None)
+            return None
+        found = self._on_constants(func, args, kwargs)
+        small = all(x.numel() <= 1 for x in tree_leaves(found) if isinstance(x, _core.TensorBase))
+        return found if small else None
+
+    def _on_constants(self, func: Any, args: Any, kwargs: Any) -> Any:
+        from shim_torch.utils._python_dispatch import _disable_current_modes
+
+        def value(x: Any) -> Any:
+            return self._constants[id(x)][1] if id(x) in self._constants else x
+
+        with _disable_current_modes():
+            return func(*tree_map(value, args), **tree_map(value, kwargs))
+
+    def _note(self, result: Any, constant: Any) -> None:
+        if isinstance(result, _core.TensorBase) and isinstance(constant, _core.TensorBase):
+            self._constants[id(result)] = result, constant
+        elif isinstance(result, (tuple, list)) and isinstance(constant, (tuple, list)):
+            for x, value in zip(result, constant, strict=True):
+                self._note(x, value)
