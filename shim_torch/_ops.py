@@ -133,6 +133,7 @@ class OpOverload(_core.OperatorCall):
         self._name = qualified + (f".{overload}" if overload else "")
         self.tags: list[Any] = _tags(qualified, overload)
         self.is_view = False
+        self.__module__ = f"torch._ops.{self.namespace}"
         self._lazy_schema: FunctionSchema | None = None
 
     @property

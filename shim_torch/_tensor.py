@@ -24,6 +24,11 @@ Tensor = _core.Tensor
 def numpy(self: Any, *, force: bool = False) -> Any:
     """An array over the tensor's memory; ``force`` detaches, moves and copies as needed."""
     need_bool(force, "numpy", "force", None)
+    if type(self) is not _core.Tensor:
+        from shim_torch._utils import _is_wrapper
+
+        if _is_wrapper(self):
+            raise RuntimeError(".numpy() is not supported for tensor subclasses.")
     if force:
         return _core.to_numpy(_core.lend_memory(self.detach().cpu().resolve_conj().resolve_neg()))
     if self.requires_grad and _core.is_grad_enabled():

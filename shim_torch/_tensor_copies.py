@@ -20,8 +20,10 @@ def _reduce(self: Any, protocol: Any) -> Any:
         from shim_torch.sparse._pickling import arguments
 
         return _rebuild_sparse_tensor, arguments(self)
-    from shim_torch._utils import get_tensor_metadata
+    from shim_torch._utils import _is_wrapper, _rebuild_wrapper_subclass, _wrapper_arguments, get_tensor_metadata
 
+    if _is_wrapper(self):
+        return _rebuild_from_type_v2, (_rebuild_wrapper_subclass, type(self), _wrapper_arguments(self), state or {})
     here = self if self.device.type == "cpu" else self.detach().cpu()
     return _rebuild, (
         None if type(self) is Tensor else type(self),  # its name is torch.Tensor, which may not be importable

@@ -109,12 +109,18 @@ class _ComplexFormatter:
         return real + imag if imag[0] in "+-" else real + "+" + imag
 
 
+def _row(t: Any) -> list[Any]:
+    """The elements of a vector; a class with a handler answers for each."""
+    found: list[Any] = t.tolist() if type(t) is _core.Tensor else [t[i].item() for i in range(t.numel())]
+    return found
+
+
 def _values(t: Any, summarize: bool) -> list[Any]:
     """The elements that will be printed, flat."""
     if t.dim() == 0:
         return [t.item()]
     if not summarize:
-        return t.reshape(-1).tolist()
+        return _row(t.reshape(-1))
     edge = PRINT_OPTS.edgeitems
     n = t.size(0)
     places = range(n) if n <= 2 * edge else [*range(edge), *range(n - edge, n)]
@@ -129,10 +135,10 @@ def _vector(t: Any, indent: int, summarize: bool, formatter: Any) -> str:
     if summarize and not edge:
         cells = ["..."]
     elif summarize and n > 2 * edge:
-        cells = [formatter.format(v) for v in t[:edge].tolist()] + [" ..."]
-        cells += [formatter.format(v) for v in t[-edge:].tolist()]
+        cells = [formatter.format(v) for v in _row(t[:edge])] + [" ..."]
+        cells += [formatter.format(v) for v in _row(t[-edge:])]
     else:
-        cells = [formatter.format(v) for v in t.tolist()]
+        cells = [formatter.format(v) for v in _row(t)]
     lines = [", ".join(cells[i : i + per_line]) for i in range(0, len(cells), per_line)]
     return "[" + ("," + "\n" + " " * (indent + 1)).join(lines) + "]"
 
@@ -179,8 +185,9 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
             return text_of(self, prefix)
         indent, suffixes = len(prefix), []
         plain = self.detach() if self.requires_grad else self
-        if type(plain) is not _core.Tensor and not hasattr(kind, "__torch_dispatch__"):
-            plain = plain.as_subclass(_core.Tensor)  # what has a handler answers for its elements itself
+        handled = kind.__torch_dispatch__ is not _core._disabled_torch_dispatch_impl
+        if type(plain) is not _core.Tensor and not handled:  # what has a handler answers for its elements itself
+            plain = plain.as_subclass(_core.Tensor)
         if (
             self.device.type == "cuda"
             and _core.cuda_device_count()
@@ -220,7 +227,8 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
     tangent = _core._get_tangent(self)
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    return _add_suffixes(prefix + text, suffixes, indent)
+    made = _add_suffixes(prefix + text, suffixes, indent)
+    return f"Parameter({made})" if kind is not Parameter and getattr(self, "_is_param", False) else made
 
 
 def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newline: bool = False) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from native import _core
+
 
 def typename(o: Any) -> str:
     """``torch.typename``: an object's type as PyTorch's messages print it."""
@@ -111,6 +113,31 @@ def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires
     from native import _core
 
     return _set(_core.empty_strided(tuple(size), tuple(stride), dtype, _core.device("meta")), requires_grad)
+
+
+def _rebuild_wrapper_subclass(
+    cls: Any, dtype: Any, size: Any, stride: Any, storage_offset: int, layout: Any, device: Any, requires_grad: bool
+) -> Any:
+    """A tensor of a class with ``__torch_dispatch__`` that has no memory of its own; its attributes are set afterwards."""
+    make: Any = _core.Tensor
+    return make._make_wrapper_subclass(
+        cls, size, strides=stride, dtype=dtype, storage_offset=storage_offset, layout=layout, device=device,
+        requires_grad=requires_grad,
+    )  # fmt: skip
+
+
+def _wrapper_arguments(t: Any) -> tuple[Any, ...]:
+    """What ``_rebuild_wrapper_subclass`` makes the tensor anew from."""
+    place = (tuple(t.size()), tuple(t.stride()), t.storage_offset())
+    return type(t), t.dtype, *place, t.layout, t.device, t.requires_grad
+
+
+def _is_wrapper(t: Any) -> bool:
+    """Whether a tensor's class has a ``__torch_dispatch__`` of its own and it has elements, but no memory."""
+    kind = type(t)
+    if kind is _core.Tensor or kind.__torch_dispatch__ is _core._disabled_torch_dispatch_impl:
+        return False
+    return bool(t.layout == _core.strided and t.numel() and not t.is_meta and t.data_ptr() == 0)
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -45,7 +46,7 @@ __all__ = [
     "wrap_triton",
 ]
 
-_defined_namespaces: dict[str, Library] = {}
+_defined_namespaces: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()
 
 
 def fallthrough_kernel() -> None:
@@ -59,7 +60,7 @@ def _split(name: str) -> tuple[str, str]:
 
 
 class Library:
-    """Definitions and kernels in one namespace; ``_destroy`` takes them all back.
+    """Definitions and kernels in one namespace; they are taken back when the library is no longer referred to.
 
     kind           "DEF" (the one library that defines a namespace), "FRAGMENT" or "IMPL"
     dispatch_key   the key of :meth:`impl` calls that name none
@@ -83,6 +84,8 @@ class Library:
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
         self._defs: list[tuple[str, str]] = []
         self._impls: list[tuple[str, str, str, Any]] = []
+        self._finalizer = weakref.finalize(self, _take_back, self._impls, self._defs)
+        self._finalizer.atexit = False
         if kind == "DEF":
             _defined_namespaces[ns] = self
 
@@ -121,9 +124,9 @@ class Library:
         if fn is fallthrough_kernel:
             return
         name = op_name if isinstance(op_name, str) else qualified_name(op_name)
+        key = self._checked_key(name, dispatch_key)
         base, overload = _split(name.rpartition("::")[2])
         qualified = f"{self.ns}::{base}"
-        key = str(dispatch_key or self.dispatch_key or "CompositeImplicitAutograd").rpartition(".")[2]
         old = _core.implement(qualified, overload, key, fn)
         self._impls.append((qualified, overload, key, old))
 
@@ -138,16 +141,42 @@ class Library:
             "torch.library.Library.fallback: kernels for every operator at once are not supported by shim-torch"
         )
 
+    def _block(self) -> str:
+        return "TORCH_LIBRARY_IMPL" if self.kind == "IMPL" else "TORCH_LIBRARY"
+
+    def _checked_key(self, name: str, dispatch_key: str) -> str:
+        """The key of an ``impl``; RuntimeError for one that is not the library's, or an operator of another namespace."""
+        ns, separator, _ = name.partition("::")
+        block, where = self._block(), f'impl("{name}", ...): Explicitly provided'
+        if separator and ns != self.ns:
+            raise RuntimeError(
+                f"{where} namespace ({ns}) in operator name does not match namespace of enclosing {block} block ({self.ns}).  "
+                f"Move this definition to the {block} block corresponding to this namespace (and consider deleting the "
+                "namespace from your schema string.)"
+            )
+        key = str(dispatch_key).rpartition(".")[2]
+        if key and self.dispatch_key and key != str(self.dispatch_key).rpartition(".")[2]:
+            raise RuntimeError(
+                f"{where} dispatch key ({key}) is inconsistent with the dispatch key of the enclosing {block} block "
+                f"({self.dispatch_key}).  Please declare a separate {block} block for this dispatch key and move your impl() "
+                "there."
+            )
+        return str(key or self.dispatch_key or "CompositeImplicitAutograd").rpartition(".")[2]
+
     def _destroy(self) -> None:
-        for qualified, overload, key, old in reversed(self._impls):
-            _core.implement(qualified, overload, key, old)
-        for qualified, overload in self._defs:
-            _core.undefine_schema(qualified, overload)
-            _ops.forget(qualified)
-        self._impls.clear()
-        self._defs.clear()
+        self._finalizer()
         if _defined_namespaces.get(self.ns) is self:
             del _defined_namespaces[self.ns]
+
+
+def _take_back(impls: list[tuple[str, str, str, Any]], defs: list[tuple[str, str]]) -> None:
+    for qualified, overload, key, old in reversed(impls):
+        _core.implement(qualified, overload, key, old)
+    for qualified, overload in defs:
+        _core.undefine_schema(qualified, overload)
+        _ops.forget(qualified)
+    impls.clear()
+    defs.clear()
 
 
 _kept: list[Library] = []  # libraries of the module-level functions live as long as the process

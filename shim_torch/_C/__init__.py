@@ -305,6 +305,11 @@ def _are_functorch_transforms_active() -> bool:
     return batched is not None and bool(batched.stack)
 
 
+def _dispatch_isTensorSubclassLike(tensor: Any) -> bool:
+    """Whether a tensor's class has a handler below autograd."""
+    return type(tensor).__torch_dispatch__ is not _core._disabled_torch_dispatch_impl
+
+
 _vmap_fallback_warnings = False
 
 

@@ -102,7 +102,10 @@ def _reduce_tensor(t: Any, protocol: int) -> Any:
         return _utils._rebuild_parameter, (t.data, t.requires_grad, OrderedDict())
     if cls.__reduce_ex__ is not _core.Tensor.__reduce_ex__:
         return NotImplemented
-    func, args = _rebuild_arguments(t)
+    if cls is not _core.Tensor and _utils._is_wrapper(t):
+        func, args = _utils._rebuild_wrapper_subclass, _utils._wrapper_arguments(t)
+    else:
+        func, args = _rebuild_arguments(t)
     state = dict(getattr(t, "__dict__", None) or {})
     if cls is _core.Tensor and not state:
         return func, args

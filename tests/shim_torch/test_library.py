@@ -235,3 +235,26 @@ def test_register_vmap_and_autocast():
     register_vmap("shim_batch::mul", lambda info, in_dims, x, y: x)
     with pytest.raises(RuntimeError, match="Expected the vmap staticmethod to have two returns"):
         shim_torch.vmap(mul, (0, None))(shim_torch.ones(3, 2), shim_torch.arange(2.0))
+
+
+def test_a_library_ends_with_its_last_reference():
+    lib = library.Library("aten", "IMPL", "CPU")
+    lib.impl("sum", lambda x, dtype=None: x.clone())
+    x = shim_torch.tensor([1, 2])
+    assert shim_torch.sum(x).tolist() == [1, 2]
+    del lib
+    assert shim_torch.sum(x).item() == 3
+    own = library.Library("shim_gone", "DEF")
+    own.define("f(Tensor x) -> Tensor")
+    del own
+    library.Library("shim_gone", "DEF")._destroy()
+
+
+def test_a_library_keeps_to_its_namespace_and_key():
+    own = library.Library("shim_strict", "DEF")
+    own.define("neg(Tensor self) -> Tensor")
+    with pytest.raises(RuntimeError, match=r'impl\("aten::neg", ...\): Explicitly provided namespace \(aten\) in operator name'):
+        own.impl(ops.aten.neg.default, lambda x: x, "AutogradCPU")
+    lib = library.Library("aten", "IMPL", "CPU")
+    with pytest.raises(RuntimeError, match=r"dispatch key \(Conjugate\) is inconsistent with the dispatch key of the enclosing"):
+        lib.impl("sum", lambda x: x, "Conjugate")

@@ -47,6 +47,7 @@ struct Operator {
   bool wants_a_tensor = false;                  // numbers may stand for some of its tensors, not for all
   bool returns_self = false;                    // writes its arguments (add_, user's mutating kernels) and returns the first
   bool reads_math_bits = false;                 // sees to the conjugate and negative bits of its arguments itself
+  int pin_slot = -1;                            // of a factory: where pin_memory stands
   int device_slot = -1;                         // of a factory: where torch.set_default_device applies
   CastPolicy cast = CastPolicy::none;
   enum Kind : uint8_t { Kernel, Composite, View } kind = Kernel;

@@ -229,7 +229,7 @@ PyObject* numpy_word(const std::string& name) {
 void prepare_slots(Operator& op) {
   op.slots.clear();
   op.positional = op.required = op.out_count = 0;
-  op.device_slot = -1;
+  op.device_slot = op.pin_slot = -1;
   bool dtype = false, pin = false;
   for (size_t i = 0; i < op.schema.args.size(); ++i) {
     const Argument& a = op.schema.args[i];
@@ -242,7 +242,10 @@ void prepare_slots(Operator& op) {
     op.out_count += a.is_out;
     if (a.type.base == ArgType::Tensor && a.type.list) op.has_tensor_list = true;
     if (a.type.base == ArgType::ScalarType) dtype = true;
-    if (a.name == "pin_memory") pin = true;
+    if (a.name == "pin_memory") {
+      pin = true;
+      op.pin_slot = int(i);
+    }
     if (a.type.base == ArgType::Device && a.name == "device") op.device_slot = int(i);
     op.slots.push_back(s);
   }

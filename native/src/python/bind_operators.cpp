@@ -4,6 +4,7 @@
 
 #include "python/dispatch.h"
 #include "python/sparse_dispatch.h"
+#include "python/torch_dispatch.h"
 
 #include <structmember.h>
 
@@ -31,6 +32,13 @@ PyObject* plain_results(const Operator& op, PyObject* result) {
   PyObject* plain = list ? PySequence_List(result) : PyTuple_GetSlice(result, 0, PyTuple_GET_SIZE(result));
   Py_DECREF(result);
   return plain;
+}
+
+// torch.zeros as a handler sees it: its memory is named, where torch.ops.aten.zeros says what it was given alone.
+void say_where(const Operator& op, Bound& b) {
+  if (op.pin_slot >= 0 && b.data()[op.pin_slot] == Py_None) b.set(size_t(op.pin_slot), Py_NewRef(Py_False));
+  if (op.device_slot >= 0 && b.data()[op.device_slot] == Py_None && !default_device())
+    b.set(size_t(op.device_slot), device_object(Device{DeviceType::cpu}));
 }
 
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -62,6 +70,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
     PyObject* r = call_torch_function(self, c, &b);
     if (r || PyErr_Occurred()) return r;
   }
+  if (__builtin_expect(python_dispatch, 0) && f->form != Form::op && op->factory) say_where(*op, b);
   PyObject* result = call_operator(*op, b);
   return f->form == Form::op ? plain_results(*op, result) : name_results(*op, result);
 }

@@ -285,6 +285,8 @@ PyObject* list_of(TensorImpl* t, const char* p, int dim) {
 PyObject* tolist_method(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     CHECK(Kind::Runtime, !is_sparse(*unwrap(self)), "Cannot access data pointer of Tensor that doesn't have storage");
+    CHECK(Kind::Runtime, has_data(*unwrap(self)) || !class_has_handler(Py_TYPE(self)), ".tolist() is not supported for tensor subclasses, got ",
+          Py_TYPE(self)->tp_name);
     CHECK(Kind::Runtime, has_data(*unwrap(self)), "Cannot access data pointer of Tensor that doesn't have storage");
     Tensor host = on_cpu(unwrap(self));
     return list_of(host.get(), host->data_as<const char>(), 0);

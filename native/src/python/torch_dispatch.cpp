@@ -122,6 +122,11 @@ PyObject* rule_for(PyObject* func, PyTypeObject* type) {            // borrowed,
 PyObject* invoke(PyObject* owner, PyTypeObject* type, PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
   if (PyObject* rule = rule_for(func, type)) return PyObject_CallFunctionObjArgs(rule, owner, func, types, args, kwargs, nullptr);
   Held h{PyObject_GetAttr(owner, handler_name())};
+  if (h.o && owner != reinterpret_cast<PyObject*>(type) && PyMethod_Check(h.o) && PyType_Check(PyMethod_GET_SELF(h.o))) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Defining your mode's `__torch_dispatch__` as a classmethod is not supported, please make it a plain method");
+    return nullptr;
+  }
   return h.o ? PyObject_CallFunctionObjArgs(h.o, func, types, args, kwargs, nullptr) : nullptr;
 }
 
