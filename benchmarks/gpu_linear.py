@@ -236,6 +236,27 @@ def fused() -> None:
 
             a, b, width = compared(run_peer, run_ours)
             print(f"  {m}x{k}x{n} bf16 {name:10} {a:9.1f} / {b:9.1f}  {a / b:.2f}x  ±{width * 100:.0f}%", flush=True)
+    two_layers()
+
+
+def two_layers() -> None:
+    functional = peer.nn.functional
+    for m, k, n in ((2048, 1024, 4096), (2048, 4096, 4096)):
+        p, q = data(m, k, n, "bfloat16"), data(m, n, k, "bfloat16")
+        leaves = [t.detach().requires_grad_() for t in (p["x"], p["w"], p["b"], q["w"], q["b"])]
+        mine = [shared(t.detach()).requires_grad_() for t in leaves]
+        mine_g = shared(q["g"])
+
+        def run_peer(leaves: Any = leaves, q: Any = q) -> None:
+            z = functional.gelu(functional.linear(*leaves[:3]), approximate="tanh")
+            peer.autograd.grad(functional.linear(z, *leaves[3:]), leaves, q["g"])
+
+        def run_ours(mine: Any = mine, g: Any = mine_g) -> None:
+            z = fused_linear(*mine[:3], "gelu", "tanh")
+            ours.autograd.grad(ours.nn.functional.linear(z, *mine[3:]), mine, g)
+
+        a, b, width = compared(run_peer, run_ours)
+        print(f"  {m}x{k}x{n}x{k} bf16 two layers, gelu tanh {a:9.1f} / {b:9.1f}  {a / b:.2f}x  ±{width * 100:.0f}%", flush=True)
 
 
 def main() -> None:
@@ -254,7 +275,7 @@ def main() -> None:
     print("\n", _core.gemm_status())
     fusions = [p for p in _core.gemm_plans() if p["fusion"]]
     for p in fusions:  # measured against kernels of our own beside a plain product
-        kind = "dW with db" if p["epilogue"] >= 256 else "gelu kept"
+        kind = "dW with db" if p["epilogue"] >= 256 else "dX through gelu" if p["epilogue"] in (192, 208) else "gelu kept"
         print(f"  {kind} {p['m']}x{p['n']}x{p['k']} {p['dtype']} in one epilogue: {'faster' if p['fusion'] > 0 else 'not faster'}")
 
 

@@ -39,6 +39,7 @@ def linear_settings():
     yield
     torch.backends.cuda.matmul.allow_tf32 = False
     _core.gemm_flag("tuning", True)
+    _core.gemm_flag("always_fuse", False)
     _core.gemm_flag("direct", True)
     _core.gemm_flag("deterministic", False)
     _core.gemm_flag("fp16_reduced", True)

@@ -9,6 +9,7 @@ import pytest
 from linear_cases import DTYPES, EPS, numbers, random
 
 import shim_torch as torch
+from native import _core
 from shim_torch.nn.fused import fused_linear
 
 F = torch.nn.functional
@@ -92,3 +93,29 @@ def test_gelu_erf_is_exact():
     y = numbers(fused_linear(z, torch.eye(8, device="cuda"), None, "gelu"))
     want = np.vectorize(lambda v: 0.5 * v * (1 + math.erf(v / math.sqrt(2))))(numbers(z))
     assert np.abs(y - want).max() < 2e-6
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("m, k, n", [(64, 48, 96), (300, 200, 136), (1024, 256, 512)])
+@pytest.mark.parametrize("with_bias", [True, False])
+@pytest.mark.parametrize("always", [True, False])
+def test_two_layers_and_the_activation_between(m, k, n, with_bias, dtype, always):
+    """The second layer's input gradient goes through the activation in its product's epilogue, if asked to or measured faster."""
+    _core.gemm_flag("always_fuse", always)
+    rng = np.random.default_rng(11)
+    for _ in range(2 if always else 5):
+        x, w1, w2 = random(rng, m, k, dtype=dtype), random(rng, n, k, dtype=dtype) * 0.1, random(rng, k, n, dtype=dtype) * 0.1
+        b1, b2, g = random(rng, n, dtype=dtype) if with_bias else None, random(rng, k, dtype=dtype), random(rng, m, k, dtype=dtype)
+        leaves = [t.detach().requires_grad_() for t in (x, w1, b1, w2, b2) if t is not None]
+        layers = leaves if with_bias else [*leaves[:2], None, *leaves[2:]]
+        y = F.linear(fused_linear(*layers[:3], "gelu", "tanh"), *layers[3:])
+        y.backward(g)
+        host = [None if t is None else torch.from_numpy(numbers(t)).requires_grad_() for t in layers]
+        exact = F.linear(F.gelu(F.linear(*host[:3]), approximate="tanh"), *host[3:])
+        exact.backward(torch.from_numpy(numbers(g)))
+        for got, want in zip(leaves, [t for t in host if t is not None], strict=True):
+            want, got = numbers(want.grad), numbers(got.grad)
+            error = np.abs(got - want).max() / np.abs(want).max()
+            assert error < 16 * EPS[dtype], error
+    served = [p["fusion"] for p in _core.gemm_plans() if p["epilogue"] in (192, 208) and p["k"] == k and p["m"] == n and p["n"] == m]
+    assert bool(served) == (dtype is not torch.float32)

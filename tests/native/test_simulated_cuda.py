@@ -110,6 +110,7 @@ def run(folder: Path, code: str, cache: Path | None = None, **variables: str) ->
         "streams",
         "direct",
         "fusion",
+        "two_layers",
     ],
 )
 def test_part(simulated, part):

@@ -156,6 +156,10 @@ struct CurrentBackward {
   static void queue_callback(std::function<void()>);              // runs when the pass is done
   static bool has_targets();                    // a pass of grad(), or with inputs=
   static bool executes(const Node*);
+  // Whether all that this node gets in the pass is what the running node gives it, by one edge, and nobody asked for it.
+  static bool only_this_arrives(const Node*);
+  static void leave_note(const Node* to, Grads);                  // from the running node to one that runs later in the pass
+  static Grads take_note(const Node* to);                         // empty: there is none
   static std::vector<Node*> order();            // the nodes that will still run, first ones first
 };
 

@@ -141,6 +141,11 @@ class Task {
     State* s = states_.find(n);
     return s && (!targeted_ || s->needed || (!options_.accumulate && !s->captures.empty()));
   }
+  bool only_this_arrives(const Node* n) {
+    const State* s = states_.find(n);
+    return s && s->waiting == 1 && s->captures.empty() && executes(n) && std::none_of(s->grads.begin(), s->grads.end(), [](const Tensor& g) { return bool(g); });
+  }
+  std::vector<std::pair<const Node*, Grads>> notes;
   std::vector<Node*> order() {                  // the order in which what is left would run
     std::vector<Node*> heap = heap_, out;
     if (before_running_) {                      // its hooks look on
@@ -370,6 +375,17 @@ bool CurrentBackward::retains_graph() { return current && current->retains(); }
 std::vector<Node*> CurrentBackward::order() {
   CHECK(Kind::Runtime, current, "_current_graph_task_execution_order should only be called during the backward pass");
   return current->order();
+}
+bool CurrentBackward::only_this_arrives(const Node* n) { return current && current->only_this_arrives(n); }
+void CurrentBackward::leave_note(const Node* to, Grads note) { if (current) current->notes.emplace_back(to, std::move(note)); }
+Grads CurrentBackward::take_note(const Node* to) {
+  if (!current || current->notes.empty()) return {};
+  auto& notes = current->notes;
+  const auto it = std::find_if(notes.begin(), notes.end(), [&](const auto& n) { return n.first == to; });
+  if (it == notes.end()) return {};
+  Grads found = std::move(it->second);
+  notes.erase(it);
+  return found;
 }
 bool CurrentBackward::has_targets() { return current && current->targeted(); }
 bool CurrentBackward::executes(const Node* n) {

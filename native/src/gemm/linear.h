@@ -2,12 +2,16 @@
 // Pure kernels of matrix products: one result each, no autograd, no Python. A null Tensor means that this device or dtype is
 // not served here and the caller's other way is to be taken. Shapes and dtypes are checked by the caller.
 #include <optional>
+#include <string>
 
 #include "core/tensor.h"
 
 namespace shim::gemm {
 
 enum class Activation : uint8_t { none, relu, gelu, gelu_tanh };
+inline Activation activation_named(const std::string& name) {
+  return name == "relu" ? Activation::relu : name == "gelu" ? Activation::gelu : name == "gelu_tanh" ? Activation::gelu_tanh : Activation::none;
+}
 
 // y = act(x weight^T + bias): x (..., K), weight (N, K), bias null or broadcasting to (..., N).
 Tensor linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias);
@@ -18,6 +22,8 @@ Tensor activation_backward(Activation, const Tensor& dy, const Tensor& kept);   
 Tensor activation_backward_cpu(Activation, const Tensor& dy, const Tensor& kept);
 struct SlopeAndSum { Tensor dz, db; };
 SlopeAndSum activation_backward_bias(Activation, const Tensor& dy, const Tensor& kept, bool sums);    // CUDA only
+// The same with dy = dy2 weight2, of the layer after: one product with an epilogue, where that was measured to be faster; else null.
+SlopeAndSum linear_backward_input_activated(Activation, const Tensor& dy2, const Tensor& weight2, const Tensor& kept, bool sums);
 // dx = dy weight, of shape (..., K).
 Tensor linear_backward_input(const Tensor& dy, const Tensor& weight);
 // dW = dy^T x; laid out as (K, N) memory when `transposed` (the weight was a transposed view).

@@ -188,7 +188,8 @@ std::vector<PlanReport> plan_reports() {
   for (Cache::Shard& shard : cache().shards) {
     std::lock_guard<std::mutex> guard(shard.lock);
     for (auto& [key, plan] : shard.plans)
-      all.push_back({key.problem, plan->chosen, plan->fusion, plan->tuned, plan->own_kernel, plan->settled_note ? plan->note : std::string("not settled")});
+      all.push_back({key.problem, plan->chosen, plan->fusion, plan->tuned, plan->own_kernel, plan->settled_note ? plan->note : std::string("not settled"),
+                     plan->settled_note ? plan->trials : std::vector<Trial>()});
   }
   return all;
 }

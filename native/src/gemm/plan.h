@@ -24,6 +24,8 @@ struct PlanKey {
 struct PlanKeyHash { size_t operator()(const PlanKey&) const; };
 PlanKey key_of(int device, const GemmProblem&, const GemmBuffers&);
 
+struct Trial { float device = 0, host = 0; };   // what a way took when it was measured, in microseconds; 0: not at all
+
 struct Plan {
   explicit Plan(const PlanKey& k) : key(k) {}
   PlanKey key;
@@ -37,7 +39,8 @@ struct Plan {
   Skinny skinny = Skinny::none;                 // our own kernel for this problem
   std::atomic<bool> own_kernel{false};          // measured: it beats the candidates
   std::atomic<const DirectLaunch*> direct{nullptr};     // of the chosen candidate; once there it lives for ever
-  std::string note;                             // about direct; complete once `settled_note` is
+  std::vector<Trial> trials;                    // of the candidates, our own kernel last; this and the note are complete once
+  std::string note;                             // (about direct) `settled_note` is
   std::atomic<bool> settled_note{false};
   std::atomic<int> fusion{0};                   // measured: its epilogue is worth more than kernels of our own (1), or is not (-1)
   std::atomic<uint32_t> fusion_uses{0};
@@ -48,7 +51,7 @@ bool fill(cublaslt::MatmulDesc&, const GemmProblem&, const GemmBuffers&);       
 Plan& plan_for(const PlanKey&, const GemmBuffers&);    // from the cache, or built; lives for ever
 size_t result_bytes(const GemmProblem&);        // from the first to the last element of D
 
-struct PlanReport { GemmProblem problem; int chosen = 0, fusion = 0; bool tuned = false, own_kernel = false; std::string direct; };
+struct PlanReport { GemmProblem problem; int chosen = 0, fusion = 0; bool tuned = false, own_kernel = false; std::string direct; std::vector<Trial> trials; };
 std::vector<PlanReport> plan_reports();         // of every plan there is
 
 struct Scalars {                                // alpha and beta in the problem's scale type, as the library reads them

@@ -11,6 +11,7 @@ struct Settings {
   std::atomic<bool> fp16_accumulation{false};
   std::atomic<bool> deterministic{false};                       // the first plan of the heuristic, never a measured one
   std::atomic<bool> tuning{true};
+  std::atomic<bool> always_fuse{false};                         // epilogues in place of kernels of our own without measuring them
   std::atomic<bool> one_launch{true};                           // gradients of few rows on CUDA
   std::atomic<bool> direct{true};                               // launch a library's kernels without its host code (direct.h)
   std::atomic<int> sm_carveout{0};

@@ -77,6 +77,13 @@ class Race {
     return choice();
   }
 
+  std::vector<Trial> trials() const {
+    std::vector<Trial> all(runners_.size());
+    for (auto& r : runners_)
+      if (!r->times.empty()) all[size_t(r->number)] = {float(median(r->times) * 1e3), float(median(r->host))};
+    return all;
+  }
+
  private:
   // Each once, in another order every time; the host is ahead of the device, so that its pace is not measured.
   bool round() {
@@ -155,7 +162,9 @@ void tune(Plan& plan, const GemmBuffers& given, const Scalars& scalars, void* wo
     if (way == library) return skinny_run(plan.skinny, plan.key.device, p, buffers, stream);
     return run_plan(plan, way, buffers, scalars, work, stream) == cublaslt::kSuccess;
   };
-  const int best = Race(library + (plan.skinny != Skinny::none), library, run, stream).best();
+  Race race(library + (plan.skinny != Skinny::none), library, run, stream);
+  const int best = race.best();
+  plan.trials = race.trials();
   if (best < 0) return;
   ++counters().tuned;
   if (best == library) {
@@ -200,6 +209,7 @@ bool worth_fusing(int device, const GemmProblem& fused, const GemmBuffers& buffe
   if (s.deterministic || !cublaslt::library().loaded || std::max({fused.m, fused.n, fused.k}) > INT32_MAX) return false;
   OnDevice current(device);
   Plan& plan = plan_for(key_of(device, fused, buffers), buffers);
+  if (s.always_fuse) return plan.usable();
   const int known = plan.fusion.load(std::memory_order_relaxed);
   if (known || !plan.usable() || !s.tuning) return known > 0;
   const CUstream stream = current_stream(device);

@@ -79,14 +79,8 @@ PyObject* native_linear(Operator&, PyObject* const* args, size_t n) {
 
 bool activation_of(PyObject* o, gemm::Activation* a) {
   const char* text = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : nullptr;
-  struct { const char* name; gemm::Activation value; } known[] = {
-      {"relu", gemm::Activation::relu}, {"gelu", gemm::Activation::gelu}, {"gelu_tanh", gemm::Activation::gelu_tanh}};
-  for (auto& k : known)
-    if (text && std::string(text) == k.name) {
-      *a = k.value;
-      return true;
-    }
-  return false;
+  *a = gemm::activation_named(text ? text : "");
+  return *a != gemm::Activation::none;
 }
 
 PyObject* native_fused_linear(Operator&, PyObject* const* args, size_t n) {      // (input, weight, bias, activation, keep)
@@ -291,7 +285,7 @@ PyObject* is_legacy(PyObject*, PyObject*) { return PyBool_FromLong(gemm::legacy_
 struct NamedFlag { const char* name; std::atomic<bool>& (*get)(); };
 #define FLAG(field) {#field, []() -> std::atomic<bool>& { return gemm::settings().field; }}
 const NamedFlag flags[] = {FLAG(allow_tf32), FLAG(fp16_reduced), FLAG(fp16_split_k), FLAG(bf16_reduced), FLAG(bf16_split_k),
-                           FLAG(fp16_accumulation), FLAG(deterministic), FLAG(tuning), FLAG(one_launch), FLAG(direct)};
+                           FLAG(fp16_accumulation), FLAG(deterministic), FLAG(tuning), FLAG(always_fuse), FLAG(one_launch), FLAG(direct)};
 #undef FLAG
 
 PyObject* flag(PyObject*, PyObject* args) {                         // (name) reads it, (name, value) sets it and gives the old one
@@ -323,10 +317,16 @@ PyObject* plans(PyObject*, PyObject*) {
   for (const gemm::PlanReport& r : gemm::plan_reports()) {
     const gemm::GemmProblem& p = r.problem;
     const std::string text = std::string(p.trans_a ? "T" : "N") + (p.trans_b ? "T" : "N");
-    PyObject* row = Py_BuildValue("{s:s,s:s,s:L,s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:O,s:O,s:s}", "dtype", dtype_name(p.a_dtype), "transposed", text.c_str(), "m",
+    PyObject* trials = PyList_New(0);
+    for (const gemm::Trial& t : r.trials) {
+      PyObject* pair = Py_BuildValue("(dd)", double(t.device), double(t.host));
+      if (!pair || PyList_Append(trials, pair) < 0) PyErr_Clear();
+      Py_XDECREF(pair);
+    }
+    PyObject* row = Py_BuildValue("{s:s,s:s,s:L,s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:O,s:O,s:s,s:N}", "dtype", dtype_name(p.a_dtype), "transposed", text.c_str(), "m",
                                   (long long)p.m, "n", (long long)p.n, "k", (long long)p.k, "batch", (long long)p.batch, "compute", int(p.compute),
                                   "epilogue", int(p.epilogue), "chosen", r.chosen, "fusion", r.fusion, "tuned", r.tuned ? Py_True : Py_False, "own_kernel",
-                                  r.own_kernel ? Py_True : Py_False, "direct", r.direct.c_str());
+                                  r.own_kernel ? Py_True : Py_False, "direct", r.direct.c_str(), "trials", trials);
     if (!row || PyList_Append(list, row) < 0) PyErr_Clear();
     Py_XDECREF(row);
   }

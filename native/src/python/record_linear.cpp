@@ -1,18 +1,10 @@
-// The gradients of linear without Python: one call for all of them, or a weight's gradient added to .grad by the product.
-#include <optional>
+// The gradients of linear layers without Python: one call for all of them, or a weight's gradient added to .grad by the product.
+#include <algorithm>
 
 #include "gemm/accumulate.h"
-#include "gemm/linear.h"
-#include "python/override.h"
 #include "python/record_node.h"
-#include "python/torch_dispatch.h"
 
 namespace shim {
-namespace {
-
-bool plain(const Tensor& t) { return !t->pyobj || (!has_torch_function(static_cast<PyObject*>(t->pyobj)) && !SubclassOps::is_special(*t)); }
-
-}  // namespace
 
 bool RecordNode::adds_weight_gradient(const Tensor& dy) {
   Saved* input = find(Source{Source::Argument, 0});
@@ -26,44 +18,61 @@ bool RecordNode::adds_in_place(const PlannedFormula& f, Grads& grads) {
   return adds_weight_gradient(materialized(0, grads));
 }
 
-DimSpan RecordNode::sizes_of(int argument) const {
-  const Edge& e = next_edges[size_t(first_edge_[size_t(argument)])];
-  return e.node->inputs[e.input_nr].sizes;
+const Edge* RecordNode::edge_to(int argument) const { return wanted(argument) ? &next_edges[size_t(first_edge_[size_t(argument)])] : nullptr; }
+
+bool RecordNode::describe(RecordedLinear& l) {
+  l.node = Ref<Node>(this);
+  l.to_input = edge_to(0);
+  l.to_weight = edge_to(1);
+  l.to_bias = edge_to(2);
+  if (l.to_input) l.weight = &find(Source{Source::Argument, 1})->tensors[0];
+  if (!l.to_weight) return true;
+  PyObject* strides = find(Source{Source::Strides, 1})->object;
+  if (PyTuple_GET_SIZE(strides) != 2) return false;
+  l.transposed = PyLong_AsLongLong(PyTuple_GET_ITEM(strides, 0)) == 1 && PyLong_AsLongLong(PyTuple_GET_ITEM(strides, 1)) != 1;
+  l.input = &find(Source{Source::Argument, 0})->tensors[0];
+  return true;
 }
 
 bool RecordNode::linear_gradients(Grads& grads, Grads& out) {
-  if (GradMode::enabled() || forward_gradients() || torch_function_mode_active() || first_edge_.size() != 4) return false;
-  Tensor dy = materialized(0, grads), x, w;
-  if (dy->dim() < 2 || !plain(dy)) return false;
-  bool transposed = false;
-  if (wanted(2) && (sizes_of(2).size() != 1 || sizes_of(2)[0] != dy->sizes().back())) return false;
-  if (wanted(0)) {
-    w = find(Source{Source::Argument, 1})->tensors[0].unpack(Ref<Node>(this));
-    if (w->dim() != 2 || !plain(w)) return false;
+  RecordedLinear l;
+  return gradients_without_python() && first_edge_.size() == 4 && describe(l) && shim::linear_gradients(l, materialized(0, grads), {}, out);
+}
+
+gemm::Activation RecordNode::activation() {
+  const char* name = PyUnicode_AsUTF8(find(Source{Source::Argument, 3})->object);
+  return gemm::activation_named(name ? name : "");
+}
+
+bool RecordNode::activated_gradients(Grads& grads, Grads& out) {
+  const Grads note = CurrentBackward::take_note(this);
+  RecordedLinear l;
+  if (!note.empty()) {                          // the layer after went through the activation
+    const bool done = grads[0].get() == note[0].get() && describe(l) && shim::linear_gradients(l, note[0], note[1], out);
+    CHECK(Kind::Runtime, done, "fused_linear: its gradients cannot be computed");
+    return true;
   }
-  if (wanted(1)) {
-    PyObject* strides = find(Source{Source::Strides, 1})->object;
-    if (PyTuple_GET_SIZE(strides) != 2) return false;
-    transposed = PyLong_AsLongLong(PyTuple_GET_ITEM(strides, 0)) == 1 && PyLong_AsLongLong(PyTuple_GET_ITEM(strides, 1)) != 1;
-    x = find(Source{Source::Argument, 0})->tensors[0].unpack(Ref<Node>(this));
-    if (x->dim() != dy->dim() || !plain(x)) return false;
-  }
-  gemm::LinearGradients r;
-  bool added = false;
-  if (!wanted(1) || !gemm::add_weight_gradient_at_once(next_edges[size_t(first_edge_[1])], dy, x, w, wanted(2), &r)) {
-    added = wanted(1) && adds_weight_gradient(dy);
-    std::optional<GilRelease> released;
-    if (dy->device().is_cpu()) released.emplace();
-    r = gemm::linear_backward(dy, added ? Tensor() : x, w, transposed, wanted(2));
-  }
-  if (!r.done) {
-    CHECK(Kind::Runtime, !added, "linear: its gradients cannot be computed on ", to_string(dy->device()));
-    return false;
-  }
-  if (r.dx) out[size_t(first_edge_[0])] = std::move(r.dx);
-  if (r.dw) out[size_t(first_edge_[1])] = std::move(r.dw);
-  if (r.db) out[size_t(first_edge_[2])] = std::move(r.db);
-  return true;
+  if (!gradients_without_python() || (grads.size() > 1 && grads[1])) return false;
+  const Tensor dy = materialized(0, grads);
+  if (!dy->device().is_cuda() || dy->dim() < 2 || !is_plain(dy) || !describe(l)) return false;
+  const Tensor kept = find(Source{Source::Result, 1})->tensors[0].unpack(l.node);
+  if (kept->dtype() != dy->dtype() || !std::equal(kept->sizes().begin(), kept->sizes().end(), dy->sizes().begin(), dy->sizes().end())) return false;
+  const gemm::SlopeAndSum s = gemm::activation_backward_bias(activation(), dy, kept, l.to_bias != nullptr);
+  return s.dz && shim::linear_gradients(l, s.dz, s.db, out);
+}
+
+bool RecordNode::offers(Offer& o) {
+  RecordedLinear l;
+  if (!plan_.activated || released_ || !gradients_without_python() || activation() != gemm::Activation::gelu_tanh || !describe(l)) return false;
+  for (const Saved& v : values_)
+    if (std::any_of(v.tensors.begin(), v.tensors.end(), [](const SavedTensor& t) { return t.has_hooks(); })) return false;
+  o = {find(Source{Source::Result, 1})->tensors[0].unpack(l.node), gemm::Activation::gelu_tanh, l.to_bias != nullptr};
+  if (!o.kept->numel() || !is_plain(o.kept) || (l.to_bias && l.to_bias->node->inputs[l.to_bias->input_nr].sizes.size() != 1)) return false;
+  const auto fits = [&](const SavedTensor* t, int dims) {
+    const Tensor own = t ? t->unpack(l.node) : Tensor();
+    return !own || (own->dim() == dims && is_plain(own));
+  };
+  return fits(l.weight, 2) && fits(l.input, o.kept->dim());
 }
 
 }  // namespace shim

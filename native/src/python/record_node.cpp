@@ -91,6 +91,7 @@ Grads RecordNode::apply(Grads&& grads) {
   CHECK(Kind::Runtime, !released_, kFreed);
   Grads out(next_edges.size());
   if (plan_.linear && linear_gradients(grads, out)) return out;
+  if (plan_.activated && activated_gradients(grads, out)) return out;
   for (auto* f : chosen_)
     if (!adds_in_place(*f, grads)) call(*f, grads, out);
   return out;

@@ -6,6 +6,7 @@
 
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
+#include "python/linear_backward.h"
 #include "python/record_plan.h"
 
 namespace shim {
@@ -16,12 +17,13 @@ struct Saved {                                  // one value that a formula name
   bool is_list = false, is_tensor = false;
 };
 
-class RecordNode final : public Node {
+class RecordNode final : public Node, public ActivatedLinear {
  public:
   RecordNode(Operator& op, Plan& plan) : op_(op), plan_(plan) {}
   ~RecordNode() override { drop(); }
   std::string name() const override { return plan_.name; }
   Grads apply(Grads&& grads) override;
+  bool offers(Offer&) override;
   void release_saved() override;
 
   void build(PyObject* const* args, size_t n);             // the edges, and which formulas are wanted
@@ -55,7 +57,10 @@ class RecordNode final : public Node {
   bool adds_in_place(const PlannedFormula& f, Grads& grads);
   // The formulas' values for a weight of two dimensions and a bias a feature. False: nothing was done.
   bool linear_gradients(Grads& grads, Grads& out);
-  DimSpan sizes_of(int argument) const;                    // of a tensor whose gradient is wanted
+  bool activated_gradients(Grads& grads, Grads& out);      // behind an activation, on CUDA
+  const Edge* edge_to(int argument) const;                 // null: not wanted
+  bool describe(RecordedLinear&);                          // false: the formulas know more
+  gemm::Activation activation();
 
   Operator& op_;
   Plan& plan_;

@@ -190,8 +190,8 @@ def kernels():
                 close(sums(g), numbers(g).sum(0), dtype, 16)
     slope = _core.function("shim::activation_backward")
     both = _core.function("shim::activation_backward_bias")
-    for dtype, name in itertools.product(EPS, ("relu", "gelu", "gelu_tanh")):
-        g, z = random(70, 21, dtype=dtype), random(70, 24, dtype=dtype)[:, :21]
+    for dtype, name, cols in itertools.product(EPS, ("relu", "gelu", "gelu_tanh"), (21, 264)):
+        g, z = random(70, cols, dtype=dtype), random(70, (cols + 7) & ~7, dtype=dtype)[:, :cols]
         want = slope(*(torch.from_numpy(numbers(t)) for t in (g, z)), name)
         close(slope(g, z, name), numbers(want), dtype, 8)
         dz, db = both(g, z, name)
@@ -314,6 +314,64 @@ def fusion():
     torch.autograd.grad(F.linear(x, w, b), (x, w, b), g)
     after = _core.gemm_status()
     assert after["cublaslt"] - before["cublaslt"] == 3 and after["own_kernels"] == before["own_kernels"]
+    print("ok")
+
+
+def two_layers():
+    """Backward of linear, gelu, linear: through the activation in the second product's epilogue, where nobody sees what is between."""
+
+    def network(dtype, bias=True, transposed=False):
+        x, w1, b1 = random(24, 40, dtype=dtype), random(56, 40, dtype=dtype), random(56, dtype=dtype)
+        w2 = random(56, 32, dtype=dtype).t() if transposed else random(32, 56, dtype=dtype)
+        return [x, w1, b1 if bias else None, w2, random(32, dtype=dtype)]
+
+    def exact(tensors, g):
+        host = [None if t is None else torch.from_numpy(numbers(t)).requires_grad_() for t in tensors]
+        y = F.linear(F.gelu(F.linear(*host[:3]), approximate="tanh"), *host[3:])
+        leaves = [t for t in host if t is not None]
+        return [numbers(t) for t in torch.autograd.grad(y, leaves, torch.from_numpy(numbers(g)))]
+
+    def products():
+        return {p["epilogue"]: p["fusion"] for p in _core.gemm_plans() if p["epilogue"] in (192, 208)}
+
+    def backward(tensors, g, how=lambda y: None):
+        leaves = [t.detach().requires_grad_() for t in tensors if t is not None]
+        x, w1, b1, w2, b2 = leaves if tensors[2] is not None else (*leaves[:2], None, *leaves[2:])
+        middle = fused_linear(x, w1, b1, "gelu", "tanh")
+        how(middle)
+        before = _core.gemm_status()
+        F.linear(middle, w2, b2).backward(g)
+        after = _core.gemm_status()
+        return [t.grad for t in leaves], [after[k] - before[k] for k in ("cublaslt", "own_kernels")]
+
+    for dtype, bias, transposed in itertools.product((torch.float16, torch.bfloat16), (True, False), (False, True)):
+        for _ in range(8):
+            tensors, g = network(dtype, bias, transposed), random(24, 32, dtype=dtype)
+            found, launched = backward(tensors, g)
+            for got, want in zip(found, exact(tensors, g), strict=True):
+                close(got, want, dtype, 32)
+        assert launched == [5, 0], launched  # the second layer, both inputs, and both weights with their biases
+    assert products() == {192: 1, 208: 1}, products()
+    for dtype in (torch.float32, torch.bfloat16):  # nobody else may see the gradient between the layers
+        for how in (lambda y: y.register_hook(lambda g: None), lambda y: y.retain_grad(), lambda y: y.grad_fn.register_hook(lambda *_: None)):
+            tensors, g = network(dtype), random(24, 32, dtype=dtype)
+            found, launched = backward(tensors, g, how)
+            for got, want in zip(found, exact(tensors, g), strict=True):
+                close(got, want, dtype, 32)
+            assert launched[1] >= 1, launched
+    tensors, g = network(torch.bfloat16), random(24, 32, dtype=torch.bfloat16)
+    leaves = [t.requires_grad_() for t in tensors]
+    middle = fused_linear(*leaves[:3], "gelu", "tanh")
+    y = F.linear(middle, *leaves[3:])
+    seen, *found = torch.autograd.grad(y, [middle, *leaves], g, retain_graph=True)
+    close(seen, numbers(g) @ numbers(leaves[3]), torch.bfloat16)
+    again = torch.autograd.grad(y, leaves, g, retain_graph=True)
+    twice = torch.autograd.grad(y.float().sum() + middle.float().sum() * 0, leaves)  # two gradients arrive
+    for got, want in zip([*found, *again], exact(tensors, g) * 2, strict=True):
+        close(got, want, torch.bfloat16, 32)
+    for got, want in zip(twice, exact(tensors, torch.ones_like(g)), strict=True):
+        close(got, want, torch.bfloat16, 32)
+    assert _core.gemm_status()["fallbacks"] == 0
     print("ok")
 
 

@@ -88,6 +88,11 @@ double scalar(const void* p, int scale_type) { return load(p, scale_type, 0); }
 
 double gelu(double z) { return 0.5 * z * (1 + std::tanh(0.7978845608028654 * (z + 0.044715 * z * z * z))); }
 
+double gelu_slope(double z) {
+  const double t = std::tanh(0.7978845608028654 * (z + 0.044715 * z * z * z));
+  return 0.5 * (1 + t) + 0.5 * z * (1 - t * t) * 0.7978845608028654 * (1 + 3 * 0.044715 * z * z);
+}
+
 bool fits(const Desc& d, const Layout& a, const Layout& b, const Layout& c) {
   const uint64_t m = d.trans_a ? a.cols : a.rows, k = d.trans_a ? a.rows : a.cols, n = d.trans_b ? b.rows : b.cols, kb = d.trans_b ? b.cols : b.rows;
   if (!m || !n || !k || k != kb || c.rows != m || c.cols != n) return false;
@@ -183,11 +188,21 @@ void product(const Problem& p, const Operands& at, void* workspace) {
         if (d->scale_b) sum *= d->b_mode == 3 ? d->scale_b[j] : d->scale_b[0];
         double v = p.alpha * sum + (p.beta != 0 ? p.beta * load(D, c->type, i + j * c->ld) : 0);
         if (d->epilogue & 4) v += load(d->bias, d->bias_type >= 0 ? d->bias_type : c->type, i);
-        if (d->epilogue & 128) store(d->aux, c->type, i + j * d->aux_ld, v);
+        if (d->epilogue & 64) v *= gelu_slope(load(d->aux, c->type, i + j * d->aux_ld));
+        else if (d->epilogue & 128) store(d->aux, c->type, i + j * d->aux_ld, v);
         if (d->epilogue & 2) v = v <= 0 ? 0 : v;
         if (d->epilogue & 32) v = gelu(v);
         store(D, c->type, i + j * c->ld, v);
       }
+  }
+}
+
+// The sums of a gradient's columns (208).
+void result_sums(const Problem& p, const Operands& at) {
+  for (int64_t i = 0; i < int64_t(p.c.rows); ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < int64_t(p.c.cols); ++j) sum += load(at.d, p.c.type, i + j * p.c.ld);
+    store(p.desc.bias, p.c.type, i, sum);
   }
 }
 
@@ -209,8 +224,9 @@ void launch(const char* name, unsigned, unsigned, unsigned, unsigned, void** par
     const auto& p = *static_cast<Problem*>(parameters[2]);
     const auto& at = *static_cast<Operands*>(parameters[1]);
     product(p, at, workspace);
-    if (p.desc.epilogue < 256) return;
-    sums(p, at);
+    if (p.desc.epilogue < 256 && !(p.desc.epilogue & 64)) return;
+    if (p.desc.epilogue == 208) result_sums(p, at);
+    if (p.desc.epilogue >= 256) sums(p, at);
     static auto* quick = reinterpret_cast<void (*)()>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "simulated_quick"));
     return quick();
   }
