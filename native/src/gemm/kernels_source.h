@@ -50,12 +50,14 @@ __device__ inline Pack rounded(const A (&v)[VEC]) {
 #endif
 }
 
-// 16-bit values stay two to a register, however they were loaded.
+// 16-bit values stay two to a register, however they were loaded. LAST: nobody reads them soon again, and the cache may drop them
+// first, instead of writing out what others left there.
+template <bool LAST = false>
 __device__ inline Pack load(const T* p, int left, bool wide) {
 #if TYPE == 1 || TYPE == 2
   uint4 r = {0, 0, 0, 0};
   if (wide) {
-    r = *reinterpret_cast<const uint4*>(p);
+    r = LAST ? __ldcs(reinterpret_cast<const uint4*>(p)) : *reinterpret_cast<const uint4*>(p);
   } else {
     unsigned w[4];
 #pragma unroll
@@ -218,8 +220,8 @@ __device__ inline void columns(const T* dy, long long ld_dy, const T* kept, long
   for (int i = 0; i < count; i += BATCH) {      // many loads under way before the first is used
 #pragma unroll
     for (int q = 0; q < BATCH; ++q) {
-      g[q] = load(from, left, whole);
-      if (MODE != SUM) z[q] = load(beside, left, whole);
+      g[q] = load<MODE != SUM>(from, left, whole);
+      if (MODE != SUM) z[q] = load<true>(beside, left, whole);
       if (i + q + 1 >= count) continue;         // past the last row it is read again, and not used
       from += GROUPS * ld_dy;
       beside += GROUPS * ld_kept;

@@ -1,8 +1,11 @@
 // The gradients of linear layers without Python: one call for all of them, or a weight's gradient added to .grad by the product.
 #include <algorithm>
+#include <optional>
 
 #include "gemm/accumulate.h"
+#include "python/autograd_python.h"
 #include "python/record_node.h"
+#include "python/torch_dispatch.h"
 
 namespace shim {
 
@@ -59,6 +62,26 @@ bool RecordNode::activated_gradients(Grads& grads, Grads& out) {
   if (kept->dtype() != dy->dtype() || !std::equal(kept->sizes().begin(), kept->sizes().end(), dy->sizes().begin(), dy->sizes().end())) return false;
   const gemm::SlopeAndSum s = gemm::activation_backward_bias(activation(), dy, kept, l.to_bias != nullptr);
   return s.dz && shim::linear_gradients(l, s.dz, s.db, out);
+}
+
+bool RecordNode::product_gradients(Grads& grads, Grads& out) {
+  if (!gradients_without_python() || dispatch_mode_active() || first_edge_.size() != 3) return false;
+  const Tensor dy = materialized(0, grads);
+  if (!is_plain(dy) || dy->device().is_meta()) return false;
+  Tensor factors[2], found[2];
+  for (int i : {0, 1}) {
+    if (!wanted(i)) continue;
+    factors[i] = find(Source{Source::Argument, 1 - i})->tensors[0].unpack(Ref<Node>(this));
+    const Tensor& other = factors[i];
+    if (!is_plain(other) || other->dtype() != dy->dtype() || other->device() != dy->device() || other->dim() != dy->dim()) return false;
+  }
+  std::optional<GilRelease> released;
+  if (dy->device().is_cpu() && dy->numel() > 4096) released.emplace();
+  if (factors[0] && !(found[0] = gemm::matmul_backward_input(dy, factors[0]))) return false;
+  if (factors[1] && !(found[1] = gemm::matmul_backward_other(dy, factors[1]))) return false;
+  for (int i : {0, 1})
+    if (found[i]) out[size_t(first_edge_[size_t(i)])] = std::move(found[i]);
+  return true;
 }
 
 bool RecordNode::offers(Offer& o) {

@@ -92,6 +92,7 @@ Grads RecordNode::apply(Grads&& grads) {
   Grads out(next_edges.size());
   if (plan_.linear && linear_gradients(grads, out)) return out;
   if (plan_.activated && activated_gradients(grads, out)) return out;
+  if (plan_.product && product_gradients(grads, out)) return out;
   for (auto* f : chosen_)
     if (!adds_in_place(*f, grads)) call(*f, grads, out);
   return out;

@@ -58,6 +58,7 @@ class RecordNode final : public Node, public ActivatedLinear {
   // The formulas' values for a weight of two dimensions and a bias a feature. False: nothing was done.
   bool linear_gradients(Grads& grads, Grads& out);
   bool activated_gradients(Grads& grads, Grads& out);      // behind an activation, on CUDA
+  bool product_gradients(Grads& grads, Grads& out);        // of mm and bmm
   const Edge* edge_to(int argument) const;                 // null: not wanted
   bool describe(RecordedLinear&);                          // false: the formulas know more
   gemm::Activation activation();

@@ -69,6 +69,7 @@ Plan& plan_of(Operator& op) {
       for (int i : f.inputs) plan.has_edges[size_t(i)] = op.schema.args[size_t(i)].type.base == ArgType::Tensor && !op.schema.args[size_t(i)].type.list;
   plan.linear = op.schema.qualified() == "aten::linear";
   plan.activated = op.schema.qualified() == "shim::fused_linear";
+  plan.product = op.schema.qualified() == "aten::mm" || op.schema.qualified() == "aten::bmm";
   plan.list_result = op.schema.returns.size() == 1 && op.schema.returns[0].type.list;
   return plan;
 }

@@ -26,6 +26,7 @@ struct Plan {
   std::vector<bool> has_edges;                  // arguments with a gradient: numbers and None given for a tensor count as inputs
   bool linear = false;                          // its weight's gradient may be added to .grad by the product itself
   bool activated = false;                       // a linear layer with an activation
+  bool product = false;                         // of matrices, or of batches of them
 };
 
 // Lives as long as the process; called with the GIL, which guards the table of plans.

@@ -73,6 +73,7 @@ static unsigned short float_to_bfloat16(float f) {
 }
 using std::erf;
 template <class P> static P __ldcg(const P* p) { return *p; }
+template <class P> static P __ldcs(const P* p) { return *p; }
 #define __expf expf
 #define __fdividef(x, y) ((x) / (y))
 

@@ -151,3 +151,57 @@ def test_errors_are_pytorchs(call, text):
     with pytest.raises(RuntimeError) as error:
         call()
     assert str(error.value) == text
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64])
+@pytest.mark.parametrize("batch", [(), (3,)])
+@pytest.mark.parametrize("sizes", [(4, 5, 6), (1, 7, 1), (4, 0, 3), (0, 2, 3), (2, 3, 0)])
+def test_gradients_of_products(sizes, batch, dtype):
+    m, k, n = sizes
+    rng = np.random.default_rng(5)
+
+    def operand(*shape):
+        return torch.from_numpy(rng.standard_normal(shape)).to(dtype)
+
+    for a, b in (
+        (operand(*batch, m, k), operand(*batch, k, n)),
+        (operand(*batch, k, m).transpose(-1, -2), operand(*batch, n, k).transpose(-1, -2)),
+    ):
+        for needs in ((True, True), (True, False), (False, True)):
+            x, y = (t.detach().requires_grad_(need) for t, need in zip((a, b), needs, strict=True))
+            g = operand(*batch, m, n)
+            (torch.bmm if batch else torch.mm)(x, y).backward(g)
+            wide = [t.detach().to(torch.complex128 if dtype.is_complex else torch.float64).numpy() for t in (x, y, g)]
+            for t, want in (
+                (x, wide[2] @ wide[1].conj().swapaxes(-1, -2)),
+                (y, wide[0].conj().swapaxes(-1, -2) @ wide[2]),
+            ):
+                assert (t.grad is not None) == t.requires_grad
+                if t.grad is not None:
+                    found = t.grad.to(torch.complex128 if dtype.is_complex else torch.float64).numpy()
+                    eps = {torch.float16: 1e-3, torch.bfloat16: 8e-3}.get(dtype, 1e-5)
+                    np.testing.assert_allclose(found, want, rtol=eps, atol=eps)
+
+
+def test_what_backward_of_a_product_shows():
+    """A mode sees the products of the backward pass; negative views and broadcast gradients are read as what they stand for."""
+    from shim_torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    a, b = torch.randn(2, 3, requires_grad=True), torch.randn(3, 4, requires_grad=True)
+    y = torch.mm(a, b)
+    with Mode():
+        y.sum().backward()
+    assert seen.count("aten.mm.default") == 2
+    z = torch.randn(3, 4, dtype=torch.complex64)
+    x = torch.randn(2, 3, requires_grad=True)
+    torch.mm(x, z.conj().imag).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.tile(-z.imag.sum(1).numpy(), (2, 1)), rtol=1e-5, atol=1e-6)
+    first = torch.autograd.grad(torch.mm(a, b).pow(2).sum(), a, create_graph=True)[0]
+    assert torch.autograd.grad(first.sum(), b)[0].shape == (3, 4)
