@@ -107,11 +107,21 @@ def get_unwrapped(tensor: Any) -> Any:
     """The value of a batched tensor, its batch dim first."""
     if not isinstance(tensor, BatchedTensor):
         raise RuntimeError("No wrappers present!")
-    return tensor.value
+    return _level(tensor.level).unwrap(tensor, 0)
+
+
+def dlevel(tensor: Any) -> int:
+    """The level of a batched tensor, -1 once its ``vmap`` has ended; 0 of another."""
+    if not isinstance(tensor, BatchedTensor):
+        return 0
+    return tensor.level if any(s.id == tensor.level for s in stack) else -1
 
 
 def _level(level: int) -> Level:
-    return next(s for s in stack if s.id == level)
+    found = next((s for s in stack if s.id == level), None)
+    if found is None:
+        raise RuntimeError("the vmap that the tensor belongs to has ended")
+    return found
 
 
 def _add_batch_dim(tensor: Any, dim: int, level: int) -> Any:

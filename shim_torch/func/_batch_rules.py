@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import shim_torch as torch
+from native import _core
 from shim_torch import Tensor
 from shim_torch._library.custom_ops import VMAP_RULES
 from shim_torch.func._batched import CONTROL_FLOW, ITEM, BatchedTensor, VmapInfo, _wrapped, stack, whole
@@ -70,7 +71,18 @@ def _tensors(args: Any, kwargs: Any) -> list[Any]:
 
 
 def batched(func: Any, args: Any, kwargs: Any) -> Any:
-    """An operator that was given batched tensors: run over the batch of the innermost of their levels."""
+    """An operator that was given batched tensors: run over the batch of the innermost of their levels.
+
+    Views of the values are views to whoever is outside, as the operators that autograd runs itself are.
+    """
+    below = _core._set_below_dispatch(False)
+    try:
+        return _batched(func, args, kwargs)
+    finally:
+        _core._set_below_dispatch(below)
+
+
+def _batched(func: Any, args: Any, kwargs: Any) -> Any:
     inner = max((t for t in _tensors(args, kwargs) if isinstance(t, BatchedTensor)), key=lambda t: t.level)
     call = Call(func, inner.level, inner.value.shape[0])
     name = func._qualified_op_name.removeprefix("aten::")
@@ -167,17 +179,22 @@ def _pointwise(call: Call, args: Any, kwargs: Any) -> Any:
 # --- in place -------------------------------------------------------------------------------------------------------
 
 
+def wider_than_target(name: str) -> str:
+    """Why an operator can't write a batch to a tensor that is none."""
+    return (
+        f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+        "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
+        f"Please try to use out-of-place operators instead of {name}. If said operator is being called inside the PyTorch "
+        "framework, please file a bug report instead."
+    )
+
+
 def _in_place(call: Call, args: Any, kwargs: Any) -> Any:
     """The operator that makes a new tensor, copied into the first one's memory."""
     target = args[0]
     if not call.mine(target):
         name = "inplace arithmetic" if len(args) > 1 and isinstance(args[1], Tensor) else call.func._qualified_op_name
-        raise RuntimeError(
-            f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
-            "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
-            f"Please try to use out-of-place operators instead of {name}. If said operator is being called inside the PyTorch "
-            "framework, please file a bug report instead."
-        )
+        raise RuntimeError(wider_than_target(name))
     packet = getattr(torch.ops.aten, call.func._qualified_op_name.removeprefix("aten::").removesuffix("_"), None)
     overload = call.func._overloadname
     if packet is None or overload not in packet.overloads():
@@ -189,6 +206,19 @@ def _in_place(call: Call, args: Any, kwargs: Any) -> Any:
         )
     target.value.copy_(call.whole(found))
     return target
+
+
+@rule("squeeze_", "unsqueeze_", "transpose_", "swapdims_", "swapaxes_", "t_")
+def _view_in_place(call: Call, args: Any, kwargs: Any) -> Any:
+    """The tensor takes the place of its view."""
+    name = call.func._qualified_op_name.removeprefix("aten::").removesuffix("_")
+    view = batched(getattr(getattr(torch.ops.aten, _VIEWS.get(name, name)), _OVERLOADS.get(name, call.func._overloadname)), args, kwargs)
+    args[0].value = view.value
+    return _core.take_view(args[0], view)
+
+
+_VIEWS = {"swapdims": "transpose", "swapaxes": "transpose"}
+_OVERLOADS = dict.fromkeys(("transpose", "swapdims", "swapaxes"), "int")
 
 
 @rule("copy_")
@@ -279,3 +309,10 @@ def _stacked(call: Call, results: list[Any]) -> Any:
 
 
 from shim_torch.func import _batch_rules_linear, _batch_rules_shapes  # noqa: E402,F401 (they register theirs)
+
+
+@rule("_is_any_true", "_is_all_true")
+def _truth_of_items(call: Call, args: Any, kwargs: Any) -> Any:
+    """One answer for each item."""
+    flat = args[0].value.reshape(call.size, -1)
+    return _wrap(call, flat.any(1) if call.func._qualified_op_name.endswith("any_true") else flat.all(1))

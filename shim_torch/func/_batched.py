@@ -92,6 +92,10 @@ class BatchedTensor(Tensor):
     def __complex__(self) -> complex:
         return complex(_agreed(self, ITEM))
 
+    def _take_view(self, view: BatchedTensor) -> None:
+        """The value of what takes its place, of transpose_ and its like."""
+        self.value = view.value
+
     @property
     def data(self) -> Any:
         if sys._getframe(1).f_globals.get("__name__", "").startswith("shim_torch."):
@@ -339,7 +343,7 @@ def _random(level: Level, func: Any, name: str, args: Any, kwargs: Any) -> Any:
         )
     op, same = name.removeprefix("aten::"), level.randomness == "same"
     mine = [isinstance(a, BatchedTensor) and a.level == level.id for a in args]
-    if op in ("rand", "randn", "randint"):
+    if op in ("rand", "randn", "randint") or op == "normal" and not any(isinstance(a, Tensor) for a in args):
         if same:
             return func(*args, **kwargs)
         at = next(i for i, a in enumerate(args) if isinstance(a, (list, tuple)))
@@ -353,16 +357,16 @@ def _random(level: Level, func: Any, name: str, args: Any, kwargs: Any) -> Any:
         return BatchedTensor(stacked([func(*args, **kwargs) for _ in range(level.size)]), level.id)
     if op.endswith("_"):
         if same and any(mine):
-            if (
-                not all(m for m, a in zip(mine, args, strict=True) if isinstance(a, Tensor))
-                or len(mine) > 1
-                and mine[1]
-            ):
+            if not mine[0] or any(mine[1:]):
                 raise RuntimeError(_SAME_OF_BATCH)
             one = func(args[0].value.new_empty(args[0].shape), *args[1:], **kwargs)
             args[0].value.copy_(one)
             return args[0]
         if not same and not mine[0]:
+            if any(mine):
+                from shim_torch.func._batch_rules import wider_than_target
+
+                raise RuntimeError(wider_than_target(op))
             raise RuntimeError(
                 "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
                 "randomness. If this is necessary for your usage, please file an issue with functorch."

@@ -134,6 +134,8 @@ def stack_module_state(models: list[Any]) -> tuple[dict[str, Any], dict[str, Any
     def stacked(tables: list[dict[str, Any]], leaf: bool) -> dict[str, Any]:
         made = {}
         for name in tables[0]:
+            if leaf and len({t[name].requires_grad for t in tables}) > 1:
+                raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
             value = shim_torch.stack([t[name].detach() for t in tables])
             made[name] = value.requires_grad_(tables[0][name].requires_grad) if leaf else value
         return made

@@ -83,10 +83,8 @@ def _split_aux(output: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
 
 def _only_tensors(results: list[Any], name: str) -> None:
     start = f"{name}: expected f(*primals) to return only tensors"
-    if not results:
-        raise RuntimeError(
-            f"{start}, got {type(results)}" if results else f"{start}, got unsupported type {type(None)}"
-        )
+    if not results or len(results) == 1 and results[0] is None:
+        raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {results})")
     for r in results:
         if not _is_tensor(r):
             raise RuntimeError(f"{start}, got unsupported type {type(r)}")
@@ -269,9 +267,8 @@ def jacfwd(
 
 def _checked_primals(primals: Any, tangents: Any) -> None:
     name = "jvp(f, primals, tangents)"
-    for what, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, tuple):
-            raise RuntimeError(f"{name}: Expected {what} to be a tuple. E.g. it should be valid to call f(*primals).")
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     leaves, spec = tree_flatten(primals)
     seeds, seed_spec = tree_flatten(tangents)
     if spec != seed_spec:
@@ -297,7 +294,7 @@ def _pushforward(results: list[Any], leaves: list[Any], create_graph: bool) -> C
     """Derivatives of results along tangents: the gradient, by its cotangents, of the gradient, which is linear in them."""
     import shim_torch
 
-    duals = [shim_torch.zeros_like(r).requires_grad_() if r.requires_grad else None for r in results]
+    duals = [_leaf(shim_torch.zeros_like(r)) if r.requires_grad else None for r in results]
     live = [(r, d) for r, d in zip(results, duals, strict=True) if d is not None]
     slopes = _gradients([r for r, _ in live], leaves, [d for _, d in live], True) if live else []
 

@@ -224,6 +224,16 @@ def bernoulli(self, generator):
     return (_draw(u, "uniform", 0.0, 1.0, generator) < self).to(self.dtype)
 
 
+@composite("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor")
+def bernoulli_p(self, p, generator):
+    """1 with the chance ``p``, else 0, in a new tensor like ``self``."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    import shim_torch
+
+    return shim_torch.empty_like(self).bernoulli_(p, generator=generator)
+
+
 @composite("bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)", method=False)
 def bernoulli_out(self, generator, out):
     return out.resize_(self.shape).copy_(bernoulli(self, generator))

@@ -29,7 +29,7 @@ def _noise(input: Any, p: float, whole: bool) -> Any:
     if whole and input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shape = (*input.shape[:2], *[1] * (input.dim() - 2)) if whole else tuple(input.shape)
-    return (_core.empty_tensor(shape, _core.float32, input.device).uniform_(0, 1) >= p).to(input.dtype)
+    return (_torch().rand(shape, dtype=_core.float32, device=input.device) >= p).to(input.dtype)
 
 
 def _alpha_dropout(input: Any, p: float, train: bool, whole: bool) -> Any:

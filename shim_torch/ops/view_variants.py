@@ -55,7 +55,10 @@ def _aten(name: str) -> Any:
 
 def _replaced(name: str) -> Any:
     def body(self: Any, *arguments: Any) -> Any:
-        return _core.take_view(self, _aten(name)(self, *arguments))
+        view = _aten(name)(self, *arguments)
+        if hasattr(type(self), "_take_view"):  # a tensor within vmap, which holds another one
+            self._take_view(view)
+        return _core.take_view(self, view)
 
     return body
 
