@@ -15,6 +15,14 @@ def type_name(value: Any) -> str:
     return f"torch.{name}" if isinstance(value, _TORCH_TYPES) else name
 
 
+_PYTHON_TYPES = {float: _core.float64, int: _core.int64, bool: _core.bool, complex: _core.complex128}
+
+
+def as_dtype(given: Any) -> Any:
+    """What ``dtype=`` means where Python's own number types may stand for a dtype; anything else unchanged."""
+    return _PYTHON_TYPES.get(given, given) if isinstance(given, type) else given
+
+
 def _refuse(value: Any, function: str, argument: str, position: int | None, wanted: str) -> None:
     where = "" if position is None else f" (position {position})"
     raise TypeError(f"{function}(): argument '{argument}'{where} must be {wanted}, not {type_name(value)}")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from native import _core
-from shim_torch._arguments import need_dtype, type_name
+from shim_torch._arguments import as_dtype, need_dtype, type_name
 from shim_torch._types import iinfo
 from shim_torch._warnings import warn_once
 
@@ -16,7 +16,6 @@ __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "t
 
 _MAX_DIMS = 128
 # Python's own types stand for dtypes, as in torch.tensor(1, dtype=float).
-_PYTHON_TYPES = {float: _core.float64, int: _core.int64, bool: _core.bool, complex: _core.complex128}
 
 
 # --- nested sequences -----------------------------------------------------------------------------------------------------------
@@ -192,8 +191,7 @@ def _from_sequence(data: Any, dtype: Any, device: Any) -> Any:
 
 def _from_data(data: Any, dtype: Any, device: Any) -> Any:
     """A new tensor with the numbers of ``data``; of the dtype they meet in where ``dtype`` is None."""
-    if isinstance(dtype, type):
-        dtype = _PYTHON_TYPES.get(dtype, dtype)
+    dtype = as_dtype(dtype)
     if dtype is not None and not isinstance(dtype, _core.dtype):
         raise TypeError(f"tensor(): argument 'dtype' must be torch.dtype, not {type_name(dtype)}")
     if isinstance(data, _core.UntypedStorage) or type(data).__name__ == "TypedStorage":
@@ -297,6 +295,8 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
     """A tensor over the memory of a DLPack object or capsule."""
     if isinstance(ext_tensor, Tensor):
+        if ext_tensor.is_meta:
+            raise ValueError("Unknown device type meta for Dlpack")
         if ext_tensor.is_conj():
             raise BufferError("Can't export tensors with the conjugate bit set")
         held = ext_tensor._neg_view().detach() if ext_tensor.is_neg() else ext_tensor  # as memory holds it
@@ -358,7 +358,7 @@ def tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             stacklevel=2,
         )
-        made = data.detach().clone().to(device=device, dtype=_PYTHON_TYPES.get(dtype, dtype))
+        made = data.detach().clone().to(device=device, dtype=as_dtype(dtype))
     elif _core._len_torch_dispatch_stack():
         made = _shown_to_modes(_from_data(data, dtype, _core.device("cpu")), device)
     else:
@@ -379,7 +379,7 @@ def _shown_to_modes(made: Any, device: Any) -> Any:
 
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """``data`` as a tensor, sharing memory where it can (tensors, NumPy and CuPy arrays, DLPack)."""
-    device, dtype = _device(device), _PYTHON_TYPES.get(dtype, dtype)
+    device, dtype = _device(device), as_dtype(dtype)
     if isinstance(data, Tensor):
         return data.to(device=device, dtype=dtype)
     if isinstance(data, np.ndarray):
@@ -435,7 +435,7 @@ def asarray(
     ``copy`` True: always a copy; False: never one, ValueError where it would take one; None: where dtype or device
     differ. ``requires_grad`` False detaches, True keeps history or makes a leaf that requires gradients.
     """
-    dtype = _PYTHON_TYPES.get(dtype, dtype)
+    dtype = as_dtype(dtype)
     given = _device(device)
     made = _shared(obj, dtype, copy)
     if made is None:

@@ -114,6 +114,8 @@ def cast(tensor: Any, dtype: Any, non_blocking: bool = False) -> Any:
         name, device = dtype.__name__, "cuda" if dtype.is_cuda else "cpu"
     elif dtype is _core.Tensor:
         return tensor.to(dtype=_core.get_default_dtype(), device="cpu")
+    elif isinstance(dtype, type):
+        raise ValueError(f"invalid type: '{dtype.__name__}'")
     else:
-        raise RuntimeError("dtype must be a type, str, or dtype object")
+        raise TypeError("dtype must be a type, str, or dtype object")
     return tensor.to(dtype=TENSORS[name], device=device, non_blocking=non_blocking)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch._arguments import as_dtype
 
 
 def parse_to(
@@ -18,7 +19,7 @@ def parse_to(
     tensor: Any = None,
 ) -> tuple[Any, Any, bool, Any]:
     """(device or None, dtype or None, non_blocking, memory_format or None) of to(device), to(dtype), to(other), ..."""
-    given = list(args)
+    given, dtype = [as_dtype(a) for a in args], as_dtype(dtype)
     if other is None and tensor is not None:
         other = tensor
     if given and isinstance(given[0], _core.TensorBase):
@@ -31,7 +32,7 @@ def parse_to(
         device = given.pop(0)
         if given and (given[0] is None or isinstance(given[0], _core.dtype)):
             dtype = given.pop(0)
-    elif given and not isinstance(given[0], bool):
+    elif given:
         raise TypeError(
             f"to() received an invalid combination of arguments - got ({type(given[0]).__name__}), but expected one of:\n"
             " * (torch.device device, torch.dtype dtype, bool non_blocking, bool copy, *, torch.memory_format memory_format)\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch._arguments import need_bool, need_tensor
+from shim_torch._arguments import need_bool, need_tensor, type_name
 
 Tensor = _core.Tensor
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "real",
     "resolve_conj",
     "resolve_neg",
+    "result_type",
     "set_default_device",
     "set_default_tensor_type",
     "set_deterministic_debug_mode",
@@ -125,6 +126,18 @@ def resolve_conj(input: Any) -> Any:
 def resolve_neg(input: Any) -> Any:
     """The tensor itself, or a copy of its values where its negative bit is set."""
     return input.resolve_neg()
+
+
+def result_type(tensor: Any, other: Any) -> Any:
+    """The dtype in which two tensors or numbers meet. Errors: TypeError for anything else."""
+    for value in (tensor, other):
+        if not isinstance(value, (_core.TensorBase, bool, int, float, complex)):
+            raise TypeError(
+                "result_type() received an invalid combination of arguments - got "
+                f"({type_name(tensor)}, {type_name(other)}), but expected one of:\n * (Tensor tensor, Tensor other)\n"
+                " * (Number scalar, Tensor tensor)\n * (Tensor tensor, Number other)\n * (Number scalar1, Number scalar2)\n"
+            )
+    return _core.result_type(tensor, other)
 
 
 def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -67,12 +67,31 @@ def broadcast_tensors(*tensors: Any) -> Any:
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape that shapes broadcast to; RuntimeError where they do not."""
-    for shape in shapes:
-        for n in (shape,) if isinstance(shape, int) else shape:
+    """The size that sizes (or single numbers; None is left out) broadcast to.
+
+    Errors: RuntimeError where they do not, or where one is no size; ValueError for negative numbers.
+    """
+    given = [(s,) if isinstance(s, int) else s for s in shapes if s is not None]
+    for shape in given:
+        if not isinstance(shape, Sequence):
+            raise RuntimeError(
+                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}"
+            )
+    common = [1] * max((len(shape) for shape in given), default=0)
+    for place, shape in enumerate(given):
+        for at in range(-1, -1 - len(shape), -1):
+            n = shape[at]
+            if n == common[at] or (n == 1 and common[at] != 1):
+                continue
+            if common[at] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {n} at {at}! Mismatching argument at index {place} had "
+                    f"{shape}; but expected shape should be broadcastable to {common}"
+                )
             if n < 0:
-                raise RuntimeError(f"Trying to create tensor with negative dimension ({n}): ({n})")
-    return _core.broadcast_shapes([(s,) if isinstance(s, int) else tuple(s) for s in shapes])
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
+            common[at] = n
+    return _core.Size(common)
 
 
 @_overridable

@@ -33,6 +33,7 @@ _KERNELS: dict[str, Any] = {
     "vdot": ("b", "dot"),
     "trace": ("b", "trace"),
     "addcmul": ("b", "addcmul_cpu_out"),
+    "topk": ("b", "topk does not support bool dtypes on CPU"),
     "argmax": ("b", "argmax(): does not support bool input"),
     "argmin": ("b", "argmin(): does not support bool input"),
     "_unique2": ("c", "unique"),

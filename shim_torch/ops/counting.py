@@ -10,7 +10,7 @@ from shim_torch._utils import _scalar
 from shim_torch._warnings import warn_once
 
 from ._record import composite, op
-from ._rules import same_dtype, type_name, wrap_dim
+from ._rules import not_implemented, same_dtype, type_name, wrap_dim
 
 _UNIQUE = {
     "dtype": lambda self: (self.dtype, [self.dtype, _core.int64, _core.int64]),
@@ -312,7 +312,10 @@ def _search_shape(sorted_sequence, self, sorter):
 
 
 def _search_dtype(sorted_sequence, self, out_int32):
-    return _core.result_type(sorted_sequence, self), _place_dtype(out_int32)
+    dtype = _core.result_type(sorted_sequence, self)
+    if dtype.is_complex:
+        raise not_implemented("searchsorted_out_cpu", dtype)
+    return dtype, _place_dtype(out_int32)
 
 
 @op("searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None,"

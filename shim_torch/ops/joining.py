@@ -21,6 +21,12 @@ def _cat_shape(tensors: Any, dim: int) -> tuple[int, ...]:
     for i, t in enumerate(tensors):
         if t.dim() == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    for t in tensors:
+        if t.device != tensors[0].device:
+            raise RuntimeError(
+                "Expected all tensors to be on the same device, but found at least two devices, "
+                f"{tensors[0].device} and {t.device}!"
+            )
     real = _real(tensors)
     first = real[0]
     if tuple(first.shape) == (0,):  # nothing but legacy empty ones: any dim will do

@@ -212,7 +212,8 @@ def outer_backward_other(xp: Any, grad_output: Any, self: Any) -> Any:
 @composite("outer(Tensor self, Tensor vec2) -> Tensor", out=True, aliases=("ger",), native="outer")
 def outer(self, vec2):
     if self.dim() != 1 or vec2.dim() != 1:
-        raise RuntimeError(f"outer: Expected 1-D argument self, but got {self.dim()}-D")
+        name, given = ("self", self) if self.dim() != 1 else ("vec2", vec2)
+        raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {given.dim()}-D")
     return self.unsqueeze(1) * vec2.unsqueeze(0)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from native import _core
 
 from ._record import composite, op
+from ._rules import not_implemented
 
 _NN = {"module": "nn.functional", "method": False}
 
@@ -190,6 +191,8 @@ def dropout(input, p, train):
         return input
     if p == 1:
         return input * input.new_zeros(())
+    if input.is_complex():
+        raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
     if input.is_cuda and input.dtype.is_floating_point:
         return _dropped(input, p)[0]
     keep = _core.empty_tensor(input.shape, _core.float32, input.device).uniform_(0, 1) >= p

@@ -273,6 +273,8 @@ def cdist(x1, x2, p, compute_mode):
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {_scalar(t.dtype)}")
         if t.dim() < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {t.dim()}D")
+    if x1.dtype != x2.dtype:
+        raise RuntimeError(f"expected scalar type {_scalar(x1.dtype)} but found {_scalar(x2.dtype)}")
     if x1.size(-1) != x2.size(-1):
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.size(-1)} X2: {x2.size(-1)}")
     if p < 0:

@@ -11,7 +11,7 @@ from native import _core
 
 from ._random_range import check_countable, check_uniform, checked, end_of
 from ._record import composite, direct, op
-from ._rules import same_dtype, type_name, type_word
+from ._rules import not_implemented, same_dtype, type_name, type_word
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
@@ -319,8 +319,11 @@ def _normal_of(mean, std, generator):
     elif not std.is_meta and std.numel() and bool((std < 0).any()):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     shape = _core.broadcast_shapes([t.shape for t in tensors])
-    dtype = tensors[0].dtype if len(tensors) == 1 else _core.result_type(mean, std)
-    return _core.empty_tensor(shape, dtype, tensors[0].device).normal_(0, 1, generator=generator) * std + mean
+    dtype = tensors[0].dtype  # the mean's where it is a tensor, whatever the deviation's
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise not_implemented("normal_kernel_cpu", dtype)
+    made = _core.empty_tensor(shape, dtype, tensors[0].device).normal_(0, 1, generator=generator) * std + mean
+    return made if made.dtype == dtype else made.to(dtype)
 
 
 for _schema in (

@@ -143,6 +143,15 @@ def prod_dim(xp, self, dim, keepdim, dtype):
     return self.prod(axis=axes_of((dim,), self.ndim), keepdims=keepdim)
 
 
+def _over_none(dim):
+    """Whether a list of dims is given that is empty: for ``all`` and ``any`` alone that is not all of them."""
+    return dim is not None and len(dim) == 0
+
+
+def _truth_shape(self, dim, keepdim):
+    return tuple(self.shape) if _over_none(dim) else reduced(self, dim, keepdim)
+
+
 def _truth_dtype(self):
     return None, (_core.uint8 if self.dtype == _core.uint8 else _core.bool)
 
@@ -170,13 +179,15 @@ for _name in ("all", "any"):
         f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
         out=True,
         native=f"{_name}",
-        shape=reduced,
+        shape=_truth_shape,
         dtype=_truth_dtype,
     )(
         (
             lambda n: (
-                lambda xp, self, dim, keepdim: getattr(xp, n)(
-                    self, axis=axes_of(dim, self.ndim), keepdims=keepdim
+                lambda xp, self, dim, keepdim: (
+                    (self != 0)
+                    if _over_none(dim)
+                    else getattr(xp, n)(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
                 ).astype("uint8" if self.dtype == "uint8" else "bool")
             )
         )(_name)

@@ -96,6 +96,39 @@ CASES = {
     "lengths of two dims": (
         lambda: torch.nn.utils.rnn.pack_padded_sequence(ones(2, 2), [[1, 2]]), RuntimeError,
         "'lengths' argument should be a 1D CPU int64 tensor, but got 2D cpu Long tensor"),
+    "shapes that do not broadcast": (
+        lambda: torch.broadcast_shapes((2, 3), 4), RuntimeError,
+        "Attempting to broadcast a dimension of length 4 at -1! Mismatching argument at index 1 had (4,); but expected shape "
+        "should be broadcastable to [2, 3]"),
+    "shapes of negative numbers": (
+        lambda: torch.broadcast_shapes((1, -1)), ValueError,
+        "Attempting to broadcast a dimension with negative length!"),
+    "shapes that are none": (
+        lambda: torch.broadcast_shapes(2.5), RuntimeError,
+        "Input shapes should be of type ints, a tuple of ints, or a list of ints, got 2.5"),
+    "type of a number": (lambda: ones(2).type(1.5), TypeError, "dtype must be a type, str, or dtype object"),
+    "type of another class": (lambda: ones(2).type(float), ValueError, "invalid type: 'float'"),
+    "result_type of a dtype": (
+        lambda: torch.result_type(ones(2), torch.float64), TypeError,
+        "result_type() received an invalid combination of arguments - got (Tensor, torch.dtype), but expected one of:\n"
+        " * (Tensor tensor, Tensor other)\n"),
+    "topk of truths": (
+        lambda: torch.topk(ones(2).bool(), 1), RuntimeError, "topk does not support bool dtypes on CPU"),
+    "normal of integers": (
+        lambda: torch.normal(ones(2).int(), 1.0), NotImplementedError, "\"normal_kernel_cpu\" not implemented for 'Int'"),
+    "searchsorted of complex numbers": (
+        lambda: torch.searchsorted(ones(2) * 1j, ones(2)), NotImplementedError,
+        "\"searchsorted_out_cpu\" not implemented for 'ComplexFloat'"),
+    "cdist of two dtypes": (
+        lambda: torch.cdist(ones(1, 1), ones(1, 1).double()), RuntimeError,
+        "expected scalar type Float but found Double"),
+    "dropout of complex numbers": (
+        lambda: F.dropout(ones(2) * 1j), NotImplementedError,
+        "\"bernoulli_scalar_cpu_\" not implemented for 'ComplexFloat'"),
+    "outer of a matrix": (
+        lambda: torch.outer(ones(2), ones(2, 2)), RuntimeError, "outer: Expected 1-D argument vec2, but got 2-D"),
+    "from_dlpack of meta": (
+        lambda: torch.from_dlpack(ones(2).to("meta")), ValueError, "Unknown device type meta for Dlpack"),
 }  # fmt: skip
 
 
@@ -133,3 +166,40 @@ def test_losses_of_mixed_dtypes():
     assert F.mse_loss(x, torch.tensor([True, False])).item() == 4.5
     assert F.mse_loss(torch.tensor([1, 1]), x).item() == 2.0
     assert F.huber_loss(x, torch.tensor([1, 1])).item() == 0.75
+
+
+def test_all_and_any_over_no_dims_answer_for_every_element():
+    """An empty list of dims means all of them to sums, and none to these two."""
+    x = torch.tensor([[0.0, 2.0], [3.0, 0.0]])
+    for dims in ([], ()):
+        assert torch.any(x, dims).tolist() == torch.all(x, dims).tolist() == [[False, True], [True, False]]
+        assert torch.any(x, dims, keepdim=True).shape == (2, 2)
+        assert torch.sum(x, dims).item() == 5.0
+    assert torch.any(x, dim=None).item() is True
+    assert torch.any(x.to("meta"), []).shape == (2, 2)
+
+
+def test_pythons_types_as_dtypes():
+    x = ones(2)
+    assert [x.to(t).dtype for t in (float, int, bool, complex)] == [
+        torch.float64, torch.int64, torch.bool, torch.complex128]  # fmt: skip
+    assert torch.nn.Linear(2, 2).to(float).weight.dtype == torch.float64
+    with pytest.raises(TypeError):
+        torch.nn.Linear(2, 2).to(True)
+
+
+def test_normal_has_the_dtype_of_the_mean():
+    x = ones(2)
+    assert torch.normal(x.half(), x).dtype == torch.float16
+    assert torch.normal(x, x.double()).dtype == torch.float32
+    assert torch.normal(1.0, x.double()).dtype == torch.float64
+
+
+def test_result_type_by_name():
+    assert torch.result_type(tensor=ones(2).int(), other=1.5) == torch.float32
+
+
+@pytest.mark.parametrize("function", [torch.cat, torch.stack])
+def test_parts_on_two_devices_are_refused(function):
+    with pytest.raises(RuntimeError, match="device"):
+        function([ones(2), ones(2).to("meta")])

@@ -39,6 +39,7 @@ PyObject* native_reduce(Operator& op, PyObject* const* args, size_t n) {
     if (n >= 3) {
       if (args[1] != Py_None && !(PyTuple_Check(args[1]) || PyLong_CheckExact(args[1]))) return nullptr;
       if (args[1] != Py_None && !dims_of(args[1], &dims)) return nullptr;
+      if ((kind == Reduction::any || kind == Reduction::all) && args[1] != Py_None && dims.size() == 0) return nullptr;   // no dims, not all
       if (!PyBool_Check(args[2])) return nullptr;
       keepdim = args[2] == Py_True;
     }

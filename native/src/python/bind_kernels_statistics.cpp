@@ -130,6 +130,7 @@ PyObject* native_sort(Operator&, PyObject* const* args, size_t n) {
 // topk(self, k, dim, largest, sorted)
 PyObject* native_topk(Operator&, PyObject* const* args, size_t n) {
   if (n != 5 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2]) || !PyBool_Check(args[3])) return nullptr;
+  if (unwrap(args[0])->dtype() == DType::b8) return nullptr;                     // PyTorch ranks no truths
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), values;
     const long k = PyLong_AsLong(args[1]), dim = PyLong_AsLong(args[2]);
