@@ -7,15 +7,10 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import torch_module
 from ._record import composite
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
-
-
-def _torch() -> Any:
-    import shim_torch
-
-    return shim_torch
 
 
 def _name(schema: str, body: Callable[..., Any]) -> None:
@@ -24,20 +19,20 @@ def _name(schema: str, body: Callable[..., Any]) -> None:
 
 # --- of lists ---------------------------------------------------------------------------------------------------------
 
-_name("block_diag(Tensor[] tensors) -> Tensor", lambda tensors: _torch().block_diag(*tensors))
-_name("cartesian_prod(Tensor[] tensors) -> Tensor", lambda tensors: _torch().cartesian_prod(*tensors))
+_name("block_diag(Tensor[] tensors) -> Tensor", lambda tensors: torch_module().block_diag(*tensors))
+_name("cartesian_prod(Tensor[] tensors) -> Tensor", lambda tensors: torch_module().cartesian_prod(*tensors))
 _name(
     "einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
-    lambda equation, tensors, path: _torch().einsum(equation, *tensors),
+    lambda equation, tensors, path: torch_module().einsum(equation, *tensors),
 )
-_name("meshgrid(Tensor[] tensors) -> Tensor[]", lambda tensors: list(_torch().meshgrid(*tensors, indexing="ij")))
+_name("meshgrid(Tensor[] tensors) -> Tensor[]", lambda tensors: list(torch_module().meshgrid(*tensors, indexing="ij")))
 _name(
     "meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
-    lambda tensors, indexing: list(_torch().meshgrid(*tensors, indexing=indexing)),
+    lambda tensors, indexing: list(torch_module().meshgrid(*tensors, indexing=indexing)),
 )
 _name(
     'pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side="right") -> Tensor',
-    lambda sequences, batch_first, padding_value, padding_side: _torch().nn.utils.rnn.pad_sequence(
+    lambda sequences, batch_first, padding_value, padding_side: torch_module().nn.utils.rnn.pad_sequence(
         sequences, batch_first, padding_value, padding_side
     ),
 )
@@ -55,7 +50,7 @@ for _call, _settings in (
     def _drawn(method: str) -> Callable[..., Any]:
         def body(self: Any, *settings: Any) -> Any:
             *numbers, generator = settings
-            return getattr(_torch().empty_like(self), method)(*numbers, generator=generator)
+            return getattr(torch_module().empty_like(self), method)(*numbers, generator=generator)
 
         return body
 
@@ -109,19 +104,19 @@ _name("size.int(Tensor self, int dim) -> int", lambda self, dim: self.size(dim))
 _name("size(Tensor self) -> int[]", lambda self: list(self.shape))
 _name("stride.int(Tensor self, int dim) -> int", lambda self, dim: self.stride(dim))
 _name("stride(Tensor self) -> int[]", lambda self: list(self.stride()))
-_name("can_cast(ScalarType from_, ScalarType to) -> bool", lambda from_, to: _torch().can_cast(from_, to))
+_name("can_cast(ScalarType from_, ScalarType to) -> bool", lambda from_, to: torch_module().can_cast(from_, to))
 _name(
     "promote_types(ScalarType type1, ScalarType type2) -> ScalarType", lambda type1, type2: _core.promote_types(type1, type2)
 )
 
 # --- functions --------------------------------------------------------------------------------------------------------
 
-_name("relu6(Tensor self) -> Tensor", lambda self: _torch().nn.functional.relu6(self))
+_name("relu6(Tensor self) -> Tensor", lambda self: torch_module().nn.functional.relu6(self))
 _name("nonzero_numpy(Tensor self) -> Tensor[]", lambda self: list(self.nonzero(as_tuple=True)))
 for _loss in ("nll_loss", "nll_loss2d"):
     _name(
         f"{_loss}(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
-        lambda self, target, weight, reduction, ignore_index: _torch().nn.functional.nll_loss(
+        lambda self, target, weight, reduction, ignore_index: torch_module().nn.functional.nll_loss(
             self, target, weight, ignore_index=ignore_index, reduction=("none", "mean", "sum")[reduction]
         ),
     )
@@ -132,7 +127,7 @@ for _loss in ("nll_loss", "nll_loss2d"):
     **_HIDDEN,
 )
 def unique_consecutive(self, return_inverse, return_counts, dim):
-    aten = _torch().ops.aten
+    aten = torch_module().ops.aten
     if dim is None:
         return aten._unique_consecutive(self, return_inverse, return_counts, None)
     return aten.unique_dim_consecutive(self, dim, True, return_counts)
@@ -143,7 +138,7 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
 
 def _pulled(g: Any, function: Callable[[Any], Any], at: Any) -> Any:
     """The gradient of ``function`` at ``at``, weighted by ``g``."""
-    torch = _torch()
+    torch = torch_module()
     keep = torch.is_grad_enabled()
     with torch.enable_grad():
         x = at if at.requires_grad and keep else at.detach().requires_grad_()
@@ -155,7 +150,7 @@ _REDUCTION = ("none", "mean", "sum")
 for _shrink in ("hardshrink", "softshrink"):
     _name(
         f"{_shrink}_backward(Tensor grad_{'out' if _shrink == 'hardshrink' else 'output'}, Tensor self, Scalar lambd) -> Tensor",
-        (lambda shrink: lambda g, self, lambd: _pulled(g, lambda x: getattr(_torch().nn.functional, shrink)(x, lambd), self))(
+        (lambda shrink: lambda g, self, lambd: _pulled(g, lambda x: getattr(torch_module().nn.functional, shrink)(x, lambd), self))(
             _shrink
         ),
     )
@@ -165,7 +160,7 @@ for _loss, _setting in (("huber_loss", "delta"), ("smooth_l1_loss", "beta")):
         (
             lambda loss, setting: lambda g, self, target, reduction, value: _pulled(
                 g,
-                lambda x: getattr(_torch().nn.functional, loss)(
+                lambda x: getattr(torch_module().nn.functional, loss)(
                     x, target, reduction=_REDUCTION[reduction], **{setting: value}
                 ),
                 self,
@@ -175,14 +170,14 @@ for _loss, _setting in (("huber_loss", "delta"), ("smooth_l1_loss", "beta")):
 _name(
     "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
     lambda g, self, target, reduction: _pulled(
-        g, lambda x: _torch().nn.functional.soft_margin_loss(x, target, reduction=_REDUCTION[reduction]), self
+        g, lambda x: torch_module().nn.functional.soft_margin_loss(x, target, reduction=_REDUCTION[reduction]), self
     ),
 )
 _name(
     "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
     lambda g, self, target, weight, reduction: _pulled(
         g,
-        lambda x: _torch().nn.functional.binary_cross_entropy(x, target, weight, reduction=_REDUCTION[reduction]),
+        lambda x: torch_module().nn.functional.binary_cross_entropy(x, target, weight, reduction=_REDUCTION[reduction]),
         self,
     ),
 )
@@ -192,7 +187,7 @@ for _mode, _long in (("reflection", "reflect"), ("replication", "replicate")):
             f"{_mode}_pad{_n}d_backward(Tensor grad_output, Tensor self, SymInt[{2 * _n}] padding) -> Tensor",
             (
                 lambda mode: lambda g, self, padding: _pulled(
-                    g, lambda x: _torch().nn.functional.pad(x, list(padding), mode), self
+                    g, lambda x: torch_module().nn.functional.pad(x, list(padding), mode), self
                 )
             )(_long),
         )
@@ -203,7 +198,7 @@ for _n in (2, 3):
         (
             lambda n: lambda g, self, size, stride, padding, ceil_mode, count_include_pad, divisor_override: _pulled(
                 g,
-                lambda x: getattr(_torch().nn.functional, f"avg_pool{n}d")(
+                lambda x: getattr(torch_module().nn.functional, f"avg_pool{n}d")(
                     x, size, stride or None, padding, ceil_mode, count_include_pad, divisor_override
                 ),
                 self,
@@ -214,7 +209,7 @@ for _n in (2, 3):
         f"_adaptive_avg_pool{_n}d_backward(Tensor grad_output, Tensor self) -> Tensor",
         (
             lambda n: lambda g, self: _pulled(
-                g, lambda x: getattr(_torch().nn.functional, f"adaptive_avg_pool{n}d")(x, g.shape[-n:]), self
+                g, lambda x: getattr(torch_module().nn.functional, f"adaptive_avg_pool{n}d")(x, g.shape[-n:]), self
             )
         )(_n),
     )
@@ -254,7 +249,7 @@ _name(
     " -> Tensor",
     lambda g, indices, num_weights, padding_idx, scale_grad_by_freq, sparse: _pulled(
         g,
-        lambda x: _torch().ops.aten.embedding(x, indices, padding_idx, scale_grad_by_freq, sparse),
+        lambda x: torch_module().ops.aten.embedding(x, indices, padding_idx, scale_grad_by_freq, sparse),
         g.new_zeros((num_weights, g.size(-1))),
     ),
 )

@@ -7,17 +7,12 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import torch_module
 from ._record import composite
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 _FUNCTION: dict[str, Any] = {"method": False}
 _NARROW = (_core.float16, _core.bfloat16)
-
-
-def _torch() -> Any:
-    import shim_torch
-
-    return shim_torch
 
 
 def _wide(t: Any) -> Any:
@@ -26,7 +21,7 @@ def _wide(t: Any) -> Any:
 
 def _hidden(lq: int, lk: int, causal: bool, left: int, right: int, bottom: bool, device: Any) -> Any:
     """True where a query may not look: after it if causal, or outside its window; None if it may look everywhere."""
-    torch = _torch()
+    torch = torch_module()
     right = 0 if causal else right
     if left < 0 and right < 0:
         return None
@@ -61,7 +56,7 @@ def attend(
     weights = (s - lse.unsqueeze(-1)).exp()
     weights = weights.masked_fill(s == -math.inf, 0.0)
     if dropout_p:
-        weights = _torch().dropout(weights, dropout_p, True)
+        weights = torch_module().dropout(weights, dropout_p, True)
     return weights.matmul(_wide(_repeated(q, v))).to(q.dtype), lse
 
 
@@ -91,7 +86,7 @@ def _no_dropout(name: str, dropout_p: float) -> None:
 
 
 def _empty(like: Any) -> Any:
-    return _torch().empty((0,), dtype=_core.int64, device=like.device)
+    return torch_module().empty((0,), dtype=_core.int64, device=like.device)
 
 
 # --- dense: (batch, heads, length, size) ----------------------------------------------------------------------------
@@ -111,7 +106,7 @@ def _scaled_dot_product_attention_math(
     if dropout_mask is not None:
         weights = weights.masked_fill(~dropout_mask, 0.0) / (1 - dropout_p)
     elif dropout_p:
-        weights = _torch().dropout(weights, dropout_p, True)
+        weights = torch_module().dropout(weights, dropout_p, True)
     return weights.matmul(_wide(v)).to(query.dtype), weights.to(query.dtype)
 
 
@@ -191,7 +186,7 @@ def _flash_attention_forward(
     window_size_left, window_size_right, seqused_k, alibi_slopes, block_table, num_splits,
 ):  # fmt: skip
     """Causal masks and windows end at the last key; packed sequences have a logsumexp (heads, all lengths)."""
-    torch = _torch()
+    torch = torch_module()
     _no_dropout("_flash_attention_forward", dropout_p)
     for name, given in (("seqused_k", seqused_k), ("alibi_slopes", alibi_slopes), ("block_table", block_table)):
         if given is not None:
@@ -217,7 +212,7 @@ def _flash_attention_backward(
     grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, rng_state,
     unused, scale, window_size_left, window_size_right,
 ):  # fmt: skip
-    torch = _torch()
+    torch = torch_module()
     _no_dropout("_flash_attention_backward", dropout_p)
 
     def run(g: Any, q: Any, k: Any, v: Any, o: Any, lse: Any) -> Any:
@@ -247,7 +242,7 @@ def _fused_sdp_choice(query, key, value, attn_mask, dropout_p, is_causal, scale,
 )
 def _fused_rms_norm(input, normalized_shape, weight, eps):
     """x / √(mean(x²) + eps) · weight over the last dims, and 1 / √(…)."""
-    torch = _torch()
+    torch = torch_module()
     dims = list(range(-len(normalized_shape), 0))
     x = _wide(input)
     eps = torch.finfo(input.dtype).eps if eps is None else eps

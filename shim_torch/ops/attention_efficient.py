@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ._formulas import torch_module
 from ._record import composite
-from .attention import _HIDDEN, _empty, _hidden, _no_dropout, _parts, _torch, attend, attend_backward
+from .attention import _HIDDEN, _empty, _hidden, _no_dropout, _parts, attend, attend_backward
 
 
 def _mask(q: Any, k: Any, kind: int, window: int | None) -> Any:
@@ -45,7 +46,7 @@ def _efficient_attention_forward(
     compute_log_sumexp, scale, seqlen_k, window_size,
 ):  # fmt: skip
     """Packed sequences stand in one batch; their logsumexp is padded to the longest."""
-    torch = _torch()
+    torch = torch_module()
     _no_dropout("_efficient_attention_forward", dropout_p)
     _checked(query, key, value, cu_seqlens_q, cu_seqlens_k)
 
@@ -79,7 +80,7 @@ def _efficient_attention_backward(
     shared_storage_dqdkdv,
 ):  # fmt: skip
     """Gradients of query, key, value and, where it is asked for, bias."""
-    torch = _torch()
+    torch = torch_module()
     _no_dropout("_efficient_attention_backward", dropout_p)
     _checked(query, key, value, cu_seqlens_q, cu_seqlens_k)
 

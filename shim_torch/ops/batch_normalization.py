@@ -6,16 +6,11 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import torch_module
 from ._record import composite
 
 _METHODLESS: dict[str, Any] = {"method": False}
 _NARROW = (_core.float16, _core.bfloat16)
-
-
-def _torch() -> Any:
-    import shim_torch
-
-    return shim_torch
 
 
 def _check(channels: int, **given: Any) -> None:
@@ -53,7 +48,7 @@ def _normalized(
 
 
 def _track(running_mean: Any, running_var: Any, mean: Any, variance: Any, count: int, momentum: float) -> None:
-    with _torch().no_grad():
+    with torch_module().no_grad():
         if running_mean is not None:
             running_mean.mul_(1 - momentum).add_(mean.to(running_mean.dtype), alpha=momentum)
         if running_var is not None:
@@ -128,7 +123,7 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
         input.reshape(1, n * c, *input.shape[2:]), every(weight), every(bias), means, variances, use_input_stats,
         momentum, eps,
     )  # fmt: skip
-    with _torch().no_grad():
+    with torch_module().no_grad():
         for running, moved in ((running_mean, means), (running_var, variances)):
             if running is not None and use_input_stats:
                 running.copy_(moved.reshape(n, c).mean(0))

@@ -31,7 +31,7 @@ def linalg_cholesky_ex(xp, self, upper, check_errors):
     a = swapped(xp, self).conj() if upper else self
     try:
         L = _factor(xp, a) if self.size else xp.zeros_like(self)
-    except Exception:  # NumPy's LinAlgError: some matrix of the batch is not positive definite
+    except (xp.linalg.LinAlgError, ArithmeticError):  # some matrix of the batch is not positive definite
         L, info = _cholesky_each(xp, a.reshape(-1, n, n), batch)
         L = L.reshape(self.shape)
     bad = int(info.reshape(-1)[0]) if info.ndim == 0 else 0

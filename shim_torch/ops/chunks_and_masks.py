@@ -6,16 +6,11 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import torch_module
 from ._record import composite, direct, op
 from ._rules import not_implemented, reduced, underived, wrap_dim, wrap_dims
 
 _HIDDEN: dict[str, Any] = {"method": False}
-
-
-def _torch() -> Any:
-    import shim_torch
-
-    return shim_torch
 
 
 # --- chunks and masked gathers --------------------------------------------------------------------------------------
@@ -51,9 +46,9 @@ def _chunk_cat(tensors, dim, num_chunks):
     for t in tensors:
         missing = -t.size(dim) % num_chunks
         if missing:
-            t = _torch().cat([t, t.new_zeros((*t.shape[:dim], missing, *t.shape[dim + 1 :]))], dim)
+            t = torch_module().cat([t, t.new_zeros((*t.shape[:dim], missing, *t.shape[dim + 1 :]))], dim)
         parts.append(t.reshape(*t.shape[:dim], num_chunks, -1))
-    return _torch().cat(parts, dim + 1)
+    return torch_module().cat(parts, dim + 1)
 
 
 def _clamped(self: Any, indices: list[Any]) -> list[Any]:
@@ -65,7 +60,7 @@ def _unsafe_masked_index(self, mask, indices, fill):
     """``self[indices]`` with ``fill`` where the mask is false; indices out of range may stand there."""
     if mask.numel() == 0 or self.numel() == 0:
         return self.new_full(_core.broadcast_shapes([mask.shape, *(i.shape for i in indices if i is not None)]), fill)
-    return _torch().ops.aten.index(self, _clamped(self, indices)).masked_fill(mask.logical_not(), fill)
+    return torch_module().ops.aten.index(self, _clamped(self, indices)).masked_fill(mask.logical_not(), fill)
 
 
 @composite(
@@ -77,7 +72,7 @@ def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
     if self.numel() == 0:
         return self.clone()
     values = values.masked_fill(mask.logical_not(), 0)
-    return _torch().ops.aten.index_put(self, _clamped(self, indices), values, True)
+    return torch_module().ops.aten.index_put(self, _clamped(self, indices), values, True)
 
 
 # --- a hash ---------------------------------------------------------------------------------------------------------

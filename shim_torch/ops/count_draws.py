@@ -7,16 +7,11 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
+from ._formulas import torch_module
 from ._record import direct
 from ._rules import not_implemented
 
 _SMALL = 30  # up to this mean count, or this number of trials, counts are drawn step by step
-
-
-def _torch() -> Any:
-    import shim_torch
-
-    return shim_torch
 
 
 def _uniform(like: Any, generator: Any) -> Any:
@@ -24,7 +19,7 @@ def _uniform(like: Any, generator: Any) -> Any:
 
 
 def _gamma(shape: Any, generator: Any) -> Any:
-    return _torch().ops.aten._standard_gamma(shape, generator)
+    return torch_module().ops.aten._standard_gamma(shape, generator)
 
 
 @direct("poisson(Tensor self, Generator? generator=None) -> Tensor", method=False, grad={"self": lambda g: g * 0})
@@ -34,7 +29,7 @@ def poisson(self, generator):
     The m-th event of a process happens at a gamma-distributed time. Either it is before the end, and what is left of the
     time is drawn for in the same way, or the first m - 1 events are spread evenly over it.
     """
-    torch = _torch()
+    torch = torch_module()
     if not self.is_floating_point():
         raise not_implemented("poisson_cpu", self.dtype)
     rate = self.double()
@@ -53,7 +48,7 @@ def poisson(self, generator):
 
 def _inverted(rate: Any, u: Any) -> Any:
     """The count whose cumulative probability first exceeds ``u``."""
-    torch = _torch()
+    torch = torch_module()
     term = (-rate).exp()
     below, count = term.clone(), torch.zeros_like(rate)
     for k in range(1, 200):
@@ -71,7 +66,7 @@ def _binomial(n: Any, p: Any, generator: Any) -> Any:
 
     The i-th smallest of them is beta-distributed; where it is at most p, so are i, and the others are spread above it.
     """
-    torch = _torch()
+    torch = torch_module()
     total = torch.zeros_like(n)
     while bool((big := n > _SMALL).any()):
         i = torch.where(big, ((n + 1) / 2).floor(), 1)
@@ -90,7 +85,7 @@ def _binomial(n: Any, p: Any, generator: Any) -> Any:
         grad={"count": lambda g: g * 0, "prob": lambda g: g * 0})  # fmt: skip
 def binomial(count, prob, generator):
     """How many of ``count`` trials succeed, each with probability ``prob``."""
-    torch = _torch()
+    torch = torch_module()
     for name, t in (("count", count), ("prob", prob)):
         if not t.is_floating_point():
             raise NotImplementedError(

@@ -7,14 +7,8 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
+from ._formulas import torch_module
 from ._record import composite
-
-
-def _torch() -> Any:
-    import shim_torch
-
-    return shim_torch
-
 
 _TYPES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor"}
 
@@ -73,7 +67,7 @@ def _bags(
     weight: Any, indices: Any, offsets: Any, scale_by_freq: bool, mode: int, sparse: bool, samples: Any, last: bool,
     padding: int,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
-    torch = _torch()
+    torch = torch_module()
     if indices.dim() not in (1, 2):
         raise RuntimeError(f"input has to be a 1D or 2D Tensor, but got Tensor of dimension {indices.dim()}")
     indices = indices.reshape(-1)
@@ -118,7 +112,7 @@ def _bags(
 
 def _maxima(values: Any, rows: Any, bag: Any, zeros: Any) -> tuple[Any, Any]:
     """The largest of each bag and column, and the embedding it came from; the first of equals."""
-    torch = _torch()
+    torch = torch_module()
     index = bag.unsqueeze(1).expand(values.shape)
     best = zeros.scatter_reduce(0, index, values.detach(), "amax", include_self=False)
     count = values.size(0)

@@ -8,17 +8,12 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
+from ._formulas import aten
 from ._record import composite, op
 from ._rules import wrap_dim
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False, "out": True}
 _FFT: dict[str, Any] = {"module": "fft", "method": False}
-
-
-def _aten() -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten
 
 
 def _scaled(xp: Any, y: Any, sizes: Any, normalization: int) -> Any:
@@ -69,7 +64,7 @@ def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
 
 @op("_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", shape=lambda self: tuple(self.shape),
     dtype=lambda self: self.dtype,
-    grad={"self": lambda g, dim, normalization, forward: _aten()._fft_c2c(g, dim, normalization, not forward)},
+    grad={"self": lambda g, dim, normalization, forward: aten()._fft_c2c(g, dim, normalization, not forward)},
     order=_complex_order, **_HIDDEN)  # fmt: skip
 def _fft_c2c(xp, self, dim, normalization, forward):
     axes = _axes(dim, self.ndim)
@@ -93,8 +88,8 @@ def _from_real_grad(g: Any, self_shape: Any, dim: Any, normalization: int, onesi
         last = wrap_dim(dim[-1], len(self_shape))
         missing = self_shape[last] - g.size(last)
         pads = [0, 0] * (g.dim() - 1 - last) + [0, missing]
-        g = _aten().constant_pad_nd(g, pads) if missing else g
-    return _aten()._fft_c2c(g, dim, normalization, False).real
+        g = aten().constant_pad_nd(g, pads) if missing else g
+    return aten()._fft_c2c(g, dim, normalization, False).real
 
 
 @op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", shape=_half_shape,
@@ -115,11 +110,11 @@ def _full_shape(self: Any, dim: Any, last_dim_size: int) -> tuple[int, ...]:
 
 def _to_real_grad(g: Any, dim: Any, normalization: int) -> Any:
     """The half spectrum stands for two, but for its first value and (even sizes) its last."""
-    back = _aten()._fft_r2c(g, dim, normalization, True)
+    back = aten()._fft_r2c(g, dim, normalization, True)
     last = wrap_dim(dim[-1], g.dim())
     twice = g.size(last) - back.size(last)
     if twice > 0:
-        place = _aten().arange(back.size(last), device=g.device)
+        place = aten().arange(back.size(last), device=g.device)
         factor = ((place >= 1) & (place <= twice)).to(g.dtype) + 1
         back = back * factor.reshape([-1 if d == last else 1 for d in range(g.dim())])
     return back
@@ -166,7 +161,7 @@ def _resized(x: Any, dims: Any, sizes: Any) -> Any:
         if n < x.size(d):
             x = x.narrow(d, 0, n)
         elif n > x.size(d):
-            x = _aten().constant_pad_nd(x, [0, 0] * (x.dim() - 1 - d) + [0, n - x.size(d)])
+            x = aten().constant_pad_nd(x, [0, 0] * (x.dim() - 1 - d) + [0, n - x.size(d)])
     return x
 
 
@@ -188,10 +183,10 @@ def _c2c(x: Any, n: int | None, dim: int, norm: str | None, forward: bool) -> An
     x = _resized(x, [d], [size])
     mode = _normalization(norm, forward)
     if x.is_complex():
-        return _aten()._fft_c2c(x, [d], mode, forward)
+        return aten()._fft_c2c(x, [d], mode, forward)
     if forward:
-        return _aten()._fft_r2c(x, [d], mode, False)
-    return _aten()._fft_r2c(x, [d], mode, False).conj().resolve_conj()
+        return aten()._fft_r2c(x, [d], mode, False)
+    return aten()._fft_r2c(x, [d], mode, False).conj().resolve_conj()
 
 
 def _no_complex(name: str, x: Any, kind: str = "real") -> None:
@@ -214,7 +209,7 @@ def _real_to_half(name: str, x: Any, n: int | None, dim: int, norm: str | None, 
     x = _promoted(x)
     d = _one_dim(x, dim)
     x = _resized(x, [d], [_positive(x.size(d) if n is None else n)])
-    y = _aten()._fft_r2c(x, [d], _normalization(norm, forward), True)
+    y = aten()._fft_r2c(x, [d], _normalization(norm, forward), True)
     return y if forward else y.conj().resolve_conj()
 
 
@@ -224,7 +219,7 @@ def _half_to_real(x: Any, n: int | None, dim: int, norm: str | None, forward: bo
     size = _positive(2 * (x.size(d) - 1) if n is None else n)
     x = _resized(x, [d], [size // 2 + 1])
     x = x.conj().resolve_conj() if forward else x
-    return _aten()._fft_c2r(x, [d], _normalization(norm, forward), size)
+    return aten()._fft_c2r(x, [d], _normalization(norm, forward), size)
 
 
 @composite("fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", out=True, **_FFT)
@@ -269,7 +264,7 @@ def _dims_and_sizes(x: Any, s: Any, dim: Any) -> tuple[list[int], list[int]]:
 def _c2cn(x: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
     x = _promoted(x, True)
     dims, sizes = _dims_and_sizes(x, s, dim)
-    return _aten()._fft_c2c(_resized(x, dims, sizes), dims, _normalization(norm, forward), forward)
+    return aten()._fft_c2c(_resized(x, dims, sizes), dims, _normalization(norm, forward), forward)
 
 
 def _rfftn(name: str, x: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
@@ -280,10 +275,10 @@ def _rfftn(name: str, x: Any, s: Any, dim: Any, norm: str | None, forward: bool)
         raise RuntimeError(f"{name} must transform at least one axis")
     x = _resized(x, dims, sizes)
     if forward:
-        return _aten()._fft_r2c(x, dims, _normalization(norm, True), True)
+        return aten()._fft_r2c(x, dims, _normalization(norm, True), True)
     mode = _normalization(norm, False)
-    half = _aten()._fft_r2c(x, dims[-1:], mode, True).conj().resolve_conj()
-    return _aten()._fft_c2c(half, dims[:-1], mode, False) if len(dims) > 1 else half
+    half = aten()._fft_r2c(x, dims[-1:], mode, True).conj().resolve_conj()
+    return aten()._fft_c2c(half, dims[:-1], mode, False) if len(dims) > 1 else half
 
 
 def _irfftn(name: str, x: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
@@ -299,9 +294,9 @@ def _irfftn(name: str, x: Any, s: Any, dim: Any, norm: str | None, forward: bool
     x = _resized(x, dims, [*sizes[:-1], last // 2 + 1])
     mode = _normalization(norm, forward)
     if not forward:
-        return _aten()._fft_c2r(x, dims, mode, last)
-    rest = _aten()._fft_c2c(x, dims[:-1], mode, True) if len(dims) > 1 else x
-    return _aten()._fft_c2r(rest.conj().resolve_conj(), dims[-1:], mode, last)
+        return aten()._fft_c2r(x, dims, mode, last)
+    rest = aten()._fft_c2c(x, dims[:-1], mode, True) if len(dims) > 1 else x
+    return aten()._fft_c2r(rest.conj().resolve_conj(), dims[-1:], mode, last)
 
 
 def _declare(name: str, run: Any) -> None:
@@ -331,7 +326,7 @@ def _frequencies(name: str, n: int, d: float, dtype: Any, device: Any, first: in
     dtype = _core.get_default_dtype() if dtype is None else dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(f"{name} requires a floating point or complex dtype")
-    return _aten().arange(first, last, dtype=dtype, device=device) * (1.0 / (n * d))
+    return aten().arange(first, last, dtype=dtype, device=device) * (1.0 / (n * d))
 
 
 @composite(f"fft_fftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", out=True, **_FFT)
@@ -340,7 +335,7 @@ def fft_fftfreq(n, d, dtype, layout, device, pin_memory):
     half = (n + 1) // 2
     parts = [(0, half), (half - n, 0)]
     made = [_frequencies("fftfreq", n, d, dtype, device, *part) for part in parts]
-    return _aten().cat(made)
+    return aten().cat(made)
 
 
 @composite(f"fft_rfftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", out=True, **_FFT)

@@ -6,14 +6,9 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import torch_module
 from ._record import composite, direct
 from ._rules import not_implemented
-
-
-def _torch() -> Any:
-    import shim_torch
-
-    return shim_torch
 
 
 def _drawn(like: Any, generator: Any, kind: str) -> Any:
@@ -22,7 +17,7 @@ def _drawn(like: Any, generator: Any, kind: str) -> Any:
 
 
 def _gamma_grad(g: Any, self: Any, result: Any) -> Any:
-    return g * _torch().ops.aten._standard_gamma_grad(self, result)
+    return g * torch_module().ops.aten._standard_gamma_grad(self, result)
 
 
 @direct("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", grad={"self": _gamma_grad})
@@ -30,12 +25,12 @@ def _standard_gamma(self, generator):
     """Draws of shape parameter ``self`` and rate 1."""
     if not self.is_floating_point():
         raise not_implemented("gamma_cpu", self.dtype)
-    return _log_gamma(self, generator).exp().to(self.dtype).clamp(min=_torch().finfo(self.dtype).tiny)
+    return _log_gamma(self, generator).exp().to(self.dtype).clamp(min=torch_module().finfo(self.dtype).tiny)
 
 
 def _log_gamma(self: Any, generator: Any) -> Any:
     """The log of a draw (Marsaglia and Tsang's rejection, 2000), which for small shape parameters no float holds itself."""
-    torch = _torch()
+    torch = torch_module()
     alpha = self.double()
     d = torch.where(alpha < 1, alpha + 1, alpha) - 1.0 / 3.0
     c = 1.0 / (9.0 * d).sqrt()
@@ -76,7 +71,7 @@ def _standard_gamma_grad(self, output):
     That is the integral of density(t) / density(x) * (psi(a) - log t) from 0 to x, or, with the sign turned, from x on;
     the side where psi(a) - log t keeps one sign loses no digits. To 0, t = x * exp(-v); to infinity, t = x + v.
     """
-    torch = _torch()
+    torch = torch_module()
     with torch.no_grad():
         a, x = torch.broadcast_tensors(self.double(), output.double())
         above = a.digamma() - x.log()
@@ -97,7 +92,7 @@ def _standard_gamma_grad(self, output):
 @composite("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", method=False)
 def _dirichlet_grad(x, alpha, total):
     """How x, a draw of Beta(alpha, total - alpha), moves with alpha, over 1 - x (see ``_standard_gamma_grad``)."""
-    torch = _torch()
+    torch = torch_module()
     with torch.no_grad():
         y, a, b = torch.broadcast_tensors(x.double(), alpha.double(), (total - alpha).double())
         above = a.digamma() - (a + b).digamma() - y.log()
@@ -118,7 +113,7 @@ def _dirichlet_grad(x, alpha, total):
 
 
 def _dirichlet_draw_grad(g: Any, self: Any, result: Any) -> Any:
-    slope = _torch()._dirichlet_grad(result, self, self.sum(-1, True).expand_as(self))
+    slope = torch_module()._dirichlet_grad(result, self, self.sum(-1, True).expand_as(self))
     return slope * (g - (result * g).sum(-1, True))
 
 
@@ -127,6 +122,6 @@ def _sample_dirichlet(self, generator):
     """Draws that add up to one along the last dim, none of them 0 or 1."""
     if not self.is_floating_point():
         raise not_implemented("dirichlet", self.dtype)
-    info = _torch().finfo(self.dtype)
+    info = torch_module().finfo(self.dtype)
     drawn = _log_gamma(self, generator).softmax(-1).to(self.dtype)
     return drawn.clamp(min=info.tiny, max=1 - info.eps / 2)

@@ -7,16 +7,11 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
+from ._formulas import aten
 from ._matrices import LinAlgError, adjoint, check_matrix
 from ._record import composite, op
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
-
-
-def _aten() -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten
 
 
 def _epsilon(a: Any) -> float:
@@ -42,7 +37,7 @@ def _full_precision(a: Any) -> None:
 
 
 def _singular_values(a: Any, hermitian: bool) -> Any:
-    return _aten().linalg_eigvalsh(a).abs() if hermitian else _aten().linalg_svdvals(a)
+    return aten().linalg_eigvalsh(a).abs() if hermitian else aten().linalg_svdvals(a)
 
 
 def _limit(values: Any, atol: Any, rtol: Any) -> Any:
@@ -163,7 +158,7 @@ def _pinv(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
         t if isinstance(t, _core.TensorBase) else shim_torch.tensor(t, dtype=_core.float64, device=a.device)
         for t in (atol, rtol)
     ]
-    return _aten()._pinv_of(a, *as_tensor, hermitian)
+    return aten()._pinv_of(a, *as_tensor, hermitian)
 
 
 @composite("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
@@ -238,7 +233,7 @@ def _in_columns(solution: Any, rows: int) -> Any:
     missing = rows - solution.size(-2)
     by_columns = solution.mT.contiguous()
     if missing:
-        by_columns = _aten().constant_pad_nd(by_columns, [0, missing]).narrow(-1, 0, solution.size(-2))
+        by_columns = aten().constant_pad_nd(by_columns, [0, missing]).narrow(-1, 0, solution.size(-2))
     return by_columns.mT
 
 
@@ -287,8 +282,8 @@ def _condition_by_inverse(self: Any, p: Any) -> Any:
             f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {self.shape[-2]} by "
             f"{self.shape[-1]} matrices"
         )
-    inverse, info = _aten().linalg_inv_ex(self)
-    norm = _aten().linalg_matrix_norm
+    inverse, info = aten().linalg_inv_ex(self)
+    norm = aten().linalg_matrix_norm
     inverse = inverse.masked_fill(
         (info > 0).unsqueeze(-1).unsqueeze(-1), 0
     )  # there is none: the singular values of it neither
@@ -302,7 +297,7 @@ def linalg_cond(self, p):
     if self.dim() < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p is None or abs(p) == 2:
-        values = _aten().linalg_svdvals(self)
+        values = aten().linalg_svdvals(self)
         if self.numel() == 0:
             return values.new_zeros(self.shape[:-2])
         found = values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]

@@ -7,17 +7,12 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
+from ._formulas import aten
 from ._matrices import LinAlgError, adjoint, check_matrix, swapped
 from ._record import composite, op
 from .lu import lu
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
-
-
-def _aten() -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten
 
 
 def identity(a: Any, n: int) -> Any:
@@ -63,7 +58,7 @@ def linalg_inv_ex(xp, A, check_errors):
     try:
         inverse = xp.linalg.inv(A)
         failed = not bool(xp.isfinite(inverse).all()) and bool(xp.isfinite(A).all())
-    except Exception:  # NumPy's LinAlgError; the matrices of the batch that have an inverse still get it
+    except xp.linalg.LinAlgError:  # the matrices of the batch that have an inverse still get it
         failed, inverse = True, xp.full(A.shape, float("nan"), A.dtype)
         good = _first_zero_pivot(xp, A) == 0
         if good.ndim and bool(good.any()):
@@ -77,7 +72,7 @@ def linalg_inv_ex(xp, A, check_errors):
 
 @composite("linalg_inv(Tensor A) -> Tensor", out=True, **_LINALG)
 def linalg_inv(A):
-    inverse, info = _aten().linalg_inv_ex(A)
+    inverse, info = aten().linalg_inv_ex(A)
     if not info.is_meta and bool((info > 0).any()):
         raise _singular("linalg.inv", info.cpu().numpy())
     return inverse
@@ -131,7 +126,7 @@ def _solve_order(left: bool) -> Any:
 
 
 def _solve_b_grad(g: Any, A: Any, left: bool) -> Any:
-    return _aten().linalg_solve(adjoint(A), g, left=left)
+    return aten().linalg_solve(adjoint(A), g, left=left)
 
 
 def _solve_a_grad(g: Any, A: Any, result0: Any, B_shape: Any, left: bool) -> Any:
@@ -154,7 +149,7 @@ def linalg_solve_ex(xp, A, B, left, check_errors):
     try:
         x = xp.linalg.solve(a, b)
         failed = not bool(xp.isfinite(x).all()) and bool(xp.isfinite(A).all() and xp.isfinite(B).all())
-    except Exception:  # NumPy's LinAlgError
+    except xp.linalg.LinAlgError:
         failed, x = True, xp.full(b.shape, float("nan"), A.dtype)
     if failed:
         info = _first_zero_pivot(xp, A)
@@ -170,7 +165,7 @@ def _unsolvable(name: str, info: Any) -> Any:
 
 @composite("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=True, **_LINALG)
 def linalg_solve(A, B, left):
-    result, info = _aten().linalg_solve_ex(A, B, left=left)
+    result, info = aten().linalg_solve_ex(A, B, left=left)
     if not info.is_meta and bool((info > 0).any()):
         raise _unsolvable("torch.linalg.solve", info.cpu().numpy())
     return result
@@ -186,7 +181,7 @@ def _triangle(x: Any, upper: bool, unit: bool) -> Any:
 
 
 def _triangular_b_grad(g: Any, self: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
-    solve = _aten().linalg_solve_triangular
+    solve = aten().linalg_solve_triangular
     return solve(adjoint(self), g, upper=not upper, left=left, unitriangular=unitriangular)
 
 
@@ -234,7 +229,7 @@ def triangular_solve(self, A, upper, transpose, unitriangular):
             f"{self.size(-2)} by {self.size(-1)}"
         )
     a = A.transpose(-2, -1) if transpose else A
-    solve = _aten().linalg_solve_triangular
+    solve = aten().linalg_solve_triangular
     solution = solve(a, self, upper=upper != transpose, unitriangular=unitriangular)
     batch = solution.shape[:-2]
     return solution, A.expand(*batch, *A.shape[-2:]).clone()
@@ -257,7 +252,7 @@ def _det_grad(g: Any, A: Any, result: Any) -> Any:
     eye = identity(A, A.size(-1))
     zero = (result == 0).unsqueeze(-1).unsqueeze(-1)
     a = eye.where(zero, A) if bool(zero.any()) else A
-    return _aten().linalg_solve(adjoint(a), eye * scale.unsqueeze(-1).unsqueeze(-1))
+    return aten().linalg_solve(adjoint(a), eye * scale.unsqueeze(-1).unsqueeze(-1))
 
 
 @op("linalg_det(Tensor A) -> Tensor", shape=_det_shape("linalg.det"), dtype=lambda A: A.dtype, out=True,
@@ -268,7 +263,7 @@ def linalg_det(xp, A):
 
 @composite("det(Tensor self) -> Tensor")
 def det(self):
-    return _aten().linalg_det(self)
+    return aten().linalg_det(self)
 
 
 def _slogdet_shape(A: Any) -> Any:
@@ -287,7 +282,7 @@ def _slogdet_grad(g0: Any, g1: Any, A: Any, result0: Any) -> Any:
         return A * 0
     else:
         scale = g1
-    return _aten().linalg_solve(adjoint(A), identity(A, A.size(-1)) * scale.unsqueeze(-1).unsqueeze(-1))
+    return aten().linalg_solve(adjoint(A), identity(A, A.size(-1)) * scale.unsqueeze(-1).unsqueeze(-1))
 
 
 @op("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", shape=_slogdet_shape,
@@ -299,12 +294,12 @@ def linalg_slogdet(xp, A):
 
 @composite("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", out=True)
 def slogdet(self):
-    return tuple(_aten().linalg_slogdet(self))
+    return tuple(aten().linalg_slogdet(self))
 
 
 @composite("logdet(Tensor self) -> Tensor")
 def logdet(self):
     """log(det): nan where the determinant is negative."""
     check_matrix("logdet", self, True)
-    sign, size = _aten().linalg_slogdet(self)
+    sign, size = aten().linalg_slogdet(self)
     return sign.log() + size.to(sign.dtype)

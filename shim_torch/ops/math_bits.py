@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import aten
 from ._record import composite, view
 
 
@@ -26,7 +27,7 @@ def conj(self):
     """The conjugate, lazily; a real tensor is its own."""
     if not self.is_complex():
         return self
-    return _aten()._conj(self) if self.layout == _core.strided else self.conj_physical()
+    return aten()._conj(self) if self.layout == _core.strided else self.conj_physical()
 
 
 @composite("resolve_conj(Tensor(a) self) -> Tensor(a)", function=False)
@@ -48,11 +49,5 @@ def part(self: Any, which: int) -> Any:
     real = shim_torch.view_as_real
     if not self.is_conj():
         return real(self).select(-1, which)
-    found = real(_aten()._conj(self)).select(-1, which)
-    return _aten()._neg_view(found) if which else found
-
-
-def _aten() -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten
+    found = real(aten()._conj(self)).select(-1, which)
+    return aten()._neg_view(found) if which else found

@@ -7,6 +7,7 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
+from ._formulas import aten
 from ._matrices import check_matrix
 from ._record import composite
 from ._rules import wrap_dim
@@ -15,19 +16,13 @@ from .linear_systems import identity, linalg_inv, linalg_solve
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 
 
-def _aten() -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten
-
-
 def _power(self: Any, n: int) -> Any:
     if self.dim() < 2 or self.size(-1) != self.size(-2) or n < 0:
         check_matrix(
             "linalg.inv" if self.dim() > 1 and self.size(-1) == self.size(-2) else "linalg.matrix_power", self, True
         )
     if n == 0:
-        every = _aten().ones_like(self, dtype=_core.bool)  # of A the gradient is zero, not absent
+        every = aten().ones_like(self, dtype=_core.bool)  # of A the gradient is zero, not absent
         return self.masked_fill(every, 0) + identity(self, self.size(-1))
     base, n = (linalg_inv(self), -n) if n < 0 else (self, n)
     result = None

@@ -7,15 +7,10 @@ from typing import Any
 from native import _core
 
 from ._formats import asked, in_format
+from ._formulas import aten
 from ._record import composite
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
-
-
-def _aten() -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten
 
 
 def _text(sizes: Any) -> str:
@@ -43,7 +38,7 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
             raise RuntimeError(
                 f"input ({name}: {size}) is too small. Calculated output {name}: {size + before + after}"
             )
-        place = _aten().arange(-before, size + after, device=x.device)
+        place = aten().arange(-before, size + after, device=x.device)
         if mode == "reflect":
             if before >= size or after >= size:
                 raise RuntimeError(
@@ -73,7 +68,7 @@ def _circular(self: Any, pad: Any) -> Any:
         x = x.narrow(d, min(cut[0], size), max(size - cut[0] - cut[1], 0)) if any(cut) else x
         if max(before, 0) or max(after, 0):
             left = x.size(d)
-            place = _aten().arange(-max(before, 0), left + max(after, 0), device=x.device)
+            place = aten().arange(-max(before, 0), left + max(after, 0), device=x.device)
             x = x.index_select(d, place.remainder(left) if left else place[:0])
     return x.clone() if x is self else x
 
@@ -112,7 +107,7 @@ def pad(self, pad, mode, value):
             f"{len(pad)} and input of dimension {self.dim()}"
         )
     if mode == "constant":
-        return _aten().constant_pad_nd(self, pad, 0 if value is None else value)
+        return aten().constant_pad_nd(self, pad, 0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     n = len(pad) // 2

@@ -7,14 +7,8 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import torch_module
 from ._record import composite
-
-
-def _torch() -> Any:
-    import shim_torch
-
-    return shim_torch
-
 
 # --- random dropouts and slopes -------------------------------------------------------------------------------------
 
@@ -69,7 +63,7 @@ composite("feature_dropout(Tensor input, float p, bool train) -> Tensor", **_PLA
 def rrelu(self, lower, upper, training, generator):
     """x where positive, elsewhere times a slope drawn from U(lower, upper), or their mean when not training."""
     if not training:
-        return _torch().ops.aten.leaky_relu(self, (lower + upper) / 2)
+        return torch_module().ops.aten.leaky_relu(self, (lower + upper) / 2)
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     slope = _core.empty_tensor(self.shape, _core.float32, self.device).uniform_(lower, upper, generator=generator)
@@ -78,14 +72,14 @@ def rrelu(self, lower, upper, training, generator):
 
 @composite("selu(Tensor self) -> Tensor", **_PLAIN)
 def selu(self):
-    return _torch().ops.aten.elu(self, 1.6732632423543772, 1.0507009873554805)
+    return torch_module().ops.aten.elu(self, 1.6732632423543772, 1.0507009873554805)
 
 
 @composite("celu(Tensor self, Scalar alpha=1.0) -> Tensor", **_PLAIN)
 def celu(self, alpha):
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _torch().ops.aten.elu(self, alpha, 1.0, 1.0 / alpha)
+    return torch_module().ops.aten.elu(self, alpha, 1.0, 1.0 / alpha)
 
 
 # --- fractional pooling ---------------------------------------------------------------------------------------------
@@ -93,7 +87,7 @@ def celu(self, alpha):
 
 def _starts(samples: Any, size: int, out: int, kernel: int) -> Any:
     """Where the windows of a dim begin, moved by the random sample: (batch, channels, out)."""
-    torch = _torch()
+    torch = torch_module()
     alpha = (size - kernel) / (out - 1) if out > 1 else 0.0
     k = torch.arange(out, device=samples.device, dtype=samples.dtype)
     base = (samples.unsqueeze(-1) * alpha).trunc()
@@ -128,7 +122,7 @@ def _check_fractional(self: Any, kernel: Any, output: Any, samples: Any, lead: A
 
 
 def _fractional(self: Any, kernel: Any, output: Any, samples: Any) -> Any:
-    torch = _torch()
+    torch = torch_module()
     n = len(kernel)
     x = self if self.dim() == n + 2 else self.unsqueeze(0)
     lead, sizes = tuple(x.shape[:2]), tuple(x.shape[2:])

@@ -7,15 +7,10 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
+from ._formulas import torch_module
 from ._record import composite
 
 _NEVER = -1e30  # the log of zero: finite, so that gradients of what never happens are zero
-
-
-def _torch() -> Any:
-    import shim_torch
-
-    return shim_torch
 
 
 def _reduced(loss: Any, reduction: int) -> Any:
@@ -65,7 +60,7 @@ def _check_ctc(log_probs: Any, targets: Any, inputs: list[int], ends: list[int],
 
 
 def _ctc(log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduction: int, zero_infinity: bool) -> Any:
-    torch = _torch()
+    torch = torch_module()
     single = log_probs.dim() == 2
     lp = log_probs.unsqueeze(1) if single else log_probs
     targets = targets.unsqueeze(0) if single and targets.dim() == 1 else targets
@@ -148,7 +143,7 @@ def _check_rows(x: Any) -> None:
            function=False, method=False)  # fmt: skip
 def multi_margin_loss(self, target, p, margin, weight, reduction):
     """Σ max(0, margin - x[y] + x[i])^p / C over the other classes."""
-    torch = _torch()
+    torch = torch_module()
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
     _check_rows(self)
@@ -175,7 +170,7 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
 )
 def multilabel_margin_loss(self, target, reduction):
     """Σ max(0, 1 - (x[j] - x[i])) / C over target classes j (up to the first -1) and the others i."""
-    torch = _torch()
+    torch = torch_module()
     _check_rows(self)
     if self.shape != target.shape and not (self.dim() <= 1 and target.dim() <= 1 and self.numel() == target.numel()):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")

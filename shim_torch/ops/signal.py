@@ -8,20 +8,15 @@ from typing import Any
 
 from shim_torch._utils import _scalar
 
+from ._formulas import torch_module
 from ._record import composite
 
 _FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
-def _torch() -> Any:
-    import shim_torch
-
-    return shim_torch
-
-
 def _window(name: str, n: int, periodic: bool, dtype: Any, device: Any, shape: Any) -> Any:
     """``shape(place, last)`` over places 0 ... n - 1; a periodic window is a longer one without its last value."""
-    torch = _torch()
+    torch = torch_module()
     dtype = torch.get_default_dtype() if dtype is None else dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         kind = {"int64": "long int", "int32": "int"}.get(str(dtype).removeprefix("torch."), _scalar(dtype))
@@ -58,9 +53,9 @@ def _bartlett(n: int, periodic: bool, dtype: Any, device: Any) -> Any:
 
 def _kaiser(n: int, periodic: bool, beta: float, dtype: Any, device: Any) -> Any:
     def shape(k: Any, last: int) -> Any:
-        i0 = _torch().ops.aten.i0
+        i0 = torch_module().ops.aten.i0
         place = k * (2 / last) - 1
-        top = i0(_torch().tensor(beta, dtype=k.dtype, device=k.device))
+        top = i0(torch_module().tensor(beta, dtype=k.dtype, device=k.device))
         return i0((1 - place * place).clamp(min=0).sqrt() * beta) / top
 
     return _window("kaiser_window", n, periodic, dtype, device, shape)
@@ -108,7 +103,7 @@ def _refused(self: Any, settings: tuple[Any, ...], what: str) -> RuntimeError:
 
 
 def _full_window(window: Any, win: int, n_fft: int, like: Any) -> Any:
-    torch = _torch()
+    torch = torch_module()
     if window is None:
         if win == n_fft:
             return None
@@ -124,7 +119,7 @@ def _stft(
     self: Any, n_fft: int, hop_length: Any, win_length: Any, window: Any, center: bool, pad_mode: str, normalized: bool,
     onesided: Any, return_complex: Any,
 ) -> Any:  # fmt: skip
-    torch = _torch()
+    torch = torch_module()
     hop, win = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     complex_in = self.is_complex() or (window is not None and window.is_complex())
     if return_complex is None:
@@ -208,7 +203,7 @@ def _istft_text(x, n_fft, hop, win, window, center, normalized, onesided, length
 )
 def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex):
     """The inverse of stft: frames overlap and add, over the sum of the squared windows."""
-    torch = _torch()
+    torch = torch_module()
     hop, win = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     if not self.is_complex():
         raise RuntimeError(

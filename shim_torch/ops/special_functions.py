@@ -8,18 +8,13 @@ from typing import Any
 from native import _core
 
 from . import _bessel
+from ._formulas import aten
 from ._record import composite, op
 from ._refusals import refusing
 from ._rules import broadcast, int_to_float, promote, same
 from ._special import special
 
 _SPECIAL: dict[str, Any] = {"module": "special", "method": False}
-
-
-def _aten() -> Any:
-    import shim_torch
-
-    return shim_torch.ops.aten
 
 
 def _unary(name: str, body: Any, grad: Any, **options: Any) -> None:
@@ -34,22 +29,22 @@ def _over(body: Any) -> Any:
     return lambda xp, self: body(xp, self)
 
 
-_unary("i0", lambda xp, x: _bessel.modified_i(xp, x, 0, False), lambda g, self: g * _aten().special_i1(self),
+_unary("i0", lambda xp, x: _bessel.modified_i(xp, x, 0, False), lambda g, self: g * aten().special_i1(self),
        module="", method=True, inplace=True)  # fmt: skip
 _unary("special_i0e", lambda xp, x: _bessel.modified_i(xp, x, 0, True),
-       lambda g, self, result: g * (_aten().special_i1e(self) - self.sgn() * result))  # fmt: skip
+       lambda g, self, result: g * (aten().special_i1e(self) - self.sgn() * result))  # fmt: skip
 
 
 def _i1_grad(g: Any, self: Any, result: Any) -> Any:
     zero = self == 0
     safe = self.masked_fill(zero, 1.0)
-    return g * (_aten().i0(self) - result / safe).masked_fill(zero, 0.5)
+    return g * (aten().i0(self) - result / safe).masked_fill(zero, 0.5)
 
 
 def _i1e_grad(g: Any, self: Any, result: Any) -> Any:
     zero = self == 0
     safe = self.masked_fill(zero, 1.0)
-    return g * (_aten().special_i0e(self) - result * (self.sgn() + 1 / safe)).masked_fill(zero, 0.5)
+    return g * (aten().special_i0e(self) - result * (self.sgn() + 1 / safe)).masked_fill(zero, 0.5)
 
 
 def _finite_i(xp: Any, x: Any, order: int) -> Any:
@@ -93,7 +88,7 @@ def _vector(xp: Any, name: str) -> Any:
     """``name`` over arrays; of NumPy's, through the operator, whose kernel is native."""
     if xp.__name__ != "numpy":
         return special(xp, name)
-    return lambda x: _core.to_numpy(getattr(_aten(), name)(_core.from_numpy(xp.array(x, dtype="float64"))))
+    return lambda x: _core.to_numpy(getattr(aten(), name)(_core.from_numpy(xp.array(x, dtype="float64"))))
 
 
 def _erfcx(xp: Any, x: Any) -> Any:
@@ -132,7 +127,7 @@ _unary("special_ndtr", _ndtr, lambda g, self: g * (-0.5 * self * self).exp() / _
 _unary(
     "special_log_ndtr",
     _log_ndtr,
-    lambda g, self: g * math.sqrt(2 / math.pi) / _aten().special_erfcx(self * -math.sqrt(0.5)),
+    lambda g, self: g * math.sqrt(2 / math.pi) / aten().special_erfcx(self * -math.sqrt(0.5)),
 )
 _unary("special_ndtri", _ndtri, lambda g, result: g * _ROOT * (0.5 * result * result).exp())
 
@@ -170,7 +165,7 @@ _polygamma_shape.elementwise = True  # type: ignore[attr-defined]
 
 for _name, _options in (("polygamma", {"module": "", "method": False}), ("special_polygamma", _SPECIAL)):
     op(f"{_name}(int n, Tensor self) -> Tensor", shape=_polygamma_shape, dtype=int_to_float, out=True,
-       grad={"self": lambda g, n, self: g * _aten().polygamma(n + 1, self)}, **_options)(
+       grad={"self": lambda g, n, self: g * aten().polygamma(n + 1, self)}, **_options)(
         lambda xp, n, self: _polygamma_body(xp, n, self))  # fmt: skip
 
 
@@ -212,7 +207,7 @@ def _incomplete(name: str, upper: bool) -> None:
     op(f"{name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(name, promote), out=True, inplace=True,
        grad={"self": _no_derivative(f"{name}: input"), "other": grad})(run)  # fmt: skip
     composite(f"special_gammainc{'c' if upper else ''}(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)(
-        lambda self, other: getattr(_aten(), name)(self, other)
+        lambda self, other: getattr(aten(), name)(self, other)
     )
 
 
@@ -221,7 +216,7 @@ _incomplete("igammac", True)
 
 
 @op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_zeta", int_to_float), out=True,
-    grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * _aten().special_zeta(self + 1, other)}, **_SPECIAL)  # fmt: skip
+    grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten().special_zeta(self + 1, other)}, **_SPECIAL)  # fmt: skip
 def special_zeta(xp, self, other):
     return _bessel.zeta(xp, self, other).astype(self.dtype)
 
@@ -252,7 +247,7 @@ def with_numbers(name: str, first: str, second: str, words: tuple[str, str]) -> 
             a = shim_torch.tensor(a, dtype=shim_torch.result_type(b, a), device=b.device)
         if not isinstance(b, _core.TensorBase):
             b = shim_torch.tensor(b, dtype=shim_torch.result_type(a, b), device=a.device)
-        return getattr(_aten(), name)(a, b)
+        return getattr(aten(), name)(a, b)
 
     composite(f"{name}.{words[0]}(Scalar {first}, Tensor {second}) -> Tensor", out=True, **_SPECIAL)(numbered)
     composite(f"{name}.{words[1]}(Tensor {first}, Scalar {second}) -> Tensor", out=True, **_SPECIAL)(numbered)
@@ -271,7 +266,7 @@ _SAME = {
 
 def _named(name: str, target: str) -> None:
     composite(f"special_{name}(Tensor self) -> Tensor", out=True, **_SPECIAL)(
-        lambda self: getattr(_aten(), target)(self)
+        lambda self: getattr(aten(), target)(self)
     )
 
 
@@ -281,7 +276,7 @@ for _name, _target in _SAME.items():
 
 @composite("special_logit(Tensor self, float? eps=None) -> Tensor", out=True, **_SPECIAL)
 def special_logit(self, eps):
-    return _aten().logit(self, eps)
+    return aten().logit(self, eps)
 
 
 @composite("special_round(Tensor self, *, int decimals=0) -> Tensor", out=True, **_SPECIAL)
@@ -291,7 +286,7 @@ def special_round(self, decimals):
 
 @composite("special_xlogy(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)
 def special_xlogy(self, other):
-    return _aten().xlogy(self, other)
+    return aten().xlogy(self, other)
 
 
 with_numbers("special_xlogy", "self", "other", ("self_scalar", "other_scalar"))

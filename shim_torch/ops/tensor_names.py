@@ -6,16 +6,11 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import torch_module
 from ._record import composite, direct
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 _FUNCTION: dict[str, Any] = {"method": False}
-
-
-def _torch() -> Any:
-    import shim_torch
-
-    return shim_torch
 
 
 composite("detach(Tensor(a) self) -> Tensor(a)", **_FUNCTION)(lambda self: self.detach())
@@ -45,11 +40,11 @@ composite("__and__.Scalar(Tensor self, Scalar other) -> Tensor", **_HIDDEN)(lamb
 composite("__or__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN)(lambda self, other: self | other)
 composite("__or__.Scalar(Tensor self, Scalar other) -> Tensor", **_HIDDEN)(lambda self, other: self | other)
 composite("__xor__.Tensor(Tensor self, Tensor other) -> Tensor", **_HIDDEN)(lambda self, other: self ^ other)
-composite("_shape_as_tensor(Tensor self) -> Tensor", **_FUNCTION)(lambda self: _torch().tensor(list(self.shape)))
+composite("_shape_as_tensor(Tensor self) -> Tensor", **_FUNCTION)(lambda self: torch_module().tensor(list(self.shape)))
 composite("_is_all_true(Tensor self) -> Tensor")(lambda self: self.all())
 composite("_is_any_true(Tensor self) -> Tensor")(lambda self: self.any())
 composite("_stack(Tensor[] tensors, int dim=0) -> Tensor", **_FUNCTION)(
-    lambda tensors, dim: _torch().stack(tensors, dim)
+    lambda tensors, dim: torch_module().stack(tensors, dim)
 )
 composite("is_set_to(Tensor self, Tensor tensor) -> bool", function=False)(
     lambda self, tensor: (
@@ -74,7 +69,7 @@ def is_non_overlapping_and_dense(self):
 
 
 # Splits whose parts share memory but do not count as views of one tensor.
-_UNSAFE: dict[str, Any] = {"grad": {"self": lambda g, dim: _torch().cat(g, dim)}}
+_UNSAFE: dict[str, Any] = {"grad": {"self": lambda g, dim: torch_module().cat(g, dim)}}
 
 
 def _unsafe(parts: Any) -> tuple[Any, ...]:
@@ -124,17 +119,17 @@ def empty_permuted(size, physical_layout, dtype, layout, device, pin_memory):
 
 @composite("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", out=True, **_FUNCTION)
 def frobenius_norm(self, dim, keepdim):
-    return _torch().ops.aten.linalg_vector_norm(self, 2, dim, keepdim)
+    return torch_module().ops.aten.linalg_vector_norm(self, 2, dim, keepdim)
 
 
 @composite("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", out=True, **_FUNCTION)
 def nuclear_norm(self, keepdim):
-    return _torch().ops.aten.linalg_matrix_norm(self, "nuc", (-2, -1), keepdim)
+    return torch_module().ops.aten.linalg_matrix_norm(self, "nuc", (-2, -1), keepdim)
 
 
 @composite("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", out=True, **_FUNCTION)
 def nuclear_norm_dim(self, dim, keepdim):
-    return _torch().ops.aten.linalg_matrix_norm(self, "nuc", dim, keepdim)
+    return torch_module().ops.aten.linalg_matrix_norm(self, "nuc", dim, keepdim)
 
 
 # --- losses' halves -------------------------------------------------------------------------------------------------
@@ -186,7 +181,7 @@ def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index
 )
 def embedding_renorm_(self, indices, max_norm, norm_type):
     """Scales the rows that ``indices`` names down to norm ``max_norm`` where they exceed it."""
-    torch = _torch()
+    torch = torch_module()
     rows = indices.reshape(-1).unique()
     with torch.no_grad():
         chosen = self[rows]
