@@ -23,7 +23,7 @@ def _noise(input: Any, p: float, whole: bool) -> Any:
     if whole and input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shape = (*input.shape[:2], *[1] * (input.dim() - 2)) if whole else tuple(input.shape)
-    return (_torch().rand(shape, dtype=_core.float32, device=input.device) >= p).to(input.dtype)
+    return (torch_module().rand(shape, dtype=_core.float32, device=input.device) >= p).to(input.dtype)
 
 
 def _alpha_dropout(input: Any, p: float, train: bool, whole: bool) -> Any:
