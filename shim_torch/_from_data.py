@@ -327,7 +327,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 def _device(device: Any) -> Any:
     if device is None:
-        return _core.get_default_device()
+        return _core._default_device()  # None where none was set: tensors and arrays stay where they are
     return device if isinstance(device, _core.device) else _core.device(device)
 
 

@@ -169,6 +169,11 @@ def block_diag(*tensors: Any) -> Any:
             raise RuntimeError(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.dim()} dimensions"
             )
+        if t.device != tensors[0].device:
+            raise RuntimeError(
+                f"torch.block_diag: input tensors must all be on the same device. Input 0 is on device {tensors[0].device} and "
+                f"input {i} is on device {t.device}"
+            )
     blocks = [t.reshape(1, -1) if t.dim() < 2 else t for t in tensors]
     out = shim_torch.zeros(
         (sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks)),

@@ -43,8 +43,9 @@ class _Counted:
 
 _xp = _Counted()
 
-# What CuPy has no dtype for is held as its bits.
-_BITS = {_core.bfloat16: np.dtype(np.uint16)}
+# What CuPy has no dtype for is held as its bits, and computed with in the dtype after it.
+_BITS = {_core.bfloat16: np.dtype(np.uint16), _core.complex32: np.dtype(np.uint32)}
+_WIDER = {_core.bfloat16: _core.float32, _core.complex32: _core.complex64}
 
 
 def xp() -> Any:
@@ -53,7 +54,7 @@ def xp() -> Any:
 
 
 def dtype_of(dtype: Any) -> Any:
-    """CuPy's dtype for a torch dtype, the bits' dtype for bfloat16."""
+    """CuPy's dtype for a torch dtype, the bits' dtype for bfloat16 and complex32."""
     if dtype in _BITS:
         return _BITS[dtype]
     found = host.dtype_of(dtype)
@@ -83,6 +84,22 @@ def _narrow() -> Any:
     return cupy.ElementwiseKernel("float32 x", "uint16 y", code, "float_to_bf16")
 
 
+def _values(bits: Any, dtype: Any) -> Any:
+    """The numbers that bits of ``dtype`` stand for, in the dtype it is computed in."""
+    if dtype is _core.bfloat16:
+        return _widen()(bits)
+    halves = cupy.ascontiguousarray(bits).reshape(-1).view(np.float16)
+    return halves.astype(np.float32).view(np.complex64).reshape(bits.shape)
+
+
+def _bits(array: Any, dtype: Any) -> Any:
+    """The bits of numbers rounded to ``dtype``."""
+    if dtype is _core.bfloat16:
+        return _narrow()(array.astype(np.float32, copy=False))
+    parts = cupy.ascontiguousarray(array.astype(np.complex64, copy=False)).reshape(-1).view(np.float32)
+    return parts.astype(np.float16).view(np.uint32).reshape(array.shape)
+
+
 def _raw(tensor: Any) -> Any:
     index = tensor.device.index or 0
     itemsize = tensor.dtype.itemsize
@@ -95,14 +112,22 @@ def _raw(tensor: Any) -> Any:
 def asarray(tensor: Any, dtype: Any = None) -> Any:
     """An array over the tensor's memory; a cast copy where ``dtype`` is another one. CPU scalars are carried over."""
     if tensor.device.type == "cpu":
-        array = cupy.asarray(_core.to_numpy(tensor).astype(host.dtype_of(dtype or tensor.dtype)))
-        return array
+        if tensor.dtype is _core.complex32:
+            tensor = _on_cpu(tensor, _core.complex64)
+        return cupy.asarray(_core.to_numpy(tensor).astype(host.dtype_of(dtype or tensor.dtype)))
     array = _raw(tensor)
     if dtype is None or tensor.dtype is dtype:
         return array
-    if tensor.dtype is _core.bfloat16:
-        array = _widen()(array)
-    return array.astype(dtype_of(dtype), copy=False)
+    if tensor.dtype in _BITS:
+        array = _values(array, tensor.dtype)
+    return _bits(array, dtype) if dtype in _BITS else array.astype(dtype_of(dtype), copy=False)
+
+
+def _on_cpu(tensor: Any, dtype: Any) -> Any:
+    """A CPU tensor as another dtype: also of those that NumPy lacks."""
+    made = _core.empty_raw(tuple(tensor.shape), dtype, _core.device("cpu"))
+    _core.copy_raw(made, tensor)
+    return made
 
 
 def scalar(value: Any, dtype: Any) -> Any:
@@ -128,8 +153,8 @@ def as_result(value: Any) -> Any:
 
 def wrap(array: Any, dtype: Any, inputs: Any = (), keep_strides: bool = False) -> Any:
     """A tensor of ``dtype`` over the array's memory; the array stays the owner of it."""
-    if dtype is _core.bfloat16 and array.dtype != np.uint16:
-        array = _narrow()(array.astype(np.float32, copy=False))
+    if dtype in _BITS and array.dtype != _BITS[dtype]:
+        array = _bits(array, dtype)
     else:
         array = array.astype(dtype_of(dtype), copy=False)
     if array.base is not None or any(array is i for i in inputs):
@@ -145,6 +170,10 @@ def wrap(array: Any, dtype: Any, inputs: Any = (), keep_strides: bool = False) -
 def copy(to: Any, source: Any) -> None:
     """``to[...] = source`` where one of the two is on CUDA: broadcasts, casts and crosses devices."""
     if to.device.type == "cpu":
+        if _core.complex32 in (to.dtype, source.dtype):
+            values = asarray(source, _core.complex64)
+            _core.copy_raw(to, _core.from_numpy(np.ascontiguousarray(cupy.asnumpy(values))))
+            return
         bits = cupy.asnumpy(_raw(source))
         values = bits.view(host.dtype_of(source.dtype)) if source.dtype in _BITS else bits
         target = _core.to_numpy(to)
@@ -152,10 +181,12 @@ def copy(to: Any, source: Any) -> None:
         return
     if source.device.type == "cpu":
         # Cast on the host, where every dtype has one; the bits travel.
-        values = np.ascontiguousarray(_core.to_numpy(source).astype(host.dtype_of(to.dtype), copy=False))
-        array = cupy.asarray(values.view(np.uint16) if to.dtype in _BITS else values)
-    elif to.dtype in _BITS and source.dtype not in _BITS:
-        array = _narrow()(asarray(source, _core.float32))
+        if _core.complex32 in (to.dtype, source.dtype):
+            array = cupy.asarray(_core.to_numpy(_on_cpu(source, _WIDER.get(to.dtype, to.dtype))))
+            array = _bits(array, to.dtype) if to.dtype in _BITS else array
+        else:
+            values = np.ascontiguousarray(_core.to_numpy(source).astype(host.dtype_of(to.dtype), copy=False))
+            array = cupy.asarray(values.view(np.uint16) if to.dtype in _BITS else values)
     else:
         array = asarray(source, to.dtype)
     with cupy.cuda.Device(to.device.index or 0):

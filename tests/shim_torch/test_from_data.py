@@ -148,3 +148,23 @@ def test_old_constructors_refuse_tensor_with_device():
         torch.Tensor(torch.ones(1), device="cpu")
     with pytest.raises(RuntimeError, match="Legacy tensor new of the form"):
         torch.ones(1).new(torch.ones(1), device="cpu")
+
+
+@pytest.mark.parametrize("make", [torch.asarray, torch.as_tensor, torch.tensor])
+def test_tensors_stay_on_their_device_unless_another_is_the_default(make):
+    """Also on a GPU: data that is there does not come back because no device was said."""
+    there = torch.ones(2, device="meta")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch.tensor advises clone().detach()
+        assert make(there).device.type == "meta"
+        with torch.device("meta"):
+            assert make(torch.ones(2, device="cpu")).device.type == "meta"
+            assert make([1.0]).device.type == "meta"
+        assert make([1.0]).device.type == "cpu"
+    assert torch.asarray(there, copy=False) is there and torch.as_tensor(there) is there
+
+
+def test_asarray_on_the_device(device):
+    x = torch.ones(3, device=device)
+    assert torch.asarray(x).data_ptr() == x.data_ptr() and torch.as_tensor(x).device == x.device
+    assert torch.asarray(x, copy=True).device == x.device

@@ -102,6 +102,14 @@ PyObject* native_gather(Operator&, PyObject* const* args, size_t n) {     // (se
   });
 }
 
+// A kernel that meets an index out of range ends the context: what sizes alone tell is an error before it.
+void check_places(const TensorImpl& self, size_t first, const std::vector<Tensor>& indices) {
+  for (const Tensor& t : indices)
+    if (!t->numel()) return;
+  for (size_t d = first; d < std::min(first + indices.size(), size_t(self.dim())); ++d)
+    CHECK(Kind::Index, self.sizes()[d] != 0, "index is out of bounds for dimension with size 0");
+}
+
 // (self, [None, ..., tensor, tensor, None, ...]): neighbouring dims indexed by int64 tensors.
 PyObject* native_index_at(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !is_tensor(args[0]) || !PyList_Check(args[1])) return nullptr;
@@ -119,11 +127,11 @@ PyObject* native_index_at(Operator&, PyObject* const* args, size_t n) {
     if (indices.empty()) return nullptr;
     const TensorImpl& self = *unwrap(args[0]);
     const bool cuda = self.device().is_cuda();
+    if (cuda) check_places(self, size_t(first), indices);
     if (indices.size() == 1) {
       if (indices[0]->dtype() != DType::i64 && !cuda) return nullptr;
-      for (Tensor& t : indices)
-      if (cuda && t->dtype() == DType::i32) t = to_dtype(t, DType::i64);
-    return compute(indices[0]->numel(), cuda, [&] { return cuda ? cuda::take_along(self, first, *indices[0], true) : take_along(self, first, *indices[0], true); });
+      if (cuda && indices[0]->dtype() == DType::i32) indices[0] = to_dtype(indices[0], DType::i64);
+      return compute(indices[0]->numel(), cuda, [&] { return cuda ? cuda::take_along(self, first, *indices[0], true) : take_along(self, first, *indices[0], true); });
     }
     for (Tensor& t : indices)
       if (cuda && t->dtype() == DType::i32) t = to_dtype(t, DType::i64);

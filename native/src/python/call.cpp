@@ -66,9 +66,24 @@ PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
   return run_as_they_are(op, args, n, true);
 }
 
+// Tensors that become one must be on one device; other lists (of indices, of foreach operators) may mix them.
+void check_same_device_of_parts(const Operator& op, PyObject* list) {
+  if (op.schema.name != "cat" && op.schema.name != "stack") return;
+  const TensorImpl* first = nullptr;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    PyObject* item = PyList_GET_ITEM(list, i);
+    if (!is_tensor(item)) continue;
+    const TensorImpl* t = unwrap(item);
+    if (!first) first = t;
+    CHECK(Kind::Runtime, t->device() == first->device(), "Expected all tensors to be on the same device, but found at least two devices, ",
+          to_string(first->device()), " and ", to_string(t->device()), "! (when checking argument tensors of ", op.schema.name, ")");
+  }
+}
+
 void check_same_device(const Operator& op, PyObject* const* args, size_t n) {
   const TensorImpl* first = nullptr;
   for (size_t i = 0; i < n; ++i) {
+    if (__builtin_expect(PyList_Check(args[i]), 0)) check_same_device_of_parts(op, args[i]);
     if (!is_tensor(args[i])) continue;
     const TensorImpl* t = unwrap(args[i]);
     if (!first) { first = t; continue; }

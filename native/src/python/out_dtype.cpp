@@ -183,7 +183,10 @@ void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* o
     const std::string& name = f.schema.args[i].name;
     if (name == "layout")
       CHECK(Kind::Runtime, args[i] == Py_None || layout_of(args[i]) <= 0, "layout Sparse does not match layout of out parameter (Strided)");
-    if (name == "device" && is_device(args[i])) {
+    if (name == "device" && args[i] == Py_None) {
+      args[i] = device_object(unwrap(out)->device());             // the caller owns its arguments
+      if (!args[i]) throw PythonError();
+    } else if (name == "device" && is_device(args[i])) {
       const Device given = device_of(args[i]), has = unwrap(out)->device();
       CHECK(Kind::Runtime, given.type == has.type, "device type ", device_type_name(given.type), " does not match device type of out parameter (",
             device_type_name(has.type), ")");
