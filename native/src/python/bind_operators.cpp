@@ -36,6 +36,7 @@ PyObject* plain_results(const Operator& op, PyObject* result) {
 
 // torch.zeros as a handler sees it: its memory is named, where torch.ops.aten.zeros says what it was given alone.
 void say_where(const Operator& op, Bound& b) {
+  if (op.out) return;                             // what is given says it
   if (op.pin_slot >= 0 && b.data()[op.pin_slot] == Py_None) b.set(size_t(op.pin_slot), Py_NewRef(Py_False));
   if (op.device_slot >= 0 && b.data()[op.device_slot] == Py_None && !default_device())
     b.set(size_t(op.device_slot), device_object(Device{DeviceType::cpu}));
