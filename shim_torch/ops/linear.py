@@ -11,10 +11,11 @@ from functools import lru_cache
 from typing import Any
 
 from native import _core
+from shim_torch._utils import _scalar
 
 from ._record import composite, op
 from ._special import special
-from .add_products import addmm_dtype_rule, check_addmm
+from .add_products import _addmm_shape, _combined, addmm_dtype_rule, check_addmm
 from .cuda_kernels import pointwise_backward
 from .matmul import same_kind
 
@@ -194,14 +195,27 @@ def _activated(xp, z, activation):
     return 0.5 * z * (1 + special(xp, "erf")(z * z.dtype.type(1 / math.sqrt(2))))
 
 
-def _slope(z, activation):
-    """gelu'(z) of tensors or arrays ``z`` that have methods, for second derivatives."""
-    if activation == "gelu_tanh":
-        c = math.sqrt(2 / math.pi)
-        t = (c * (z + 0.044715 * z * z * z)).tanh()
-        return 0.5 * (1 + t) + 0.5 * z * (1 - t * t) * c * (1 + 3 * 0.044715 * z * z)
-    cdf = 0.5 * (1 + (z * (1 / math.sqrt(2))).erf())
-    return cdf + z * (-0.5 * z * z).exp() * (1 / math.sqrt(2 * math.pi))
+def _addmm_activation_dtype(self, mat1, mat2, use_gelu):
+    dtype = addmm_dtype_rule(self, mat1, mat2)
+    if dtype.is_complex:
+        raise NotImplementedError("clamp is not supported for complex types")
+    if use_gelu and not dtype.is_floating_point:
+        raise NotImplementedError(f"\"GeluKernelImpl\" not implemented for '{_scalar(dtype)}'")
+    return dtype
+
+
+@op(
+    "_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor",
+    shape=_addmm_shape,
+    dtype=_addmm_activation_dtype,
+    out=True,
+    method=False,
+    native="_addmm_activation",
+)
+def _addmm_activation(xp, self, mat1, mat2, beta, alpha, use_gelu):
+    """relu(beta · self + alpha · mat1 · mat2), or gelu of it: by erf on the CPU, by tanh on CUDA. No gradients, as in PyTorch."""
+    z = _combined(xp, self, xp.matmul(mat1, mat2), beta, alpha)
+    return _activated(xp, z, "relu" if not use_gelu else "gelu" if xp.__name__ == "numpy" else "gelu_tanh")
 
 
 def _curvature(z, activation):

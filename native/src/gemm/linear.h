@@ -43,6 +43,7 @@ Tensor mv(const Tensor& a, const Tensor& x);                         // (M, K) (
 Tensor bmm(const Tensor& a, const Tensor& b);                        // (B, M, K) (B, K, N)
 // beta * self + alpha * a b: self broadcasts to the product; a and b of two or three dimensions.
 Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, double beta, double alpha);
+Tensor addmm_activation(Activation, const Tensor& self, const Tensor& a, const Tensor& b, double beta, double alpha);     // two dimensions
 Tensor matmul(const Tensor& a, const Tensor& b);                     // any dimensions, as torch.matmul
 
 // float8 (M, K) times float8 (K, N) stored column by column, with one float32 factor an operand, or one a row and a column. CUDA only.

@@ -108,6 +108,14 @@ Tensor addmm(const Tensor& self, const Tensor& a0, const Tensor& b0, double beta
   return rounded(out, a0->dtype());
 }
 
+Tensor addmm_activation(Activation activation, const Tensor& self, const Tensor& a, const Tensor& b, double beta, double alpha) {
+  if (self->dim() == 1 && beta == 1 && alpha == 1) return linear_activation(a, transpose(*b, 0, 1), self, activation, false).y;
+  Tensor z = addmm(self, a, b, beta, alpha);
+  if (!z || !z->numel()) return z;
+  if (z->device().is_cpu()) return unary(activation == Activation::relu ? "relu" : activation == Activation::gelu ? "gelu" : "gelu_tanh", z, z);
+  return activate(z->device(), activation, matrix(z), matrix(z)) ? z : Tensor();
+}
+
 Tensor matmul(const Tensor& a0, const Tensor& b0) {
   if (!can_launch(a0->device(), a0->dtype())) return {};
   Tensor a = widened(a0), b = widened(b0);

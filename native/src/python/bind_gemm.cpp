@@ -272,6 +272,21 @@ PyObject* native_addmm(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+PyObject* native_addmm_activation(Operator&, PyObject* const* args, size_t n) {      // (self, mat1, mat2, beta, alpha, use_gelu)
+  if (n != 6 || !is_tensor(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0])), a(unwrap(args[1])), b(unwrap(args[2]));
+    Number beta, alpha;
+    if (!number_of(args[3], &beta) || !number_of(args[4], &alpha) || beta.type == Number::Complex || alpha.type == Number::Complex) return nullptr;
+    if (!floats(*a) || !alike(*a, *b) || !alike(*a, *self) || a->dim() != 2 || b->dim() != 2 || !product_fits(Product::mm, *a, *b)) return nullptr;
+    const int64_t sizes[2] = {a->sizes_data()[0], last(*b)};
+    if (!spreads(*self, sizes, 2)) return nullptr;
+    // The tanh form on CUDA, as in PyTorch.
+    const auto activation = args[5] != Py_True ? gemm::Activation::relu : a->device().is_cuda() ? gemm::Activation::gelu_tanh : gemm::Activation::gelu;
+    return compute(*a, double(a->numel()) * double(last(*b)), [&] { return gemm::addmm_activation(activation, self, a, b, beta.to_double(), alpha.to_double()); });
+  });
+}
+
 // --- module functions -----------------------------------------------------------------------------------------------------
 
 PyObject* set_legacy(PyObject*, PyObject* value) {                  // 1, 0 or -1; the former value of this thread
@@ -398,6 +413,7 @@ void register_gemm() {
   put("dot", Product::dot);
   register_native("matmul", native_matmul);
   for (const char* name : {"addmm", "addmv", "baddbmm"}) register_native(name, native_addmm);
+  register_native("_addmm_activation", native_addmm_activation);
   register_native("outer", native_outer);
   register_native("_outer", native_outer_kernel);
   register_native("outer_backward_input", native_outer_backward, reinterpret_cast<void*>(uintptr_t(0)));
