@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 
 from native import _core
@@ -28,15 +29,21 @@ def _not_negative(x):
     return (x.real if isinstance(x, complex) or (hasattr(x, "is_complex") and x.is_complex()) else x) >= 0
 
 
+def _log(x, complex_too):
+    """The logarithm of a number: -inf of zero; of what is real and negative a complex one or NaN."""
+    if isinstance(x, complex) or (complex_too and x < 0):
+        return cmath.log(x) if x else complex(-math.inf, 0)
+    return math.log(x) if x > 0 else (-math.inf if x == 0 else math.nan)
+
+
 def _pow_exponent(g, self, exponent, result):
     import shim_torch
 
     if not isinstance(self, shim_torch.Tensor):
-        log = math.log(self) if self > 0 else (-math.inf if self == 0 else math.nan)
-        slope = g * result * log
+        slope = g * conjugate(result * _log(self, result.is_complex()))
         return shim_torch.where(_not_negative(exponent), shim_torch.zeros_like(slope), slope) if self == 0 else slope
     mask = (self == 0) & _not_negative(exponent)
-    slope = g * conjugate(result * self.log())
+    slope = g * conjugate(result * self.to(result.dtype).log())  # of a complex result: negative bases have logarithms
     return shim_torch.where(mask, shim_torch.zeros_like(slope), slope)
 
 

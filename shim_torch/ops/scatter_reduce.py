@@ -73,6 +73,17 @@ class _Places:
     def added(self, t: Any, src: Any) -> Any:
         return t.index_add(self.dim, self.index, src) if self.along else t.scatter_add(self.dim, self.index, src)
 
+    def once(self, t: Any) -> Any:
+        """The gradient of a product with several zeros in a place, whose own gradient is not what its formula would give."""
+        from shim_torch._C._functions import DelayedError
+
+        method, name = ("index_reduce", "source") if self.along else ("scatter_reduce", "src")
+        return DelayedError(
+            f"{method}(): Double backward is unsupported for {name} when >1 zeros in {name} are scattered to the same position "
+            "in self",
+            1,
+        )(t)
+
     def product(self, t: Any, src: Any, include_self: bool) -> Any:
         method = t.index_reduce if self.along else t.scatter_reduce
         return method(self.dim, self.index, src, "prod", include_self=include_self)
@@ -98,9 +109,12 @@ def _reduce_grads(
         whole = self.masked_fill(self == 0, 1)
         of_self = g * at.product(whole, src, include_self) / whole
         zero = src == 0
-        alone = zero & (at.read(at.added(self.new_zeros(self.shape), zero.to(self.dtype))) == 1)
+        zeros = at.read(at.added(self.new_zeros(self.shape), zero.to(self.dtype)))
+        alone = zero & (zeros == 1)
         others = at.product(self, src.masked_fill(alone, 1), include_self)
         of_src = shim_torch.where(alone, at.read(g * others), at.read(g * result) / src.masked_fill(zero, 1))
+        if shim_torch.is_grad_enabled() and not g.is_meta and bool((zero & (zeros > 1)).any()):
+            of_src = at.once(of_src)
     return (of_self if include_self else at.cleared(of_self)), of_src
 
 
