@@ -176,8 +176,19 @@ def gaussian_nll_loss(
     """Negative log likelihood of normal targets."""
     import math
 
-    if not var.is_meta and bool((var < 0).any()):
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = var * input.new_ones(input.shape)
+    elif not var.is_meta and bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
+    if var.shape != input.shape:
+        if input.shape[:-1] == var.shape:  # one for each row
+            var = var.unsqueeze(-1)
+        elif not (input.shape[:-1] == var.shape[:-1] and var.shape[-1:] == (1,)):
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
     var = var.clone()
     var = var.clamp(min=eps)
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
@@ -194,7 +205,7 @@ def _plain(name: str, *settings: tuple[str, Any]) -> Any:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
         return getattr(operators, name)(*args, *values, _number(reduction, size_average, reduce))
 
-    loss.__name__ = name
+    loss.__name__ = loss.__qualname__ = name
     return loss
 
 

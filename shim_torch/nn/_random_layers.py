@@ -40,6 +40,10 @@ def _fractional(n: int) -> dict[str, Any]:
             raise RuntimeError(f"fractional_max_pool{n}d: kernel_size must either be a single Int or tuple of {ints}")
         if output_size is None:
             ratio = (output_ratio,) * n if isinstance(output_ratio, float) else tuple(output_ratio)
+            if len(ratio) != n:
+                raise ValueError(
+                    f"fractional_max_pool{n}d requires output_ratio to either be a single Int or tuple of {ints}."
+                )
             output_size = [int(s * r) for s, r in zip(input.shape[-n:], ratio, strict=True)]
         size = (output_size,) * n if isinstance(output_size, int) else tuple(output_size)
         if len(size) != n:

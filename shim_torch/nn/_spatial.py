@@ -168,7 +168,13 @@ def interpolate(
                 f"{list(input.shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
                 "format and output size in (o1, o2, ...,oK) format."
             )
-        sizes, factors = list(size) if isinstance(size, (list, tuple)) else [int(size)] * dim, None
+        sizes, factors = list(size) if isinstance(size, (list, tuple)) else [size] * dim, None
+        if not all(hasattr(s, "__index__") for s in sizes):
+            kinds = [type(s) for s in sizes]
+            raise TypeError(
+                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with "
+                f"types {kinds}"
+            )
     elif scale_factor is not None:
         factors = _scale_factors(scale_factor, input, dim)
         sizes = [int(s * f) for s, f in zip(input.shape[2:], factors, strict=True)]
@@ -275,6 +281,12 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
+    if align_corners and min(size[2:]) == 1:
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not an "
+            "intended use case of affine_grid. See the documentation of affine_grid for details.",
+            stacklevel=2,
+        )
     return _aten("affine_grid_generator")(theta, size, bool(align_corners))
 
 

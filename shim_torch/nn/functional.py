@@ -47,7 +47,7 @@ def _activation(name: str, *settings: tuple[str, Any]) -> Any:
         values.update(kwargs)
         return getattr(_aten(), name + "_" if inplace else name)(input, *values.values())
 
-    run.__name__ = name
+    run.__name__ = run.__qualname__ = name  # pickles look it up by this
     run.__doc__ = f"torch.nn.functional.{name}."
     return run
 

@@ -434,6 +434,11 @@ def _col2im_shape(self, output_size, kernel_size, dilation, padding, stride):
     grid = _column_grid(output_size, kernel_size, dilation, padding, stride)
     if grid[0] * grid[1] != self.shape[-1] or min(grid) < 1:
         sizes = [f"({a}, {b})" for a, b in (output_size, dilation, padding, stride)]
+        if min(grid) < 1:
+            raise RuntimeError(
+                f"Given output_size={sizes[0]}, kernel_size={pair}, dilation={sizes[1]}, padding={sizes[2]}, stride={sizes[3]}, "
+                f"calculated shape of the array of sliding blocks as ({grid[0]}, {grid[1]}), which is too small (non-positive)"
+            )
         raise RuntimeError(
             f"Given output_size={sizes[0]}, kernel_size={pair}, dilation={sizes[1]}, padding={sizes[2]}, stride={sizes[3]}, "
             f"expected size of input's dimension 2 to match the calculated number of sliding blocks {grid[0]} * {grid[1]} = "

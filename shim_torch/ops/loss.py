@@ -79,6 +79,10 @@ def kl_div(self, target, reduction, log_target):
     },
 )
 def _binary_cross_entropy_each(xp, self, target):
+    if type(self).__module__ == "numpy":  # on CUDA nobody waits for the values
+        for name, values in (("input", self), ("target", target)):
+            if not bool(((values >= 0) & (values <= 1)).all()):
+                raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     first, second = xp.maximum(xp.log(self), -100), xp.maximum(xp.log1p(-self), -100)
     return (target - 1) * second - target * first
 
@@ -219,7 +223,9 @@ def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoo
             )
         t = target * (1 - label_smoothing) + label_smoothing / n if label_smoothing else target
         loss = -(log_p * t * _along(weight, self, channel)).sum(channel)
-        return loss if reduction == 0 else loss.sum() if reduction == 2 else loss.sum() / max(self.numel() // n, 1)
+        if reduction:
+            loss = loss.sum() if reduction == 2 else loss.sum() / (self.numel() // n if n else loss.new_zeros(()))
+        return loss
     nll = nll_loss_nd(log_p, target, weight, reduction, ignore_index)
     if not label_smoothing:
         return nll
@@ -270,6 +276,13 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
 
     eps = 1e-12
     dim = target.dim()
+    sizes = f"tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
+    if dim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if dim == 1 and not input1.dim() == input2.dim() == 2:
+        raise RuntimeError(f"1D target tensor expects 2D input {sizes}")
+    if dim == 0 and not input1.dim() == input2.dim() == 1:
+        raise RuntimeError(f"0D target tensor expects 1D input {sizes}")
     a, b = (input1 * input1).sum(dim) + eps, (input2 * input2).sum(dim) + eps
     cos = (input1 * input2).sum(dim) / (a * b).sqrt()
     zero = shim_torch.zeros_like(cos)

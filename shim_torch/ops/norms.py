@@ -248,6 +248,8 @@ def cosine_similarity(x1, x2, dim, eps):
     """x1·x2 / (max(‖x1‖, eps) · max(‖x2‖, eps)) over ``dim``; the inputs broadcast."""
     import shim_torch
 
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     dtype = shim_torch.promote_types(x1.dtype, x2.dtype)
     if not dtype.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {_scalar(dtype)}")
@@ -301,3 +303,21 @@ def pdist(self, p):
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = shim_torch.triu_indices(self.size(0), self.size(0), 1, device=self.device).unbind(0)
     return linalg_norm_of(self.index_select(0, first) - self.index_select(0, second), p, -1)
+
+
+@composite(
+    "batch_norm_update_stats(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) -> (Tensor, Tensor)",
+    method=False,
+)
+def batch_norm_update_stats(input, running_mean, running_var, momentum):
+    """The mean and the biased variance of each channel; running statistics move towards them, in place."""
+    if not input.numel():
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
+    dims = [d for d in range(input.dim()) if d != 1]
+    count = input.numel() // input.shape[1]
+    mean, variance = input.mean(dims), input.var(dims, correction=0)
+    if running_mean is not None:
+        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+    if running_var is not None:
+        running_var.mul_(1 - momentum).add_(variance, alpha=momentum * (count / max(count - 1, 1)))
+    return mean, variance

@@ -425,6 +425,12 @@ def pixel_unshuffle(self, downscale_factor):
     return x.clone() if r == 1 else x
 
 
+@composite("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", method=False)
+def native_channel_shuffle(self, groups):
+    """Channels dealt out of their groups in turn."""
+    return channel_shuffle(self, groups)
+
+
 @composite("channel_shuffle(Tensor self, SymInt groups) -> Tensor", out=True, method=False, follows=("self",))
 def channel_shuffle(self, groups):
     """Channels dealt out of their groups in turn."""

@@ -84,6 +84,26 @@ class Sequential(Module):
     def __iadd__(self, other: Any) -> Sequential:
         return self.extend(other)
 
+    def _check_factor(self, other: Any) -> None:
+        if not isinstance(other, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
+        if other <= 0:
+            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+
+    def __mul__(self, other: int) -> Sequential:
+        """The modules so many times, one after another."""
+        self._check_factor(other)
+        return Sequential(*(list(self) * other))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, other: int) -> Sequential:
+        self._check_factor(other)
+        count = len(self)
+        for i in range(count, count * other):
+            self.add_module(str(i), self[i % count])
+        return self
+
     def append(self, module: Module) -> Sequential:
         """Adds a module at the end."""
         self.add_module(str(len(self)), module)

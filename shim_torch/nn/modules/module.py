@@ -194,8 +194,14 @@ class Module(ConversionMixin, StateDictMixin):
                 )
             if isinstance(value, Buffer) and (buffers is None or name not in buffers):
                 self._remove(name, state, params, modules)
-                self.register_buffer(name, value, value.persistent)
+                if value.persistent:  # classes may override it without the third parameter
+                    self.register_buffer(name, value)
+                else:
+                    self.register_buffer(name, value, False)
             elif buffers is not None:
+                if isinstance(value, Buffer):
+                    kept = self._non_persistent_buffers_set
+                    (kept.discard if value.persistent else kept.add)(name)
                 buffers[name] = value
         else:
             super().__setattr__(name, value)

@@ -108,11 +108,22 @@ class Flatten(Module):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
+def _check_ints(sizes: Any) -> None:
+    if not isinstance(sizes, (tuple, list)):
+        raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(sizes).__name__}")
+    for at, size in enumerate(sizes):
+        if not isinstance(size, int):
+            raise TypeError(
+                f"unflattened_size must be tuple of ints, but found element of type {type(size).__name__} at pos {at}"
+            )
+
+
 class Unflatten(Module):
     """Splits one dim into several."""
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
+        _check_ints(unflattened_size)  # sizes with names, a dim's for named tensors, are refused too
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Any) -> Any:
