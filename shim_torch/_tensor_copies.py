@@ -90,6 +90,9 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> An
     return _set_obj_state(made, state)
 
 
+_rebuild_from_type_v2.__module__ = "shim_torch._tensor"  # where files of torch.save look for it
+
+
 def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
     import copy
 

@@ -19,12 +19,20 @@ __all__ = [
     "mark_static",
     "mark_static_address",
     "maybe_mark_dynamic",
+    "nonstrict_trace",
     "reset",
 ]
 
 
 def disallow_in_graph(fn: Any) -> Any:
     return fn
+
+
+def nonstrict_trace(traceable_fn: Any) -> Any:
+    """Marks a function whose operators alone are traced: it runs as it is. Errors: TypeError for what is no callable."""
+    if not callable(traceable_fn):
+        raise TypeError("nonstrict_trace expects a callable")
+    return traceable_fn
 
 
 def graph_break(msg: str = "") -> None:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import sys
 import warnings
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)  # what the compiler did: nothing is compiled, it stays empty
+
+
+@contextlib.contextmanager
+def disable_cache_limit() -> Iterator[None]:
+    """Within it, functions may be compiled any number of times: ``torch._dynamo.config`` says so, nothing is compiled."""
+    from shim_torch._dynamo import config
+
+    settings: Any = config
+    before = settings.recompile_limit, settings.accumulated_recompile_limit
+    settings.recompile_limit = settings.accumulated_recompile_limit = sys.maxsize
+    try:
+        yield
+    finally:
+        settings.recompile_limit, settings.accumulated_recompile_limit = before
 
 
 def is_compile_supported(device_type: Any) -> bool:
