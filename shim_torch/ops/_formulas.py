@@ -23,6 +23,16 @@ def aten() -> Any:
     return shim_torch.ops.aten
 
 
+def operator(name: str) -> Any:
+    """The operator ``aten::name`` as a function, for those that torch has no function of, checked as functions are."""
+    return _core.function(f"aten::{name}")
+
+
+def sizes_text(sizes: Any) -> str:
+    """Sizes as PyTorch's errors show them: [2, 3]."""
+    return "[" + ", ".join(map(str, sizes)) + "]"
+
+
 def zeros_as(g: Any) -> Any:
     """The gradient of what is flat nearly everywhere."""
     return g.new_zeros(g.shape)

@@ -1,18 +1,14 @@
-"""Convolutions and their transposes: windows of the input times the weight, one matrix product a group."""
+"""Convolutions as one operator, with its gradients: of one to three dims, transposed, in groups."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from native import _core
 from shim_torch._utils import _scalar as scalar_name
 
+from ._formulas import operator, sizes_text
 from ._record import composite, op
 from ._windows import add_windows, expanded, padded, windows
-
-
-def _text(sizes: Any) -> str:
-    return "[" + ", ".join(map(str, sizes)) + "]"
 
 
 def _times(sizes: Any) -> str:
@@ -33,38 +29,38 @@ def _check_parameters(n: int, stride: Any, padding: Any, dilation: Any, output_p
     for name, value in (("stride", stride), ("padding", padding), ("dilation", dilation)):
         if len(value) != n:
             raise RuntimeError(f"expected {name} to be a single integer value or a list of {n} values to match the "
-                               f"convolution dimensions, but got {name}={_text(value)}")  # fmt: skip
+                               f"convolution dimensions, but got {name}={sizes_text(value)}")  # fmt: skip
 
 
 def _check_channels(input: Any, weight: Any, bias: Any, transposed: bool, groups: int) -> None:
     shape, given = tuple(weight.shape), tuple(input.shape)
     if len(given) != len(shape):
         raise RuntimeError(
-            f"Expected {len(shape)}-dimensional input for {len(shape)}-dimensional weight {_text(shape)}, but got "
-            f"{len(given)}-dimensional input of size {_text(given)} instead"
+            f"Expected {len(shape)}-dimensional input for {len(shape)}-dimensional weight {sizes_text(shape)}, but got "
+            f"{len(given)}-dimensional input of size {sizes_text(given)} instead"
         )
     if shape[0] < groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
-            f"[{_text(shape)}] instead"
+            f"[{sizes_text(shape)}] instead"
         )
     if shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
-            f"[{_text(shape)}] instead"
+            f"[{sizes_text(shape)}] instead"
         )
     what = "transposed=1, weight" if transposed else f"groups={groups}, weight"
     wanted = shape[0] if transposed else shape[1] * groups
     if given[1] != wanted:
         raise RuntimeError(
-            f"Given {what} of size {_text(shape)}, expected input{_text(given)} to have {wanted} channels, but got "
+            f"Given {what} of size {sizes_text(shape)}, expected input{sizes_text(given)} to have {wanted} channels, but got "
             f"{given[1]} channels instead"
         )
     out = shape[1] * groups if transposed else shape[0]
     if bias is not None and (bias.dim() != 1 or bias.shape[0] != out):
         raise RuntimeError(
-            f"Given {'transposed=1, ' if transposed else ''}weight of size {_text(shape)}, expected bias to be "
-            f"1-dimensional with {out} elements, but got bias of size {_text(bias.shape)} instead"
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {sizes_text(shape)}, expected bias to be "
+            f"1-dimensional with {out} elements, but got bias of size {sizes_text(bias.shape)} instead"
         )
 
 
@@ -193,7 +189,7 @@ def _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, 
     x = input.conj() if input.is_complex() else input
     if transposed:  # the roles of input and gradient change
         x, g = g, x
-    return _aten("_convolution_weight")(x, g, tuple(weight_shape[2:]), stride, padding, dilation, groups)
+    return operator("_convolution_weight")(x, g, tuple(weight_shape[2:]), stride, padding, dilation, groups)
 
 
 def _weight_input_grad(g, input_shape, grad_output, stride, padding, dilation, groups):
@@ -211,7 +207,7 @@ def _weight_input_grad(g, input_shape, grad_output, stride, padding, dilation, g
     grad={
         "input": _weight_input_grad,
         "grad_output": lambda g, input, grad_output_shape, stride, padding, dilation, groups: _cut(
-            _aten("convolution")(
+            operator("convolution")(
                 input.conj() if input.is_complex() else input, g, None, stride, padding, dilation, False, (0,), groups
             ),
             grad_output_shape,
@@ -236,17 +232,17 @@ def _convolution_weight(xp, input, grad_output, kernel, stride, padding, dilatio
 def _all_grads(g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
     sizes = [g.shape[1]]
     settings = (sizes, stride, padding, dilation, transposed, output_padding, groups)
-    return _aten("convolution_backward")(g, input, weight, *settings, (True, True, True))
+    return operator("convolution_backward")(g, input, weight, *settings, (True, True, True))
 
 
 def _input_weight_grads(g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
     settings = (None, stride, padding, dilation, transposed, output_padding, groups)
-    return _aten("convolution_backward")(g, input, weight, *settings, (True, True, False))[:2]
+    return operator("convolution_backward")(g, input, weight, *settings, (True, True, False))[:2]
 
 
 def _weight_bias_grads(g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
     settings = ([g.shape[1]], stride, padding, dilation, transposed, output_padding, groups)
-    return _aten("convolution_backward")(g, input, weight, *settings, (False, True, True))[1:]
+    return operator("convolution_backward")(g, input, weight, *settings, (False, True, True))[1:]
 
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
@@ -291,175 +287,3 @@ def convolution_backward(
     if wanted[2]:
         gb = grad_output.sum([0, *range(2, grad_output.dim())])
     return gi, gw, gb
-
-
-# --- the functions --------------------------------------------------------------------------------------------------
-
-
-def _run(name: str, n: int, input: Any, weight: Any, bias: Any, settings: Any) -> Any:
-    import shim_torch
-
-    if input.dim() not in (n + 1, n + 2):
-        raise RuntimeError(
-            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {_text(input.shape)}"
-        )
-    batched = input.dim() == n + 2
-    x = input if batched else input.unsqueeze(0)
-    y = shim_torch.ops.aten.convolution(x, weight, bias, *settings)
-    return y if batched else y.squeeze(0)
-
-
-def _declare(n: int) -> None:
-    ones, zeros = _text([1] * n), _text([0] * n)
-
-    @composite(
-        f"conv{n}d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride={ones}, SymInt[{n}] padding={zeros}, SymInt[{n}] dilation={ones}, SymInt groups=1) -> Tensor",
-        method=False)  # fmt: skip
-    def conv(input, weight, bias, stride, padding, dilation, groups):
-        return _run(f"conv{n}d", n, input, weight, bias, (stride, padding, dilation, False, (0,) * n, groups))
-
-    @composite(
-        f'conv{n}d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride={ones}, str padding="valid", SymInt[{n}] dilation={ones}, SymInt groups=1) -> Tensor',
-        method=False)  # fmt: skip
-    def conv_named(input, weight, bias, stride, padding, dilation, groups):
-        if padding == "valid":
-            pads = (0,) * n
-        elif padding == "same":
-            if any(s != 1 for s in stride):
-                raise RuntimeError("padding='same' is not supported for strided convolutions")
-            total = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
-            pads = tuple(t // 2 for t in total)
-            odd = [x for t in reversed(total) for x in (0, t % 2)]
-            input = _aten("constant_pad_nd")(input, odd) if any(odd) else input
-        else:
-            raise RuntimeError(f"Invalid padding string: '{padding}'")
-        return _run(f"conv{n}d", n, input, weight, bias, (stride, pads, dilation, False, (0,) * n, groups))
-
-    overload = "" if n == 1 else ".input"
-
-    @composite(
-        f"conv_transpose{n}d{overload}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride={ones}, SymInt[{n}] padding={zeros}, SymInt[{n}] output_padding={zeros}, SymInt groups=1, SymInt[{n}] dilation={ones}) -> Tensor",
-        method=False)  # fmt: skip
-    def conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation):
-        settings = (stride, padding, dilation, True, output_padding, groups)
-        return _run(f"conv_transpose{n}d", n, input, weight, bias, settings)
-
-
-for _n in (1, 2, 3):
-    _declare(_n)
-
-
-@composite(
-    "slow_conv3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0) -> Tensor",
-    function=False, method=False)  # fmt: skip
-def slow_conv3d(self, weight, kernel_size, bias, stride, padding):
-    """Convolution of (N, C, D, H, W) without dilation or groups."""
-    return _run("slow_conv3d", 3, self, weight, bias, (stride, padding, (1, 1, 1), False, (0, 0, 0), 1))
-
-
-@composite("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", method=False)
-def conv_tbc(self, weight, bias, pad):
-    """Convolution of (time, batch, channels) with (kernel, in, out)."""
-    import shim_torch
-
-    x, w = self.permute(1, 2, 0), weight.permute(2, 1, 0)
-    y = shim_torch.ops.aten.convolution(x, w, bias, (1,), (pad,), (1,), False, (0,), 1)
-    return y.permute(2, 0, 1)
-
-
-def _im2col_shape(self, kernel_size, dilation, padding, stride):
-    if self.dim() not in (3, 4) or any(n == 0 for n in self.shape[1 if self.dim() == 4 else 0 :]):
-        raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
-            + _text(self.shape)
-        )
-    _positive(("kernel size", kernel_size), ("stride", stride), ("dilation", dilation))
-    out = _column_grid(self.shape[-2:], kernel_size, dilation, padding, stride)
-    if min(out) < 1:
-        sizes = [f"({a}, {b})" for a, b in (self.shape[-2:], kernel_size, dilation, padding, out)]
-        raise RuntimeError(
-            f"Given input with spatial size {sizes[0]}, kernel_size={sizes[1]}, dilation={sizes[2]}, padding={sizes[3]}, "
-            f"calculated shape of the array of sliding blocks as {sizes[4]}, but its components must be at least one."
-        )
-    return (*self.shape[:-3], self.shape[-3] * kernel_size[0] * kernel_size[1], out[0] * out[1])
-
-
-def _positive(*values: Any) -> None:
-    for name, (a, b) in values:
-        if a <= 0 or b <= 0:
-            both = (
-                f"{name}_height: {a} {name}_width: {b}"
-                if name != "kernel size"
-                else f"kernel_height: {a} kernel_width: {b}"
-            )
-            raise RuntimeError(f"{name} should be greater than zero, but got {both}")
-
-
-def _column_grid(size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> tuple[int, int]:
-    a, b = ((size[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in (0, 1))
-    return a, b
-
-
-_SAME: dict[str, Any] = {"dtype": lambda self: self.dtype, "out": True, "method": False, "function": False}
-
-
-@op("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
-    shape=_im2col_shape,
-    grad={"self": lambda g, self_shape, kernel_size, dilation, padding, stride: _aten("col2im")(
-        g, self_shape[-2:], kernel_size, dilation, padding, stride)}, **_SAME)  # fmt: skip
-def im2col(xp, self, kernel_size, dilation, padding, stride):
-    """Windows of (*, C, H, W) as columns: (*, C · kernel, count)."""
-    out = _column_grid(self.shape[-2:], kernel_size, dilation, padding, stride)
-    view = windows(xp, padded(xp, self, padding), kernel_size, stride, dilation, out)
-    lead = self.ndim - 2
-    order = (*range(lead), lead + 2, lead + 3, lead, lead + 1)
-    rows = self.shape[-3] * kernel_size[0] * kernel_size[1]
-    return xp.array(view.transpose(order)).reshape(*self.shape[:-3], rows, out[0] * out[1])
-
-
-def _col2im_shape(self, output_size, kernel_size, dilation, padding, stride):
-    if self.dim() not in (2, 3) or any(n == 0 for n in self.shape[-2:]):
-        raise RuntimeError(
-            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: "
-            + _text(self.shape)
-        )
-    _positive(("kernel size", kernel_size), ("stride", stride), ("dilation", dilation))
-    area = kernel_size[0] * kernel_size[1]
-    pair = f"({kernel_size[0]}, {kernel_size[1]})"
-    if self.shape[-2] % area:
-        raise RuntimeError(
-            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-            f"input.size(1)={self.shape[-2]} and kernel_size={pair}."
-        )
-    grid = _column_grid(output_size, kernel_size, dilation, padding, stride)
-    if grid[0] * grid[1] != self.shape[-1] or min(grid) < 1:
-        sizes = [f"({a}, {b})" for a, b in (output_size, dilation, padding, stride)]
-        if min(grid) < 1:
-            raise RuntimeError(
-                f"Given output_size={sizes[0]}, kernel_size={pair}, dilation={sizes[1]}, padding={sizes[2]}, stride={sizes[3]}, "
-                f"calculated shape of the array of sliding blocks as ({grid[0]}, {grid[1]}), which is too small (non-positive)"
-            )
-        raise RuntimeError(
-            f"Given output_size={sizes[0]}, kernel_size={pair}, dilation={sizes[1]}, padding={sizes[2]}, stride={sizes[3]}, "
-            f"expected size of input's dimension 2 to match the calculated number of sliding blocks {grid[0]} * {grid[1]} = "
-            f"{grid[0] * grid[1]}, but got input.size(2)={self.shape[-1]}."
-        )
-    return (*self.shape[:-2], self.shape[-2] // area, *output_size)
-
-
-@op("col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
-    shape=_col2im_shape,
-    grad={"self": lambda g, kernel_size, dilation, padding, stride: _aten("im2col")(
-        g, kernel_size, dilation, padding, stride)}, **_SAME)  # fmt: skip
-def col2im(xp, self, output_size, kernel_size, dilation, padding, stride):
-    """Sums columns of windows back into an image: the adjoint of im2col."""
-    grid = _column_grid(output_size, kernel_size, dilation, padding, stride)
-    channels = self.shape[-2] // (kernel_size[0] * kernel_size[1])
-    parts = self.reshape(*self.shape[:-2], channels, *kernel_size, *grid)
-    n = parts.ndim
-    parts = parts.transpose(*range(n - 4), n - 2, n - 1, n - 4, n - 3)
-    return add_windows(xp, parts, output_size, stride, dilation, padding)
-
-
-def _aten(name: str) -> Any:
-    return _core.function(f"aten::{name}")

@@ -7,14 +7,10 @@ from typing import Any
 from native import _core
 
 from ._formats import asked, in_format
-from ._formulas import aten
+from ._formulas import aten, sizes_text
 from ._record import composite
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
-
-
-def _text(sizes: Any) -> str:
-    return "[" + ", ".join(map(str, sizes)) + "]"
 
 
 def _continued(self: Any, pad: Any, mode: str) -> Any:
@@ -23,7 +19,7 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
     if self.dim() not in (n + 1, n + 2) or any(s == 0 for s in self.shape[self.dim() - n - 1 :]):
         raise RuntimeError(
             f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
-            f"but got: {_text(self.shape)}"
+            f"but got: {sizes_text(self.shape)}"
         )
     if self.dtype == _core.bool and self.device.type == "cpu":
         kind = "reflection" if mode == "reflect" else "replication"
@@ -43,7 +39,7 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
             if before >= size or after >= size:
                 raise RuntimeError(
                     f"Argument #{2 * i + 4}: Padding size should be less than the corresponding input dimension, but got: padding "
-                    f"({before}, {after}) at dimension {d} of input {_text(self.shape)}"
+                    f"({before}, {after}) at dimension {d} of input {sizes_text(self.shape)}"
                 )
             place = (size - 1) - ((size - 1) - place.abs()).abs()
         else:

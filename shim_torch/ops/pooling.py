@@ -1,4 +1,4 @@
-"""Pooling over windows: maxima with their places, means, and pooling to a given size."""
+"""Pooling by maxima, over windows and to given sizes, and what undoes it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from typing import Any
 from native import _core
 
 from ._formats import asked, in_format
+from ._formulas import sizes_text
 from ._record import composite, op
 from ._windows import expanded
 
 _AXES = ("T", "H", "W")
 _INF = float("inf")
-
-
-def _text(sizes: Any) -> str:
-    return "[" + ", ".join(map(str, sizes)) + "]"
 
 
 def pooled_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
@@ -70,13 +67,13 @@ def _pool_shape(name: str, n: int, self: Any, settings: Any, ceil_mode: bool) ->
         if len(shape) not in (3, 4):
             raise RuntimeError("non-empty 3D or 4D (batch mode) tensor expected for input")
         raise RuntimeError(
-            f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{_text(shape)}"
+            f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{sizes_text(shape)}"
         )
     if n == 3 and (len(shape) not in (4, 5) or 0 in shape[-4:]):
         raise RuntimeError("non-empty 4D or 5D (batch mode) tensor expected for input")
     if n == 1 and (len(shape) not in (2, 3) or 0 in shape[-2:]):
         raise RuntimeError(
-            f"{name.removesuffix('()')}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{_text(shape)}"
+            f"{name.removesuffix('()')}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{sizes_text(shape)}"
         )
     sizes = shape[-n:]
     out = [pooled_size(sizes[i], *[s[i] for s in settings], ceil_mode) for i in range(n)]  # type: ignore[call-arg]
@@ -167,7 +164,7 @@ def _check_some(name: str, n: int, g: Any) -> None:
         if not g.size(d):
             raise RuntimeError(
                 f"{name}(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output has sizes "
-                f"{_text(g.shape)} with dimension {d} being empty"
+                f"{sizes_text(g.shape)} with dimension {d} being empty"
             )
 
 
@@ -242,7 +239,7 @@ def _check_adaptive(name: str, n: int, shape: Any, output_size: Any, colon: str)
             f"(while checking arguments for {name})"
         )
     if len(shape) not in (n + 1, n + 2):
-        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon}{_text(shape)}")
+        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon}{sizes_text(shape)}")
     if min(output_size) < 0:
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, output_size))}}}"
@@ -251,120 +248,18 @@ def _check_adaptive(name: str, n: int, shape: Any, output_size: Any, colon: str)
     for size in (*shape[:-n], *output_size):
         count *= max(size, 1)
     if count >= 1 << 61:
-        sizes = _text((*[1] * (1 if n == 1 and "max" in name else 0), *shape[:-n], *output_size))
+        sizes = sizes_text((*[1] * (1 if n == 1 and "max" in name else 0), *shape[:-n], *output_size))
         raise RuntimeError(f"Storage size calculation overflowed with sizes={sizes}")
     for d in range(len(shape) - n, len(shape)):
         if shape[d] == 0:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                f"{_text(shape)} with dimension {d} being empty"
+                f"{sizes_text(shape)} with dimension {d} being empty"
             )
-
-
-# --- means ----------------------------------------------------------------------------------------------------------
-
-
-def _mean_over_windows(self: Any, n: int, settings: Any, ceil_mode: bool, include_pad: bool, divisor: Any) -> Any:
-    import shim_torch
-
-    kernel, stride, padding, _ = settings
-    sizes, first = self.shape[-n:], self.dim() - n
-    out = [pooled_size(sizes[i], *[s[i] for s in settings], ceil_mode) for i in range(n)]  # type: ignore[call-arg]
-    narrow = self.dtype if self.dtype in (_core.float16, _core.bfloat16) else None
-    x = self.float() if narrow is not None else self
-    ends = [max((out[i] - 1) * stride[i] + kernel[i] - sizes[i] - padding[i], 0) for i in range(n)]
-    if any(padding) or any(ends):
-        x = shim_torch.ops.aten.constant_pad_nd(x, [v for i in reversed(range(n)) for v in (padding[i], ends[i])])
-    for i in range(n):
-        x = x.narrow(first + i, 0, (out[i] - 1) * stride[i] + kernel[i]).unfold(first + i, kernel[i], stride[i])
-    total = x.sum(list(range(self.dim(), self.dim() + n)))
-    if divisor is None:
-        count: Any = 1
-        for i in range(n):
-            place = shim_torch.arange(out[i], device=self.device) * stride[i] - padding[i]
-            end = (place + kernel[i]).clamp(max=sizes[i] + padding[i])
-            size = end - place if include_pad else end.clamp(max=sizes[i]) - place.clamp(min=0)
-            count = count * size.reshape([-1 if j == i else 1 for j in range(n)])
-    else:
-        count = divisor
-    if not total.is_floating_point():
-        return total.div(count, rounding_mode="trunc").to(self.dtype)
-    total = total / count
-    return total if narrow is None else total.to(narrow)
-
-
-def _declare_mean(n: int) -> None:
-    zero = "[0]" if n == 1 else "0"
-    more = "" if n == 1 else ", int? divisor_override=None"
-
-    @composite(
-        f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding={zero}, bool ceil_mode=False, bool count_include_pad=True{more}) -> Tensor",
-        method=False, out=True, module="" if n == 1 else "nn.functional", follows=("self",))  # fmt: skip
-    def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
-        name = f"avg_pool{n}d"
-        if divisor_override == 0:
-            raise RuntimeError("divisor must be not zero")
-        if n == 1:
-            if self.dim() not in (2, 3):
-                _check_adaptive(name, 1, tuple(self.shape), (1,), " ")
-        elif n == 2 and self.dim() < 3:
-            self.size(-3)
-        settings = _settings(name, n, kernel_size, stride, padding)
-        _pool_shape(name, n, self, settings, ceil_mode)
-        if self.dtype == _core.bool:
-            raise NotImplementedError(f"\"avg_pool{n}d_out_frame\" not implemented for 'Bool'")
-        return _mean_over_windows(self, n, settings, ceil_mode, count_include_pad, divisor_override)
-
-    size = "int[1]" if n == 1 else f"SymInt[{n}]"
-
-    @composite(
-        f"adaptive_avg_pool{n}d(Tensor self, {size} output_size) -> Tensor",
-        method=False,
-        out=True,
-        function=n == 1,
-        follows=("self",),
-    )
-    def adaptive_avg_pool(self, output_size):
-        return _adaptive_mean(f"adaptive_avg_pool{n}d", n, self, output_size)
-
-
-def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
-    import shim_torch
-
-    _check_adaptive(name, n, tuple(self.shape), output_size, " ")
-    if not self.is_floating_point():
-        from shim_torch._utils import _scalar
-
-        if all(o == 1 for o in output_size):
-            return self.mean(list(range(-n, 0)), keepdim=True)
-        kernel = "adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d"
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{_scalar(self.dtype)}'")
-    narrow = self.dtype if self.dtype in (_core.float16, _core.bfloat16) else None
-    x = self.float() if narrow is not None else self
-    for i, out in enumerate(output_size):
-        d = self.dim() - n + i
-        size = self.shape[d]
-        if out and size % out == 0:
-            x = x.unflatten(d, (out, size // out)).mean(d + 1)
-            continue
-        place = shim_torch.arange(out, device=self.device)
-        start, end = place * size // out if out else place, ((place + 1) * size + out - 1) // max(out, 1)
-        at = shim_torch.arange(size, device=self.device)
-        inside = (at >= start.unsqueeze(1)) & (at < end.unsqueeze(1))
-        weights = inside.to(x.dtype) / (end - start).unsqueeze(1).to(x.dtype)
-        x = x.movedim(d, -1).matmul(weights.t()).movedim(-1, d)
-    y = x.contiguous() if narrow is None else x.to(narrow)
-    if 0 in output_size and y.requires_grad:
-        y.register_hook(lambda g: _check_some(f"{name}_backward", n, g))
-    if n == 2 and all(o == 1 for o in output_size) and _core.suggest_memory_format(self) == _core.channels_last:
-        c = y.size(-3)
-        return y.as_strided((y.size(0), c, 1, 1), (c, 1, c, c)) if self.dim() == 4 else y
-    return y
 
 
 for _n in (1, 2, 3):
     _declare_max(_n)
-    _declare_mean(_n)
 
 
 @composite(
@@ -385,7 +280,7 @@ def max_unpool3d(self, indices, output_size, stride, padding):
                 f"There should be exactly three elements (depth, height, width) in {name}, but got{' ' * (got[0] != ':')}{got}"
             )
     if min(stride) <= 0:
-        raise RuntimeError(f"strides should be greater than zero, but got stride: {_text(stride)}")
+        raise RuntimeError(f"strides should be greater than zero, but got stride: {sizes_text(stride)}")
     return _unpool(self, indices, output_size)
 
 
@@ -405,8 +300,8 @@ def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
         raise RuntimeError(f"elements in indices should be type int64 but got: {_scalar(indices.dtype)}")
     if self.shape != indices.shape:
         raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({_text(self.shape)}) but got indices tensor "
-            f"with shape: {_text(indices.shape)}"
+            f"Expected shape of indices to be same as that of the input tensor ({sizes_text(self.shape)}) but got indices tensor "
+            f"with shape: {sizes_text(indices.shape)}"
         )
     lead = tuple(self.shape[:-n])
     count = 1

@@ -1,4 +1,4 @@
-"""Resampling of images: nearest, linear and cubic in each dim, antialiased, and by a grid of places."""
+"""Resampling to other sizes: nearest, linear, cubic, antialiased."""
 
 from __future__ import annotations
 
@@ -6,24 +6,17 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import operator
 from ._record import composite
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False, "out": True}
 _NARROW = (_core.float16, _core.bfloat16)
 
 
-def _text(sizes: Any) -> str:
-    return "[" + ", ".join(map(str, sizes)) + "]"
-
-
-def _aten(name: str) -> Any:
-    return _core.function(f"aten::{name}")
-
-
 def _places(x: Any, size: int, exact: bool = False) -> Any:
     """0, 1, ... size - 1 in the dtype that places are computed in."""
     dtype = _core.float64 if x.dtype == _core.float64 and not exact else _core.float32
-    return _aten("arange")(size, dtype=dtype, device=x.device)
+    return operator("arange")(size, dtype=dtype, device=x.device)
 
 
 def _check(self: Any, n: int, output_size: Any) -> None:
@@ -233,213 +226,3 @@ for _n, _name in enumerate(("upsample_linear1d", "upsample_bilinear2d", "upsampl
 _declare("upsample_bicubic2d", 2, _cubic, True)
 _declare("_upsample_bilinear2d_aa", 2, lambda s, o, a, f: _antialiased(s, o, a, f, _triangle, 1.0), True)
 _declare("_upsample_bicubic2d_aa", 2, lambda s, o, a, f: _antialiased(s, o, a, f, _cubic_kernel, 2.0), True)
-
-
-# --- places from a grid ---------------------------------------------------------------------------------------------
-
-_METHODLESS: dict[str, Any] = {"method": False}
-
-
-def _check_grid(input: Any, grid: Any, mode: int) -> None:
-    shown = f"input with sizes {_text(input.shape)} and grid with sizes {_text(grid.shape)}"
-    if input.shape[0] != grid.shape[0]:
-        raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got {shown}")
-    if grid.shape[-1] != input.dim() - 2:
-        raise RuntimeError(
-            f"grid_sampler(): expected grid to have size {input.dim() - 2} in last dimension, but got grid with sizes "
-            + _text(grid.shape)
-        )
-    if input.dim() not in (4, 5) or input.dim() != grid.dim():
-        raise RuntimeError(
-            f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got {shown}"
-        )
-    for d in range(2, input.dim()):
-        if input.shape[d] == 0:
-            raise RuntimeError(
-                f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
-                f"{_text(input.shape)} with dimension {d} being empty"
-            )
-    if input.dim() == 5 and mode == 2:
-        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    if input.dtype != grid.dtype:
-        from shim_torch._utils import _scalar
-
-        raise RuntimeError(f"expected scalar type {_scalar(input.dtype)} but found {_scalar(grid.dtype)}")
-
-
-def _reflected(x: Any, twice_low: float, twice_high: float) -> Any:
-    if twice_low == twice_high:
-        return x * 0
-    low, span = twice_low / 2, (twice_high - twice_low) / 2
-    x = (x - low).abs()
-    extra = x.fmod(span)
-    even = (x / span).floor().remainder(2) == 0
-    return (extra + low).where(even, span - extra + low)
-
-
-def _kept_inside(x: Any, size: int, padding_mode: int, align_corners: bool) -> Any:
-    if padding_mode == 1:
-        return x.clamp(0, size - 1)
-    if padding_mode == 2:
-        x = _reflected(x, 0, 2 * (size - 1)) if align_corners else _reflected(x, -1, 2 * size - 1)
-        return x.clamp(0, size - 1)
-    return x
-
-
-def _taken(input: Any, places: Any) -> Any:
-    """Values at whole places (a list, slowest dim first), zero outside: (N, C, *out)."""
-    flat: Any = None
-    inside: Any = None
-    for size, at in zip(input.shape[2:], places, strict=True):
-        good = (at >= 0) & (at < size)
-        inside = good if inside is None else inside & good
-        at = at.clamp(0, size - 1).nan_to_num(0.0).long()  # what is no number takes nothing; its weight is none either
-        flat = at if flat is None else flat * size + at
-    n, c = input.shape[:2]
-    index = flat.reshape(n, 1, -1).expand(n, c, -1)
-    values = input.reshape(n, c, -1).gather(2, index).reshape(n, c, *flat.shape[1:])
-    return values * inside.unsqueeze(1).to(values.dtype)
-
-
-def _sampled(input: Any, grid: Any, mode: int, padding_mode: int, align_corners: bool) -> Any:
-    _check_grid(input, grid, mode)
-    if input.dtype in _NARROW:
-        return _sampled(input.float(), grid.float(), mode, padding_mode, align_corners).to(input.dtype)
-    sizes = tuple(input.shape[2:])
-    places = []
-    for size, at in zip(sizes, reversed(grid.unbind(-1)), strict=True):
-        at = (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
-        places.append(at if mode == 2 else _kept_inside(at, size, padding_mode, align_corners))
-    if mode == 1:
-        return _taken(input, [p.detach().round() for p in places]) + _no_gradient(places)
-    if mode == 2:
-        return _sampled_cubic(input, places, padding_mode, align_corners)
-    lows = [p.detach().floor() for p in places]
-    total: Any = None
-    for corner in range(1 << len(sizes)):
-        weight: Any = 1
-        at = []
-        for i, (place, low) in enumerate(zip(places, lows, strict=True)):
-            up = corner >> i & 1
-            at.append(low + up)
-            weight = weight * (place - low if up else low + 1 - place)
-        part = _taken(input, at) * weight.unsqueeze(1)
-        total = part if total is None else total + part
-    return total
-
-
-def _no_gradient(places: Any) -> Any:
-    """Zero that keeps the grid among the inputs: its gradient is zero, as PyTorch's is."""
-    total: Any = 0
-    for p in places:
-        total = total + (p * 0).nan_to_num(0.0)
-    return total.unsqueeze(1)
-
-
-def _sampled_cubic(input: Any, places: Any, padding_mode: int, align_corners: bool) -> Any:
-    lows = [p.detach().floor() for p in places]
-    weights = [cubic_weights(p - low) for p, low in zip(places, lows, strict=True)]
-    height, width = input.shape[2:]
-    total: Any = None
-    for i in range(4):
-        row: Any = None
-        y = _kept_inside(lows[0] - 1 + i, height, padding_mode, align_corners)
-        for j in range(4):
-            x = _kept_inside(lows[1] - 1 + j, width, padding_mode, align_corners)
-            part = _taken(input, [y, x]) * weights[1][j].unsqueeze(1)
-            row = part if row is None else row + part
-        row = row * weights[0][i].unsqueeze(1)
-        total = row if total is None else total + row
-    return total
-
-
-for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
-
-    @composite(
-        f"{_name}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-        **_METHODLESS)  # fmt: skip
-    def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
-        return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
-
-
-@composite("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", out=True, method=False)
-def affine_grid_generator(theta, size, align_corners):
-    """Places of an affine map for sizes (N, C, *out): (N, *out, spatial dims)."""
-    import shim_torch
-
-    sizes = size[2:]
-    lines = []
-    for s in sizes:
-        # Built with linspace's own spacing so that the corners are exact.
-        line = (shim_torch.linspace(-1, 1, s, dtype=theta.dtype, device=theta.device) if s > 1
-                else shim_torch.zeros(1, dtype=theta.dtype, device=theta.device))  # fmt: skip
-        lines.append(line if align_corners else line * (s - 1) / s)
-    grids = shim_torch.meshgrid(*lines, indexing="ij")
-    base = shim_torch.stack([*reversed(grids), shim_torch.ones_like(grids[0])], -1)
-    flat = base.reshape(1, -1, len(sizes) + 1).expand(size[0], -1, -1)
-    return flat.bmm(theta.transpose(1, 2)).reshape(size[0], *sizes, len(sizes))
-
-
-@composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", out=True, method=False)
-def pixel_shuffle(self, upscale_factor):
-    """(*, C · r², H, W) -> (*, C, H · r, W · r)."""
-    r = upscale_factor
-    if self.dim() < 3:
-        raise RuntimeError(
-            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
-        )
-    if r <= 0:
-        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
-    *lead, c, h, w = self.shape
-    if c % (r * r):
-        raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
-            f"input.size(-3)={c} is not divisible by {r * r}"
-        )
-    k = len(lead)
-    x = self.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(k + 1), k + 3, k + 1, k + 4, k + 2)
-    x = x.reshape(*lead, c // (r * r), h * r, w * r)
-    return x.clone() if r == 1 else x
-
-
-@composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", out=True, method=False)
-def pixel_unshuffle(self, downscale_factor):
-    """The inverse of pixel_shuffle."""
-    r = downscale_factor
-    if self.dim() < 3:
-        raise RuntimeError(
-            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
-        )
-    if r <= 0:
-        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
-    *lead, c, h, w = self.shape
-    for name, d, size in (("height", -2, h), ("width", -1, w)):
-        if size % r:
-            raise RuntimeError(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({d})={size} is not "
-                f"divisible by {r}"
-            )
-    k = len(lead)
-    x = self.reshape(*lead, c, h // r, r, w // r, r).permute(*range(k + 1), k + 2, k + 4, k + 1, k + 3)
-    x = x.reshape(*lead, c * r * r, h // r, w // r)
-    return x.clone() if r == 1 else x
-
-
-@composite("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", method=False)
-def native_channel_shuffle(self, groups):
-    """Channels dealt out of their groups in turn."""
-    return channel_shuffle(self, groups)
-
-
-@composite("channel_shuffle(Tensor self, SymInt groups) -> Tensor", out=True, method=False, follows=("self",))
-def channel_shuffle(self, groups):
-    """Channels dealt out of their groups in turn."""
-    if self.dim() < 3:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {_text(self.shape)}")
-    if groups <= 0:
-        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
-    c = self.shape[1]
-    if c % groups:
-        raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
-    x = self.reshape(self.shape[0], groups, c // groups, *self.shape[2:]).transpose(1, 2)
-    return x.reshape(self.shape)

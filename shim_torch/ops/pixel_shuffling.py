@@ -1,0 +1,71 @@
+"""Channels into pixels and back, and among themselves."""
+
+from __future__ import annotations
+
+from ._formulas import sizes_text
+from ._record import composite
+
+
+@composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", out=True, method=False)
+def pixel_shuffle(self, upscale_factor):
+    """(*, C · r², H, W) -> (*, C, H · r, W · r)."""
+    r = upscale_factor
+    if self.dim() < 3:
+        raise RuntimeError(
+            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
+        )
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *lead, c, h, w = self.shape
+    if c % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={c} is not divisible by {r * r}"
+        )
+    k = len(lead)
+    x = self.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(k + 1), k + 3, k + 1, k + 4, k + 2)
+    x = x.reshape(*lead, c // (r * r), h * r, w * r)
+    return x.clone() if r == 1 else x
+
+
+@composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", out=True, method=False)
+def pixel_unshuffle(self, downscale_factor):
+    """The inverse of pixel_shuffle."""
+    r = downscale_factor
+    if self.dim() < 3:
+        raise RuntimeError(
+            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
+        )
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *lead, c, h, w = self.shape
+    for name, d, size in (("height", -2, h), ("width", -1, w)):
+        if size % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({d})={size} is not "
+                f"divisible by {r}"
+            )
+    k = len(lead)
+    x = self.reshape(*lead, c, h // r, r, w // r, r).permute(*range(k + 1), k + 2, k + 4, k + 1, k + 3)
+    x = x.reshape(*lead, c * r * r, h // r, w // r)
+    return x.clone() if r == 1 else x
+
+
+@composite("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", method=False)
+def native_channel_shuffle(self, groups):
+    """Channels dealt out of their groups in turn."""
+    return channel_shuffle(self, groups)
+
+
+@composite("channel_shuffle(Tensor self, SymInt groups) -> Tensor", out=True, method=False, follows=("self",))
+def channel_shuffle(self, groups):
+    """Channels dealt out of their groups in turn."""
+    if self.dim() < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {sizes_text(self.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    c = self.shape[1]
+    if c % groups:
+        raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
+    x = self.reshape(self.shape[0], groups, c // groups, *self.shape[2:]).transpose(1, 2)
+    return x.reshape(self.shape)
