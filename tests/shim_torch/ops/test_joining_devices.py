@@ -40,7 +40,7 @@ def test_an_index_into_nothing_is_refused(device):
 @pytest.mark.devices("cpu", "cuda")
 def test_half_complex_on_the_device(device):
     x = torch.tensor([1 + 2j, 3 - 1j, -0.5j], device=device).to(torch.complex32)
-    torch.testing.assert_close((x + x).to(torch.complex64).cpu(), torch.tensor([2 + 4j, 6 - 2j, -1j]))
+    assert (x + x).tolist() == [2 + 4j, 6 - 2j, -1j]
     assert torch.cat([x, x]).shape == (6,) and x.real.tolist() == [1, 3, 0] and torch.isclose(x, x).all()
     assert torch.full((2,), 3 + 1j, dtype=torch.complex32, device=device).tolist() == [3 + 1j] * 2
     parts = torch.ones(2, dtype=torch.float16, device=device)
