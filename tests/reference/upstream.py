@@ -39,7 +39,9 @@ class Finder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name == PREFIX or name.startswith(PREFIX + "."):
             file = self.folder.joinpath(*name.split(".")[2:])
         elif name == "torchgen" or name.startswith("torchgen."):
