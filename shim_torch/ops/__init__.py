@@ -87,6 +87,7 @@ FAMILIES = (
     "tensor_names",
     "attention",
     "attention_efficient",
+    "attention_native",
     "chunks_and_masks",
     "gamma_draws",
     "indefinite",
