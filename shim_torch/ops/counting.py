@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cmp_to_key
 from typing import Any
 
 from native import _core
@@ -64,11 +65,25 @@ def _unique(self, sorted, return_inverse):
 
 
 def _lexicographic(xp: Any, rows: Any) -> Any:
-    """The order of rows by their first element, then by the second, and so on."""
+    """The order of rows by their first element, then by the second, and so on; rows that NaN leaves equal stay in place."""
+    if rows.dtype.kind == "f" and bool((rows != rows).any()):
+        return xp.asarray(_order_with_nan((rows.get() if hasattr(rows, "get") else rows).tolist()))
     order = xp.arange(rows.shape[0])
     for column in range(rows.shape[1] - 1, -1, -1):
         order = order[xp.argsort(rows[order, column], kind="stable")]
     return order
+
+
+def _order_with_nan(rows: list[list[float]]) -> list[int]:
+    """As PyTorch compares rows: an element that is neither smaller nor larger leaves it to the next one."""
+
+    def compare(i: int, j: int) -> int:
+        for a, b in zip(rows[i], rows[j], strict=True):
+            if a < b or a > b:
+                return -1 if a < b else 1
+        return 0
+
+    return sorted(range(len(rows)), key=cmp_to_key(compare))
 
 
 def _rows(xp: Any, self: Any, dim: int) -> tuple[Any, Any]:

@@ -66,6 +66,11 @@ def _sorted_still(order: list[int]) -> bool:
 
 @kernel("t")
 def t_(self: Any) -> Any:
+    if _is_coo(self) and (self.sparse_dim() > 2 or self.dense_dim()):
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {self.sparse_dim()} sparse and "
+            f"{self.dense_dim()} dense dimensions"
+        )
     if self.dim() > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.dim()}D")
     if self.dim() < 2:

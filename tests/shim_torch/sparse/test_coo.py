@@ -219,3 +219,11 @@ def test_indices_that_were_not_checked_never_leave_the_memory(index, call):
     s = torch.sparse_coo_tensor(torch.tensor([[index, 0], [0, 1]]), torch.ones(2), (2, 3), check_invariants=False)
     with pytest.raises((IndexError, RuntimeError)):
         call(s)
+
+
+@pytest.mark.parametrize("sparse, dense", [(3, 0), (1, 2), (1, 1)])
+def test_t_is_of_two_sparse_dims(sparse, dense):
+    x = torch.ones(*[2] * (sparse + dense)).to_sparse(sparse)
+    with pytest.raises(RuntimeError, match=f"<= 2 sparse and 0 dense dimensions, but got {sparse} sparse and {dense} dense"):
+        x.t()
+    assert torch.eye(2, 3).to_sparse().t().shape == (3, 2)
