@@ -259,6 +259,8 @@ def embedding_gradient(g: Any, size: Sequence[int], index: Any, padding_idx: int
     if padding_idx >= 0:
         kept = (flat_index != padding_idx).nonzero().squeeze(1)
         rows, flat_index = rows.index_select(0, kept), flat_index.index_select(0, kept)
+    else:
+        flat_index = flat_index.clone()  # the caller may change what it looked up
     return unsafe(flat_index.to(_core.int64).reshape(1, -1), rows, tuple(size))
 
 

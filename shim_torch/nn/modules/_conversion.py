@@ -60,6 +60,8 @@ class ConversionMixin(PartsMixin):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves and casts parameters and buffers in place: to(device), to(dtype), to(tensor), memory_format=."""
         device, dtype, non_blocking, memory_format = parse_to(*args, **kwargs)
+        if kwargs.get("copy"):
+            raise RuntimeError(".to() does not accept copy argument")
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"

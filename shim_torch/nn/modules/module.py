@@ -101,7 +101,7 @@ class Module(ConversionMixin, StateDictMixin):
         self._check_name("buffer", name)
         if hasattr(self, name) and name not in self._buffers:
             raise KeyError(f"attribute '{name}' already exists")
-        if tensor is not None and not isinstance(tensor, Tensor):
+        if tensor is not None and not isinstance(tensor, Tensor) and not hasattr(type(tensor), "__torch_function__"):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
@@ -187,13 +187,12 @@ class Module(ConversionMixin, StateDictMixin):
                 )
             modules[name] = value
         elif buffers is not None and name in buffers or isinstance(value, Buffer):
-            if value is not None and not isinstance(value, Tensor):
+            if value is not None and not isinstance(value, Tensor) and not hasattr(type(value), "__torch_function__"):
                 raise TypeError(
                     f"cannot assign '{typename(value)}' as buffer '{name}' "
                     "(torch.nn.Buffer, torch.Tensor or None expected)"
                 )
             if isinstance(value, Buffer) and (buffers is None or name not in buffers):
-                self._remove(name, state, params, modules)
                 if value.persistent:  # classes may override it without the third parameter
                     self.register_buffer(name, value)
                 else:

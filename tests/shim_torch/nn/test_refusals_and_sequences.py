@@ -121,3 +121,32 @@ def test_statistics_and_shuffled_channels():
     assert mean.tolist() == pytest.approx([0.2, 0.3]) and variance.tolist() == pytest.approx([1.3, 1.3])
     x = torch.arange(12.0).reshape(1, 4, 3, 1)
     assert torch.native_channel_shuffle(x, 2).flatten().tolist() == [0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10, 11]
+
+
+def test_a_sparse_gradient_keeps_what_was_looked_up():
+    table, index = nn.Embedding(10, 3, sparse=True), torch.tensor([7, 1, 3])
+    table(index).sum().backward()
+    index[0] = 8
+    assert table.weight.grad._indices().tolist() == [[7, 1, 3]]
+
+
+def test_places_of_modules_and_buffers_that_are_taken():
+    m = nn.Module()
+    m.w, m.inner = 5, nn.Module()
+    with pytest.raises(AttributeError, match="`w` is not an nn.Module"):
+        m.set_submodule("w", nn.ReLU())
+    with pytest.raises(KeyError, match="attribute 'w' already exists"):
+        m.w = nn.Buffer(rand(1))
+    with pytest.raises(RuntimeError, match=r"\.to\(\) does not accept copy argument"):
+        m.to("cpu", copy=True)
+
+    class Like:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            raise NotImplementedError
+
+    one, two = Like(), Like()
+    m.register_buffer("like", one)
+    assert m.like is one
+    m.like = two
+    assert m.get_buffer("like") is two
