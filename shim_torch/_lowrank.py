@@ -39,7 +39,15 @@ def matrix_rank(input: Any, tol: Any = None, symmetric: bool = False, *, out: An
 def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """Packed L and U and the pivots, and with ``get_infos`` where a pivot is zero."""
     import shim_torch
+    from shim_torch._warnings import warn_once
 
+    warn_once(
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future "
+        "PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"
+        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\n"
+        "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\nshould be replaced with\n"
+        "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)"
+    )
     found = shim_torch._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
     wanted = found if get_infos else tuple(found)[:2]
     if out is None:

@@ -61,6 +61,9 @@ def chalf(self: Any, *, memory_format: Any = _core.preserve_format) -> Any:
 
 def resize(self: Any, *sizes: Any) -> Any:
     """Deprecated: a view of other sizes with as many elements."""
+    import warnings
+
+    warnings.warn("non-inplace resize is deprecated", stacklevel=2)
     return self.clone().resize_(*sizes) if self.numel() == 0 else self.view(*sizes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch._warnings import warn_once
 
 from ._matrices import LinAlgError, adjoint, check_matrix, square_shape, swapped
 from ._record import composite, direct, op
@@ -98,6 +99,12 @@ def _cholesky(name: str, self: Any, upper: bool) -> Any:
 
 @composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=True)
 def cholesky(self, upper):
+    warn_once(
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\n"
+        "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\n"
+        "should be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid "
+        "(symmetric positive definite) inputs."
+    )
     return _cholesky("cholesky", self, upper)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._utils import _scalar
+from shim_torch._warnings import warn_once
 
 from ._matrices import LinAlgError, adjoint, check_matrix
 from ._record import composite, op
@@ -86,6 +87,12 @@ def linalg_qr(xp, A, mode):
 @composite("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=True)
 def qr(self, some):
     import shim_torch
+
+    warn_once(
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
+        "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\n"
+        "should be replaced with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
+    )
 
     return tuple(shim_torch.linalg.qr(self, "reduced" if some else "complete"))
 

@@ -58,7 +58,7 @@ def _check_weight(self: Any, weight: Any, count: int) -> None:
     if weight is not None and weight.dtype != self.dtype:
         raise RuntimeError(
             f"torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
-            f"input({_scalar(self.dtype)}) and weight({_scalar(weight.dtype)})"
+            f"input({_lower(self)}), and weight({_lower(weight)})"
         )
     if weight is not None and weight.numel() != count:
         raise RuntimeError(
@@ -78,6 +78,15 @@ def histogram_edges(self, bins, weight, density):
         raise RuntimeError(
             f"torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype {_lower(self)} "
             f"and bins for dimension 0 with dtype {_lower(bins)}"
+        )
+    if bins.dim() != 1:
+        raise RuntimeError(
+            f"torch.histogramdd: bins tensor should have one dimension, but got {bins.dim()} dimensions in the bins tensor for "
+            "dimension 0"
+        )
+    if not bins.numel():
+        raise RuntimeError(
+            "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension 0"
         )
     _check_weight(self, weight, self.numel())
     return _counted([self.reshape(-1)], [bins], weight, density), bins.clone()

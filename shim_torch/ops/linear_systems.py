@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 from shim_torch._utils import _scalar
+from shim_torch._warnings import warn_once
 
 from ._formulas import aten
 from ._matrices import LinAlgError, adjoint, check_matrix, swapped
@@ -216,6 +217,11 @@ def linalg_solve_triangular(xp, self, B, upper, left, unitriangular):
 )
 def triangular_solve(self, A, upper, transpose, unitriangular):
     """Solves op(A) X = self for triangular A."""
+    warn_once(
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch "
+        "release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\n"
+        "X = torch.triangular_solve(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B)."
+    )
     for what, t in (("b", self), ("A", A)):
         if t.dim() < 2:
             raise RuntimeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch._warnings import warn_once
 
 from ._matrices import adjoint, check_matrix
 from ._record import composite, op
@@ -170,6 +171,11 @@ def _permutation(pivots: Any, rows: int) -> Any:
 @composite("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)
 def lu_solve(self, LU_data, LU_pivots):
     """Solves A X = self with the factors of A."""
+    warn_once(
+        "torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch release.\n"
+        "Note that torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\nshould be replaced with\n"
+        "X = torch.linalg.lu_solve(LU, pivots, B)"
+    )
     return linalg_lu_solve(LU_data, LU_pivots, self, True, False)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 from shim_torch._utils import _scalar
+from shim_torch._warnings import warn_once
 
 from ._formulas import aten
 from ._matrices import check_matrix
@@ -127,6 +128,10 @@ def _multiplied(chain: list[Any], cut: list[list[int]], i: int, j: int) -> Any:
 
 @composite("chain_matmul(Tensor[] matrices) -> Tensor", function=False, method=False)
 def chain_matmul(matrices):
+    warn_once(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
+        "which accepts a list of two or more tensors rather than multiple parameters."
+    )
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
@@ -175,7 +180,6 @@ def cross(self, other, dim):
         dim = next((d for d, n in enumerate(self.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-        from shim_torch._warnings import warn_once
 
         warn_once(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "

@@ -40,6 +40,8 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
         else torch.full_like(missing[..., :1], x.size(d), dtype=torch.int64)
     )
     place = (q.reshape(-1) * (count - 1).to(q.dtype)).clamp(min=0)
+    if not skip_nan:  # NaN is the answer, and the gradient goes to one
+        place = place.where(~missing.any(-1, keepdim=True), (count - 1).to(q.dtype))
     low, high = place.floor(), place.ceil()
     a, b = ordered.gather(-1, low.long()), ordered.gather(-1, high.long())
     picks = {
@@ -55,8 +57,6 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
             + interpolation
         )
     out = picks[interpolation]()
-    if not skip_nan:
-        out = torch.where(missing.any(-1, keepdim=True), float("nan"), out)
     out = out.movedim(-1, 0)
     if keepdim:
         out = out.reshape(-1, *[1] * self.dim()) if dim is None or self.dim() == 0 else out.unsqueeze(d + 1)

@@ -109,10 +109,26 @@ def _conjugate_transpose(self):
     return self.t().conj()
 
 
+def _reversed_dims(self):
+    """``x.T``: deprecated for what is not a matrix."""
+    if self.dim() == 2:
+        return self.t()
+    if not self.dim():
+        warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=3)
+    else:
+        warn_once(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error "
+            "in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
+            "to reverse the dimensions of a tensor.",
+            stacklevel=3,
+        )
+    return self.permute(list(range(self.dim()))[::-1])
+
+
 def properties() -> dict[str, property]:
     """T, mT, H, mH, real and imag of the tensor type."""
     return {
-        "T": property(lambda self: self.permute(list(range(self.dim()))[::-1]) if self.dim() != 2 else self.t()),
+        "T": property(_reversed_dims),
         "mT": property(_matrix_transpose),
         "H": property(_conjugate_transpose),
         "mH": property(lambda self: _adjoint(self, "mH")),

@@ -1,0 +1,68 @@
+"""Functions that PyTorch keeps and warns of, and small rules of reductions; values and texts of PyTorch."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import shim_torch as torch
+
+
+@pytest.fixture(autouse=True)
+def always():
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(False)
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda a: torch.cholesky(a), "torch.cholesky is deprecated in favor of torch.linalg.cholesky"),
+        (lambda a: torch.qr(a), "torch.qr is deprecated in favor of torch.linalg.qr"),
+        (lambda a: torch.triangular_solve(a, a), "torch.triangular_solve is deprecated"),
+        (lambda a: torch.chain_matmul(a, a), "torch.chain_matmul is deprecated"),
+        (lambda a: torch.lu(a), "torch.lu is deprecated in favor of torch.linalg.lu_factor"),
+        (lambda a: torch.ones(2, 3, 4).T, "The use of `x.T` on tensors of dimension other than 2"),
+        (lambda a: torch.ones(4).resize(2, 2), "non-inplace resize is deprecated"),
+    ],
+)
+def test_a_deprecated_function_says_so(call, text: str) -> None:
+    with pytest.warns(UserWarning, match=text.split("(")[0]):
+        call(torch.eye(2) * 2)
+
+
+def test_the_newer_functions_do_not_warn() -> None:
+    a = torch.eye(2) * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.linalg.cholesky(a), torch.linalg.qr(a), torch.linalg.lu_factor(a), a.T, torch.linalg.inv(a), torch.det(a)
+
+
+def test_a_quantile_of_nan_has_its_gradient_there() -> None:
+    for q in (0.5, 0.0):
+        x = torch.tensor([1.0, float("nan"), 2.0], requires_grad=True)
+        torch.quantile(x, q).backward()
+        assert x.grad.tolist() == [0, 1, 0]
+    x = torch.tensor([1.0, float("nan"), 2.0], requires_grad=True)
+    torch.nanquantile(x, 0.5).backward()
+    assert x.grad.tolist() == [0.5, 0, 0.5]
+    assert torch.quantile(torch.tensor([[1.0, 3.0], [float("nan"), 2.0]]), 0.5, 1)[0] == 2
+
+
+def test_histograms_check_their_bins() -> None:
+    x = torch.tensor(1.0)
+    with pytest.raises(RuntimeError, match="bins tensor should have one dimension, but got 2 dimensions"):
+        torch.histogram(x, torch.ones(1, 1))
+    with pytest.raises(RuntimeError, match="bins tensor should have at least 1 element, but got 0 elements"):
+        torch.histogram(x, torch.ones(0))
+    with pytest.raises(RuntimeError, match=r"but got input\(float\), and weight\(double\)"):
+        torch.histogram(x, 1, weight=x.double())
+
+
+def test_the_older_name_of_autocast_for_the_cpu() -> None:
+    with pytest.warns(FutureWarning, match=r"torch.cpu.amp.autocast\(args...\)` is deprecated"):
+        context = torch.cpu.amp.autocast()
+    with context:
+        assert torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype is torch.bfloat16
