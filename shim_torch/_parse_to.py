@@ -7,6 +7,20 @@ from typing import Any
 from native import _core
 from shim_torch._arguments import as_dtype
 
+_REST = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)"
+
+
+def _refused(args: tuple[Any, ...]) -> TypeError:
+    """The error for arguments that no form takes."""
+    got = ", ".join(
+        f"torch.{type(a).__name__}" if isinstance(a, (_core.dtype, _core.device)) else type(a).__name__ for a in args
+    )
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+        f" * (torch.device device = None, torch.dtype dtype = None, {_REST}\n * (torch.dtype dtype, {_REST}\n"
+        f" * (Tensor tensor, {_REST}\n"
+    )
+
 
 def parse_to(
     *args: Any,
@@ -30,17 +44,18 @@ def parse_to(
         given[0] is None or isinstance(given[0], (_core.device, str, int)) and not isinstance(given[0], bool)
     ):
         device = given.pop(0)
-        if given and (given[0] is None or isinstance(given[0], _core.dtype)):
+        if given:
+            if given[0] is not None and not isinstance(given[0], _core.dtype):
+                raise _refused(args)
             dtype = given.pop(0)
     elif given:
-        raise TypeError(
-            f"to() received an invalid combination of arguments - got ({type(given[0]).__name__}), but expected one of:\n"
-            " * (torch.device device, torch.dtype dtype, bool non_blocking, bool copy, *, torch.memory_format memory_format)\n"
-            " * (torch.dtype dtype, bool non_blocking, bool copy, *, torch.memory_format memory_format)\n"
-            " * (Tensor tensor, bool non_blocking, bool copy, *, torch.memory_format memory_format)\n"
-        )
+        raise _refused(args)
+    if len(args) > 4:
+        raise TypeError(f"to() takes from 0 to 4 positional arguments but {len(args)} were given")
+    if not all(isinstance(x, bool) for x in given):
+        raise _refused(args)
     if given:
-        non_blocking = bool(given.pop(0))
+        non_blocking = given.pop(0)
     if other is not None:
         device, dtype = other.device, other.dtype
     if device is not None and not isinstance(device, _core.device):

@@ -150,3 +150,28 @@ def test_places_of_modules_and_buffers_that_are_taken():
     assert m.like is one
     m.like = two
     assert m.get_buffer("like") is two
+
+
+@pytest.mark.parametrize(
+    ("args", "got"),
+    [
+        (("cpu", True), "str, bool"),
+        ((None, True), "NoneType, bool"),
+        (("cpu", torch.ones(1)), "str, Tensor"),
+        ((torch.float64, "cpu"), "torch.dtype, str"),
+        (([],), "list"),
+        (("cpu", torch.float64, 1), "str, torch.dtype, int"),
+    ],
+)
+def test_where_modules_can_not_go(args, got):
+    with pytest.raises(TypeError) as caught:
+        nn.Linear(1, 1).to(*args)
+    rest = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
+    assert str(caught.value) == (
+        f"to() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+        f" * (torch.device device = None, torch.dtype dtype = None, {rest} * (torch.dtype dtype, {rest} * (Tensor tensor, {rest}"
+    )
+    with pytest.raises(TypeError, match="takes from 0 to 4 positional arguments but 5 were given"):
+        nn.Linear(1, 1).to("cpu", torch.float64, True, False, 3)
+    assert nn.Linear(1, 1).to("cpu", torch.float64, True).weight.dtype == torch.float64
+    assert nn.Linear(1, 1).to(torch.ones(1, dtype=torch.float64), True).weight.dtype == torch.float64
