@@ -190,30 +190,52 @@ def gaussian_nll_loss(
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
     var = var.clone()
+    if not var.is_floating_point():
+        from shim_torch.ops.convolution import _type
+
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {_type(var.dtype)}")
     var = var.clamp(min=eps)
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     loss = loss + 0.5 * math.log(2 * math.pi) if full else loss
     return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
 
 
-def _plain(name: str, *settings: tuple[str, Any]) -> Any:
-    """A loss of two or three tensors and settings, then size_average, reduce, reduction."""
+def _plain(name: str, tensors: tuple[str, ...], *settings: tuple[str, Any]) -> Any:
+    """A loss of tensors and settings, then size_average, reduce, reduction: all by place or by name."""
+    rest = (*settings, ("size_average", None), ("reduce", None), ("reduction", "mean"))
+    names = (*tensors, *(n for n, _ in rest))
 
-    def loss(*args: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", **kwargs: Any) -> Any:
-        values = [kwargs.pop(n, default) for n, default in settings]
-        if kwargs:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
-        return getattr(operators, name)(*args, *values, _number(reduction, size_average, reduce))
+    def loss(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > len(names):
+            raise TypeError(f"{name}() takes from {len(tensors)} to {len(names)} positional arguments but {len(args)} were given")
+        values: dict[str, Any] = dict(zip(names, args, strict=False))
+        for key, value in kwargs.items():
+            if key not in names:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+            if key in values:
+                raise TypeError(f"{name}() got multiple values for argument '{key}'")
+            values[key] = value
+        missing = [f"'{n}'" for n in tensors if n not in values]
+        if missing:
+            raise TypeError(f"{name}() missing {len(missing)} required positional arguments: {' and '.join(missing)}")
+        filled: list[Any] = [values.get(n, default) for n, default in rest]
+        *chosen, size_average, reduce, reduction = filled
+        if name == "triplet_margin_loss" and chosen[0] <= 0:
+            raise ValueError(f"margin must be greater than 0, got {chosen[0]}")
+        return getattr(operators, name)(*[values[n] for n in tensors], *chosen, _number(reduction, size_average, reduce))
 
     loss.__name__ = loss.__qualname__ = name
     return loss
 
 
-soft_margin_loss = _plain("soft_margin_loss")
-hinge_embedding_loss = _plain("hinge_embedding_loss", ("margin", 1.0))
-margin_ranking_loss = _plain("margin_ranking_loss", ("margin", 0.0))
-cosine_embedding_loss = _plain("cosine_embedding_loss", ("margin", 0.0))
-triplet_margin_loss = _plain("triplet_margin_loss", ("margin", 1.0), ("p", 2.0), ("eps", 1e-6), ("swap", False))
+_PAIR, _TWO = ("input", "target"), ("input1", "input2", "target")
+soft_margin_loss = _plain("soft_margin_loss", _PAIR)
+hinge_embedding_loss = _plain("hinge_embedding_loss", _PAIR, ("margin", 1.0))
+margin_ranking_loss = _plain("margin_ranking_loss", _TWO, ("margin", 0.0))
+cosine_embedding_loss = _plain("cosine_embedding_loss", _TWO, ("margin", 0.0))
+triplet_margin_loss = _plain(
+    "triplet_margin_loss", ("anchor", "positive", "negative"), ("margin", 1.0), ("p", 2.0), ("eps", 1e-6), ("swap", False)
+)
 
 
 def functions() -> dict[str, Any]:

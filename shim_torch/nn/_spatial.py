@@ -83,6 +83,8 @@ def _sizes(output_size: Any, input: Any, n: int) -> Any:
         return (output_size,) * n
     if len(input.shape) <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+    if not output_size:
+        return ()
     return tuple(v if v is not None else d for v, d in zip(output_size, input.shape[-len(output_size) :], strict=True))
 
 

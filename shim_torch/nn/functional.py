@@ -45,6 +45,8 @@ def _activation(name: str, *settings: tuple[str, Any]) -> Any:
             if key not in values:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
         values.update(kwargs)
+        if name == "hardtanh" and values["min_val"] > values["max_val"]:
+            raise ValueError("min_val cannot be greater than max_val")
         return getattr(_aten(), name + "_" if inplace else name)(input, *values.values())
 
     run.__name__ = run.__qualname__ = name  # pickles look it up by this
@@ -163,7 +165,10 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Any:
     """Normalisation over the batch, or by running statistics."""
-    if training and input.numel() // max(input.size(1), 1) == 1:
+    count = input.size(0) if training else 0
+    for size in input.shape[2:]:
+        count *= size
+    if count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
     return _aten().batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 

@@ -21,7 +21,8 @@ _NEVER_EMPTY = ("linear", "bilinear")
 # The dtypes that these check on meta tensors too, before they look for a kernel.
 _ON_META_TOO = ("cholesky_cpu", "cholesky_inverse_out_cpu", "cholesky_solve_cpu", "geqrf_cpu")
 # Several rules are a tuple of them. A text with a space is no kernel's name: a RuntimeError, or a NotImplementedError after "!".
-# By the operator's key: which kinds (b, i, f, c; l: half and bfloat16, h: half, u: uint8, s: the other integers) are refused, and the kernel's name or the whole text.
+# By the operator's key: which kinds (b, i, f, c; l: half and bfloat16, h: half, u: uint8, s: the other integers, m: all but int64) are refused, and the kernel's
+# name or the whole text.
 _KERNELS: dict[str, Any] = {
     "mm": ("b", "addmm_impl_cpu_"),
     "addmm": ("b", "addmm_impl_cpu_"),
@@ -101,9 +102,9 @@ _KERNELS: dict[str, Any] = {
     "adaptive_max_pool1d": ("bic", "adaptive_max_pool2d"),
     "adaptive_max_pool2d": ("bic", "adaptive_max_pool2d"),
     "adaptive_max_pool3d": ("bic", "adaptive_max_pool3d_cpu"),
-    "avg_pool1d": ("bc", "avg_pool2d"),
-    "avg_pool2d": ("bc", "avg_pool2d"),
-    "avg_pool3d": ("bc", "avg_pool3d_out_frame"),
+    "avg_pool1d": ("bcm", "avg_pool2d"),
+    "avg_pool2d": ("bcm", "avg_pool2d"),
+    "avg_pool3d": ("bcml", "avg_pool3d_out_frame"),
     "max_unpool2d": ("bic", "max_unpool2d"),
     "max_unpool3d": ("bic", "max_unpool3d"),
     "fractional_max_pool2d": ("bic", "fractional_max_pool2d_out_frame"),
@@ -111,7 +112,7 @@ _KERNELS: dict[str, Any] = {
     "im2col": ("i", "im2col_out_cpu"),
     "grid_sampler": ("bic", "grid_sampler_2d_cpu_kernel_impl"),
     "nll_loss_nd": ("bic", "nll_loss_out_frame"),
-    "multi_margin_loss": ("bic", "multi_margin_loss_cpu_kernel"),
+    "multi_margin_loss": ("bicl", "multi_margin_loss_cpu_kernel"),
     "multilabel_margin_loss": ("bic", "multilabel_margin_loss_forward_out_frame"),
     "max_pool1d": ("bi", "max_pool2d"),
     "linear": ("b", "addmm_impl_cpu_"),
@@ -121,6 +122,7 @@ _KERNELS: dict[str, Any] = {
     "special_i1": ("c", "i1_cpu"),
     "special_i1e": ("c", "i1e_cpu"),
     "special_ndtr": ("c", "erf_vml_cpu"),
+    "max_pool2d_with_indices_backward": ("bic", "max_pool2d_backward"),
     "hardtanh": (("b", "Bool inputs not supported for hardtanh"), ("c", "!clamp is not supported for complex types")),
     "kl_div": (("bi", "kl_div: Integral inputs not supported."), ("c", "kl_div: Complex inputs not supported.")),
     "soft_margin_loss": ("i", "result type Float can't be cast to the desired output type {}"),
@@ -134,6 +136,16 @@ for _name in """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polyno
     shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
     shifted_chebyshev_polynomial_w spherical_bessel_j0 zeta""".split():
     _KERNELS[f"special_{_name}"] = ("cl", f"{_name}_cpu")
+for _n, _kernel in ((1, "slow_conv2d_cpu"), (2, "slow_conv2d_cpu"), (3, "slow_conv3d_cpu")):
+    for _overload in ("", ".padding"):
+        _KERNELS[f"conv{_n}d{_overload}"] = ("b", _kernel)
+    _KERNELS[f"conv_transpose{_n}d" + (".input" if _n > 1 else "")] = ("bm", f"slow_conv_transpose{max(_n, 2)}d_out_cpu")
+    for _name in (f"upsample_nearest{_n}d", f"_upsample_nearest_exact{_n}d"):
+        for _overload in ("", ".vec"):
+            _KERNELS[_name + _overload] = ("bsc", "compute_indices_weights_nearest")
+for _name in ("upsample_linear1d", "upsample_trilinear3d"):
+    for _overload in ("", ".vec"):
+        _KERNELS[_name + _overload] = ("bic", "compute_indices_weights_linear")
 for _name in ("std_mean", "var_mean"):
     for _overload in ("", ".dim", ".correction"):
         _KERNELS[_name + _overload] = ("bi", f"{_name} only support floating point and complex dtypes")
@@ -153,7 +165,7 @@ def _refused(kinds: str, dtype: Any) -> bool:
     own = kind(dtype)
     if own in kinds or ("l" in kinds and dtype in _LOW) or ("h" in kinds and dtype is _core.float16):
         return True
-    return own == "i" and ("u" if dtype is _core.uint8 else "s") in kinds
+    return own == "i" and (("u" if dtype is _core.uint8 else "s") in kinds or ("m" in kinds and dtype is not _core.int64))
 
 
 def _refuse(kinds: str, text: str, dtype: Any, device: str) -> None:

@@ -9,7 +9,7 @@ from native import _core
 
 from ._record import composite, op
 from ._refusals import refusing
-from ._rules import int_to_float, promote, same, same_dtype, wrap_dim
+from ._rules import int_to_float, promote, same, same_dtype, type_name, wrap_dim
 from ._special import special
 
 _NN = {"module": "nn.functional", "method": False}
@@ -248,9 +248,20 @@ def hardshrink(xp, self, lambd):
     return xp.where(xp.abs(self) <= lambd, xp.zeros((), self.dtype), self)  # what is no number stays
 
 
+def _softshrink_shape(self: Any, lambd: Any) -> Any:
+    if not 0 <= lambd:
+        import shim_torch
+
+        largest = f"{shim_torch.finfo(self.dtype).max:.6g}" if self.is_floating_point() else "0"
+        raise RuntimeError(
+            f"lambda must be in range [0, {largest}] for input dtype {type_name(self.dtype)}, but found {lambd:g}"
+        )
+    return self.shape
+
+
 @op(
     "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
-    shape=same,
+    shape=_softshrink_shape,
     dtype=_float_only,
     **_NN,
     out=True,

@@ -22,8 +22,8 @@ def _check_parameters(n: int, stride: Any, padding: Any, dilation: Any, output_p
         raise RuntimeError("negative output_padding is not supported")
     if min(stride, default=1) <= 0:
         raise RuntimeError("non-positive stride is not supported")
-    if min(dilation, default=1) <= 0:
-        raise RuntimeError("non-positive dilation is not supported")
+    if min(dilation, default=1) < 0:
+        raise RuntimeError("dilation should be greater than zero")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     for name, value in (("stride", stride), ("padding", padding), ("dilation", dilation)):
@@ -42,7 +42,7 @@ def _check_channels(input: Any, weight: Any, bias: Any, transposed: bool, groups
     if shape[0] < groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
-            f"[{sizes_text(shape)}] instead"
+            f"{sizes_text(shape)} instead"
         )
     if shape[0] % groups:
         raise RuntimeError(
@@ -77,6 +77,16 @@ def _check_output_padding(n: int, stride: Any, dilation: Any, extra: Any) -> Non
     raise RuntimeError("output padding must be smaller than either stride or dilation, but got " + " ".join(said))
 
 
+def _refuse_zero_dilation(n: int, input: Any, dilation: Any, transposed: bool) -> None:
+    """In the words of the library that PyTorch would ask: oneDNN for several images in float32."""
+    if input.shape[0] > 1 and str(input.dtype) == "torch.float32":
+        raise RuntimeError("non-positive dilation is not supported")
+    names = ("depth", "height", "width")[3 - max(n, 2) :]
+    values = (1, *dilation) if n == 1 else tuple(dilation)
+    each = ", ".join(f"dilation_{a}: {d}" for a, d in zip(names, values, strict=True))
+    raise RuntimeError(f"dilation should be greater than zero, but got {each if transposed else sizes_text(values)}")
+
+
 def _convolution_shape(
     input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
     output_padding: Any, groups: int,
@@ -86,6 +96,8 @@ def _convolution_shape(
     extra = expanded(output_padding, n)
     _check_parameters(n, stride, padding, dilation, extra, groups)
     _check_channels(input, weight, bias, transposed, groups)
+    if 0 in dilation:
+        _refuse_zero_dilation(n, input, dilation, transposed)
     size, kernel = input.shape[2:], weight.shape[2:]
     if transposed:
         _check_output_padding(n, stride, dilation, extra)

@@ -15,6 +15,8 @@ def _run(name: str, n: int, input: Any, weight: Any, bias: Any, settings: Any) -
         raise RuntimeError(
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {sizes_text(input.shape)}"
         )
+    if weight.dim() < 3:
+        raise RuntimeError("weight should have at least three dimensions")
     batched = input.dim() == n + 2
     x = input if batched else input.unsqueeze(0)
     y = shim_torch.ops.aten.convolution(x, weight, bias, *settings)
@@ -39,6 +41,13 @@ def _declare(n: int) -> None:
         elif padding == "same":
             if any(s != 1 for s in stride):
                 raise RuntimeError("padding='same' is not supported for strided convolutions")
+            if len(weight.shape) != n + 2:
+                raise RuntimeError(
+                    f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight"
+                    f"{sizes_text(weight.shape)}, but got {input.dim()}-dimensional input of size {sizes_text(input.shape)} instead"
+                )
+            if groups <= 0:
+                raise RuntimeError("non-positive groups is not supported")
             total = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
             pads = tuple(t // 2 for t in total)
             odd = [x for t in reversed(total) for x in (0, t % 2)]

@@ -188,6 +188,8 @@ def _range(start: Any, end: Any, step: Any, dtype: Any, device: Any) -> Any:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype is None:
         dtype = _core.int64 if all(isinstance(v, int) for v in (start, end, step)) else _core.get_default_dtype()
+    if dtype is _core.bool or dtype.is_complex:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type_name(dtype)}'")
     if not (end - start) / step < 2**63:
         raise RuntimeError("invalid size, possible overflow?")
     import shim_torch
@@ -272,6 +274,8 @@ def _spaced_dtype_of(name: str) -> Any:
                 raise RuntimeError(
                     f"torch.{name}(): inferred dtype {type_word(natural)} can't be safely cast to passed dtype {type_name(dtype)}"
                 )
+        if found is _core.bool:
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
         return found
 
     return rule
@@ -384,11 +388,20 @@ def complex_(xp, real, imag):
     return out
 
 
-@op(f"tril_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor", dtype=lambda dtype: dtype or _core.int64)
+def _index_dtype(name: str) -> Any:
+    def rule(dtype: Any) -> Any:
+        if dtype not in (None, _core.int32, _core.int64):
+            raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
+        return dtype or _core.int64
+
+    return rule
+
+
+@op(f"tril_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor", dtype=_index_dtype("tril_indices"))
 def tril_indices(xp, row, col, offset, dtype, layout, device, pin_memory):
     return xp.stack(xp.tril_indices(row, offset, col)).astype("int64")
 
 
-@op(f"triu_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor", dtype=lambda dtype: dtype or _core.int64)
+@op(f"triu_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor", dtype=_index_dtype("triu_indices"))
 def triu_indices(xp, row, col, offset, dtype, layout, device, pin_memory):
     return xp.stack(xp.triu_indices(row, offset, col)).astype("int64")

@@ -75,6 +75,12 @@ def _gradient(self: Any, spacing: Any, dim: Any, edge_order: int) -> Any:
         raise RuntimeError(
             f"dim {next(d for d in dims if dims.count(d) > 1)} appears multiple times in the list of dims"
         )
+    for space in spacing if isinstance(spacing, (list, tuple)) else (spacing,):
+        if isinstance(space, _core.TensorBase) and space.device != self.device:
+            raise RuntimeError(
+                "torch.gradient expected each tensor to be on the same device, but got devices "
+                f"{self.device} and {space.device}!"
+            )
     for d in dims:
         if self.size(d) < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")

@@ -247,7 +247,7 @@ def _dims(x: Any, s: Any, dim: Any) -> list[int]:
         if s is not None and len(s) > x.dim():
             raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {x.dim()} dimensions.")
         return list(range(0 if s is None else x.dim() - len(s), x.dim()))
-    dims = [wrap_dim(d, x.dim()) for d in dim]
+    dims = [_one_dim(x, d) for d in dim]
     if len(set(dims)) != len(dims):
         raise RuntimeError("FFT dims must be unique")
     if s is not None and len(s) != len(dims):

@@ -57,6 +57,8 @@ def linalg_householder_product(input, tau):
         raise NotImplementedError(f"\"orgqr_cpu\" not implemented for '{_scalar(input.dtype)}'")
     eye = shim_torch.eye(m, n, dtype=input.dtype, device=input.device)
     x = eye.expand(*input.shape[:-2], m, n)
+    if not tau.size(-1) or not n:  # constant, but still a function of the input
+        x = x + input.masked_fill(shim_torch.ones_like(input, dtype=_core.bool), 0)
     below = input.tril(-1) + eye
     for k in reversed(range(tau.size(-1))):
         v = below[..., k : k + 1]

@@ -245,7 +245,7 @@ def _along(weight: Any, x: Any, channel: int) -> Any:
 
 @composite("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN)
 def soft_margin_loss(self, target, reduction):
-    return _reduce((-target * self).exp().log1p(), reduction)
+    return _reduce((self * -target).exp().log1p(), reduction)
 
 
 @composite("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_NN)
@@ -264,6 +264,11 @@ def hinge_embedding_loss(self, target, margin, reduction):
     **_NN,
 )
 def margin_ranking_loss(input1, input2, target, margin, reduction):
+    if not input1.dim() == input2.dim() == target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        )
     return _reduce((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 

@@ -69,6 +69,11 @@ def _pool_shape(name: str, n: int, self: Any, settings: Any, ceil_mode: bool) ->
         raise RuntimeError(
             f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{sizes_text(shape)}"
         )
+    if n == 3 and len(shape) in (4, 5) and 0 in shape[-4:] and name.startswith("max_pool3d"):
+        raise RuntimeError(
+            "max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive length, but "
+            f"input has a shape of {sizes_text(shape)} and non-batch dimension 0 has length zero!"
+        )
     if n == 3 and (len(shape) not in (4, 5) or 0 in shape[-4:]):
         raise RuntimeError("non-empty 4D or 5D (batch mode) tensor expected for input")
     if n == 1 and (len(shape) not in (2, 3) or 0 in shape[-2:]):
@@ -232,6 +237,10 @@ def _declare_max(n: int) -> None:
 
 def _check_adaptive(name: str, n: int, shape: Any, output_size: Any, colon: str) -> None:
     if len(output_size) != n:
+        if n == 1:
+            raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(output_size)})")
+        if "max" in name:
+            raise RuntimeError(f"{name}(): internal error: output_size.size() must be {n}")
         raise RuntimeError(f"{name}: output_size must be {n}")
     if n == 1 and len(shape) not in (2, 3):
         raise RuntimeError(
@@ -241,8 +250,14 @@ def _check_adaptive(name: str, n: int, shape: Any, output_size: Any, colon: str)
     if len(shape) not in (n + 1, n + 2):
         raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon}{sizes_text(shape)}")
     if min(output_size) < 0:
+        one = (1,) if n == 1 else ()
+        if "max" in name:
+            wrong = next(o for o in output_size if o < 0)
+            sizes = sizes_text((*shape[:-n], *one, *output_size))
+            raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {sizes}")
+        given = f"{output_size[0]}, {output_size[1]},{output_size[2]}" if n == 3 else ", ".join(map(str, (*one, *output_size)))
         raise RuntimeError(
-            f"{name}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, output_size))}}}"
+            f"adaptive_avg_pool{max(n, 2)}d: elements of output_size must be greater than or equal to 0 but received {{{given}}}"
         )
     count = 1
     for size in (*shape[:-n], *output_size):

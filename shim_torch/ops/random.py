@@ -357,6 +357,8 @@ def multinomial(self, num_samples, replacement, generator):
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > self.size(-1):
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if self.size(-1) > 1 << 24:
+        raise RuntimeError("number of categories cannot exceed 2^24")
     if self.is_meta:
         return _core.empty_tensor((*self.shape[:-1], num_samples), dtype=_core.int64, device=self.device)
     if not bool(((self >= 0) & self.isfinite()).all()):

@@ -9,6 +9,7 @@ from native import _core
 
 from ._formulas import torch_module
 from ._record import composite
+from ._rules import type_name
 
 # --- random dropouts and slopes -------------------------------------------------------------------------------------
 
@@ -19,7 +20,11 @@ def _check_p(p: float) -> None:
 
 
 def _noise(input: Any, p: float, whole: bool) -> Any:
-    """1 where a value (or a whole channel) is kept."""
+    """1 where a value (or a whole channel) is kept. Errors: NotImplementedError for complex, RuntimeError for integers."""
+    if input.is_complex():
+        raise NotImplementedError(f"\"bernoulli_scalar_{input.device.type}_\" not implemented for '{type_name(input.dtype)}'")
+    if not input.is_floating_point():
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {type_name(input.dtype)}")
     if whole and input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shape = (*input.shape[:2], *[1] * (input.dim() - 2)) if whole else tuple(input.shape)

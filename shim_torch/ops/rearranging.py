@@ -318,6 +318,8 @@ def as_strided_scatter(self, src, size, stride, storage_offset):
 
 @composite("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", out=True)
 def narrow_copy(self, dim, start, length):
+    if not self.dim():
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if dim >= self.dim():
         raise RuntimeError(
             "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message be "

@@ -8,7 +8,7 @@ from native import _core
 
 from ._places import full_key, in_bounds, key_along
 from ._record import op
-from ._rules import same_dtype, wrap_dim
+from ._rules import same_dtype, type_name, wrap_dim
 
 
 def _ordered(xp: Any, x: Any, largest: bool) -> Any:
@@ -126,6 +126,11 @@ def _scatter_reduce_shape(self, dim, index, src, reduce):
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     if self.dtype != src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if self.is_cpu and index.numel():
+        complex_order = reduce in ("amax", "amin") and self.dtype.is_complex
+        if complex_order or (reduce == "mean" and self.dtype is _core.bool):
+            name = f"scatter_gather_tensor_cpu_reduce_{reduce}"
+            raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(self.dtype)}'")
     return self.shape
 
 

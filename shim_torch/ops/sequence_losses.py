@@ -155,6 +155,10 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
             f"Expected target size [{n}], but got {list(target.shape)}. Input has shape {list(self.shape)}."
         )
+    if weight is not None and (weight.dim() != 1 or weight.numel() != c):
+        raise RuntimeError(f"inconsistent weight size, expected {c} but got {list(weight.shape)}")
+    if target.dtype is not _core.int64:
+        raise RuntimeError(f"expected scalar type Long but found {_scalar(target.dtype)}")
     if not y.is_meta and bool(((y < 0) | (y >= c)).any()):
         raise RuntimeError("target out of range")
     gap = (margin - x.gather(1, y.unsqueeze(1)) + x).clamp(min=0)

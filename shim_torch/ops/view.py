@@ -225,6 +225,13 @@ def narrow(self, dim, start, length):
     return shim_torch.ops.aten.slice(self, dim, start, start + length, 1)
 
 
+@composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)")
+def narrow_tensor(self, dim, start, length):
+    if start.dim() or start.is_floating_point() or start.is_complex() or start.dtype is _core.bool:
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    return narrow(self, dim, int(start.item()), length)
+
+
 @view(
     "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     grad={

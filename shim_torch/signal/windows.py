@@ -29,6 +29,12 @@ def _points(M: int, sym: bool, options: dict[str, Any], name: str) -> Any:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     if options.get("dtype") not in (None, shim_torch.float32, shim_torch.float64):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {options['dtype']}")
+    layout = options.get("layout")
+    if layout not in (None, shim_torch.strided):
+        raise ValueError(f"{name} is implemented for strided tensors only, got: {layout}")
+    for key in options:
+        if key not in ("dtype", "layout", "device", "requires_grad"):
+            raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
     steps = M - 1 if sym else M
     return shim_torch.arange(M, dtype=shim_torch.float64, device=options.get("device")), max(steps, 1)
 

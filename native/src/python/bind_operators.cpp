@@ -1,5 +1,6 @@
 // The callables of the operator table: torch.f, Tensor.f and torch.ops.ns.f.
 
+#include <algorithm>
 #include <cstring>
 
 #include "python/dispatch.h"
@@ -20,6 +21,7 @@ struct Callable {
   PyObject *name, *qualname, *module, *doc, *dict, *weakrefs;
   PyObject* public_form;                        // of __add__: Tensor.add, which __torch_function__ sees
   bool reflected;                               // __rsub__: the operands are swapped
+  bool of_tensors;                              // __rmul__, which PyTorch has as a descriptor of its tensor type
 };
 
 PyTypeObject *FunctionType = nullptr, *MethodType = nullptr, *OpType = nullptr;
@@ -91,6 +93,10 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   PyObject* swapped[2];
   if (f->reflected && kwnames && PyTuple_GET_SIZE(kwnames)) {
     PyErr_Format(PyExc_TypeError, "Tensor.%U() got an unexpected keyword argument '%U'", f->name, PyTuple_GET_ITEM(kwnames, 0));
+    return nullptr;
+  }
+  if (n && !is_tensor(args[0]) && f->of_tensors) {
+    PyErr_Format(PyExc_TypeError, "descriptor '%U' for 'torch._C.TensorBase' objects doesn't apply to a '%s' object", f->name, Py_TYPE(args[0])->tp_name);
     return nullptr;
   }
   if (f->reflected && n == 2) {
@@ -257,6 +263,8 @@ PyObject* py_symbol(PyObject*, PyObject* args) {                    // ("__add__
   f->vectorcall = call_symbol;
   f->public_form = form;
   f->reflected = reflected;
+  static const char* const functions[] = {"__rsub__", "__rtruediv__", "__pow__", "__ipow__", "__rpow__", "__floordiv__", "__rfloordiv__", "__rmod__", "__rlshift__", "__rrshift__", "__rmatmul__"};
+  f->of_tensors = std::none_of(std::begin(functions), std::end(functions), [&](const char* s) { return std::strcmp(s, name) == 0; });
   if (seen && *seen) {                          // overrides see the symbol itself
     Py_SETREF(f->public_form, Py_NewRef(made));
     name = seen;
