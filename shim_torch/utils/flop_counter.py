@@ -6,6 +6,11 @@ import warnings
 from collections import defaultdict
 from typing import Any
 
+from shim_torch.utils._flop_attention import (  # noqa: F401
+    _offsets_to_lengths,
+    _unpack_efficient_attention_nested_shapes,
+    _unpack_flash_attention_nested_shapes,
+)
 from shim_torch.utils._flop_formulas import (
     addmm_flop,
     aten,
