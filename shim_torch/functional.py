@@ -8,6 +8,7 @@ from typing import Any
 
 from native import _core
 from shim_torch import _lowrank
+from shim_torch._arguments import type_name
 from shim_torch._einsum import einsum as einsum
 from shim_torch._warnings import warn_once
 
@@ -62,6 +63,9 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
 @_overridable
 def broadcast_tensors(*tensors: Any) -> Any:
     """All tensors expanded to their common shape."""
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(t)}")
     shape = _core.broadcast_shapes([t.shape for t in tensors])
     return tuple(t.expand(shape) for t in tensors)
 

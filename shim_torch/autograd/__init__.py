@@ -103,6 +103,16 @@ def _start(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
     return made
 
 
+def _check_ends(outputs: Sequence[Any], inputs: Sequence[Any]) -> None:
+    """The errors of ``grad`` for what is neither a tensor nor an edge of the graph."""
+    for out in outputs:
+        if not isinstance(out, (Tensor, GradientEdge)):
+            raise AssertionError("Expected output to be a torch.Tensor")
+    for x in inputs:
+        if not isinstance(x, (Tensor, GradientEdge)):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}")
+
+
 def _check_roots(tensors: Sequence[Any]) -> None:
     for i, t in enumerate(tensors):
         if not isinstance(t, GradientEdge) and not t.requires_grad:
@@ -190,7 +200,7 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    outputs, inputs = _sequence(outputs), _sequence(inputs)
+    outputs, inputs = tuple(_sequence(outputs)), tuple(_sequence(inputs))
     if _core._has_torch_function(outputs + inputs):
         return _core._handle_torch_function(
             grad,
@@ -207,6 +217,7 @@ def grad(
         )
     if is_grads_batched:
         return _grad_of_each(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
+    _check_ends(outputs, inputs)
     grads = [None] * len(outputs) if grad_outputs is None else _sequence(grad_outputs)
     retain = create_graph if retain_graph is None else retain_graph
     unused = materialize_grads if allow_unused is None else allow_unused

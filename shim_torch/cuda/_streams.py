@@ -21,6 +21,8 @@ def index_of(device: Any, optional: bool = True) -> int:
     if isinstance(device, int) and not isinstance(device, bool):
         return device if device >= 0 else _core.cuda_current_device()
     device = _core.device(device) if isinstance(device, str) else device
+    if not isinstance(device, _core.device):
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
     if device.type != "cuda":
         raise ValueError(f"Expected a cuda device, but got: {device}")
     return _core.cuda_current_device() if device.index is None else device.index

@@ -18,6 +18,8 @@ _EMBEDDING_BAG = (
 )
 # What PyTorch answers for tensors without elements before it looks for a kernel.
 _NEVER_EMPTY = ("linear", "bilinear")
+# Of these, operands of different dtypes are refused as such, before any kernel is looked for.
+_OF_ONE_DTYPE = ("mm", "addmm", "mv", "addmv", "bmm", "baddbmm", "dot", "vdot", "linear", "lerp.Tensor")
 # The dtypes that these check on meta tensors too, before they look for a kernel.
 _ON_META_TOO = ("cholesky_cpu", "cholesky_inverse_out_cpu", "cholesky_solve_cpu", "geqrf_cpu")
 # Several rules are a tuple of them. A text with a space is no kernel's name: a RuntimeError, or a NotImplementedError after "!".
@@ -199,6 +201,9 @@ def guarded(record: Record, run: Callable[..., Any]) -> Callable[..., Any]:
         dtype = bound[asked] if asked >= 0 else None
         if dtype is None and tensor:
             dtype = given.dtype
+        others = bound[first + 1 : first + 3] if key in _OF_ONE_DTYPE else ()
+        if any(isinstance(t, _core.TensorBase) and t.dtype != dtype for t in others):
+            return run(*bound)  # which says first that they differ
         if dtype is not None and not (tensor and never_empty and given.numel() == 0):
             for kinds, text in rules:
                 _refuse(kinds, text, dtype, given.device.type if tensor else "cpu")

@@ -122,10 +122,11 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
     if self.dim() == 0:
         raise ValueError(f"Expected 1 or more dimensions (got {self.dim()})")
     batched = self.dim() > 1
-    if batched and self.size(0) != target.size(0):
-        raise ValueError(f"Expected input batch_size ({self.size(0)}) to match target batch_size ({target.size(0)}).")
+    given = target.size(0) if target.dim() else 0
+    if batched and self.size(0) != given:
+        raise ValueError(f"Expected input batch_size ({self.size(0)}) to match target batch_size ({given}).")
     x = self if batched else self.unsqueeze(0)
-    t = target if batched else target.unsqueeze(0)
+    t = target if batched or target.dim() == 1 else target.unsqueeze(0)
     if t.dtype not in (_core.int64, _core.uint8, _core.int32):
         from shim_torch._utils import _scalar
 
@@ -210,10 +211,10 @@ def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoo
     if self.is_cuda and not label_smoothing and _one_kernel(self, target, weight):
         return _cross_entropy(self, target, weight, reduction, ignore_index)
     log_p = self.log_softmax(channel)
-    if target.dtype.is_floating_point:  # probabilities
-        if self.shape != target.shape:
+    if self.shape == target.shape:  # probabilities
+        if not target.dtype.is_floating_point:
             raise RuntimeError(
-                f"Expected floating point type for target with class probabilities, got shapes {list(self.shape)} and {list(target.shape)}"
+                f"Expected floating point type for target with class probabilities, got {type_name(target.dtype)}"
             )
         n = self.size(channel)
         if weight is not None and (weight.dim() != 1 or weight.numel() != n):

@@ -37,6 +37,8 @@ def _norm_dtype(self: Any, dtype: Any) -> tuple[Any, Any]:
 
 
 def _norm_shape(self: Any, ord: Any, dim: Any, keepdim: bool) -> tuple[int, ...]:
+    if isinstance(ord, complex):
+        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     dims = wrap_dims(dim, self.dim())
     if ord < 0 or ord == _INF:
         if any(self.shape[d] == 0 for d in dims):

@@ -129,6 +129,35 @@ CASES = {
         lambda: torch.outer(ones(2), ones(2, 2)), RuntimeError, "outer: Expected 1-D argument vec2, but got 2-D"),
     "from_dlpack of meta": (
         lambda: torch.from_dlpack(ones(2).to("meta")), ValueError, "Unknown device type meta for Dlpack"),
+    "targets of another batch": (
+        lambda: F.cross_entropy(ones(2, 3), torch.tensor(1)), ValueError,
+        "Expected input batch_size (2) to match target batch_size (0)."),
+    "integers for probabilities": (
+        lambda: F.cross_entropy(ones(2, 3), ones(2, 3).long()), RuntimeError,
+        "Expected floating point type for target with class probabilities, got Long"),
+    "gradient of None": (lambda: torch.autograd.grad("a", ones(2)), AssertionError, "Expected output to be a torch.Tensor"),
+    "gradient by a number": (
+        lambda: torch.autograd.grad(ones(2).requires_grad_().sum(), [3]), RuntimeError,
+        "all inputs have to be Tensors or GradientEdges, but got int"),
+    "inputs of no size": (lambda: torch.nn.LSTM(0, 2), ValueError, "input_size must be greater than zero"),
+    "bias that is a number": (
+        lambda: torch.nn.GRU(2, 2, bias=1), TypeError, "bias should be of type bool, got: int"),
+    "a device that is a number of halves": (
+        lambda: torch.cuda.set_device(1.5), ValueError,
+        "Expected a torch.device with a specified index or an integer, but got:1.5"),
+    "broadcast_tensors": (
+        lambda: torch.broadcast_tensors(ones(2), 3), TypeError, "expected Tensor as element 1 in argument 0, but got int"),
+    "complex order of a norm": (
+        lambda: torch.linalg.vector_norm(ones(2), 2j), RuntimeError,
+        "linalg.vector_norm: Expected a non-complex scalar as the order of norm."),
+    "list of meta": (
+        lambda: ones(2).to("meta").tolist(), NotImplementedError, "Cannot copy out of meta tensor; no data!"),
+    "product of truths and floats": (
+        lambda: ones(2, 2).bool() @ ones(2, 2), RuntimeError,
+        "expected m1 and m2 to have the same dtype, but got: bool != float"),
+    "linear of truths": (
+        lambda: F.linear(ones(2, 2).bool(), ones(2, 2)), RuntimeError,
+        "expected m1 and m2 to have the same dtype, but got: bool != float"),
 }  # fmt: skip
 
 
@@ -203,3 +232,8 @@ def test_result_type_by_name():
 def test_parts_on_two_devices_are_refused(function):
     with pytest.raises(RuntimeError, match="device"):
         function([ones(2), ones(2).to("meta")])
+
+
+def test_one_target_of_one_row():
+    x = torch.tensor([1.0, 2.0, 3.0])
+    assert F.nll_loss(x, torch.tensor([1])).item() == F.nll_loss(x, torch.tensor(1)).item() == -2.0

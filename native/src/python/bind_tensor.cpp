@@ -283,6 +283,7 @@ PyObject* list_of(TensorImpl* t, const char* p, int dim) {
 }
 
 PyObject* tolist_method(PyObject* self, PyObject*) {
+  if (unwrap(self)->device().is_meta()) return PyErr_Format(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
   return guarded([&]() -> PyObject* {
     CHECK(Kind::Runtime, !is_sparse(*unwrap(self)), "Cannot access data pointer of Tensor that doesn't have storage");
     CHECK(Kind::Runtime, has_data(*unwrap(self)) || !class_has_handler(Py_TYPE(self)), ".tolist() is not supported for tensor subclasses, got ",

@@ -72,10 +72,16 @@ class RNNBase(Module):
                 f"than 1, but got dropout={dropout} and num_layers={self.num_layers}",
                 stacklevel=4,
             )
+        for name in ("bias", "batch_first"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
         for name in ("input_size", "hidden_size"):
             value = getattr(self, name)
             if not isinstance(value, int):
                 raise TypeError(f"{name} should be of type int, got: {type(value).__name__}")
+        if self.input_size <= 0:  # type: ignore[operator]
+            raise ValueError("input_size must be greater than zero")
         if self.hidden_size <= 0:
             raise ValueError("hidden_size must be greater than zero")
         if self.num_layers <= 0:
