@@ -170,6 +170,11 @@ def _tensor_str(t: Any, indent: int) -> str:
 
 def _str(self: Any, *, tensor_contents: str | None = None) -> str:
     """What ``repr(tensor)`` is."""
+    if _core._len_torch_dispatch_stack():
+        from shim_torch.utils._python_dispatch import _disable_current_modes
+
+        with _disable_current_modes():  # printing is no part of what modes are to see
+            return _str(self, tensor_contents=tensor_contents)
     from shim_torch.nn.parameter import Parameter
     from shim_torch.overrides import DisableTorchFunctionSubclass
 

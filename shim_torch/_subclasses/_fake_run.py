@@ -158,6 +158,8 @@ def _wrapped(mode: Any, found: Any, device: Any) -> Any:
         if isinstance(x, _fake.FakeTensor):  # some operators keep the class
             x.fake_mode, x.fake_device, x.constant = mode, device, None
             return x
+        if not x.is_meta:  # of numbers alone: its values are known
+            return mode.fake_tensor_converter.from_real_tensor(mode, x, make_constant=x.numel() == 1)
         return _fake.FakeTensor(mode, x, device)
 
     if isinstance(found, _core.TensorBase):

@@ -111,3 +111,10 @@ def test_deep_copies(mode):
     with mode, FakeCopyMode(mode):
         made = copy.deepcopy(torch.nn.Linear(2, 2))
     assert is_fake(made.weight) and isinstance(made.weight, torch.nn.Parameter)
+
+
+def test_numbers_alone_and_printing_within_the_mode(mode):
+    real = torch.tensor([1.0, 2.0])
+    with mode:
+        assert type(torch.div(3, 2)) is FakeTensor
+        assert repr(real) == "tensor([1., 2.])"
