@@ -51,6 +51,17 @@ def trunc_divide(a: Any, b: Any) -> Any:
     return shim_torch.div(a, b, rounding_mode="trunc")
 
 
+def prod(a: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The product over one dim, several, or all: the operator itself takes one."""
+    if not isinstance(dim, (list, tuple)):
+        return a.prod(dtype=dtype) if dim is None else a.prod(dim, keepdim, dtype=dtype)
+    result = a.to(dtype) if dtype is not None else a
+    over = sorted({d % max(a.dim(), 1) for d in dim}, reverse=True) if dim else list(range(a.dim() - 1, -1, -1))
+    for d in over if a.dim() else []:
+        result = result.prod(d, keepdim, dtype=dtype)
+    return result.prod(dtype=dtype) if not a.dim() else result
+
+
 def swap_axes(a: Any, axis0: int, axis1: int) -> Any:
     return a.swapaxes(axis0, axis1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from native import _core
+from shim_torch._warnings import warn_once
 
 from ._formulas import axes_of, with_dims
 from ._record import composite, op
@@ -93,6 +94,26 @@ def aminmax(self, dim, keepdim):
 
     dims = () if dim is None else (dim,)
     return return_types.aminmax((self.amin(dims, keepdim), self.amax(dims, keepdim)))
+
+
+@composite("_aminmax(Tensor self) -> (Tensor, Tensor)", method=False)
+def _aminmax(self):
+    """Deprecated: the smallest and the largest element."""
+    _warn_of_aminmax()
+    return tuple(self.aminmax())
+
+
+@composite("_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)", method=False)
+def _aminmax_dim(self, dim, keepdim):
+    _warn_of_aminmax()
+    return tuple(self.aminmax(dim=dim, keepdim=keepdim))
+
+
+def _warn_of_aminmax() -> None:
+    warn_once(
+        "_aminmax is deprecated as of PyTorch 1.11 and will be removed in a future release. Use aminmax instead. This warning "
+        "will only appear once per process."
+    )
 
 
 def picked_grad(g, self_shape, result1, dim, keepdim):

@@ -54,6 +54,18 @@ def _counted(columns: list[Any], edges: list[Any], weight: Any, density: bool) -
     return hist
 
 
+def _check_edges(edges: Any, dim: int) -> None:
+    if edges.dim() != 1:
+        raise RuntimeError(
+            f"torch.histogramdd: bins tensor should have one dimension, but got {edges.dim()} dimensions in the bins tensor for "
+            f"dimension {dim}"
+        )
+    if not edges.numel():
+        raise RuntimeError(
+            f"torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension {dim}"
+        )
+
+
 def _check_weight(self: Any, weight: Any, count: int) -> None:
     if weight is not None and weight.dtype != self.dtype:
         raise RuntimeError(
@@ -61,9 +73,10 @@ def _check_weight(self: Any, weight: Any, count: int) -> None:
             f"input({_lower(self)}), and weight({_lower(weight)})"
         )
     if weight is not None and weight.numel() != count:
+        shape = list(self.shape) if count != self.numel() else [count, 1]  # of one dim, all values are rows
         raise RuntimeError(
             "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its "
-            f"innermost dimension, but got input with shape {list(self.shape)} and weight with shape {list(weight.shape)}"
+            f"innermost dimension, but got input with shape {shape} and weight with shape {list(weight.shape)}"
         )
 
 
@@ -79,15 +92,7 @@ def histogram_edges(self, bins, weight, density):
             f"torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype {_lower(self)} "
             f"and bins for dimension 0 with dtype {_lower(bins)}"
         )
-    if bins.dim() != 1:
-        raise RuntimeError(
-            f"torch.histogramdd: bins tensor should have one dimension, but got {bins.dim()} dimensions in the bins tensor for "
-            "dimension 0"
-        )
-    if not bins.numel():
-        raise RuntimeError(
-            "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension 0"
-        )
+    _check_edges(bins, 0)
     _check_weight(self, weight, self.numel())
     return _counted([self.reshape(-1)], [bins], weight, density), bins.clone()
 
@@ -139,6 +144,7 @@ def _histogramdd(self: Any, bins: Any, range: Any, weight: Any, density: bool) -
     edges = []
     for d, (x, b) in enumerate(zip(columns, bins, strict=True)):
         if isinstance(b, _core.TensorBase):
+            _check_edges(b, d)
             edges.append(b.detach())
         else:
             low, high = (None, None) if range is None else range[2 * d : 2 * d + 2]

@@ -63,6 +63,14 @@ def nansum(xp, self, dim, keepdim, dtype):
     return xp.nansum(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
+def _mean(self, axis, keepdim):
+    if self.dtype.kind != "c":
+        return self.mean(axis=axis, keepdims=keepdim)
+    # The count is a complex number to PyTorch: dividing by it, an infinity makes the other part NaN.
+    total = self.sum(axis=axis, keepdims=keepdim)
+    return total / self.dtype.type(self.size // max(total.size, 1) if total.size else 0)
+
+
 @op(
     "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     **_ALL,
@@ -72,7 +80,7 @@ def nansum(xp, self, dim, keepdim, dtype):
     grad={"self": lambda g, self_shape: g.expand(self_shape) / max(reduced_count(self_shape, None), 1)},
 )
 def mean_all(xp, self, dtype):
-    return self.mean()
+    return _mean(self, None, False)
 
 
 @op(
@@ -88,7 +96,7 @@ def mean_all(xp, self, dtype):
     },
 )
 def mean_dim(xp, self, dim, keepdim, dtype):
-    return self.mean(axis=axes_of(dim, self.ndim), keepdims=keepdim)
+    return _mean(self, axes_of(dim, self.ndim), keepdim)
 
 
 @composite("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
@@ -113,7 +121,7 @@ def _prod_grad(g, self, result):
 
 @op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", **_ALL, dtype=sum_dtype, grad={"self": _prod_grad})
 def prod_all(xp, self, dtype):
-    return self.prod()
+    return self.all() if self.dtype == "bool" else self.prod()
 
 
 def _prod_dim_grad(g, self, result, dim, keepdim):
@@ -140,7 +148,8 @@ def _prod_dim_grad(g, self, result, dim, keepdim):
     grad={"self": _prod_dim_grad},
 )
 def prod_dim(xp, self, dim, keepdim, dtype):
-    return self.prod(axis=axes_of((dim,), self.ndim), keepdims=keepdim)
+    axis = axes_of((dim,), self.ndim)
+    return self.all(axis=axis, keepdims=keepdim) if self.dtype == "bool" else self.prod(axis=axis, keepdims=keepdim)
 
 
 def _over_none(dim):

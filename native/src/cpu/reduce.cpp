@@ -242,11 +242,12 @@ Tensor as(const Tensor& t, DType dtype) {       // contiguous, of that dtype
   return out;
 }
 
+// The count of complex means is a complex number, as in PyTorch: an infinite part makes the other one NaN.
 void divide(const Tensor& t, int64_t count, DType compute) {
   if (compute == DType::f32) for (int64_t i = 0; i < t->numel(); ++i) t->data_as<float>()[i] /= float(count);
   else if (compute == DType::f64) for (int64_t i = 0; i < t->numel(); ++i) t->data_as<double>()[i] /= double(count);
-  else if (compute == DType::c64) for (int64_t i = 0; i < t->numel(); ++i) t->data_as<std::complex<float>>()[i] /= float(count);
-  else for (int64_t i = 0; i < t->numel(); ++i) t->data_as<std::complex<double>>()[i] /= double(count);
+  else if (compute == DType::c64) for (int64_t i = 0; i < t->numel(); ++i) t->data_as<std::complex<float>>()[i] /= std::complex<float>(float(count), 0);
+  else for (int64_t i = 0; i < t->numel(); ++i) t->data_as<std::complex<double>>()[i] /= std::complex<double>(double(count), 0);
 }
 
 }  // namespace
