@@ -5,6 +5,9 @@
 
 The scope is a property of the importing module. A module that was loaded in a scope keeps its torch, in lazy imports
 too, after the scope is disabled; modules that are loaded later do not get it.
+
+Where no PyTorch is installed, a scope takes in what its packages require and that uses torch, and what their code imports
+and that cannot do without torch (transformers imports torchao where it finds it); ``blocked`` keeps a package out.
 """
 
 from __future__ import annotations
