@@ -174,11 +174,13 @@ def getitem(self: Any, key: Any) -> Any:
 
 def setitem(self: Any, key: Any, value: Any) -> None:
     """``tensor[key] = value``; the value is a tensor or a number."""
-    if key is False:
-        return
     if not isinstance(value, Tensor):
         value = _number(self, value)
         _core.check_fits(value, self.dtype)
+    if key is False:
+        return
+    if key is True:
+        key = None  # one more dim, all of it
     indices: list[Any] = []
     if type(key) is int:
         x = _select(self, 0, key, 0)

@@ -58,7 +58,7 @@ def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool 
 def _cuda_array_interface(self: Any) -> dict[str, Any]:
     if not self.is_cuda:
         raise AttributeError(
-            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {type(self).__name__} If CUDA data is required use "
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is required use "
             "tensor.cuda() to copy tensor to device memory."
         )
     if self.requires_grad:

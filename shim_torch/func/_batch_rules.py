@@ -136,7 +136,7 @@ _NOT_POINTWISE = {
 }
 _ALSO_POINTWISE = {"where", "masked_fill", "clone", "detach", "alias", "_to_copy", "zeros_like", "ones_like", "full_like",
                    "empty_like", "lift_fresh", "native_dropout_backward", "threshold_backward", "sigmoid_backward",
-                   "tanh_backward", "contiguous", "conj", "_conj", "resolve_conj", "resolve_neg", "real", "imag",
+                   "tanh_backward", "contiguous", "conj", "_conj", "_neg_view", "resolve_conj", "resolve_neg", "real", "imag",
                    "view_as_real", "positive"}  # fmt: skip
 
 

@@ -78,6 +78,12 @@ class BatchedTensor(Tensor):
 
     is_nonzero = __bool__
 
+    def is_conj(self) -> bool:
+        return bool(self.value.is_conj())
+
+    def is_neg(self) -> bool:
+        return bool(self.value.is_neg())
+
     def item(self) -> Any:
         return _agreed(self, ITEM)
 

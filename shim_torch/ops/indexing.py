@@ -91,6 +91,19 @@ def index(self, indices):
     return aten()._index_at(self, _places(self, indices))
 
 
+def _index_order(self: Any, indices: Any) -> tuple[tuple[int, ...] | None]:
+    """The result's dims as they lie in memory: as an iterator over ``self`` and the indices has them."""
+    given = [i for i in indices if i is not None]
+    if self.is_contiguous() and all(i.is_contiguous() for i in given):
+        return (None,)
+    at = [d for d, i in enumerate(indices) if i is not None]
+    first = at[0] if at == list(range(at[0], at[-1] + 1)) else 0
+    shape = _indexed_shape(self, indices)
+    kept = [s for d, s in enumerate(self.stride()) if d not in at]
+    strides = _core.indexed_strides(shape, kept, first, given)
+    return (tuple(sorted(range(len(shape)), key=lambda d: (-strides[d], d))),)
+
+
 @op(
     "_index_at(Tensor self, Tensor?[] indices) -> Tensor",
     native="_index_at",
@@ -99,6 +112,7 @@ def index(self, indices):
     dtype=lambda self: self.dtype,
     keep=("self", "indices"),
     shape=_indexed_shape,
+    order=_index_order,
     grad={"self": lambda g, self_shape, indices: aten().index_put(g.new_zeros(self_shape), indices, g, True)},
 )
 def _index_at(xp, self, indices):

@@ -93,6 +93,20 @@ void refresh_view(TensorImpl& t) {
   move_retain_hook(t, old.get());
 }
 
+Tensor replay_view(const Tensor& view, const Tensor& new_base, bool checked) {
+  AutogradMeta* m = view->autograd();
+  if (!m || !m->base) return {};
+  const TensorImpl& base = *m->base;
+  const auto elements = [](const TensorImpl& t) { return t.storage()->nbytes() / t.itemsize(); };
+  const bool same = std::ranges::equal(base.sizes(), new_base->sizes()) && std::ranges::equal(base.strides(), new_base->strides()) &&
+                    base.storage_offset() == new_base->storage_offset() && elements(base) == elements(*new_base) &&
+                    base.is_conj == new_base->is_conj && base.is_neg == new_base->is_neg;
+  if (checked && !same) return {};
+  Geometry from = geometry_of(base);
+  from.offset = 0;                              // as_strided counts from the storage's start
+  return within(new_base, from, geometry_of(*view));
+}
+
 // Errors that do not depend on gradients are those of inference tensors.
 void check_inplace(const Tensor& self) {
   CHECK(Kind::Runtime, !self->is_inference || InferenceMode::enabled(), "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
@@ -103,7 +117,8 @@ void check_inplace(const Tensor& self) {
     if (m->creation != Creation::normal) forbidden(*m, false);
     refresh_view(*self);
     AutogradMeta* b = m->base->autograd();
-    CHECK(Kind::Runtime, !(b && b->requires_grad && !b->grad_fn), "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    const bool of_leaf = !b || !b->grad_fn;
+    CHECK(Kind::Runtime, !of_leaf || !(self->requires_grad() || (b && b->requires_grad)), "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   }
   CHECK(Kind::Runtime, !(m->requires_grad && !m->grad_fn), "a leaf Variable that requires grad is being used in an in-place operation.");
 }

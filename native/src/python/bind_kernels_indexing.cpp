@@ -131,11 +131,11 @@ PyObject* native_index_at(Operator&, PyObject* const* args, size_t n) {
     if (indices.size() == 1) {
       if (indices[0]->dtype() != DType::i64 && !cuda) return nullptr;
       if (cuda && indices[0]->dtype() == DType::i32) indices[0] = to_dtype(indices[0], DType::i64);
-      return compute(indices[0]->numel(), cuda, [&] { return cuda ? cuda::take_along(self, first, *indices[0], true) : take_along(self, first, *indices[0], true); });
+      return compute(indices[0]->numel(), cuda, [&] { return laid_out_like(cuda ? cuda::take_along(self, first, *indices[0], true) : take_along(self, first, *indices[0], true), self, first, 1, indices); });
     }
     for (Tensor& t : indices)
       if (cuda && t->dtype() == DType::i32) t = to_dtype(t, DType::i64);
-    return compute(indices[0]->numel(), cuda, [&] { return cuda ? cuda::take_points(self, first, indices) : take_points(self, first, indices); });
+    return compute(indices[0]->numel(), cuda, [&] { return laid_out_like(cuda ? cuda::take_points(self, first, indices) : take_points(self, first, indices), self, first, int64_t(indices.size()), indices); });
   });
 }
 
@@ -146,7 +146,10 @@ PyObject* native_index(Operator& op, PyObject* const* args, size_t n) {
   if (!only || !is_tensor(only) || unwrap(only)->dtype() != DType::b8) return native_index_at(op, args, n);
   if (!is_tensor(args[0])) return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &mask = *unwrap(only);
-  return guarded([&]() -> PyObject* { return compute(self.numel(), self.device().is_cuda(), [&] { return self.device().is_cuda() ? cuda::take_masked(own(self), own(mask)) : take_masked(self, mask); }); });
+  return guarded([&]() -> PyObject* {
+    const bool cuda = self.device().is_cuda();
+    return compute(self.numel(), cuda, [&] { return laid_out_like(cuda ? cuda::take_masked(own(self), own(mask)) : take_masked(self, mask), self, 0, mask.dim(), {}); });
+  });
 }
 
 PyObject* native_masked_select(Operator&, PyObject* const* args, size_t n) {

@@ -1,5 +1,6 @@
 // The views of core/views.cpp, and empty tensors, as functions of native._core. They record no history.
 #include "core/math_bits.h"
+#include "cpu/indexing.h"
 #include "python/tensor_type.h"
 
 namespace shim {
@@ -204,10 +205,23 @@ PyObject* dense_strides_(PyObject*, PyObject* o) {        // of an operator's re
   });
 }
 
+PyObject* indexed_strides_(PyObject*, Args args, Py_ssize_t n) {              // (sizes, kept strides, first, indices)
+  Dims sizes, kept;
+  int64_t first;
+  if (n != 4 || !PyList_Check(args[3])) return PyErr_Format(PyExc_TypeError, "indexed_strides: expected (sizes, kept strides, first, list of indices)");
+  if (!dims_of(args[0], &sizes) || !dims_of(args[1], &kept) || !ints(args + 2, 1, &first)) return nullptr;
+  std::vector<Tensor> indices;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[3]); ++i) {
+    if (!tensor_first(&PyList_GET_ITEM(args[3], i), 1, 1, "indexed_strides")) return nullptr;
+    indices.emplace_back(unwrap(PyList_GET_ITEM(args[3], i)));
+  }
+  return guarded([&]() -> PyObject* { return size_object(indexed_strides(sizes, kept, first, indices)); });
+}
+
 PyObject* suggest_memory_format_(PyObject*, PyObject* o) { return memory_format_object(suggest_memory_format(*unwrap(o))); }
 
 PyMethodDef functions[] = {
-    {"dense_strides", dense_strides_, METH_O, nullptr}, {"suggest_memory_format", suggest_memory_format_, METH_O, nullptr},
+    {"dense_strides", dense_strides_, METH_O, nullptr}, FAST("indexed_strides", indexed_strides_), {"suggest_memory_format", suggest_memory_format_, METH_O, nullptr},
     FAST("view", with_dims<view>), FAST("permute", with_dims<permute>), FAST("expand", with_dims<expand>), FAST("squeeze", squeeze_),
     FAST("as_strided", as_strided_), FAST("transpose", transpose_), FAST("unsqueeze", unsqueeze_), FAST("select", select_), FAST("slice", slice_),
     FAST("narrow", narrow_), FAST("unfold", unfold_), FAST("diagonal", diagonal_), FAST("view_dtype", view_dtype_), FAST("can_view", can_view),

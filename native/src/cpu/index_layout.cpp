@@ -1,0 +1,43 @@
+// In which order the dims of an indexed result lie in memory.
+#include <algorithm>
+
+#include "cpu/indexing.h"
+#include "ops/kernels.h"
+
+namespace shim {
+namespace {
+
+// Those of an index seen with a dim of size 1 for every dim that is not the indices'; 0 where it is spread.
+Dims spread_strides(const TensorImpl& index, DimSpan sizes, size_t first, size_t inside) {
+  const Tensor whole = expand(index, sizes.subspan(first, inside));
+  Dims seen(sizes.size(), 1), strides;
+  std::copy_n(whole->sizes_data(), inside, seen.begin() + int64_t(first));
+  if (!try_view_strides(whole->sizes(), whole->strides(), seen, strides)) strides = contiguous_strides(seen);
+  for (size_t d = 0; d < seen.size(); ++d)
+    if (seen[d] == 1 && sizes[d] != 1) strides[d] = 0;
+  return strides;
+}
+
+}  // namespace
+
+Dims indexed_strides(DimSpan sizes, DimSpan kept_strides, int64_t first, std::span<const Tensor> indices) {
+  const size_t inside = sizes.size() - kept_strides.size(), at = size_t(first);
+  std::vector<Dims> operands{Dims(kept_strides.begin(), kept_strides.end())};
+  operands[0].insert(operands[0].begin() + first, inside, 0);
+  for (const Tensor& index : indices) operands.push_back(spread_strides(*index, sizes, at, inside));
+  return dense_strides(sizes, operands);
+}
+
+Tensor laid_out_like(const Tensor& result, const TensorImpl& self, int64_t first, int64_t taken, std::span<const Tensor> indices) {
+  auto plain = [](const Tensor& t) { return t->is_contiguous(); };
+  if (!result || (self.is_contiguous() && std::all_of(indices.begin(), indices.end(), plain))) return result;
+  Dims kept(self.strides().begin(), self.strides().end());
+  kept.erase(kept.begin() + first, kept.begin() + first + taken);
+  const Dims strides = indexed_strides(result->sizes(), kept, first, indices);
+  if (std::ranges::equal(strides, result->strides())) return result;
+  Tensor out = empty_strided(result->sizes(), strides, result->dtype(), result->device());
+  copy_(out, result);
+  return out;
+}
+
+}  // namespace shim
