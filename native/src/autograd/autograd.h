@@ -139,7 +139,6 @@ void mark_view(const Tensor& view, const Tensor& base_or_view, bool several = fa
 Tensor detach(const Tensor&);                   // same storage, no history; counts versions with its source
 bool retain_grad(const Tensor&);                // keeps the gradient of a tensor that is no leaf
 void accumulate_grad(const Tensor& variable, Tensor grad, bool create_graph, uint32_t holders = 1);   // variable.grad += grad
-Tensor replay_view(const Tensor& view, const Tensor& new_base, bool checked);   // the same view of another base; null: not of this one
 void refresh_view(TensorImpl&);                 // regenerates grad_fn of a view whose base was written in place
 
 struct BackwardOptions {

@@ -14,6 +14,8 @@ inline Geometry geometry_of(const TensorImpl& t) {
   return {Dims(t.sizes().begin(), t.sizes().end()), Dims(t.strides().begin(), t.strides().end()), t.storage_offset(), t.dtype(), t.is_conj, t.is_neg};
 }
 
+Tensor replay_view(const Tensor& view, const Tensor& new_base, bool checked);   // the same view of another base; null: not of this one
+
 class AccumulateGrad final : public Node {      // the end of the line: adds to a leaf's .grad
  public:
   explicit AccumulateGrad(Tensor variable);

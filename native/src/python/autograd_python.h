@@ -53,9 +53,4 @@ PyObject* hook_handle(std::vector<Ref<Hook>>* list, const Ref<Hook>& hook, PyObj
 PyObject* tuple_of_grads(const Grads&);
 bool grads_from(PyObject* sequence, Grads* out);   // None is a null Tensor
 
-// view_functions.cpp: methods of the tensor type
-PyObject* view_func(PyObject* self, PyObject* args, PyObject* kwargs);
-PyObject* view_func_unsafe(PyObject* self, PyObject* args, PyObject* kwargs);
-PyObject* rev_view_func_unsafe(PyObject* self, PyObject* view);
-
 }  // namespace shim

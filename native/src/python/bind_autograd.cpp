@@ -8,6 +8,7 @@
 #include "python/forward_mode.h"
 #include "python/override.h"
 #include "python/tensor_type.h"
+#include "python/view_functions.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {

@@ -1,8 +1,9 @@
 // _view_func of the tensor type: a view's steps taken from another base.
 #include <algorithm>
 
-#include "python/autograd_python.h"
+#include "autograd/nodes.h"
 #include "python/object.h"
+#include "python/view_functions.h"
 
 namespace shim {
 namespace {

@@ -1,0 +1,11 @@
+#pragma once
+// Methods of the tensor type that take a view's steps from another base.
+#include "python/object.h"
+
+namespace shim {
+
+PyObject* view_func(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* view_func_unsafe(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* rev_view_func_unsafe(PyObject* self, PyObject* view);
+
+}  // namespace shim
