@@ -106,7 +106,15 @@ def _reversed(self: Any) -> Any:
 
 
 def storage(self: Any) -> Any:
+    """The storage as elements of this dtype; deprecated for ``untyped_storage()``."""
+    from shim_torch._warnings import warn_once
     from shim_torch.storage import TypedStorage
+
+    warn_once(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "
+        "only matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() "
+        "instead of tensor.storage()",
+    )
 
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 

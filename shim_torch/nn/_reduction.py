@@ -15,7 +15,14 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
     """The reduction that the old arguments meant."""
     size_average = True if size_average is None else size_average
     reduce = True if reduce is None else reduce
-    return "mean" if size_average and reduce else "sum" if reduce else "none"
+    meant = "mean" if size_average and reduce else "sum" if reduce else "none"
+    if emit_warning:
+        import warnings
+
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.", stacklevel=2
+        )
+    return meant
 
 
 def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:

@@ -114,13 +114,12 @@ def _reversed_dims(self):
     if self.dim() == 2:
         return self.t()
     if not self.dim():
-        warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=3)
+        warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
     else:
         warn_once(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error "
             "in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
             "to reverse the dimensions of a tensor.",
-            stacklevel=3,
         )
     return self.permute(list(range(self.dim()))[::-1])
 

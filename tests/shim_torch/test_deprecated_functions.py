@@ -29,8 +29,9 @@ def always():
     ],
 )
 def test_a_deprecated_function_says_so(call, text: str) -> None:
-    with pytest.warns(UserWarning, match=text.split("(")[0]):
+    with pytest.warns(UserWarning, match=text.split("(")[0]) as found:
         call(torch.eye(2) * 2)
+    assert found[0].filename == __file__  # it points at the code that called
 
 
 def test_the_newer_functions_do_not_warn() -> None:
@@ -66,3 +67,13 @@ def test_the_older_name_of_autocast_for_the_cpu() -> None:
         context = torch.cpu.amp.autocast()
     with context:
         assert torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype is torch.bfloat16
+
+
+def test_more_deprecated_forms() -> None:
+    with pytest.warns(UserWarning, match="TypedStorage is deprecated") as found:
+        torch.ones(2).storage()
+    assert found[0].filename == __file__
+    with pytest.warns(UserWarning, match="please use reduction=.sum. instead"):
+        torch.nn.functional.mse_loss(torch.ones(2), torch.ones(2), size_average=False)
+    with pytest.warns(FutureWarning, match="torch.cuda.amp.GradScaler"):
+        torch.cuda.amp.GradScaler(enabled=False)
