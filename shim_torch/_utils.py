@@ -109,6 +109,25 @@ def _rebuild_tensor_v3(
     return _set(tensor, requires_grad, backward_hooks, metadata)
 
 
+def _get_available_device_type() -> str | None:
+    """The kind of accelerator that is here: ``"cuda"``, or None."""
+    import shim_torch
+
+    return "cuda" if shim_torch.cuda.is_available() else None
+
+
+def _get_device_module(device_type: str) -> Any:
+    """``torch.cuda``, ``torch.cpu`` …; RuntimeError for a kind of device that has none."""
+    import shim_torch
+
+    found = getattr(shim_torch, device_type, None)
+    if found is None:
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'."
+        )
+    return found
+
+
 def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires_grad: bool) -> Any:
     from native import _core
 
