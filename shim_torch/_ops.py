@@ -189,7 +189,7 @@ class OpOverload(_core.OperatorCall):
         return _lookup, (self.namespace, self._opname, self._overloadname)
 
 
-_NUMBER_FORMS = {"Scalar": "Tensor", "Tensor_Scalar": "Tensor_Tensor"}
+_NUMBER_FORMS = {"Scalar": "Tensor", "Tensor_Scalar": "Tensor_Tensor", "Scalar_mode": "Tensor_mode"}
 _WITH_NUMBER_FORMS = frozenset(
     f"aten::{n}"
     for n in "add sub mul div eq ne lt le gt ge fmod remainder bitwise_and bitwise_or bitwise_xor pow copysign".split()

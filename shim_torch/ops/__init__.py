@@ -95,6 +95,7 @@ FAMILIES = (
     "sparse",
     "sparse_math",
     "aten_names",
+    "aten_inner",
 )
 
 # The in-place functions that torch has as functions too; the others are methods only.
