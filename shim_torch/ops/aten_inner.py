@@ -29,7 +29,6 @@ for _n in (2, 3):
         f"_adaptive_avg_pool{_n}d(Tensor self, SymInt[{_n}] output_size) -> Tensor",
         lambda self, output_size, n=_n: getattr(_torch().nn.functional, f"adaptive_avg_pool{n}d")(self, output_size),
     )
-_name("_aminmax(Tensor self) -> (Tensor, Tensor)", lambda self: tuple(_torch().aminmax(self)))
 _name(
     "_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
     lambda x1, x2, p, compute_mode: _torch().cdist(x1, x2, p),
