@@ -61,6 +61,7 @@ def _cumprod_grad(g, self, result, dim):
     dtype=_running_dtype("cumprod"),
     inplace=True,
     out=True,
+    native="cumprod",
     grad={"self": _cumprod_grad},
 )
 def cumprod(xp, self, dim, dtype):
@@ -99,6 +100,7 @@ _cum_extremum("cummin", "minimum", "le")
     shape=_cum_shape,
     dtype=refusing_like("logcumsumexp"),
     out=True,
+    native="logcumsumexp",
     grad={"self": lambda g, self, result, dim: _logcumsumexp_grad(g, self, result, dim) if g.dim() else g},
 )
 def logcumsumexp(xp, self, dim):

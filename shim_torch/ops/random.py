@@ -33,15 +33,18 @@ def _random_bits(xp, self, kind, a, b, seed, start):
         _core.draw(kind, drawn, a, b, seed, start + ((1 << 40) if kind == "normal" else 0))
         return drawn.astype(self.dtype, copy=False)
     n = self.size
-    wide = self.dtype.itemsize == 8 or kind == "integer"
+    span = (int(b) - int(a)) & 0xFFFF_FFFF_FFFF_FFFF if kind == "integer" else 0
+    wide = self.dtype.itemsize == 8 if kind != "integer" else not 0 < span < 1 << 28
     if kind == "normal":
         return _normal(xp, self, a, b, seed, start + (1 << 40))
     words = philox(xp, seed, start, (n * (2 if wide else 1) + 3) // 4).reshape(-1)
     if kind == "integer":
-        words = words[: 2 * n].astype(xp.uint64)
-        whole = (words[0::2] << xp.uint64(32)) | words[1::2]
-        span = (int(b) - int(a)) & 0xFFFF_FFFF_FFFF_FFFF
-        drawn = whole if span == 0 else whole % xp.uint64(span)
+        if wide:
+            words = words[: 2 * n].astype(xp.uint64)
+            whole = (words[0::2] << xp.uint64(32)) | words[1::2]
+            drawn = whole if span == 0 else whole % xp.uint64(span)
+        else:  # as PyTorch's: a word of 32 bits is enough for ranges below 2**28
+            drawn = words[:n] % xp.uint32(span)
         return (drawn.astype(xp.int64) + xp.int64(int(a))).astype(self.dtype).reshape(self.shape)
     real = "float64" if wide else "float32"
     if wide:

@@ -75,14 +75,19 @@ def families():
         yield "rows", {"ELEMENT": t, "C": compute, "OUT": t, "V": vector, "LOADS": 4, "LOG": 0}
     for t, compute in (("Bool", "u8"), ("u8", "u8"), ("i64", "i64")):
         yield "rows", {"ELEMENT": t, "C": compute, "OUT": t, "V": 2, "LOADS": 0, "LARGEST": 0}
-        yield "scan", {"ELEMENT": t, "C": "i64", "OUT": "i64", "V": 2, "SUMS": 1}
+        yield "scan", {"ELEMENT": t, "C": "i64", "OUT": "i64", "V": 2, "SUMS": "Multiply"}
         yield "scan", {"ELEMENT": t, "C": "u32", "OUT": "u64", "V": 2, "PICKS": 1}
     for t, compute, vector in floats:
-        yield "scan", {"ELEMENT": t, "C": compute, "OUT": t, "V": vector, "SUMS": 1}
+        for join in ("Add", "LogAddExp"):
+            yield "scan", {"ELEMENT": t, "C": compute, "OUT": t, "V": min(vector, 4), "SUMS": join}
         yield "scan", {"ELEMENT": t, "C": "u32", "OUT": "Wide16", "V": vector, "PICKS": 1}
-    for t, wide in (("float", 0), ("Bf16", 0), ("u8", 0), ("short", 0), ("Bool", 0), ("i64", 1), ("double", 1)):
-        yield "sort", {"ELEMENT": t, "KEYS": 2048 if wide else 4096, "WIDE": wide}
-        yield "sort", {"ELEMENT": t, "KEYS": 64, "WIDE": wide}
+    for t, pair in (("float", 8), ("Bf16", 4), ("u8", 4), ("short", 4), ("Bool", 4), ("i64", 16), ("double", 16)):
+        for keys in (2048 if pair == 16 else 4096, 16):
+            yield "sort", {"ELEMENT": t, "KEYS": keys, "PAIR": pair}
+        yield "select", {"ELEMENT": t, "KEYS": 1024, "PAIR": max(pair, 8), "SELECT": 1, "V": 2}
+        yield "radix", {"ELEMENT": t}
+    for t, v, side in (("u8", 4, 128), ("u16", 2, 64), ("u16", 1, 64), ("u32", 1, 64), ("u64", 1, 32), ("Wide16", 1, 32)):
+        yield "transpose", {"ELEMENT": t, "V": v, "SIDE": side}
 
 
 @pytest.mark.slow

@@ -1,16 +1,19 @@
 #include "cuda/elementwise.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
 #include "cuda/elementwise_source.h"
 #include "cuda/nvrtc.h"
+#include "cuda/transpose.h"
 #include "cuda/types_source.h"
 
 namespace shim::cuda {
 namespace {
 
 constexpr int kThreads = 256, kUnroll = 2, kGeometryDims = 10;
+constexpr int64_t kWorthTiles = 4096;           // elements of a copy
 
 // Functors whose names differ from the operators': what CUDA has a function of that name for.
 const std::unordered_map<std::string, std::string>& functors() {
@@ -119,7 +122,7 @@ CUfunction kernel_for(const Plan& p, int device) {                 // operators'
   return it->second;
 }
 
-struct Geometry { int64_t size[kGeometryDims]; int64_t step[4][kGeometryDims]; int dims; };
+struct Geometry { int64_t size[kGeometryDims]; int64_t step[4][kGeometryDims]; int dims; uint32_t spread; };
 
 // Whether one loop over elements does: each operand contiguous, or one element for all.
 bool flatten(const Nest& nest, const Elementwise& e, Plan& p) {
@@ -145,13 +148,34 @@ bool flatten(const Nest& nest, const Elementwise& e, Plan& p) {
   return true;
 }
 
-void geometry_of(const Nest& nest, const Elementwise& e, Geometry& g) {
+// How many neighbours along the innermost dimension one access can have: each operand has them together, or one element for all.
+int group_of(const Nest& nest, const Elementwise& e) {
+  int64_t largest = 1;
+  for (int k = 0; k < e.count; ++k) {
+    const int64_t size = int64_t(itemsize(e.operands[k].dtype));
+    if (e.numbers[k]) continue;
+    if (nest.steps[k][0] != size && (k == 0 || nest.steps[k][0])) return 1;
+    largest = std::max(largest, size);
+  }
+  int v = int(16 / largest);
+  while (v > 1 && nest.sizes[0] % v) v /= 2;
+  for (int k = 0; k < e.count; ++k) {
+    if (e.numbers[k] || !nest.steps[k][0]) continue;
+    uint64_t begins = reinterpret_cast<uintptr_t>(e.operands[k].data);
+    for (int d = 1; d < nest.dims; ++d) begins |= uint64_t(nest.steps[k][d]);
+    while (v > 1 && begins % (uint64_t(v) * itemsize(e.operands[k].dtype))) v /= 2;
+  }
+  return v;
+}
+
+void geometry_of(const Nest& nest, const Elementwise& e, int group, Geometry& g) {
   std::memset(&g, 0, sizeof g);
   g.dims = nest.dims;
   for (int d = 0; d < nest.dims; ++d) {
-    g.size[d] = nest.sizes[d];
-    for (int k = 0; k < e.count; ++k) g.step[k][d] = e.numbers[k] ? 0 : nest.steps[k][d] / int64_t(itemsize(e.operands[k].dtype));
+    g.size[d] = d ? nest.sizes[d] : nest.sizes[d] / group;
+    for (int k = 0; k < e.count; ++k) g.step[k][d] = e.numbers[k] ? 0 : nest.steps[k][d] / int64_t(itemsize(e.operands[k].dtype)) * (d ? 1 : group);
   }
+  for (int k = 0; k < e.count; ++k) g.spread |= uint32_t(!e.numbers[k] && !nest.steps[k][0]) << k;
 }
 
 }  // namespace
@@ -189,6 +213,8 @@ bool run_elementwise(const Elementwise& e, DimSpan shape, int device) {
   if (!flatten(nest, e, p)) {
     if (nest.dims > kGeometryDims) return false;
     for (int k = 1; k < e.count; ++k) if (p.kinds[k] == kOne) p.kinds[k] = kTensor;
+    p.vector = group_of(nest, e);
+    n /= p.vector;
     p.wide = n >= int64_t(1) << 31;
   }
   const CUfunction kernel = kernel_for(p, device);
@@ -198,7 +224,7 @@ bool run_elementwise(const Elementwise& e, DimSpan shape, int device) {
   void* numbers[4] = {none, none, none, none};
   for (int k = 0; k < e.count; ++k) e.numbers[k] ? void(numbers[k] = e.operands[k].data) : void(data[k] = e.operands[k].data);
   Geometry geometry;
-  if (!p.flat) geometry_of(nest, e, geometry);
+  if (!p.flat) geometry_of(nest, e, p.vector, geometry);
   void* arguments[] = {&n, &data[0], &data[1], &data[2], &data[3], numbers[1], numbers[2], numbers[3], &geometry};
   const int64_t per_block = p.flat ? int64_t(kThreads) * kUnroll * p.vector : kThreads;
   const int64_t blocks = std::min((n + per_block - 1) / per_block, int64_t(p.flat ? 0x7fffffff : 1 << 20));
@@ -214,6 +240,7 @@ bool copy_elementwise(const Tensor& self, const Tensor& src) {
     constexpr DType words[] = {DType::u8, DType::u16, DType::u32, DType::u64, DType::c128};
     const DType word = words[__builtin_ctz(unsigned(self->itemsize()))];
     e.in = e.result = e.operands[0].dtype = e.operands[1].dtype = word;
+    if (self->numel() >= kWorthTiles && copy_transposed(make_nest(self->sizes(), e.operands, 2), size_t(self->itemsize()), self->device().index)) return true;
   } else if (!elementwise_dtype(self->dtype()) || !elementwise_dtype(src->dtype())) {
     return false;
   }

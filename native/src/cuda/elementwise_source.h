@@ -157,8 +157,20 @@ typedef u64 Index;
 #else
 typedef u32 Index;
 #endif
-struct Geometry { i64 size[10]; i64 step[4][10]; int dims; };   // innermost first; steps in elements of each operand
+// Innermost first; steps in elements of each operand. With V > 1 the innermost size counts groups of V neighbours, which each operand
+// has next to each other or, where its bit of `spread` is set, as one element.
+struct Geometry { i64 size[10]; i64 step[4][10]; int dims; u32 spread; };
 
+template <class X> __device__ inline Pack<X, V> group(const X* p, bool spread) {
+  if (V == 1 || !spread) return *reinterpret_cast<const Pack<X, V>*>(p);
+  Pack<X, V> r;
+  const X x = *p;
+#pragma unroll
+  for (int k = 0; k < V; ++k) r.v[k] = x;
+  return r;
+}
+
+// `n` groups.
 extern "C" __global__ void __launch_bounds__(THREADS) strided(i64 n, T0* out, const T1* a, const T2* b, const T3* c, C na, C nb, C nc, Geometry g) {
   for (u64 position = u64(blockIdx.x) * THREADS + threadIdx.x; position < n; position += u64(gridDim.x) * THREADS) {
     Index rest = Index(position);
@@ -172,7 +184,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) strided(i64 n, T0* out, co
 #pragma unroll
       for (int k = 0; k <= N_IN; ++k) at[k] += i64(digit) * g.step[k][d];
     }
-    out[at[0]] = compute(K1 < 2 ? take(a[at[1]]) : na, N_IN > 1 && K2 < 2 ? take(b[at[2]]) : nb, N_IN > 2 && K3 < 2 ? take(c[at[3]]) : nc);
+    Pack<T1, V> pa; Pack<T2, V> pb; Pack<T3, V> pc;
+    if (K1 < 2) pa = group(a + at[1], g.spread & 2);
+    if (N_IN > 1 && K2 < 2) pb = group(b + at[2], g.spread & 4);
+    if (N_IN > 2 && K3 < 2) pc = group(c + at[3], g.spread & 8);
+    Pack<T0, V> r;
+#pragma unroll
+    for (int k = 0; k < V; ++k)
+      r.v[k] = compute(K1 < 2 ? take(pa.v[k]) : na, N_IN > 1 && K2 < 2 ? take(pb.v[k]) : nb, N_IN > 2 && K3 < 2 ? take(pc.v[k]) : nc);
+    *reinterpret_cast<Pack<T0, V>*>(out + at[0]) = r;
   }
 }
 #endif

@@ -3,25 +3,30 @@
 
 #include "cuda/block_source.h"
 #include "cuda/gather_source.h"
+#include "cuda/keys_source.h"
 #include "cuda/launch.h"
 #include "cuda/norm_source.h"
 #include "cuda/nvrtc.h"
+#include "cuda/radix_source.h"
 #include "cuda/random_source.h"
 #include "cuda/rows_source.h"
 #include "cuda/scan_source.h"
+#include "cuda/select_source.h"
 #include "cuda/sort_source.h"
+#include "cuda/transpose_source.h"
 #include "cuda/types_source.h"
 
 namespace shim::cuda {
 
 std::string compile_family(std::string_view family, std::vector<std::string> macros, int architecture) {
-  struct Source { std::string_view family; const char *shared, *own; };
+  struct Source { std::string_view family; const char *shared, *own, *more = ""; };
   const Source sources[] = {{"gather", "", kGatherSource},        {"norm", kBlockSource, kNormSource}, {"random", "", kRandomSource},
-                            {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"sort", "", kSortSource}};
+                            {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"sort", kKeysSource, kSortSource}, {"select", kKeysSource, kSortSource, kSelectSource}, {"radix", kKeysSource, kRadixSource},
+                            {"transpose", "", kTransposeSource}};
   for (auto& m : macros) m = "-D" + m;
   for (const Source& s : sources) {
     if (s.family != family) continue;
-    const nvrtc::Compiled c = nvrtc::compile(std::string(kTypesSource) + s.shared + s.own, architecture, macros);
+    const nvrtc::Compiled c = nvrtc::compile(std::string(kTypesSource) + s.shared + s.own + s.more, architecture, macros);
     return c.cubin.empty() ? c.log : "";
   }
   return "there is no such family of kernels";

@@ -1,5 +1,7 @@
 #include "cuda/random.h"
 
+#include <cmath>
+
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
 #include "cuda/random_source.h"
@@ -47,6 +49,14 @@ bool draw(const Tensor& self, Draw kind, double a, double b, int64_t low, uint64
     void* arguments[] = {&out, &n, &seed, &start, &a, &b};
     run(f, ((n + 1) / 2 + 3) / 4, arguments, device);
   } else {
+    if (span && span < uint64_t(1) << 28) {
+      const CUfunction shorter = kernel("short_integer", t, wide, 4, device);
+      if (!shorter) return false;
+      uint32_t range = uint32_t(span), inverse = ~uint32_t(0) / range;
+      void* arguments[] = {&out, &n, &seed, &start, &range, &inverse, &low};
+      run(shorter, (n + 3) / 4, arguments, device);
+      return true;
+    }
     uint64_t inverse = span ? ~uint64_t(0) / span : 0;
     void* arguments[] = {&out, &n, &seed, &start, &span, &inverse, &low};
     run(f, (n + 1) / 2, arguments, device);
@@ -69,7 +79,7 @@ Tensor dropout(const Tensor& self, double p, uint64_t seed, uint64_t start, Tens
   if (!f) return {};
   const void* from = in->data();
   void *to = out->data(), *kept = (*mask)->data();
-  float least = float(p);
+  uint32_t least = uint32_t(std::ceil(double(float(p)) * 16777216.0));
   double scale = 1 / (1 - p);
   void* arguments[] = {&from, &to, &kept, &n, &seed, &start, &least, &scale};
   run(f, (n + vector - 1) / vector, arguments, device);

@@ -67,6 +67,21 @@ extern "C" __global__ void __launch_bounds__(256) integer(T* out, i64 n, u64 see
   put(out, first, n, values);
 }
 
+// The same of 0 < span < 2**28 from words of 32 bits; `inverse` is (2**32 - 1) / span.
+extern "C" __global__ void __launch_bounds__(256) short_integer(T* out, i64 n, u64 seed, u64 start, u32 span, u32 inverse, i64 low) {
+  const i64 block = i64(blockIdx.x) * 256 + threadIdx.x, first = block * 4;
+  if (first >= n) return;
+  const Words w = philox(seed, start + block);
+  T values[4];
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    u32 whole = w.v[k] - __umulhi(w.v[k], inverse) * span;
+    while (whole >= span) whole -= span;
+    values[k] = cast<T>(i64(u64(whole) + u64(low)));
+  }
+  put(out, first, n, values);
+}
+
 template <class R> struct Pair { R c, s; };
 __device__ inline Pair<double> box_muller(u32 a, u32 b, double) {
   const double u = (double(a >> 8) + 1.0) * 5.9604644775390625e-08, angle = double(b >> 8) * 5.9604644775390625e-08, radius = sqrt(-2.0 * log(u));
@@ -105,8 +120,8 @@ extern "C" __global__ void __launch_bounds__(256) normal(T* out, i64 n, u64 seed
   put(out + half, first, n - half, sines);
 }
 
-// mask = uniform >= p, out = in * scale where kept. V elements a thread, 4 or 8, of as many words.
-extern "C" __global__ void __launch_bounds__(256) dropout(const T* in, T* out, u8* mask, i64 n, u64 seed, u64 start, float p, double scale) {
+// mask = uniform >= p, out = in * scale where kept; `least` is p * 2**24, rounded up. V elements a thread, 4 or 8, of as many words.
+extern "C" __global__ void __launch_bounds__(256) dropout(const T* in, T* out, u8* mask, i64 n, u64 seed, u64 start, u32 least, double scale) {
   typedef typename pick<WIDE, double, float>::type R;
   const i64 first = (i64(blockIdx.x) * 256 + threadIdx.x) * V;
   if (first >= n) return;
@@ -121,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(256) dropout(const T* in, T* out, u
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int e = 4 * q + k;
-      keep.v[e] = unit(w.v[k]) >= p;
+      keep.v[e] = w.v[k] >> 8 >= least;
       x.v[e] = cast<T>(keep.v[e] ? R(cast<R>(x.v[e]) * R(scale)) : R(0));
     }
   }

@@ -17,11 +17,28 @@ const char* source() {
 }
 const Family family{"scan", source};
 
-CUfunction sums(const char* entry, DType t, DType compute, DType out, int vector, int device) {
-  return find_kernel(family, entry, key_of(int(t), int(compute), int(out), vector), device, [&] {
+CUfunction sums(const char* entry, Running how, DType t, DType compute, DType out, int vector, int device) {
+  return find_kernel(family, entry, key_of(int(how), int(t), int(compute), int(out), vector), device, [&] {
+    constexpr const char* joins[] = {"SUMS=Add", "SUMS=Multiply", "SUMS=LogAddExp"};
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute), std::string("OUT=") + element_type(out),
-                                    "V=" + std::to_string(vector), "SUMS=1"};
+                                    "V=" + std::to_string(vector), joins[int(how)]};
   });
+}
+
+// One launch for few long rows: TILE and GROUP of scan_source.h.
+bool scan_tiles(CUfunction f, const Tensor& self, const Tensor& out, Cut c, int vector, DType compute) {
+  const int64_t tile = 512 * 4 * int64_t(vector), tiles = (c.n + tile - 1) / tile, groups = (tiles + 255) / 256;
+  const Tensor parts = empty(Dims{c.outer * (tiles + groups)}, compute, self->device()), flags = empty(Dims{c.outer * (tiles + groups + 1)}, DType::i32, self->device());
+  const int device = self->device().index;
+  OnDevice current(device);
+  check(driver().memset_async(CUdeviceptr(flags->data()), 0, size_t(flags->numel()) * 4, current_stream(device)), "cuMemsetD8Async");
+  const void* from = self->data();
+  void *to = out->data(), *totals = parts->data(), *ready = flags->data();
+  void* of_groups = static_cast<char*>(totals) + c.outer * tiles * int64_t(parts->itemsize());
+  void *groups_ready = static_cast<int32_t*>(ready) + c.outer * tiles, *tickets = static_cast<int32_t*>(ready) + c.outer * (tiles + groups);
+  void* arguments[] = {&from, &to, &c.n, &totals, &of_groups, &ready, &groups_ready, &tickets};
+  launch(f, tiles, c.outer, 512, 1, arguments, device);
+  return true;
 }
 
 // --- what a mask picks ---------------------------------------------------------------------------------------------------
@@ -65,10 +82,11 @@ bool count(const Tensor& mask, size_t moved, Picked* p) {
 
 }  // namespace
 
-Tensor cumsum(const Tensor& given, int64_t dim, DType result) {
+Tensor running(Running how, const Tensor& given, int64_t dim, DType result) {
   const DType t = given->dtype();
   const int dims = std::max(given->dim(), 1);
   if (!kernels_ready() || !has_kernel(t) || !has_kernel(result) || result == DType::b8 || dim < -dims || dim >= dims) return {};
+  if (how == Running::log_sum_exp && !floating(result)) return {};
   if (dim < 0) dim += dims;
   const Tensor self = contiguous(given);
   Tensor out = empty(self->sizes(), result, self->device());
@@ -79,7 +97,7 @@ Tensor cumsum(const Tensor& given, int64_t dim, DType result) {
   const void* from = self->data();
   void* to = out->data();
   if (c.inner > 1) {
-    const CUfunction f = sums("scan_columns", t, compute, result, 1, device);
+    const CUfunction f = sums("scan_columns", how, t, compute, result, 1, device);
     void* arguments[] = {&from, &to, &c.n, &c.inner};
     if (!f || c.outer > kMostRows) return {};
     launch(f, (c.inner + 31) / 32, c.outer, 32, 32, arguments, device);
@@ -87,31 +105,12 @@ Tensor cumsum(const Tensor& given, int64_t dim, DType result) {
   }
   if (c.outer > kMostBlocks) return {};
   const int v = std::min(vector_for(c.n, {&self}), 4);
-  const CUfunction f = sums("scan_rows", t, compute, result, v, device);
+  const bool few = c.outer < 132 && c.n > 8192; // too few rows to fill the GPU with: in tiles
+  const CUfunction f = sums(few ? "scan_tiles" : "scan_rows", how, t, compute, result, v, device);
   if (!f) return {};
-  const int threads = std::min(threads_for(c.n / v), 512);
-  int64_t per = c.n, parts = 1;
-  if (c.outer < 132 && c.n > 8192) {            // too few rows to fill the GPU with: in parts
-    per = std::max<int64_t>(int64_t(threads) * v * 2, ((c.n * c.outer / 2048) + v - 1) / v * v);
-    parts = std::min<int64_t>((c.n + per - 1) / per, kMostRows);
-    per = ((c.n + parts - 1) / parts + v - 1) / v * v;
-    parts = (c.n + per - 1) / per;
-  }
-  const void* carried = nullptr;
-  Tensor carries;
-  if (parts > 1) {
-    const CUfunction totals = sums("scan_parts", t, compute, result, v, device), scan = sums("scan_carries", t, compute, result, v, device);
-    if (!totals || !scan) return {};
-    carries = empty(Dims{c.outer, parts}, compute, self->device());
-    void* p = carries->data();
-    void* first[] = {&from, &p, &c.n, &per};
-    launch(totals, c.outer, parts, threads, 1, first, device);
-    void* second[] = {&p, &parts};
-    launch(scan, c.outer, 1, threads_for(parts), 1, second, device);
-    carried = p;
-  }
-  void* arguments[] = {&from, &to, &carried, &c.n, &per};
-  launch(f, c.outer, parts, threads, 1, arguments, device);
+  if (few) return scan_tiles(f, self, out, c, v, compute) ? out : Tensor();
+  void* arguments[] = {&from, &to, &c.n};
+  launch(f, c.outer, 1, std::min(threads_for(c.n / v), 512), 1, arguments, device);
   return out;
 }
 

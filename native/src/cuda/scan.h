@@ -1,10 +1,11 @@
 #pragma once
-// Running sums, and what a mask picks, on CUDA. Null where there is no kernel for the case.
+// Running sums and products, and what a mask picks, on CUDA. Null where there is no kernel for the case.
 #include "core/tensor.h"
 
 namespace shim::cuda {
 
-Tensor cumsum(const Tensor& self, int64_t dim, DType dtype);
+enum class Running { sum, product, log_sum_exp };
+Tensor running(Running how, const Tensor& self, int64_t dim, DType dtype);
 // As cpu/indexing.h has them. Both wait for the GPU: how many there are is the result's size.
 Tensor nonzero(const Tensor& self);
 Tensor take_masked(const Tensor& self, const Tensor& mask);     // of one shape

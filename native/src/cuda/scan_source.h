@@ -1,33 +1,54 @@
 #pragma once
-// CUDA C++ of running sums, and of picking what a mask has, compiled by NVRTC after types_source.h and block_source.h with macros:
-//   ELEMENT the element type, C the type that sums are computed in, OUT the results', V elements of one load, SUMS 1 or PICKS 1: which part.
+// CUDA C++ of running sums and products, and of picking what a mask has, compiled by NVRTC after types_source.h and block_source.h with macros:
+//   ELEMENT the element type, C the type that sums are computed in, OUT the results', V elements of one load; SUMS how two are joined
+//   (Add, Multiply, LogAddExp), or PICKS 1: which part.
 namespace shim::cuda {
 
 inline constexpr const char* kScanSource = R"cuda(
+// How two are joined, and what changes nothing.
+struct Add {
+  template <class X> __device__ static X none() { return X(0); }
+  template <class X> __device__ static X of(X a, X b) { return X(a + b); }
+};
+#ifdef SUMS
+struct Multiply {
+  template <class X> __device__ static X none() { return X(1); }
+  template <class X> __device__ static X of(X a, X b) { return X(a * b); }
+};
+struct LogAddExp {
+  template <class X> __device__ static X none() { return -X(__int_as_float(0x7f800000)); }
+  template <class X> __device__ static X of(X a, X b) {
+    const X low = b != b || b < a ? b : a, high = b != b || b > a ? b : a;
+    return low != high || isfinite(low) ? X(log1p(exp(low - high)) + high) : a;
+  }
+};
+#endif
+
 // What the threads before have, never as a difference of sums: that would lose small values next to large ones.
-template <class X> __device__ inline X of_warp_before(X inclusive) {
+template <class Op, class X> __device__ inline X of_warp_before(X inclusive) {
   const X before = __shfl_up_sync(FULL, inclusive, 1);
-  return threadIdx.x % 32 ? before : X(0);
+  return threadIdx.x % 32 ? before : Op::template none<X>();
+}
+template <class Op, class X> __device__ inline X scan_warp(X value) {
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) { const X other = __shfl_up_sync(FULL, value, step); if (threadIdx.x % 32 >= step) value = Op::of(other, value); }
+  return value;
 }
 template <class X> struct Sums { X before, all; };              // of the threads before, and of the block
-template <class X> __device__ inline Sums<X> scan_block(X value) {
+template <class Op = Add, class X> __device__ inline Sums<X> scan_block(X value) {
   __shared__ X shared[33];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  X sum = value;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) { const X other = __shfl_up_sync(FULL, sum, step); if (lane >= step) sum += other; }
+  const X sum = scan_warp<Op>(value);
   __syncthreads();
   if (lane == 31) shared[warp] = sum;
   __syncthreads();
   if (warp == 0) {
-    X of = lane < warps ? shared[lane] : X(0);
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) { const X other = __shfl_up_sync(FULL, of, step); if (lane >= step) of += other; }
-    shared[lane] = of_warp_before(of);
+    const X of = scan_warp<Op>(lane < warps ? shared[lane] : Op::template none<X>());
+    shared[lane] = of_warp_before<Op>(of);
     if (lane == 31) shared[32] = of;
   }
   __syncthreads();
-  return {shared[warp] + of_warp_before(sum), shared[32]};
+  return {Op::of(shared[warp], of_warp_before<Op>(sum)), shared[32]};
 }
 // In place: each becomes the sum of those before it.
 template <class X> __device__ inline void scan_before(X* of, i64 count) {
@@ -42,59 +63,124 @@ template <class X> __device__ inline void scan_before(X* of, i64 count) {
 }
 
 #ifdef SUMS
-// out[row, c] = the sum of x[row, 0..c], of the part that begins at blockIdx.y * per, plus what `carried` has of the parts before.
-extern "C" __global__ void __launch_bounds__(1024) scan_rows(const T* x, OUT* out, const C* carried, i64 cols, i64 per) {
+typedef SUMS Op;
+__device__ inline C none() { return Op::template none<C>(); }
+// out[row, c] = x[row, 0..c] joined. A block a row.
+extern "C" __global__ void __launch_bounds__(1024) scan_rows(const T* x, OUT* out, i64 cols) {
   const T* from = x + i64(blockIdx.x) * cols;
   OUT* to = out + i64(blockIdx.x) * cols;
-  const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
-  C carry = carried ? carried[i64(blockIdx.x) * gridDim.y + blockIdx.y] : C(0);
-  for (i64 first = begin; first < end; first += i64(blockDim.x) * V) {
+  C carry = none();
+  for (i64 first = 0; first < cols; first += i64(blockDim.x) * V) {
     const i64 c = first + i64(threadIdx.x) * V;
-    C sums[V], sum = 0;
-    if (c + V <= end) {
+    C sums[V], sum = none();
+    if (c + V <= cols) {
       const Load a = load(from + c);
 #pragma unroll
-      for (int k = 0; k < V; ++k) sums[k] = sum += wide(a.v[k]);
+      for (int k = 0; k < V; ++k) sums[k] = sum = k ? Op::of(sum, wide(a.v[k])) : wide(a.v[k]);
     } else {
-      for (int k = 0; k < V; ++k) sums[k] = sum += c + k < end ? wide(from[c + k]) : C(0);
+      for (int k = 0; k < V; ++k) sums[k] = sum = c + k < cols ? Op::of(sum, wide(from[c + k])) : sum;
     }
-    const Sums<C> s = scan_block(sum);
-    for (int k = 0; k < V; ++k) if (c + k < end) to[c + k] = cast<OUT>(C(carry + s.before + sums[k]));
-    carry += s.all;
+    const Sums<C> s = scan_block<Op>(sum);
+    const C before = Op::of(carry, s.before);
+    for (int k = 0; k < V; ++k) if (c + k < cols) to[c + k] = cast<OUT>(Op::of(before, sums[k]));
+    carry = Op::of(carry, s.all);
   }
 }
-// parts[row, part] = the sum of the part
-extern "C" __global__ void __launch_bounds__(1024) scan_parts(const T* x, C* parts, i64 cols, i64 per) {
-  const T* from = x + i64(blockIdx.x) * cols;
-  const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
-  C sum = 0;
-  for (i64 c = begin + i64(threadIdx.x) * V; c < end; c += i64(blockDim.x) * V) {
-    if (c + V <= end) {
+
+// The same of few long rows (blockIdx.y), a block of 512 threads a tile. Tiles publish what they add up to; what is before a tile are
+// the tiles before it of its group, joined in an order that is always the same, after the groups before, which the last tile of a
+// group publishes. The results of two runs are the same bits.
+#define ROUNDS 4
+#define TILE (512 * V * ROUNDS)
+#define GROUP 256
+template <class X> __device__ inline void publish(X* to, u32* flag, X value) {
+  *(volatile X*)to = value;
+  __threadfence();
+  *(volatile u32*)flag = 1;
+}
+template <class X> __device__ inline X await(X* from, u32* flag) {
+  while (!*(volatile u32*)flag) {}
+  __threadfence();
+  return *(volatile X*)from;
+}
+extern "C" __global__ void __launch_bounds__(512) scan_tiles(const T* x, OUT* out, i64 cols, C* totals, C* groups, u32* tile_flags, u32* group_flags, u32* tickets) {
+  __shared__ C shared[ROUNDS * 16], carried;
+  __shared__ u32 ticket;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const i64 row = blockIdx.y, tiles = gridDim.x, many = (tiles + GROUP - 1) / GROUP;
+  if (threadIdx.x == 0) ticket = atomicAdd(&tickets[row], 1u);
+  __syncthreads();
+  const i64 tile = ticket, begin = tile * TILE;
+  const T* from = x + row * cols;
+  OUT* to = out + row * cols;
+  C sums[ROUNDS][V], before[ROUNDS];
+#pragma unroll
+  for (int r = 0; r < ROUNDS; ++r) {
+    const i64 c = begin + (i64(r) * 512 + threadIdx.x) * V;
+    if (c + V <= cols) {
       const Load a = load(from + c);
 #pragma unroll
-      for (int k = 0; k < V; ++k) sum += wide(a.v[k]);
+      for (int k = 0; k < V; ++k) sums[r][k] = wide(a.v[k]);
     } else {
-      for (i64 k = c; k < end; ++k) sum += wide(from[k]);
+#pragma unroll
+      for (int k = 0; k < V; ++k) sums[r][k] = c + k < cols ? wide(from[c + k]) : none();
     }
   }
-  sum = across_block(sum);
-  if (threadIdx.x == 0) parts[i64(blockIdx.x) * gridDim.y + blockIdx.y] = sum;
+#pragma unroll
+  for (int r = 0; r < ROUNDS; ++r) {
+#pragma unroll
+    for (int k = 1; k < V; ++k) sums[r][k] = Op::of(sums[r][k - 1], sums[r][k]);
+    const C all = scan_warp<Op>(sums[r][V - 1]);
+    before[r] = of_warp_before<Op>(all);
+    if (lane == 31) shared[r * 16 + warp] = all;
+  }
+  __syncthreads();
+  if (warp == 0) {
+    const C first = shared[2 * lane], pair = Op::of(first, shared[2 * lane + 1]), sum = scan_warp<Op>(pair), up = of_warp_before<Op>(sum);
+    shared[2 * lane] = up;
+    shared[2 * lane + 1] = Op::of(up, first);
+    const C all = __shfl_sync(FULL, sum, 31);
+    if (lane == 0) publish(totals + row * tiles + tile, tile_flags + row * tiles + tile, all);
+    const i64 group = tile / GROUP;
+    C mine = none();
+    for (i64 t = group * GROUP + i64(lane) * (GROUP / 32), end = t + GROUP / 32; t < end && t < tile; ++t)
+      mine = Op::of(mine, await(totals + row * tiles + t, tile_flags + row * tiles + t));
+    mine = __shfl_sync(FULL, scan_warp<Op>(mine), 31);
+    if (lane == 0) {
+      if (group) mine = Op::of(await(groups + row * many + group - 1, group_flags + row * many + group - 1), mine);
+      if (tile % GROUP == GROUP - 1) publish(groups + row * many + group, group_flags + row * many + group, Op::of(mine, all));
+      carried = mine;
+    }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < ROUNDS; ++r) {
+    const i64 c = begin + (i64(r) * 512 + threadIdx.x) * V;
+    const C base = Op::of(Op::of(carried, shared[r * 16 + warp]), before[r]);
+    Pack<OUT, V> pack;
+#pragma unroll
+    for (int k = 0; k < V; ++k) pack.v[k] = cast<OUT>(Op::of(base, sums[r][k]));
+    if (c + V <= cols) {
+      *reinterpret_cast<Pack<OUT, V>*>(to + c) = pack;
+    } else {
+#pragma unroll
+      for (int k = 0; k < V; ++k) if (c + k < cols) to[c + k] = pack.v[k];
+    }
+  }
 }
-// A block a row.
-extern "C" __global__ void __launch_bounds__(1024) scan_carries(C* parts, i64 count) { scan_before(parts + i64(blockIdx.x) * count, count); }
 // (outer, n, inner) along n: 32 neighbouring columns and 32 parts of n a block.
 extern "C" __global__ void __launch_bounds__(1024) scan_columns(const T* x, OUT* out, i64 n, i64 inner) {
   __shared__ C shared[32][33];
   const i64 column = i64(blockIdx.x) * 32 + threadIdx.x, per = (n + 31) / 32, begin = threadIdx.y * per, end = begin + per < n ? begin + per : n;
   const i64 at = i64(blockIdx.y) * n * inner + column;
-  C sum = 0;
-  if (column < inner) for (i64 k = begin; k < end; ++k) sum += wide(x[at + k * inner]);
+  C sum = none();
+  if (column < inner) for (i64 k = begin; k < end; ++k) sum = Op::of(sum, wide(x[at + k * inner]));
   shared[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
   if (column >= inner) return;
-  sum = 0;
-  for (int k = 0; k < int(threadIdx.y); ++k) sum += shared[k][threadIdx.x];
-  for (i64 k = begin; k < end; ++k) out[at + k * inner] = cast<OUT>(C(sum += wide(x[at + k * inner])));
+  sum = none();
+  for (int k = 0; k < int(threadIdx.y); ++k) sum = Op::of(sum, shared[k][threadIdx.x]);
+  for (i64 k = begin; k < end; ++k) out[at + k * inner] = cast<OUT>(sum = Op::of(sum, wide(x[at + k * inner])));
 }
 #endif
 

@@ -3,20 +3,31 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
+#include "cuda/keys_source.h"
 #include "cuda/launch.h"
+#include "cuda/radix_source.h"
+#include "cuda/select_source.h"
 #include "cuda/sort_source.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
 
-const char* source() {
-  static const char* text = joined_source({kSortSource});
+const char* sort_source() {
+  static const char* text = joined_source({kKeysSource, kSortSource});
   return text;
 }
-const Family family{"sort", source};
+const char* select_source() {
+  static const char* text = joined_source({kKeysSource, kSortSource, kSelectSource});
+  return text;
+}
+const char* radix_source() {
+  static const char* text = joined_source({kKeysSource, kRadixSource});
+  return text;
+}
+const Family sort_family{"sort", sort_source}, select_family{"select", select_source}, radix_family{"radix", radix_source};
 
-constexpr int64_t kMostPadded = 1 << 17, kMostSelected = 1024, kMostPairs = int64_t(1) << 28;
+constexpr int64_t kMostSelected = 1024, kMostKeys = int64_t(1) << 28, kEnoughBlocks = 264;
 
 int64_t power_of_two(int64_t n) {
   int64_t p = 1;
@@ -27,84 +38,127 @@ int64_t power_of_two(int64_t n) {
 struct Rows {                                   // what is sorted
   Tensor x;
   int64_t rows, n;
-  bool wide, descending;
-  int device;
-  int64_t most() const { return wide ? 2048 : 4096; }              // keys that a block sorts
-  size_t pair_size() const { return wide ? 16 : 8; }
-  CUfunction kernel(const char* entry, int64_t keys) const {
-    return find_kernel(family, entry, key_of(int(x->dtype()), __builtin_ctzll(uint64_t(keys))), device, [&] {
-      return std::vector<std::string>{std::string("ELEMENT=") + element_type(x->dtype()), "KEYS=" + std::to_string(keys), wide ? "WIDE=1" : "WIDE=0"};
-    });
-  }
-  Tensor pairs(int64_t count) const { return empty(Dims{rows * count * int64_t(pair_size() / 8)}, DType::i64, x->device()); }
+  int descending, device;
+  int64_t size() const { return int64_t(x->itemsize()); }
+  int pair(bool short_places) const { return size() == 8 ? 16 : size() == 4 || !short_places ? 8 : 4; }
+  int64_t most() const { return size() == 8 ? 2048 : 4096; }       // keys that a block sorts
 };
 
-int threads_of(int64_t keys) { return int(std::clamp<int64_t>(keys / 2, 32, 1024)); }
+// Threads that sort `keys` keys: kLanes of sort_source.h.
+int lanes_of(int64_t keys, int pair) { return int(keys / (pair == 16 ? 8 : 16)); }
 
-// The first `keep` of each part of at most r.most() of the row, or of `given` pairs; to `kept`, or to values and places.
-bool chunks(const Rows& r, const Tensor& given, int64_t n, const Tensor& kept, const Tensor& values, const Tensor& places, int64_t keep) {
-  const int64_t keys = std::clamp<int64_t>(power_of_two(n), 64, r.most()), parts = (n + keys - 1) / keys;
-  const CUfunction f = r.kernel("chunks", keys);
-  if (!f || parts > kMostRows) return false;
-  const void *x = r.x->data(), *pairs = given ? given->data() : nullptr;
-  void *to = kept ? kept->data() : nullptr, *v = values ? values->data() : nullptr, *p = places ? places->data() : nullptr;
-  int64_t width = r.n;
+std::vector<std::string> macros(const Rows& r, int64_t keys, int pair) {
+  return {std::string("ELEMENT=") + element_type(r.x->dtype()), "KEYS=" + std::to_string(keys), "PAIR=" + std::to_string(pair)};
+}
+
+CUfunction select_kernel(const Rows& r, const char* entry, int64_t keys, int vector) {
+  const int pair = r.pair(false);
+  return find_kernel(select_family, entry, key_of(int(r.x->dtype()), __builtin_ctzll(uint64_t(keys)), vector), r.device, [&] {
+    auto m = macros(r, keys, pair);
+    m.push_back("SELECT=1");
+    m.push_back("V=" + std::to_string(vector));
+    return m;
+  });
+}
+
+// The first `keep` of each of the rows, which are at most r.most() long, to values and places.
+bool sort_short(const Rows& r, const Tensor& values, const Tensor& places, int64_t keep) {
+  int64_t keys = std::max<int64_t>(power_of_two(r.n), 16), rows = r.rows, n = r.n;
+  const int pair = r.pair(true), lanes = lanes_of(keys, pair), threads = std::max(lanes, 128), together = threads / lanes;
+  const CUfunction f = find_kernel(sort_family, "sort_rows", key_of(int(r.x->dtype()), __builtin_ctzll(uint64_t(keys))), r.device,
+                                   [&] { return macros(r, keys, pair); });
+  if (!f) return false;
+  const void* x = r.x->data();
+  void *v = values->data(), *p = places->data();
   int descending = r.descending;
-  void* arguments[] = {&x, &pairs, &n, &width, &to, &v, &p, &keep, &descending};
-  launch(f, r.rows, parts, threads_of(keys), 1, arguments, r.device);
+  void* arguments[] = {&x, &rows, &n, &v, &p, &keep, &descending};
+  launch(f, (rows + together - 1) / together, 1, threads, 1, arguments, r.device);
+  return true;
+}
+
+struct Buffers { void* keys[2]; void* at[2]; void* values; void* places; };    // of radix_source.h
+
+// Rows first .. first + rows, digit by digit.
+bool sort_digits(const Rows& r, int64_t first, int64_t rows, const Tensor& values, const Tensor& places) {
+  const auto entry = [&](const char* name) {
+    return find_kernel(radix_family, name, key_of(int(r.x->dtype())), r.device,
+                       [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(r.x->dtype())}; });
+  };
+  const CUfunction count = entry("count_digits"), plan = entry("plan"), move = entry("move_digit");
+  if (!count || !plan || !move) return false;
+  const int64_t size = r.size(), passes = size, tile = size == 8 ? 2048 : 4096, tiles = (r.n + tile - 1) / tile, cells = rows * r.n;
+  // The counts that begin as zero: digits' beginnings, tickets, the tiles' states; then what is written before it is read.
+  const int64_t begins = rows * passes * 256, tickets = rows * passes, states = rows * passes * tiles * 256;
+  Tensor zeros = empty(Dims{begins + tickets + states + rows}, DType::i32, r.x->device());
+  OnDevice current(r.device);
+  check(driver().memset_async(CUdeviceptr(zeros->data()), 0, size_t(begins + tickets + states) * 4, current_stream(r.device)), "cuMemsetD8Async");
+  Tensor keys = empty(Dims{2 * cells}, r.x->dtype(), r.x->device()), at = empty(Dims{2 * cells}, DType::i32, r.x->device());
+  auto offset = [](const Tensor& t, int64_t elements) { return static_cast<char*>(t->data()) + elements * int64_t(t->itemsize()); };
+  Buffers to{{offset(keys, 0), offset(keys, cells)}, {offset(at, 0), offset(at, cells)}, offset(values, first * r.n), offset(places, first * r.n)};
+  const void* x = offset(r.x, first * r.n);
+  int64_t n = r.n;
+  int descending = r.descending, pass = 0;
+  void *b = offset(zeros, 0), *t = offset(zeros, begins), *s = offset(zeros, begins + tickets), *p = offset(zeros, begins + tickets + states);
+  void* counted[] = {&x, &b, &n, &descending};
+  launch(count, std::clamp<int64_t>(r.n / 4096, 1, std::max<int64_t>(4 * kEnoughBlocks / rows, 1)), rows, 256, 1, counted, r.device);
+  void* planned[] = {&b, &p, &n};
+  launch(plan, rows, 1, 256, 1, planned, r.device);
+  void* moved[] = {&x, &to, &b, &p, &t, &s, &n, &pass, &descending};
+  for (; pass < passes; ++pass) launch(move, tiles, rows, 256, 1, moved, r.device);
   return true;
 }
 
 bool sort_long(const Rows& r, const Tensor& values, const Tensor& places) {
-  int64_t keys = r.most(), padded = power_of_two(r.n), n = r.n;
-  if (padded > kMostPadded || r.rows > kMostRows || r.rows * padded > kMostPairs) return false;
-  const CUfunction far = r.kernel("far", keys), near = r.kernel("near", keys), unpack = r.kernel("unpack", keys);
-  if (!far || !near || !unpack) return false;
-  const Tensor pairs = r.pairs(padded);
-  // Every part of the padded row is written: parts beyond the row's end are pairs that come last.
-  const CUfunction first = r.kernel("chunks", keys);
-  const void *x = r.x->data(), *none = nullptr;
-  void *to = pairs->data(), *nothing = nullptr;
-  int descending = r.descending;
-  void* start[] = {&x, &none, &n, &n, &to, &nothing, &nothing, &keys, &descending};
-  if (!first) return false;
-  launch(first, r.rows, padded / keys, threads_of(keys), 1, start, r.device);
-  for (int64_t run = 2 * keys; run <= padded; run *= 2) {
-    for (int64_t step = 0, next = run / 4; step == 0 || step >= keys; step = next, next /= 2) {
-      void* arguments[] = {&to, &padded, &run, &step};
-      launch(far, (padded / 2 + 255) / 256, r.rows, 256, 1, arguments, r.device);
-    }
-    void* arguments[] = {&to, &padded};
-    launch(near, padded / keys, r.rows, threads_of(keys), 1, arguments, r.device);
-  }
-  void *v = values->data(), *p = places->data();
-  void* last[] = {&x, &to, &n, &padded, &v, &p};
-  launch(unpack, (n + 255) / 256, r.rows, 256, 1, last, r.device);
+  if (r.n >= int64_t(1) << 30) return false;
+  const int64_t together = std::clamp<int64_t>(kMostKeys / r.n, 1, kMostRows);
+  for (int64_t first = 0; first < r.rows; first += together)
+    if (!sort_digits(r, first, std::min(together, r.rows - first), values, places)) return false;
   return true;
+}
+
+// How many parts each row is searched in: enough blocks to fill the GPU with, their candidates no more than one block sorts.
+int64_t parts_of(const Rows& r, int64_t k) {
+  if (r.rows >= kEnoughBlocks / 2) return 1;
+  const int64_t parts = std::min({(kEnoughBlocks + r.rows - 1) / r.rows, r.n / 2048, r.most() / k, r.n / (4 * k)});
+  return std::max<int64_t>(parts, 1);
 }
 
 // The first k of each row, without sorting the others.
 bool select(const Rows& r, int64_t k, const Tensor& values, const Tensor& places) {
   const int64_t keys = std::max<int64_t>(power_of_two(k), 64);
-  const CUfunction f = r.kernel("smallest", keys);
-  if (!f || r.n >= int64_t(1) << 31) return false;
+  if (r.n >= int64_t(1) << 31) return false;
+  int vector = vector_of(r.x->data(), size_t(r.size()));
+  while (vector > 1 && r.n % vector) vector /= 2;
+  int64_t n = r.n, parts = parts_of(r, k), per = ((n + parts - 1) / parts + vector - 1) / vector * vector, keep = k;
+  parts = (n + per - 1) / per;
+  const int64_t candidates = parts * k, sorted = std::max<int64_t>(power_of_two(candidates), 64);
+  const CUfunction f = select_kernel(r, "smallest", keys, vector), last = parts > 1 ? select_kernel(r, "finish", sorted, 1) : nullptr;
+  if (!f || (parts > 1 && !last)) return false;
   const void* x = r.x->data();
-  void *v = values->data(), *p = places->data();
-  int64_t n = r.n, keep = k;
+  void *v = values->data(), *p = places->data(), *kept = nullptr;
   int descending = r.descending;
-  void* arguments[] = {&x, &n, &v, &p, &keep, &descending};
-  launch(f, r.rows, 1, std::max(threads_for(n / 16), 64), 1, arguments, r.device);
+  Tensor pairs;
+  if (parts > 1) {
+    pairs = empty(Dims{r.rows * candidates * r.pair(false) / 8}, DType::i64, r.x->device());
+    kept = pairs->data();
+  }
+  void* arguments[] = {&x, &n, &per, &kept, &v, &p, &keep, &descending};
+  const int threads = std::max({threads_for(per / (2 * vector)), lanes_of(keys, r.pair(false)), 64});
+  launch(f, r.rows, parts, threads, 1, arguments, r.device);
+  if (parts == 1) return true;
+  int64_t given = candidates;
+  void* ending[] = {&x, &kept, &n, &given, &v, &p, &keep};
+  launch(last, r.rows, 1, std::max(lanes_of(sorted, r.pair(false)), 32), 1, ending, r.device);
   return true;
 }
 
 // The rows along `dim`, which becomes the last dimension; false where there is no kernel.
 bool rows_of(const Tensor& given, int64_t dim, bool descending, Rows* r) {
   const DType t = given->dtype();
-  if (!kernels_ready() || !elementwise_dtype(t) || t == DType::f8e4m3fn || t == DType::f8e5m2 || given->dim() == 0) return false;
+  if (!kernels_ready() || !has_kernel(t) || given->dim() == 0) return false;
   r->x = contiguous(dim == given->dim() - 1 ? given : transpose(*given, dim, -1));
   r->n = given->sizes()[size_t(dim)];
   r->rows = r->n ? given->numel() / r->n : 0;
-  r->wide = itemsize(t) == 8;
   r->descending = descending;
   r->device = given->device().index;
   return r->n > 0 && r->rows > 0 && r->rows < int64_t(1) << 31;
@@ -124,8 +178,7 @@ Tensor sort(const Tensor& self, int64_t dim, bool descending, Tensor* values) {
   Rows r;
   if (!wrapped(self, &dim) || !rows_of(self, dim, descending, &r)) return {};
   Tensor sorted = empty(r.x->sizes(), self->dtype(), self->device()), places = empty(r.x->sizes(), DType::i64, self->device());
-  const bool done = r.n <= r.most() ? chunks(r, {}, r.n, {}, sorted, places, r.n) : sort_long(r, sorted, places);
-  if (!done) return {};
+  if (!(r.n <= r.most() ? sort_short(r, sorted, places, r.n) : sort_long(r, sorted, places))) return {};
   *values = back(sorted, dim);
   return back(places, dim);
 }
@@ -139,7 +192,7 @@ Tensor top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, Tensor* v
   if (k <= kMostSelected && r.n > 256) {
     if (!select(r, k, best, places)) return {};
   } else if (r.n <= r.most()) {
-    if (!chunks(r, {}, r.n, {}, best, places, k)) return {};
+    if (!sort_short(r, best, places, k)) return {};
   } else {
     Tensor all = empty(r.x->sizes(), self->dtype(), self->device()), spots = empty(r.x->sizes(), DType::i64, self->device());
     if (!sort_long(r, all, spots)) return {};

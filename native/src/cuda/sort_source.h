@@ -1,199 +1,109 @@
 #pragma once
-// CUDA C++ of sorting rows, compiled by NVRTC after types_source.h with macros:
-//   ELEMENT the element type, KEYS how many keys a block sorts (a power of two), WIDE 1 for elements of 64 bits.
-// Bitonic merges of (key, place) pairs, all of which differ: the sort is stable. Keys order as the elements do, NaN last; DESCENDING
-// turns them round, so that then NaN is first, and equal elements stay in order.
+// CUDA C++ of sorting short rows, compiled by NVRTC after types_source.h and keys_source.h with macros:
+//   ELEMENT the element type, KEYS how many keys are sorted together (a power of two, at least 16), PAIR the bytes of a (key, place)
+//   pair: 4 for keys of at most 16 bits and places below 65536, 8 for keys of at most 32 bits, 16.
+// Pairs all differ, so that the sort is stable; a descending sort has its keys inverted: equal elements stay in order, NaN is first.
 namespace shim::cuda {
 
 inline constexpr const char* kSortSource = R"cuda(
-typedef ELEMENT T;
-#if WIDE
+#if PAIR == 16
 struct alignas(16) Pair { u64 key, at; };
 __device__ inline bool less(const Pair& a, const Pair& b) { return a.key < b.key || (a.key == b.key && a.at < b.at); }
+__device__ inline Pair pair_of(Key key, u64 at) { return {key, at}; }
 __device__ inline Pair last_pair() { return {~0ull, ~0ull}; }
 __device__ inline i64 place_of(const Pair& p) { return i64(p.at); }
 #else
-typedef u64 Pair;
+typedef typename pick<PAIR == 8, u64, u32>::type Pair;
 __device__ inline bool less(Pair a, Pair b) { return a < b; }
-__device__ inline Pair last_pair() { return ~0ull; }
-__device__ inline i64 place_of(Pair p) { return i64(u32(p)); }
+__device__ inline Pair pair_of(Key key, u64 at) { return Pair(key) << (PAIR * 4) | Pair(at); }
+__device__ inline Pair last_pair() { return ~Pair(0); }
+__device__ inline i64 place_of(Pair p) { return i64(p & (~Pair(0) >> (PAIR * 4))); }
 #endif
 
-template <class X> __device__ inline u64 key_of(X x) {
-  if constexpr (is_narrow<X>) return key_of(widen(x));
-  else if constexpr (same_type<X, Bool>::value) return x.v != 0;
-  else if constexpr (same_type<X, float>::value) {
-    const u32 u = x != x ? 0x7fc00000u : x == 0.0f ? 0u : __float_as_uint(x);
-    return u & 0x80000000u ? ~u : u | 0x80000000u;
-  } else if constexpr (same_type<X, double>::value) {
-    const u64 u = x != x ? 0x7ff8000000000000ull : x == 0.0 ? 0ull : u64(__double_as_longlong(x));
-    return u >> 63 ? ~u : u | 1ull << 63;
-  } else if constexpr (sizeof(X) == 8) return is_signed<X> ? u64(x) ^ 1ull << 63 : u64(x);
-  else return is_signed<X> ? u32(i64(x)) ^ 0x80000000u : u32(x);
-}
-__device__ inline Pair pair_of(T x, i64 at, int descending) {
-  const u64 key = key_of(x);
-#if WIDE
-  return {descending ? ~key : key, u64(at)};
-#else
-  return u64(u32(descending ? ~u32(key) : u32(key))) << 32 | u32(at);
-#endif
-}
-
-__device__ inline void exchange(Pair& a, Pair& b) {
-  if (less(b, a)) { const Pair t = a; a = b; b = t; }
-}
-// Between steps: a warp's 32 pairs of a step of at most 32 are 64 neighbours, which no other warp touches.
-__device__ inline void settle(int reach, int next) {
-  if (reach <= 64 && next <= 64) __syncwarp();
+// A bitonic sort. A thread holds EACH pairs in registers, the steps of neighbouring distances that stay among them are done at once,
+// and between such groups of steps the pairs change hands through shared memory.
+constexpr int kEachBits = PAIR == 16 ? 3 : 4, EACH = 1 << kEachBits, kLanes = KEYS / EACH;
+constexpr int kKeysBits = KEYS == 16 ? 4 : KEYS == 32 ? 5 : KEYS == 64 ? 6 : KEYS == 128 ? 7 : KEYS == 256 ? 8 : KEYS == 512 ? 9 : KEYS == 1024 ? 10 : KEYS == 2048 ? 11 : 12;
+constexpr int kSlots = KEYS + KEYS / EACH;      // one of EACH is left free, so that no two threads of a warp meet at one bank
+__device__ inline int slot(int i) { return i + (i >> kEachBits); }
+__device__ inline void settle() {               // the threads of one row are those of a warp, or a block
+  if (kLanes <= 32) __syncwarp();
   else __syncthreads();
 }
-// From sorted runs of `from` keys to one of KEYS.
-__device__ inline void merge(Pair* pairs, int from) {
-  for (int run = from * 2; run <= KEYS; run *= 2) {
-    const int half = run / 2;
-    for (int p = threadIdx.x; p < KEYS / 2; p += blockDim.x) {  // each with its mirror image in the run
-      const int first = (p / half) * run, i = p % half;
-      exchange(pairs[first + i], pairs[first + run - 1 - i]);
-    }
-    settle(run, half > 1 ? half : run * 2);
-    for (int step = run / 4; step; step /= 2) {
-      for (int p = threadIdx.x; p < KEYS / 2; p += blockDim.x) { const int i = 2 * p - (p & (step - 1)); exchange(pairs[i], pairs[i + step]); }
-      settle(step * 2, step > 1 ? step : run * 2);
-    }
-  }
-  __syncthreads();
+__device__ inline void order(Pair& a, Pair& b, bool up) {
+  const Pair low = a, high = b;
+  const bool turn = less(high, low) == up;
+  a = turn ? high : low;
+  b = turn ? low : high;
 }
-
-// Of each row, KEYS elements a block, sorted: the first `keep` of them. Rows of n elements, or with `given` of n pairs, in gridDim.y
-// parts; to `kept` (row, part, keep), or where that is null to values and places (row, keep).
-extern "C" __global__ void chunks(const T* x, const Pair* given, i64 n, i64 width, Pair* kept, T* values, i64* places, i64 keep, int descending) {
-  __shared__ Pair pairs[KEYS];
-  const i64 row = blockIdx.x, begin = i64(blockIdx.y) * KEYS;
-  for (int i = threadIdx.x; i < KEYS; i += blockDim.x) {
-    const i64 at = begin + i;
-    pairs[i] = at >= n ? last_pair() : given ? given[row * n + at] : pair_of(x[row * width + at], at, descending);
-  }
-  __syncthreads();
-  merge(pairs, 1);
-  for (i64 i = threadIdx.x; i < keep; i += blockDim.x) {
-    if (kept) {
-      kept[(row * gridDim.y + blockIdx.y) * keep + i] = pairs[i];
-    } else {
-      const i64 at = place_of(pairs[i]);
-      values[row * keep + i] = x[row * width + at];
-      places[row * keep + i] = at;
-    }
-  }
-}
-
-// The first `keep` (at most KEYS) of each row of n, sorted: their last key is found 8 bits at a time, then they are gathered. Of the
-// keys equal to the last, those of the first places. A block a row.
-#if WIDE
-typedef u64 Key;
-#else
-typedef u32 Key;
-#endif
-__device__ inline Key sortable(T x, int descending) { const Key k = Key(key_of(x)); return descending ? Key(~k) : k; }
-extern "C" __global__ void __launch_bounds__(1024) smallest(const T* x, i64 n, T* values, i64* places, i64 keep, int descending) {
-  __shared__ Pair pairs[KEYS];
-  __shared__ u32 counts[256];
-  __shared__ u32 found, left, digit;
-  const T* row = x + i64(blockIdx.x) * n;
-  Key prefix = 0, mask = 0;
-  if (threadIdx.x == 0) { found = 0; left = u32(keep); }
-  for (int shift = int(sizeof(Key)) * 8 - 8; shift >= 0; shift -= 8) {
-    for (int i = threadIdx.x; i < 256; i += blockDim.x) counts[i] = 0;
-    __syncthreads();
-    for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
-      const Key k = sortable(row[i], descending);
-      if ((k & mask) == prefix) atomicAdd(&counts[u32(k >> shift) & 255], 1u);
-    }
-    __syncthreads();
-    if (threadIdx.x < 32) {                                     // the digit in which the count of smaller keys passes `left`
-      u32 own[8], sum = 0;
-      for (int k = 0; k < 8; ++k) sum += own[k] = counts[threadIdx.x * 8 + k];
-      u32 up = sum;
+// Steps of the distances 2^most .. 2^least, of merging runs of `run`; the thread's k-th pair is number first + (k << window).
+__device__ inline void steps(Pair (&mine)[EACH], int first, int window, int most, int least, int run) {
 #pragma unroll
-      for (int step = 1; step < 32; step *= 2) { const u32 other = __shfl_up_sync(0xffffffffu, up, step); if (threadIdx.x >= step) up += other; }
-      u32 below = up - sum;
-      const u32 wanted = left;
-      __syncwarp();
-      if (below < wanted && wanted <= up) {
-        for (int k = 0; k < 8; ++k) {
-          if (wanted <= below + own[k]) { digit = threadIdx.x * 8 + k; left = wanted - below; break; }
-          below += own[k];
-        }
+  for (int bit = kEachBits - 1; bit >= 0; --bit) {
+    if (window + bit > most || window + bit < least) continue;
+#pragma unroll
+    for (int k = 0; k < EACH; ++k)
+      if (!(k >> bit & 1)) order(mine[k], mine[k | 1 << bit], !((first + (k << window)) & run));
+  }
+}
+__device__ inline int first_of(int lane, int window) { return (lane >> window << (window + kEachBits)) | (lane & ((1 << window) - 1)); }
+
+// Sorts what the kLanes threads of a row hold, whatever their order; the result is in `shared`, at slot(0) to slot(KEYS - 1).
+// Every thread of the block takes part: those that are not `active` only in the barriers.
+__device__ inline void sort_pairs(Pair (&mine)[EACH], Pair* shared, int lane, bool active) {
+  const int own = lane << kEachBits;
+#pragma unroll
+  for (int r = 1; r <= kEachBits; ++r) if (active) steps(mine, own, 0, r - 1, 0, 1 << r);
+  for (int r = kEachBits + 1; r <= kKeysBits; ++r) {
+    int from = 0;                               // the window that the pairs are in
+    for (int w = (r - 1) / kEachBits; w >= 0; --w) {
+      const int least = w * kEachBits, window = least < kKeysBits - kEachBits ? least : kKeysBits - kEachBits;
+      const int before = first_of(lane, from), first = first_of(lane, window);
+      if (active) {
+#pragma unroll
+        for (int k = 0; k < EACH; ++k) shared[slot(before + (k << from))] = mine[k];
       }
+      settle();
+      if (active) {
+#pragma unroll
+        for (int k = 0; k < EACH; ++k) mine[k] = shared[slot(first + (k << window))];
+        const int most = r - 1 < least + kEachBits - 1 ? r - 1 : least + kEachBits - 1;
+        steps(mine, first, window, most, least, 1 << r);
+      }
+      from = window;
     }
-    __syncthreads();
-    prefix |= Key(digit) << shift;
-    mask |= Key(255) << shift;
-    __syncthreads();
   }
-  // `prefix` is the last key; `left` of those equal to it are taken.
-  const u32 equal = left;
-  for (int i = threadIdx.x; i < KEYS; i += blockDim.x) pairs[i] = last_pair();
-  __syncthreads();
-  for (i64 i = threadIdx.x; i < n; i += blockDim.x)
-    if (sortable(row[i], descending) < prefix) pairs[atomicAdd(&found, 1u)] = pair_of(row[i], i, descending);
-  __syncthreads();
-  const u32 smaller = found;
-  u32 taken = 0;
-  for (i64 first = 0; first < n && taken < equal; first += blockDim.x) {
-    const i64 i = first + threadIdx.x;
-    const bool is = i < n && sortable(row[i], descending) == prefix;
-    const u32 votes = __ballot_sync(0xffffffffu, is);
-    if (threadIdx.x % 32 == 0) counts[threadIdx.x / 32] = __popc(votes);
-    __syncthreads();
-    u32 before = taken, all = 0;
-    for (u32 w = 0; w < blockDim.x / 32; ++w) { if (w < threadIdx.x / 32) before += counts[w]; all += counts[w]; }
-    before += __popc(votes & ((1u << (threadIdx.x % 32)) - 1));
-    if (is && before < equal) pairs[smaller + before] = pair_of(row[i], i, descending);
-    taken += all;
-    __syncthreads();
+  if (active) {
+#pragma unroll
+    for (int k = 0; k < EACH; ++k) shared[slot(own + k)] = mine[k];
   }
-  __syncthreads();
-  merge(pairs, 1);
-  for (i64 i = threadIdx.x; i < keep; i += blockDim.x) {
-    const i64 at = place_of(pairs[i]);
-    values[i64(blockIdx.x) * keep + i] = row[at];
-    places[i64(blockIdx.x) * keep + i] = at;
-  }
+  settle();
 }
 
-// One step of merging runs of 2**k pairs of rows of `padded`: with the mirror image, or at `step`.
-extern "C" __global__ void __launch_bounds__(256) far(Pair* pairs, i64 padded, i64 run, i64 step) {
-  const i64 p = i64(blockIdx.x) * 256 + threadIdx.x;
-  if (p >= padded / 2) return;
-  Pair* row = pairs + i64(blockIdx.y) * padded;
-  const i64 half = run / 2;
-  i64 i, j;
-  if (step) { i = 2 * p - (p & (step - 1)); j = i + step; }
-  else { const i64 first = p / half * run; i = first + p % half; j = first + run - 1 - p % half; }
-  Pair a = row[i], b = row[j];
-  if (less(b, a)) { row[i] = b; row[j] = a; }
-}
-// The steps below KEYS of that merge, a block each KEYS pairs.
-extern "C" __global__ void near(Pair* all, i64 padded) {
-  __shared__ Pair pairs[KEYS];
-  Pair* from = all + i64(blockIdx.y) * padded + i64(blockIdx.x) * KEYS;
-  for (int i = threadIdx.x; i < KEYS; i += blockDim.x) pairs[i] = from[i];
-  __syncthreads();
-  for (int step = KEYS / 2; step; step /= 2) {
-    for (int p = threadIdx.x; p < KEYS / 2; p += blockDim.x) { const int i = 2 * p - (p & (step - 1)); exchange(pairs[i], pairs[i + step]); }
-    settle(step * 2, step);
+#ifndef SELECT
+// The first `keep` of each of `rows` rows of n <= KEYS elements, sorted, to values and places (row, keep). Several rows a block.
+extern "C" __global__ void __launch_bounds__(256) sort_rows(const T* x, i64 rows, i64 n, T* values, i64* places, i64 keep, int descending) {
+  __shared__ Pair pairs[kSlots * (kLanes < 128 ? 128 / kLanes : 1)];
+  const int lane = threadIdx.x % kLanes, group = threadIdx.x / kLanes;
+  const i64 row = i64(blockIdx.x) * (blockDim.x / kLanes) + group;
+  const bool active = row < rows;
+  const T* from = x + row * n;
+  Pair mine[EACH];
+#pragma unroll
+  for (int k = 0; k < EACH; ++k) {
+    const i64 at = lane + i64(k) * kLanes;
+    mine[k] = active && at < n ? pair_of(sortable(from[at], descending), u64(at)) : last_pair();
   }
-  __syncthreads();
-  for (int i = threadIdx.x; i < KEYS; i += blockDim.x) from[i] = pairs[i];
+  Pair* shared = pairs + group * kSlots;
+  sort_pairs(mine, shared, lane, active);
+  if (!active) return;
+  for (i64 i = lane; i < keep; i += kLanes) {
+    const i64 at = place_of(shared[slot(int(i))]);
+    values[row * keep + i] = from[at];
+    places[row * keep + i] = at;
+  }
 }
-extern "C" __global__ void __launch_bounds__(256) unpack(const T* x, const Pair* pairs, i64 n, i64 padded, T* values, i64* places) {
-  const i64 i = i64(blockIdx.x) * 256 + threadIdx.x, row = blockIdx.y;
-  if (i >= n) return;
-  const i64 at = place_of(pairs[row * padded + i]);
-  values[row * n + i] = x[row * n + at];
-  places[row * n + i] = at;
-}
+#endif
 )cuda";
 
 }  // namespace shim::cuda

@@ -35,6 +35,10 @@ __device__ inline float widen(E4m3 x) {
 }
 __device__ inline void narrow(float x, Half& r) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.v) : "f"(x)); }
 __device__ inline void narrow(float x, Bf16& r) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.v) : "f"(x));
+  return;
+#endif
   u32 u = __float_as_uint(x);
   r.v = x != x ? 0x7fc0 : u16((u + 0x7fff + ((u >> 16) & 1)) >> 16);
 }

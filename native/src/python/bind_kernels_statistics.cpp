@@ -90,15 +90,18 @@ PyObject* native_extreme(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-// cumsum(self, dim, dtype or None)
-PyObject* native_cumsum(Operator&, PyObject* const* args, size_t n) {
-  if (n != 3 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !(args[2] == Py_None || is_dtype(args[2]))) return nullptr;
+// cumsum or cumprod(self, dim, dtype or None), logcumsumexp(self, dim)
+template <cuda::Running how>
+PyObject* native_running(Operator&, PyObject* const* args, size_t n) {
+  constexpr bool logs = how == cuda::Running::log_sum_exp;
+  if (n != (logs ? 2 : 3) || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !(logs || args[2] == Py_None || is_dtype(args[2]))) return nullptr;
+  if (how != cuda::Running::sum && !unwrap(args[0])->device().is_cuda()) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
-    const DType own = self->dtype(), result = args[2] != Py_None ? dtype_of(args[2]) : is_integral(own, true) ? DType::i64 : own;
-    if (result == DType::b8) return nullptr;                      // refused in PyTorch's words
+    const DType own = self->dtype(), result = !logs && args[2] != Py_None ? dtype_of(args[2]) : is_integral(own, true) ? DType::i64 : own;
+    if (result == DType::b8 || (logs && result != own)) return nullptr;         // refused in PyTorch's words
     const long dim = PyLong_AsLong(args[1]);
-    Tensor r = by_device(self, [&] { return cumsum(self, dim, result); }, [&] { return cuda::cumsum(self, dim, result); });
+    Tensor r = by_device(self, [&] { return cumsum(self, dim, result); }, [&] { return cuda::running(how, self, dim, result); });
     return r ? wrap(r) : nullptr;
   });
 }
@@ -204,7 +207,9 @@ void register_statistics() {
   register_native("rms_norm", native_layer_norm<false>);
   register_native("sort", native_sort);
   register_native("topk", native_topk);
-  register_native("cumsum", native_cumsum);
+  register_native("cumsum", native_running<cuda::Running::sum>);
+  register_native("cumprod", native_running<cuda::Running::product>);
+  register_native("logcumsumexp", native_running<cuda::Running::log_sum_exp>);
   register_native("logsumexp", native_logsumexp);
 }
 
