@@ -70,7 +70,100 @@ def operators(torch: Any) -> dict[str, Case]:
         "softmax bf16 4096x4096": lambda: half.softmax(-1),
         "one_hot 4096 of 64": lambda: functional.one_hot(places[:, 0] % 64, 64),
     }
-    return {**found, **gradients(torch)}
+    return {**found, **gradients(torch), **more(torch)}
+
+
+def more(torch: Any) -> dict[str, Case]:
+    """Operators of optimizers, masks, losses and routing, on one large tensor or where it is the call itself that costs."""
+    functional = torch.nn.functional
+    x = torch.randn(4096, 4096, device="cuda")
+    y, half = x + 1, x.bfloat16()
+    bias, column = torch.randn(4096, device="cuda").bfloat16(), torch.rand(4096, 1, device="cuda").bfloat16()
+    flat = x.view(-1)
+    experts = torch.randint(0, 64, (16384,), device="cuda")
+    small, other = torch.randn(64, 1024, device="cuda"), torch.randn(64, 1024, device="cuda")
+    spread = torch.sort(torch.randn(4096, device="cuda")).values
+    parameters = [torch.randn(256, 1024, device="cuda", requires_grad=True) for _ in range(32)]
+    for p in parameters:
+        p.grad = torch.randn_like(p)
+    plain = [p.detach() for p in parameters]
+    adam = torch.optim.AdamW(parameters, lr=1e-3, foreach=True)
+    sgd = torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, foreach=True)
+    index = torch.randint(0, 64, (64,), device="cuda")
+    return {
+        "x + bias 4096x4096 bf16": lambda: half + bias,
+        "x * column 4096x4096 bf16": lambda: half * column,
+        "halves x[:, :n] * x[:, n:] bf16": lambda: half[:, :2048] * half[:, 2048:],
+        "to float32 4096x4096": lambda: half.float(),
+        "column slice copy 4096x2048 bf16": lambda: half[:, :2048].contiguous(),
+        "heads permute copy 4x1024x32x128 bf16": lambda: half.view(4, 1024, 32, 128).permute(0, 2, 1, 3).contiguous(),
+        "sort 2^22": lambda: flat[: 1 << 22].sort(),
+        "sort 4096x4096": lambda: x.sort(-1),
+        "sort 4096x64": lambda: x[:, :64].contiguous().sort(-1),
+        "topk 50 of 1x2^20": lambda: flat[: 1 << 20].topk(50),
+        "topk 2 of 4096x64 float32": lambda: x[:, :64].contiguous().topk(2),
+        "argsort 16384 experts": lambda: experts.argsort(stable=True),
+        "bincount 16384 of 64": lambda: torch.bincount(experts, minlength=64),
+        "unique 16384 of 64": lambda: torch.unique(experts),
+        "searchsorted 4096x4096 in 4096": lambda: torch.searchsorted(spread, x),
+        "cumprod 4096x4096": lambda: x.cumprod(-1),
+        "logcumsumexp 4096x4096": lambda: x.logcumsumexp(-1),
+        "cummax 4096x4096": lambda: x.cummax(-1),
+        "logsumexp 4096x4096": lambda: x.logsumexp(-1),
+        "mean 4096x4096, dim 0": lambda: x.mean(0),
+        "mean 4096x4096, dim 1": lambda: x.mean(1),
+        "amax 4096x4096": lambda: x.amax(-1),
+        "prod 4096x4096": lambda: x.prod(-1),
+        "any 4096x4096": lambda: (x > 5).any(),
+        "all 64x1024, dim 1": lambda: small.all(1),
+        "norm 4096x4096": lambda: x.norm(),
+        "norm 4096x4096, dim 1": lambda: torch.linalg.vector_norm(x, dim=1),
+        "clamp 4096x4096": lambda: x.clamp(-1, 1),
+        "lerp 4096x4096": lambda: x.lerp(y, 0.1),
+        "addcmul 4096x4096": lambda: torch.addcmul(x, x, y, value=0.5),
+        "addcdiv 4096x4096": lambda: torch.addcdiv(x, x, y, value=0.5),
+        "clamp 64x1024": lambda: small.clamp(-1, 1),
+        "lerp 64x1024": lambda: small.lerp(other, 0.1),
+        "addcmul 64x1024": lambda: torch.addcmul(small, small, other, value=0.5),
+        "where 64x1024": lambda: torch.where(small > 0, small, other),
+        "flip 4096x4096": lambda: x.flip(1),
+        "roll 4096x4096": lambda: x.roll(1, 1),
+        "pad 4096x4096": lambda: functional.pad(x, (1, 1)),
+        "repeat_interleave 64x1024": lambda: small.repeat_interleave(4, 0),
+        "repeat 64x1024": lambda: small.repeat(4, 1),
+        "index_put 64x1024": lambda: small.index_put_((index,), other),
+        "index_copy 64x1024": lambda: small.index_copy(0, index, other),
+        "index_fill 64x1024": lambda: small.index_fill(0, index, 1.0),
+        "scatter_reduce 64x1024": lambda: small.scatter_reduce(0, index.unsqueeze(1).expand(64, 1024), other, "amax"),
+        "masked_scatter 64x1024": lambda: small.masked_scatter(other > 0, other),
+        "isin 16384 of 64": lambda: torch.isin(experts, index),
+        "nan_to_num 64x1024": lambda: torch.nan_to_num(small),
+        "histc 4096x4096": lambda: x.histc(100),
+        "mse_loss 4096x4096": lambda: functional.mse_loss(x, y),
+        "l1_loss 64x1024": lambda: functional.l1_loss(small, other),
+        "smooth_l1_loss 64x1024": lambda: functional.smooth_l1_loss(small, other),
+        "bce_with_logits 64x1024": lambda: functional.binary_cross_entropy_with_logits(small, other),
+        "kl_div 64x1024": lambda: functional.kl_div(small, other, reduction="batchmean"),
+        "softplus 64x1024": lambda: functional.softplus(small),
+        "leaky_relu 64x1024": lambda: functional.leaky_relu(small),
+        "hardswish 64x1024": lambda: functional.hardswish(small),
+        "mish 64x1024": lambda: functional.mish(small),
+        "elu 64x1024": lambda: functional.elu(small),
+        "glu 64x1024": lambda: functional.glu(small),
+        "normalize 64x1024": lambda: functional.normalize(small, dim=1),
+        "cosine_similarity 64x1024": lambda: functional.cosine_similarity(small, other),
+        "outer 1024x1024": lambda: torch.outer(small[0], small[1]),
+        "meshgrid + stack 1024": lambda: torch.stack(torch.meshgrid(small[0], small[1], indexing="ij")),
+        "triu_indices 64": lambda: torch.triu_indices(64, 64, device="cuda"),
+        "full 1024": lambda: torch.full((1024,), 2.0, device="cuda"),
+        "linspace 1024": lambda: torch.linspace(0, 1, 1024, device="cuda"),
+        "_foreach_add 32": lambda: torch._foreach_add(plain, 1.0),
+        "_foreach_mul_ 32": lambda: torch._foreach_mul_(plain, 1.0),
+        "_foreach_norm 32": lambda: torch._foreach_norm(plain),
+        "clip_grad_norm_ 32": lambda: torch.nn.utils.clip_grad_norm_(parameters, 1.0),
+        "AdamW step, 32 x 256x1024": adam.step,
+        "SGD step, 32 x 256x1024": sgd.step,
+    }
 
 
 def gradients(torch: Any) -> dict[str, Case]:

@@ -102,7 +102,7 @@ def test_sorts_of_one_value_and_of_few_digits():
 def test_running_products_and_exponents(dtype, shape, dim):
     tolerance = {torch.float32: 1e-4, torch.bfloat16: 5e-2, torch.float64: 1e-10}.get(dtype, 0)
     x = (torch.randn(*shape, dtype=torch.float64) * 3).to(dtype)
-    close = lambda a, b: torch.testing.assert_close(a.cpu().double(), b.double(), rtol=tolerance, atol=tolerance)  # noqa: E731
+    close = lambda a, b: torch.testing.assert_close(a.cpu().double(), b.double(), rtol=tolerance, atol=tolerance)
     if not dtype.is_floating_point:
         equal(x.cuda().cumprod(dim), x.cumprod(dim))
         equal(x.cuda().cumsum(dim), x.cumsum(dim))
