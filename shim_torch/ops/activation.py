@@ -110,6 +110,7 @@ def _gelu_grad(g, x, approximate):
 
 @op(
     "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+    native="elu",
     shape=same,
     dtype=_float_only,
     inplace=True,
@@ -129,6 +130,7 @@ def _elu_slope(x, alpha, scale, input_scale):
 
 @op(
     "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+    native="leaky_relu",
     shape=same,
     dtype=_float_only,
     inplace=True,
@@ -148,6 +150,7 @@ def _leaky(g, x, slope):
 
 @op(
     "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+    native="softplus",
     shape=same,
     dtype=_float_only,
     out=True,
@@ -167,6 +170,7 @@ def _softplus_grad(g, x, beta, threshold):
 
 @op(
     "log_sigmoid(Tensor self) -> Tensor",
+    native="log_sigmoid",
     shape=same,
     dtype=_float_only,
     method=False,
@@ -180,6 +184,7 @@ def log_sigmoid(xp, self):
 
 @op(
     "mish(Tensor self) -> Tensor",
+    native="mish",
     shape=same,
     dtype=_float_only,
     inplace=True,
@@ -200,6 +205,7 @@ def _mish_grad(g, x):
 
 @op(
     "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+    native="hardtanh",
     shape=same,
     dtype=same_dtype,
     inplace=True,
@@ -213,6 +219,7 @@ def hardtanh(xp, self, min_val, max_val):
 
 @op(
     "hardswish(Tensor self) -> Tensor",
+    native="hardswish",
     shape=same,
     dtype=_float_only,
     inplace=True,
@@ -226,6 +233,7 @@ def hardswish(xp, self):
 
 @op(
     "hardsigmoid(Tensor self) -> Tensor",
+    native="hardsigmoid",
     shape=same,
     dtype=_float_only,
     inplace=True,
@@ -239,6 +247,7 @@ def hardsigmoid(xp, self):
 
 @op(
     "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+    native="hardshrink",
     shape=same,
     dtype=_float_only,
     out=True,
@@ -261,6 +270,7 @@ def _softshrink_shape(self: Any, lambd: Any) -> Any:
 
 @op(
     "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+    native="softshrink",
     shape=_softshrink_shape,
     dtype=_float_only,
     **_NN,
@@ -274,6 +284,7 @@ def softshrink(xp, self, lambd):
 
 @op(
     "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+    native="threshold",
     shape=same,
     dtype=same_dtype,
     inplace=True,
@@ -286,6 +297,7 @@ def threshold_(xp, self, threshold, value):
 
 @op(
     "_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
+    native="prelu",
     dtype=promote,
     module="_C",
     method=False,

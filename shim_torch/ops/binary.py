@@ -82,12 +82,14 @@ for _name, (_np, _grads) in _FLOATS2.items():
         out=True,
         inplace=_name in ("atan2", "hypot", "nextafter"),
         grad=_grads,
+        native=_name if _name.startswith("logaddexp") else None,
         aliases=("arctan2",) if _name == "atan2" else (),
     )((lambda f: lambda xp, self, other: f(xp, self, other))(logaddexp if _name == "logaddexp" else _of_xp(_np)))
 
 
 @op(
     "copysign.Tensor(Tensor self, Tensor other) -> Tensor",
+    native="copysign",
     shape=broadcast,
     dtype=refusing("copysign", int_to_float),
     inplace=True,
@@ -108,6 +110,7 @@ def _xlogy_self(g, self, other):
 
 @op(
     "xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
+    native="xlogy",
     shape=broadcast,
     dtype=refusing("xlogy", int_to_float),
     inplace=True,

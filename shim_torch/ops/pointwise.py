@@ -217,6 +217,7 @@ def _logit_grad(g, x, eps):
 
 @op(
     "_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor",
+    native="nan_to_num",
     shape=same,
     dtype=same_dtype,
     function=False,

@@ -18,6 +18,7 @@ def _tensors3(self, tensor1, tensor2):
 
 @op(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    native="addcmul",
     shape=broadcast,
     dtype=_tensors3,
     inplace=True,
@@ -45,6 +46,7 @@ def _addcdiv_dtype(self, tensor1, tensor2):
 
 @op(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    native="addcdiv",
     shape=broadcast,
     dtype=_addcdiv_dtype,
     inplace=True,
@@ -70,6 +72,7 @@ def _lerp_dtype(self, end, weight):
 
 @op(
     "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    native="lerp",
     shape=broadcast,
     dtype=_lerp_dtype,
     inplace=True,
@@ -86,6 +89,7 @@ def lerp(xp, self, end, weight):
 
 @op(
     "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+    native="lerp",
     shape=broadcast,
     dtype=_lerp_dtype,
     inplace=True,

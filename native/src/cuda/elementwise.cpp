@@ -23,11 +23,13 @@ const std::unordered_map<std::string, std::string>& functors() {
                              "add", "sub", "mul", "bitwise_and", "bitwise_or", "bitwise_xor", "div_trunc", "floor_divide", "maximum", "minimum", "eq",
                              "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "bitwise_left_shift", "bitwise_right_shift",
                              "add_scaled", "where", "clamp", "masked_scale", "sigmoid_backward", "tanh_backward", "relu_backward", "silu_backward",
-                             "gelu_backward", "gelu_tanh_backward"})
+                             "gelu_backward", "gelu_tanh_backward", "lerp", "log_sigmoid", "mish", "hardswish", "hardsigmoid", "prelu", "xlogy",
+                             "xlog1py", "logaddexp", "logaddexp2", "addcmul", "addcdiv", "leaky_relu", "elu", "softplus", "threshold", "hardtanh",
+                             "hardshrink", "softshrink", "nan_to_num"})
       (*t)[name] = name;
     for (const char* name : {"abs", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin",
                              "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc", "isnan", "isinf", "isfinite", "div", "atan2",
-                             "hypot", "fmod", "remainder", "pow", "fmax", "fmin"})
+                             "hypot", "fmod", "remainder", "pow", "fmax", "fmin", "copysign", "asinh", "acosh", "atanh", "lgamma", "erfinv"})
       (*t)[name] = std::string(name) + "_";
     return t;
   }();
@@ -95,7 +97,7 @@ std::vector<std::string> options_of(const Plan& p) {
   std::vector<std::string> options = {"-DOP=" + functor->second, std::string("-DC=") + compute_type(p.in),
                                       std::string("-DRESULT=") + compute_type(p.result), std::string("-DLOGIC=") + (p.in == DType::b8 ? "1" : "0"),
                                       "-DN_IN=" + std::to_string(p.inputs), "-DV=" + std::to_string(p.vector), std::string("-DWIDE=") + (p.wide ? "1" : "0"),
-                                      std::string("-DFLAT=") + (p.flat ? "1" : "0")};
+                                      std::string("-DFLAT=") + (p.flat ? "1" : "0"), std::string("-DEXTRA=") + (takes_extra(p.op) ? "1" : "0")};
   for (int k = 0; k < 4; ++k) {
     options.push_back("-DT" + std::to_string(k) + "=" + element_type(p.types[k]));
     if (k) options.push_back("-DK" + std::to_string(k) + "=" + std::to_string(p.kinds[k]));
@@ -192,6 +194,12 @@ std::string compile_elementwise(const char* op, DType in, DType result, DType ou
   return c.cubin.empty() ? c.log : "";
 }
 
+bool takes_extra(std::string_view op) {
+  for (std::string_view name : {"addcmul", "addcdiv", "leaky_relu", "elu", "softplus", "threshold", "hardtanh", "hardshrink", "softshrink", "nan_to_num"})
+    if (op == name) return true;
+  return false;
+}
+
 bool elementwise_dtype(DType t) { return element_type(t) != nullptr && t != DType::c128; }
 
 bool elementwise_ready() { return driver().loaded && driver().launch; }
@@ -223,9 +231,13 @@ bool run_elementwise(const Elementwise& e, DimSpan shape, int device) {
   const void* data[4] = {nullptr, nullptr, nullptr, nullptr};
   void* numbers[4] = {none, none, none, none};
   for (int k = 0; k < e.count; ++k) e.numbers[k] ? void(numbers[k] = e.operands[k].data) : void(data[k] = e.operands[k].data);
+  struct { double wide[3]; float narrow[3]; char beyond[48]; } extra{};
+  for (int k = 0; k < 3; ++k) extra.narrow[k] = float(extra.wide[k] = e.extra[k]);
+  // Kernels of other types take no such numbers, and read three of their own size that are not used.
+  void* numbers_beside = p.in == DType::f64 || itemsize(p.in) == 8 ? static_cast<void*>(extra.wide) : extra.narrow;
   Geometry geometry;
   if (!p.flat) geometry_of(nest, e, p.vector, geometry);
-  void* arguments[] = {&n, &data[0], &data[1], &data[2], &data[3], numbers[1], numbers[2], numbers[3], &geometry};
+  void* arguments[] = {&n, &data[0], &data[1], &data[2], &data[3], numbers[1], numbers[2], numbers[3], numbers_beside, &geometry};
   const int64_t per_block = p.flat ? int64_t(kThreads) * kUnroll * p.vector : kThreads;
   const int64_t blocks = std::min((n + per_block - 1) / per_block, int64_t(p.flat ? 0x7fffffff : 1 << 20));
   OnDevice current(device);

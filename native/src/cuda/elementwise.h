@@ -1,5 +1,7 @@
 #pragma once
 // Pointwise operators, copies and casts on CUDA: one kernel an operator and its types, compiled when first needed.
+#include <string_view>
+
 #include "cpu/loops.h"
 #include "cuda/driver.h"
 
@@ -14,7 +16,9 @@ struct Elementwise {
   int count;
   Operand operands[kMaxOperands];
   bool numbers[kMaxOperands] = {};
+  double extra[3] = {};                         // what the operators of `takes_extra` take besides, in the compute dtype
 };
+bool takes_extra(std::string_view op);
 bool run_elementwise(const Elementwise&, DimSpan shape, int device);
 
 const char* element_type(DType);                // its name in our CUDA sources; null if it has none

@@ -1,7 +1,7 @@
 #pragma once
 // CUDA C++ of the pointwise operators, compiled by NVRTC with macros for one operator and its types:
 //   OP the functor, C the compute type, R its result, T0 the output's element type, T1.. the inputs', N_IN how many inputs,
-//   K1.. what an input is (0 a tensor, 1 one element in device memory, 2 a number), V elements of one load, WIDE 64-bit indices,
+//   EXTRA 1 where the functor also takes three numbers, K1.. what an input is (0 a tensor, 1 one element in device memory, 2 a number), V elements of one load, WIDE 64-bit indices,
 //   FLAT the kernel over contiguous tensors, else the one over strides.
 namespace shim::cuda {
 
@@ -100,13 +100,52 @@ struct gelu_tanh_backward { template <class T> __device__ static T f(T g, T x) {
 struct clamp { template <class T> __device__ static T f(T x, T least, T most) {
   if (x != x) return x; T low = x < least ? least : x; return low > most ? most : low; } };
 
+struct lerp { template <class T> __device__ static T f(T a, T b, T w) { return fabs(w) < T(0.5) ? a + w * (b - a) : b - (b - a) * (T(1) - w); } };
+UNARY(log_sigmoid, (x < T(0) ? x : T(0)) - log1p(exp(-fabs(x))));
+UNARY(mish, x * tanh(log1p(exp(x))));
+// Within bounds; NaN stays.
+template <class T> __device__ inline T held(T x, T least, T most) { return x < least ? least : x > most ? most : x; }
+UNARY(hardswish, x * held(x + T(3), T(0), T(6)) / T(6));
+UNARY(hardsigmoid, held(x + T(3), T(0), T(6)) / T(6));
+BINARY(prelu, a > T(0) ? a : a * b);
+BINARY(copysign_, copysign(a, b));
+BINARY(xlogy, b != b ? b : a == T(0) ? T(0) : a * log(b));
+BINARY(xlog1py, b != b ? b : a == T(0) ? T(0) : a * log1p(b));
+struct logaddexp { template <class T> __device__ static T f(T a, T b) {
+  if (isinf(a) && a == b) return a; const T most = a != a || b != b ? a + b : a > b ? a : b; return most + log1p(exp(-fabs(a - b))); } };
+struct logaddexp2 { template <class T> __device__ static T f(T a, T b) {
+  if (isinf(a) && a == b) return a; const T most = a != a || b != b ? a + b : a > b ? a : b; return most + log1p(exp2(-fabs(a - b))) * T(1.44269504088896340736); } };
+UNARY(asinh_, asinh(x)); UNARY(acosh_, acosh(x)); UNARY(atanh_, atanh(x)); UNARY(lgamma_, lgamma(x)); UNARY(erfinv_, erfinv(x));
+// With numbers p, q, r.
+#define NUMBERS1(Name, expression) struct Name { template <class T> __device__ static T f(T x, T p, T q, T r) { return expression; } }
+#define NUMBERS3(Name, expression) struct Name { template <class T> __device__ static T f(T a, T b, T c, T p, T q, T r) { return expression; } }
+NUMBERS3(addcmul, a + p * b * c);
+NUMBERS3(addcdiv, a + p * (b / c));
+NUMBERS1(leaky_relu, x > T(0) ? x : x * p);
+NUMBERS1(elu, x > T(0) ? x * q : x != x ? x : p * q * expm1(x * r));
+NUMBERS1(softplus, x * p > q ? x : log1p(exp(x * p)) / p);
+NUMBERS1(threshold, x <= p ? q : x);
+NUMBERS1(hardtanh, held(x, p, q));
+NUMBERS1(hardshrink, fabs(x) <= p ? T(0) : x);
+NUMBERS1(softshrink, x > p ? x - p : x < -p ? x + p : x != x ? x : T(0));
+NUMBERS1(nan_to_num, x != x ? p : isinf(x) ? (x > T(0) ? q : r) : x);
+
 // An operand in the compute type; truth values where that is bool.
 template <class T> __device__ inline C take(T x) { if constexpr (LOGIC) return C(cast<Bool>(x).v); else return cast<C>(x); }
 
 template <class T, int n> struct alignas(sizeof(T) * n) Pack { T v[n]; };
 
-__device__ inline T0 compute(C a, C b, C c) {
-#if N_IN == 1
+#ifndef EXTRA
+#define EXTRA 0
+#endif
+struct Extra { C p, q, r; };
+
+__device__ inline T0 compute(C a, C b, C c, const Extra& e) {
+#if EXTRA && N_IN == 1
+  return cast<T0>(cast<RESULT>(OP::f(a, e.p, e.q, e.r)));
+#elif EXTRA
+  return cast<T0>(cast<RESULT>(OP::f(a, b, c, e.p, e.q, e.r)));
+#elif N_IN == 1
   return cast<T0>(cast<RESULT>(OP::f(a)));
 #elif N_IN == 2
   return cast<T0>(cast<RESULT>(OP::f(a, b)));
@@ -120,7 +159,7 @@ __device__ inline T0 compute(C a, C b, C c) {
 
 #if FLAT
 // All tensors contiguous in the same order.
-extern "C" __global__ void __launch_bounds__(THREADS) flat(i64 n, T0* out, const T1* a, const T2* b, const T3* c, C na, C nb, C nc) {
+extern "C" __global__ void __launch_bounds__(THREADS) flat(i64 n, T0* out, const T1* a, const T2* b, const T3* c, C na, C nb, C nc, Extra e) {
   if (K1 == 1) na = take(*a);
   if (N_IN > 1 && K2 == 1) nb = take(*b);
   if (N_IN > 2 && K3 == 1) nc = take(*c);
@@ -142,11 +181,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) flat(i64 n, T0* out, const
       Pack<T0, V> r;
 #pragma unroll
       for (int k = 0; k < V; ++k)
-        r.v[k] = compute(K1 == 0 ? take(pa[u].v[k]) : na, N_IN > 1 && K2 == 0 ? take(pb[u].v[k]) : nb, N_IN > 2 && K3 == 0 ? take(pc[u].v[k]) : nc);
+        r.v[k] = compute(K1 == 0 ? take(pa[u].v[k]) : na, N_IN > 1 && K2 == 0 ? take(pb[u].v[k]) : nb, N_IN > 2 && K3 == 0 ? take(pc[u].v[k]) : nc, e);
       *reinterpret_cast<Pack<T0, V>*>(out + i) = r;
     } else {
       for (i64 k = i; k < n; ++k)
-        out[k] = compute(K1 == 0 ? take(a[k]) : na, N_IN > 1 && K2 == 0 ? take(b[k]) : nb, N_IN > 2 && K3 == 0 ? take(c[k]) : nc);
+        out[k] = compute(K1 == 0 ? take(a[k]) : na, N_IN > 1 && K2 == 0 ? take(b[k]) : nb, N_IN > 2 && K3 == 0 ? take(c[k]) : nc, e);
     }
   }
 }
@@ -171,7 +210,7 @@ template <class X> __device__ inline Pack<X, V> group(const X* p, bool spread) {
 }
 
 // `n` groups.
-extern "C" __global__ void __launch_bounds__(THREADS) strided(i64 n, T0* out, const T1* a, const T2* b, const T3* c, C na, C nb, C nc, Geometry g) {
+extern "C" __global__ void __launch_bounds__(THREADS) strided(i64 n, T0* out, const T1* a, const T2* b, const T3* c, C na, C nb, C nc, Extra e, Geometry g) {
   for (u64 position = u64(blockIdx.x) * THREADS + threadIdx.x; position < n; position += u64(gridDim.x) * THREADS) {
     Index rest = Index(position);
     i64 at[4] = {0, 0, 0, 0};
@@ -191,7 +230,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) strided(i64 n, T0* out, co
     Pack<T0, V> r;
 #pragma unroll
     for (int k = 0; k < V; ++k)
-      r.v[k] = compute(K1 < 2 ? take(pa.v[k]) : na, N_IN > 1 && K2 < 2 ? take(pb.v[k]) : nb, N_IN > 2 && K3 < 2 ? take(pc.v[k]) : nc);
+      r.v[k] = compute(K1 < 2 ? take(pa.v[k]) : na, N_IN > 1 && K2 < 2 ? take(pb.v[k]) : nb, N_IN > 2 && K3 < 2 ? take(pc.v[k]) : nc, e);
     *reinterpret_cast<Pack<T0, V>*>(out + at[0]) = r;
   }
 }

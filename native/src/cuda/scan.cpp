@@ -110,7 +110,7 @@ Tensor running(Running how, const Tensor& given, int64_t dim, DType result) {
   if (!f) return {};
   if (few) return scan_tiles(f, self, out, c, v, compute) ? out : Tensor();
   void* arguments[] = {&from, &to, &c.n};
-  launch(f, c.outer, 1, std::min(threads_for(c.n / v), 512), 1, arguments, device);
+  launch(f, c.outer, 1, std::min(threads_for(c.n / (4 * v)), 512), 1, arguments, device);
   return out;
 }
 

@@ -65,33 +65,80 @@ template <class X> __device__ inline void scan_before(X* of, i64 count) {
 #ifdef SUMS
 typedef SUMS Op;
 __device__ inline C none() { return Op::template none<C>(); }
-// out[row, c] = x[row, 0..c] joined. A block a row.
-extern "C" __global__ void __launch_bounds__(1024) scan_rows(const T* x, OUT* out, i64 cols) {
-  const T* from = x + i64(blockIdx.x) * cols;
-  OUT* to = out + i64(blockIdx.x) * cols;
-  C carry = none();
-  for (i64 first = 0; first < cols; first += i64(blockDim.x) * V) {
-    const i64 c = first + i64(threadIdx.x) * V;
-    C sums[V], sum = none();
-    if (c + V <= cols) {
-      const Load a = load(from + c);
+#define ROUNDS 4
+// What ROUNDS * V elements of each thread have before them in the block's tile, that begins at `begin`: each round takes neighbours.
+struct Tile {
+  C sums[ROUNDS][V], before[ROUNDS];
+  __device__ inline i64 place(i64 begin, int r) const { return begin + (i64(r) * blockDim.x + threadIdx.x) * V; }
+  // `shared` gets, for each round and warp, what is before it; the result is the whole tile's, known to warp 0.
+  __device__ inline C fill(const T* from, i64 begin, i64 cols, C* shared) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
 #pragma unroll
-      for (int k = 0; k < V; ++k) sums[k] = sum = k ? Op::of(sum, wide(a.v[k])) : wide(a.v[k]);
-    } else {
-      for (int k = 0; k < V; ++k) sums[k] = sum = c + k < cols ? Op::of(sum, wide(from[c + k])) : sum;
+    for (int r = 0; r < ROUNDS; ++r) {
+      const i64 c = place(begin, r);
+      if (c + V <= cols) {
+        const Load a = load(from + c);
+#pragma unroll
+        for (int k = 0; k < V; ++k) sums[r][k] = wide(a.v[k]);
+      } else {
+#pragma unroll
+        for (int k = 0; k < V; ++k) sums[r][k] = c + k < cols ? wide(from[c + k]) : none();
+      }
     }
-    const Sums<C> s = scan_block<Op>(sum);
-    const C before = Op::of(carry, s.before);
-    for (int k = 0; k < V; ++k) if (c + k < cols) to[c + k] = cast<OUT>(Op::of(before, sums[k]));
-    carry = Op::of(carry, s.all);
+#pragma unroll
+    for (int r = 0; r < ROUNDS; ++r) {
+#pragma unroll
+      for (int k = 1; k < V; ++k) sums[r][k] = Op::of(sums[r][k - 1], sums[r][k]);
+      const C all = scan_warp<Op>(sums[r][V - 1]);
+      before[r] = of_warp_before<Op>(all);
+      if (lane == 31) shared[r * warps + warp] = all;
+    }
+    __syncthreads();
+    if (warp) return none();
+    const int slots = ROUNDS * warps;           // at most 64
+    const C first = 2 * lane < slots ? shared[2 * lane] : none(), second = 2 * lane + 1 < slots ? shared[2 * lane + 1] : none();
+    const C sum = scan_warp<Op>(Op::of(first, second)), up = of_warp_before<Op>(sum);
+    __syncwarp();
+    if (2 * lane < slots) shared[2 * lane] = up;
+    if (2 * lane + 1 < slots) shared[2 * lane + 1] = Op::of(up, first);
+    return __shfl_sync(FULL, sum, 31);
+  }
+  __device__ inline void put(OUT* to, i64 begin, i64 cols, const C* shared, C carried) const {
+#pragma unroll
+    for (int r = 0; r < ROUNDS; ++r) {
+      const i64 c = place(begin, r);
+      const C base = Op::of(Op::of(carried, shared[r * (blockDim.x / 32) + threadIdx.x / 32]), before[r]);
+      Pack<OUT, V> pack;
+#pragma unroll
+      for (int k = 0; k < V; ++k) pack.v[k] = cast<OUT>(Op::of(base, sums[r][k]));
+      if (c + V <= cols) {
+        *reinterpret_cast<Pack<OUT, V>*>(to + c) = pack;
+      } else {
+#pragma unroll
+        for (int k = 0; k < V; ++k) if (c + k < cols) to[c + k] = pack.v[k];
+      }
+    }
+  }
+};
+
+// out[row, c] = x[row, 0..c] joined. A block of at most 512 threads a row.
+extern "C" __global__ void __launch_bounds__(512) scan_rows(const T* x, OUT* out, i64 cols) {
+  __shared__ C shared[ROUNDS * 16], whole;
+  C carried = none();
+  for (i64 begin = 0; begin < cols; begin += i64(blockDim.x) * V * ROUNDS) {
+    Tile tile;
+    const C all = tile.fill(x + i64(blockIdx.x) * cols, begin, cols, shared);
+    if (threadIdx.x == 0) whole = all;
+    __syncthreads();
+    tile.put(out + i64(blockIdx.x) * cols, begin, cols, shared, carried);
+    carried = Op::of(carried, whole);
+    __syncthreads();
   }
 }
 
 // The same of few long rows (blockIdx.y), a block of 512 threads a tile. Tiles publish what they add up to; what is before a tile are
 // the tiles before it of its group, joined in an order that is always the same, after the groups before, which the last tile of a
 // group publishes. The results of two runs are the same bits.
-#define ROUNDS 4
-#define TILE (512 * V * ROUNDS)
 #define GROUP 256
 template <class X> __device__ inline void publish(X* to, u32* flag, X value) {
   *(volatile X*)to = value;
@@ -106,67 +153,39 @@ template <class X> __device__ inline X await(X* from, u32* flag) {
 extern "C" __global__ void __launch_bounds__(512) scan_tiles(const T* x, OUT* out, i64 cols, C* totals, C* groups, u32* tile_flags, u32* group_flags, u32* tickets) {
   __shared__ C shared[ROUNDS * 16], carried;
   __shared__ u32 ticket;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
   const i64 row = blockIdx.y, tiles = gridDim.x, many = (tiles + GROUP - 1) / GROUP;
   if (threadIdx.x == 0) ticket = atomicAdd(&tickets[row], 1u);
   __syncthreads();
-  const i64 tile = ticket, begin = tile * TILE;
-  const T* from = x + row * cols;
-  OUT* to = out + row * cols;
-  C sums[ROUNDS][V], before[ROUNDS];
+  const i64 number = ticket, begin = number * 512 * V * ROUNDS, group = number / GROUP;
+  Tile tile;
+  const C all = tile.fill(x + row * cols, begin, cols, shared);
+  if (threadIdx.x < 32) {
+    totals += row * tiles;
+    tile_flags += row * tiles;
+    if (lane == 0) publish(totals + number, tile_flags + number, all);
+    constexpr int each = GROUP / 32;
+    const i64 first = group * GROUP + lane * each, left = number - first;      // of the tiles before, those that this lane joins
+    for (bool ready = false; !ready;) {
+      ready = true;
 #pragma unroll
-  for (int r = 0; r < ROUNDS; ++r) {
-    const i64 c = begin + (i64(r) * 512 + threadIdx.x) * V;
-    if (c + V <= cols) {
-      const Load a = load(from + c);
-#pragma unroll
-      for (int k = 0; k < V; ++k) sums[r][k] = wide(a.v[k]);
-    } else {
-#pragma unroll
-      for (int k = 0; k < V; ++k) sums[r][k] = c + k < cols ? wide(from[c + k]) : none();
+      for (int k = 0; k < each; ++k) if (k < left && !*(volatile u32*)(tile_flags + first + k)) ready = false;
     }
-  }
+    __threadfence();
+    C parts[each], mine = none();
 #pragma unroll
-  for (int r = 0; r < ROUNDS; ++r) {
+    for (int k = 0; k < each; ++k) parts[k] = k < left ? *(volatile C*)(totals + first + k) : none();
 #pragma unroll
-    for (int k = 1; k < V; ++k) sums[r][k] = Op::of(sums[r][k - 1], sums[r][k]);
-    const C all = scan_warp<Op>(sums[r][V - 1]);
-    before[r] = of_warp_before<Op>(all);
-    if (lane == 31) shared[r * 16 + warp] = all;
-  }
-  __syncthreads();
-  if (warp == 0) {
-    const C first = shared[2 * lane], pair = Op::of(first, shared[2 * lane + 1]), sum = scan_warp<Op>(pair), up = of_warp_before<Op>(sum);
-    shared[2 * lane] = up;
-    shared[2 * lane + 1] = Op::of(up, first);
-    const C all = __shfl_sync(FULL, sum, 31);
-    if (lane == 0) publish(totals + row * tiles + tile, tile_flags + row * tiles + tile, all);
-    const i64 group = tile / GROUP;
-    C mine = none();
-    for (i64 t = group * GROUP + i64(lane) * (GROUP / 32), end = t + GROUP / 32; t < end && t < tile; ++t)
-      mine = Op::of(mine, await(totals + row * tiles + t, tile_flags + row * tiles + t));
+    for (int k = 0; k < each; ++k) mine = Op::of(mine, parts[k]);
     mine = __shfl_sync(FULL, scan_warp<Op>(mine), 31);
     if (lane == 0) {
       if (group) mine = Op::of(await(groups + row * many + group - 1, group_flags + row * many + group - 1), mine);
-      if (tile % GROUP == GROUP - 1) publish(groups + row * many + group, group_flags + row * many + group, Op::of(mine, all));
+      if (number % GROUP == GROUP - 1) publish(groups + row * many + group, group_flags + row * many + group, Op::of(mine, all));
       carried = mine;
     }
   }
   __syncthreads();
-#pragma unroll
-  for (int r = 0; r < ROUNDS; ++r) {
-    const i64 c = begin + (i64(r) * 512 + threadIdx.x) * V;
-    const C base = Op::of(Op::of(carried, shared[r * 16 + warp]), before[r]);
-    Pack<OUT, V> pack;
-#pragma unroll
-    for (int k = 0; k < V; ++k) pack.v[k] = cast<OUT>(Op::of(base, sums[r][k]));
-    if (c + V <= cols) {
-      *reinterpret_cast<Pack<OUT, V>*>(to + c) = pack;
-    } else {
-#pragma unroll
-      for (int k = 0; k < V; ++k) if (c + k < cols) to[c + k] = pack.v[k];
-    }
-  }
+  tile.put(out + row * cols, begin, cols, shared, carried);
 }
 // (outer, n, inner) along n: 32 neighbouring columns and 32 parts of n a block.
 extern "C" __global__ void __launch_bounds__(1024) scan_columns(const T* x, OUT* out, i64 n, i64 inner) {

@@ -265,6 +265,7 @@ int bind_kernels(PyObject* module) {
   register_statistics();
   register_indexing();
   register_cuda_kernels();
+  register_cuda_formulas();
   return PyModule_AddFunctions(module, functions) < 0 || bind_numbers(module) < 0 || bind_cuda_kernels(module) < 0 ? -1 : bind_getitem(module);
 }
 

@@ -15,6 +15,7 @@ void register_gemm();                           // bind_gemm.cpp
 void register_statistics();                     // bind_kernels_statistics.cpp
 void register_indexing();                       // bind_kernels_indexing.cpp
 void register_cuda_kernels();                   // bind_cuda_kernels.cpp
+void register_cuda_formulas();                  // bind_cuda_formulas.cpp
 int bind_cuda_kernels(PyObject* module);
 int bind_numbers(PyObject* module);             // bind_kernels_memory.cpp
 int bind_getitem(PyObject* module);             // bind_getitem.cpp

@@ -1,0 +1,52 @@
+// Operators that are one pointwise kernel on CUDA; elsewhere, and for what the kernels do not take, their bodies run.
+#include "cuda/formulas.h"
+#include "python/native_ops.h"
+
+namespace shim {
+namespace {
+
+struct PointwiseFormula {
+  const char* name;
+  int tensors, numbers;                         // the arguments: operands, then numbers
+};
+constexpr PointwiseFormula kFormulas[] = {
+    {"lerp", 3, 0},      {"log_sigmoid", 1, 0}, {"mish", 1, 0},      {"hardswish", 1, 0}, {"hardsigmoid", 1, 0}, {"prelu", 2, 0},
+    {"copysign", 2, 0},  {"xlogy", 2, 0},       {"xlog1py", 2, 0},   {"logaddexp", 2, 0}, {"logaddexp2", 2, 0},  {"asinh", 1, 0},
+    {"acosh", 1, 0},     {"atanh", 1, 0},       {"lgamma", 1, 0},    {"erfinv", 1, 0},    {"addcmul", 3, 1},     {"addcdiv", 3, 1},
+    {"leaky_relu", 1, 1}, {"elu", 1, 3},        {"softplus", 1, 2},  {"threshold", 1, 2}, {"hardtanh", 1, 2},    {"hardshrink", 1, 1},
+    {"softshrink", 1, 1}, {"nan_to_num", 1, 3}};
+
+template <bool InPlace>
+PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
+  const PointwiseFormula& f = *static_cast<const PointwiseFormula*>(op.native_data);
+  if (int(n) != f.tensors + f.numbers || !is_tensor(args[0]) || !unwrap(args[0])->device().is_cuda()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Input inputs[3];
+    double extra[3] = {};
+    for (int k = 0; k < f.tensors; ++k) {
+      if (is_tensor(args[k])) inputs[k].tensor = unwrap(args[k]);
+      else if (!number_of(args[k], &inputs[k].number) || inputs[k].number.type == Number::Complex) return nullptr;
+    }
+    for (int k = 0; k < f.numbers; ++k) {
+      Number number;
+      if (!number_of(args[f.tensors + k], &number) || number.type == Number::Complex) return nullptr;
+      extra[k] = number.to_double();
+    }
+    const Tensor self(unwrap(args[0]));
+    const Tensor r = cuda::formula(f.name, {inputs, size_t(f.tensors)}, extra, InPlace ? self : Tensor{});
+    if (!r) return nullptr;
+    return InPlace ? Py_NewRef(args[0]) : wrap(r);
+  });
+}
+
+}  // namespace
+
+void register_cuda_formulas() {
+  for (const PointwiseFormula& f : kFormulas) {
+    void* data = const_cast<PointwiseFormula*>(&f);
+    register_native(f.name, native_formula<false>, data);
+    register_native((std::string(f.name) + "_").c_str(), native_formula<true>, data);
+  }
+}
+
+}  // namespace shim
