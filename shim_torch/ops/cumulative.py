@@ -80,6 +80,7 @@ def _cum_extremum(name, accumulate, better):
 
     op(
         f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+        native=name,
         shape=lambda self, dim: [_cum_shape(self, dim)] * 2,
         out=True,
         dtype=refusing_like(name, _core.int64),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -39,17 +40,34 @@ def _scalar_tensor(scalar: Any) -> None:
         )
 
 
+# The pointwise kernel, its operands after the first (None where numbers are), the numbers.
+Launch = tuple[str, tuple[Any, ...], Any]
+
+
+def _on_cuda(launch: Callable[..., Launch] | None, in_place: bool, self: Any, rest: tuple[Any, ...]) -> Any:
+    """All tensors in few launches; None where they are not on CUDA, or differ in what one kernel needs to be the same."""
+    if launch is None or not self[0].is_cuda:
+        return None
+    name, others, numbers = launch(*rest)
+    return _core.cuda_each(name, in_place, self, others, numbers)
+
+
 def _each(
-    run: Callable[..., Any], check: Callable[..., None] = _lists
+    run: Callable[..., Any], check: Callable[..., None] = _lists, launch: Callable[..., Launch] | None = None
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The functional body and the in-place one: ``run(t, *its share of the others)`` gives the new value of ``t``."""
 
     def functional(self: Any, *rest: Any) -> Any:
         check(self, *rest)
+        found = _on_cuda(launch, False, self, rest)
+        if found is not None:
+            return found
         return tuple(run(t, *(r[i] if isinstance(r, (list, tuple)) else r for r in rest)) for i, t in enumerate(self))
 
     def in_place(self: Any, *rest: Any) -> Any:
         check(self, *rest)
+        if _on_cuda(launch, True, self, rest) is not None:
+            return self
         for i, t in enumerate(self):
             new = run(t, *(r[i] if isinstance(r, (list, tuple)) else r for r in rest))
             if not _core.can_cast(new.dtype, t.dtype):
@@ -62,8 +80,15 @@ def _each(
     return functional, in_place
 
 
-def _both(name: str, overload: str, rest: str, run: Callable[..., Any], check: Callable[..., None]) -> None:
-    functional, in_place = _each(run, check)
+def _both(
+    name: str,
+    overload: str,
+    rest: str,
+    run: Callable[..., Any],
+    check: Callable[..., None],
+    launch: Callable[..., Launch] | None = None,
+) -> None:
+    functional, in_place = _each(run, check, launch)
     dot = f".{overload}" if overload else ""
     comma = f", {rest}" if rest else ""
     composite(f"_foreach_{name}{dot}(Tensor[] self{comma}) -> Tensor[]", **_METHODLESS)(functional)
@@ -74,7 +99,7 @@ def _declare_unary(name: str) -> None:
     def check(self: Any) -> None:
         _lists(self)
 
-    functional, in_place = _each(lambda t: getattr(t, name)(), check)
+    functional, in_place = _each(lambda t: getattr(t, name)(), check, lambda: (name, (), None))
 
     def checked(self: Any) -> Any:
         if name == "abs" and any(t.is_complex() for t in self):
@@ -102,15 +127,39 @@ def _check_tensor(self: Any, other: Any, *_: Any) -> None:
     _scalar_tensor(other)
 
 
+_KERNELS = {"clamp_min": "maximum", "clamp_max": "minimum"}
+
+
+def _binary_launch(name: str) -> Callable[..., Launch]:
+    kernel = _KERNELS.get(name, name)
+
+    def launch(other: Any, alpha: Any = 1) -> Launch:
+        tensors = isinstance(other, _core.TensorBase) or (
+            isinstance(other, (list, tuple)) and bool(other) and isinstance(other[0], _core.TensorBase)
+        )
+        if not tensors:
+            return kernel, (None,), other
+        if alpha == 1:
+            return kernel, (other,), None
+        return "add_scaled", (other, None), -alpha if name == "sub" else alpha
+
+    return launch
+
+
 def _declare_binary(name: str, word: str, run: Callable[..., Any], alpha: bool = False, tensor: bool = False) -> None:
+    launch = _binary_launch(name)
     more = ", *, Scalar alpha=1" if alpha else ""
     scalar = "exponent" if name == "pow" else "scalar"
     many = "exponent" if name == "pow" else "scalars"
     if tensor:  # before numbers, which a tensor of no dims would become
-        _both(name, "Tensor", f"Tensor other{', *, Scalar alpha=1' if name == 'add' else ''}", run, _check_tensor)
-    _both(name, "Scalar", f"Scalar {scalar}", run, _check_one)
-    _both(name, "ScalarList", f"Scalar[] {many}", run, _scalars)  # before lists of tensors: numbers match here alone
-    _both(name, "List", f"Tensor[] {word}{more}", run, _check_list)
+        _both(
+            name, "Tensor", f"Tensor other{', *, Scalar alpha=1' if name == 'add' else ''}", run, _check_tensor, launch
+        )
+    _both(name, "Scalar", f"Scalar {scalar}", run, _check_one, launch)
+    _both(
+        name, "ScalarList", f"Scalar[] {many}", run, _scalars, launch
+    )  # before lists of tensors: numbers match here alone
+    _both(name, "List", f"Tensor[] {word}{more}", run, _check_list, launch)
 
 
 def _no_complex(kernel: str, t: Any) -> None:
@@ -161,14 +210,23 @@ def _check_pair_scalars(self: Any, first: Any, *rest: Any) -> None:
     _scalars(self, rest[-1])
 
 
-_both("lerp", "Scalar", "Tensor[] tensors1, Scalar weight", _lerp, _check_lists)
-_both("lerp", "ScalarList", "Tensor[] tensors1, Scalar[] weight", _lerp, _check_pair_scalars)
-_both("lerp", "List", "Tensor[] tensors1, Tensor[] weights", _lerp, _check_lists)
+def _by_numbers(end: Any, weight: Any) -> Launch:
+    return "lerp", (end, None), weight
+
+
+_both("lerp", "Scalar", "Tensor[] tensors1, Scalar weight", _lerp, _check_lists, _by_numbers)
+_both("lerp", "ScalarList", "Tensor[] tensors1, Scalar[] weight", _lerp, _check_pair_scalars, _by_numbers)
+_both(
+    "lerp", "List", "Tensor[] tensors1, Tensor[] weights", _lerp, _check_lists, lambda end, w: ("lerp", (end, w), None)
+)
 
 
 def _declare_fused(name: str) -> None:
     def run(t: Any, first: Any, second: Any, value: Any = 1) -> Any:
         return getattr(t, name)(first, second, value=value)
+
+    def launch(first: Any, second: Any, value: Any = 1) -> Launch:
+        return name, (first, second), value
 
     def unpacked(self: Any, tensor1: Any, tensor2: Any, scalars: Any) -> tuple[Any, ...]:
         if scalars.dim() != 1 or scalars.numel() != len(self):
@@ -178,9 +236,9 @@ def _declare_fused(name: str) -> None:
         return self, tensor1, tensor2, tuple(scalars.tolist())
 
     lists = "Tensor[] tensor1, Tensor[] tensor2"
-    _both(name, "Scalar", f"{lists}, Scalar value=1", run, _check_lists)
-    _both(name, "ScalarList", f"{lists}, Scalar[] scalars", run, _check_pair_scalars)
-    functional, in_place = _each(run, _check_pair_scalars)
+    _both(name, "Scalar", f"{lists}, Scalar value=1", run, _check_lists, launch)
+    _both(name, "ScalarList", f"{lists}, Scalar[] scalars", run, _check_pair_scalars, launch)
+    functional, in_place = _each(run, _check_pair_scalars, launch)
     tensor = f"{lists}, Tensor scalars"
     composite(f"_foreach_{name}.Tensor(Tensor[] self, {tensor}) -> Tensor[]", **_METHODLESS)(
         lambda *given: functional(*unpacked(*given))
@@ -199,7 +257,18 @@ def foreach_norm(self, ord, dtype):
     import shim_torch
 
     _lists(self)
+    found = norms_on_cuda(self, ord) if dtype is None else None
+    if found is not None:
+        return found.unbind(0)
     return tuple(shim_torch.ops.aten.linalg_vector_norm(t, ord, dtype=dtype) for t in self)
+
+
+def norms_on_cuda(tensors: Any, order: Any) -> Any:
+    """The norms of CUDA tensors in one tensor; None where there is no kernel for them."""
+    name = {1: "one", 2: "two", math.inf: "infinity"}.get(order) if isinstance(order, (int, float)) else None
+    if name is None or not tensors[0].is_cuda or (name == "infinity" and any(t.numel() == 0 for t in tensors)):
+        return None
+    return _core.cuda_norms(tensors, name)
 
 
 @composite("_foreach_powsum.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]", **_METHODLESS)
@@ -250,9 +319,15 @@ def foreach_copy(self, src, non_blocking):
            **_METHODLESS)  # fmt: skip
 def amp_unscale(self, found_inf, inv_scale):
     """Multiplies gradients by ``inv_scale``; ``found_inf`` becomes 1 where one of them is not finite."""
+    greatest = norms_on_cuda(self, math.inf) if self else None
+    if greatest is not None:  # without waiting for the GPU
+        found_inf.copy_(found_inf.maximum((greatest.isfinite().logical_not()).any().to(found_inf.dtype)))
+        if _core.cuda_each("mul", True, self, (inv_scale.to(self[0].dtype),), None) is not None:
+            return
     for t in self:
-        wrong = t.isfinite().all().logical_not_()  # stays on the device: nobody waits for it here
-        found_inf.copy_(found_inf.maximum(wrong.to(found_inf.dtype)))
+        if greatest is None:
+            wrong = t.isfinite().all().logical_not_()  # stays on the device: nobody waits for it here
+            found_inf.copy_(found_inf.maximum(wrong.to(found_inf.dtype)))
         t.mul_(inv_scale.to(t.dtype))
 
 

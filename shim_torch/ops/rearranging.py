@@ -23,6 +23,7 @@ def _flip_shape(self, dims):
 
 @op(
     "flip(Tensor self, int[] dims) -> Tensor",
+    native="flip",
     shape=_flip_shape,
     out=True,
     grad={"self": lambda g, dims: g.flip(dims)},
@@ -61,7 +62,7 @@ def _roll_shape(self, shifts, dims):
     return self.shape
 
 
-@op("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", shape=_roll_shape, out=True,
+@op("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", shape=_roll_shape, out=True, native="roll",
     grad={"self": lambda g, shifts, dims: g.roll([-s for s in shifts], dims)}, **_COPY)  # fmt: skip
 def roll(xp, self, shifts, dims):
     if self.size == 0 or self.ndim == 0:

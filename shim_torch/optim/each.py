@@ -65,11 +65,23 @@ class Each(Optimizer):
         loss = closure_loss(closure)
         with set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is not None:
-                        self._check_param(p, group)
-                        self._move(p, -p.grad if group["maximize"] else p.grad, group)
+                moving = [p for p in group["params"] if p.grad is not None]
+                for p in moving:
+                    self._check_param(p, group)
+                if (
+                    moving
+                    and moving[0].is_cuda
+                    and not group.get("differentiable")
+                    and self._move_together(moving, group)
+                ):
+                    continue
+                for p in moving:
+                    self._move(p, -p.grad if group["maximize"] else p.grad, group)
         return loss
+
+    def _move_together(self, moving: list[Any], group: dict[str, Any]) -> bool:
+        """All of a group's CUDA parameters in few launches; False, with nothing done, where that cannot be."""
+        return False
 
     def _check_param(self, p: Any, group: dict[str, Any]) -> None:
         if p.grad.is_sparse and self._sparse_refusal:

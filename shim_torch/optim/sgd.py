@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from native import _core
 from shim_torch.optim.each import Each, add_scaled, check, check_rate, decayed
 
 
@@ -43,6 +44,16 @@ class SGD(Each):
             fused=fused,
         )
         super().__init__(params, defaults)
+
+    def _move_together(self, moving: list[Any], group: dict[str, Any]) -> bool:
+        if isinstance(group["lr"], _core.TensorBase) or any(p.grad.is_sparse for p in moving):
+            return False
+        buffers = [self.state[p].get("momentum_buffer") for p in moving] if group["momentum"] else None
+        if buffers is not None and any(b is None for b in buffers):
+            return False
+        numbers = tuple(float(group[name]) for name in ("lr", "momentum", "dampening", "weight_decay"))
+        options = bool(group["nesterov"]), bool(group["maximize"])
+        return bool(_core.cuda_sgd(moving, [p.grad for p in moving], buffers, numbers, *options))
 
     def _move(self, p: Any, g: Any, group: dict[str, Any]) -> None:  # counts no steps, as PyTorch's
         g = decayed(p, g, group)

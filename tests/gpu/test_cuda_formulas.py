@@ -66,7 +66,12 @@ def on_our_kernels():
 def test_of_one_tensor(name, dtype):
     x = values(13, 24, dtype=dtype)
     for t in (x, x.t(), x[:, ::3], x[:, 1:], x[1], x[:0]):
-        close(UNARY[name](t.cuda() if t.is_contiguous() else x.cuda().as_strided(t.shape, t.stride(), t.storage_offset())), UNARY[name](t))
+        close(
+            UNARY[name](
+                t.cuda() if t.is_contiguous() else x.cuda().as_strided(t.shape, t.stride(), t.storage_offset())
+            ),
+            UNARY[name](t),
+        )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -97,7 +97,8 @@ def test_sorts_of_one_value_and_of_few_digits():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.int32])
 @pytest.mark.parametrize(
-    "shape, dim", [((70,), 0), ((5, 513), 1), ((4, 9, 6), 1), ((20011,), 0), ((2, 30000), -1), ((3_000_001,), 0), ((4, 300_000), 1)]
+    "shape, dim",
+    [((70,), 0), ((5, 513), 1), ((4, 9, 6), 1), ((20011,), 0), ((2, 30000), -1), ((3_000_001,), 0), ((4, 300_000), 1)],
 )
 def test_running_products_and_exponents(dtype, shape, dim):
     tolerance = {torch.float32: 1e-4, torch.bfloat16: 5e-2, torch.float64: 1e-10}.get(dtype, 0)

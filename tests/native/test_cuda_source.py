@@ -80,12 +80,21 @@ def families():
     for t, compute, vector in floats:
         for join in ("Add", "LogAddExp"):
             yield "scan", {"ELEMENT": t, "C": compute, "OUT": t, "V": min(vector, 4), "SUMS": join}
+        yield "scan", {"ELEMENT": t, "C": compute, "OUT": "i64", "V": 1, "EXTREME": 1}
         yield "scan", {"ELEMENT": t, "C": "u32", "OUT": "Wide16", "V": vector, "PICKS": 1}
     for t, pair in (("float", 8), ("Bf16", 4), ("u8", 4), ("short", 4), ("Bool", 4), ("i64", 16), ("double", 16)):
         for keys in (2048 if pair == 16 else 4096, 16):
             yield "sort", {"ELEMENT": t, "KEYS": keys, "PAIR": pair}
         yield "select", {"ELEMENT": t, "KEYS": 1024, "PAIR": max(pair, 8), "SELECT": 1, "V": 2}
         yield "radix", {"ELEMENT": t}
+    for t, compute, vector in floats:
+        own = {"ELEMENT": t, "C": compute, "V": vector}
+        for part in ({"NORM": 0}, {"NORM": 2}, {"ADAM": 1}, {"SGD": 1}):
+            yield "many", {**own, **part}
+        functors = {"RESULT": compute, "LOGIC": 0, "T0": t, "EACH": 1, "K1": 0}
+        yield "each", {**own, **functors, "OP": "addcdiv", "N_IN": 3, "EXTRA": 1, "K2": 0, "K3": 0}
+        yield "each", {**own, **functors, "OP": "mul", "N_IN": 2, "EXTRA": 0, "K2": 1, "K3": 0}
+        yield "each", {**own, **functors, "OP": "sqrt_", "N_IN": 1, "EXTRA": 0, "K2": 0, "K3": 0}
     for t, v, side in (("u8", 4, 128), ("u16", 2, 64), ("u16", 1, 64), ("u32", 1, 64), ("u64", 1, 32), ("Wide16", 1, 32)):
         yield "transpose", {"ELEMENT": t, "V": v, "SIDE": side}
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "cuda/elementwise_source.h"
+#include "cuda/functors_source.h"
 #include "cuda/nvrtc.h"
 #include "cuda/transpose.h"
 #include "cuda/types_source.h"
@@ -86,7 +87,7 @@ uint64_t packed(const Plan& p, int device) {
 }
 
 const char* source() {
-  static const auto* text = new std::string(std::string(kTypesSource) + kElementwiseSource);
+  static const auto* text = new std::string(std::string(kTypesSource) + kFunctorsSource + kElementwiseSource);
   return text->c_str();
 }
 
@@ -104,6 +105,15 @@ std::vector<std::string> options_of(const Plan& p) {
   }
   return options;
 }
+
+}  // namespace
+
+const char* functor_of(const std::string& op) {
+  auto found = functors().find(op);
+  return found == functors().end() ? nullptr : found->second.c_str();
+}
+
+namespace {
 
 CUfunction build(const Plan& p, int device) {
   const std::vector<std::string> options = options_of(p);

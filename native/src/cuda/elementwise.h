@@ -1,5 +1,6 @@
 #pragma once
 // Pointwise operators, copies and casts on CUDA: one kernel an operator and its types, compiled when first needed.
+#include <string>
 #include <string_view>
 
 #include "cpu/loops.h"
@@ -19,6 +20,7 @@ struct Elementwise {
   double extra[3] = {};                         // what the operators of `takes_extra` take besides, in the compute dtype
 };
 bool takes_extra(std::string_view op);
+const char* functor_of(const std::string& op);  // of functors_source.h; null if there is none
 bool run_elementwise(const Elementwise&, DimSpan shape, int device);
 
 const char* element_type(DType);                // its name in our CUDA sources; null if it has none

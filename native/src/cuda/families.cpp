@@ -2,9 +2,11 @@
 #include <string_view>
 
 #include "cuda/block_source.h"
+#include "cuda/functors_source.h"
 #include "cuda/gather_source.h"
 #include "cuda/keys_source.h"
 #include "cuda/launch.h"
+#include "cuda/many_source.h"
 #include "cuda/norm_source.h"
 #include "cuda/nvrtc.h"
 #include "cuda/radix_source.h"
@@ -22,7 +24,8 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
   struct Source { std::string_view family; const char *shared, *own, *more = ""; };
   const Source sources[] = {{"gather", "", kGatherSource},        {"norm", kBlockSource, kNormSource}, {"random", "", kRandomSource},
                             {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"sort", kKeysSource, kSortSource}, {"select", kKeysSource, kSortSource, kSelectSource}, {"radix", kKeysSource, kRadixSource},
-                            {"transpose", "", kTransposeSource}};
+                            {"transpose", "", kTransposeSource},
+                            {"each", kFunctorsSource, kManySource}, {"many", "", kManySource}};
   for (auto& m : macros) m = "-D" + m;
   for (const Source& s : sources) {
     if (s.family != family) continue;

@@ -1,6 +1,7 @@
 #include "cuda/reduce.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -55,8 +56,16 @@ const char* source() {
   return text;
 }
 
+// What norms are made of: the reduction and NORM of reduce_source.h, by the names that pass() gets.
+struct Named { const char *name, *functor; int norm; };
+constexpr Named kNorms[] = {{"norm_two", "sum", 5},     {"norm_squares", "sum", 1},  {"norm_root", "sum", 4},
+                            {"norm_one", "sum", 2},     {"norm_greatest", "amax", 2}, {"norm_least", "amin", 2}};
+
 std::vector<std::string> options_of(const char* op, DType in, DType compute, DType out, int vector, bool log, bool softmax) {
-  return {std::string("-DOP=") + op,         std::string("-DTIN=") + element_type(in),   std::string("-DC=") + compute_type(compute),
+  const auto* norm = std::ranges::find(kNorms, std::string_view(op), &Named::name);
+  const bool is_norm = norm != std::end(kNorms);
+  return {std::string("-DOP=") + (is_norm ? norm->functor : op), "-DNORM=" + std::to_string(is_norm ? norm->norm : 0),
+                  std::string("-DTIN=") + element_type(in),   std::string("-DC=") + compute_type(compute),
           std::string("-DOUT=") + element_type(out), "-DV=" + std::to_string(vector), std::string("-DLOGIC=") + (compute == DType::b8 ? "1" : "0"),
           std::string("-DLOG=") + (log ? "1" : "0"), std::string("-DSOFTMAX=") + (softmax ? "1" : "0")};
 }
@@ -115,7 +124,10 @@ int64_t splits_of(const Input& in) {
 
 }  // namespace
 
-bool reduce(Reduction op, const TensorImpl& self, const bool* reduced, DType compute, const Tensor& out, double divisor) {
+namespace {
+
+// By `whole` where one pass does, else by `part` and then `rest`.
+bool reduced_by(const char* whole, const char* part, const char* rest, const TensorImpl& self, const bool* reduced, DType compute, const Tensor& out, double divisor) {
   if (!elementwise_dtype(self.dtype()) || !elementwise_dtype(out->dtype()) || !compute_type(compute) || is_complex(compute)) return false;
   if (!elementwise_ready()) return false;
   const int device = self.device().index;
@@ -123,18 +135,51 @@ bool reduce(Reduction op, const TensorImpl& self, const bool* reduced, DType com
   if (!walk_of(self, reduced, false, in.kept, in.outputs) || !walk_of(self, reduced, true, in.reduced, in.length)) return false;
   if (in.outputs == 0) return true;
   if (in.outputs >= int64_t(1) << 31) return false;
-  const char* name = name_of(op);
   const int64_t splits = splits_of(in);
-  if (splits == 1) return pass(name, in, compute, out->data(), out->dtype(), 1, divisor, device);
+  if (splits == 1) return pass(whole, in, compute, out->data(), out->dtype(), 1, divisor, device);
   const int64_t shape[2] = {splits, in.outputs};
   Tensor partial = empty(shape, compute, self.device());
-  if (!pass(name, in, compute, partial->data(), compute, splits, 1, device)) return false;
+  if (!pass(part, in, compute, partial->data(), compute, splits, 1, device)) return false;
   Input second{partial->data(), compute, {}, {}, in.outputs, splits};
   const bool over[2] = {true, false};
   int64_t ignored;
   walk_of(*partial, over, false, second.kept, ignored);
   walk_of(*partial, over, true, second.reduced, ignored);
-  return pass(name, second, compute, out->data(), out->dtype(), 1, divisor, device);
+  return pass(rest, second, compute, out->data(), out->dtype(), 1, divisor, device);
+}
+
+}  // namespace
+
+bool reduce(Reduction op, const TensorImpl& self, const bool* reduced, DType compute, const Tensor& out, double divisor) {
+  const char* name = name_of(op);
+  return reduced_by(name, name, name, self, reduced, compute, out, divisor);
+}
+
+Tensor vector_norm(const TensorImpl& self, double order, DimSpan dims, bool keepdim) {
+  if (!floating(self.dtype())) return {};
+  bool reduced[kMaxDims] = {};
+  if (dims.empty()) std::fill_n(reduced, self.dim(), true);
+  for (int64_t d : dims) {
+    bool& r = reduced[wrap_dim(d, self.dim())];
+    if (r) return {};
+    r = true;
+  }
+  Dims shape;
+  int64_t length = 1;
+  for (int d = 0; d < self.dim(); ++d) {
+    if (reduced[d]) length *= self.sizes()[size_t(d)];
+    if (!reduced[d] || keepdim) shape.push_back(reduced[d] ? 1 : self.sizes()[size_t(d)]);
+  }
+  if (!length) return {};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const DType compute = cuda::compute_dtype(self.dtype());
+  Tensor out = empty(shape, self.dtype(), self.device());
+  const auto by = [&](const char* whole, const char* part, const char* rest) { return reduced_by(whole, part, rest, self, reduced, compute, out, 1) ? out : Tensor(); };
+  if (order == 2) return by("norm_two", "norm_squares", "norm_root");
+  if (order == 1) return by("norm_one", "norm_one", "sum");
+  if (order == kInfinity) return by("norm_greatest", "norm_greatest", "amax");
+  if (order == -kInfinity) return by("norm_least", "norm_least", "amin");
+  return {};
 }
 
 bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute) {

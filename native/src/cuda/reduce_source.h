@@ -1,7 +1,7 @@
 #pragma once
 // CUDA C++ of reductions and softmax, compiled by NVRTC after types_source.h with macros:
 //   OP the functor, TIN the input's element type, C the compute type, OUT the output's element type, V elements of one load,
-//   SOFTMAX that kernel instead of the reductions, LOG its logarithm.
+//   SOFTMAX that kernel instead of the reductions, LOG its logarithm; NORM the sum of 1 squares, 2 magnitudes, plus 4 a root of the result.
 namespace shim::cuda {
 
 inline constexpr const char* kReduceSource = R"cuda(
@@ -20,7 +20,15 @@ struct all_of { static __device__ C zero() { return C(1); } static __device__ C 
 template <class X, int n> struct alignas(sizeof(X) * n) Pack { X v[n]; };
 #define FULL 0xffffffffu
 
-__device__ inline C take(TIN x) { if constexpr (LOGIC) return C(cast<Bool>(x).v); else return cast<C>(x); }
+#ifndef NORM
+#define NORM 0
+#endif
+__device__ inline C take(TIN x) {
+  if constexpr (LOGIC) return C(cast<Bool>(x).v);
+  else if constexpr (NORM & 1) { const C c = cast<C>(x); return c * c; }
+  else if constexpr (NORM & 2) return C(fabs(cast<C>(x)));
+  else return cast<C>(x);
+}
 template <class F> __device__ inline C across_warp(C value) {
 #pragma unroll
   for (int step = 16; step; step /= 2) value = F::f(value, C(__shfl_xor_sync(FULL, value, step)));
@@ -38,7 +46,8 @@ template <class F> __device__ inline C across_row(C value) {
   return across_warp<F>(value);
 }
 __device__ inline OUT finish(C value, double divisor) {
-  if constexpr (is_float<C>) return cast<OUT>(C(divisor == 1 ? value : value / C(divisor)));
+  if constexpr (NORM & 4) return cast<OUT>(C(sqrt(value)));
+  else if constexpr (is_float<C>) return cast<OUT>(C(divisor == 1 ? value : value / C(divisor)));
   else return cast<OUT>(value);
 }
 

@@ -114,6 +114,29 @@ Tensor running(Running how, const Tensor& given, int64_t dim, DType result) {
   return out;
 }
 
+Tensor running_extreme(bool largest, const Tensor& given, int64_t dim, Tensor* values) {
+  const DType t = given->dtype();
+  if (!kernels_ready() || !has_kernel(t) || given->dim() == 0 || dim < -given->dim() || dim >= given->dim()) return {};
+  if (dim < 0) dim += given->dim();
+  const Tensor self = contiguous(given);
+  *values = empty(self->sizes(), t, self->device());
+  Tensor places = empty(self->sizes(), DType::i64, self->device());
+  if (!self->numel()) return places;
+  Cut c = cut_at(self, dim);
+  const int device = self->device().index;
+  const CUfunction f = find_kernel(family, "scan_extreme", key_of(int(largest), int(t)), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "OUT=i64", "V=1",
+                                    std::string("EXTREME=") + (largest ? "1" : "0")};
+  });
+  int64_t lines = c.outer * c.inner;
+  if (!f || (lines + 7) / 8 > kMostBlocks) return {};
+  const void* from = self->data();
+  void *best = (*values)->data(), *at = places->data();
+  void* arguments[] = {&from, &best, &at, &lines, &c.n, &c.inner};
+  launch(f, (lines + 7) / 8, 1, 256, 1, arguments, device);
+  return places;
+}
+
 Tensor nonzero(const Tensor& self) {
   if (!kernels_ready() || !has_kernel(self->dtype()) || self->dim() == 0 || self->dim() > kMostDims || self->numel() > kMostBlocks * kPart) return {};
   if (!self->numel()) return empty(Dims{self->dim(), 0}, DType::i64, self->device());

@@ -1,7 +1,7 @@
 #pragma once
 // CUDA C++ of running sums and products, and of picking what a mask has, compiled by NVRTC after types_source.h and block_source.h with macros:
 //   ELEMENT the element type, C the type that sums are computed in, OUT the results', V elements of one load; SUMS how two are joined
-//   (Add, Multiply, LogAddExp), or PICKS 1: which part.
+//   (Add, Multiply, LogAddExp), or PICKS 1 or EXTREME: which part.
 namespace shim::cuda {
 
 inline constexpr const char* kScanSource = R"cuda(
@@ -61,6 +61,38 @@ template <class X> __device__ inline void scan_before(X* of, i64 count) {
     __syncthreads();
   }
 }
+
+#ifdef EXTREME
+// (outer, n, inner) along n: EXTREME 1 the greatest so far, 0 the least, and its last place. A warp a line, 32 places at a time.
+struct Best { C value; i64 at; };
+__device__ inline bool replaces(const Best& a, const Best& b) {          // b, which comes later, instead of a
+  if (b.at < 0) return false;
+  return a.at < 0 || b.value != b.value || (a.value == a.value && (EXTREME ? b.value >= a.value : b.value <= a.value));
+}
+extern "C" __global__ void __launch_bounds__(256) scan_extreme(const T* x, T* values, i64* places, i64 lines, i64 n, i64 inner) {
+  const i64 line = i64(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
+  if (line >= lines) return;
+  const i64 base = line / inner * n * inner + line % inner;
+  Best carried = {C(0), -1};
+  for (i64 first = 0; first < n; first += 32) {
+    const i64 k = first + lane;
+    Best own = {C(0), -1};
+    if (k < n) own = {wide(x[base + k * inner]), k};
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      const Best other = {__shfl_up_sync(FULL, own.value, step), __shfl_up_sync(FULL, own.at, step)};
+      if (lane >= step && !replaces(other, own)) own = other;
+    }
+    if (!replaces(carried, own)) own = carried;
+    if (k < n) {
+      values[base + k * inner] = x[base + own.at * inner];
+      places[base + k * inner] = own.at;
+    }
+    carried = {__shfl_sync(FULL, own.value, 31), __shfl_sync(FULL, own.at, 31)};
+  }
+}
+#endif
 
 #ifdef SUMS
 typedef SUMS Op;

@@ -266,7 +266,8 @@ int bind_kernels(PyObject* module) {
   register_indexing();
   register_cuda_kernels();
   register_cuda_formulas();
-  return PyModule_AddFunctions(module, functions) < 0 || bind_numbers(module) < 0 || bind_cuda_kernels(module) < 0 ? -1 : bind_getitem(module);
+  register_cuda_moves();
+  return PyModule_AddFunctions(module, functions) < 0 || bind_numbers(module) < 0 || bind_cuda_kernels(module) < 0 || bind_cuda_many(module) < 0 ? -1 : bind_getitem(module);
 }
 
 }  // namespace shim

@@ -7,6 +7,7 @@
 #include "cpu/statistics.h"
 #include "cuda/norm.h"
 #include "cuda/rows.h"
+#include "cuda/reduce.h"
 #include "cuda/scan.h"
 #include "cuda/sort.h"
 #include "python/native_ops.h"
@@ -106,6 +107,17 @@ PyObject* native_running(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// cummax or cummin(self, dim) on CUDA
+template <bool Largest>
+PyObject* native_running_extreme(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !unwrap(args[0])->device().is_cuda()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0])), values;
+    Tensor index = cuda::running_extreme(Largest, self, PyLong_AsLong(args[1]), &values);
+    return index ? pair(values, index) : nullptr;
+  });
+}
+
 // (self, dims, keepdim)
 PyObject* native_logsumexp(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !is_tensor(args[0]) || !PyBool_Check(args[2])) return nullptr;
@@ -143,15 +155,17 @@ PyObject* native_topk(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-// linalg_vector_norm(self, ord, dim, keepdim, dtype): the Euclidean one
+// linalg_vector_norm(self, ord, dim, keepdim, dtype): the Euclidean one, on CUDA those of order 1 and infinity too
 PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
   if (n != 5 || !is_tensor(args[0]) || !PyBool_Check(args[3]) || args[4] != Py_None) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
     Number order;
     Dims dims;
-    if (!number_of(args[1], &order) || order.type == Number::Complex || order.to_double() != 2 || !dims_or_none(args[2], &dims)) return nullptr;
-    Tensor r = released(*self, [&] { return norm2(self, dims, args[3] == Py_True); });
+    if (!number_of(args[1], &order) || order.type == Number::Complex || !dims_or_none(args[2], &dims)) return nullptr;
+    const double p = order.to_double();
+    const bool keep = args[3] == Py_True;
+    Tensor r = by_device(self, [&] { return p == 2 ? norm2(self, dims, keep) : Tensor(); }, [&] { return cuda::vector_norm(*self, p, dims, keep); });
     return r ? wrap(r) : nullptr;
   });
 }
@@ -208,6 +222,8 @@ void register_statistics() {
   register_native("sort", native_sort);
   register_native("topk", native_topk);
   register_native("cumsum", native_running<cuda::Running::sum>);
+  register_native("cummax", native_running_extreme<true>);
+  register_native("cummin", native_running_extreme<false>);
   register_native("cumprod", native_running<cuda::Running::product>);
   register_native("logcumsumexp", native_running<cuda::Running::log_sum_exp>);
   register_native("logsumexp", native_logsumexp);

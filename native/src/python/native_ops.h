@@ -16,7 +16,9 @@ void register_statistics();                     // bind_kernels_statistics.cpp
 void register_indexing();                       // bind_kernels_indexing.cpp
 void register_cuda_kernels();                   // bind_cuda_kernels.cpp
 void register_cuda_formulas();                  // bind_cuda_formulas.cpp
+void register_cuda_moves();                     // bind_cuda_moves.cpp
 int bind_cuda_kernels(PyObject* module);
+int bind_cuda_many(PyObject* module);           // bind_cuda_many.cpp
 int bind_numbers(PyObject* module);             // bind_kernels_memory.cpp
 int bind_getitem(PyObject* module);             // bind_getitem.cpp
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from native import _core
 from shim_torch.autograd.grad_mode import no_grad
+from shim_torch.ops.foreach import norms_on_cuda
 
 
 def _grads(parameters: Any) -> list[Any]:
@@ -25,8 +26,11 @@ def get_total_norm(
     if not tensors:
         return shim_torch.tensor(0.0)
     first = tensors[0].device
-    norms = [shim_torch.ops.aten.linalg_vector_norm(t, float(norm_type)).to(first) for t in tensors]
-    total = shim_torch.ops.aten.linalg_vector_norm(shim_torch.stack(norms), float(norm_type))
+    stacked = norms_on_cuda(tensors, float(norm_type))
+    if stacked is None:
+        norms = [shim_torch.ops.aten.linalg_vector_norm(t, float(norm_type)).to(first) for t in tensors]
+        stacked = shim_torch.stack(norms)
+    total = shim_torch.ops.aten.linalg_vector_norm(stacked, float(norm_type))
     if error_if_nonfinite and bool(shim_torch.logical_or(total.isnan(), total.isinf())):
         raise RuntimeError(
             f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be "
@@ -49,9 +53,15 @@ def clip_grad_norm_(
         grads = _grads(parameters)
         total = get_total_norm(grads, norm_type, error_if_nonfinite)
         factor = (max_norm / (total + 1e-6)).clamp(max=1.0)
-        for g in grads:
-            g.mul_(factor.to(g.device))
+        _scale(grads, factor)
         return total
+
+
+def _scale(grads: list[Any], factor: Any) -> None:
+    if grads and grads[0].is_cuda and _core.cuda_each("mul", True, grads, (factor,), None) is not None:
+        return
+    for g in grads:
+        g.mul_(factor.to(g.device))
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
@@ -61,8 +71,7 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, for
         grads = _grads(parameters)
         if grads:
             factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
-            for g in grads:
-                g.mul_(factor.to(g.device))
+            _scale(grads, factor)
 
 
 _clip_grads_with_norm_, _get_total_norm = clip_grads_with_norm_, get_total_norm

@@ -1,0 +1,157 @@
+#pragma once
+// CUDA C++ of what pointwise operators compute, compiled by NVRTC after types_source.h with macros:
+//   OP the functor, C the compute type, RESULT its result, LOGIC 1 where operands count as truth values, T0 the output's element type,
+//   N_IN how many inputs, EXTRA 1 where the functor also takes three numbers, K2 what its second input is (elementwise_source.h).
+namespace shim::cuda {
+
+inline constexpr const char* kFunctorsSource = R"cuda(
+#define UNARY(Name, expression) struct Name { template <class T> __device__ static T f(T x) { return expression; } }
+struct Copy { template <class T> __device__ static T f(T x) { return x; } };
+UNARY(neg, T(-x));
+struct abs_ { template <class T> __device__ static T f(T x) { if constexpr (is_float<T>) return fabs(x); else if constexpr (is_signed<T>) return x < 0 ? T(-x) : x; else return x; } };
+UNARY(square, T(x * x));
+UNARY(relu, x < T(0) ? T(0) : x);
+struct sign { template <class T> __device__ static T f(T x) { return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0); } };
+#define WHOLE(Name, function) struct Name { template <class T> __device__ static T f(T x) { if constexpr (is_float<T>) return function(x); else return x; } }
+WHOLE(floor_, floor); WHOLE(ceil_, ceil); WHOLE(round_, nearbyint); WHOLE(trunc_, trunc);
+UNARY(frac, x - trunc(x));
+UNARY(reciprocal, T(1) / x);
+UNARY(exp_, exp(x)); UNARY(exp2_, exp2(x)); UNARY(expm1_, expm1(x)); UNARY(log_, log(x)); UNARY(log2_, log2(x));
+UNARY(log10_, log10(x)); UNARY(log1p_, log1p(x)); UNARY(sqrt_, sqrt(x)); UNARY(rsqrt_, rsqrt(x)); UNARY(sin_, sin(x));
+UNARY(cos_, cos(x)); UNARY(tan_, tan(x)); UNARY(asin_, asin(x)); UNARY(acos_, acos(x)); UNARY(atan_, atan(x));
+UNARY(sinh_, sinh(x)); UNARY(cosh_, cosh(x)); UNARY(tanh_, tanh(x)); UNARY(erf_, erf(x)); UNARY(erfc_, erfc(x));
+UNARY(sigmoid, T(1) / (T(1) + exp(-x)));
+UNARY(silu, x / (T(1) + exp(-x)));
+UNARY(gelu, x * T(0.5) * (T(1) + erf(x * T(0.70710678118654752440))));
+UNARY(gelu_tanh, T(0.5) * x * (T(1) + tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x))));
+struct bitwise_not { template <class T> __device__ static T f(T x) { if constexpr (LOGIC) return T(!x); else return T(~x); } };
+UNARY(logical_not, T(!x));
+struct isnan_ { template <class T> __device__ static u8 f(T x) { return x != x; } };
+struct isinf_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isinf(x); else return 0; } };
+struct isfinite_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isfinite(x); else return 1; } };
+
+#define BINARY(Name, expression) struct Name { template <class T> __device__ static T f(T a, T b) { return expression; } }
+struct add { template <class T> __device__ static T f(T a, T b) { if constexpr (LOGIC) return T(a | b); else return T(a + b); } };
+struct mul { template <class T> __device__ static T f(T a, T b) { if constexpr (LOGIC) return T(a & b); else return T(a * b); } };
+BINARY(sub, T(a - b));
+// A number divides as PyTorch's CUDA kernels do it: by its reciprocal.
+BINARY(div_, is_float<T> && K2 == 2 ? a * (T(1) / b) : a / b);
+BINARY(bitwise_and, T(a & b)); BINARY(bitwise_or, T(a | b)); BINARY(bitwise_xor, T(a ^ b));
+BINARY(atan2_, atan2(a, b)); BINARY(hypot_, hypot(a, b));
+struct div_trunc { template <class T> __device__ static T f(T a, T b) {
+  if constexpr (is_float<T>) return trunc(a / b);
+  else { if (b == 0) return T(-1); if constexpr (is_signed<T>) if (b == T(-1)) return T(T(0) - a); return T(a / b); } } };
+struct floor_divide { template <class T> __device__ static T f(T a, T b) {
+  if constexpr (is_float<T>) {
+    if (b == 0) return a / b;
+    T mod = fmod(a, b), div = (a - mod) / b;
+    if (mod != 0 && (b < 0) != (mod < 0)) div -= 1;
+    if (div == 0) return copysign(T(0), a / b);
+    T whole = floor(div);
+    return div - whole > T(0.5) ? whole + 1 : whole;
+  } else {
+    if (b == 0) return T(-1);
+    T q = div_trunc::f(a, b);
+    if constexpr (is_signed<T>) if (T(q * b) != a && (a < 0) != (b < 0)) --q;
+    return q;
+  } } };
+struct fmod_ { template <class T> __device__ static T f(T a, T b) {
+  if constexpr (is_float<T>) return fmod(a, b);
+  else { if (b == 0) return T(-1); if constexpr (is_signed<T>) if (b == T(-1)) return 0; return T(a % b); } } };
+struct remainder_ { template <class T> __device__ static T f(T a, T b) {
+  T mod = fmod_::f(a, b);
+  if constexpr (is_float<T> || is_signed<T>) if (mod != 0 && (b < 0) != (mod < 0)) mod = T(mod + b);
+  return mod; } };
+struct pow_ { template <class T> __device__ static T f(T a, T b) {
+  if constexpr (is_float<T>) return b == T(2) ? a * a : pow(a, b);
+  else {
+    if constexpr (is_signed<T>) if (b < 0) return a == 1 ? 1 : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : 0;
+    u64 result = 1, base = u64(typename unsigned_of<T>::type(a));
+    for (auto e = typename unsigned_of<T>::type(b); e; e = decltype(e)(e >> 1), base *= base) if (e & 1) result *= base;
+    return T(result);
+  } } };
+struct maximum { template <class T> __device__ static T f(T a, T b) { return a != a ? a : b != b ? b : a > b ? a : b; } };
+struct minimum { template <class T> __device__ static T f(T a, T b) { return a != a ? a : b != b ? b : a < b ? a : b; } };
+struct fmax_ { template <class T> __device__ static T f(T a, T b) { return a != a ? b : b != b ? a : a > b ? a : b; } };
+struct fmin_ { template <class T> __device__ static T f(T a, T b) { return a != a ? b : b != b ? a : a < b ? a : b; } };
+#define TEST(Name, expression) struct Name { template <class T> __device__ static u8 f(T a, T b) { return expression; } }
+TEST(eq, a == b); TEST(ne, a != b); TEST(lt, a < b); TEST(le, a <= b); TEST(gt, a > b); TEST(ge, a >= b);
+TEST(logical_and, a && b); TEST(logical_or, a || b); TEST(logical_xor, !a != !b);
+struct bitwise_left_shift { template <class T> __device__ static T f(T a, T b) {
+  typedef typename unsigned_of<T>::type U; return U(b) >= sizeof(T) * 8 ? T(0) : T(U(a) << U(b)); } };
+struct bitwise_right_shift { template <class T> __device__ static T f(T a, T b) {
+  typedef typename unsigned_of<T>::type U; constexpr U most = sizeof(T) * 8 - (is_signed<T> ? 1 : 0);
+  if (U(b) >= most) return is_signed<T> ? T(a >> most) : T(0); return T(a >> b); } };
+
+struct add_scaled { template <class T> __device__ static T f(T a, T b, T alpha) { return T(a + alpha * b); } };
+struct where { template <class T> __device__ static T f(T c, T a, T b) { return c != T(0) ? a : b; } };
+struct masked_scale { template <class T> __device__ static T f(T x, T keep, T scale) { return keep != T(0) ? x * scale : T(0); } };
+// Gradients: of g and the input x, or of g and the result y.
+BINARY(sigmoid_backward, a * (b * (T(1) - b)));
+BINARY(tanh_backward, a * (T(1) - b * b));
+BINARY(relu_backward, b <= T(0) ? T(0) : a);
+struct silu_backward { template <class T> __device__ static T f(T g, T x) { const T s = T(1) / (T(1) + exp(-x)); return g * s * (T(1) + x * (T(1) - s)); } };
+struct gelu_backward { template <class T> __device__ static T f(T g, T x) {
+  return g * (T(0.5) * (T(1) + erf(x * T(0.70710678118654752440))) + x * exp(T(-0.5) * x * x) * T(0.39894228040143267794)); } };
+struct gelu_tanh_backward { template <class T> __device__ static T f(T g, T x) {
+  const T c = T(0.79788456080286535588), t = tanh(c * (x + T(0.044715) * x * x * x));
+  return g * (T(0.5) * (T(1) + t) + T(0.5) * x * (T(1) - t * t) * c * (T(1) + T(3 * 0.044715) * x * x)); } };
+struct clamp { template <class T> __device__ static T f(T x, T least, T most) {
+  if (x != x) return x; T low = x < least ? least : x; return low > most ? most : low; } };
+
+struct lerp { template <class T> __device__ static T f(T a, T b, T w) { return fabs(w) < T(0.5) ? a + w * (b - a) : b - (b - a) * (T(1) - w); } };
+UNARY(log_sigmoid, (x < T(0) ? x : T(0)) - log1p(exp(-fabs(x))));
+UNARY(mish, x * tanh(log1p(exp(x))));
+// Within bounds; NaN stays.
+template <class T> __device__ inline T held(T x, T least, T most) { return x < least ? least : x > most ? most : x; }
+UNARY(hardswish, x * held(x + T(3), T(0), T(6)) / T(6));
+UNARY(hardsigmoid, held(x + T(3), T(0), T(6)) / T(6));
+BINARY(prelu, a > T(0) ? a : a * b);
+BINARY(copysign_, copysign(a, b));
+BINARY(xlogy, b != b ? b : a == T(0) ? T(0) : a * log(b));
+BINARY(xlog1py, b != b ? b : a == T(0) ? T(0) : a * log1p(b));
+struct logaddexp { template <class T> __device__ static T f(T a, T b) {
+  if (isinf(a) && a == b) return a; const T most = a != a || b != b ? a + b : a > b ? a : b; return most + log1p(exp(-fabs(a - b))); } };
+struct logaddexp2 { template <class T> __device__ static T f(T a, T b) {
+  if (isinf(a) && a == b) return a; const T most = a != a || b != b ? a + b : a > b ? a : b; return most + log1p(exp2(-fabs(a - b))) * T(1.44269504088896340736); } };
+UNARY(asinh_, asinh(x)); UNARY(acosh_, acosh(x)); UNARY(atanh_, atanh(x)); UNARY(lgamma_, lgamma(x)); UNARY(erfinv_, erfinv(x));
+// With numbers p, q, r.
+#define NUMBERS1(Name, expression) struct Name { template <class T> __device__ static T f(T x, T p, T q, T r) { return expression; } }
+#define NUMBERS3(Name, expression) struct Name { template <class T> __device__ static T f(T a, T b, T c, T p, T q, T r) { return expression; } }
+NUMBERS3(addcmul, a + p * b * c);
+NUMBERS3(addcdiv, a + p * (b / c));
+NUMBERS1(leaky_relu, x > T(0) ? x : x * p);
+NUMBERS1(elu, x > T(0) ? x * q : x != x ? x : p * q * expm1(x * r));
+NUMBERS1(softplus, x * p > q ? x : log1p(exp(x * p)) / p);
+NUMBERS1(threshold, x <= p ? q : x);
+NUMBERS1(hardtanh, held(x, p, q));
+NUMBERS1(hardshrink, fabs(x) <= p ? T(0) : x);
+NUMBERS1(softshrink, x > p ? x - p : x < -p ? x + p : x != x ? x : T(0));
+NUMBERS1(nan_to_num, x != x ? p : isinf(x) ? (x > T(0) ? q : r) : x);
+
+// An operand in the compute type; truth values where that is bool.
+template <class T> __device__ inline C take(T x) { if constexpr (LOGIC) return C(cast<Bool>(x).v); else return cast<C>(x); }
+
+template <class T, int n> struct alignas(sizeof(T) * n) Pack { T v[n]; };
+
+#ifndef EXTRA
+#define EXTRA 0
+#endif
+struct Extra { C p, q, r; };
+
+__device__ inline T0 compute(C a, C b, C c, const Extra& e) {
+#if EXTRA && N_IN == 1
+  return cast<T0>(cast<RESULT>(OP::f(a, e.p, e.q, e.r)));
+#elif EXTRA
+  return cast<T0>(cast<RESULT>(OP::f(a, b, c, e.p, e.q, e.r)));
+#elif N_IN == 1
+  return cast<T0>(cast<RESULT>(OP::f(a)));
+#elif N_IN == 2
+  return cast<T0>(cast<RESULT>(OP::f(a, b)));
+#else
+  return cast<T0>(cast<RESULT>(OP::f(a, b, c)));
+#endif
+}
+)cuda";
+
+}  // namespace shim::cuda
