@@ -20,6 +20,11 @@ def path():
         pytest.skip("libnvrtc is not installed")
     return found[0]
 
+FORMULAS = (
+    "log_sigmoid mish hardswish hardsigmoid leaky_relu elu softplus threshold hardtanh hardshrink softshrink nan_to_num "
+    "asinh acosh atanh lgamma erfinv"
+).split()
+
 
 def cases():
     f32, f64, i64, u8, b8 = _core.float32, _core.float64, _core.int64, _core.uint8, _core.bool
@@ -27,7 +32,9 @@ def cases():
     yield from ((str(d), op, d, d, d, 1) for op in BOTH for d in (f64, i64, u8))
     yield from ((str(d), op, d, d, d, 2) for op in BINARY for d in (f32, i64, u8))
     yield from ((str(d), op, d, b8, b8, 2) for op in TESTS for d in (f32, b8))
-    yield from (("three", op, f32, f32, _core.float16, 3) for op in ("where", "clamp", "add_scaled"))
+    yield from (("three", op, f32, f32, _core.float16, 3) for op in ("where", "clamp", "add_scaled", "lerp", "addcmul", "addcdiv"))
+    yield from (("two", op, f32, f32, _core.bfloat16, 2) for op in ("prelu", "copysign", "xlogy", "logaddexp", "logaddexp2"))
+    yield from (("one", op, d, d, d, 1) for op in FORMULAS for d in (f32, f64))
     yield from (("fp8", "copy", d, d, f32, 1) for d in (_core.float8_e4m3fn, _core.float8_e5m2))
     yield from (("fp8", "copy", f32, f32, d, 1) for d in (_core.float8_e4m3fn, _core.float8_e5m2))
 
@@ -53,6 +60,7 @@ def test_reductions_compile(path):
         ("any_of", f32, b8, b8),
         ("all_of", b8, b8, b8),
         ("softmax", bf16, f32, bf16),
+        *((name, bf16, f32, bf16) for name in ("norm_two", "norm_squares", "norm_root", "norm_one", "norm_greatest", "norm_least")),
     ):
         for vector in (1, 2):
             log = _core.cuda_compile_reduction(path, op, of, compute, out, vector, 90)
