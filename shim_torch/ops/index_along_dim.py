@@ -120,7 +120,7 @@ def _index_copy_source_grad(g, dim, index, source_shape):
     return g.index_select(dim, index).expand(source_shape) if len(source_shape) else g.index_select(dim, index).sum()
 
 
-@op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", inplace=True, out=True, native="index_write", shape=_index_copy_shape,
+@op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", inplace=True, out=True, shape=_index_copy_shape,
     dtype=same_dtype, keep=("index",), grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0),
                                             "source": _index_copy_source_grad})  # fmt: skip
 def index_copy(xp, self, dim, index, source):
@@ -160,7 +160,7 @@ def _filled_dtype(self, value):
     return holding(self, value)
 
 
-_FILL = {"inplace": True, "native": "index_write", "shape": _index_fill_shape, "dtype": same_dtype, "keep": ("index",)}
+_FILL = {"inplace": True, "shape": _index_fill_shape, "dtype": same_dtype, "keep": ("index",)}
 
 
 @op("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", **_FILL,

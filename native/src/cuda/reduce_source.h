@@ -24,10 +24,16 @@ template <class X, int n> struct alignas(sizeof(X) * n) Pack { X v[n]; };
 #define NORM 0
 #endif
 __device__ inline C take(TIN x) {
-  if constexpr (LOGIC) return C(cast<Bool>(x).v);
-  else if constexpr (NORM & 1) { const C c = cast<C>(x); return c * c; }
-  else if constexpr (NORM & 2) return C(fabs(cast<C>(x)));
-  else return cast<C>(x);
+#if LOGIC
+  return C(cast<Bool>(x).v);
+#elif NORM & 1
+  const C c = cast<C>(x);
+  return c * c;
+#elif NORM & 2
+  return C(fabs(cast<C>(x)));
+#else
+  return cast<C>(x);
+#endif
 }
 template <class F> __device__ inline C across_warp(C value) {
 #pragma unroll
@@ -46,9 +52,12 @@ template <class F> __device__ inline C across_row(C value) {
   return across_warp<F>(value);
 }
 __device__ inline OUT finish(C value, double divisor) {
-  if constexpr (NORM & 4) return cast<OUT>(C(sqrt(value)));
-  else if constexpr (is_float<C>) return cast<OUT>(C(divisor == 1 ? value : value / C(divisor)));
+#if NORM & 4
+  return cast<OUT>(C(sqrt(value)));
+#else
+  if constexpr (is_float<C>) return cast<OUT>(C(divisor == 1 ? value : value / C(divisor)));
   else return cast<OUT>(value);
+#endif
 }
 
 #if !SOFTMAX

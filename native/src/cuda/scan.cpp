@@ -25,19 +25,25 @@ CUfunction sums(const char* entry, Running how, DType t, DType compute, DType ou
   });
 }
 
-// One launch for few long rows: TILE and GROUP of scan_source.h.
-bool scan_tiles(CUfunction f, const Tensor& self, const Tensor& out, Cut c, int vector, DType compute) {
-  const int64_t tile = 512 * 4 * int64_t(vector), tiles = (c.n + tile - 1) / tile, groups = (tiles + 255) / 256;
-  const Tensor parts = empty(Dims{c.outer * (tiles + groups)}, compute, self->device()), flags = empty(Dims{c.outer * (tiles + groups + 1)}, DType::i32, self->device());
-  const int device = self->device().index;
-  OnDevice current(device);
-  check(driver().memset_async(CUdeviceptr(flags->data()), 0, size_t(flags->numel()) * 4, current_stream(device)), "cuMemsetD8Async");
+// Few long rows, in parts: too few to fill the GPU with otherwise.
+bool scan_in_parts(Running how, const Tensor& self, const Tensor& out, Cut c, int v, DType compute) {
+  const int device = self->device().index, threads = std::min(threads_for(c.n / v), 512);
+  const auto entry = [&](const char* name) { return sums(name, how, self->dtype(), compute, out->dtype(), v, device); };
+  const CUfunction totals = entry("scan_parts"), scan = entry("scan_carries"), rest = entry("scan_rest");
+  if (!totals || !scan || !rest) return false;
+  int64_t per = std::max<int64_t>(int64_t(threads) * v * 2, ((c.n * c.outer / 2048) + v - 1) / v * v);
+  int64_t parts = std::min<int64_t>((c.n + per - 1) / per, kMostRows);
+  per = ((c.n + parts - 1) / parts + v - 1) / v * v;
+  parts = (c.n + per - 1) / per;
+  const Tensor carries = empty(Dims{c.outer, parts}, compute, self->device());
   const void* from = self->data();
-  void *to = out->data(), *totals = parts->data(), *ready = flags->data();
-  void* of_groups = static_cast<char*>(totals) + c.outer * tiles * int64_t(parts->itemsize());
-  void *groups_ready = static_cast<int32_t*>(ready) + c.outer * tiles, *tickets = static_cast<int32_t*>(ready) + c.outer * (tiles + groups);
-  void* arguments[] = {&from, &to, &c.n, &totals, &of_groups, &ready, &groups_ready, &tickets};
-  launch(f, tiles, c.outer, 512, 1, arguments, device);
+  void *p = carries->data(), *to = out->data();
+  void* first[] = {&from, &p, &c.n, &per};
+  launch(totals, c.outer, parts, threads, 1, first, device);
+  void* second[] = {&p, &parts};
+  launch(scan, c.outer, 1, threads_for(parts), 1, second, device);
+  void* third[] = {&from, &to, &p, &c.n, &per};
+  launch(rest, c.outer, parts, threads, 1, third, device);
   return true;
 }
 
@@ -105,10 +111,9 @@ Tensor running(Running how, const Tensor& given, int64_t dim, DType result) {
   }
   if (c.outer > kMostBlocks) return {};
   const int v = std::min(vector_for(c.n, {&self}), 4);
-  const bool few = c.outer < 132 && c.n > 8192; // too few rows to fill the GPU with: in tiles
-  const CUfunction f = sums(few ? "scan_tiles" : "scan_rows", how, t, compute, result, v, device);
+  if (c.outer < 132 && c.n > 8192) return scan_in_parts(how, self, out, c, v, compute) ? out : Tensor();
+  const CUfunction f = sums("scan_rows", how, t, compute, result, v, device);
   if (!f) return {};
-  if (few) return scan_tiles(f, self, out, c, v, compute) ? out : Tensor();
   void* arguments[] = {&from, &to, &c.n};
   launch(f, c.outer, 1, std::min(threads_for(c.n / (4 * v)), 512), 1, arguments, device);
   return out;

@@ -51,13 +51,13 @@ template <class Op = Add, class X> __device__ inline Sums<X> scan_block(X value)
   return {Op::of(shared[warp], of_warp_before<Op>(sum)), shared[32]};
 }
 // In place: each becomes the sum of those before it.
-template <class X> __device__ inline void scan_before(X* of, i64 count) {
-  X carry = 0;
+template <class Op = Add, class X> __device__ inline void scan_before(X* of, i64 count) {
+  X carry = Op::template none<X>();
   for (i64 first = 0; first < count; first += blockDim.x) {
     const i64 k = first + threadIdx.x;
-    const Sums<X> s = scan_block(k < count ? of[k] : X(0));
-    if (k < count) of[k] = carry + s.before;
-    carry += s.all;
+    const Sums<X> s = scan_block<Op>(k < count ? of[k] : Op::template none<X>());
+    if (k < count) of[k] = Op::of(carry, s.before);
+    carry = Op::of(carry, s.all);
     __syncthreads();
   }
 }
@@ -168,56 +168,44 @@ extern "C" __global__ void __launch_bounds__(512) scan_rows(const T* x, OUT* out
   }
 }
 
-// The same of few long rows (blockIdx.y), a block of 512 threads a tile. Tiles publish what they add up to; what is before a tile are
-// the tiles before it of its group, joined in an order that is always the same, after the groups before, which the last tile of a
-// group publishes. The results of two runs are the same bits.
-#define GROUP 256
-template <class X> __device__ inline void publish(X* to, u32* flag, X value) {
-  *(volatile X*)to = value;
-  __threadfence();
-  *(volatile u32*)flag = 1;
-}
-template <class X> __device__ inline X await(X* from, u32* flag) {
-  while (!*(volatile u32*)flag) {}
-  __threadfence();
-  return *(volatile X*)from;
-}
-extern "C" __global__ void __launch_bounds__(512) scan_tiles(const T* x, OUT* out, i64 cols, C* totals, C* groups, u32* tile_flags, u32* group_flags, u32* tickets) {
-  __shared__ C shared[ROUNDS * 16], carried;
-  __shared__ u32 ticket;
-  const int lane = threadIdx.x % 32;
-  const i64 row = blockIdx.y, tiles = gridDim.x, many = (tiles + GROUP - 1) / GROUP;
-  if (threadIdx.x == 0) ticket = atomicAdd(&tickets[row], 1u);
-  __syncthreads();
-  const i64 number = ticket, begin = number * 512 * V * ROUNDS, group = number / GROUP;
-  Tile tile;
-  const C all = tile.fill(x + row * cols, begin, cols, shared);
-  if (threadIdx.x < 32) {
-    totals += row * tiles;
-    tile_flags += row * tiles;
-    if (lane == 0) publish(totals + number, tile_flags + number, all);
-    constexpr int each = GROUP / 32;
-    const i64 first = group * GROUP + lane * each, left = number - first;      // of the tiles before, those that this lane joins
-    for (bool ready = false; !ready;) {
-      ready = true;
+// The same of few long rows (blockIdx.x), a block a part (blockIdx.y) of `per`: first what each part adds up to, then what is before
+// each, then the part again, from the cache if it is still there.
+extern "C" __global__ void __launch_bounds__(1024) scan_parts(const T* x, C* parts, i64 cols, i64 per) {
+  const T* from = x + i64(blockIdx.x) * cols;
+  const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
+  C sum = none();
+  for (i64 c = begin + i64(threadIdx.x) * V; c < end; c += i64(blockDim.x) * V) {
+    if (c + V <= end) {
+      const Load a = load(from + c);
 #pragma unroll
-      for (int k = 0; k < each; ++k) if (k < left && !*(volatile u32*)(tile_flags + first + k)) ready = false;
-    }
-    __threadfence();
-    C parts[each], mine = none();
-#pragma unroll
-    for (int k = 0; k < each; ++k) parts[k] = k < left ? *(volatile C*)(totals + first + k) : none();
-#pragma unroll
-    for (int k = 0; k < each; ++k) mine = Op::of(mine, parts[k]);
-    mine = __shfl_sync(FULL, scan_warp<Op>(mine), 31);
-    if (lane == 0) {
-      if (group) mine = Op::of(await(groups + row * many + group - 1, group_flags + row * many + group - 1), mine);
-      if (number % GROUP == GROUP - 1) publish(groups + row * many + group, group_flags + row * many + group, Op::of(mine, all));
-      carried = mine;
+      for (int k = 0; k < V; ++k) sum = Op::of(sum, wide(a.v[k]));
+    } else {
+      for (i64 k = c; k < end; ++k) sum = Op::of(sum, wide(from[k]));
     }
   }
-  __syncthreads();
-  tile.put(out + row * cols, begin, cols, shared, carried);
+  sum = scan_block<Op>(sum).all;
+  if (threadIdx.x == 0) parts[i64(blockIdx.x) * gridDim.y + blockIdx.y] = sum;
+}
+extern "C" __global__ void __launch_bounds__(1024) scan_carries(C* parts, i64 count) { scan_before<Op>(parts + i64(blockIdx.x) * count, count); }
+extern "C" __global__ void __launch_bounds__(1024) scan_rest(const T* x, OUT* out, const C* carried, i64 cols, i64 per) {
+  const T* from = x + i64(blockIdx.x) * cols;
+  OUT* to = out + i64(blockIdx.x) * cols;
+  const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
+  C carry = carried[i64(blockIdx.x) * gridDim.y + blockIdx.y];
+  for (i64 first = begin; first < end; first += i64(blockDim.x) * V) {
+    const i64 c = first + i64(threadIdx.x) * V;
+    C sums[V], sum = none();
+    if (c + V <= end) {
+      const Load a = load(from + c);
+#pragma unroll
+      for (int k = 0; k < V; ++k) sums[k] = sum = Op::of(sum, wide(a.v[k]));
+    } else {
+      for (int k = 0; k < V; ++k) sums[k] = sum = c + k < end ? Op::of(sum, wide(from[c + k])) : sum;
+    }
+    const Sums<C> s = scan_block<Op>(sum);
+    for (int k = 0; k < V; ++k) if (c + k < end) to[c + k] = cast<OUT>(Op::of(Op::of(carry, s.before), sums[k]));
+    carry = Op::of(carry, s.all);
+  }
 }
 // (outer, n, inner) along n: 32 neighbouring columns and 32 parts of n a block.
 extern "C" __global__ void __launch_bounds__(1024) scan_columns(const T* x, OUT* out, i64 n, i64 inner) {

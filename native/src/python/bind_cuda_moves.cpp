@@ -1,8 +1,7 @@
-// Operators that only move elements of CUDA tensors: flip, roll, and what an index names along a dimension.
+// Operators that only move elements of CUDA tensors: flip and roll.
 #include <algorithm>
 
 #include "cuda/elementwise.h"
-#include "cuda/gather.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
 
@@ -60,54 +59,14 @@ PyObject* native_roll(Operator&, PyObject* const* args, size_t n) {
       if (d < 0) d += now->dim();
       const int64_t size = now->sizes()[size_t(d)], start = ((size - shifts[i] % size) % size + size) % size;
       if (start == 0) continue;
-      const Tensor end = slice(*now, d, start, size, 1), begin = slice(*now, d, 0, start, 1);
-      const TensorImpl* parts[] = {end.get(), begin.get()};
-      now = cuda::cat(parts, d);
-      if (!now) return nullptr;
+      Tensor next = empty(now->sizes(), now->dtype(), now->device());
+      if (!cuda::copy_elementwise(slice(*next, d, 0, size - start, 1), slice(*now, d, start, size, 1))) return nullptr;
+      if (!cuda::copy_elementwise(slice(*next, d, size - start, size, 1), slice(*now, d, 0, start, 1))) return nullptr;
+      now = next;
     }
     if (flat) now = view(*contiguous(now), self->sizes());
     if (now.get() == self.get() || now->data() == self->data()) now = clone(now, MemoryFormat::contiguous);
     return wrap(now);
-  });
-}
-
-// Places of `index` along `dim` for every element of `shape`; empty where the index is not one for it.
-Tensor places_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, Dims* shape) {
-  if (index.dtype() != DType::i64 || index.dim() > 1 || self.dim() == 0) return {};
-  shape->assign(self.sizes().begin(), self.sizes().end());
-  (*shape)[size_t(dim)] = index.numel();
-  Dims one(size_t(self.dim()), 1);
-  one[size_t(dim)] = index.numel();
-  return expand(*view(*contiguous(Tensor(const_cast<TensorImpl*>(&index))), one), *shape);
-}
-
-// index_fill(self, dim, index, value) and index_copy(self, dim, index, source)
-template <bool InPlace>
-PyObject* native_index_write(Operator&, PyObject* const* args, size_t n) {
-  if (n != 4 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1]) || !on_cuda(args[2])) return nullptr;
-  return guarded([&]() -> PyObject* {
-    Tensor self(unwrap(args[0])), index(unwrap(args[2])), source;
-    long dim = PyLong_AsLong(args[1]);
-    if (dim < -self->dim() || dim >= self->dim()) return nullptr;
-    if (dim < 0) dim += self->dim();
-    Dims shape;
-    const Tensor places = places_along(*self, dim, *index, &shape);
-    if (!places) return nullptr;
-    Number value;
-    if (number_of(args[3], &value)) {
-      const DType t = self->dtype();
-      if (value.type == Number::Complex || (value.type == Number::Float && !is_floating(t))) return nullptr;
-      check_fits(value, t);
-      source = empty({}, t, self->device());
-      fill_(source, value);
-    } else {
-      if (!on_cuda(args[3])) return nullptr;
-      source = Tensor(unwrap(args[3]));
-      if (source->dtype() != self->dtype() || (source->dim() && !std::ranges::equal(source->sizes(), shape))) return nullptr;
-    }
-    Tensor out = InPlace ? self : clone(self, MemoryFormat::contiguous);
-    if (places->numel() && !cuda::scatter(out, dim, places, source, false)) return nullptr;
-    return InPlace ? Py_NewRef(args[0]) : wrap(out);
   });
 }
 
@@ -116,8 +75,6 @@ PyObject* native_index_write(Operator&, PyObject* const* args, size_t n) {
 void register_cuda_moves() {
   register_native("flip", native_flip);
   register_native("roll", native_roll);
-  register_native("index_write", native_index_write<false>);
-  register_native("index_write_", native_index_write<true>);
 }
 
 }  // namespace shim
