@@ -87,7 +87,7 @@ def test_what_one_kernel_does_not_take():
     leaf = torch.ones(3, device="cuda", requires_grad=True)
     torch._foreach_mul([leaf], 2.0)[0].sum().backward()
     assert leaf.grad.tolist() == [2.0] * 3
-    strided = [torch.arange(6.0, device="cuda").reshape(2, 3).t()]
+    strided = [torch.arange(6.0).cuda().reshape(2, 3).t()]
     assert torch._foreach_add(strided, 1.0)[0].tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
     assert (
         torch._foreach_add([torch.ones(2, 3, device="cuda")], [torch.ones(3, device="cuda")])[0].tolist()
