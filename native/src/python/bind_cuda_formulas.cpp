@@ -1,4 +1,6 @@
 // Operators that are one pointwise kernel on CUDA; elsewhere, and for what the kernels do not take, their bodies run.
+#include <string_view>
+
 #include "cuda/formulas.h"
 #include "python/native_ops.h"
 
@@ -32,6 +34,7 @@ PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
       if (!number_of(args[f.tensors + k], &number) || number.type == Number::Complex) return nullptr;
       extra[k] = number.to_double();
     }
+    if (std::string_view(f.name) == "softshrink" && !(extra[0] >= 0)) return nullptr;      // the record refuses it
     const Tensor self(unwrap(args[0]));
     const Tensor r = cuda::formula(f.name, {inputs, size_t(f.tensors)}, extra, InPlace ? self : Tensor{});
     if (!r) return nullptr;
