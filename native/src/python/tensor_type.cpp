@@ -109,6 +109,13 @@ void drop_pyobj(TensorImpl* impl) {             // the tensor dies while it owns
   GilAcquire gil;
   PyObject* o = static_cast<PyObject*>(impl->pyobj);
   as_py(o)->impl = nullptr;
+  if (Py_REFCNT(o) > 1) {                       // a weak reference gave it to somebody, who finds an empty tensor from now on
+    const int64_t size = 0, stride = 1;
+    Tensor empty(new TensorImpl(allocate(0, Device{}), DType::f32, {&size, 1}, {&stride, 1}, 0));
+    empty->retain();
+    empty->pyobj = o;
+    as_py(o)->impl = empty.get();
+  }
   Py_DECREF(o);
 }
 
