@@ -72,7 +72,27 @@ template <class T> void draw_uniform(T* out, int64_t n, uint64_t seed, uint64_t 
 template void draw_uniform(float*, int64_t, uint64_t, uint64_t, float, float);
 template void draw_uniform(double*, int64_t, uint64_t, uint64_t, double, double);
 
+namespace {
+
+// Of ranges below 2**28, as on CUDA: a word of 32 bits a number.
+void draw_short(int64_t* out, int64_t n, uint64_t seed, uint64_t start, uint32_t span, int64_t low) {
+  const uint32_t inverse = ~uint32_t{0} / span;
+  in_batches(n, 4 * kBatch, [&](int64_t first, int64_t many) {
+    uint32_t buffer[4 * kBatch + 8];
+    const uint32_t* w = words_at(seed, start, first, many, buffer);
+    for (int64_t i = 0; i < many; ++i) {
+      uint32_t left = w[i] - uint32_t((uint64_t(w[i]) * inverse) >> 32) * span;             // the remainder, or two spans more
+      left = left >= span ? left - span : left;
+      left = left >= span ? left - span : left;
+      out[first + i] = int64_t(left + uint64_t(low));
+    }
+  });
+}
+
+}  // namespace
+
 void draw_integer(int64_t* out, int64_t n, uint64_t seed, uint64_t start, uint64_t span, int64_t low) {
+  if (span && span < uint64_t{1} << 28) return draw_short(out, n, seed, start, uint32_t(span), low);
   const uint64_t inverse = span ? ~uint64_t{0} / span : 0;
   in_batches(n, 2 * kBatch, [&](int64_t first, int64_t many) {
     uint32_t buffer[4 * kBatch + 8];
