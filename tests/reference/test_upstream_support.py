@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import native
+
 HERE = Path(__file__).resolve().parent
 PYTHON = os.environ.get("SHIM_TORCH_REFERENCE_PYTHON", str(HERE.parents[1] / ".venv-reference" / "bin" / "python"))
 
@@ -52,7 +54,8 @@ def test_files_in_pytorchs_style_run(tmp_path):
     file = tmp_path / "test_support.py"
     head, names = CASES.split("NAMES = ")
     file.write_text(f"NAMES = {names}\n{head}\ninstantiate_device_type_tests(TestSupport, globals(), only_for='cpu')\n")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(HERE.parents[1]), str(HERE)))}
+    installed = Path(native.__file__).resolve().parents[1]  # the sources may lie beside, without what is compiled
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(installed), str(HERE)))}
     command = [
         sys.executable,
         "-m",
