@@ -79,4 +79,3 @@ def _cuda_resetCublasWorkspaceSize() -> None:
 
 
 _cuda_resetCublasLtWorkspaceSize = _cuda_resetCublasWorkspaceSize
-

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shim_torch import Tensor, nn
-from shim_torch.func._functional import _swapped
+from shim_torch.func._functional import _swapped, check_alike
 
 NamesMap = dict[str, list[str]]
 
@@ -158,12 +158,7 @@ def transpose_stack(tuple_of_tuple_of_tensors: Any) -> tuple[Tensor, ...]:
 
 def combine_state_for_ensemble(models: Sequence[nn.Module]) -> Any:
     """(the function of the first model, parameters and buffers of all of them stacked), to be run under ``vmap``."""
-    if not models:
-        raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
-    if not (all(m.training for m in models) or not any(m.training for m in models)):
-        raise RuntimeError("combine_state_for_ensemble: Expected all models to have the same training/eval mode.")
-    if any(type(m) is not type(models[0]) for m in models):
-        raise RuntimeError("combine_state_for_ensemble: Expected all models to be of the same class.")
+    check_alike("combine_state_for_ensemble", models)
     functions, params, buffers = zip(*[make_functional_with_buffers(m) for m in models], strict=True)
     return functions[0], transpose_stack(params), transpose_stack(buffers)
 

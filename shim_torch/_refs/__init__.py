@@ -88,6 +88,17 @@ def find(module: Any, name: str) -> Any:
     return None
 
 
+def served_as(names: dict[str, Any], module: Any, name: str) -> Any:
+    """What ``find`` finds in ``module``, kept in ``names``, the globals of a module here; the missing name's error without."""
+    found = None if name.startswith("__") else find(module, name)
+    if found is None:
+        from shim_torch._missing import missing
+
+        return missing("torch" + names["__name__"].removeprefix("shim_torch"), name)
+    names[name] = found
+    return found
+
+
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
@@ -97,10 +108,4 @@ def __getattr__(name: str) -> Any:
 
     if name in ("rpow", "rtruediv", "rfloordiv"):
         return _reflected(name, f"__{name}__")
-    found = None if name.startswith("__") else find(shim_torch, name)
-    if found is None:
-        from shim_torch._missing import missing
-
-        return missing("torch._refs", name)
-    globals()[name] = found
-    return found
+    return served_as(globals(), shim_torch, name)

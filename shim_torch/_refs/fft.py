@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import shim_torch.fft as served
+from shim_torch._refs import served_as
+
 
 def __getattr__(name: str) -> Any:
-    import shim_torch.fft as served
-    from shim_torch._refs import find
-
-    found = None if name.startswith("__") else find(served, name)
-    if found is None:
-        from shim_torch._missing import missing
-
-        return missing("torch._refs.fft", name)
-    globals()[name] = found
-    return found
+    return served_as(globals(), served, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from native import _core
@@ -48,6 +48,33 @@ def _home(module: Any, name: str) -> tuple[Any, str]:
     return module, key
 
 
+def exchange(module: Any, name: str, value: Any, absent: Any, check: Callable[[str, Any], None]) -> Any:
+    """Puts a value in the place of the module's own parameter, buffer or attribute; what was there.
+
+    ``absent`` stands for nothing: as ``value`` it takes the name away. ``check`` may refuse what an attribute was.
+    """
+    for table in (module._parameters, module._buffers):
+        if name in table:
+            old = table[name]
+            if value is absent:
+                del table[name]
+            else:
+                table[name] = value
+            return old
+    old = getattr(module, name, absent)
+    check(name, old)
+    if value is not absent:
+        setattr(module, name, value)
+    elif old is not absent:
+        delattr(module, name)
+    return old
+
+
+def _check_tensor(name: str, old: Any) -> None:
+    if old is not _ABSENT and old is not None and not isinstance(old, _core.TensorBase):
+        raise TypeError(f"attribute `{name}`: {old} is not an instance of torch.Tensor")
+
+
 def _swapped(module: Any, name: str, value: Any) -> Any:
     """Puts a value in the place of a parameter, buffer or plain attribute; what was there. _ABSENT takes it away."""
     if value is not _ABSENT and value is not None and not isinstance(value, _core.TensorBase):
@@ -55,22 +82,7 @@ def _swapped(module: Any, name: str, value: Any) -> Any:
     holder, key = _home(module, name)
     if not key:
         raise KeyError('tensor name can\'t be empty string ""')
-    for table in (holder._parameters, holder._buffers):
-        if key in table:
-            old = table[key]
-            if value is _ABSENT:
-                del table[key]
-            else:
-                table[key] = value
-            return old
-    old = getattr(holder, key, _ABSENT)
-    if old is not _ABSENT and old is not None and not isinstance(old, _core.TensorBase):
-        raise TypeError(f"attribute `{key}`: {old} is not an instance of torch.Tensor")
-    if value is not _ABSENT:
-        setattr(holder, key, value)
-    elif old is not _ABSENT:
-        delattr(holder, key)
-    return old
+    return exchange(holder, key, value, _ABSENT, _check_tensor)
 
 
 def _names(module: Any) -> dict[str, Any]:
@@ -120,16 +132,21 @@ def _replaced(module: Any, given: dict[str, Any], tie_weights: bool, strict: boo
                 given[name] = now
 
 
+def check_alike(name: str, models: Sequence[Any]) -> None:
+    """RuntimeError for no models, or models of several modes or classes."""
+    if not models:
+        raise RuntimeError(f"{name}: Expected at least one model, got 0.")
+    if not (all(m.training for m in models) or not any(m.training for m in models)):
+        raise RuntimeError(f"{name}: Expected all models to have the same training/eval mode.")
+    if any(type(m) is not type(models[0]) for m in models):
+        raise RuntimeError(f"{name}: Expected all models to be of the same class.")
+
+
 def stack_module_state(models: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters and the buffers of several like modules, each stacked along a new first dim."""
     import shim_torch
 
-    if not models:
-        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
-    if not (all(m.training for m in models) or not any(m.training for m in models)):
-        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
-    if any(type(m) is not type(models[0]) for m in models):
-        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    check_alike("stack_module_state", models)
 
     def stacked(tables: list[dict[str, Any]], leaf: bool) -> dict[str, Any]:
         made = {}

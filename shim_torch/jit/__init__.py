@@ -26,39 +26,43 @@ _isinstance = isinstance
 from typing import Final  # noqa: E402
 
 
-class ScriptModule:
+class _NoScript:
+    """A type of TorchScript, without instances; ``_named`` is what making one refuses."""
+
+    _named = ""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        _refuse(self._named)
+
+
+class ScriptModule(_NoScript):
     """The type of TorchScript modules; there are none."""
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        _refuse("ScriptModule")
+    _named = "ScriptModule"
 
 
-class ScriptFunction:
+class ScriptFunction(_NoScript):
     """The type of TorchScript functions; there are none."""
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        _refuse("ScriptFunction")
+    _named = "ScriptFunction"
 
 
-class ScriptMethod:
+class ScriptMethod(_NoScript):
     """The type of TorchScript modules' methods; there are none."""
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        _refuse("ScriptMethod")
+    _named = "ScriptMethod"
 
 
-class ScriptDict:
+class ScriptDict(_NoScript):
     """The type of TorchScript dicts; there are none."""
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        _refuse("ScriptDict")
+    _named = "ScriptDict"
 
 
-class ScriptList:
+class ScriptList(_NoScript):
     """The type of TorchScript lists; there are none."""
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        _refuse("ScriptList")
+    _named = "ScriptList"
 
 
 RecursiveScriptModule = ScriptModule

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from native import _core
 from shim_torch.autograd.grad_mode import set_grad_enabled
+from shim_torch.utils._foreach_utils import _group_tensors_by_device_and_dtype as _group_tensors_by_device_and_dtype
 
 _T = TypeVar("_T")
 _P = Any
@@ -107,19 +108,6 @@ def _view_as_real(params: list[Any], *state_and_grads: list[Any]) -> None:
             params[i] = shim_torch.view_as_real(p)
             for values in state_and_grads:
                 values[i] = shim_torch.view_as_real(values[i])
-
-
-def _group_tensors_by_device_and_dtype(lists: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:
-    """Lists of tensors by the (device, dtype) of the first list's: {key: (lists, places)}."""
-    found: dict[Any, Any] = {}
-    for i, first in enumerate(lists[0]):
-        group, places = found.setdefault((first.device, first.dtype), ([[] for _ in lists], []))
-        for own, values in zip(group, lists, strict=True):
-            if values:
-                own.append(values[i])
-        if with_indices:
-            places.append(i)
-    return found
 
 
 def _use_grad_for_differentiable(func: Callable[..., _T]) -> Callable[..., _T]:

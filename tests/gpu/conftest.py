@@ -8,6 +8,7 @@ import pytest
 
 import shim_torch as torch
 from native import _core
+from shim_torch.backends import counters
 
 HERE = Path(__file__).parent
 
@@ -31,6 +32,15 @@ def pytest_configure(config):
 @pytest.fixture
 def seeded():
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def on_our_kernels():
+    """A seeded test in which nothing is computed by CuPy."""
+    torch.manual_seed(0)
+    before = counters["CuPy calls"]
+    yield
+    assert counters["CuPy calls"] == before
 
 
 @pytest.fixture

@@ -3,6 +3,17 @@
 import shim_torch as torch
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16, torch.float64]
+SORTED = [
+    torch.float32,
+    torch.bfloat16,
+    torch.float16,
+    torch.float64,
+    torch.int64,
+    torch.int32,
+    torch.int16,
+    torch.uint8,
+    torch.int8,
+]
 TOLERANCE = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 
 

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from kernel_checks import FLOATS, close, random, same
+from kernel_checks import FLOATS, SORTED, close, random, same
 
 import shim_torch as torch
 
@@ -87,19 +87,6 @@ def test_variance(dtype):
             )
     for a, b in zip(torch.var_mean(there, -1), torch.var_mean(wide, -1), strict=True):
         close(a, b)
-
-
-SORTED = [
-    torch.float32,
-    torch.bfloat16,
-    torch.float16,
-    torch.float64,
-    torch.int64,
-    torch.int32,
-    torch.int16,
-    torch.uint8,
-    torch.int8,
-]
 
 
 @pytest.mark.parametrize("dtype", SORTED)

@@ -3,30 +3,13 @@
 import math
 
 import pytest
+from kernel_checks import SORTED
 
 import shim_torch as torch
-from shim_torch.backends import counters
 
-SORTED = [
-    torch.float32,
-    torch.bfloat16,
-    torch.float16,
-    torch.float64,
-    torch.int64,
-    torch.int32,
-    torch.int16,
-    torch.uint8,
-    torch.int8,
-    torch.bool,
-]
+pytestmark = pytest.mark.usefixtures("on_our_kernels")
 
-
-@pytest.fixture(autouse=True)
-def on_our_kernels():
-    torch.manual_seed(0)
-    before = counters["CuPy calls"]
-    yield
-    assert counters["CuPy calls"] == before
+WITH_BOOL = [*SORTED, torch.bool]
 
 
 def values(shape, dtype, spread=40):
@@ -61,13 +44,13 @@ def check(shape, dtype, dim=-1, spread=40, counts=()):
             equal(best.values, want.values.narrow(dim, 0, k).contiguous())
 
 
-@pytest.mark.parametrize("dtype", SORTED)
+@pytest.mark.parametrize("dtype", WITH_BOOL)
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 33, 64, 100, 257, 600, 1024, 2048, 2049, 4096, 4097, 9001])
 def test_sort_and_topk(dtype, n):
     check((3, n), dtype, counts={1, min(n, 7), min(n, 300), n})
 
 
-@pytest.mark.parametrize("dtype", SORTED)
+@pytest.mark.parametrize("dtype", WITH_BOOL)
 def test_sort_shapes(dtype):
     check((37, 20), dtype, counts=(2,))
     check((1001, 6), dtype)

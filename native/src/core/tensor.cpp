@@ -178,6 +178,14 @@ MemoryFormat suggest_memory_format(const TensorImpl& t) {
   return t.dim() == 4 ? MemoryFormat::channels_last : MemoryFormat::channels_last_3d;
 }
 
+MemoryFormat common_memory_format(std::span<const TensorImpl* const> tensors) {
+  const MemoryFormat format = suggest_memory_format(*tensors[0]);
+  if (format == MemoryFormat::contiguous) return format;
+  for (const TensorImpl* t : tensors)
+    if (suggest_memory_format(*t) != format) return MemoryFormat::contiguous;
+  return format;
+}
+
 Dims channels_last_strides(DimSpan sizes) {
   CHECK(Kind::Runtime, sizes.size() == 4 || sizes.size() == 5, "required rank 4 tensor to use channels_last format");
   Dims strides(sizes.size());

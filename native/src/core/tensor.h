@@ -99,6 +99,7 @@ Tensor empty_strided(DimSpan sizes, DimSpan strides, DType, Device, bool pinned 
 Dims contiguous_strides(DimSpan sizes);
 Dims dense_strides(DimSpan sizes, std::span<const Dims> operands);   // what an operator over operands of these strides (0: broadcast) lays out
 MemoryFormat suggest_memory_format(const TensorImpl&);               // the format that the strides tell of; contiguous where they don't
+MemoryFormat common_memory_format(std::span<const TensorImpl* const>);   // what that tells of all of them; contiguous where they differ
 Dims channels_last_strides(DimSpan sizes);
 int64_t product(DimSpan);
 size_t storage_bytes(DimSpan sizes, DimSpan strides, size_t itemsize);   // smallest storage that holds the geometry

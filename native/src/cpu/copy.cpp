@@ -132,6 +132,15 @@ void copy_across(const Tensor& self, const Tensor& src, bool non_blocking) {
 
 }  // namespace
 
+void copy_parts(const Tensor& self, std::span<const TensorImpl* const> parts, int64_t dim) {
+  int64_t start = 0;
+  for (const TensorImpl* part : parts) {
+    const int64_t size = part->sizes()[size_t(dim)];
+    copy_(narrow(*self, dim, start, size), Tensor(const_cast<TensorImpl*>(part)));
+    start += size;
+  }
+}
+
 void copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
   if (self.get() == src.get()) return;
   if (__builtin_expect(self->has_math_bits() || src->has_math_bits(), 0)) return copy_through_math_bits(self, src, non_blocking);

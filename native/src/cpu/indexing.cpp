@@ -69,16 +69,10 @@ Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim) {
   }
   Dims shape(first.sizes().begin(), first.sizes().end());
   shape[d] = total;
-  MemoryFormat format = suggest_memory_format(first);     // kept where all have it
-  for (const TensorImpl* t : tensors)
-    if (format != MemoryFormat::contiguous && suggest_memory_format(*t) != format) format = MemoryFormat::contiguous;
+  const MemoryFormat format = common_memory_format(tensors);
   Tensor out = empty(shape, first.dtype(), Device{}, false, format);
   if (format != MemoryFormat::contiguous) {
-    int64_t start = 0;
-    for (const TensorImpl* t : tensors) {
-      copy_(narrow(*out, int64_t(d), start, t->sizes()[d]), Tensor(const_cast<TensorImpl*>(t)));
-      start += t->sizes()[d];
-    }
+    copy_parts(out, tensors, int64_t(d));
     return out;
   }
   const int64_t outer = product_of(shape, 0, d), inner = product_of(shape, d + 1, size_t(n)) * int64_t(first.itemsize());

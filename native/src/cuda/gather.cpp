@@ -109,19 +109,14 @@ Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim) {
   }
   Dims shape(first.sizes().begin(), first.sizes().end());
   shape[d] = total;
-  MemoryFormat format = suggest_memory_format(first);     // kept where all have it
-  for (const TensorImpl* t : tensors)
-    if (format != MemoryFormat::contiguous && suggest_memory_format(*t) != format) format = MemoryFormat::contiguous;
+  const MemoryFormat format = common_memory_format(tensors);
   Tensor out = empty(shape, first.dtype(), first.device(), false, format);
   if (!out->numel()) return out;
-  int64_t start = 0;
   if (format != MemoryFormat::contiguous) {
-    for (const TensorImpl* t : tensors) {
-      copy_(narrow(*out, int64_t(d), start, t->sizes()[d]), Tensor(const_cast<TensorImpl*>(t)));
-      start += t->sizes()[d];
-    }
+    copy_parts(out, tensors, int64_t(d));
     return out;
   }
+  int64_t start = 0;
   for (size_t begin = 0; begin < tensors.size(); begin += kParts) {
     std::vector<Tensor> parts;
     for (size_t i = begin; i < std::min(begin + kParts, tensors.size()); ++i) parts.push_back(packed(*tensors[i]));

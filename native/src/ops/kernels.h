@@ -1,5 +1,6 @@
 #pragma once
 // Native kernels. They are pure: inputs are checked and of equal device; no autograd, no Python.
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ Tensor scalar_tensor(Number, DType, Device);    // wrapped_number is set
 
 // --- memory (cpu/copy.cpp; cuda/copy.cpp) -------------------------------------------------------------------------------
 void copy_(const Tensor& self, const Tensor& src, bool non_blocking = false);  // broadcasts, casts, crosses devices
+void copy_parts(const Tensor& self, std::span<const TensorImpl* const> parts, int64_t dim);  // one after the other along `dim`
 void fill_(const Tensor& self, Number value);
 void check_fits(Number, DType);                // RuntimeError where the dtype cannot hold the number
 Tensor to_dtype(const Tensor&, DType);          // always a copy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch import Tensor
+from shim_torch.func._functional import exchange
 from shim_torch.nn import Module
 
 __all__ = ["set_tensor", "swap_submodule", "swap_tensor"]
@@ -30,24 +31,14 @@ def swap_tensor(module: Any, name: str, tensor: Any, allow_missing: bool = False
     _checked(module, name, "tensor")
     if tensor is not _MISSING and tensor is not None and not isinstance(tensor, Tensor):
         raise TypeError(f"{tensor} is not an instance of torch.Tensor")
-    for table in (module._parameters, module._buffers):
-        if name in table:
-            before = table[name]
-            if tensor is _MISSING:
-                del table[name]
-            else:
-                table[name] = tensor
-            return before
-    before = getattr(module, name, _MISSING)
-    if before is _MISSING and not allow_missing:
-        raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-    if before is not _MISSING and not isinstance(before, Tensor):
-        raise TypeError(f"attribute `{name}`: {before} is not an instance of torch.Tensor")
-    if tensor is not _MISSING:
-        setattr(module, name, tensor)
-    elif before is not _MISSING:
-        delattr(module, name)
-    return before
+
+    def check(name: str, before: Any) -> None:
+        if before is _MISSING and not allow_missing:
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        if before is not _MISSING and not isinstance(before, Tensor):
+            raise TypeError(f"attribute `{name}`: {before} is not an instance of torch.Tensor")
+
+    return exchange(module, name, tensor, _MISSING, check)
 
 
 def set_tensor(module: Any, name: str, tensor: Any) -> None:

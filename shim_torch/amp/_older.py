@@ -1,0 +1,43 @@
+"""The older names of autocast and GradScaler, one pair a device: ``torch.cuda.amp`` and ``torch.cpu.amp``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from shim_torch.amp.autocast_mode import autocast
+from shim_torch.amp.grad_scaler import GradScaler
+
+
+def older_names(device: str, autocast_dtype: Any) -> tuple[type[autocast], type[GradScaler]]:
+    """The classes ``autocast`` and ``GradScaler`` of ``torch.<device>.amp``: deprecated, they warn when they are made."""
+
+    def warn(name: str) -> None:
+        warnings.warn(
+            f"`torch.{device}.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}('{device}', args...)` instead.",
+            FutureWarning,
+            stacklevel=3,
+        )
+
+    class OlderAutocast(autocast):
+        def __init__(self, enabled: bool = True, dtype: Any = autocast_dtype, cache_enabled: bool = True) -> None:
+            warn("autocast")
+            super().__init__(device, dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
+
+    class OlderGradScaler(GradScaler):
+        def __init__(
+            self,
+            init_scale: float = 65536.0,
+            growth_factor: float = 2.0,
+            backoff_factor: float = 0.5,
+            growth_interval: int = 2000,
+            enabled: bool = True,
+        ) -> None:
+            warn("GradScaler")
+            super().__init__(device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+    home = "shim_torch._cpu_amp" if device == "cpu" else "shim_torch.cuda.amp"
+    for made, name in ((OlderAutocast, "autocast"), (OlderGradScaler, "GradScaler")):
+        made.__name__ = made.__qualname__ = name
+        made.__module__, made.__doc__ = home, f"``torch.amp.{name}(\"{device}\")``."
+    return OlderAutocast, OlderGradScaler
