@@ -51,7 +51,7 @@ $(REFERENCE)/.made:
 test-reference: install-test $(REFERENCE)/.made
 	$(REFERENCE)/bin/python tests/reference/_peer.py $(ANSWERS)
 	$(REFERENCE)/bin/python tests/reference/stable_abi/build.py $(ANSWERS)
-	cd tests && SHIM_TORCH_REFERENCE_ANSWERS=../$(ANSWERS) SHIM_TORCH_REFERENCE_PYTHON=../$(REFERENCE)/bin/python ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider reference
+	cd tests && SHIM_TORCH_REFERENCE_ANSWERS=$(CURDIR)/$(ANSWERS) SHIM_TORCH_REFERENCE_PYTHON=$(CURDIR)/$(REFERENCE)/bin/python ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider reference
 
 TRITONS := 3.4.0 3.5.1 3.6.0 3.7.1 3.8.0
 

@@ -12,7 +12,10 @@ import pytest
 import native
 
 HERE = Path(__file__).resolve().parent
-PYTHON = os.environ.get("SHIM_TORCH_REFERENCE_PYTHON", str(HERE.parents[1] / ".venv-reference" / "bin" / "python"))
+# Made absolute here, where a relative path of the environment still means something: the test runs in another folder.
+PYTHON = os.path.abspath(
+    os.environ.get("SHIM_TORCH_REFERENCE_PYTHON", HERE.parents[1] / ".venv-reference" / "bin" / "python")
+)
 
 CASES = """
 import torch
@@ -55,7 +58,11 @@ def test_files_in_pytorchs_style_run(tmp_path):
     head, names = CASES.split("NAMES = ")
     file.write_text(f"NAMES = {names}\n{head}\ninstantiate_device_type_tests(TestSupport, globals(), only_for='cpu')\n")
     installed = Path(native.__file__).resolve().parents[1]  # the sources may lie beside, without what is compiled
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(installed), str(HERE)))}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join((str(installed), str(HERE))),
+        "SHIM_TORCH_REFERENCE_PYTHON": PYTHON,
+    }
     command = [
         sys.executable,
         "-m",

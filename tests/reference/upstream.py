@@ -28,6 +28,8 @@ def testing_folder() -> Path:
     if given:
         return Path(given)
     python = os.environ.get("SHIM_TORCH_REFERENCE_PYTHON", str(ROOT / ".venv-reference" / "bin" / "python"))
+    if not Path(python).exists():
+        raise FileNotFoundError(f"there is no {python} (SHIM_TORCH_REFERENCE_PYTHON): make test-reference makes one")
     code = "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
     return Path(done.stdout.strip()) / "testing"
