@@ -106,9 +106,15 @@ void copy_across(const Tensor& self, const Tensor& src, bool non_blocking) {
   }
   if (self->dtype() == src->dtype() && same_layout(*self, *src)) {
     CHECK(Kind::NotImplemented, Storage::copy_device, "copy_: no CUDA driver is loaded");
+    const size_t bytes = size_t(self->numel()) * self->itemsize();
+    if (!from_cpu && !to_cpu && self->device() != src->device())
+      return cuda::copy_between(self->data(), self->device().index, src->data(), src->device().index, bytes);
     Device where = to_cpu ? src->device() : self->device();
-    Storage::copy_device(self->data(), src->data(), size_t(self->numel()) * self->itemsize(), where);
-    if (to_cpu && !non_blocking) cuda::check(cuda::driver().stream_synchronize(cuda::current_stream(where.index)), "cuStreamSynchronize");
+    Storage::copy_device(self->data(), src->data(), bytes, where);
+    // The driver may still read host memory after the call, always where it is pinned and at times where it is not: who did
+    // not ask for that may change or free it now.
+    if ((from_cpu || to_cpu) && !non_blocking)
+      cuda::check(cuda::driver().stream_synchronize(cuda::current_stream(where.index)), "cuStreamSynchronize");
     return;
   }
   // Cast and spread on the host side of a transfer, or on the device when only its tensor is strided.

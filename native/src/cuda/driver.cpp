@@ -137,6 +137,29 @@ void copy_bytes(void* to, const void* from, size_t bytes, CUstream stream) {
   check(driver().memcpy_async(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), bytes, stream), "cuMemcpyAsync");
 }
 
+// `later` waits for what `first`, a stream of `device`, holds now.
+static void order(CUstream first, int device, CUstream later) {
+  const Driver& d = driver();
+  OnDevice current(device);
+  CUevent event = nullptr;
+  check(d.event_create(&event, 2 /* no timing */), "cuEventCreate");
+  CUresult r = d.event_record(event, first);
+  if (r == 0) r = d.stream_wait_event(later, event, 0);
+  d.event_destroy(event);                       // the driver keeps it until it is reached
+  check(r, "cuStreamWaitEvent");
+}
+
+void copy_between(void* to, int to_device, const void* from, int from_device, size_t bytes) {
+  if (!bytes) return;
+  const CUstream reader = current_stream(from_device), writer = current_stream(to_device);
+  order(writer, to_device, reader);
+  {
+    OnDevice current(from_device);
+    copy_bytes(to, from, bytes, reader);        // on the source's stream: its memory is reused in that order
+  }
+  order(reader, from_device, writer);
+}
+
 void fill_bytes(void* to, const void* element, int itemsize, size_t count, CUstream stream) {
   if (!count) return;
   ensure_context();

@@ -155,6 +155,8 @@ void use_cupy_stream_getter(intptr_t (*get_stream)(int));
 
 bool capturing(CUstream);
 void copy_bytes(void* to, const void* from, size_t bytes, CUstream);      // asynchronous, any direction (unified addresses)
+// From one GPU to another, after what both current streams hold and before what they get next.
+void copy_between(void* to, int to_device, const void* from, int from_device, size_t bytes);
 // Sets `count` elements of 1, 2 or 4 bytes, all the same, asynchronously.
 void fill_bytes(void* to, const void* element, int itemsize, size_t count, CUstream);
 

@@ -28,7 +28,8 @@ int cuDevicePrimaryCtxRetain(void** c, int) { *c = &context_object; return 0; }
 int cuCtxSetCurrent(void* c) { current = c; return 0; }
 int cuCtxGetCurrent(void** c) { *c = current; return 0; }
 int cuCtxGetDevice(int* d) { *d = 0; return 0; }
-int cuCtxSynchronize() { return 0; }
+static int make_copies();
+int cuCtxSynchronize() { return make_copies(); }
 int cuGetErrorName(int, const char** s) { *s = "SIMULATED"; return 0; }
 int cuGetErrorString(int, const char** s) { *s = "simulated error"; return 0; }
 int cuMemGetInfo_v2(size_t* f, size_t* t) { *f = *t = size_t(1) << 34; return 0; }
@@ -66,7 +67,18 @@ int cuDeviceGetMemPool(void** p, int) { *p = &pool_object; return 0; }
 int cuMemPoolSetAttribute(void*, int, void*) { return 0; }
 int cuMemPoolGetAttribute(void*, int, void* v) { *static_cast<uint64_t*>(v) = 0; return 0; }
 int cuMemPoolTrimTo(void*, size_t) { return 0; }
+// While copies wait, they are made at the next synchronisation, as a GPU that is busy makes them.
+struct Copy { unsigned long long to, from; size_t bytes; };
+static auto& copies = *new std::vector<Copy>();
+static bool copies_wait = false;
+static int make_copies() {
+  for (const Copy& c : copies) std::memmove(reinterpret_cast<void*>(c.to), reinterpret_cast<void*>(c.from), c.bytes);
+  copies.clear();
+  return 0;
+}
+void simulated_copies_wait(int wait) { copies_wait = wait; }
 int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t n, void*) {
+  if (copies_wait) return copies.push_back({to, from, n}), 0;
   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), n);
   return 0;
 }
@@ -81,7 +93,7 @@ int cuMemsetD32Async(unsigned long long p, unsigned v, size_t n, void*) {
 int cuStreamCreateWithPriority(void** s, unsigned, int) { *s = std::malloc(1); return 0; }
 int cuStreamGetId(void* s, unsigned long long* id) { *id = reinterpret_cast<uintptr_t>(s) / 8; return 0; }
 int cuThreadExchangeStreamCaptureMode(int*) { return 0; }
-int cuStreamSynchronize(void*) { return 0; }
+int cuStreamSynchronize(void*) { return make_copies(); }
 int cuStreamQuery(void*) { return 0; }
 int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
 int cuStreamIsCapturing(void*, int* v) { *v = 0; return 0; }

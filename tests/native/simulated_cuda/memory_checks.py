@@ -61,6 +61,20 @@ def reuse():
     assert torch.cuda.memory.memory_stats_as_nested_dict()["segment"]["all"]["allocated"] == 3
 
 
+def copies():
+    """A copy that was not asked to be asynchronous is made when the call returns: its source may change then."""
+    driver.simulated_copies_wait(1)
+    source = torch.tensor([1.0, 2.0, 3.0])
+    x, y = source.to("cuda"), torch.zeros(3, dtype=torch.float64).to("cuda")
+    y.copy_(source)
+    made = torch.tensor([1, 2, 3], device="cuda")
+    source.fill_(7.0)
+    assert x.tolist() == y.tolist() == made.tolist() == [1, 2, 3]
+    later = source.to("cuda", non_blocking=True)
+    source.fill_(8.0)
+    assert later.tolist() == [8.0] * 3, "asked for: the source is read when the GPU comes to it"
+
+
 def streams():
     side = torch.cuda.Stream()
     a = block(1000)
