@@ -1,4 +1,4 @@
-"""``python -m compat doctor | run | scan | provide``."""
+"""``python -m compat doctor | run | scan | coverage | provide``."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def parser() -> argparse.ArgumentParser:
     scan = commands.add_parser("scan", help="which torch names a package, folder, file or wheel uses")
     scan.add_argument("target")
     scan.add_argument("--json", action="store_true")
+    coverage = commands.add_parser("coverage", help="how much of PyTorch's public surface is here, part by part")
+    coverage.add_argument("--missing", metavar="PART", help="the names of one part, torch.nn say, that are not here")
     provide = commands.add_parser("provide", help="tell pip that torch is installed (metadata only)")
     provide.add_argument("--remove", action="store_true")
     provide.add_argument("--version", default=None)
@@ -38,6 +40,10 @@ def main(arguments: list[str] | None = None) -> int:
         from compat.cli import scan
 
         return scan.main(options.target, options.json)
+    if options.command == "coverage":
+        from compat.cli import coverage
+
+        return coverage.main(options.missing)
     if options.command == "provide":
         from compat.cli import provide
 

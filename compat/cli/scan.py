@@ -76,6 +76,7 @@ def names_in(tree: ast.AST) -> Counter[str]:
 def status(name: str) -> tuple[str, str]:
     """(the part of ``name`` that belongs to torch, "ok" or "missing")."""
     from compat import modules
+    from shim_torch._not_built import only_a_name
 
     value: Any = modules.get("torch")
     dotted = "torch"
@@ -83,6 +84,8 @@ def status(name: str) -> tuple[str, str]:
         dotted += f".{part}"
         try:
             value = getattr(value, part)
+            if only_a_name(value):  # it can be imported, and says that it is not there when it is used
+                return dotted, "missing"
         except (AttributeError, NotImplementedError):
             if dotted.startswith("torch.ops."):
                 return "torch.ops", "ok"  # filled by the library itself

@@ -10,6 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from shim_torch._logging import LazyString as LazyString
+
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)  # what the compiler did: nothing is compiled, it stays empty
 
 

@@ -11,5 +11,9 @@ class LoweringException(InductorError):
     """An operator could not be lowered."""
 
 
+class InvalidCxxCompiler(RuntimeError):
+    """No C++ compiler was found."""
+
+
 class CppCompileError(RuntimeError):
     """The C++ compiler failed."""

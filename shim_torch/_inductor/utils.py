@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch.utils._ordered_set import OrderedSet as OrderedSet
 
 
 def do_bench_using_profiling(
@@ -51,6 +52,20 @@ def ceildiv(number: int, denom: int) -> int:
 def next_power_of_2(n: int) -> int:
     """The power of two at or above n."""
     return 1 if n < 1 else 1 << (n - 1).bit_length()
+
+
+def is_gpu(device: str | None) -> bool:
+    """Whether a device type is one of :data:`GPU_TYPES`."""
+    return device in GPU_TYPES
+
+
+def get_gpu_shared_memory() -> int:
+    """Bytes of shared memory that a block may use; 0 without a GPU."""
+    import shim_torch
+
+    if not shim_torch.cuda.is_available():
+        return 0
+    return int(shim_torch.cuda.get_device_properties("cuda").shared_memory_per_block_optin)
 
 
 def __getattr__(name: str) -> Any:

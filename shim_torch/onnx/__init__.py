@@ -7,13 +7,32 @@ from enum import IntEnum
 from typing import Any
 
 __all__ = [
+    "OperatorExportTypes",
     "TensorProtoDataType",
+    "TrainingMode",
     "export",
     "is_in_onnx_export",
     "register_custom_op_symbolic",
     "unregister_custom_op_symbolic",
 ]
 _symbolics: dict[tuple[str, int], Callable[..., Any]] = {}
+
+
+class OperatorExportTypes(IntEnum):
+    """How an exporter treats operators that ONNX lacks."""
+
+    ONNX = 0
+    ONNX_ATEN = 1
+    ONNX_ATEN_FALLBACK = 2
+    ONNX_FALLTHROUGH = 3
+
+
+class TrainingMode(IntEnum):
+    """The mode in which a model is exported."""
+
+    EVAL = 0
+    PRESERVE = 1
+    TRAINING = 2
 
 
 class TensorProtoDataType(IntEnum):

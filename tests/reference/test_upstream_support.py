@@ -17,7 +17,9 @@ PYTHON = os.path.abspath(
     os.environ.get("SHIM_TORCH_REFERENCE_PYTHON", HERE.parents[1] / ".venv-reference" / "bin" / "python")
 )
 
-CASES = """
+CASES = '''
+import importlib
+
 import torch
 from torch.testing._internal.common_device_type import OpDTypes, instantiate_device_type_tests, ops
 from torch.testing._internal.common_methods_invocations import op_db
@@ -26,7 +28,16 @@ from torch.testing._internal.common_optimizers import optim_db
 from torch.testing._internal.common_utils import TestCase, parametrize
 
 
+SUPPORT = """common_cuda common_dtype common_jit common_mkldnn common_nn common_pruning common_quantization common_quantized
+composite_compliance custom_op_db custom_tensor dynamo_pytree_test_utils inductor_utils jit_metaprogramming_utils jit_utils
+logging_tensor logging_utils opinfo.definitions.nested subclasses triton_utils two_tensor""".split()
+
+
 class TestSupport(TestCase):
+    def test_what_test_files_import(self, device):
+        for name in SUPPORT:
+            importlib.import_module(f"torch.testing._internal.{name}")
+
     def test_databases(self, device):
         self.assertGreater(len(op_db), 500)
         self.assertGreater(len(module_db), 100)
@@ -47,7 +58,7 @@ class TestSupport(TestCase):
 
 
 NAMES = "add sub mul exp log sin cos sqrt where maximum cumsum sum mean amax sort cat stack tril flip".split()
-"""
+'''
 
 
 def test_files_in_pytorchs_style_run(tmp_path):

@@ -22,6 +22,11 @@ free_unbacked_symbols = free_symbols
 has_free_unbacked_symbols = has_hint = has_free_symbols
 
 
+def is_nested_int(s: Any) -> bool:
+    """Whether a size is the ragged one of a nested tensor: no."""
+    return False
+
+
 def guard_bool(value: Any) -> bool:
     return bool(value)
 

@@ -1,0 +1,76 @@
+"""``python -m compat coverage``: how much of PyTorch's public surface is here, part by part."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import defaultdict
+from typing import Any
+
+# What a module of PyTorch merely imported for itself; nobody asks for these there.
+INCIDENTAL = frozenset("torch Tensor TYPE_CHECKING F T K V S P R N annotations".split())
+
+
+def public(name: str) -> bool:
+    """Whether ``name`` is one that PyTorch offers its users, as far as names alone tell."""
+    parts = name.split(".")
+    return not any(p.startswith("_") for p in parts) and (len(parts) == 2 or parts[-1] not in INCIDENTAL)
+
+
+def found(torch: Any, name: str) -> bool:
+    """Whether the dotted ``name`` leads to something here; a sub-module is imported on the way."""
+    from shim_torch._not_built import only_a_name
+
+    value = torch
+    for part in name.split(".")[1:]:
+        try:
+            value = getattr(value, part)
+        except (AttributeError, ImportError, NotImplementedError):
+            return False
+    return not only_a_name(value)
+
+
+def part_of(name: str, parts: frozenset[str]) -> str:
+    """The row a name counts in: ``torch`` for functions and dtypes of the top, else the sub-module or class below it."""
+    head = ".".join(name.split(".")[:3])
+    while head not in parts:
+        head = head.rpartition(".")[0]
+    return head
+
+
+def coverage() -> dict[str, tuple[list[str], list[str]]]:
+    """``{part: (names here, names that are not)}`` over PyTorch's public names (``shim_torch/_surface.txt``)."""
+    from compat import modules
+    from shim_torch._missing import surface
+
+    torch = modules.get("torch")
+    names = [n for n in sorted(surface()) if public(n) and n != "torch"]
+    inner = {n.rpartition(".")[0] for n in names}
+    parts = frozenset({"torch"} | {n for n in inner if n.count(".") == 1} | {"torch.nn.functional"})
+    table: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecated names are names, too
+        for name in names:
+            table[part_of(name, parts)][not found(torch, name)].append(name)
+    return dict(table)
+
+
+def report(table: dict[str, tuple[list[str], list[str]]]) -> str:
+    """The table in Markdown."""
+    lines = ["| part | names of PyTorch 2.13 | here |", "| --- | ---: | ---: |"]
+    lines += [f"| `{part}` | {len(here) + len(gone)} | {len(here)} |" for part, (here, gone) in sorted(table.items())]
+    here, names = sum(len(h) for h, _ in table.values()), sum(len(h) + len(g) for h, g in table.values())
+    return "\n".join([*lines, f"| all | {names} | {here} |"])
+
+
+def main(missing: str | None) -> int:
+    """Prints the table, or the names of one part that are not here; 0, or 2 when there is no such part."""
+    table = coverage()
+    if missing is None:
+        print(report(table))
+        return 0
+    if missing not in table:
+        print(f"python -m compat coverage: {missing!r} is none of {', '.join(sorted(table))}", file=sys.stderr)
+        return 2
+    print("\n".join(table[missing][1]))
+    return 0
