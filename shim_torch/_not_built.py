@@ -20,11 +20,6 @@ def refuse(name: str, why: str) -> NoReturn:
     raise NotImplementedError(f"{name} is not supported by shim-torch: {why}")
 
 
-def only_a_name(value: Any) -> bool:
-    """Whether ``value`` can be imported only. Its own attributes are looked at, so that none is computed."""
-    return "__not_built__" in getattr(value, "__dict__", ())
-
-
 def _function(module: str, name: str, why: str) -> Callable[..., Any]:
     def absent(*_: Any, **__: Any) -> NoReturn:
         refuse(f"{module}.{name}", why)

@@ -19,7 +19,7 @@ def public(name: str) -> bool:
 
 def found(torch: Any, name: str) -> bool:
     """Whether the dotted ``name`` leads to something here; a sub-module is imported on the way."""
-    from shim_torch._not_built import only_a_name
+    from compat.cli.scan import only_a_name
 
     value = torch
     for part in name.split(".")[1:]:

@@ -73,10 +73,14 @@ def names_in(tree: ast.AST) -> Counter[str]:
     return found
 
 
+def only_a_name(value: Any) -> bool:
+    """Whether ``value`` can be imported but not used. Its own attributes are looked at, so that none is computed."""
+    return "__not_built__" in getattr(value, "__dict__", ())
+
+
 def status(name: str) -> tuple[str, str]:
     """(the part of ``name`` that belongs to torch, "ok" or "missing")."""
     from compat import modules
-    from shim_torch._not_built import only_a_name
 
     value: Any = modules.get("torch")
     dotted = "torch"
