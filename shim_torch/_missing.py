@@ -48,6 +48,16 @@ def _sub_module(module: str, name: str) -> Any:
     return import_module(f"{real}.{name}")
 
 
+def unsupported_operator(dotted: str) -> UnsupportedAttribute:
+    """The error for a name, or an operator of torch.ops, that PyTorch has and that is not here."""
+    who = requester()
+    unsupported[dotted, who] += 1
+    return UnsupportedAttribute(
+        f"{dotted} is not supported by shim-torch (asked for by {who}). PyTorch has it: please report it with the "
+        f"library's name and version, or see `python -m compat scan` for what a library needs."
+    )
+
+
 def missing(module: str, name: str) -> Any:
     """A sub-module called ``module.name``, or an error; the last line of a module's ``__getattr__``."""
     if name.startswith("__") and name.endswith("__"):
@@ -57,10 +67,6 @@ def missing(module: str, name: str) -> Any:
         return found
     who, dotted = requester(), f"{module}.{name}"
     if dotted in surface():
-        unsupported[dotted, who] += 1
-        raise UnsupportedAttribute(
-            f"{dotted} is not supported by shim-torch (asked for by {who}). PyTorch has it: please report it with the "
-            f"library's name and version, or see `python -m compat scan` for what a library needs."
-        )
+        raise unsupported_operator(dotted)
     absent[dotted, who] += 1
     raise AttributeError(f"module '{module}' has no attribute '{name}'")

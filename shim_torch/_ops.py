@@ -143,7 +143,10 @@ class OpOverload(_core.OperatorCall):
     @property
     def _schema(self) -> FunctionSchema:
         if self._lazy_schema is None:
-            self._lazy_schema = FunctionSchema(_core.operator_schema(self._qualified_op_name, self._overload))
+            shown = _schema_shown(self._qualified_op_name, self._overload)
+            self._lazy_schema = (
+                parse_schema(shown) if shown else FunctionSchema(_core.operator_schema(self._qualified_op_name, self._overload))
+            )
         return self._lazy_schema
 
     @property
@@ -189,11 +192,14 @@ class OpOverload(_core.OperatorCall):
         return _lookup, (self.namespace, self._opname, self._overloadname)
 
 
-_NUMBER_FORMS = {"Scalar": "Tensor", "Tensor_Scalar": "Tensor_Tensor", "Scalar_mode": "Tensor_mode"}
-_WITH_NUMBER_FORMS = frozenset(
-    f"aten::{n}"
-    for n in "add sub mul div eq ne lt le gt ge fmod remainder bitwise_and bitwise_or bitwise_xor pow copysign".split()
-)
+def _schema_shown(qualified: str, overload: str) -> str | None:
+    """PyTorch's schema where an overload of ours takes further arguments."""
+    if not qualified.startswith("aten::"):
+        return None
+    from ._aten import complete, schema_of
+
+    complete(qualified[6:])
+    return schema_of(qualified[6:], overload)
 
 
 class OpOverloadPacket(_core.OperatorCall):
@@ -202,6 +208,10 @@ class OpOverloadPacket(_core.OperatorCall):
     def __init__(self, qualified: str) -> None:
         self._qualified_op_name = qualified
         self.namespace, _, self._opname = qualified.partition("::")
+        if self.namespace == "aten":
+            from ._aten import complete
+
+            complete(self._opname)
 
     @property
     def _overload_names(self) -> list[str]:
@@ -224,24 +234,14 @@ class OpOverloadPacket(_core.OperatorCall):
 
     def __getattr__(self, name: str) -> OpOverload:
         overload = "" if name == "default" else name
-        if not name.startswith("__") and overload not in self._overload_names and name in _NUMBER_FORMS:
-            return self._number_form(name)
         if name.startswith("__") or overload not in self._overload_names:
+            if self.namespace == "aten" and not name.startswith("__"):
+                from ._aten import has_overload, not_here
+
+                if has_overload(self._opname, overload):
+                    raise not_here(self._opname, overload)
             raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
         found = OpOverload(self._qualified_op_name, overload, self)
-        self.__dict__[name] = found
-        return found
-
-    def _number_form(self, name: str) -> OpOverload:
-        """``eq.Scalar``: the overload for tensors, which takes numbers too, by PyTorch's name for that."""
-        of_tensors = _NUMBER_FORMS[name]
-        names = self._overload_names
-        if of_tensors not in names or self._qualified_op_name.rstrip("_") not in _WITH_NUMBER_FORMS:
-            raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
-        found = OpOverload(self._qualified_op_name, of_tensors, self)
-        found._overloadname, found._name = name, f"{self._qualified_op_name}.{name}"
-        text = str(found._schema).replace(f".{of_tensors}(", f".{name}(").replace("Tensor other", "Scalar other")
-        found._lazy_schema = parse_schema(text.replace("Tensor exponent", "Scalar exponent"))
         self.__dict__[name] = found
         return found
 
@@ -285,7 +285,13 @@ class _OpNamespace(ModuleType):
             if name in registered:
                 return registered[name]
         qualified = f"{self.__dict__.get('name')}::{name}"
-        if name.startswith("__") or not _core.operator_overloads(qualified):
+        if self.__dict__.get("name") == "aten":
+            from ._aten import complete, known, not_here
+
+            complete(name)
+            if known(name) and not _core.operator_overloads(qualified):
+                raise not_here(name)
+        if not _core.operator_overloads(qualified):
             raise AttributeError(f"'_OpNamespace' '{self.__dict__.get('name')}' object has no attribute '{name}'")
         packet = OpOverloadPacket(qualified)
         packet.__module__ = f"torch._ops.{self.name}"

@@ -153,6 +153,15 @@ def define_all() -> None:
             gc.enable()
 
 
+def define_late(modules: list[str]) -> None:
+    """Imports further families, whose operators torch.ops alone has, and defines their records."""
+    for module in modules:
+        import_module(module)
+    for key, record in list(RECORDS.items()):
+        if key not in _defined:
+            define(record)
+
+
 def define(record: Record) -> list[str]:
     """Adds one record to the table; the qualified names it got."""
     run = make_run(record) if record.kind == "kernel" else record.body

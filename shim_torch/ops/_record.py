@@ -50,6 +50,7 @@ class Record:
         "differentiable",
         "follows",
         "order",
+        "ops_only",
     )
 
     def __init__(
@@ -73,6 +74,7 @@ class Record:
         differentiable: tuple[int, ...] | None = None,
         follows: Sequence[str] = (),
         order: Any = None,
+        ops_only: bool = False,
     ) -> None:
         self.schema = schema
         self.body = body
@@ -94,6 +96,7 @@ class Record:
         self.differentiable = differentiable
         self.follows = tuple(follows)
         self.order = order
+        self.ops_only = ops_only
         if self.key in RECORDS:
             raise TypeError(f"{self.key}: declared twice")
         RECORDS[self.key] = self
@@ -146,6 +149,7 @@ def op(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[.
     module         where the function stands if not in torch: "nn.functional", "linalg", "special", "_C" (table only)
     differentiable indices of the outputs that carry gradients (default: all floating ones)
     follows        tensor arguments whose channels_last format the results keep (the first that has one decides)
+    ops_only       torch.ops has the overload; torch's function and the tensor's method of that name do not take its arguments
     order          how each result lies in memory, a tuple or a rule giving one: None (contiguous), "columns" (the last two
                    dims swapped, as LAPACK writes matrices) or the dims from the slowest to the fastest
     """

@@ -9,7 +9,7 @@ namespace shim {
 namespace {
 
 struct Table {
-  std::unordered_map<std::string, std::vector<Operator*>> by_name;
+  std::unordered_map<std::string, std::vector<Operator*>> by_name, public_by_name;
 };
 
 Table& table() {
@@ -42,6 +42,11 @@ const std::vector<Operator*>& overloads(const std::string& qualified_name) {
   return table().by_name[qualified_name];
 }
 
+const std::vector<Operator*>& public_overloads(const std::string& qualified_name) {
+  if (before_lookup) before_lookup();
+  return table().public_by_name[qualified_name];
+}
+
 Operator* find_operator(const std::string& qualified_name, const std::string& overload) {
   if (before_lookup) before_lookup();
   auto it = table().by_name.find(qualified_name);
@@ -57,12 +62,15 @@ Operator* add_operator(Operator&& op) {
         ") with the same name and overload name multiple times.");
   auto* owned = new Operator(std::move(op));
   table().by_name[name].push_back(owned);
+  if (!owned->ops_only) table().public_by_name[name].push_back(owned);
   return owned;
 }
 
 void remove_operator(Operator* op) {
   auto it = table().by_name.find(op->schema.qualified());
-  if (it != table().by_name.end()) std::erase(it->second, op);
+  if (it == table().by_name.end()) return;
+  std::erase(it->second, op);
+  std::erase(table().public_by_name[it->first], op);
   // The operator itself stays: callables and graph nodes may still point at it.
 }
 

@@ -57,6 +57,7 @@ struct Operator {
   _object* run = nullptr;                       // Python callable: bound arguments in schema order -> result
   std::vector<Formula> formulas, fused;
   std::vector<std::string> differentiable_outputs;   // empty: all floating outputs
+  bool ops_only = false;                        // torch.ops has it, the functions and methods of that name do not know it
   bool inplace = false, out = false;            // derived variants: add_, add.out
   Operator* functional = nullptr;               // the overload they derive from
   NativeFn native = nullptr;
@@ -71,6 +72,7 @@ extern void (*before_lookup)();                 // lets loaded libraries' operat
 
 Operator* find_operator(const std::string& qualified_name, const std::string& overload);
 const std::vector<Operator*>& overloads(const std::string& qualified_name);
+const std::vector<Operator*>& public_overloads(const std::string& qualified_name);   // without those of torch.ops alone
 
 // Adds an overload (replacing none); the table owns it until remove_operator.
 Operator* add_operator(Operator&&);

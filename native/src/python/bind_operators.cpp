@@ -138,7 +138,7 @@ PyObject* make(PyTypeObject* type, const std::string& qualified, Form form, cons
   if (!f) return nullptr;
   std::string name = qualified.substr(qualified.find("::") + 2);
   f->vectorcall = call;
-  f->candidates = &overloads(qualified);
+  f->candidates = form == Form::op ? &overloads(qualified) : &public_overloads(qualified);
   f->form = form;
   f->name = PyUnicode_InternFromString(name.c_str());
   f->qualname = PyUnicode_FromString(form == Form::method ? ("TensorBase." + name).c_str() : name.c_str());
@@ -241,6 +241,12 @@ PyObject* py_define(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* { return define_record(record, run); });
 }
 
+PyObject* py_derive(PyObject*, PyObject* args) {
+  const char *schema, *name, *overload;
+  if (!PyArg_ParseTuple(args, "sss", &schema, &name, &overload)) return nullptr;
+  return guarded([&]() -> PyObject* { return derive_operator(schema, name, overload); });
+}
+
 PyObject* py_function(PyObject*, PyObject* args) {
   const char *qualified, *module = "torch";
   if (!PyArg_ParseTuple(args, "s|s", &qualified, &module)) return nullptr;
@@ -318,6 +324,8 @@ PyObject* py_counts(PyObject*, PyObject*) {     // {"aten::add.Tensor": (body ca
 
 PyMethodDef functions[] = {
     {"define", py_define, METH_VARARGS, "define(record, run=None): adds a record's operators; the qualified names they got."},
+    {"derive", py_derive, METH_VARARGS,
+     "derive(schema, qualified, overload): torch.ops gets an overload made of another: with out=, in place, or with numbers for tensors."},
     {"function", py_function, METH_VARARGS, "function(\"aten::add\", module=\"torch\"): the callable torch.add."},
     {"method", py_method, METH_VARARGS, "method(\"aten::add\"): the descriptor Tensor.add."},
     {"symbol_method", py_symbol, METH_VARARGS, "symbol_method(\"__add__\", \"aten::add\", reflected=False, seen=None): the descriptor behind x + y; `seen`: its name for overrides."},

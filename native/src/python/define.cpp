@@ -1,5 +1,6 @@
 // From a Python record to Operators: the base overload, its in-place and out= variants, and the same under each alias.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "python/dispatch.h"
@@ -118,10 +119,21 @@ Operator* add_inplace(Operator* f, const std::string& native, bool numbers) {
   return add_operator(std::move(o));
 }
 
+// The out= overload's name: "out" belongs to the main one, which is not always the unnamed or the tensors' one.
+std::string out_overload(const std::string& name, const std::string& overload) {
+  static const std::map<std::string, std::string> odd = {
+      {"clamp", "out"}, {"clamp_min", "out"}, {"clamp_max", "out"}, {"clip", "out"}, {"clamp.Tensor", "Tensor_out"},
+      {"clamp_min.Tensor", "Tensor_out"}, {"clamp_max.Tensor", "Tensor_out"}, {"clip.Tensor", "Tensor_out"}, {"max", "unary_out"},
+      {"min", "unary_out"}, {"max.other", "out"}, {"min.other", "out"}, {"mean", "dtype_out"}, {"mean.dim", "out"}};
+  auto it = odd.find(overload.empty() ? name : name + "." + overload);
+  if (it != odd.end()) return it->second;
+  return overload.empty() || overload == "Tensor" ? "out" : overload + "_out";
+}
+
 Operator* add_out(Operator* f, bool numbers) {
   Operator o = copy_base(*f);
   const std::string& overload = f->schema.overload;
-  o.schema.overload = overload.empty() || overload == "Tensor" ? "out" : overload + "_out";
+  o.schema.overload = out_overload(f->schema.name, overload);
   if (find_operator(o.schema.qualified(), o.schema.overload)) o.schema.overload = overload.empty() ? "default_out" : overload + "_out";
   const bool several = f->schema.returns.size() > 1;
   for (size_t i = 0; i < f->schema.returns.size(); ++i) {
@@ -183,6 +195,7 @@ PyObject* define_record(PyObject* record, PyObject* run) {
   }
   Held native_name = attribute(record, "native");
   const std::string native = native_name == Py_None ? "" : text(native_name);
+  base.ops_only = flag(record, "ops_only");
   const bool numbers = takes_numbers(base.schema.name);
   Held names{PyList_New(0)};
   Held aliases = attribute(record, "aliases");
@@ -193,6 +206,37 @@ PyObject* define_record(PyObject* record, PyObject* run) {
   }
   add_variants(std::move(base), record, native, numbers, names);
   return Py_NewRef(names.o);
+}
+
+// An overload that follows from another one: the schema says how. Further arguments at the end are out= tensors, a first
+// argument that is written makes it in-place, and else numbers stand where the other has tensors.
+PyObject* derive_operator(const std::string& schema, const std::string& of, const std::string& overload) {
+  Operator* f = find_operator(of, overload);
+  CHECK(Kind::Runtime, f, "operator ", of, overload.empty() ? "" : ".", overload, " does not exist");
+  Operator o = copy_base(*f);
+  o.schema = parse_schema(schema);
+  o.ops_only = true;
+  auto& args = o.schema.args;
+  const size_t given = f->schema.args.size();
+  CHECK(Kind::Runtime, args.size() >= given, schema, ": fewer arguments than ", f->schema.text());
+  if (args.size() > given) {
+    o.out = true;
+    o.functional = f;
+    for (size_t i = given; i < args.size(); ++i) args[i].is_out = args[i].kwarg_only = true;
+  } else if (!f->inplace && !args.empty() && args[0].alias && args[0].alias->write) {
+    o.inplace = true;
+    o.functional = f;
+  } else {
+    o.inplace = f->inplace;
+    o.functional = f->functional == f ? nullptr : f->functional;
+    o.native = f->native;
+    o.native_data = f->native_data;
+    o.dispatch_leaf = f->dispatch_leaf;
+  }
+  finish(o, takes_numbers(o.schema.name));
+  Operator* made = add_operator(std::move(o));
+  if (f->functional == f && made->inplace) made->functional = made;
+  Py_RETURN_NONE;
 }
 
 }  // namespace shim

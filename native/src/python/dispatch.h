@@ -38,6 +38,7 @@ CastPolicy cast_policy(const std::string& name);
 
 // define.cpp, opoverload.cpp
 PyObject* define_record(PyObject* record, PyObject* run);
+PyObject* derive_operator(const std::string& schema, const std::string& of, const std::string& overload);
 int bind_library(PyObject* module);
 int bind_op_types(PyObject* module);
 

@@ -1,0 +1,89 @@
+"""What ``torch.ops.aten`` has beyond the records of ``shim_torch.ops``, made when an operator is first asked for.
+
+``overloads.txt`` names PyTorch's other overloads by their schemas (``~``: PyTorch composes it of other operators at every level).
+Most follow from an overload that is there: with out=, in place, with numbers for tensors, or functional where only a writing one
+is. The others are records of this package's families. What is neither is not there, and asking for it says so.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from native import _core
+
+FAMILIES: tuple[str, ...] = ()
+
+_complete: set[str] = set()  # names whose overloads were looked for
+_shown: dict[tuple[str, str], str] = {}  # (name, overload) -> PyTorch's schema, where ours takes more
+
+
+@lru_cache(maxsize=1)
+def table() -> dict[str, list[tuple[str, bool]]]:
+    """The further overloads of every name: schemas, and whether PyTorch composes them of other operators."""
+    found: dict[str, list[tuple[str, bool]]] = {}
+    for line in Path(__file__).with_name("overloads.txt").read_text(encoding="utf-8").splitlines():
+        schema = line.removeprefix("~")
+        found.setdefault(schema.partition("(")[0].partition(".")[0], []).append((schema, line != schema))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _load_families() -> None:
+    from shim_torch.ops import define_late
+
+    define_late([f"{__name__}.{family}" for family in FAMILIES])
+
+
+def complete(name: str) -> None:
+    """Defines what is missing of ``torch.ops.aten.<name>``, as far as it can be derived or a family has it."""
+    if name in _complete:
+        return
+    _complete.add(name)
+    entries = table().get(name)
+    if not entries:
+        return
+    _load_families()
+    from .derive import derive
+
+    present = set(_core.operator_overloads(f"aten::{name}"))
+    for schema, composed in sorted(entries, key=lambda entry: "!) out" in entry[0] or "!)[] out" in entry[0]):
+        overload = schema.partition("(")[0].partition(".")[2]
+        if overload in present:
+            _shown[name, overload] = f"aten::{schema}"
+        elif derive(f"aten::{schema}"):
+            present.add(overload)
+        else:
+            continue
+        if not composed:
+            _core._mark_for_dispatch(f"aten::{name}", overload, True, None)
+
+
+def complete_all() -> None:
+    """Every operator of the table: for those who list them."""
+    for name in table():
+        complete(name)
+
+
+def schema_of(name: str, overload: str) -> str | None:
+    """PyTorch's schema of an overload of ours that takes further arguments, else None."""
+    return _shown.get((name, overload))
+
+
+def known(name: str) -> bool:
+    """Whether PyTorch has an operator of that name that may not be here."""
+    return name in table()
+
+
+def has_overload(name: str, overload: str) -> bool:
+    """Whether PyTorch has this overload, which may not be here."""
+    return any(schema.partition("(")[0].partition(".")[2] == overload for schema, _ in table().get(name, ()))
+
+
+def not_here(name: str, overload: str | None = None) -> Any:
+    """The error for an operator that PyTorch has and that is not here."""
+    from shim_torch._missing import unsupported_operator
+
+    return unsupported_operator(f"torch.ops.aten.{name}" + (f".{overload or 'default'}" if overload is not None else ""))
