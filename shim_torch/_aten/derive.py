@@ -64,30 +64,32 @@ def _with_outs(text: str, schema: FunctionSchema, outs: list[Argument]) -> bool:
     return _writes_results(text, schema, outs)
 
 
+_SETTLED = {"dtype", "layout", "device", "pin_memory"}  # what the out= tensor of a factory says
+
+
 def _writes_results(text: str, schema: FunctionSchema, outs: list[Argument]) -> bool:
     """Of factories: the functional overload takes dtype, layout, device and pin_memory too, which the outs settle."""
     given = schema.arguments[: -len(outs)]
     for other in _of(schema.name):
-        rest = other.arguments[len(given) :]
-        names = {a.name for a in rest}
-        if not names or not names <= {"dtype", "layout", "device", "pin_memory"} or any(a.is_write for a in other.arguments):
+        if any(a.is_write for a in other.arguments) or not any(a.name in _SETTLED for a in other.arguments):
             continue
-        if not all(map(_same, given, other.arguments)):
-            continue
-        define(text, _fill_out(schema.name, other.overload_name, len(given), [a.name for a in given]))
-        return True
+        asked = [a for a in other.arguments if a.name not in _SETTLED]
+        if [a.name for a in asked] == [a.name for a in given] and all(map(_same, given, asked)):
+            define(text, _fill_out(other, given))
+            return True
     return False
 
 
-def _fill_out(qualified: str, overload: str, count: int, names: list[str]) -> Callable[..., Any]:
+def _fill_out(other: FunctionSchema, given: list[Argument]) -> Callable[..., Any]:
+    split = sum(not a.kwarg_only for a in given)
+    names = [a.name for a in given[split:]]
+
     def body(*bound: Any) -> Any:
         from shim_torch._dispatch_table import overload as find
 
-        *given, out = bound
-        schema = find(qualified, overload)._schema
-        positional = [v for v, a in zip(given, schema.arguments, strict=False) if not a.kwarg_only]
-        keywords = {a.name: v for v, a in zip(given, schema.arguments, strict=False) if a.kwarg_only}
-        made = find(qualified, overload)(*positional, **keywords, dtype=out.dtype, device=out.device)
+        *values, out = bound
+        keywords = dict(zip(names, values[split:], strict=True))
+        made = find(other.name, other.overload_name)(*values[:split], **keywords, dtype=out.dtype, device=out.device)
         if out.shape != made.shape:
             out.resize_(made.shape)
         return out.copy_(made)
@@ -136,10 +138,7 @@ def _copied(value: Any) -> Any:
 def define(text: str, body: Callable[..., Any]) -> None:
     """A composite that only ``torch.ops`` has."""
     from shim_torch.ops import define as define_record
-    from shim_torch.ops._record import composite
-
-    from shim_torch.ops._record import RECORDS
+    from shim_torch.ops._record import RECORDS, composite
 
     composite(text, function=False, method=False, ops_only=True)(body)
-    names = _core.schema_names(text)
-    define_record(RECORDS[names[3]])
+    define_record(RECORDS[_core.schema_names(text)[3]])
