@@ -23,7 +23,7 @@ def requester() -> str:
     frame: Any = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
-        if not name.startswith(("shim_torch", "compat", "importlib", "native")):
+        if name != "torch" and not name.startswith(("shim_torch", "compat", "importlib", "native")):
             return f"{name}:{frame.f_lineno}"
         frame = frame.f_back
     return "?"

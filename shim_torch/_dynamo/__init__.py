@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._dynamo import config
-from shim_torch.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, reset
+from shim_torch.compiler import (
+    allow_in_graph,
+    assume_constant_result,
+    disable,
+    is_compiling,
+    list_backends,
+    reset,
+)
 
 __all__ = [
     "allow_in_graph",
@@ -15,6 +22,7 @@ __all__ = [
     "disallow_in_graph",
     "graph_break",
     "is_compiling",
+    "list_backends",
     "mark_dynamic",
     "mark_static",
     "mark_static_address",

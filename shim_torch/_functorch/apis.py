@@ -22,12 +22,10 @@ def chunk_vmap(
     @wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         import shim_torch
-        from shim_torch._functorch.vmap import get_chunk_sizes
-        from shim_torch.func._vmap import _checked
+        from shim_torch._functorch.vmap import _process_batched_inputs, get_chunk_sizes
         from shim_torch.utils._pytree import _broadcast_to_and_flatten
 
-        flat, spec = tree_flatten(args)
-        dims, size = _checked(in_dims, args, flat, spec, func)
+        size, dims, flat, spec = _process_batched_inputs(in_dims, args, func)
         parts: list[list[Any]] = []
         found_spec: Any = None
         state = shim_torch.get_rng_state() if randomness == "same" else None

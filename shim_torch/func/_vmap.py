@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from native import _core
-from shim_torch.func._batched import BatchedTensor, Level
+from shim_torch.func._batched import BatchedTensor, Level, stack
 from shim_torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
 
@@ -32,13 +33,19 @@ def vmap(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, spec = tree_flatten(args)
-        dims, size = _checked(in_dims, args, leaves, spec, func)
+        size, dims, leaves, spec = _step("_process_batched_inputs")(in_dims, args, func)
         if chunk_size is None or size <= chunk_size:
             return _run(func, leaves, dims, spec, size, out_dims, randomness, kwargs)
         return _in_chunks(func, leaves, dims, spec, size, out_dims, randomness, kwargs, chunk_size)
 
     return wrapped
+
+
+def _step(name: str) -> Callable[..., Any]:
+    """A step of ``vmap``: what ``torch._functorch.vmap`` has under its name, as libraries with containers of their own
+    (tensordict) put theirs there."""
+    public = sys.modules.get("shim_torch._functorch.vmap")
+    return vars(public if public is not None else sys.modules[__name__])[name]
 
 
 def _name(func: Any) -> str:
@@ -52,8 +59,8 @@ def _is_dim(x: Any) -> bool:
     return x is None or isinstance(x, int)
 
 
-def _checked(in_dims: Any, args: Any, leaves: list[Any], spec: Any, func: Any) -> tuple[list[int | None], int]:
-    """The batch dim of every leaf, not negative, and the size of the batch."""
+def _process_batched_inputs(in_dims: Any, args: Any, func: Any) -> tuple[int, list[int | None], list[Any], Any]:
+    """The size of the batch, the batch dim of every leaf (not negative), the leaves and their structure."""
     name = _name(func)
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
@@ -65,55 +72,82 @@ def _checked(in_dims: Any, args: Any, leaves: list[Any], spec: Any, func: Any) -
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function "
             "with no inputs. The latter is unsupported."
         )
+    leaves, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(in_dims, spec, is_leaf=_is_dim)
     if dims is None:
         raise ValueError(
             f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. in_dims "
             f"has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
-    sizes = []
     for i, (x, d) in enumerate(zip(leaves, dims, strict=True)):
-        start = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for "
-        if not _is_dim(d):
-            raise ValueError(f"{start}an input but in_dim must be either an integer dimension or None.")
-        if d is None:
-            continue
-        if not isinstance(x, _core.TensorBase):
-            raise ValueError(
-                f"{start}an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None "
-                "as the respective in_dim"
-            )
-        if not -x.dim() <= d < x.dim():
-            raise ValueError(
-                f"{start}some input, but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy "
-                f"-{x.dim()} <= in_dim < {x.dim()}."
-            )
-        dims[i] = d % x.dim()
-        if x.size(d) not in sizes:
-            sizes.append(x.size(d))
+        dims[i] = _checked_dim(x, d, f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for ")
+    return _validate_and_get_batch_size(dims, leaves), dims, leaves, spec
+
+
+def _checked_dim(x: Any, d: Any, start: str) -> int | None:
+    """The batch dim ``d`` of an input, not negative; ``start``: how an error's text begins."""
+    if not _is_dim(d):
+        raise ValueError(f"{start}an input but in_dim must be either an integer dimension or None.")
+    if d is None:
+        return None
+    if not isinstance(x, _core.TensorBase):
+        raise ValueError(
+            f"{start}an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None "
+            "as the respective in_dim"
+        )
+    if not -x.dim() <= d < x.dim():
+        raise ValueError(
+            f"{start}some input, but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy "
+            f"-{x.dim()} <= in_dim < {x.dim()}."
+        )
+    return d % x.dim()
+
+
+def _validate_and_get_batch_size(flat_in_dims: list[int | None], flat_args: list[Any]) -> int:
+    """The size that the batch dims have in common. Errors: ValueError for no batch, or sizes that differ."""
+    sizes = dict.fromkeys(x.size(d) for x, d in zip(flat_args, flat_in_dims, strict=True) if d is not None)
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if len(sizes) > 1:
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {list(sizes)} for the mapped "
             "dimension"
         )
-    return dims, sizes[0]
+    return next(iter(sizes))
+
+
+def _running(level: int) -> Level:
+    return next(s for s in stack if s.id == level)
+
+
+def _create_batched_inputs(flat_in_dims: list[int | None], flat_args: list[Any], vmap_level: int, args_spec: Any) -> Any:
+    """The arguments of the function: tensors with a batch dim without it."""
+    level = _running(vmap_level)
+    given = [x if d is None else level.wrap(x, d) for x, d in zip(flat_args, flat_in_dims, strict=True)]
+    return tree_unflatten(given, args_spec)
+
+
+def _unwrap_batched(batched_outputs: Any, out_dims: Any, vmap_level: int, batch_size: int, func: Any) -> Any:
+    """The results of the function, with the batch at ``out_dims``."""
+    results, spec = tree_flatten(batched_outputs)
+    wanted = _out_dims(out_dims, results, spec, func)
+    name = _name(func)
+    return tree_unflatten(
+        [_maybe_remove_batch_dim(name, x, vmap_level, batch_size, d) for x, d in zip(results, wanted, strict=True)], spec
+    )
 
 
 def _run(func: Any, leaves: Any, dims: Any, spec: Any, size: int, out_dims: Any, randomness: str, kwargs: Any) -> Any:
     with Level(size, randomness) as level:
-        given = [x if d is None else level.wrap(x, d) for x, d in zip(leaves, dims, strict=True)]
-        found = func(*tree_unflatten(given, spec), **kwargs)
-        results, found_spec = tree_flatten(found)
-        wanted = _out_dims(out_dims, results, found_spec, func)
-        return tree_unflatten([_result(level, x, d, func) for x, d in zip(results, wanted, strict=True)], found_spec)
+        found = func(*_step("_create_batched_inputs")(dims, leaves, level.id, spec), **kwargs)
+        return _step("_unwrap_batched")(found, out_dims, level.id, size, func)
 
 
-def _result(level: Level, x: Any, dim: Any, func: Any) -> Any:
-    name = _name(func)
-    if dim is None:
-        if isinstance(x, BatchedTensor) and x.level == level.id:
+def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: int, batch_size: int, out_dim: int | None) -> Any:
+    """A result of the function ``name`` with its batch at ``out_dim``; None: it has none. Errors: ValueError."""
+    x = batched_output
+    if out_dim is None:
+        if isinstance(x, BatchedTensor) and x.level == vmap_level:
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return x
     if not isinstance(x, _core.TensorBase):
@@ -121,7 +155,7 @@ def _result(level: Level, x: Any, dim: Any, func: Any) -> Any:
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= to None "
             "for output?"
         )
-    return level.unwrap(x, dim)
+    return _running(vmap_level).unwrap(x, out_dim)
 
 
 def _out_dims(out_dims: Any, results: list[Any], spec: Any, func: Any) -> list[Any]:

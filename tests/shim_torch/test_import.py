@@ -53,3 +53,10 @@ print(*sorted(m for m in set(sys.modules) - before if not m.startswith(("shim_to
 def test_narrow_dtypes_reach_numpy_when_needed():
     code = "import shim_torch as t; print(t.ones(2, dtype=t.bfloat16).cumsum(0).sum().item(), t.bfloat16)"
     assert run(code) == "3.0 torch.bfloat16"
+
+
+def test_the_module_is_called_torch():
+    """pyro and array-api-compat compare the name; relative imports, and a name that is not there, do not need it."""
+    assert shim_torch.__name__ == "torch" and shim_torch.__package__ == "shim_torch"
+    text = run("import shim_torch\ntry:\n    from shim_torch import no_such_name\nexcept ImportError as e: print(type(e).__name__)")
+    assert text in ("ImportError", "ModuleNotFoundError")

@@ -49,6 +49,9 @@ _global_forward_hooks_always_called: dict[int, bool] = OrderedDict()
 _global_backward_pre_hooks: dict[int, Callable[..., Any]] = OrderedDict()
 _global_backward_hooks: dict[int, Callable[..., Any]] = OrderedDict()
 _global_is_full_backward_hook: bool | None = None
+_global_buffer_registration_hooks = _registration.tables["buffer"]
+_global_module_registration_hooks = _registration.tables["module"]
+_global_parameter_registration_hooks = _registration.tables["parameter"]
 
 
 def _forward_unimplemented(self: Module, *input: Any) -> None:

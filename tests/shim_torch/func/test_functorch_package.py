@@ -15,6 +15,7 @@ from shim_torch._functorch.apis import chunk_vmap
 from shim_torch._functorch.eager_transforms import _slice_argnums
 from shim_torch._functorch.make_functional import functional_init, functional_init_with_buffers
 from shim_torch._functorch.package.experimental import replace_all_batch_norm_modules_
+from shim_torch._functorch import vmap as vmap_steps
 from shim_torch._functorch.vmap import restore_vmap
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -141,3 +142,36 @@ def test_slice_argnums():
     assert _slice_argnums((1, 2, 3), (0, -1)) == (1, 3) and _slice_argnums((1, 2, 3), 1, as_tuple=False) == 2
     with pytest.raises(RuntimeError, match="argnum must be int, got: <class 'str'>"):
         _slice_argnums((1, 2), (0, "x"))
+
+
+class Pair:
+    """A container of its own that libraries such as tensordict teach ``vmap``."""
+
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+
+
+def test_steps_of_vmap_can_be_replaced(monkeypatch):
+    """tensordict puts functions of its own where ``torch._functorch.vmap`` has the steps of ``vmap``."""
+    plain = vmap_steps._process_batched_inputs, vmap_steps._create_batched_inputs, vmap_steps._unwrap_batched
+
+    def process(in_dims, args, func):
+        (pair,) = args
+        return plain[0](in_dims, (pair.first, pair.second), func)
+
+    def create(dims, flat, level, spec):
+        return (Pair(*(vmap_steps._add_batch_dim(x, d, level) for x, d in zip(flat, dims, strict=True))),)
+
+    def unwrap(found, out_dims, level, size, func):
+        name = vmap_steps._get_name(func)
+        both = (vmap_steps._maybe_remove_batch_dim(name, x, level, size, out_dims) for x in (found.first, found.second))
+        return Pair(*both)
+
+    monkeypatch.setattr(vmap_steps, "_process_batched_inputs", process)
+    monkeypatch.setattr(vmap_steps, "_create_batched_inputs", create)
+    monkeypatch.setattr(vmap_steps, "_unwrap_batched", unwrap)
+    x, y = torch.arange(6.0).reshape(3, 2), torch.arange(3.0)
+    found = torch.vmap(lambda p: Pair(p.first * p.second, torch.ones(2)))(Pair(x, y))
+    assert torch.equal(found.first, x * y[:, None]) and torch.equal(found.second, torch.ones(3, 2))
+    with pytest.raises(ValueError, match=r"vmap\(f, \.\.\.\): `f` must only return Tensors, got type"):
+        vmap_steps._maybe_remove_batch_dim("f", 1, 0, 3, 0)

@@ -76,3 +76,11 @@ def test_overridable_functions():
     assert list(inspect.signature(overrides[torch.add]).parameters)[:2] == ["self", "other"]
     assert torch.add not in torch.overrides.get_ignored_functions()
     assert torch.is_tensor in torch.overrides.get_ignored_functions()
+
+
+def test_the_tables_have_pytorchs_names():
+    """tensordict reads them where it registers parameters itself."""
+    handle = m.register_module_parameter_registration_hook(lambda mod, name, p: None)
+    assert len(m._global_parameter_registration_hooks) == 1
+    handle.remove()
+    assert not m._global_parameter_registration_hooks and m._global_buffer_registration_hooks is not None
