@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch.func._batched import BatchedTensor, Level, stack
-from shim_torch._C._functorch import _add_batch_dim, _remove_batch_dim, is_batchedtensor
 from shim_torch import Tensor
+from shim_torch._C._functorch import _add_batch_dim, _remove_batch_dim, is_batchedtensor
+from shim_torch.func._batched import BatchedTensor, Level, stack
 from shim_torch.func._vmap import (
     _create_batched_inputs,
     _maybe_remove_batch_dim,
@@ -19,7 +19,24 @@ from shim_torch.func._vmap import (
 from shim_torch.func._vmap import _name as _get_name
 from shim_torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
-__all__ = ["get_chunk_sizes", "restore_vmap", "unwrap_batched", "vmap", "vmap_impl", "wrap_batched"]
+__all__ = [
+    "Tensor",
+    "_add_batch_dim",
+    "_create_batched_inputs",
+    "_get_name",
+    "_maybe_remove_batch_dim",
+    "_process_batched_inputs",
+    "_remove_batch_dim",
+    "_unwrap_batched",
+    "_validate_and_get_batch_size",
+    "get_chunk_sizes",
+    "is_batchedtensor",
+    "restore_vmap",
+    "unwrap_batched",
+    "vmap",
+    "vmap_impl",
+    "wrap_batched",
+]
 
 
 def vmap_impl(func: Any, in_dims: Any, out_dims: Any, randomness: str, chunk_size: Any, *args: Any, **kwargs: Any) -> Any:

@@ -11,11 +11,11 @@ import pytest
 import shim_torch as torch
 from shim_torch._C import _functorch as levels
 from shim_torch._functorch import package as functorch
+from shim_torch._functorch import vmap as vmap_steps
 from shim_torch._functorch.apis import chunk_vmap
 from shim_torch._functorch.eager_transforms import _slice_argnums
 from shim_torch._functorch.make_functional import functional_init, functional_init_with_buffers
 from shim_torch._functorch.package.experimental import replace_all_batch_norm_modules_
-from shim_torch._functorch import vmap as vmap_steps
 from shim_torch._functorch.vmap import restore_vmap
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
