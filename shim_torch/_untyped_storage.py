@@ -145,6 +145,14 @@ def _pin_memory(self: Any, device: Any = None) -> Any:
     return untyped_tensor(self).pin_memory().untyped_storage()
 
 
+def _byteswap(self: Any, dtype: Any) -> None:
+    """Turns round the bytes of each element of ``dtype``; of complex numbers those of both parts."""
+    size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    if size > 1:
+        bytes_ = _core.to_numpy(untyped_tensor(self)).reshape(-1, size)
+        bytes_[:] = bytes_[:, ::-1].copy()
+
+
 def install() -> None:
     """Gives UntypedStorage what needs NumPy, and what needs no memory."""
     UntypedStorage.clone = _without_memory("clone", lambda self: UntypedStorage(self.nbytes(), device="meta"))
@@ -163,5 +171,6 @@ def install() -> None:
     UntypedStorage._write_file = _write_file
     UntypedStorage.__deepcopy__ = _deepcopy
     UntypedStorage.__sizeof__ = lambda self: object.__sizeof__(self) + self.nbytes()
+    UntypedStorage.byteswap = _byteswap
     UntypedStorage.is_sparse = False
     UntypedStorage.filename = None

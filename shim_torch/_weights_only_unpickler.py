@@ -32,8 +32,19 @@ def name_of(found: Any) -> str:
 def add_safe_globals(found: list[Any]) -> None:
     """Allows classes and functions, each given itself or as (itself, "the name in files")."""
     for item in found:
+        if isinstance(item, tuple) and len(item) != 2:
+            raise ValueError(
+                f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(item)}"
+            )
         target, name = item if isinstance(item, tuple) else (item, name_of(item))
+        if type(name) is not str:
+            raise TypeError(f"Expected second item in tuple to be str of callable full path, but got: {type(name)}")
         _user[name] = target
+
+
+def _get_user_allowed_globals() -> dict[str, Any]:
+    """What was allowed, by the names in files."""
+    return dict(_user)
 
 
 def safe_globals() -> list[Any]:

@@ -19,13 +19,32 @@ from shim_torch._serialization.placing import (
     register_package,
     restorer,
 )
+from shim_torch._serialization.settings import (
+    LoadEndianness,
+    byte_order,
+    check_module_version_greater_or_equal,
+    get_crc32_options,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    set_crc32_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+    skip_data,
+    skipping,
+)
+from shim_torch._serialization.settings import config as _config
 from shim_torch.storage import TypedStorage
 
 __all__ = [
+    "LoadEndianness",
     "SourceChangeWarning",
     "add_safe_globals",
+    "check_module_version_greater_or_equal",
     "clear_safe_globals",
     "default_restore_location",
+    "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
     "get_safe_globals",
     "get_unsafe_globals_in_checkpoint",
     "load",
@@ -33,6 +52,9 @@ __all__ = [
     "register_package",
     "safe_globals",
     "save",
+    "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
     "skip_data",
 ]
 
@@ -105,6 +127,8 @@ def save(
 
     Tensors that share a storage share it in the file; CUDA tensors are copied to the CPU for writing.
     """
+    if skipping.on and not _use_new_zipfile_serialization:
+        raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
     is_path = isinstance(f, (str, os.PathLike))
     if not is_path and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
@@ -122,25 +146,30 @@ def save(
             raise RuntimeError(f"Parent directory {os.path.dirname(path)} does not exist.")
         name = os.path.splitext(os.path.basename(path))[0] or "archive"
         with open(path, "wb") as file:
-            _write(file, name, data.getbuffer(), storages)
+            _write(file, name, data.getbuffer(), storages, not _disable_byteorder_record)
         return
     target = archive.buffer_of(f)
-    _write(target, "archive", data.getbuffer(), storages)
+    _write(target, "archive", data.getbuffer(), storages, not _disable_byteorder_record)
     if target is not f:
         f.write(target.getvalue())
 
 
-def _write(file: Any, name: str, data: Any, storages: _Storages) -> None:
+def _write(file: Any, name: str, data: Any, storages: _Storages, order: bool) -> None:
     from shim_torch._untyped_storage import untyped_tensor
 
-    with archive.Writer(file, name) as out:
+    alignment = _config().save.storage_alignment
+    with archive.Writer(file, name, alignment) as out:
         out.write("data.pkl", data)
         out.write(".format_version", b"1")
-        out.write(".storage_alignment", str(archive.ALIGNMENT).encode())
-        out.write("byteorder", sys.byteorder.encode())
+        out.write(".storage_alignment", str(alignment).encode())
+        if order:
+            out.write("byteorder", sys.byteorder.encode())
         for key, storage in storages.by_key.items():
             if storage.device.type == "meta":
                 raise RuntimeError("torch.save: a storage on the meta device has no data to write")
+            if skipping.on:
+                out.write(f"data/{key}", bytes(storage.nbytes()))
+                continue
             out.write(f"data/{key}", memoryview(_core.to_numpy(untyped_tensor(storage).cpu())))
 
 
@@ -160,6 +189,8 @@ def load(
     mmap: storages stay in the file until they are touched; needs a path.
     """
     weights_only = _weights_only_wanted(weights_only, pickle_module)
+    if mmap is None:
+        mmap = _config().load.mmap
     if pickle_module not in (None, pickle):
         pickle_load_args["pickle_module"] = pickle_module
     pickle_load_args.setdefault("encoding", "utf-8")
@@ -171,6 +202,8 @@ def load(
                 "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), please "
                 "torch.save your checkpoint with this option in order to use mmap."
             )
+        if skipping.on:
+            raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
         from shim_torch._serialization.legacy import load_legacy
 
         return load_legacy(file, restorer(map_location), lambda s: _unpickle(s, weights_only, pickle_load_args))
@@ -267,10 +300,7 @@ def _load_zip(file: Any, restore: Any, weights_only: bool, path: Any, arguments:
     reader = archive.Reader(file)
     if reader.has("constants.pkl"):
         raise NotImplementedError("torch.load: TorchScript archives are not supported by shim-torch")
-    if reader.has("byteorder") and reader.read("byteorder").decode() != sys.byteorder:
-        raise NotImplementedError(
-            "torch.load: files of a machine with the other byte order are not supported by shim-torch"
-        )
+    swapped = byte_order(reader.read("byteorder") if reader.has("byteorder") else None) != sys.byteorder
     if path is not None and not isinstance(path, (str, os.PathLike)):
         raise ValueError("f must be a file path in order to use the mmap argument")
     loaded: dict[str, Any] = {}
@@ -282,7 +312,14 @@ def _load_zip(file: Any, restore: Any, weights_only: bool, path: Any, arguments:
         dtype = _core.uint8 if storage_type is _core.UntypedStorage else storage_type.dtype
         if key not in loaded:
             nbytes, record = count * dtype.itemsize, f"data/{key}"
-            cpu = reader.storage(record, nbytes) if path is None else reader.mapped(record, nbytes, os.fspath(path))
+            if skipping.on:
+                cpu = _core.UntypedStorage(nbytes)
+            elif path is None:
+                cpu = reader.storage(record, nbytes)
+            else:
+                cpu = reader.mapped(record, nbytes, os.fspath(path), get_default_mmap_options())
+            if swapped and not skipping.on:
+                cpu.byteswap(dtype)
             loaded[key] = restore(cpu, location.decode() if isinstance(location, bytes) else location)
         return TypedStorage(wrap_storage=loaded[key], dtype=dtype)
 
@@ -325,23 +362,3 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
         names = _weights_only.globals_in(archive.Reader(file).read("data.pkl"))
     return sorted(names - _weights_only._torch_names().keys() - _weights_only._user.keys())
-
-
-class skip_data:
-    """PyTorch's way to write or read a checkpoint without its bytes."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise NotImplementedError("torch.serialization.skip_data is not supported by shim-torch")
-
-
-def check_module_version_greater_or_equal(module: Any, req_version_tuple: Any, error_if_malformed: bool = True) -> bool:
-    """Whether ``module.__version__`` is at least a tuple of numbers."""
-    try:
-        found = tuple(int(p) for p, _ in zip(module.__version__.split("."), req_version_tuple, strict=False))
-    except Exception as error:
-        if error_if_malformed:
-            raise RuntimeError(
-                f"'{module.__name__}' module version string is malformed '{module.__version__}'"
-            ) from error
-        return True
-    return found >= tuple(req_version_tuple)

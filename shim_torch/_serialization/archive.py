@@ -1,9 +1,10 @@
-"""The zip archive of ``torch.save``: uncompressed records, each aligned to 64 bytes."""
+"""The zip archive of ``torch.save``: uncompressed records, each aligned (to 64 bytes, unless set)."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import mmap
 import zipfile
 from typing import IO, Any
 
@@ -12,7 +13,6 @@ import numpy as np
 from native import _core
 from shim_torch._untyped_storage import untyped_tensor
 
-ALIGNMENT = 64
 _LOCAL_HEADER = 30  # bytes of a zip local file header before the name
 _CHUNK = 16 << 20
 _NOT_A_ZIP = (
@@ -25,9 +25,9 @@ _NOT_A_ZIP = (
 class Writer:
     """Writes records ``<name>/<record>``; used with ``with``."""
 
-    def __init__(self, file: Any, name: str) -> None:
+    def __init__(self, file: Any, name: str, alignment: int = 64) -> None:
         self.zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
-        self.name = name
+        self.name, self.alignment = name, alignment
         self._digest = hashlib.sha1(usedforsecurity=False)
 
     def __enter__(self) -> Writer:
@@ -46,7 +46,7 @@ class Writer:
         info.file_size = size
         large = size * 1.05 > zipfile.ZIP64_LIMIT
         start = self.zip.start_dir + _LOCAL_HEADER + len(info.filename.encode()) + 4 + (20 if large else 0)
-        padding = -start % ALIGNMENT
+        padding = -start % self.alignment
         info.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
         with self.zip.open(info, "w", force_zip64=large) as out:
             out.write(data)
@@ -105,9 +105,10 @@ class Reader:
                     at += len(data)
         return storage
 
-    def mapped(self, record: str, nbytes: int, path: str) -> Any:
-        """A storage over the file's own bytes, copied when written to."""
-        array = np.memmap(path, np.uint8, "c", self.offset(record), (nbytes,)) if nbytes else np.empty(0, np.uint8)
+    def mapped(self, record: str, nbytes: int, path: str, flags: int | None) -> Any:
+        """A storage over the file's own bytes; written to, they are copied, or with ``mmap.MAP_SHARED`` change in the file."""
+        mode: Any = "r+" if flags == getattr(mmap, "MAP_SHARED", None) else "c"
+        array = np.memmap(path, np.uint8, mode, self.offset(record), (nbytes,)) if nbytes else np.empty(0, np.uint8)
         return _core.from_numpy(array).untyped_storage()
 
 

@@ -160,15 +160,20 @@ class ConfigPatch(contextlib.ContextDecorator):
 
 
 def install_config_module(module: ModuleType) -> None:
-    """Makes the module one of settings: its public values, and PyTorch's defaults where the data file names the module."""
+    """Makes the module one of settings: its values, those of its classes as ``class.name``, and PyTorch's defaults where the data
+    file names the module."""
     served = _defaults().get("torch" + module.__name__.removeprefix("shim_torch"), {})
     own = {
         k: v
         for k, v in vars(module).items()
         if not k.startswith("__") and not callable(v) and not isinstance(v, ModuleType) and k != "annotations"
     }
+    for group in [k for k, v in vars(module).items() if isinstance(v, type) and v.__module__ == module.__name__]:
+        own.update({f"{group}.{k}": v for k, v in vars(getattr(module, group)).items() if not k.startswith("__")})
+        delattr(module, group)
     for name in own:
-        delattr(module, name)
+        if "." not in name:
+            delattr(module, name)
     module.__dict__["_config"] = {**copy.deepcopy(served), **own}
     module.__dict__["_default"] = copy.deepcopy(module.__dict__["_config"])
     module.__class__ = ConfigModule
