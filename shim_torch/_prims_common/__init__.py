@@ -337,7 +337,25 @@ def check_same_device(*args: Any, allow_cpu_scalar_tensors: bool) -> None:
         raise RuntimeError(f"Tensors on different devices: {sorted(found)}")
 
 
+def _passed_through() -> set[Any]:
+    """Questions about a tensor that a mode on torch's functions lets pass."""
+    import shim_torch
+
+    methods = "dim numel size storage_offset stride is_contiguous __format__ __repr__".split()
+    fields = "ndim dtype is_sparse shape device requires_grad layout".split()
+    found = {shim_torch.device, shim_torch.sym_not, shim_torch.sym_float, shim_torch.sym_int}
+    return found | {getattr(Tensor, m) for m in methods} | {getattr(Tensor, f).__get__ for f in fields}
+
+
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    for part in ("_layouts", "_questions") if not name.startswith("__") and name not in ("_layouts", "_questions") else ():
+        served = vars(import_module(f"shim_torch._prims_common.{part}"))
+        if name in served:
+            return served[name]
+    if name == "torch_function_passthrough":
+        return _passed_through()
     from shim_torch._missing import missing
 
     return missing("torch._prims_common", name)

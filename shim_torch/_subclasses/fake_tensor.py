@@ -53,6 +53,17 @@ class UnsupportedOperatorException(_OfOperator):
     """An operator that has no rule for tensors without data."""
 
 
+class MetadataMismatchError(RuntimeError):
+    """A fake tensor's metadata are not those of the real one."""
+
+
+def tree_flatten_only(kind: type, tree: Any) -> list[Any]:
+    """The leaves of a tree that are of a type."""
+    from shim_torch.utils import _pytree
+
+    return [leaf for leaf in _pytree.tree_leaves(tree) if isinstance(leaf, kind)]
+
+
 class FakeTensorDeviceMismatchError(RuntimeError):
     """Fake tensors of different devices met in one operator."""
 
@@ -344,7 +355,7 @@ class unset_fake_temporarily:
 
 for _class in (
     FakeTensor, FakeTensorMode, FakeCopyMode, UnsupportedFakeTensorException, DynamicOutputShapeException,
-    DataDependentOutputException, UnsupportedOperatorException, FakeTensorDeviceMismatchError,
+    DataDependentOutputException, UnsupportedOperatorException, FakeTensorDeviceMismatchError, MetadataMismatchError,
 ):  # fmt: skip
     _class.__module__ = "torch._subclasses.fake_tensor"
 

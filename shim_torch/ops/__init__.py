@@ -118,7 +118,7 @@ SEEN_AS_SYMBOLS = {
     for s in "floordiv rsub rfloordiv rmod rpow eq invert and or xor lshift rshift rlshift rrshift".split()
 } | {"__rtruediv__": "__rdiv__"}
 
-# Python's symbols and the operators behind them; a reflected one swaps its operands.
+# Python's symbols and the operators behind them.
 SYMBOLS = {
     "add": "add",
     "sub": "sub",
@@ -134,6 +134,10 @@ SYMBOLS = {
     "lshift": "bitwise_left_shift",
     "rshift": "bitwise_right_shift",
 }
+# With the tensor on the right: PyTorch swaps the operands only where their order says something, so that
+# the result's strides follow the tensor; `1 / x` is the product of the reciprocal, rounded twice.
+SWAPPED = ("sub", "pow", "floordiv", "mod", "matmul", "lshift", "rshift")
+ON_THE_RIGHT = {"truediv": "mul"}
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
 
@@ -215,7 +219,7 @@ def _install_symbols(tensor_type: Any) -> None:
 
     for symbol, name in SYMBOLS.items():
         put(f"__{symbol}__", name)
-        put(f"__r{symbol}__", name, reflected=True)
+        put(f"__r{symbol}__", ON_THE_RIGHT.get(symbol, name), reflected=symbol in SWAPPED)
         put(f"__i{symbol}__", f"{name}_")
     for name in COMPARISONS:
         put(f"__{name}__", name)

@@ -21,6 +21,7 @@ struct Callable {
   PyObject *name, *qualname, *module, *doc, *dict, *weakrefs;
   PyObject* public_form;                        // of __add__: Tensor.add, which __torch_function__ sees
   bool reflected;                               // __rsub__: the operands are swapped
+  bool reciprocal;                              // __rtruediv__: the product of the tensor's reciprocal and the other
   bool of_tensors;                              // __rmul__, which PyTorch has as a descriptor of its tensor type
 };
 
@@ -129,6 +130,11 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   if (b.overloaded && torch_function_enabled()) {
     PyObject* r = call_torch_function(f->public_form, given, &b);
     if (r || PyErr_Occurred()) return refused_if_type_error(r);
+  }
+  if (f->reciprocal) {
+    PyObject* inverse = PyObject_CallMethod(args[0], "reciprocal", nullptr);
+    if (!inverse) return nullptr;
+    b.set(0, inverse);
   }
   return call_operator(*op, b);
 }
@@ -269,6 +275,7 @@ PyObject* py_symbol(PyObject*, PyObject* args) {                    // ("__add__
   f->vectorcall = call_symbol;
   f->public_form = form;
   f->reflected = reflected;
+  f->reciprocal = std::strcmp(name, "__rtruediv__") == 0;
   static const char* const functions[] = {"__rsub__", "__rtruediv__", "__pow__", "__ipow__", "__rpow__", "__floordiv__", "__rfloordiv__", "__rmod__", "__rlshift__", "__rrshift__", "__rmatmul__"};
   f->of_tensors = std::none_of(std::begin(functions), std::end(functions), [&](const char* s) { return std::strcmp(s, name) == 0; });
   if (seen && *seen) {                          // overrides see the symbol itself
