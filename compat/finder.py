@@ -19,14 +19,18 @@ from compat.scope import Scope
 State = Callable[[], Scope]
 
 
-class TorchLoader:
-    """Loads ``torch.x`` by handing over our module object."""
+_own_specs: dict[str, Any] = {}  # of our modules, by torch name: what the import system sets meanwhile is taken back
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return None
+
+class TorchLoader:
+    """Loads ``torch.x`` by handing over our module object, which was executed already and keeps its own spec."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        self.name = spec.name
+        return modules.get(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        sys.modules[module.__name__] = modules.get(module.__name__)
+        module.__spec__ = _own_specs[self.name]
 
 
 def torch_spec(name: str) -> ModuleSpec | None:
@@ -34,6 +38,7 @@ def torch_spec(name: str) -> ModuleSpec | None:
     if not modules.exists(name):
         return None
     module = modules.get(name)
+    _own_specs.setdefault(name, module.__spec__)
     origin = getattr(module, "__file__", None)
     spec = ModuleSpec(name, TorchLoader(), origin=origin, is_package=hasattr(module, "__path__"))  # type: ignore[arg-type]
     spec.has_location = origin is not None

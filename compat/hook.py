@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import builtins
-import importlib
-import importlib.metadata
-import importlib.util
-import runpy
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from compat import adapters, child, importer, metadata, modules
-from compat.finder import ScopeFinder, find_spec_for
+from compat import adapters, child, importer, lookups, metadata, modules, tools
+from compat.finder import ScopeFinder
 from compat.scope import Scope
 
 
@@ -62,7 +58,7 @@ def reported() -> list[str]:
 def enable(entry: Token) -> Token:
     """Puts ``entry`` in force. Errors: RuntimeError when the whole process is asked for and PyTorch is imported."""
     with _lock:
-        if entry.scope.names is None and not _exposed and "torch" in sys.modules:
+        if entry.scope.names is None and not _exposed and sys.modules.get("torch") is not None:
             raise RuntimeError(
                 "enable_torch_proxy(scope=None): PyTorch is already imported in this process; name the packages that "
                 "should get ours (scope={'package'}), or enable before anything imports torch"
@@ -158,24 +154,36 @@ def _apply() -> None:
                 _layers[key] = stack.pop_all()
 
 
+_ABSENT = object()
+
+
+def _set_all(stack: ExitStack, changes: Iterable[tuple[Any, str, Any]]) -> None:
+    for owner, name, value in changes:
+        _set(stack, owner, name, value)
+
+
 def _set(stack: ExitStack, owner: Any, name: str, value: Any) -> None:
-    before = getattr(owner, name)
+    before = vars(owner).get(name, _ABSENT)
     setattr(owner, name, value)
 
     def undo() -> None:
-        if getattr(owner, name) is value:  # else someone wrapped ours later; it passes everything through from now on
+        if vars(owner).get(name) is not value:
+            return  # someone wrapped ours later; it passes everything through from now on
+        if before is _ABSENT:
+            delattr(owner, name)
+        else:
             setattr(owner, name, before)
 
     stack.callback(undo)
 
 
 def _caller_in_scope(depth: int = 2) -> bool:
-    frame = sys._getframe(depth)
+    frame = importer.asking_frame(depth)
     if _scope.names is None:
-        return not _scope.blocks(frame.f_globals.get("__name__", ""))
-    return importer.frame_has_torch(frame) or (
+        return frame is None or not _scope.blocks(frame.f_globals.get("__name__", ""))
+    return frame is not None and (importer.frame_has_torch(frame) or (
         "__main__" in _scope.names and frame.f_globals.get("__name__") in ("__main__", "__mp_main__")
-    )
+    ))
 
 
 def _install_base(stack: ExitStack) -> None:
@@ -183,11 +191,12 @@ def _install_base(stack: ExitStack) -> None:
     _finder = finder = ScopeFinder(scope, lambda: _exposed > 0, _native_window, join)
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
     stack.callback(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)  # type: ignore[arg-type]
-    _install_importlib(stack)
-    _install_runpy(stack)
+    for owner, name, value in lookups.changes(scope, lambda depth: _caller_in_scope(depth + 1)):
+        _set(stack, owner, name, value)
     later = {
-        "importlib.metadata": lambda m: _install_metadata(stack, m),
-        "importlib_metadata": lambda m: _install_metadata(stack, m),
+        **{name: lambda m, give=give: _set_all(stack, give(m, scope, _ask)) for name, give in tools.CHANGES.items()},
+        "inspect": lambda m: _set_all(stack, lookups.inspecting(m)),
+        **dict.fromkeys(("importlib.metadata", "importlib_metadata"), lambda m: _set_all(stack, metadata.answers(m, _ask))),
         "multiprocessing.spawn": lambda m: _set(
             stack, m, "get_preparation_data", child.preparation(m.get_preparation_data, _for_children)
         ),
@@ -206,53 +215,8 @@ def _for_children() -> list[tuple[Any, ...]]:
     ]
 
 
-def _install_importlib(stack: ExitStack) -> None:
-    plain_import, plain_find, plain_reload = importlib.import_module, importlib.util.find_spec, importlib.reload
-
-    def import_module(name: str, package: str | None = None) -> ModuleType:
-        if isinstance(name, str) and modules.is_torch(name) and _scope.names is not None and _caller_in_scope():
-            return modules.get(name, sys._getframe(1).f_globals.get("__name__", "?"))
-        return plain_import(name, package)
-
-    def find_spec(name: str, package: str | None = None) -> Any:
-        if isinstance(name, str) and modules.is_torch(name) and _caller_in_scope():
-            return find_spec_for(name, package)
-        return plain_find(name, package)
-
-    def reload(module: ModuleType) -> ModuleType:
-        if any(module is ours for ours in modules.loaded.values()):
-            return module  # executing ours again would make a second set of classes
-        return plain_reload(module)
-
-    import functools
-
-    for owner, name, wrapper in (
-        (importlib, "import_module", import_module),
-        (importlib.util, "find_spec", find_spec),
-        (importlib, "reload", reload),
-    ):
-        _set(stack, owner, name, functools.wraps(getattr(owner, name))(wrapper))
-
-
-def _install_metadata(stack: ExitStack, package: ModuleType) -> None:
-    for name, wrapper in metadata.answers(package, lambda: _caller_in_scope(3)).items():
-        _set(stack, package, name, wrapper)
-
-
-def _install_runpy(stack: ExitStack) -> None:
-    import functools
-
-    def give(original: Any) -> Any:
-        @functools.wraps(original)
-        def run(path: str, init_globals: Any = None, run_name: Any = None, **kwargs: Any) -> Any:
-            if _scope.names is not None and importer.frame_has_torch(sys._getframe(1)):
-                init_globals = {"__builtins__": importer.SCOPED, **(init_globals or {})}
-            return original(path, init_globals, run_name, **kwargs)
-
-        return run
-
-    _set(stack, runpy, "run_module", give(runpy.run_module))
-    _set(stack, runpy, "run_path", give(runpy.run_path))
+def _ask() -> bool:
+    return _caller_in_scope(3)
 
 
 def _install_main(stack: ExitStack) -> None:

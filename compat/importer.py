@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
 from compat import modules
 
 _plain_import = builtins.__import__
+_builtins = vars(builtins)  # its __import__ is looked up at each import: tests of libraries replace it for a while
 _loaded = modules.loaded
 
 
@@ -42,8 +43,10 @@ def scoped_import(
         if module is None:
             if name == "sys":
                 return _scoped_sys
+            if name == "builtins":
+                return _scoped_builtins
             if name[:5] != "torch" and name[:5] != "funct" or not modules.is_torch(name):
-                return _plain_import(name, globals, locals, fromlist, level)  # type: ignore[arg-type]
+                return _builtins["__import__"](name, globals, locals, fromlist, level)
             module = modules.get(name, _who(globals))
         if fromlist:
             _handle_fromlist(module, name, fromlist, globals)
@@ -55,7 +58,7 @@ def scoped_import(
             sys.modules[name] = module
         top = name.partition(".")[0]
         return _loaded.get(top) or modules.get(top, _who(globals))
-    return _plain_import(name, globals, locals, fromlist, level)  # type: ignore[arg-type]
+    return _builtins["__import__"](name, globals, locals, fromlist, level)
 
 
 def _who(globals: Mapping[str, Any] | None) -> str:
@@ -86,20 +89,71 @@ def blocked_import(
     return _plain_import(name, globals, locals, fromlist, level)  # type: ignore[arg-type]
 
 
-SCOPED: dict[str, Any] = dict(vars(builtins), __import__=scoped_import)
+class _ScopedBuiltins(ModuleType):
+    """``builtins`` for modules in scope: only ``__import__`` differs; what is set or deleted is so in the real one too."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(builtins, name)  # added since the copy was made
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "__import__":
+            vars(self)[name] = value  # asks itself for all but torch: the real one stays what it is
+            return
+        setattr(builtins, name, value)
+        vars(self)[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        delattr(builtins, name)
+        vars(self).pop(name, None)
+
+    def __repr__(self) -> str:
+        return repr(builtins)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is builtins
+
+    def __hash__(self) -> int:
+        return hash(builtins)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _plain_import, ("builtins",)
+
+
+_scoped_builtins = _ScopedBuiltins("builtins")
+SCOPED: dict[str, Any] = vars(_scoped_builtins)
+SCOPED.update(vars(builtins), __import__=scoped_import)
 BLOCKED: dict[str, Any] = dict(vars(builtins), __import__=blocked_import)
 
 
 def refresh() -> None:
     """Takes over names that were added to ``builtins`` (IPython, gettext, pytest) since the copies were made."""
-    for copy, own in ((SCOPED, scoped_import), (BLOCKED, blocked_import)):
+    for copy in (SCOPED, BLOCKED):
+        own = copy["__import__"]
         copy.update(vars(builtins))
         copy["__import__"] = own
 
 
 def frame_has_torch(frame: FrameType) -> bool:
     """Whether code of ``frame`` was loaded in a scope (``exec`` and nested functions inherit it)."""
-    return frame.f_builtins.get("__import__") is scoped_import
+    table = frame.f_builtins
+    return table is SCOPED or table.get("__import__") is scoped_import
+
+
+_BETWEEN = frozenset(
+    {*sys.stdlib_module_names, "importlib_metadata", "importlib_resources", "compat", "pkg_resources", "cloudpickle", "dill"}
+)
+_HELPERS = frozenset({"_pytest.outcomes", "_pytest.monkeypatch"})
+
+
+def asking_frame(depth: int = 1) -> FrameType | None:
+    """The frame that asks, ``depth`` calls up: code of the standard library (pkgutil, unittest.mock) asks for its caller."""
+    frame: FrameType | None = sys._getframe(depth + 1)
+    while frame is not None and not frame_has_torch(frame):
+        name = _who(frame.f_globals)
+        if name.partition(".")[0] not in _BETWEEN and name not in _HELPERS:
+            break
+        frame = frame.f_back
+    return frame
 
 
 def asked_in_scope() -> bool:
@@ -143,8 +197,21 @@ class _ModulesView(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def clear(self) -> None:
+        for name in [name for name in list(sys.modules) if not modules.is_torch(name)]:
+            sys.modules.pop(name, None)
+        _loaded.clear()
+
     def copy(self) -> dict[str, Any]:
         return dict(self)
+
+    __copy__ = copy
+
+    def __or__(self, other: Any) -> dict[str, Any]:
+        return {**self, **other}
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 class _ScopedSys(ModuleType):
@@ -179,7 +246,24 @@ class _ScopedSys(ModuleType):
         return _plain_import, ("sys",)
 
 
+class CallersSys(_ScopedSys):
+    """``sys`` for a module that looks modules up for its callers; ``in_scope`` says whether the present one has ours."""
+
+    def __init__(self, in_scope: Callable[[], bool]) -> None:
+        super().__init__("sys", sys.__doc__)
+        _read_through(self)
+        vars(self)["in_scope"] = in_scope
+
+    @property
+    def modules(self) -> Any:
+        return _view if vars(self)["in_scope"]() else sys.modules
+
+
+def _read_through(module: ModuleType) -> None:
+    for name in ("__spec__", "__loader__", "__package__", "__doc__"):
+        vars(module).pop(name, None)  # the real ones are read
+
+
 _view = _ModulesView()
 _scoped_sys = _ScopedSys("sys", sys.__doc__)
-for _name in ("__spec__", "__loader__", "__package__", "__doc__"):
-    _scoped_sys.__dict__.pop(_name, None)  # read the real ones
+_read_through(_scoped_sys)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 METADATA = """Metadata-Version: 2.1
@@ -41,10 +42,10 @@ def distribution(base: Any) -> Any:
     return TorchDistribution()
 
 
-def answers(package: Any, in_scope: Any) -> dict[str, Any]:
-    """Wrapped functions for ``package`` (importlib.metadata or importlib_metadata), by name.
+def answers(package: Any, in_scope: Any) -> Iterator[tuple[Any, str, Any]]:
+    """What replaces functions of ``package`` (importlib.metadata or importlib_metadata): (owner, name, function).
 
-    ``in_scope(depth)`` says whether the caller of the wrapper is in scope.
+    ``in_scope()`` says whether the caller of the function that asks it is in scope.
     """
 
     def by_name(name: str) -> Any:
@@ -58,25 +59,32 @@ def answers(package: Any, in_scope: Any) -> dict[str, Any]:
 
         return _named(wrapper, original)
 
-    def distributions(**kwargs: Any) -> Any:
-        found = all_distributions(**kwargs)
+    def packages_distributions() -> Any:
+        found = all_packages()
+        return {**found, "torch": ["torch"], "functorch": ["torch"]} if in_scope() else found
+
+    def from_name(cls: Any, name: str) -> Any:
+        if cls is package.Distribution and is_torch(name) and in_scope():
+            return distribution(cls)
+        return plain_from_name(cls, name)
+
+    def discover(cls: Any, **kwargs: Any) -> Any:
+        found = plain_discover(cls, **kwargs)
         wanted = kwargs.get("name")
         if kwargs.get("context") is not None or not (wanted is None or is_torch(wanted)) or not in_scope():
             return found
         others = (d for d in found if not is_torch(d.metadata["Name"]))
         return iter([distribution(package.Distribution), *others])
 
-    def packages_distributions() -> Any:
-        found = all_packages()
-        return {**found, "torch": ["torch"], "functorch": ["torch"]} if in_scope() else found
-
-    all_distributions = package.distributions
-    wrapped = {n: by_name(n) for n in ("version", "distribution", "metadata", "requires") if hasattr(package, n)}
-    wrapped["distributions"] = _named(distributions, all_distributions)
+    plain_from_name = package.Distribution.from_name.__func__
+    plain_discover = package.Distribution.discover.__func__
+    yield package.Distribution, "from_name", classmethod(_named(from_name, plain_from_name))
+    yield package.Distribution, "discover", classmethod(_named(discover, plain_discover))
+    for name in ("version", "distribution", "metadata", "requires"):
+        yield package, name, by_name(name)
     if hasattr(package, "packages_distributions"):
         all_packages = package.packages_distributions
-        wrapped["packages_distributions"] = _named(packages_distributions, all_packages)
-    return wrapped
+        yield package, "packages_distributions", _named(packages_distributions, all_packages)
 
 
 def _named(wrapper: Any, original: Any) -> Any:

@@ -25,7 +25,8 @@ def is_torch(name: str) -> bool:
     return name.partition(".")[0] in ROOTS
 
 
-def _real(name: str) -> str:
+def real(name: str) -> str:
+    """The name that our module of a torch name has itself."""
     top, dot, rest = name.partition(".")
     return ROOTS[top] + dot + rest
 
@@ -38,6 +39,8 @@ def get(name: str, requester: str = "?") -> ModuleType:
     module = loaded.get(name)
     if module is not None:
         return module
+    if name in loaded:
+        raise ModuleNotFoundError(f"import of {name} halted; None in sys.modules", name=name)
     if name not in _absent:
         module = _load(name)
         if module is not None:
@@ -50,20 +53,20 @@ def get(name: str, requester: str = "?") -> ModuleType:
 
 
 def _load(name: str) -> ModuleType | None:
-    real = _real(name)
+    ours = real(name)
     try:
-        return _import_module(real)
+        return _import_module(ours)
     except ModuleNotFoundError as error:
         wanted = error.name or ""
         if wanted == ROOT:
             raise ModuleNotFoundError(
                 "shim_torch is not installed; install the distribution 'shim-torch'", name=name.partition(".")[0]
             ) from None
-        if not (real == wanted or real.startswith(wanted + ".")):
+        if not (ours == wanted or ours.startswith(wanted + ".")):
             raise  # something else is missing inside ours: the truth helps more
     # Some of torch's sub-modules (torch.ops, torch.classes) are objects, not files.
     parent, _, leaf = name.rpartition(".")
-    owner = loaded.get(parent) or sys.modules.get(_real(parent or name))
+    owner = loaded.get(parent) or sys.modules.get(real(parent or name))
     value = vars(owner).get(leaf) if owner is not None else None
     return value if isinstance(value, ModuleType) else None
 

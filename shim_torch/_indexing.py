@@ -209,7 +209,8 @@ def _number(self: Any, value: Any) -> Any:
         return value.item()
     kind = type(value)
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-    raise TypeError(f"can't assign a {name} to a {self.type()}")
+    advice = "; it is of the PyTorch that is installed here: use torch.from_dlpack" if name.startswith("torch.") else ""
+    raise TypeError(f"can't assign a {name} to a {self.type()}{advice}")
 
 
 def _leading_ones(shape: Any) -> int:

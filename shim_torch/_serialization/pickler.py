@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import IO, Any
 
 from native import _core
-from shim_torch import _tensor, _utils
+from shim_torch import _class_names, _tensor, _utils
 from shim_torch.nn.parameter import Parameter
 from shim_torch.storage import TypedStorage, legacy_class
 
@@ -70,6 +70,8 @@ class Pickler(_PICKLER):
             return _core.device, (obj.type,) if obj.index is None else (obj.type, obj.index)
         if type(obj) is _core.Size:
             return _core.Size, (tuple(obj),)
+        if getattr(type(obj), "__reduce_ex__", None) is _class_names.reduce_ex:
+            return object.__reduce_ex__(obj, self.proto)  # save_global writes PyTorch's names
         return NotImplemented
 
     def save_global(self, obj: Any, name: str | None = None) -> None:

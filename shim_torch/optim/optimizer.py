@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from native import _core
+from shim_torch import _class_names
 from shim_torch._utils import typename
 from shim_torch.autograd.grad_mode import enable_grad
 from shim_torch.nn.modules._hooks import RemovableHandle
@@ -71,6 +72,8 @@ class Optimizer:
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
         self._warned_capturable_if_run_uncaptured = True
+
+    __reduce_ex__ = _class_names.reduce_ex
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "python/arguments.h"
+#include "python/foreign.h"
 
 namespace shim {
 
@@ -116,8 +117,8 @@ void raise_failure(Operator& op, const char* name, Form form, const CallArgs& c,
                      shown_name(*a, form).c_str(), position.c_str(), type_name(PySequence_Fast_GET_ITEM(f.value, 0)).c_str());
         return;
       }
-      PyErr_Format(PyExc_TypeError, "%s(): argument '%s'%s must be %s, not %s", name, shown_name(*a, form).c_str(), position.c_str(),
-                   parameter_type_name(*a).c_str(), type_name(f.value).c_str());
+      PyErr_Format(PyExc_TypeError, "%s(): argument '%s'%s must be %s, not %s%s", name, shown_name(*a, form).c_str(), position.c_str(),
+                   parameter_type_name(*a).c_str(), type_name(f.value).c_str(), foreign_note(f.value));
       return;
     }
     case Failure::multiple: PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", name, f.value); return;

@@ -1,6 +1,7 @@
 // torch.dtype, device, Size, layout and memory_format: small immutable types, singletons where PyTorch has singletons.
 #include <string>
 
+#include "python/foreign.h"
 #include "python/object.h"
 
 namespace shim {
@@ -329,7 +330,7 @@ DType dtype_of(PyObject* o) {
   if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::b8;
   if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::i64;
   if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) return to_complex(default_dtype());
-  fail(Kind::Type, "expected a torch.dtype, not ", Py_TYPE(o)->tp_name);
+  fail(Kind::Type, "expected a torch.dtype, not ", Py_TYPE(o)->tp_name, foreign_note(o));
 }
 
 PyObject* device_object(Device d) {
@@ -353,7 +354,7 @@ Device device_of(PyObject* o) {
     CHECK(Kind::Runtime, i >= 0 && i < 128, "Device index must not be negative");
     return {DeviceType::cuda, int8_t(i)};
   }
-  fail(Kind::Type, "expected a torch.device, str or int, not ", Py_TYPE(o)->tp_name);
+  fail(Kind::Type, "expected a torch.device, str or int, not ", Py_TYPE(o)->tp_name, foreign_note(o));
 }
 
 PyObject* size_object(DimSpan d) {

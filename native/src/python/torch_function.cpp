@@ -4,6 +4,7 @@
 
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
+#include "python/foreign.h"
 
 namespace shim {
 
@@ -85,6 +86,7 @@ std::string text_of(PyObject* o, const char* attribute) {
 // torch.add, torch.Tensor.add, torch.Tensor.shape.__get__
 std::string public_name(PyObject* callable) {
   std::string name = text_of(callable, "__name__"), module = text_of(callable, "__module__");
+  if (module.starts_with("shim_torch")) module.erase(0, 5);
   if (name == "__get__" || name == "__set__") {
     PyObject* owner = PyObject_GetAttrString(callable, "__self__");
     std::string of = owner ? text_of(owner, "__name__") : "";
@@ -123,6 +125,10 @@ PyObject* dispatch(PyObject* callable, const std::vector<PyObject*>& found, PyOb
     Py_DECREF(result);
   }
   for (PyObject* o : found) {
+    if (is_foreign_tensor(o)) {                 // its handler would call ours again, without end
+      Py_DECREF(types);
+      return PyErr_Format(PyExc_TypeError, "%s: got a %s%s", public_name(callable).c_str(), Py_TYPE(o)->tp_name, foreign_note(o));
+    }
     PyObject* hook = PyObject_GetAttr(o, hook_name());
     if (!hook) { Py_DECREF(types); return nullptr; }
     result = invoke(hook, callable, types, args, kwargs);
@@ -234,6 +240,41 @@ PyObject* converted(PyObject* result, PyTypeObject* cls) {          // steals
   return result;
 }
 
+// Calls of Tensor.__torch_function__ that run now. A function that comes back with the same arguments is another
+// PyTorch's: ours asks nobody while subclasses are disabled.
+struct Running {
+  PyObject *func, *args;
+  const Running* outer;
+};
+thread_local const Running* running = nullptr;
+
+bool comes_back(PyObject* func, PyObject* args) {
+  if (!subclasses_disabled || !PyTuple_Check(args)) return false;
+  for (const Running* r = running; r; r = r->outer) {
+    if (!PyTuple_Check(r->args) || PyTuple_GET_SIZE(r->args) != PyTuple_GET_SIZE(args)) continue;
+    bool same = true;
+    for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(args); ++i) same = PyTuple_GET_ITEM(args, i) == PyTuple_GET_ITEM(r->args, i);
+    int equal = same ? PyObject_RichCompareBool(func, r->func, Py_EQ) : 0;   // bound slots are new objects each time
+    if (equal < 0) PyErr_Clear();
+    if (equal == 1) return true;
+  }
+  return false;
+}
+
+PyObject* run_plainly(PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
+  if (comes_back(func, args))
+    return PyErr_Format(PyExc_TypeError, "%s of the PyTorch that is installed here was called with a tensor of shim_torch; give it "
+                                         "torch.from_dlpack(tensor), which copies nothing", public_name(func).c_str());
+  PyObject* pass = PyTuple_Pack(4, func, types, args, kwargs);
+  if (!pass) return nullptr;
+  const Running now{func, args, running};
+  running = &now;
+  PyObject* result = disabled_function(nullptr, pass);
+  running = now.outer;
+  Py_DECREF(pass);
+  return result;
+}
+
 PyObject* default_function(PyObject* cls, PyObject* args, PyObject* kw) {
   static const char* words[] = {"func", "types", "args", "kwargs", nullptr};
   PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
@@ -249,12 +290,9 @@ PyObject* default_function(PyObject* cls, PyObject* args, PyObject* kw) {
     }
   }
   Py_DECREF(given);
-  PyObject* pass = PyTuple_Pack(4, func, types, positional ? positional : Py_None, kwargs ? kwargs : Py_None);
-  PyObject* empty = nullptr;
-  if (pass && !positional) { empty = PyTuple_New(0); PyTuple_SetItem(pass, 2, Py_NewRef(empty)); }
-  PyObject* result = pass ? disabled_function(nullptr, pass) : nullptr;
-  Py_XDECREF(empty);
-  Py_XDECREF(pass);
+  PyObject* inputs = positional ? Py_NewRef(positional) : PyTuple_New(0);
+  PyObject* result = inputs ? run_plainly(func, types, inputs, kwargs ? kwargs : Py_None) : nullptr;
+  Py_XDECREF(inputs);
   if (!result || keeps_type(func)) return result;
   return converted(result, reinterpret_cast<PyTypeObject*>(cls));
 }

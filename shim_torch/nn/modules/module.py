@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from native import _core
+from shim_torch import _class_names
 from shim_torch._utils import typename
 from shim_torch.nn.modules import _hooks, _registration
 from shim_torch.nn.modules._conversion import ConversionMixin
@@ -316,6 +317,8 @@ class Module(ConversionMixin, StateDictMixin):
         if not extra and not children:
             return f"{self._get_name()}()"
         return f"{self._get_name()}(\n  " + "\n  ".join([*extra, *children]) + "\n)"
+
+    __reduce_ex__ = _class_names.reduce_ex
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)

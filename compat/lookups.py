@@ -1,0 +1,165 @@
+"""What the standard library's functions that take a module by name answer to code in scope. Changes nothing itself."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import runpy
+import sys
+from collections.abc import Callable, Iterator
+from types import FunctionType, ModuleType
+from typing import Any
+
+from compat import importer, modules
+from compat.finder import TorchLoader, find_spec_for
+from compat.scope import Scope
+
+Change = tuple[Any, str, Any]  # the owner, the attribute's name, what it is to be
+Ask = Callable[[int], bool]  # whether the caller of a function so many calls up is in scope
+
+
+def changes(scope: Callable[[], Scope], in_scope: Ask) -> Iterator[Change]:
+    """The functions that replace importlib's and runpy's."""
+    for owner, name, make in (
+        (importlib, "import_module", _import_module),
+        (importlib, "__import__", _dunder_import),
+        (importlib, "reload", _reload),
+        (importlib.util, "find_spec", _find_spec),
+        (importlib.util, "module_from_spec", _module_from_spec),
+        (runpy, "run_module", _run),
+        (runpy, "run_path", _run),
+    ):
+        original = getattr(owner, name)
+        yield owner, name, functools.wraps(original)(make(original, scope, in_scope))
+    yield importlib.util.LazyLoader, "exec_module", _exec_lazily(importlib.util.LazyLoader.exec_module)
+
+
+def _absolute(name: Any, package: Any) -> str:
+    """The absolute name where it may be torch's, else ""."""
+    if not isinstance(name, str) or not name.startswith("."):
+        return name if isinstance(name, str) else ""
+    if not isinstance(package, str) or not modules.is_torch(package):
+        return ""
+    return importlib.util.resolve_name(name, package)
+
+
+def _requester(depth: int = 2) -> str:
+    frame = importer.asking_frame(depth)
+    return "?" if frame is None else str(frame.f_globals.get("__name__", "?"))
+
+
+def _import_module(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
+    def import_module(name: str, package: str | None = None) -> ModuleType:
+        wanted = _absolute(name, package)
+        if wanted and modules.is_torch(wanted):
+            whole = scope().names is None
+            if in_scope(2) is not whole:
+                if whole:
+                    raise _refused(wanted)
+                return modules.get(wanted, _requester())
+        return original(name, package)
+
+    return import_module
+
+
+def _refused(name: str) -> ModuleNotFoundError:
+    return ModuleNotFoundError(f"No module named {name!r} ({_requester(3)} is blocked for our torch)", name=name)
+
+
+def _dunder_import(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
+    def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> ModuleType:
+        if isinstance(name, str) and not level and modules.is_torch(name) and scope().names is not None and in_scope(2):
+            return importer.scoped_import(name, globals, locals, tuple(fromlist or ()), 0)
+        return original(name, globals, locals, fromlist, level)
+
+    return __import__
+
+
+def _find_spec(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
+    def find_spec(name: str, package: str | None = None) -> Any:
+        wanted = _absolute(name, package)
+        if wanted and modules.is_torch(wanted):
+            if in_scope(2):
+                return find_spec_for(wanted, None)
+            if scope().names is None:
+                return None  # blocked
+        return original(name, package)
+
+    return find_spec
+
+
+def _module_from_spec(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
+    """A module that code in scope makes (a generated kernel's file) is in scope, whatever it is called."""
+
+    def module_from_spec(spec: Any) -> ModuleType:
+        module = original(spec)
+        if scope().names is not None and not modules.is_torch(spec.name) and in_scope(2):
+            vars(module).setdefault("__builtins__", importer.SCOPED)
+        return module
+
+    return module_from_spec
+
+
+def _reload(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
+    def reload(module: ModuleType) -> ModuleType:
+        if any(module is ours for ours in modules.loaded.values()):
+            return module  # executing ours again would make a second set of classes
+        return original(module)
+
+    return reload
+
+
+def _run(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
+    def run(path: str, init_globals: Any = None, run_name: Any = None, **kwargs: Any) -> Any:
+        if scope().names is not None and importer.frame_has_torch(sys._getframe(1)):
+            init_globals = {"__builtins__": importer.SCOPED, **(init_globals or {})}
+        return original(path, init_globals, run_name, **kwargs)
+
+    return run
+
+
+def _exec_lazily(original: Any) -> Any:
+    """``LazyLoader`` puts a module off by changing its class; ours is there already and stays what it is."""
+
+    @functools.wraps(original)
+    def exec_module(self: Any, module: ModuleType) -> None:
+        if isinstance(self.loader, TorchLoader):
+            self.loader.exec_module(module)
+        else:
+            original(self, module)
+
+    return exec_module
+
+
+def inspecting(inspect: ModuleType) -> Iterator[Change]:
+    """Files and sources of our classes: inspect looks their modules up by name, where ours need not be or another's is."""
+    getmodule, getfile = inspect.getmodule, inspect.getfile
+
+    @functools.wraps(getmodule)
+    def find_module(object: Any, _filename: Any = None) -> Any:
+        return _module_of(object) or getmodule(object, _filename)
+
+    @functools.wraps(getfile)
+    def find_file(object: Any) -> Any:
+        module = _module_of(object) if isinstance(object, type) else None
+        return getfile(object if module is None else module)
+
+    yield inspect, "getmodule", find_module
+    yield inspect, "getfile", find_file
+
+
+def _module_of(object: Any) -> ModuleType | None:
+    """Our module that holds a class or function of ours under its own name."""
+    if not isinstance(object, (type, FunctionType)):  # nothing else is asked: modules of PyTorch answer any name
+        return None
+    name = getattr(object, "__module__", None)
+    module = modules.loaded.get(name) or _loaded_real(name) if isinstance(name, str) and modules.is_torch(name) else None
+    found: Any = module
+    for part in str(getattr(object, "__qualname__", "")).split("."):
+        found = getattr(found, "__dict__", {}).get(part)
+    return module if found is object and found is not None else None
+
+
+def _loaded_real(name: str) -> ModuleType | None:
+    return sys.modules.get(modules.real(name))

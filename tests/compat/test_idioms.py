@@ -1,0 +1,141 @@
+"""Ways of asking for torch beyond the import statement: all of them agree, and none reaches code out of scope."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent / "fixtures" / "libs" / "scoped_lib" / "idioms.py"
+IDIOMS = re.findall(r"^def (\w+)", SOURCE.read_text(), re.M)
+
+
+@pytest.mark.parametrize("real", ["absent", "installed", "imported"])
+def test_every_idiom_gets_ours_and_leaves_nothing(probe, real):
+    probe(
+        f"""
+        import sys
+        {"import torch" if real == "imported" else ""}
+        before = sys.modules.get("torch")
+        from compat import enable_torch_proxy
+        enable_torch_proxy({{"scoped_lib"}})
+        import shim_torch, scoped_lib.idioms as idioms
+        wrong = []
+        for name in {IDIOMS} * 2:
+            try:
+                got = getattr(idioms, name)()
+            except Exception as error:
+                got = error
+            if got is not shim_torch or sys.modules.get("torch") is not before or shim_torch.OURS is not True:
+                wrong.append((name, got, sys.modules.get("torch")))
+                sys.modules.pop("torch", None) if before is None else None
+        assert not wrong, wrong
+        assert not hasattr(__builtins__, "added_by_scoped_lib")
+        """,
+        real=real != "absent",
+    )
+
+
+def test_the_same_functions_give_others_what_there_is(probe):
+    probe(
+        """
+        import torch, importlib, importlib.metadata, importlib.util, inspect, pkgutil, pickle, sys
+        from compat import enable_torch_proxy
+        enable_torch_proxy({"scoped_lib"})
+        import scoped_lib.idioms
+        assert torch.OURS is False
+        assert pkgutil.resolve_name("torch") is torch and importlib.__import__("torch") is torch
+        assert importlib.import_module(".nn", "torch") is torch.nn is pickle._loads(b"ctorch\\nnn\\n.")
+        assert importlib.util.find_spec("torch").origin == torch.__file__ == inspect.getfile(torch)
+        try:
+            importlib.metadata.Distribution.from_name("torch")
+        except importlib.metadata.PackageNotFoundError:
+            pass
+        else:
+            raise AssertionError
+        import pytest
+        assert pytest.importorskip("torch") is torch
+        """,
+        real=True,
+    )
+
+
+def test_a_blocked_module_finds_no_torch_in_the_whole_process(probe):
+    probe(
+        """
+        from compat import torch_proxy
+        with torch_proxy(blocked="scoped_lib"):
+            import scoped_lib, outsider
+            assert outsider.torch.OURS
+            for way in (scoped_lib.import_module, scoped_lib.statement):
+                try:
+                    way()
+                except ModuleNotFoundError as error:
+                    assert error.name == "torch" and "scoped_lib is blocked" in str(error)
+                else:
+                    raise AssertionError(way)
+            assert scoped_lib.find_spec() is None
+        """
+    )
+
+
+def test_patched_builtins_reach_code_in_scope(probe):
+    probe(
+        """
+        import builtins, unittest.mock
+        from compat import enable_torch_proxy
+        enable_torch_proxy({"scoped_lib"})
+        import scoped_lib
+        plain = builtins.__import__
+        def without_json(name, *rest):
+            if name == "json":
+                raise ImportError("json is not here")
+            return plain(name, *rest)
+        space = {"__builtins__": scoped_lib.__builtins__}
+        with unittest.mock.patch("builtins.__import__", without_json):
+            try:
+                exec("import json", space)
+            except ImportError as error:
+                assert "not here" in str(error)
+            else:
+                raise AssertionError
+            assert scoped_lib.statement().OURS
+        exec("import json", space)
+        """
+    )
+
+
+def test_pytest_rewrites_test_modules_in_scope(tmp_path, python):
+    (tmp_path / "conftest.py").write_text(
+        "from compat import enable_torch_proxy\nenable_torch_proxy({'test_inside', 'helped'})\n"
+    )
+    (tmp_path / "helped.py").write_text("import torch\n")
+    (tmp_path / "test_inside.py").write_text(
+        "import pytest\ntorch = pytest.importorskip('torch')\nimport helped\n"
+        "def test_ours():\n    import torch.nn as nn\n    assert torch.OURS and nn is torch.nn and helped.torch is torch\n"
+    )
+    (tmp_path / "test_outside.py").write_text(
+        "import pytest\ndef test_none():\n    with pytest.raises(ImportError):\n        import torch\n"
+    )
+    for mode in ("prepend", "importlib"):
+        done = python(
+            ["-m", "pytest", "-q", "-p", "no:cacheprovider", f"--import-mode={mode}", "-o", f"pythonpath={tmp_path}", str(tmp_path)],
+            "shim", "libs", cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_none_in_sys_modules_is_no_pytorch(probe):
+    probe(
+        """
+        import sys
+        sys.modules["torch"] = None
+        from compat import enable_torch_proxy, disable_torch_proxy
+        enable_torch_proxy()
+        import torch
+        assert torch.OURS
+        disable_torch_proxy()
+        assert sys.modules["torch"] is None
+        """
+    )
