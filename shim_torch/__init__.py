@@ -100,6 +100,8 @@ _FROM = {
     "set_autocast_dtype": ("amp", "set_autocast_dtype"),
     "get_autocast_gpu_dtype": ("amp", "get_autocast_gpu_dtype"),
     "is_autocast_cache_enabled": ("amp", "is_autocast_cache_enabled"),
+    "GradScaler": ("amp", "GradScaler"),
+    "_nnpack_available": ("backends.nnpack", "is_available"),
     "set_printoptions": ("_tensor_str", "set_printoptions"),
     "get_printoptions": ("_tensor_str", "get_printoptions"),
     "typename": ("_utils", "typename"),

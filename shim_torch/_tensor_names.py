@@ -89,10 +89,48 @@ def _aten() -> Any:
     return shim_torch.ops.aten
 
 
+def _lazy_clone(self: Any) -> Any:
+    """A copy; PyTorch's is made at the first write to either."""
+    return self.clone()
+
+
+def _is_zerotensor(self: Any) -> bool:
+    """Whether it is zeros without memory: there are none."""
+    return False
+
+
+# Methods of operators that the operators themselves leave to ``torch.ops.aten``.
+_OPERATORS = """_addmm_activation _autocast_to_full_precision _autocast_to_reduced_precision _conj_physical slice_inverse
+    _philox_normal_ _philox_uniform_""".split()
+# Methods of quantized, nested and oneDNN's tensors: PyTorch refuses them for any other tensor too.
+_REFUSED = """int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme to_mkldnn
+    to_padded_tensor _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides""".split()
+
+
+def _operator_method(name: str) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(_aten(), name)(self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+def _refusing_method(name: str) -> Any:
+    def method(self: Any, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError(
+            f"Could not run 'aten::{name}' with arguments from the '{self.device.type.upper()}' backend: torch.Tensor.{name} is "
+            "for quantized, nested or oneDNN tensors, which shim-torch does not have"
+        )
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
 def install(tensor_type: Any) -> None:
     """Gives the tensor type what it does not have yet of the above."""
     names = (is_nonzero, is_same_size, is_set_to, is_distributed, float_power_, chalf,
-             resize, resize_as, _is_all_true, _is_any_true, _fix_weakref)  # fmt: skip
+             resize, resize_as, _is_all_true, _is_any_true, _fix_weakref, _lazy_clone, _is_zerotensor,
+             *map(_operator_method, _OPERATORS), *map(_refusing_method, _REFUSED))  # fmt: skip
     for function in names:
         if not hasattr(tensor_type, function.__name__):
             setattr(tensor_type, function.__name__, function)

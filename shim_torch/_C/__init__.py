@@ -215,10 +215,14 @@ def __getattr__(name: str) -> Any:
         import importlib
 
         return importlib.import_module(f"shim_torch._C.{name}")
-    if name == "_VariableFunctions":
-        import shim_torch
+    if name in ("_VariableFunctions", "_VariableFunctionsClass", "_fft", "_linalg", "_special", "_sparse"):
+        from shim_torch._C import _tables
 
-        return shim_torch
+        return getattr(_tables, name)
+    if name in ("_ConvBackend", "_select_conv_backend"):
+        from shim_torch._C import _convolution
+
+        return getattr(_convolution, name)
     if name == "Tag":
         from shim_torch import Tag
 
