@@ -358,6 +358,10 @@ ops = _Ops()
 
 
 def __getattr__(name: str) -> Any:
+    if name == "DispatchKey":
+        from ._C._dispatch import DispatchKey
+
+        return DispatchKey
     if name == "HigherOrderOperator":
         from ._higher_order_ops._operator import HigherOrderOperator
 

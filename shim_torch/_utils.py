@@ -8,17 +8,16 @@ from native import _core
 
 
 def typename(o: Any) -> str:
-    """``torch.typename``: an object's type as PyTorch's messages print it."""
+    """``torch.typename``: an object's type as PyTorch's messages print it; of a class or function its own dotted name."""
     from native import _core
 
     if isinstance(o, _core.TensorBase):
         return f"torch.{'cuda.' if o.is_cuda else ''}{_scalar(o.dtype)}Tensor"
-    return _class(type(o))
-
-
-def _class(cls: type) -> str:
-    module = "" if cls.__module__ in ("builtins", "__builtin__") else cls.__module__ + "."
-    return module + cls.__qualname__
+    module = getattr(o, "__module__", None)
+    name = getattr(o, "__qualname__", None) or getattr(o, "__name__", None) or type(o).__name__
+    if not isinstance(module, str) or module in ("builtins", "__builtin__"):
+        return str(name)
+    return f"{'torch' + module[10:] if module.startswith('shim_torch') else module}.{name}"
 
 
 _NAMES = {

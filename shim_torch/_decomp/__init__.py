@@ -28,6 +28,11 @@ pre_autograd_decomposition_table = global_decomposition_table["pre_autograd"]
 meta_table = global_decomposition_table["meta"]
 
 
+def _should_decompose_because_unsafe_op(op: Any) -> bool:
+    """Whether an operator may write to or share memory depending on its input, and says so by a tag."""
+    return isinstance(op, OpOverload) and any(t.name == "maybe_aliasing_or_mutating" for t in op.tags)
+
+
 def _overloads(op: Any) -> list[Any]:
     if isinstance(op, OpOverloadPacket):
         return [getattr(op, name) for name in op.overloads()]

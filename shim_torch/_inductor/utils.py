@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from native import _core
+from shim_torch._not_built import NO_COMPILER, names
 from shim_torch.utils._ordered_set import OrderedSet as OrderedSet
+
+globals().update(
+    names(
+        "torch._inductor.utils",
+        NO_COMPILER,
+        "run_and_get_code run_and_get_triton_code run_fw_bw_and_get_code run_and_get_kernels get_triton_code get_code",
+    )
+)
 
 
 def do_bench_using_profiling(
@@ -57,6 +67,15 @@ def next_power_of_2(n: int) -> int:
 def is_gpu(device: str | None) -> bool:
     """Whether a device type is one of :data:`GPU_TYPES`."""
     return device in GPU_TYPES
+
+
+@contextlib.contextmanager
+def fresh_cache(cache_entries: dict[str, Any] | None = None, dir: str | None = None, delete: bool = True) -> Iterator[None]:
+    """Within it, compiled code is not taken from the cache: there is none."""
+    yield
+
+
+fresh_inductor_cache = fresh_cache
 
 
 def get_gpu_shared_memory() -> int:

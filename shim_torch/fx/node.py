@@ -183,6 +183,23 @@ class Node:
         """Changes one argument given by name."""
         self.kwargs = {**self.kwargs, key: arg}
 
+    def normalized_arguments(
+        self,
+        root: Any,
+        arg_types: tuple[Any, ...] | None = None,
+        kwarg_types: dict[str, Any] | None = None,
+        normalize_to_only_use_kwargs: bool = False,
+    ) -> Any:
+        """(args, kwargs) with defaults filled in, by the signature of the function or of ``root``'s module; None where none fits."""
+        from shim_torch.fx.operator_schemas import normalize_function, normalize_module
+
+        only = normalize_to_only_use_kwargs
+        if self.op == "call_function":
+            return normalize_function(self.target, self.args, self.kwargs, arg_types, kwarg_types, only)
+        if self.op == "call_module":
+            return normalize_module(root, str(self.target), self.args, self.kwargs, only)
+        return None
+
     def replace_all_uses_with(
         self, replace_with: Node, delete_user_cb: Callable[[Node], bool] = lambda user: True, *, propagate_meta: bool = False
     ) -> list[Node]:

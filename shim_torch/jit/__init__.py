@@ -94,19 +94,33 @@ def script_if_tracing(fn: T) -> T:
     return fn
 
 
+def _marked(fn: T, how: str) -> T:
+    from shim_torch._jit_internal import FunctionModifiers
+
+    marked: Any = fn
+    for part in (marked.fget, marked.fset) if _isinstance(fn, property) else (marked,):
+        if part is not None:
+            part._torchscript_modifier = getattr(FunctionModifiers, how)
+    return fn
+
+
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
     """Marks what TorchScript would leave to Python: everything is."""
-    return drop if callable(drop) else lambda fn: fn
+    if callable(drop):
+        return _marked(drop, "IGNORE")
+    if not _isinstance(drop, bool):
+        raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}")
+    return lambda fn: _marked(fn, "UNUSED" if drop else "IGNORE")
 
 
 def unused(fn: T) -> T:
-    """Marks what TorchScript would not compile; the function itself."""
-    return fn
+    """Marks what TorchScript would not compile; the function or property itself."""
+    return _marked(fn, "UNUSED")
 
 
 def export(fn: T) -> T:
-    """Marks a method that TorchScript would compile; the method itself."""
-    return fn
+    """Marks what TorchScript would compile too; the function itself."""
+    return _marked(fn, "EXPORT")
 
 
 def interface(obj: T) -> T:

@@ -14,5 +14,5 @@ class BroadcastingListCls:
         return None
 
 
-for _n in range(1, 7):
-    globals()[f"BroadcastingList{_n}"] = BroadcastingListCls()
+BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingListCls()
+BroadcastingList4 = BroadcastingList5 = BroadcastingList6 = BroadcastingList1

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from native import _core
+from shim_torch._not_built import NO_MASKED, names
 from shim_torch.masked._masks import canonical_dim as _canonical_dim
 from shim_torch.masked._masks import combined as _combine_input_and_mask
 from shim_torch.masked._masks import identity as _reduction_identity
@@ -289,6 +290,7 @@ def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> Any:
 
 
 as_masked_tensor = masked_tensor
+MaskedTensor = names("torch.masked", NO_MASKED, "MaskedTensor")["MaskedTensor"]
 
 
 def is_masked_tensor(obj: Any) -> bool:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import importlib
 import json
+import os
 import pickle
+import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from hashlib import md5
@@ -22,6 +25,59 @@ from typing import Any
 def _defaults() -> dict[str, dict[str, Any]]:
     file = Path(__file__).parents[1] / "_compile_settings.json"
     return json.loads(file.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
+_UNSET: Any = object()
+
+
+class Config:
+    """One setting with more than its default: what environment variables say, another setting it stands for.
+
+    ``env_name_default``: variables ("0", "1" or a text) that give the default. ``env_name_force``: variables that win over
+    everything. ``alias``: the dotted name of the setting that is read and written instead. ``deprecated``: reading or writing
+    it warns once. ``justknob`` says nothing outside Meta.
+    """
+
+    def __init__(
+        self,
+        default: Any = _UNSET,
+        justknob: str | None = None,
+        env_name_default: str | list[str] | None = None,
+        env_name_force: str | list[str] | None = None,
+        value_type: type | None = None,
+        alias: str | None = None,
+        deprecated: bool = False,
+        deprecation_message: str | None = None,
+    ) -> None:
+        if alias is not None and (default is not _UNSET or justknob or env_name_default or env_name_force):
+            raise AssertionError(
+                "if alias is set, none of {default, justknob, env_name_default and env_name_force} can be set"
+            )
+        self.default, self.justknob, self.value_type, self.alias = default, justknob, value_type, alias
+        self.env_name_default, self.env_name_force = _names(env_name_default), _names(env_name_force)
+        self.deprecated, self.deprecation_message = deprecated, deprecation_message
+
+    def first_value(self) -> Any:
+        """The default, or what the variables for it say."""
+        found = _of_environment(self.env_name_default)
+        return self.default if found is _UNSET else found
+
+    def forced(self) -> Any:
+        """What the variables that win say, else ``_UNSET``."""
+        return _of_environment(self.env_name_force)
+
+
+def _names(given: str | list[str] | None) -> list[str]:
+    if given is None or isinstance(given, list):
+        return given or []
+    return [given]
+
+
+def _of_environment(names: list[str]) -> Any:
+    for name in names:
+        if name in os.environ:
+            return {"1": True, "0": False}.get(os.environ[name], os.environ[name])
+    return _UNSET
 
 
 class SubConfigProxy:
@@ -46,6 +102,8 @@ class ConfigModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         settings = self.__dict__["_config"]
+        if name in self.__dict__["_special"]:
+            return self._read(name)
         if name in settings:
             return settings[name]
         if not name.startswith("__") and any(k.startswith(name + ".") for k in settings):
@@ -53,7 +111,12 @@ class ConfigModule(ModuleType):
         raise AttributeError(f"{self._public()}.{name} does not exist")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__.get("_config", ()):
+        if name in self.__dict__.get("_special", ()):
+            module, attribute = self._meant(name)
+            if (module, attribute) != (self, name):
+                return setattr(module, attribute, value)
+            self._config[name] = value
+        elif name in self.__dict__.get("_config", ()):
             self._config[name] = value
         elif name.startswith("_") or isinstance(value, ModuleType):
             super().__setattr__(name, value)
@@ -65,6 +128,25 @@ class ConfigModule(ModuleType):
             self._config[name] = copy.deepcopy(self._default[name])  # as in PyTorch: the default is back
         else:
             super().__delattr__(name)
+
+    def _meant(self, name: str) -> tuple[Any, str]:
+        """The module and name of the setting that one of the special ones stands for; itself, mostly."""
+        special: Config = self.__dict__["_special"][name]
+        if special.deprecated and name not in self.__dict__.setdefault("_warned", set()):
+            self.__dict__["_warned"].add(name)
+            said = special.deprecation_message
+            warnings.warn(f"{self._public()}.{name} is deprecated" + (f" and {said}" if said else ""), FutureWarning, stacklevel=4)
+        if special.alias is None:
+            return self, name
+        module, _, attribute = special.alias.rpartition(".")
+        return importlib.import_module(module), attribute
+
+    def _read(self, name: str) -> Any:
+        module, attribute = self._meant(name)
+        if (module, attribute) != (self, name):
+            return getattr(module, attribute)
+        forced = self.__dict__["_special"][name].forced()
+        return self._config[name] if forced is _UNSET else forced
 
     def _public(self) -> str:
         return "torch" + self.__name__.removeprefix("shim_torch")
@@ -174,6 +256,10 @@ def install_config_module(module: ModuleType) -> None:
     for name in own:
         if "." not in name:
             delattr(module, name)
+    special = {k: v for k, v in own.items() if isinstance(v, Config)}
+    own.update({k: v.first_value() for k, v in special.items() if v.alias is None})
+    own = {k: v for k, v in own.items() if not isinstance(v, Config)}
+    module.__dict__["_special"] = special
     module.__dict__["_config"] = {**copy.deepcopy(served), **own}
     module.__dict__["_default"] = copy.deepcopy(module.__dict__["_config"])
     module.__class__ = ConfigModule
