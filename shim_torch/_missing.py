@@ -15,7 +15,17 @@ unsupported: Counter[tuple[str, str]] = Counter()  # (dotted name, requester) th
 @lru_cache(maxsize=1)
 def surface() -> frozenset[str]:
     """Every public dotted name that PyTorch has (a data file beside this module)."""
-    return frozenset(Path(__file__).with_name("_surface.txt").read_text(encoding="utf-8").split())
+    return frozenset(name.removeprefix("~") for name in _names())
+
+
+@lru_cache(maxsize=1)
+def own_surface() -> frozenset[str]:
+    """Those that their module defines or exports; ``~`` marks the others in the file: what a module imported for itself."""
+    return frozenset(name for name in _names() if not name.startswith("~"))
+
+
+def _names() -> list[str]:
+    return Path(__file__).with_name("_surface.txt").read_text(encoding="utf-8").split()
 
 
 def requester() -> str:

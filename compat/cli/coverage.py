@@ -7,15 +7,6 @@ import warnings
 from collections import defaultdict
 from typing import Any
 
-# What a module of PyTorch merely imported for itself; nobody asks for these there.
-INCIDENTAL = frozenset("torch Tensor TYPE_CHECKING F T K V S P R N annotations".split())
-
-
-def public(name: str) -> bool:
-    """Whether ``name`` is one that PyTorch offers its users, as far as names alone tell."""
-    parts = name.split(".")
-    return not any(p.startswith("_") for p in parts) and (len(parts) == 2 or parts[-1] not in INCIDENTAL)
-
 
 def found(torch: Any, name: str) -> bool:
     """Whether the dotted ``name`` leads to something here; a sub-module is imported on the way."""
@@ -41,10 +32,10 @@ def part_of(name: str, parts: frozenset[str]) -> str:
 def coverage() -> dict[str, tuple[list[str], list[str]]]:
     """``{part: (names here, names that are not)}`` over PyTorch's public names (``shim_torch/_surface.txt``)."""
     from compat import modules
-    from shim_torch._missing import surface
+    from shim_torch._missing import own_surface
 
     torch = modules.get("torch")
-    names = [n for n in sorted(surface()) if public(n) and n != "torch"]
+    names = [n for n in sorted(own_surface()) if n != "torch" and not any(p.startswith("_") for p in n.split("."))]
     inner = {n.rpartition(".")[0] for n in names}
     parts = frozenset({"torch"} | {n for n in inner if n.count(".") == 1} | {"torch.nn.functional"})
     table: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
