@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+
+
+class _Version(argparse.Action):
+    def __init__(self, option_strings: list[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="the version of shim-torch")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"shim-torch {version('shim-torch')}")
+        except PackageNotFoundError:
+            print("shim-torch (a source tree that is not installed)")
+        parser.exit()
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     top = argparse.ArgumentParser(prog="python -m compat", description="torch for kernel libraries, without PyTorch")
+    top.add_argument("--version", action=_Version)
     commands = top.add_subparsers(dest="command", required=True)
     doctor = commands.add_parser("doctor", help="versions, devices, what works here and what to install")
     doctor.add_argument("--json", action="store_true")
     run = commands.add_parser("run", help="run an unmodified script or module")
     run.add_argument("--scope", action="append", help="packages that get torch (comma separated); default: all")
     run.add_argument("--version", help="what torch.__version__ says")
-    run.add_argument("-m", dest="module", action="store_true", help="the target is a module name")
-    run.add_argument("target", help="script.py, or a module with -m")
+    kind = run.add_mutually_exclusive_group()
+    kind.add_argument("-m", dest="module", action="store_true", help="the target is a module name")
+    kind.add_argument("-c", dest="program", action="store_true", help="the target is a program")
+    run.add_argument("target", help="script.py, - (standard input), a folder or zip file with __main__.py, or as -m or -c say")
     run.add_argument("arguments", nargs=argparse.REMAINDER)
     scan = commands.add_parser("scan", help="which torch names a package, folder, file or wheel uses")
     scan.add_argument("target")
@@ -35,7 +53,17 @@ def main(arguments: list[str] | None = None) -> int:
     if options.command == "run":
         from compat.cli import run
 
-        return run.main(options.target, options.arguments, options.module, options.scope, options.version)
+        return run.main(options.target, options.arguments, options.module, options.scope, options.version, options.program)
+    try:
+        status = _report(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # "| head" has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
+
+
+def _report(options: argparse.Namespace) -> int:
     if options.command == "scan":
         from compat.cli import scan
 

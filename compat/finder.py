@@ -32,6 +32,23 @@ class TorchLoader:
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = _own_specs[self.name]
 
+    def get_code(self, name: str) -> Any:
+        """The code of our module, for ``python -m torch.x``."""
+        return self._own(name, "get_code")
+
+    def get_source(self, name: str) -> str | None:
+        return self._own(name, "get_source")
+
+    def get_filename(self, name: str) -> str:
+        return str(modules.get(name).__file__)
+
+    def is_package(self, name: str) -> bool:
+        return hasattr(modules.get(name), "__path__")
+
+    def _own(self, name: str, what: str) -> Any:
+        loader: Any = getattr(modules.get(name).__spec__, "loader", None)
+        return getattr(loader, what)(modules.real(name)) if hasattr(loader, what) else None
+
 
 def torch_spec(name: str) -> ModuleSpec | None:
     """The spec that ``find_spec`` answers for our ``torch.x``; None when there is no such module."""

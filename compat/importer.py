@@ -44,7 +44,7 @@ def scoped_import(
             if name == "sys":
                 return _scoped_sys
             if name == "builtins":
-                return _scoped_builtins
+                return scoped_builtins
             if name[:5] != "torch" and name[:5] != "funct" or not modules.is_torch(name):
                 return _builtins["__import__"](name, globals, locals, fromlist, level)
             module = modules.get(name, _who(globals))
@@ -119,8 +119,8 @@ class _ScopedBuiltins(ModuleType):
         return _plain_import, ("builtins",)
 
 
-_scoped_builtins = _ScopedBuiltins("builtins")
-SCOPED: dict[str, Any] = vars(_scoped_builtins)
+scoped_builtins = _ScopedBuiltins("builtins")
+SCOPED: dict[str, Any] = vars(scoped_builtins)
 SCOPED.update(vars(builtins), __import__=scoped_import)
 BLOCKED: dict[str, Any] = dict(vars(builtins), __import__=blocked_import)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import mmap
 import os
 import re
@@ -48,16 +47,13 @@ def is_shared_object(name: str) -> bool:
 def _files(target: str) -> list[str]:
     if os.path.isfile(target):
         return [target]
-    roots = [target] if os.path.isdir(target) else []
-    if not roots and target.isidentifier():
-        spec = importlib.util.find_spec(target)
-        roots = list(spec.submodule_search_locations or ()) if spec is not None else []
-        if spec is not None and not roots and spec.origin and is_shared_object(spec.origin):
-            return [spec.origin]
+    from compat.cli.scan import places
+
+    roots = [target] if os.path.isdir(target) else places(target)
     return sorted(
         os.path.join(folder, name)
         for root in roots
-        for folder, _, names in os.walk(root)
+        for folder, _, names in (os.walk(root) if os.path.isdir(root) else [("", [], [root])])
         for name in names
         if is_shared_object(name)
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.metadata
+import importlib.util
 import shutil
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 
 from compat.metadata import METADATA
@@ -38,19 +40,35 @@ def write(folder: Path, version: str) -> Path:
         other = None
     if other is not None and (other.read_text("INSTALLER") or "").strip() != INSTALLER:
         raise FileExistsError("a distribution torch is on sys.path already; it is left alone")
-    remove(folder)
+    try:
+        spec = importlib.util.find_spec("torch")
+    except (ImportError, ValueError):  # something keeps it from being imported
+        spec = None
+    if spec is not None:
+        raise FileExistsError(f"a module torch is importable here ({spec.origin or spec.name}); it is left alone")
     info = folder / f"torch-{version}.dist-info"
-    info.mkdir()
+    made = Path(tempfile.mkdtemp(prefix=".shim-torch-", dir=folder))
+    try:
+        _fill(made, info.name, version)
+        made.chmod(0o755)
+        remove(folder)
+        made.rename(info)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    return info
+
+
+def _fill(folder: Path, name: str, version: str) -> None:
     files = {"METADATA": METADATA.format(version=version), "INSTALLER": f"{INSTALLER}\n", "top_level.txt": "\n"}
     files["WHEEL"] = "Wheel-Version: 1.0\nGenerator: shim-torch\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     record = ""
-    for name, text in files.items():
+    for file, text in files.items():
         data = text.encode()
-        (info / name).write_bytes(data)
+        (folder / file).write_bytes(data)
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-        record += f"{info.name}/{name},sha256={digest},{len(data)}\n"
-    (info / "RECORD").write_text(f"{record}{info.name}/RECORD,,\n", encoding="utf-8")
-    return info
+        record += f"{name}/{file},sha256={digest},{len(data)}\n"
+    (folder / "RECORD").write_text(f"{record}{name}/RECORD,,\n", encoding="utf-8")
 
 
 def remove(folder: Path) -> list[Path]:
@@ -65,7 +83,10 @@ def main(undo: bool, version: str | None) -> int:
     """Writes or removes it in this environment; 1 when a real one is there."""
     folder = Path(sysconfig.get_path("purelib"))
     if undo:
-        gone = remove(folder)
+        try:
+            gone = remove(folder)
+        except OSError as error:
+            return _failed(error)
         print(f"removed {gone[0]}" if gone else f"nothing to remove in {folder}")
         return 0
     from packaging.version import InvalidVersion, Version
@@ -77,6 +98,11 @@ def main(undo: bool, version: str | None) -> int:
         print(f"python -m compat provide: {version!r} is not a PEP 440 version, such as 2.13.0", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"python -m compat provide: {error}", file=sys.stderr)
-        return 1
+        return _failed(error)
     return 0
+
+
+def _failed(error: OSError) -> int:
+    advice = "; use a virtual environment, or run this as its owner" if isinstance(error, PermissionError) else ""
+    print(f"python -m compat provide: {error}{advice}", file=sys.stderr)
+    return 1

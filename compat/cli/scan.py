@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.machinery
+import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import sys
 import zipfile
 from collections import Counter
@@ -28,10 +31,7 @@ def sources(target: str) -> Iterator[tuple[str, str]]:
                     yield name, archive.read(name).decode("utf-8", "replace")
         return
     roots = [target] if os.path.exists(target) else []
-    if not roots and target.isidentifier():
-        spec = importlib.util.find_spec(target)
-        if spec is not None:
-            roots = list(spec.submodule_search_locations or ([spec.origin] if spec.origin else []))
+    roots = roots or places(target)
     if not roots:
         raise FileNotFoundError(f"{target!r} is no file, folder, wheel or package; install it or give its path")
     for root in roots:
@@ -43,6 +43,21 @@ def sources(target: str) -> Iterator[tuple[str, str]]:
         for path in files:
             with open(path, encoding="utf-8", errors="replace") as file:
                 yield path, file.read()
+
+
+def places(name: str) -> list[str]:
+    """The files or folders of a package, a sub-package or a distribution; none of them is imported."""
+    top, _, rest = name.partition(".")
+    spec = importlib.util.find_spec(top) if name and all(part.isidentifier() for part in name.split(".")) else None
+    for part in rest.split(".") if rest else ():
+        folders = spec.submodule_search_locations if spec is not None else None
+        spec = importlib.machinery.PathFinder.find_spec(part, list(folders)) if folders else None
+    if spec is not None:
+        return list(spec.submodule_search_locations or ([spec.origin] if spec.origin else []))
+    wanted = re.sub(r"[-_.]+", "-", name).lower()
+    held = importlib.metadata.packages_distributions().items()
+    packages = [p for p, owners in held if wanted in [re.sub(r"[-_.]+", "-", o).lower() for o in owners]]
+    return [place for p in packages if p.isidentifier() and p != name for place in places(p)]
 
 
 def names_in(tree: ast.AST) -> Counter[str]:
@@ -150,6 +165,7 @@ def main(target: str, as_json: bool) -> int:
             print(f"{row['status']:8} {row['uses']:6}  {name}")
         for line in binaries.lines(result["binaries"]):
             print(line)
-        print(f"{result['files']} files, {len(result['names'])} names, {len(result['missing'])} missing")
+        unread = f", {result['unreadable']} that Python cannot parse" if result["unreadable"] else ""
+        print(f"{result['files']} files, {len(result['names'])} names, {len(result['missing'])} missing{unread}")
     bad = any(row["missing"] or row["kind"] == "C++ ABI" for row in result["binaries"])
     return 1 if result["missing"] or bad else 0

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import zipfile
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -37,6 +40,87 @@ def test_run_with_scope_and_module(tmp_path, python):
         assert done.stdout.strip() == "main True", done.stderr
     done = python(["-m", "compat", "run", "nowhere.py"], "shim")
     assert done.returncode == 2 and "nowhere.py" in done.stderr
+
+
+@pytest.fixture
+def run(tmp_path, python):
+    """``run(*arguments)``: a finished ``python -m compat run`` in a folder with one of each kind of program."""
+    (tmp_path / "script.py").write_text(
+        "'Doc.'\nimport sys, torch\nnumber: int = 3\n"
+        "print(torch.OURS, sys.argv, __annotations__, __doc__, __builtins__ == sys.modules['builtins'])\n"
+        "if 'fail' in sys.argv:\n    raise ValueError('of the script')\n"
+    )
+    (tmp_path / "package" / "empty").mkdir(parents=True)
+    (tmp_path / "package" / "__init__.py").write_text("")
+    (tmp_path / "package" / "empty" / "__init__.py").write_text("")
+    (tmp_path / "package" / "__main__.py").write_text("import torch, sys\nprint(torch.OURS, __name__, sys.argv[1:])\n")
+    with zipfile.ZipFile(tmp_path / "program.pyz", "w") as archive:
+        archive.writestr("__main__.py", "import torch, sys\nprint(torch.OURS, __name__, sys.argv)\n")
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return python(["-m", "compat", "run", *arguments], "shim", "libs", cwd=tmp_path)
+
+    return call
+
+
+@pytest.mark.parametrize("scope", [(), ("--scope", "scoped_lib")])
+def test_run_takes_what_python_takes(run, scope):
+    done = run(*scope, "script.py", "--version", "-m")
+    assert done.stdout.strip() == "True ['script.py', '--version', '-m'] {'number': <class 'int'>} Doc. True", done.stderr
+    assert run(*scope, "-m", "package", "-c").stdout.strip() == "True __main__ ['-c']"
+    assert run(*scope, "package", "x").stdout.strip() == "True __main__ ['x']"
+    assert run(*scope, "program.pyz", "x").stdout.strip() == "True __main__ ['program.pyz', 'x']"
+    done = run(*scope, "-c", "import torch, sys; print(torch.OURS, sys.argv)", "-m", "x")
+    assert done.stdout.strip() == "True ['-c', '-m', 'x']", done.stderr
+
+
+def test_run_fails_as_python_fails(run):
+    done = run("script.py", "fail")
+    assert done.returncode == 1 and done.stderr.startswith("Traceback (most recent call last):\n")
+    assert "compat" not in done.stderr and 'script.py", line 6, in <module>' in done.stderr
+    for arguments, text in [
+        (("-m", "nothing"), "No module named nothing"),
+        (("-m", "package.empty"), "'package.empty' is a package and cannot be directly executed"),
+        (("package/empty",), "can't find '__main__' module in 'package/empty'"),
+        (("-c", "def f(:"), "SyntaxError: invalid syntax"),
+    ]:
+        done = run(*arguments)
+        assert done.returncode == 1 and text in done.stderr and "compat/" not in done.stderr, done.stderr
+    done = run("-c", "import sys; sys.exit('words')")
+    assert done.returncode == 1 and done.stderr == "words\n"
+
+
+def test_run_reads_standard_input():
+    done = subprocess.run(
+        [sys.executable, "-m", "compat", "run", "-", "x"], input="import torch, sys\nprint(sys.argv, torch.__version__)\n",
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.stdout.strip() == "['-', 'x'] 2.13.0+shim", done.stderr
+
+
+def test_run_a_module_of_torch():
+    done = subprocess.run(
+        [sys.executable, "-m", "compat", "run", "-m", "torch.utils.collect_env"], capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0 and "numpy" in done.stdout, done.stderr
+
+
+def test_scan_takes_distributions_and_parts_of_packages(tmp_path, python):
+    package, info = tmp_path / "site" / "part_of", tmp_path / "site" / "dist_of_it-1.0.dist-info"
+    (package / "inner").mkdir(parents=True)
+    info.mkdir()
+    (package / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    (package / "inner" / "__init__.py").write_text("import torch\ntorch.gone\n")
+    (package / "broken.py").write_text("import torch\ndef f(:\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: dist-of.it\nVersion: 1.0\n")
+    (info / "top_level.txt").write_text("part_of\n")
+    for target, files, unread in [("dist_of-it", 3, 1), ("part_of", 3, 1), ("part_of.inner", 1, 0)]:
+        done = python(["-m", "compat", "scan", target, "--json"], "shim", str(tmp_path / "site"))
+        result = json.loads(done.stdout)
+        assert (result["files"], result["unreadable"], result["missing"]) == (files, unread, ["torch.gone"]), done.stderr
+    done = python(["-m", "compat", "scan", "part_of.nothing"], "shim", str(tmp_path / "site"))
+    assert done.returncode == 2 and "install it" in done.stderr
 
 
 def test_scan_names_what_is_missing(tmp_path, python):
@@ -99,3 +183,37 @@ def test_provide_leaves_a_real_one_alone(tmp_path):
     with pytest.raises(FileExistsError, match="left alone"):
         provide.write(tmp_path, "2.13.0")
     assert provide.remove(tmp_path) == [] and info.is_dir()
+
+
+def test_provide_leaves_an_importable_one_alone_and_nothing_half_done(tmp_path, monkeypatch):
+    from compat.cli import provide
+
+    source, folder = tmp_path / "source", tmp_path / "site"
+    source.mkdir()
+    folder.mkdir()
+    (source / "torch.py").write_text("")
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(source)
+        patch.setattr(sys, "meta_path", [PathFinder])  # the tests' own finder refuses torch
+        with pytest.raises(FileExistsError, match="a module torch is importable here .*torch.py.*left alone"):
+            provide.write(folder, "2.13.0")
+    assert list(folder.iterdir()) == []
+    first = provide.write(folder, "2.6.0")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+        with pytest.raises(PermissionError):
+            provide.write(folder, "2.13.0")
+    assert list(folder.iterdir()) == [first] and (first / "RECORD").exists()
+    second = provide.write(folder, "2.13.0+shim")
+    assert list(folder.iterdir()) == [second] == provide.remove(folder) and list(folder.iterdir()) == []
+
+
+def test_provide_says_who_may_write(monkeypatch, capsys):
+    from compat.cli import provide
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "site-packages")
+
+    monkeypatch.setattr(provide, "write", refuse)
+    assert provide.main(False, None) == 1
+    assert "Permission denied: 'site-packages'; use a virtual environment" in capsys.readouterr().err
