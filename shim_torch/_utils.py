@@ -229,16 +229,18 @@ class ExceptionWrapper:
 
 def _flatten_dense_tensors(tensors: Any) -> Any:
     """Tensors of one dtype as one vector, copied."""
-    from shim_torch._C import _nn
+    from shim_torch import _C
 
-    return _nn.flatten_dense_tensors(tensors)
+    nn: Any = _C._nn
+    return nn.flatten_dense_tensors(tensors)
 
 
 def _unflatten_dense_tensors(flat: Any, tensors: Any) -> Any:
     """Views of a vector with the shapes of ``tensors``, one after the other."""
-    from shim_torch._C import _nn
+    from shim_torch import _C
 
-    return _nn.unflatten_dense_tensors(flat, tensors)
+    nn: Any = _C._nn
+    return nn.unflatten_dense_tensors(flat, tensors)
 
 
 def _take_tensors(tensors: Any, size_limit: int) -> Any:

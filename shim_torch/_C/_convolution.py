@@ -50,7 +50,7 @@ def _cuda_backend(input: Any, weight: Any, dilation: Sequence[int], transposed: 
     from shim_torch.backends import cudnn
 
     depthwise = not transposed and input.shape[1] == groups != 1 and weight.shape[0] % groups == 0
-    if cudnn.is_available() and cudnn.enabled:
+    if cudnn.is_available() and cudnn.enabled:  # type: ignore[attr-defined]
         return _ConvBackend.CudnnTranspose if transposed else _ConvBackend.Cudnn
     if depthwise:
         return _ConvBackend.CudaDepthwise2d if input.dim() < 5 else _ConvBackend.CudaDepthwise3d
