@@ -85,4 +85,4 @@ def test_options_that_exclude_each_other():
 def test_reflected_symbols_take_no_keywords():
     x = torch.tensor([3])
     with pytest.raises(TypeError, match="unexpected keyword argument 'out'"):
-        torch.Tensor.__rand__(x, x, out=torch.zeros(1, dtype=torch.int64))
+        torch.Tensor.__rsub__(x, x, out=torch.zeros(1, dtype=torch.int64))

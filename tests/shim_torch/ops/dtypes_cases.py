@@ -23,7 +23,7 @@ def inputs(torch):
         "x": x, "long": (x * 3).long(), "bool": x > 0, "half": x.half(), "complex": torch.complex(x, x), "z": z, "y": y,
         "image": image, "w": w, "k": torch.tensor([[True, False, True], [False, False, False]]), "second": second,
         "m": pattern(torch, 2, 3, seed=10), "i": torch.tensor([[1, 2, 3], [4, 5, 6]]), "torch": torch,
-        "F": torch.nn.functional, "S": torch.special, "M": importlib.import_module(torch.__name__ + ".masked"),
+        "F": torch.nn.functional, "S": torch.special, "M": importlib.import_module(torch.__spec__.name + ".masked"),
         "far": torch.tensor([-500.0, -1.5, -1.0, -0.5, 0.0, 0.3, 1.0, 2.0, 500.0, float("inf")]),
         "degrees": torch.tensor([[-1.0], [0.0], [1.0], [2.0], [9.0], [40.0], [600.0], [1e20]]),
         "image2": pattern(torch, 1, 2, 3, 3, seed=11).requires_grad_(),
