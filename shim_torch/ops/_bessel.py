@@ -180,39 +180,6 @@ def _zeta_below(xp: Any, s: Any, q: Any, negative: Any) -> Any:
     return total + zeta(xp, s, b)
 
 
-def gamma_incomplete(xp: Any, a: Any, x: Any, upper: bool, lgamma: Any) -> Any:
-    """The regularised lower P(a, x) or upper Q(a, x): the series below a + 1, Lentz's continued fraction above."""
-    a, x = xp.broadcast_arrays(a.astype("float64"), x.astype("float64"))
-    good = (a > 0) & (x > 0) & xp.isfinite(a) & xp.isfinite(x)
-    p, z = xp.where(good, a, 1.0), xp.where(good, x, 1.0)
-    front = xp.exp(p * xp.log(z) - z - lgamma(p))
-    term = total = 1 / p
-    for k in range(1, 400):
-        term = term * z / (p + k)
-        total = total + term
-    low = front * total
-    tiny = 1e-300
-    b = z + 1 - p
-    c, d = xp.full_like(z, 1 / tiny), 1 / xp.where(b == 0, tiny, b)
-    h = d
-    for k in range(1, 400):
-        n = -k * (k - p)
-        b = b + 2
-        d = n * d + b
-        d = 1 / xp.where(xp.abs(d) < tiny, tiny, d)
-        c = b + n / c
-        c = xp.where(xp.abs(c) < tiny, tiny, c)
-        h = h * d * c
-    high = front * h
-    lower = xp.where(z < p + 1, low, 1 - high)
-    found = xp.where(z < p + 1, 1 - low, high) if upper else lower
-    # The ends: P(a, 0) = 0, P(0, x) = 1, P(a, inf) = 1, P(inf, x) = 0.
-    at_one = ((a == 0) & (x > 0)) | (xp.isinf(x) & xp.isfinite(a) & (a > 0))
-    at_zero = ((x == 0) & (a > 0)) | ((a == math.inf) & xp.isfinite(x) & (x >= 0))
-    one, zero = (0.0, 1.0) if upper else (1.0, 0.0)
-    return xp.where(good, found, xp.where(at_one, one, xp.where(at_zero, zero, math.nan)))
-
-
 def erfcx(xp: Any, x: Any, erfc: Any) -> Any:
     """e^(x²) erfc(x): as it stands below 20, its asymptotic series above."""
     z = x.astype("float64")

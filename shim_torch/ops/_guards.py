@@ -23,7 +23,7 @@ _OF_ONE_DTYPE = ("mm", "addmm", "mv", "addmv", "bmm", "baddbmm", "dot", "vdot", 
 # The dtypes that these check on meta tensors too, before they look for a kernel.
 _ON_META_TOO = ("cholesky_cpu", "cholesky_inverse_out_cpu", "cholesky_solve_cpu", "geqrf_cpu")
 # Several rules are a tuple of them. A text with a space is no kernel's name: a RuntimeError, or a NotImplementedError after "!".
-# By the operator's key: which kinds (b, i, f, c; l: half and bfloat16, h: half, u: uint8, s: the other integers, m: all but int64) are refused, and the kernel's
+# By the operator's key: which kinds (b, i, f, c; l: half and bfloat16, h: half, u: uint8, s: the other integers, m: all but int64, B: bfloat16) are refused, and the kernel's
 # name or the whole text.
 _KERNELS: dict[str, Any] = {
     "mm": ("b", "addmm_impl_cpu_"),
@@ -45,6 +45,9 @@ _KERNELS: dict[str, Any] = {
     "unique_dim_consecutive": ("c", "unique"),
     "_softmax_backward_data": ("bic", "softmax_backward_lastdim_kernel_impl"),
     "polygamma": ("c", "trigamma"),
+    "special_polygamma": ("c", "trigamma"),
+    "stft": ("B", "MKL FFT doesn't support tensors of type: {}"),
+    "stft.center": ("B", "MKL FFT doesn't support tensors of type: {}"),
     "polar": ("h", "polar_cpu"),
     "mvlgamma": ("c", "arange_cpu"),
     "bucketize.Tensor": ("bc", "searchsorted_out_cpu"),
@@ -59,6 +62,7 @@ _KERNELS: dict[str, Any] = {
     "segment_reduce": ("bic", "_segment_reduce_cpu"),
     "_upsample_bilinear2d_aa": ("bscl", "compute_index_ranges_weights"),
     "_upsample_bilinear2d_aa.vec": ("bscl", "compute_index_ranges_weights"),
+    "_batch_norm_with_update": ("bic", "batch_norm"),
     "native_batch_norm": ("bic", "batch_norm"),
     "_native_batch_norm_legit": ("bic", "batch_norm"),
     "native_layer_norm": ("bic", "LayerNormKernelImpl"),
@@ -115,7 +119,7 @@ _KERNELS: dict[str, Any] = {
     "grid_sampler": ("bic", "grid_sampler_2d_cpu_kernel_impl"),
     "nll_loss_nd": ("bic", "nll_loss_out_frame"),
     "multi_margin_loss": ("bicl", "multi_margin_loss_cpu_kernel"),
-    "multilabel_margin_loss": ("bic", "multilabel_margin_loss_forward_out_frame"),
+    "multilabel_margin_loss": ("bicl", "multilabel_margin_loss_forward_out_frame"),
     "max_pool1d": ("bi", "max_pool2d"),
     "linear": ("b", "addmm_impl_cpu_"),
     "bilinear": ("b", "bmm"),
@@ -165,6 +169,8 @@ for _overload in (
 
 def _refused(kinds: str, dtype: Any) -> bool:
     own = kind(dtype)
+    if "B" in kinds and dtype is _core.bfloat16:
+        return True
     if own in kinds or ("l" in kinds and dtype in _LOW) or ("h" in kinds and dtype is _core.float16):
         return True
     return own == "i" and (("u" if dtype is _core.uint8 else "s") in kinds or ("m" in kinds and dtype is not _core.int64))
@@ -184,9 +190,39 @@ def _refuse(kinds: str, text: str, dtype: Any, device: str) -> None:
     raise (NotImplementedError if text[0] == "!" else RuntimeError)(text.lstrip("!").format(name))
 
 
+# Composites here, kernels in PyTorch that have no gradient for complex numbers: by key, the name PyTorch gives.
+_NO_COMPLEX_GRADIENT = {
+    "embedding": "embedding",
+    "soft_margin_loss": "soft_margin_loss",
+    "bilinear": "_trilinear",
+    "select_scatter": "select_scatter",
+    "slice_scatter": "slice_scatter",
+    "native_dropout_backward": "native_dropout_backward",
+    "normal.Tensor_Tensor": "normal",
+    "normal.Tensor_float": "normal",
+    "normal.float_Tensor": "normal",
+}
+
+
+def _real_with_gradients(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
+    """``run``, which refuses complex tensors whose gradient is wanted."""
+
+    def checked(*bound: Any) -> Any:
+        for t in bound:
+            if isinstance(t, _core.TensorBase) and t.requires_grad and t.dtype.is_complex and _core.is_grad_enabled():
+                raise RuntimeError(
+                    f"{name} does not support automatic differentiation for outputs with complex dtype."
+                )
+        return run(*bound)
+
+    return checked
+
+
 def guarded(record: Record, run: Callable[..., Any]) -> Callable[..., Any]:
     """``run``, which refuses first what PyTorch has no kernel for; a given ``dtype=`` counts for the input's."""
     key = record.key.partition("::")[2]
+    if key in _NO_COMPLEX_GRADIENT:
+        run = _real_with_gradients(_NO_COMPLEX_GRADIENT[key], run)
     found = _KERNELS.get(key)
     if found is None:
         return run

@@ -292,6 +292,8 @@ def softshrink(xp, self, lambd):
     grad={"self": lambda g, self, threshold: g.masked_fill(self <= threshold, 0)},
 )
 def threshold_(xp, self, threshold, value):
+    if self.dtype.kind == "u" and value < 0:
+        value = int(value) % (1 << 8 * self.dtype.itemsize)  # the bits of the negative number, as in C
     return xp.where(self <= threshold, self.dtype.type(value), self)  # NaN stays
 
 

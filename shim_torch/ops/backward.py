@@ -7,6 +7,7 @@ from typing import Any
 
 from native import _core
 
+from ._norm_statistics import statistics_dtype
 from ._record import composite
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
@@ -183,7 +184,8 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
     (x,) = _wide(input)
     mean = x.mean(dims, keepdim=True)
     rstd = ((x - mean).square().mean(dims, keepdim=True) + eps).rsqrt()
-    return y, mean.detach(), rstd.detach()
+    kept = statistics_dtype(input, mean.dtype, weight, bias)
+    return y, mean.detach().to(kept), rstd.detach().to(kept)
 
 
 @composite(

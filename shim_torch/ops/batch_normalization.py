@@ -7,6 +7,7 @@ from typing import Any
 from native import _core
 
 from ._formulas import torch_module
+from ._norm_statistics import statistics_dtype as _statistics_dtype
 from ._record import composite
 
 _METHODLESS: dict[str, Any] = {"method": False}
@@ -23,7 +24,10 @@ def _normalized(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
 ) -> tuple[Any, Any, Any]:
     """The values, and the batch's mean and 1 / standard deviation; running statistics move toward the batch's."""
-    channels = input.size(1)
+    channels = input.size(1) if input.dim() > 1 else input.size(0)
+    if not input.numel() and input.dim() < 2:
+        nothing = input.new_zeros((0,))
+        return input.clone(), nothing, nothing
     _check(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     if not training and (running_mean is None or running_var is None):
         missing = "running_mean" if running_mean is None else "running_var"
@@ -72,7 +76,8 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
     y, mean, rstd = _normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if not training:
         return y, input.new_zeros((0,)), input.new_zeros((0,))
-    return y, mean.detach(), rstd.detach()
+    kept = _statistics_dtype(input, mean.dtype, weight, bias, running_mean, running_var)
+    return y, mean.detach().to(kept), rstd.detach().to(kept)
 
 
 @composite(f"_native_batch_norm_legit({_NORM}, Tensor(a!) running_mean, Tensor(b!) running_var, {_SETTINGS}) -> (Tensor, Tensor, Tensor)",

@@ -70,10 +70,25 @@ _FLOATS2: dict[str, tuple[str, dict[str, Formula]]] = {
 }
 
 
+def _nextafter(xp, a, b):
+    """The neighbour among the numbers of the operands' own dtype, half precisions too, which are not widened here."""
+    names = {str(x.dtype) for x in (a, b) if hasattr(x, "dtype") and x.dtype.kind in "fV"}
+    if names == {"bfloat16"}:
+        a, b = xp.broadcast_arrays(xp.asarray(a, dtype=a.dtype), xp.asarray(b, dtype=a.dtype))
+        bits = xp.ascontiguousarray(a).view("int16")
+        step = xp.where((a < b) == (a > 0), 1, -1).astype("int16")
+        least = xp.where(b < 0, -32767, 1).astype("int16")
+        found = xp.where(a == 0, least, bits + step).view(a.dtype).reshape(a.shape)
+        return xp.where(a == b, b, xp.where((a != a) | (b != b), a + b, found))
+    wide = "float64" if "float64" in names else "float16" if names == {"float16"} else "float32"
+    return xp.nextafter(xp.asarray(a, dtype=wide), xp.asarray(b, dtype=wide))
+
+
 def _of_xp(name):
     return lambda xp, a, b: getattr(xp, name)(a, b)
 
 
+_BODIES = {"logaddexp": logaddexp, "nextafter": _nextafter}
 for _name, (_np, _grads) in _FLOATS2.items():
     op(
         f"{_name}(Tensor self, Tensor other) -> Tensor",
@@ -84,7 +99,8 @@ for _name, (_np, _grads) in _FLOATS2.items():
         grad=_grads,
         native=_name if _name.startswith("logaddexp") else None,
         aliases=("arctan2",) if _name == "atan2" else (),
-    )((lambda f: lambda xp, self, other: f(xp, self, other))(logaddexp if _name == "logaddexp" else _of_xp(_np)))
+        keep=("self", "other") if _name == "nextafter" else (),
+    )((lambda f: lambda xp, self, other: f(xp, self, other))(_BODIES.get(_name) or _of_xp(_np)))
 
 
 @op(

@@ -122,8 +122,26 @@ def _limits(dtype):
     return shim_torch.finfo(dtype)
 
 
+_SMALL = 1024  # places whose pairs are held at once
+
+
+def _logcumsumexp_grad_of_pairs(g, self, result, dim):
+    """The same sum with every pair's share: linear in g, as a gradient that is differentiated once more has to be."""
+    import shim_torch
+
+    x, r, g = (t.movedim(dim, -1) for t in (self, result, g))
+    is_later = shim_torch.ones(x.size(-1), x.size(-1), dtype=_core.bool, device=x.device).triu()
+    gap = (x.unsqueeze(-1) - r.unsqueeze(-2)).masked_fill(~is_later, 0)
+    shares = gap.exp().masked_fill(~is_later, 0)
+    return (conjugate(shares) * g.unsqueeze(-2)).sum(-1).movedim(-1, dim)
+
+
 def _logcumsumexp_grad(g, self, result, dim):
     """Σ over later places of g · e^(self - result), in logs: neither factor overflows."""
+    import shim_torch
+
+    if shim_torch.is_grad_enabled() and self.size(dim) <= _SMALL:
+        return _logcumsumexp_grad_of_pairs(g, self, result, dim)
 
     def share(log):
         return (conjugate((log - result).flip(dim).logcumsumexp(dim).flip(dim) + self)).exp()

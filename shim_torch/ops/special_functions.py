@@ -9,9 +9,10 @@ from native import _core
 
 from . import _bessel
 from ._formulas import aten
+from ._gamma_incomplete import gamma_incomplete
 from ._record import composite, op
 from ._refusals import refusing
-from ._rules import broadcast, int_to_float, promote, same
+from ._rules import broadcast, int_to_float, promote, same, type_name
 from ._special import special
 
 _SPECIAL: dict[str, Any] = {"module": "special", "method": False}
@@ -35,13 +36,20 @@ _unary("special_i0e", lambda xp, x: _bessel.modified_i(xp, x, 0, True),
        lambda g, self, result: g * (aten().special_i1e(self) - self.sgn() * result))  # fmt: skip
 
 
+def _no_low_precision(kernel: str, self: Any) -> None:
+    if self.device.type == "cpu" and self.dtype in (_core.float16, _core.bfloat16):
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{type_name(self.dtype)}'")
+
+
 def _i1_grad(g: Any, self: Any, result: Any) -> Any:
+    _no_low_precision("i1_backward", self)
     zero = self == 0
     safe = self.masked_fill(zero, 1.0)
     return g * (aten().i0(self) - result / safe).masked_fill(zero, 0.5)
 
 
 def _i1e_grad(g: Any, self: Any, result: Any) -> Any:
+    _no_low_precision("i1e_backward", self)
     zero = self == 0
     safe = self.masked_fill(zero, 1.0)
     return g * (aten().special_i0e(self) - result * (self.sgn() + 1 / safe)).masked_fill(zero, 0.5)
@@ -199,7 +207,8 @@ def _incomplete(name: str, upper: bool) -> None:
 
     def run(xp: Any, self: Any, other: Any) -> Any:
         dtype = self.dtype
-        return _bessel.gamma_incomplete(xp, self, other, upper, special(xp, "lgamma")).astype(dtype)
+        found = gamma_incomplete(xp, self, other, upper, special(xp, "lgamma"), special(xp, "erfc"))
+        return found.astype(dtype)
 
     def grad(g: Any, self: Any, other: Any) -> Any:
         return g * sign * ((self - 1) * other.log() - other - self.lgamma()).exp()

@@ -145,6 +145,7 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
     write_tangent(target, tangent_of(*unwrap(r.o)));
     return Py_NewRef(self);
   }
+  CHECK(Kind::Runtime, !is_complex(target->dtype()) || f.schema.name != "abs", "In-place abs is not supported for complex tensors.");
   if (history || target->is_inference) check_inplace(target);
   if (op.native && !history && !apart) {        // writes in one pass
     PyObject* r = op.native(op, args, n);
@@ -256,7 +257,7 @@ PyObject* store_list(PyObject* outs, PyObject* results, const std::string& name)
 PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   Operator& f = *op.functional;
   const size_t inputs = f.schema.args.size(), outs = n - inputs;
-  CHECK(Kind::Runtime, !(GradMode::enabled() && any_requires_grad(args, n)), name_for_gradients(op.schema.name),
+  CHECK(Kind::Runtime, !(GradMode::enabled() && any_requires_grad(args, n)) || never_differentiable(f.schema.name), name_for_gradients(op.schema.name),
         "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
   if (__builtin_expect(forward_gradients(), 0))
     CHECK(Kind::NotImplemented, !any_tangent(args, n), "Trying to use forward AD with ", f.schema.name, "_out that does not support it because it is an out= function");
@@ -272,7 +273,9 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   if (!result.o) return nullptr;
   if (outs == 1 && f.schema.returns[0].type.list) return store_list(args[inputs], result.o, f.schema.name);
   if (outs == 1) {
-    store_output(args[inputs], result.o, f.schema.name, resized_by(f));
+    // The absolute values of complex numbers go into any out that takes real ones.
+    const bool of_complex = f.schema.name == "abs" && is_tensor(args[0]) && is_complex(unwrap(args[0])->dtype());
+    store_output(args[inputs], result.o, of_complex ? "" : f.schema.name, resized_by(f));
     return Py_NewRef(args[inputs]);
   }
   CHECK(Kind::Type, (PyTuple_Check(result.o) || PyList_Check(result.o)) && size_t(PySequence_Fast_GET_SIZE(result.o)) == outs,

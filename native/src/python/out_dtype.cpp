@@ -25,6 +25,7 @@ const char* text_of(const std::string& name) {
         {"tensordot", "tensordot: Expected the output tensor to have dtype {R}, but got an output tensor with dtype {O}"},
         {"complex", "Expected object of scalar type {R} but got scalar type {O} for argument 'out'"},
         {"polar", "Expected object of scalar type {R} but got scalar type {O} for argument 'out'"},
+        {"histogram", "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}"},
         {"histc", "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}"},
         {"index_select", "index_select(): self and result must have the same scalar type"},
         {"masked_select", "masked_select(): self and result must have the same scalar type"},
@@ -174,8 +175,20 @@ std::string name_for_gradients(const std::string& name) {
   return spoken_for.count(name) ? "aten::" + name : name;
 }
 
+bool never_differentiable(const std::string& name) {
+  if (name == "histc" || name == "split_with_sizes_copy") return true;
+  if (name.rfind("special_", 0) != 0) return false;
+  return name.find("bessel") != std::string::npos || name.find("polynomial") != std::string::npos || name == "special_airy_ai";
+}
+
 void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* out) {
   if (!is_tensor(out)) return;
+  const std::string& own = f.schema.name;
+  if (own == "cumsum" || own == "cumprod" || own == "sum" || own == "prod") {        // they add up in the dtype of out
+    for (size_t i = 0; i < inputs; ++i)
+      if (f.schema.args[i].name == "dtype" && args[i] == Py_None) args[i] = dtype_object(unwrap(out)->dtype());
+    return;
+  }
   const bool spaced = f.schema.name == "linspace" || f.schema.name == "logspace";   // their ends may be tensors
   for (size_t i = 0; i < inputs; ++i)
     if (is_tensor(args[i]) && !spaced) return;

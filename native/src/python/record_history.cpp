@@ -56,6 +56,8 @@ void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* res
       if (PyObject* item = PySequence_Fast_GET_ITEM(result, k); is_tensor(item)) outputs.emplace_back(unwrap(item));
   }
   if (std::none_of(outputs.begin(), outputs.end(), [](auto& t) { return differentiable(*t); })) return;
+  if ((op.schema.name == "silu" || op.schema.name == "scatter_reduce") && is_complex(outputs[0]->dtype()))
+    throw Error(Kind::Runtime, op.schema.name + " does not support automatic differentiation for outputs with complex dtype.");
   Plan& plan = plan_of(op);
   if (op.formulas.empty() && op.fused.empty()) {
     bool flows = op.record == nullptr;          // operators of torch.library: no formula, no history, as PyTorch
