@@ -92,10 +92,9 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   size_t n = size_t(PyVectorcall_NARGS(nargsf));
   const CallArgs given{args, n, kwnames};       // overrides see the operands as they stand: tensor first
   PyObject* swapped[2];
-  if (f->reflected && kwnames && PyTuple_GET_SIZE(kwnames)) {
-    PyErr_Format(PyExc_TypeError, "Tensor.%U() got an unexpected keyword argument '%U'", f->name, PyTuple_GET_ITEM(kwnames, 0));
-    return nullptr;
-  }
+  // A keyword that the symbol does not take is a TypeError, and those leave the word to the other operand.
+  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
+    if (f->reflected || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0) Py_RETURN_NOTIMPLEMENTED;
   if (n && !is_tensor(args[0]) && f->of_tensors) {
     PyErr_Format(PyExc_TypeError, "descriptor '%U' for 'torch._C.TensorBase' objects doesn't apply to a '%s' object", f->name, Py_TYPE(args[0])->tp_name);
     return nullptr;
