@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, Union, get_args, get_origin
 
+from shim_torch.futures import Future
 from shim_torch.jit import export, ignore, is_scripting, unused
 from shim_torch.jit import isinstance as _isinstance
 from shim_torch.jit.annotations import (
@@ -29,6 +30,8 @@ __all__ = [
     "BroadcastingListCls",
     "Final",
     "FunctionModifiers",
+    "Future",
+    "_copy_to_script_wrapper",
     "_isinstance",
     "boolean_dispatch",
     "boolean_dispatched",
@@ -52,6 +55,22 @@ class FunctionModifiers:
     DEFAULT = "default (compile if called from an exported function / forward)"
     COPY_TO_SCRIPT_WRAPPER = "if this method is not scripted, copy the python method onto the scripted model"
     _DROP = "_drop (function is fully ignored, declaration can be unscriptable)"
+
+
+def _marked(fn: F, how: str) -> F:
+    fn._torchscript_modifier = how  # type: ignore[attr-defined]
+    return fn
+
+
+def should_drop(fn: Any) -> bool:
+    """Whether TorchScript would leave the function out."""
+    return get_torchscript_modifier(fn) in (FunctionModifiers.UNUSED, FunctionModifiers._DROP)
+
+
+def module_has_exports(mod: Any) -> bool:
+    """Whether a method of the module is marked ``export``."""
+    found = (getattr(type(mod), name, None) for name in dir(type(mod)))
+    return any(get_torchscript_modifier(f) == FunctionModifiers.EXPORT for f in found)
 
 
 def boolean_dispatch(

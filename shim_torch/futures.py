@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
 
-class Future:
+T = TypeVar("T")
+
+
+class Future(Generic[T]):
     """A value or an exception that someone sets, and callbacks for when it is there."""
 
     def __init__(self, *, devices: Any = None) -> None:
@@ -66,7 +69,7 @@ class Future:
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """A future of what ``callback(self)`` gives."""
-        made = Future()
+        made: Future[Any] = Future()
 
         def run(found: Future) -> None:
             try:
@@ -82,7 +85,8 @@ class Future:
 
 def collect_all(futures: list[Future]) -> Future:
     """A future of the list, done when all are."""
-    made, left = Future(), [len(futures)]
+    made: Future[Any] = Future()
+    left = [len(futures)]
     lock = threading.Lock()
 
     def one(_: Future) -> None:

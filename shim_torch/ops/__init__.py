@@ -112,11 +112,12 @@ _defined: dict[str, list[str]] = {}  # record key -> names of its operators and 
 _functions: dict[str, list[Record]] = {}  # module -> the records that give it functions
 
 
-# Symbols that __torch_function__ sees by these names; the others it sees as the operator's method.
+# Symbols that __torch_function__ sees themselves, by these names; the others it sees as the operator's method.
 SEEN_AS_SYMBOLS = {
     f"__{s}__": f"__{s}__"
-    for s in "floordiv rsub rfloordiv rmod rpow eq invert and or xor lshift rshift rlshift rrshift".split()
-} | {"__rtruediv__": "__rdiv__"}
+    for s in """floordiv rsub rfloordiv rmod rpow rmatmul invert and or xor lshift rshift rlshift rrshift
+    iand ior ixor ilshift irshift""".split()
+} | {"__rtruediv__": "__rdiv__", "__pow__": "pow", "__ipow__": "pow_"}
 
 # Python's symbols and the operators behind them.
 SYMBOLS = {
@@ -214,7 +215,7 @@ def install(tensor_type: Any) -> None:
 def _install_symbols(tensor_type: Any) -> None:
     def put(symbol: str, name: str, reflected: bool = False) -> None:
         if _core.operator_overloads(f"aten::{name}"):
-            seen = SEEN_AS_SYMBOLS.get(symbol)
+            seen = SEEN_AS_SYMBOLS.get(symbol) or getattr(tensor_type, name, None)
             setattr(tensor_type, symbol, _core.symbol_method(symbol, f"aten::{name}", reflected, seen))
 
     for symbol, name in SYMBOLS.items():

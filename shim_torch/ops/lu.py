@@ -203,5 +203,20 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
         )
     P, L, U = lu_unpack(LU, pivots, True, True)
     A = P @ L @ U
-    A = A.mH if adjoint else A
-    return shim_torch.ops.aten.linalg_solve(A, B, left=left)
+    B = B.expand((*(1,) * (A.dim() - B.dim()), *B.shape))  # linalg.solve would take it for a batch of vectors
+    result, info = shim_torch.ops.aten.linalg_solve_ex(A.mH if adjoint else A, B, left=left)
+    if info.is_meta or not bool((info > 0).any()):
+        return result
+    return _by_substitution(P, L, U, B, left, adjoint)
+
+
+def _by_substitution(P, L, U, B, left, adjoint):
+    """As ``linalg_lu_solve``, for singular matrices: infinities and NaN and no error."""
+    if not left:
+        return _by_substitution(P, L, U, B.mH, True, not adjoint).mH
+    from shim_torch.linalg import solve_triangular
+
+    if adjoint:
+        found = solve_triangular(L.mH, solve_triangular(U.mH, B, upper=False), upper=True, unitriangular=True)
+        return found.take_along_dim(P.real.argmax(-1).unsqueeze(-1), -2)  # a product would make NaN of 0 and infinity
+    return solve_triangular(U, solve_triangular(L, P.mT @ B, upper=False, unitriangular=True), upper=True)

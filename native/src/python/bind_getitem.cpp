@@ -11,6 +11,7 @@ namespace shim {
 namespace {
 
 PyObject *getitem_fallback = nullptr, *setitem_fallback = nullptr;
+PyObject *getitem_descriptor = nullptr, *setitem_descriptor = nullptr;
 
 bool plain(PyObject* self) {                    // no __torch_function__ to ask
   PyTypeObject* type = Py_TYPE(self);
@@ -144,13 +145,22 @@ PyObject* advanced(PyObject* self, PyObject* key) {
   return call_op(ops().index, {Py_NewRef(self), indices});
 }
 
+// The fallback, but first the __torch_function__ of what is in the key or assigned; the tensor's own was asked before.
+PyObject* asked(PyObject* descriptor, PyObject* fallback, PyObject* const* args, size_t n) {
+  if (descriptor && torch_function_enabled()) {
+    PyObject* r = call_torch_function(descriptor, CallArgs{args, n, nullptr}, nullptr);
+    if (r || PyErr_Occurred()) return r;
+  }
+  return PyObject_Vectorcall(fallback, args, n, nullptr);
+}
+
 PyObject* getitem(PyObject* self, PyObject* key) {
   if (getitem_fallback && plain(self) && ops().index) {
     PyObject* r = is_tensor_exact(key) ? advanced(self, key) : basic(self, key);
     if (r || PyErr_Occurred()) return r;
   }
   PyObject* both[2] = {self, key};
-  return PyObject_Vectorcall(getitem_fallback, both, 2, nullptr);
+  return asked(getitem_descriptor, getitem_fallback, both, 2);
 }
 
 // Whether `value` broadcasts to the view as it is. One in the same memory that has to be spread is the fallback's business.
@@ -181,7 +191,7 @@ PyObject* setitem(PyObject* self, PyObject* const* args, Py_ssize_t n) {
     Py_XDECREF(view);
   }
   PyObject* all[3] = {self, key, value};
-  return PyObject_Vectorcall(setitem_fallback, all, 3, nullptr);
+  return asked(setitem_descriptor, setitem_fallback, all, 3);
 }
 
 PyMethodDef getitem_method = {"__getitem__", getitem, METH_O, nullptr};
@@ -193,7 +203,9 @@ PyObject* indexing_methods(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO", &get, &set)) return nullptr;
   Py_XSETREF(getitem_fallback, Py_NewRef(get));
   Py_XSETREF(setitem_fallback, Py_NewRef(set));
-  return Py_BuildValue("NN", overridable_method(&getitem_method), overridable_method(&setitem_method));
+  Py_XSETREF(getitem_descriptor, overridable_method(&getitem_method));
+  Py_XSETREF(setitem_descriptor, overridable_method(&setitem_method));
+  return getitem_descriptor && setitem_descriptor ? Py_BuildValue("OO", getitem_descriptor, setitem_descriptor) : nullptr;
 }
 
 PyMethodDef functions[] = {{"indexing_methods", indexing_methods, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "python/dispatch.h"
+#include "python/override.h"
 #include "python/sparse_dispatch.h"
 #include "python/torch_dispatch.h"
 
@@ -105,11 +106,12 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
     args = swapped;
   }
   CallArgs c{args, n, kwnames};
+  binding_name = PyUnicode_AsUTF8(f->name);
+  const bool compares = std::strcmp(binding_name, "__eq__") == 0;   // the one that PyTorch asks for twice: __eq__, then eq
   if (torch_function_mode_active()) {
-    PyObject* r = call_torch_function(f->public_form, given, nullptr);
+    PyObject* r = call_torch_function(compares ? self : f->public_form, given, nullptr);
     if (r || PyErr_Occurred()) return refused_if_type_error(r);
   }
-  binding_name = PyUnicode_AsUTF8(f->name);
   Bound b;
   Operator* op = nullptr;
   for (Operator* o : *f->candidates) {
@@ -119,7 +121,7 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
     if (fit == Fit::yes) { op = o; break; }
   }
   if (!op) {                                    // tensor == array alone compares with what is no tensor
-    PyObject* other = n == 2 && std::strcmp(binding_name, "__eq__") == 0 ? tensor_over_array(args[1]) : nullptr;
+    PyObject* other = n == 2 && compares ? tensor_over_array(args[1]) : nullptr;
     if (!other) Py_RETURN_NOTIMPLEMENTED;
     PyObject* const with_tensor[2] = {args[0], other};
     PyObject* r = call_symbol(self, with_tensor, 2, kwnames);
@@ -127,7 +129,7 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
     return r;
   }
   if (b.overloaded && torch_function_enabled()) {
-    PyObject* r = call_torch_function(f->public_form, given, &b);
+    PyObject* r = call_torch_function(compares && has_torch_function(args[0]) ? self : f->public_form, given, &b);
     if (r || PyErr_Occurred()) return refused_if_type_error(r);
   }
   if (f->reciprocal) {
@@ -264,25 +266,23 @@ PyObject* py_method(PyObject*, PyObject* args) {
 }
 
 PyObject* py_symbol(PyObject*, PyObject* args) {                    // ("__add__", "aten::add", reflected=False)
-  const char *name, *qualified, *seen = nullptr;
+  const char *symbol, *qualified;
   int reflected = 0;
-  if (!PyArg_ParseTuple(args, "ss|pz", &name, &qualified, &reflected, &seen)) return nullptr;
-  PyObject* form = make(MethodType, qualified, Form::method, nullptr);
-  PyObject* made = form ? make(MethodType, qualified, Form::method, nullptr) : nullptr;
-  if (!made) { Py_XDECREF(form); return nullptr; }
+  PyObject* seen = Py_None;
+  if (!PyArg_ParseTuple(args, "ss|pO", &symbol, &qualified, &reflected, &seen)) return nullptr;
+  PyObject* made = make(MethodType, qualified, Form::method, nullptr);
+  if (!made) return nullptr;
   auto* f = reinterpret_cast<Callable*>(made);
   f->vectorcall = call_symbol;
-  f->public_form = form;
   f->reflected = reflected;
-  f->reciprocal = std::strcmp(name, "__rtruediv__") == 0;
+  f->reciprocal = std::strcmp(symbol, "__rtruediv__") == 0;
   static const char* const functions[] = {"__rsub__", "__rtruediv__", "__pow__", "__ipow__", "__rpow__", "__floordiv__", "__rfloordiv__", "__rmod__", "__rlshift__", "__rrshift__", "__rmatmul__"};
-  f->of_tensors = std::none_of(std::begin(functions), std::end(functions), [&](const char* s) { return std::strcmp(s, name) == 0; });
-  if (seen && *seen) {                          // overrides see the symbol itself
-    Py_SETREF(f->public_form, Py_NewRef(made));
-    name = seen;
-  }
-  Py_SETREF(f->name, PyUnicode_InternFromString(name));
-  Py_SETREF(f->qualname, PyUnicode_FromFormat("TensorBase.%s", name));
+  f->of_tensors = std::none_of(std::begin(functions), std::end(functions), [&](const char* s) { return std::strcmp(s, symbol) == 0; });
+  const bool itself = PyUnicode_Check(seen);    // overrides see the symbol, by that name
+  f->public_form = itself ? Py_NewRef(made) : seen != Py_None ? Py_NewRef(seen) : make(MethodType, qualified, Form::method, nullptr);
+  PyObject* name = itself ? Py_NewRef(seen) : PyUnicode_InternFromString(symbol);
+  Py_SETREF(f->qualname, PyUnicode_FromFormat("TensorBase.%U", name));
+  Py_SETREF(f->name, name);
   return made;
 }
 
@@ -334,7 +334,7 @@ PyMethodDef functions[] = {
      "derive(schema, qualified, overload): torch.ops gets an overload made of another: with out=, in place, or with numbers for tensors."},
     {"function", py_function, METH_VARARGS, "function(\"aten::add\", module=\"torch\"): the callable torch.add."},
     {"method", py_method, METH_VARARGS, "method(\"aten::add\"): the descriptor Tensor.add."},
-    {"symbol_method", py_symbol, METH_VARARGS, "symbol_method(\"__add__\", \"aten::add\", reflected=False, seen=None): the descriptor behind x + y; `seen`: its name for overrides."},
+    {"symbol_method", py_symbol, METH_VARARGS, "symbol_method(\"__add__\", \"aten::add\", reflected=False, seen=None): the descriptor behind x + y; `seen`: what overrides see, a method, or itself by that name."},
     {"operator_overloads", py_overloads, METH_VARARGS, "The overload names of an operator."},
     {"operator_names", py_names, METH_VARARGS, "The operators of a namespace."},
     {"operator_namespaces", py_namespaces, METH_NOARGS, "The namespaces that have operators."},

@@ -71,3 +71,18 @@ def test_bessel_functions_over_all_sizes(name):
 def test_condition_of_a_singular_matrix_is_infinite():
     for p in (1, "fro", "nuc"):
         assert L.cond(torch.stack([A, A * 0]), p)[1].item() == math.inf
+
+
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("adjoint", [True, False])
+def test_lu_solve_of_singular_matrices_gives_infinities(left, adjoint):
+    """PyTorch's does not look for singular matrices: kornia solves all of a batch and drops those that failed."""
+    inf, nan = math.inf, math.nan
+    singular = torch.tensor([[1.0, 2.0], [2.0, 4.0]])
+    LU, pivots, info = L.lu_factor_ex(torch.stack([A, singular]))
+    found = L.lu_solve(LU, pivots, torch.tensor([[1.0, 2.0], [3.0, 4.0]]), left=left, adjoint=adjoint)
+    assert info.tolist() == [0, 2]
+    given = np.array([[1.0, 2.0], [3.0, 4.0]])
+    wanted = np.linalg.solve(A.numpy(), given if left else given.T)
+    np.testing.assert_allclose(found[0].numpy(), wanted if left else wanted.T, rtol=1e-5)
+    np.testing.assert_array_equal(found[1].numpy(), [[inf, nan], [-inf, nan]] if left else [[nan, nan], [-inf, inf]])
