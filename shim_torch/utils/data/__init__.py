@@ -8,13 +8,18 @@ from shim_torch.utils.data import dataloader, dataset, sampler
 from shim_torch.utils.data._utils.collate import default_collate, default_convert
 from shim_torch.utils.data._utils.worker import get_worker_info
 from shim_torch.utils.data.dataloader import DataLoader, _DatasetKind
+from shim_torch.utils.data.datapipes.datapipe import (
+    DataChunk,
+    DFIterDataPipe,
+    IterDataPipe,
+    MapDataPipe,
+    functional_datapipe,
+)
 from shim_torch.utils.data.dataset import (
     ChainDataset,
     ConcatDataset,
     Dataset,
     IterableDataset,
-    IterDataPipe,
-    MapDataPipe,
     StackDataset,
     Subset,
     TensorDataset,
@@ -34,6 +39,8 @@ __all__ = [
     "BatchSampler",
     "ChainDataset",
     "ConcatDataset",
+    "DFIterDataPipe",
+    "DataChunk",
     "DataLoader",
     "Dataset",
     "DistributedSampler",
@@ -53,6 +60,7 @@ __all__ = [
     "dataset",
     "default_collate",
     "default_convert",
+    "functional_datapipe",
     "get_worker_info",
     "random_split",
     "sampler",

@@ -14,7 +14,9 @@ from shim_torch.utils.data._utils import pin_memory as _pin
 from shim_torch.utils.data._utils import worker as _worker
 from shim_torch.utils.data._utils.collate import default_collate, default_convert
 from shim_torch.utils.data._utils.worker import get_worker_info
+from shim_torch.utils.data.datapipes.datapipe import IterDataPipe
 from shim_torch.utils.data.dataset import IterableDataset
+from shim_torch.utils.data.graph_settings import apply_shuffle_settings
 from shim_torch.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
@@ -138,6 +140,9 @@ class DataLoader(Generic[T_co]):
 
     def _set_samplers(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
         if self._dataset_kind == _DatasetKind.Iterable:
+            if isinstance(self.dataset, IterDataPipe):
+                self.dataset = apply_shuffle_settings(self.dataset, shuffle)
+                shuffle = None
             given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
             for name, value in given.items():
                 if value is not None:

@@ -40,14 +40,6 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
         return ChainDataset([self, other])
 
 
-class IterDataPipe(IterableDataset[T_co]):
-    """A pipe of items one after another: here a data set like others, without PyTorch's functional forms."""
-
-
-class MapDataPipe(Dataset[T_co]):
-    """A pipe of items by key: here a data set like others, without PyTorch's functional forms."""
-
-
 class TensorDataset(Dataset[tuple[Any, ...]]):
     """Rows of tensors that have the same first dimension."""
 

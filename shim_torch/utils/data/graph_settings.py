@@ -1,33 +1,98 @@
-"""``torch.utils.data.graph_settings``: settings of graphs of data pipes. There are no data pipes here."""
+"""``torch.utils.data.graph_settings``: shuffling, seeds and parts of workers, for all pipes that a pipe is made of."""
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from typing import Any
+
+from shim_torch.utils.data.graph import traverse_dps
 
 __all__ = ["apply_random_seed", "apply_sharding", "apply_shuffle_seed", "apply_shuffle_settings", "get_all_graph_pipes"]
 
 
-def _refuse(name: str) -> None:
-    raise NotImplementedError(
-        f"torch.utils.data.graph_settings.{name} is not supported by shim-torch: it has no data pipes"
-    )
+def get_all_graph_pipes(graph: dict[int, tuple[Any, Any]]) -> list[Any]:
+    """Every pipe of what ``traverse_dps`` gave, once."""
+    found: dict[int, Any] = {}
+    waiting = list(graph.items())
+    while waiting:
+        key, (pipe, below) = waiting.pop(0)
+        if key not in found:
+            found[key] = pipe
+            waiting.extend(below.items())
+    return list(found.values())
 
 
-def get_all_graph_pipes(graph: Any) -> Any:
-    _refuse("get_all_graph_pipes")
+def _pipes(datapipe: Any) -> list[Any]:
+    return get_all_graph_pipes(traverse_dps(datapipe))
+
+
+def _takes_parts(pipe: Any) -> bool:
+    return inspect.ismethod(getattr(pipe, "apply_sharding", None))
 
 
 def apply_sharding(datapipe: Any, num_of_instances: int, instance_id: int, sharding_group: Any = None) -> Any:
-    _refuse("apply_sharding")
+    """Tells the pipes that take a part of the items which part: the ``instance_id``-th of ``num_of_instances``.
+
+    Errors: RuntimeError where one such pipe stands before another, which would take a part of a part.
+    """
+
+    def apply(graph: dict[int, tuple[Any, Any]], before: Any) -> None:
+        for pipe, below in graph.values():
+            taker = before
+            if _takes_parts(pipe):
+                if before is not None:
+                    raise RuntimeError(
+                        "Sharding twice on a single pipeline is likely unintended and will cause data loss. Sharding already "
+                        f"applied to {before} while trying to apply to {pipe}"
+                    )
+                more = len(inspect.signature(pipe.apply_sharding).parameters) > 2
+                pipe.apply_sharding(num_of_instances, instance_id, *((sharding_group,) if more else ()))
+                taker = pipe
+            apply(below, taker)
+
+    apply(traverse_dps(datapipe), None)
+    return datapipe
+
+
+def _shuffles(pipe: Any) -> bool:
+    return inspect.ismethod(getattr(pipe, "set_shuffle", None)) and inspect.ismethod(getattr(pipe, "set_seed", None))
 
 
 def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
-    _refuse("apply_shuffle_settings")
+    """Switches the pipes that shuffle on or off; None leaves them. One is added, with a warning, where there is none to switch on."""
+    if shuffle is None:
+        return datapipe
+    shufflers = [p for p in _pipes(datapipe) if _shuffles(p)]
+    if shuffle and not shufflers:
+        warnings.warn(
+            "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. Be aware that the "
+            "default buffer size might not be sufficient for your task.",
+            stacklevel=2,
+        )
+        datapipe = datapipe.shuffle()
+        shufflers = [datapipe]
+    for shuffler in shufflers:
+        shuffler.set_shuffle(shuffle)
+    return datapipe
 
 
 def apply_shuffle_seed(datapipe: Any, rng: Any) -> Any:
-    _refuse("apply_shuffle_seed")
+    """The older name of :func:`apply_random_seed`."""
+    warnings.warn(
+        "`apply_shuffle_seed` is deprecated since 1.12 and will be removed in the future releases.\nPlease use "
+        "`apply_random_seed` instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return apply_random_seed(datapipe, rng)
 
 
 def apply_random_seed(datapipe: Any, rng: Any) -> Any:
-    _refuse("apply_random_seed")
+    """Seeds the pipes that draw, each with a number of ``rng``, a ``torch.Generator``."""
+    import shim_torch
+
+    for pipe in _pipes(datapipe):
+        if inspect.ismethod(getattr(pipe, "set_seed", None)):
+            pipe.set_seed(int(shim_torch.empty((), dtype=shim_torch.int64).random_(generator=rng).item()))
+    return datapipe

@@ -66,12 +66,17 @@ def run(
     import numpy as np
 
     import shim_torch
+    from shim_torch.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
+    from shim_torch.utils.data.graph_settings import apply_random_seed, apply_sharding
 
     shim_torch.set_num_threads(1)
     random.seed(seed)
     np.random.seed(seed % 2**32)
     shim_torch.manual_seed(seed)
     _worker_info = WorkerInfo(id=worker, num_workers=count, seed=seed, dataset=dataset)
+    if isinstance(dataset, (IterDataPipe, MapDataPipe)):  # the same draws in each worker, then its part of the items
+        apply_random_seed(dataset, shim_torch.Generator().manual_seed(seed - worker))
+        apply_sharding(dataset, count, worker)
     fetcher, failure = None, None
     try:
         if init is not None:

@@ -1,0 +1,131 @@
+"""The base classes of pipes, the names their steps have as methods, and batches."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeVar
+
+from shim_torch.utils.data.dataset import Dataset, IterableDataset
+
+__all__ = ["DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe"]
+T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
+C = TypeVar("C", bound=type)
+_NEVER = object()
+
+
+class _Functional:
+    """``pipe.name(...)`` is the class registered as ``name``, given the pipe as its first argument."""
+
+    functions: ClassVar[dict[str, type]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "functions" not in vars(cls) and not hasattr(cls, "functions"):
+            cls.functions = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in type(self).functions:
+            return functools.partial(type(self).functions[name], self)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        return str(type(self).__qualname__)
+
+    __str__ = __repr__
+
+    @classmethod
+    def register_function(cls, function_name: str, function: Callable[..., Any]) -> None:
+        """Makes a function a method of every pipe of this kind."""
+        cls.functions[function_name] = function  # type: ignore[assignment]
+
+    @classmethod
+    def register_datapipe_as_function(cls, function_name: str, cls_to_register: type) -> None:
+        """Makes a class a method of every pipe of this kind. Errors: Exception when the name is taken."""
+        if function_name in cls.functions:
+            raise Exception(f"Unable to add DataPipe function name {function_name} as it is already taken")
+        cls.functions[function_name] = cls_to_register
+
+
+class IterDataPipe(_Functional, IterableDataset[T_co]):
+    """Items one after another. One iterator at a time: a new one ends the older ones."""
+
+    functions: ClassVar[dict[str, type]] = {}
+    _valid_iterator_id = 0
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        made = vars(cls).get("__iter__")
+        if made is not None:
+            cls.__iter__ = _single(made)  # type: ignore[method-assign]
+
+    def reset(self) -> None:
+        """Called when a new iterator begins; nothing unless overridden."""
+
+
+def _single(made: Callable[..., Any]) -> Callable[..., Any]:
+    """``__iter__`` whose iterator says so when a newer one has been made."""
+
+    @functools.wraps(made)
+    def begin(self: Any) -> Iterator[Any]:
+        if type(self).__iter__ is not begin:  # a subclass goes on from here
+            return made(self)  # type: ignore[no-any-return]
+        self._valid_iterator_id = mine = self._valid_iterator_id + 1
+        self.reset()
+        found = made(self)
+        return follow(self, found if hasattr(found, "__next__") else iter(found), mine)
+
+    def follow(self: Any, items: Iterator[Any], mine: int) -> Iterator[Any]:
+        for item in iter(items.__next__, _NEVER):  # not iter(items): a pipe may be its own iterator
+            if self._valid_iterator_id != mine:
+                raise RuntimeError(
+                    "This iterator has been invalidated because another iterator has been created from the same IterDataPipe: "
+                    f"{self!r}\nThis may be caused multiple references to the same IterDataPipe. We recommend using `.fork()` if "
+                    "that is necessary."
+                )
+            yield item
+
+    return begin
+
+
+class MapDataPipe(_Functional, Dataset[T_co]):
+    """Items by key."""
+
+    functions: ClassVar[dict[str, type]] = {}
+
+
+class DFIterDataPipe(IterDataPipe[T_co]):
+    """Items that are data frames."""
+
+
+class DataChunk(list[T]):
+    """A batch: a list that remembers its items."""
+
+    def __init__(self, items: Any) -> None:
+        items = list(items)
+        super().__init__(items)
+        self.items = items
+
+    def as_str(self, indent: str = "") -> str:
+        return indent + "[" + ", ".join(str(i) for i in iter(self)) + "]"
+
+    def raw_iterator(self) -> Iterator[T]:
+        """The items themselves."""
+        yield from self.items
+
+
+def functional_datapipe(name: str, enable_df_api_tracing: bool = False) -> Callable[[C], C]:
+    """A class decorator: pipes of the class's kind get it as the method ``name``.
+
+    Errors: TypeError for what is no pipe; Exception when the name is taken.
+    """
+
+    def register(cls: C) -> C:
+        for kind in (IterDataPipe, MapDataPipe):
+            if isinstance(cls, type) and issubclass(cls, kind):
+                kind.register_datapipe_as_function(name, cls)  # type: ignore[attr-defined]
+                return cls
+        raise TypeError("`functional_datapipe` can only decorate IterDataPipe or MapDataPipe")
+
+    return register
