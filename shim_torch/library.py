@@ -376,6 +376,10 @@ def register_torch_dispatch(
     return func
 
 
+_triton_functions: dict[str, Callable[..., Any]] = {}
+"""The implementations given to :func:`triton_op`, by qualified name."""
+
+
 def triton_op(
     name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None
 ) -> Any:
@@ -383,6 +387,7 @@ def triton_op(
 
     def wrap(function: Callable[..., Any]) -> CustomOpDef:
         definition: CustomOpDef = custom_op(name, function, mutates_args=mutates_args, schema=schema)
+        _triton_functions[name] = function
         return definition
 
     return wrap if fn is None else wrap(fn)

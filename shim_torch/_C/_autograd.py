@@ -18,6 +18,13 @@ class DeviceType(IntEnum):
     Meta = 14
 
 
+class _KinetoEvent:
+    """An event of Kineto's profiler, which only the profiler makes."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError("torch._C._autograd._KinetoEvent: No constructor defined!")
+
+
 SavedTensor = _core.SavedTensor
 _push_saved_tensors_default_hooks = _core._push_saved_tensors_default_hooks
 _pop_saved_tensors_default_hooks = _core._pop_saved_tensors_default_hooks

@@ -8,7 +8,19 @@ from typing import Any
 from shim_torch.nn._calls import operators
 
 
-class ScalingType(Enum):
+class _Numbered(Enum):
+    """An enumeration whose members are converted to integers, and are none."""
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    __index__ = __int__
+
+    def __hash__(self) -> int:
+        return int(self.value)
+
+
+class ScalingType(_Numbered):
     """What one scale stands for."""
 
     TensorWise = 0
@@ -19,7 +31,7 @@ class ScalingType(Enum):
     BlockWise128x128 = 5
 
 
-class SwizzleType(Enum):
+class SwizzleType(_Numbered):
     """How the scales of blocks lie in memory."""
 
     NO_SWIZZLE = 0

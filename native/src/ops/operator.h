@@ -22,6 +22,7 @@ struct Slot {                                   // what binding needs of an argu
   _object* fallback = nullptr;                  // the default as a Python object; null: required
   bool is_self = false;                         // named `input` in torch.f(...)
   bool number_ok = false;                       // a Python number may stand for the tensor
+  bool none_ok = false;                         // None is an undefined tensor, as library operators get it
 };
 
 struct Operator;

@@ -131,6 +131,9 @@ void raise_op_failure(Operator& op, const CallArgs& c, const Failure& f) {
   if (f.what == Failure::missing) {
     PyErr_Format(PyExc_RuntimeError, "%s() is missing value for argument '%s'. Declaration: %s", name.c_str(),
                  op.schema.args[f.slot].name.c_str(), declaration.c_str());
+  } else if (f.what == Failure::type && f.value == Py_None && op.schema.args[f.slot].type.base == ArgType::Tensor && !op.schema.args[f.slot].type.list) {
+    PyErr_Format(PyExc_RuntimeError, "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #%d '%s'", int(f.slot),
+                 op.schema.args[f.slot].name.c_str());
   } else if (f.what == Failure::type) {
     PyErr_Format(PyExc_RuntimeError, "%s() Expected a value of type '%s' for argument '%s' but instead found type '%s'.\nPosition: %d\nValue: %R\nDeclaration: %s",
                  name.c_str(), type_text(op.schema.args[f.slot].type).c_str(), op.schema.args[f.slot].name.c_str(),

@@ -128,7 +128,9 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
       bound[i] = s.fallback;
       continue;
     }
-    Fit fit = convert_argument(a, s, value, i, b, &bound[i]);
+    const bool undefined = value == Py_None && s.none_ok && form == Form::op;
+    Fit fit = undefined ? Fit::yes : convert_argument(a, s, value, i, b, &bound[i]);
+    if (undefined) bound[i] = Py_NewRef(Py_None);
     if (fit != Fit::yes && varargs && i == first) f.value = c.args[first];
     else f.value = value;
     Py_XDECREF(packed);
@@ -237,6 +239,7 @@ void prepare_slots(Operator& op) {
     s.name = PyUnicode_InternFromString(a.name.c_str());
     s.is_self = a.name == "self";
     s.alternative = numpy_word(a.name);
+    s.none_ok = op.schema.ns != "aten" && a.type.base == ArgType::Tensor && !a.type.list;
     if (a.fallback) s.fallback = default_object(a);
     if (!a.kwarg_only) { ++op.positional; op.required += !a.fallback; }
     op.out_count += a.is_out;
