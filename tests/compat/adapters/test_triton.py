@@ -236,17 +236,14 @@ def test_directed_rounding_brackets_the_value():
     assert third[1] in (third[0], third[2])
 
 
-def test_every_declared_symbol_is_known_but_bessels():
+def test_every_declared_symbol_is_known():
     import inspect
     import re
 
     from triton.language.extra.cuda import libdevice
 
     declared = set(re.findall(r'"(__nv_\w+)"', Path(inspect.getfile(libdevice)).read_text()))
-    missing = {name for name in declared if symbols.find(name) is None}
-    assert {name for name in missing if not re.search(r"bessel|_[jy][01n]f?$", name)} <= {
-        "__nv_byte_perm", "__nv_double2hiint", "__nv_double2loint", "__nv_hiloint2double", "__nv_rcp64h",
-    }  # fmt: skip
+    assert len(declared) > 300 and not {name for name in declared if symbols.find(name) is None}
 
 
 def test_driver():

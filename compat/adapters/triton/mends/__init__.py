@@ -12,10 +12,19 @@ import sys
 from contextlib import ExitStack
 from types import ModuleType
 
-from compat.adapters.triton.mends import floats, launch, libdevice, scalars, scaled
+from compat.adapters.triton.mends import arithmetic, descriptors, floats, launch, libdevice, reductions, scalars, scaled
 from compat.adapters.triton.mends.mend import Mend, Patch
 
-MENDS: tuple[Mend, ...] = (*floats.MENDS, *scaled.MENDS, *scalars.MENDS, *libdevice.MENDS, *launch.MENDS)
+MENDS: tuple[Mend, ...] = (
+    *floats.MENDS,
+    *arithmetic.MENDS,
+    *reductions.MENDS,
+    *scaled.MENDS,
+    *descriptors.MENDS,
+    *scalars.MENDS,
+    *libdevice.MENDS,
+    *launch.MENDS,
+)
 _DONE = "_mended_by_shim_torch"
 MODULES = tuple(sorted({mend.module for mend in MENDS}))
 

@@ -59,6 +59,9 @@ class _Memory:
         return self._stock.store(ptrs, value.view("uint16") if value.dtype == self._bfloat16 else value, mask)
 
     def atomic_rmw(self, operation: Any, ptrs: Any, value: Any, mask: Any, sem: Any) -> Any:
+        if operation == self._stock.RMW_OP.XCHG and value.dtype.kind == "f":  # by their bits: stock knows integers only
+            bits = value.view(f"uint{value.dtype.itemsize * 8}")
+            return self._stock.atomic_rmw(operation, ptrs, bits, mask, sem).view(value.dtype)
         if value.dtype != self._bfloat16:
             return self._stock.atomic_rmw(operation, ptrs, value, mask, sem)
         import numpy as np

@@ -71,6 +71,19 @@ def _quiet(interpreter: ModuleType, patch: Patch) -> None:
     patch.set(interpreter.GridExecutor, "__call__", __call__)
 
 
+def _grids(interpreter: ModuleType, patch: Patch) -> None:
+    """A grid may be a list, as for compiled kernels."""
+    stock = interpreter.GridExecutor.__call__
+
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> None:
+        grid = self.grid
+        as_tuple = lambda sizes: tuple(sizes) if isinstance(sizes, list) else sizes
+        self.grid = (lambda meta: as_tuple(grid(meta))) if callable(grid) else as_tuple(grid)
+        stock(self, *args, **kwargs)
+
+    patch.set(interpreter.GridExecutor, "__call__", __call__)
+
+
 class _Nothing:
     def restore(self) -> None:
         pass
@@ -122,6 +135,7 @@ def _gluon_first(interpreter: ModuleType, patch: Patch) -> None:
 MENDS = (
     Mend("warmup", "returns a kernel that can be launched", "triton.runtime.interpreter", _warmup),
     Mend("warnings", "kernels overflow and make NaN silently, as on a GPU", "triton.runtime.interpreter", _quiet),
+    Mend("grids", "a list is a grid", "triton.runtime.interpreter", _grids),
     Mend("Python 3.10", "imports Gluon before a launch, not within", "triton.runtime.interpreter", _gluon_first),
     Mend("device functions", "are called without preparing the language again", "triton.runtime.interpreter", _once),
 )

@@ -6,10 +6,13 @@ import functools
 import math
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+
+from compat.adapters.triton.mends import bessel
 
 Function = Callable[..., Any]
 
@@ -26,6 +29,7 @@ _NUMPY = {
     )},
 }  # fmt: skip
 
+_PI = "3.14159265358979323846264338327950288"
 _MATH: dict[str, Function] = {"erf": math.erf, "erfc": math.erfc, "tgamma": math.gamma, "lgamma": math.lgamma, "remainder": math.remainder}
 
 
@@ -59,10 +63,22 @@ def _normcdfinv(p: float) -> float:
 
 
 def _erfcx(x: float) -> float:
-    if x < 20:
+    if x < 5:
         return math.exp(x * x) * math.erfc(x)
-    inverse = 1 / (x * x)
-    return (1 - inverse / 2 + 3 * inverse**2 / 4 - 15 * inverse**3 / 8) / (x * math.sqrt(math.pi))
+    fraction = 0.0  # Laplace's continued fraction
+    for k in range(60, 0, -1):
+        fraction = k / 2 / (x + fraction)
+    return 1 / (math.sqrt(math.pi) * (x + fraction))
+
+
+def _fma(x: float, y: float, z: float) -> float:
+    if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
+        return x * y + z
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    try:
+        return float(exact) if exact else x * y + z  # the sign of zero
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def _round_away(x: Any) -> Any:
@@ -82,10 +98,11 @@ _COMPOSED: dict[str, Function] = {
     "exp10": lambda x: np.power(10.0, x.astype(np.float64)),
     "rsqrt": lambda x: 1 / np.sqrt(x.astype(np.float64)),
     "rcbrt": lambda x: 1 / np.cbrt(x.astype(np.float64)),
-    "sinpi": lambda x: np.sin(np.pi * np.fmod(x.astype(np.float64), 2)),
-    "cospi": lambda x: np.cos(np.pi * np.fmod(x.astype(np.float64), 2)),
+    "sinpi": lambda x: np.sin(np.longdouble(_PI) * np.fmod(x.astype(np.longdouble), 2)),
+    "cospi": lambda x: np.cos(np.longdouble(_PI) * np.fmod(x.astype(np.longdouble), 2)),
     "fdim": lambda x, y: np.where(np.isnan(x) | np.isnan(y), np.nan, np.maximum(x - y, 0)),
-    "fma": lambda x, y, z: x.astype(np.longdouble) * y + z,
+    "fma": np.vectorize(_fma, otypes=[np.float64]),
+    **bessel.FUNCTIONS,
     "round": _round_away,
     "llround": _round_away,
     "logb": lambda x: np.frexp(x)[1] - 1,
@@ -182,6 +199,8 @@ def find(symbol: str) -> Function | None:
 
 
 def _find(name: str) -> Function | None:
+    if name in _PARTS:
+        return _plain(_PARTS[name])
     if match := re.fullmatch(r"(popc|clz|ffs|brev)(ll)?", name):
         return _bits(match[1])
     if match := re.fullmatch(r"(float|double|u?int|u?ll)2(float|double|u?int|u?ll)_(r[nduz])", name):
@@ -202,6 +221,29 @@ def _find(name: str) -> Function | None:
         if base in _NUMPY:
             return _plain(getattr(np, str(_NUMPY[base])))
     return None
+
+
+def _words(x: Any) -> Any:
+    """float64 as pairs of 32 bit words, the low one first."""
+    return np.ascontiguousarray(x, np.float64)[..., None].view(np.int32)
+
+
+def _byte_perm(x: Any, y: Any, selector: Any) -> Any:
+    both = (np.asarray(y, np.uint64) & 0xFFFFFFFF) << np.uint64(32) | (np.asarray(x, np.uint64) & 0xFFFFFFFF)
+    chosen = np.zeros_like(both)
+    for place in range(4):
+        index = (np.asarray(selector, np.uint64) >> np.uint64(4 * place)) & np.uint64(7)
+        chosen |= (both >> (index * np.uint64(8)) & np.uint64(255)) << np.uint64(8 * place)
+    return chosen.astype(np.uint32).view(np.int32)
+
+
+_PARTS: dict[str, Function] = {
+    "double2hiint": lambda x: _words(x)[..., 1],
+    "double2loint": lambda x: _words(x)[..., 0],
+    "hiloint2double": lambda high, low: np.stack([low, high], -1).astype(np.int32).view(np.float64)[..., 0],
+    "rcp64h": lambda x: (np.reciprocal(x).view(np.int64) & ~0xFFFFFFFF).view(np.float64),
+    "byte_perm": _byte_perm,
+}
 
 
 def _high(dtype: Any, x: Any, y: Any) -> Any:
