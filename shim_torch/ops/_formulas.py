@@ -9,6 +9,13 @@ from native import _core
 from ._rules import wrap_dims
 
 
+def one_pass(g: Any, saved: Any, name: str) -> Any:
+    """g · f' in one kernel, ``shim::pointwise_backward``; None where there is none, and where it is to be differentiated itself."""
+    if not _core.one_pass(g, saved):
+        return None
+    return torch_module().ops.shim.pointwise_backward(g, saved, name)
+
+
 def torch_module() -> Any:
     """The module that presents itself as torch: the families are imported before it is complete."""
     import shim_torch

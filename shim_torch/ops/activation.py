@@ -7,6 +7,7 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import one_pass
 from ._record import composite, op
 from ._refusals import refusing
 from ._rules import int_to_float, promote, same, same_dtype, type_name, wrap_dim
@@ -57,21 +58,12 @@ def silu(xp, self):
 
 
 def _relu_grad(g, y):
-    done = _one_pass(g, y, "relu_backward")
+    done = one_pass(g, y, "relu_backward")
     return g * (y > 0) if done is None else done
 
 
-def _one_pass(g, saved, name):
-    """g · f' in one kernel on CUDA; None elsewhere, and where it is to be differentiated itself."""
-    if not g.is_cuda or g.dtype != saved.dtype or g.shape != saved.shape or _core.is_grad_enabled() or g.is_complex():
-        return None
-    import shim_torch
-
-    return shim_torch.ops.shim.pointwise_backward(g, saved, name)
-
-
 def _silu_grad(g, x):
-    done = _one_pass(g, x, "silu_backward")
+    done = one_pass(g, x, "silu_backward")
     if done is not None:
         return done
     s = x.sigmoid()
@@ -97,7 +89,7 @@ def gelu(xp, self, approximate):
 
 
 def _gelu_grad(g, x, approximate):
-    done = _one_pass(g, x, "gelu_tanh_backward" if approximate == "tanh" else "gelu_backward")
+    done = one_pass(g, x, "gelu_tanh_backward" if approximate == "tanh" else "gelu_backward")
     if done is not None:
         return done
     if approximate == "tanh":
@@ -197,6 +189,9 @@ def mish(xp, self):
 
 
 def _mish_grad(g, x):
+    done = one_pass(g, x, "mish_backward") if g.device.type == "cpu" else None
+    if done is not None:
+        return done
     import shim_torch.nn.functional as F
 
     t = F.softplus(x).tanh()
@@ -390,13 +385,13 @@ def softmax(xp, self, dim, dtype):
 
 
 def _softmax_grad(g, result, dim):
-    if g.is_cuda and g.dtype == result.dtype and result.dim() and not _core.is_grad_enabled():
+    if result.dim() and _core.one_pass(g, result):
         return _softmax_backward(g, result, dim, False)
     return result * (g - (g * result).sum(dim, True))
 
 
 def _log_softmax_grad(g, result, dim):
-    if g.is_cuda and g.dtype == result.dtype and result.dim() and not _core.is_grad_enabled():
+    if result.dim() and _core.one_pass(g, result):
         return _softmax_backward(g, result, dim, True)
     return g - result.exp() * g.sum(dim, True)
 

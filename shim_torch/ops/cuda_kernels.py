@@ -107,8 +107,8 @@ def add_runs(xp, self, keys, order, values, skip):
     **_SHIM,
 )
 def pointwise_backward(xp, grad_output, saved, name):
-    """g · f'(x) for "silu_backward", "gelu_backward", "gelu_tanh_backward" (saved: x), "sigmoid_backward", "tanh_backward",
-    "relu_backward" (saved: the result)."""
+    """g · f'(x) for "silu_backward", "gelu_backward", "gelu_tanh_backward", on the CPU "mish_backward" (saved: x), and
+    "sigmoid_backward", "tanh_backward", "relu_backward" (saved: the result)."""
     g, x = grad_output, saved
     if name == "relu_backward":
         return xp.where(x <= 0, g.dtype.type(0), g)
@@ -121,6 +121,10 @@ def pointwise_backward(xp, grad_output, saved, name):
         c = math.sqrt(2 / math.pi)
         t = xp.tanh(c * (x + 0.044715 * x * x * x))
         return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * c * (1 + 3 * 0.044715 * x * x))
+    if name == "mish_backward":
+        e = xp.exp(xp.minimum(x, 20))
+        t = e * (e + 2) / (e * (e + 2) + 2)
+        return xp.where(x > 20, g, g * (t + x * (1 - t * t) / (1 + xp.exp(-x))))
     from ._special import special
 
     cdf = 0.5 * (1 + special(xp, "erf")(x * x.dtype.type(1 / math.sqrt(2))))
@@ -128,8 +132,8 @@ def pointwise_backward(xp, grad_output, saved, name):
 
 
 def one_kernel(g: Any, saved: Any) -> bool:
-    """Whether a gradient is one kernel: on CUDA, of equal floating dtypes, and not to be differentiated itself."""
-    return g.is_cuda and g.dtype == saved.dtype and g.dtype in _FLOATS and not _core.is_grad_enabled()
+    """Whether a gradient is one kernel: of equal floating dtypes and shapes, and not to be differentiated itself."""
+    return bool(_core.one_pass(g, saved))
 
 
 @op(

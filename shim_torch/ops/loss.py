@@ -180,7 +180,7 @@ def _one_kernel(self, target, weight):
     return (
         self.dim() > 1
         and target.dtype == _core.int64
-        and target.is_cuda
+        and (target.is_cuda or _core.unseen(self, target))
         and tuple(target.shape) == (self.size(0), *self.shape[2:])
         and self.numel() > 0
         and self.dtype in floats
@@ -189,7 +189,7 @@ def _one_kernel(self, target, weight):
 
 
 def _cross_entropy(self, target, weight, reduction, ignore_index):
-    """On CUDA, without the probabilities in between."""
+    """Without the probabilities in between."""
     import shim_torch
 
     x = self if self.dim() == 2 else self.movedim(1, -1).reshape(-1, self.size(1))
@@ -208,7 +208,7 @@ def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoo
     channel = 0 if self.dim() == 1 else 1
     if label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if self.is_cuda and not label_smoothing and _one_kernel(self, target, weight):
+    if not label_smoothing and _one_kernel(self, target, weight):
         return _cross_entropy(self, target, weight, reduction, ignore_index)
     log_p = self.log_softmax(channel)
     if self.shape == target.shape:  # probabilities

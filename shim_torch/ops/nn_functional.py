@@ -88,10 +88,10 @@ def _check_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any)
 
 
 def _norm_kernel(input: Any, weight: Any, bias: Any) -> bool:
-    """Whether CUDA's kernel does it: one floating dtype for all, and elements."""
+    """Whether one kernel does it: one floating dtype for all, elements, and nobody looks on."""
     parts = [t for t in (weight, bias) if t is not None]
     return (
-        input.is_cuda
+        (input.is_cuda or _core.unseen(input, *parts))
         and input.dtype in (_core.float16, _core.bfloat16, _core.float32, _core.float64)
         and all(t.dtype == input.dtype and t.device == input.device for t in parts)
         and input.numel() > 0
@@ -193,7 +193,7 @@ def dropout(input, p, train):
         return input * input.new_zeros(())
     if input.is_complex():
         raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
-    if input.is_cuda and input.dtype.is_floating_point:
+    if input.dtype.is_floating_point and (input.is_cuda or _core.unseen(input)):
         return _dropped(input, p)[0]
     keep = _core.empty_tensor(input.shape, _core.float32, input.device).uniform_(0, 1) >= p
     return input * keep.to(input.dtype).mul_(1 / (1 - p))

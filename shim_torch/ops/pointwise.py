@@ -62,7 +62,7 @@ _unary("acos", _f("arccos"), lambda g, self: g * -(-self * self + 1).rsqrt().con
 _unary("atan", _f("arctan"), lambda g, self: g / (self * self + 1).conj(), aliases=("arctan",))
 _unary("sinh", _f("sinh"), lambda g, self: g * self.cosh().conj())
 _unary("cosh", _f("cosh"), lambda g, self: g * self.sinh().conj())
-_unary("tanh", _f("tanh"), lambda g, result: g * (1 - result * result).conj())
+_unary("tanh", _f("tanh"), lambda g, result: _slope(g, result, "tanh_backward", lambda: g * (1 - result * result).conj()))
 _unary("asinh", _f("arcsinh"), lambda g, self: g * (self.pow(2) + 1).rsqrt().conj(), aliases=("arcsinh",))
 _unary("acosh", _f("arccosh"), lambda g, self: g * (self.pow(2) - 1).rsqrt().conj(), aliases=("arccosh",))
 _unary("atanh", _f("arctanh"), lambda g, self: g / (1 - self.pow(2)).conj(), aliases=("arctanh",))

@@ -87,6 +87,7 @@ def _pow_scalar_dtype(self, exponent):
 
 @op(
     "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    native="number_pow",
     shape=lambda exponent: exponent.shape,
     dtype=lambda self, exponent: _pow_scalar_dtype(self, exponent),
     out=True,

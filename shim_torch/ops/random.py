@@ -83,6 +83,9 @@ def _draw(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
         filled = self if direct else _core.empty_tensor(self.shape, self.dtype, self.device)
         if _core.cuda_draw(filled, kind, a, b, seed, start + ((1 << 40) if kind == "normal" else 0)):
             return self if direct else self.copy_(filled)
+    elif not (self.requires_grad and _core.is_grad_enabled()) and _core.unseen(self):
+        if _core.cpu_draw(self, kind, a, b, seed, start):
+            return self
     template = self
     if kind != "integer" and self.dtype not in (_core.float32, _core.float64):
         template = _core.empty_tensor(self.shape, _core.float32, self.device)

@@ -149,6 +149,7 @@ def _bound(xp, self, bound):
 
 @op(
     "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+    native="clamp_tensors",
     shape=broadcast,
     dtype=_clamp_dtype,
     inplace=True,

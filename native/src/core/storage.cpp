@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/large_blocks.h"
 
 namespace shim {
 namespace {
@@ -40,6 +41,9 @@ size_t class_of(size_t bytes) {
 }
 
 void free_large(void*, void* data) { std::free(data); }
+void free_kept(void* context, void* data) {
+  if (!keep_block(data, reinterpret_cast<size_t>(context))) std::free(data);
+}
 
 void free_small(void* context, void* data) {
   size_t c = reinterpret_cast<size_t>(context);
@@ -66,6 +70,11 @@ void* aligned(size_t bytes) {
 
 Ref<Storage> allocate_cpu(size_t bytes) {
   if (bytes == 0) return Ref<Storage>(new Storage(nullptr, 0, Device{}, nullptr, nullptr));
+  if (bytes >= kSmallestKept && bytes <= kLargestKept) {
+    const size_t size = kept_size(bytes);
+    void* p = take_kept_block(size);
+    return Ref<Storage>(new Storage(p ? p : aligned(size), bytes, Device{}, free_kept, reinterpret_cast<void*>(size)));
+  }
   if (bytes > kLargestCached) return Ref<Storage>(new Storage(aligned(bytes), bytes, Device{}, free_large, nullptr));
   size_t c = class_of(bytes);
   void* p;

@@ -64,6 +64,7 @@ void convert(const char* from, int64_t from_step, char* to, int64_t to_step, int
   }
   if (from_step == 0) {
     const To value = cast_element<To>(*reinterpret_cast<const From*>(from));
+    if (to_step == int64_t(sizeof(To))) return fill_packed(&value, to, sizeof(To), n);
     for (int64_t i = 0; i < n; ++i) *reinterpret_cast<To*>(to + i * to_step) = value;
     return;
   }

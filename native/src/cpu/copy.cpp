@@ -4,6 +4,7 @@
 
 #include "core/math_bits.h"
 #include "cpu/copy_bits.h"
+#include "cpu/kernel_table.h"
 #include "cpu/loops.h"
 #include "cpu/parallel.h"
 #include "cuda/driver.h"
@@ -191,6 +192,36 @@ static bool fill_on_device(const Tensor& self, Number value) {
   }
   cuda::fill_bytes(self->data(), element, size, size_t(count), cuda::current_stream(self->device().index));
   return true;
+}
+
+namespace {
+
+template <class T>
+SHIM_MATH_CLONES void fill_words(T value, T* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = value;
+}
+template <class T>
+void fill_as(const void* element, void* to, int64_t n) {
+  T value;
+  std::memcpy(&value, element, sizeof(T));
+  fill_words(value, static_cast<T*>(to), n);
+}
+
+}  // namespace
+
+void fill_packed(const void* element, void* to, size_t size, int64_t n) {
+  auto* bytes = static_cast<const unsigned char*>(element);
+  if (size == 1 || std::all_of(bytes, bytes + size, [&](unsigned char b) { return b == bytes[0]; })) {
+    std::memset(to, bytes[0], size_t(n) * size);
+  } else if (size == 2) {
+    fill_as<uint16_t>(element, to, n);
+  } else if (size == 4) {
+    fill_as<uint32_t>(element, to, n);
+  } else if (size == 8) {
+    fill_as<uint64_t>(element, to, n);
+  } else {
+    for (int64_t i = 0; i < n; ++i) std::memcpy(static_cast<char*>(to) + size_t(i) * size, element, size);
+  }
 }
 
 void fill_(const Tensor& self, Number value) {

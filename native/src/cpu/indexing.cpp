@@ -13,20 +13,28 @@ namespace {
 bool on_cpu(const TensorImpl& t) { return t.device().is_cpu(); }
 
 
-// n pieces of `bytes` bytes, the i-th from `from + place(i)`.
-template <class Place>
-void copy_pieces(char* to, const char* from, int64_t n, int64_t bytes, Place place) {
-  auto fixed = [&]<class T>(T, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) *reinterpret_cast<T*>(to + i * int64_t(sizeof(T))) = *reinterpret_cast<const T*>(from + place(i));
-  };
-  parallel_for(n, std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(bytes, 1)), [&](int64_t begin, int64_t end) {
-    switch (bytes) {
-      case 1: return fixed(uint8_t{}, begin, end);
-      case 2: return fixed(uint16_t{}, begin, end);
-      case 4: return fixed(uint32_t{}, begin, end);
-      case 8: return fixed(uint64_t{}, begin, end);
+// Pieces of `bytes` bytes, `count` for each of `outer` parts of the source: the i-th of a part from `at[i] * scale` in it.
+struct Pieces { int64_t outer, count, bytes, step; const int64_t* at; int64_t scale; };
+
+template <class T>
+void copy_words(const Pieces& p, T* to, const char* from, int64_t begin, int64_t end) {
+  while (begin < end) {                         // part by part
+    const int64_t part = begin / p.count, first = begin - part * p.count, last = std::min(p.count, first + end - begin);
+    const char* source = from + part * p.step;
+    for (int64_t i = first; i < last; ++i) to[part * p.count + i] = *reinterpret_cast<const T*>(source + p.at[i] * p.scale);
+    begin += last - first;
+  }
+}
+
+void copy_pieces(char* to, const char* from, const Pieces& p) {
+  parallel_for(p.outer * p.count, std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(p.bytes, 1)), [&](int64_t begin, int64_t end) {
+    switch (p.bytes) {
+      case 1: return copy_words(p, reinterpret_cast<uint8_t*>(to), from, begin, end);
+      case 2: return copy_words(p, reinterpret_cast<uint16_t*>(to), from, begin, end);
+      case 4: return copy_words(p, reinterpret_cast<uint32_t*>(to), from, begin, end);
+      case 8: return copy_words(p, reinterpret_cast<uint64_t*>(to), from, begin, end);
       default:
-        for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * bytes, from + place(i), size_t(bytes));
+        for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * p.bytes, from + i / p.count * p.step + p.at[i % p.count] * p.scale, size_t(p.bytes));
     }
   });
 }
@@ -115,8 +123,7 @@ Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, 
   const int64_t outer = product_of(self.sizes(), 0, d), step = self.sizes()[d] * inner;
   const char* from = static_cast<const char*>(source->data());
   char* to = static_cast<char*>(out->data());
-  if (outer == 1) copy_pieces(to, from, count, inner, [&](int64_t i) { return at[size_t(i)] * inner; });
-  else copy_pieces(to, from, outer * count, inner, [&](int64_t i) { return i / count * step + at[size_t(i % count)] * inner; });
+  copy_pieces(to, from, {outer, count, inner, step, at.data(), inner});
   return out;
 }
 
@@ -149,8 +156,7 @@ Tensor take_points(const TensorImpl& self, int64_t first, std::span<const Tensor
   Tensor out = empty(shape, self.dtype(), Device{});
   if (out->numel() == 0) return out;
   Tensor source = packed(self);
-  copy_pieces(static_cast<char*>(out->data()), static_cast<const char*>(source->data()), product_of(self.sizes(), 0, p) * count, piece,
-              [&](int64_t i) { return i / count * step + places[size_t(i % count)]; });
+  copy_pieces(static_cast<char*>(out->data()), static_cast<const char*>(source->data()), {product_of(self.sizes(), 0, p), count, piece, step, places.data(), 1});
   return out;
 }
 
@@ -185,28 +191,6 @@ Tensor take_masked(const TensorImpl& self, const TensorImpl& mask) {
   else
     for (int64_t i = 0; i < mask.numel(); ++i)
       if (bits[i]) std::memcpy(to, from + i * inner, size_t(inner)), to += inner;
-  return out;
-}
-
-Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
-  const int n = self.dim();
-  if (!on_cpu(self) || n == 0 || index.dim() != n || dim < -n || dim >= n) return {};
-  const size_t d = size_t(dim < 0 ? dim + n : dim);
-  for (size_t i = 0; i < size_t(n); ++i)
-    if (i != d && (index.sizes()[i] > self.sizes()[i] || (i > d && index.sizes()[i] != self.sizes()[i]))) return {};
-  for (size_t i = 1; i < d; ++i)                // the rows of leading dims must lie one after another
-    if (index.sizes()[i] != self.sizes()[i]) return {};
-  std::vector<int64_t> at;
-  if (!read_index(index, self.sizes()[d], false, at)) return {};
-  Tensor out = empty(index.sizes(), self.dtype(), Device{});
-  if (at.empty()) return out;
-  Tensor source = packed(self);
-  const int64_t inner = product_of(self.sizes(), d + 1, size_t(n)), size = int64_t(self.itemsize());
-  const int64_t row = index.sizes()[d] * inner, step = self.sizes()[d] * inner * size;
-  const char* from = static_cast<const char*>(source->data());
-  char* to = static_cast<char*>(out->data());
-  if (inner == 1) copy_pieces(to, from, int64_t(at.size()), size, [&](int64_t i) { return i / row * step + at[size_t(i)] * size; });
-  else copy_pieces(to, from, int64_t(at.size()), size, [&](int64_t i) { return i / row * step + (at[size_t(i)] * inner + i % inner) * size; });
   return out;
 }
 

@@ -19,7 +19,6 @@ Dims indexed_strides(DimSpan sizes, DimSpan kept_strides, int64_t first, std::sp
 // The result of self[..., i, j, ...] in that layout.
 // `taken` dims from `first` on were replaced by the indices' dims.
 Tensor laid_out_like(const Tensor& result, const TensorImpl& self, int64_t first, int64_t taken, std::span<const Tensor> indices);
-Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index);
 Tensor nonzero(const TensorImpl& self);                                  // (n, dims) int64
 
 }  // namespace shim

@@ -11,6 +11,7 @@ constexpr int64_t kBlock = 512;                 // elements of a conversion buff
 // n elements at `from`, `from + from_step`, ... converted to n at `to`, `to + to_step`, ... (steps in bytes).
 using ConvertFn = void (*)(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n);
 ConvertFn converter(DType from, DType to);      // null if there is none
+void fill_packed(const void* element, void* to, size_t size, int64_t n);   // n copies of it, one after the other
 
 struct Operand {
   char* data = nullptr;

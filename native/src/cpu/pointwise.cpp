@@ -46,12 +46,15 @@ Dtypes choose(const PointwiseOp& op, DType common) {
 
 bool same_shape(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
-// Inputs that overlap the output other than element by element are copied first.
+}  // namespace
+
 bool clashes(const TensorImpl& out, const TensorImpl& in) {
   const char *a = static_cast<const char*>(out.data()), *b = static_cast<const char*>(in.data());
   if (a >= b + storage_bytes(in.sizes(), in.strides(), in.itemsize()) || b >= a + storage_bytes(out.sizes(), out.strides(), out.itemsize())) return false;
   return !(a == b && out.itemsize() == in.itemsize() && same_shape(out.sizes(), in.sizes()) && same_shape(out.strides(), in.strides()));
 }
+
+namespace {
 
 struct Args {                                   // operands of run_blocks; operands[0] is the output
   Operand operands[kMaxOperands];
@@ -239,6 +242,16 @@ Tensor run_where(const Tensor& condition, const Input& a, const Input& b) {
   Device where;
   if (!device_of_all({a.tensor, b.tensor, condition.get()}, &where) || !(condition->device() == where)) return {};
   Tensor out = allocate_like(shape, like, 3, common, where);
+  if (where.is_cpu()) {
+    alignas(16) char numbers[2][16] = {};
+    Operand operands[4] = {Operand::of(*out), Operand::of(*condition)};
+    for (int k = 0; k < 2; ++k) {
+      const Input& i = k ? b : a;
+      if (!i.tensor) store_number(numbers[k], common, i.number);
+      operands[2 + k] = i.tensor ? Operand::of(*i.tensor) : Operand{numbers[k], common, {}, {}};
+    }
+    if (!out->numel() || select(shape, operands)) return out;
+  }
   Args args;
   args.operands[0] = Operand::of(*out);
   args.tensor(*condition, out, in);

@@ -10,6 +10,9 @@ struct Input {                                  // a tensor, or a number where i
   Number number;
 };
 
+// Whether an input overlaps the output other than element by element: it is to be copied first.
+bool clashes(const TensorImpl& out, const TensorImpl& in);
+
 // Null when a dtype or device has no kernel here. `out` is written in place of a new tensor; it must have the result's shape
 // and a dtype that the result can be cast to.
 Tensor run_unary(const PointwiseOp&, const Tensor& self, Tensor out = {});

@@ -27,7 +27,49 @@ PointwiseOp real(const char* name) {
   return o;
 }
 
+// out = mask ? a : b, of elements of one size; steps in bytes.
+template <class T>
+SHIM_MATH_CLONES void select_packed(T* out, const uint8_t* mask, const T* a, const T* b, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = mask[i] ? a[i] : b[i];
+}
+template <class T>
+SHIM_MATH_CLONES void select_number(T* out, const uint8_t* mask, T a, const T* b, int64_t n, uint8_t where) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = (mask[i] != 0) == where ? a : b[i];
+}
+
+template <class T>
+void select_loop(void*, char* const* data, const int64_t* steps, int64_t n) {
+  constexpr int64_t size = sizeof(T);
+  auto* out = reinterpret_cast<T*>(data[0]);
+  auto* mask = reinterpret_cast<const uint8_t*>(data[1]);
+  auto *a = reinterpret_cast<const T*>(data[2]), *b = reinterpret_cast<const T*>(data[3]);
+  if (steps[0] == size && steps[1] == 1) {
+    if (steps[2] == size && steps[3] == size) return select_packed(out, mask, a, b, n);
+    if (steps[2] == 0 && steps[3] == size) return select_number(out, mask, *a, b, n, 1);
+    if (steps[2] == size && steps[3] == 0) return select_number(out, mask, *b, a, n, 0);
+  }
+  for (int64_t i = 0; i < n; ++i)
+    *reinterpret_cast<T*>(data[0] + i * steps[0]) = *reinterpret_cast<const T*>(data[1][i * steps[1]] ? data[2] + i * steps[2] : data[3] + i * steps[3]);
+}
+
 }  // namespace
+
+bool select(DimSpan shape, const Operand (&operands)[4]) {
+  const DType t = operands[0].dtype;
+  if (operands[1].dtype != DType::b8 || operands[2].dtype != t || operands[3].dtype != t) return false;
+  LoopFn loop = nullptr;
+  switch (itemsize(t)) {
+    case 1: loop = select_loop<uint8_t>; break;
+    case 2: loop = select_loop<uint16_t>; break;
+    case 4: loop = select_loop<uint32_t>; break;
+    case 8: loop = select_loop<uint64_t>; break;
+    default: return false;
+  }
+  run_nest(make_nest(shape, operands, 4), loop, nullptr);
+  return true;
+}
 
 const PointwiseOp& where_op() {
   static const PointwiseOp op = [] {

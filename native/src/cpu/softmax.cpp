@@ -44,6 +44,18 @@ SHIM_MATH_CLONES T exponentials(const T* x, T* y, T m, int64_t n) {
 }
 
 template <class T>
+SHIM_MATH_CLONES T sum_of_exponentials(const T* x, T m, int64_t n) {
+  T lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) lanes[k] += exp_below(x[i + k] - m);
+  for (; i < n; ++i) lanes[0] += exp_below(x[i] - m);
+  T sum = 0;
+  for (T l : lanes) sum += l;
+  return sum;
+}
+
+template <class T>
 SHIM_MATH_CLONES void scale(T* y, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] *= by; }
 template <class T>
 SHIM_MATH_CLONES void shift(const T* x, T* y, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] = x[i] - by; }
@@ -54,9 +66,9 @@ void rows_of(const T* x, T* y, int64_t rows, int64_t cols, bool log) {
     for (int64_t r = begin; r < end; ++r) {
       const T* from = x + r * cols;
       T* to = y + r * cols;
-      const T m = largest(from, cols), sum = exponentials(from, to, m, cols);
-      if (log) shift(from, to, T(m + std::log(sum)), cols);
-      else scale(to, T(1) / sum, cols);
+      const T m = largest(from, cols);
+      if (log) shift(from, to, T(m + std::log(sum_of_exponentials(from, m, cols))), cols);
+      else scale(to, T(1) / exponentials(from, to, m, cols), cols);
     }
   });
 }

@@ -33,7 +33,8 @@ inline To cast_element(From x) {
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if constexpr (sizeof(To) == 8 && std::is_unsigned_v<To>) return x < 0 ? To(int64_t(x)) : To(x);
     else if constexpr (sizeof(To) >= 4 && std::is_signed_v<To>) return static_cast<To>(x);
-    else return To(int64_t(x));                 // wraps as PyTorch's narrowing does on x86-64
+    else if constexpr (std::is_same_v<To, uint8_t> || sizeof(To) >= 4) return To(int64_t(x));
+    else return To(int32_t(x));                 // both wrap as PyTorch's narrowing does on x86-64
   }
   else return static_cast<To>(x);
 }

@@ -8,6 +8,7 @@
 
 #include "core/tensor.h"
 #include "cpu/parallel.h"
+#include "gemm/cpu_multiply.h"
 #include "gemm/cpu_vector.h"
 #include "gemm/problem.h"
 #include "gemm/settings.h"
@@ -164,6 +165,14 @@ void run(const GemmProblem& p, const GemmBuffers& buffers, Scalars s) {
   };
   const double work = double(p.m) * double(p.n) * double(p.k);
   if (p.batch == 1) return call(0);
+  if (work > 32 * 32 * 32 && p.batch >= num_threads() && p.k > 1 && p.m > 1 && p.n > 1 && num_threads() > 1 && blas().get_threads && blas().set_threads) {
+    SingleThreaded alone;
+    parallel_for(p.batch, std::max<int64_t>(1, int64_t(double(kGrain) / work)), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        one(p, static_cast<const T*>(buffers.a) + i * p.stride_a, static_cast<const T*>(buffers.b) + i * p.stride_b, static_cast<T*>(buffers.d) + i * p.stride_d, s);
+    });
+    return;
+  }
   if (work > 32 * 32 * 32 || p.k == 1 || p.m == 1 || p.n == 1) {          // each one is shared among threads
     for (int64_t i = 0; i < p.batch; ++i) call(i);
     return;
@@ -175,6 +184,22 @@ void run(const GemmProblem& p, const GemmBuffers& buffers, Scalars s) {
 }
 
 }  // namespace
+
+OneThread::OneThread() {
+  if (blas().get_threads && blas().set_threads) only_ = new SingleThreaded;
+}
+OneThread::~OneThread() { delete static_cast<SingleThreaded*>(only_); }
+
+template <class T>
+void multiply(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* d, int64_t ldd) {
+  GemmProblem p;
+  p.trans_a = trans_a, p.trans_b = trans_b;
+  p.m = m, p.n = n, p.k = k;
+  p.lda = lda, p.ldb = ldb, p.ldd = ldd;
+  one(p, a, b, d, {1, double(beta)});
+}
+template void multiply(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const float*, int64_t, float, float*, int64_t);
+template void multiply(bool, bool, int64_t, int64_t, int64_t, const double*, int64_t, const double*, int64_t, double, double*, int64_t);
 
 void set_cpu_threads(int n) {
   static void (*const set)(int) = [] {

@@ -17,7 +17,7 @@ Table& table() {
   return *t;
 }
 
-struct Native { NativeFn fn; void* data; };
+struct Native { NativeFn fn = nullptr; void* data = nullptr; NativeFn cpu = nullptr; void* cpu_data = nullptr; };
 std::unordered_map<std::string, Native>& natives() {
   static auto* m = new std::unordered_map<std::string, Native>;
   return *m;
@@ -27,13 +27,25 @@ std::unordered_map<std::string, Native>& natives() {
 
 void (*before_lookup)() = nullptr;
 
-void register_native(const char* name, NativeFn fn, void* data) { natives()[name] = {fn, data}; }
+void register_native(const char* name, NativeFn fn, void* data) {
+  Native& native = natives()[name];
+  native.fn = fn;
+  native.data = data;
+}
 
-NativeFn find_native(const std::string& name, void** data) {
+void register_native_cpu(const char* name, NativeFn fn, void* data) {
+  Native& native = natives()[name];
+  native.cpu = fn;
+  native.cpu_data = data;
+}
+
+void find_natives(const std::string& name, Operator& into) {
   auto it = natives().find(name);
-  if (it == natives().end()) return nullptr;
-  *data = it->second.data;
-  return it->second.fn;
+  if (it == natives().end()) return;
+  into.native = it->second.fn;
+  into.native_data = it->second.data;
+  into.native_cpu = it->second.cpu;
+  into.native_cpu_data = it->second.cpu_data;
 }
 
 const std::vector<Operator*>& overloads(const std::string& qualified_name) {

@@ -29,6 +29,8 @@ struct Operator;
 // A native kernel gets bound arguments and returns a new reference, or null without an error set: "not mine, use run".
 using NativeFn = _object* (*)(Operator&, _object* const* args, size_t n);
 void register_native(const char* name, NativeFn fn, void* data = nullptr);   // before the records are defined
+// A kernel for CPU tensors beside another device's of the same name: it is asked first, and its data is native_cpu_data.
+void register_native_cpu(const char* name, NativeFn fn, void* data = nullptr);
 
 enum class CastPolicy : uint8_t { none, lower, fp32, promote };   // what autocast does to the tensor arguments
 
@@ -67,6 +69,8 @@ struct Operator {
   SparseRule sparse_rule = SparseRule::unknown;
   _object* sparse_run = nullptr;
   uint64_t calls_body = 0, calls_native = 0;    // counted for torch_proxy_status()
+  NativeFn native_cpu = nullptr;                // asked before `native`
+  void* native_cpu_data = nullptr;
 };
 
 extern void (*before_lookup)();                 // lets loaded libraries' operators in; null until there can be any
@@ -80,6 +84,6 @@ Operator* add_operator(Operator&&);
 void remove_operator(Operator*);
 std::vector<std::string> operator_names(const std::string& ns);
 std::vector<std::string> operator_namespaces();
-NativeFn find_native(const std::string& name, void** data);
+void find_natives(const std::string& name, Operator& into);       // sets its four fields of natives
 
 }  // namespace shim

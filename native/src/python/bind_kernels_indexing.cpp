@@ -2,6 +2,7 @@
 #include "autograd/autograd.h"
 #include "cpu/indexing.h"
 #include "cpu/parallel.h"
+#include "cpu/scatter.h"
 #include "cuda/gather.h"
 #include "cuda/scan.h"
 #include "python/native_ops.h"

@@ -176,6 +176,7 @@ void register_pointwise() {
     register_native(name, native_binary, data);
     register_native((std::string(name) + "_").c_str(), native_binary_in_place, data);
   }
+  register_native("number_pow", native_binary, const_cast<PointwiseOp*>(binary_op("pow")));
   register_native("div_mode", native_binary, const_cast<PointwiseOp*>(binary_op("div")));
   register_native("div_mode_", native_binary_in_place, const_cast<PointwiseOp*>(binary_op("div")));
   register_native("gelu", native_gelu);

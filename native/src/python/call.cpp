@@ -39,10 +39,13 @@ __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, Py
   const bool tangents = op.kind == Operator::Composite && forward_gradients() && any_tangent(args, n);   // its parts carry them on
   // What a handler asks to see, the parts of a composite too, no native function may do by itself.
   const bool seen = __builtin_expect(python_dispatch, 0) && op.kind == Operator::Composite && wants_dispatch(args, n);
-  if (op.native && !tangents && !seen && read) {
-    PyObject* r = op.native(op, args, n);
-    if (r) { ++op.calls_native; return r; }
-    if (PyErr_Occurred()) return nullptr;
+  if (!tangents && !seen && read) {
+    for (NativeFn native : {op.native_cpu, op.native}) {
+      if (!native) continue;
+      PyObject* r = native(op, args, n);
+      if (r) { ++op.calls_native; return r; }
+      if (PyErr_Occurred()) return nullptr;
+    }
   }
   ++op.calls_body;
   if (!op.run) {
@@ -54,7 +57,7 @@ __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, Py
 
 // Kernels that do not know the bits get copies of the values; the parts of a composite resolve what they must.
 __attribute__((noinline, cold)) PyObject* run_with_math_bits(Operator& op, PyObject** args, size_t n) {
-  if (op.kind != Operator::Kernel || (op.reads_math_bits && op.native)) return run_as_they_are(op, args, n, op.kind != Operator::Composite);
+  if (op.kind != Operator::Kernel || (op.reads_math_bits && (op.native || op.native_cpu))) return run_as_they_are(op, args, n, op.kind != Operator::Composite);
   ResolvedArguments resolved(args, n, python_dispatch);
   return run_as_they_are(op, resolved.data(), n, true);
 }

@@ -114,7 +114,7 @@ Operator* add_inplace(Operator* f, const std::string& native, bool numbers) {
   o.schema.returns = {r};
   o.inplace = true;
   o.functional = f;
-  if (!native.empty()) o.native = find_native(native + "_", &o.native_data);
+  if (!native.empty()) find_natives(native + "_", o);
   finish(o, numbers);
   return add_operator(std::move(o));
 }
@@ -154,7 +154,7 @@ Operator* add_out(Operator* f, bool numbers) {
 }
 
 void add_variants(Operator&& base, PyObject* record, const std::string& native, bool numbers, PyObject* names) {
-  if (!native.empty()) base.native = find_native(native, &base.native_data);
+  if (!native.empty()) find_natives(native, base);
   finish(base, numbers);
   Operator* f = add_operator(std::move(base));
   if (f->kind == Operator::Kernel && !f->schema.args.empty() && f->schema.args[0].alias && f->schema.args[0].alias->write) {

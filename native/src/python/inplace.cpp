@@ -147,8 +147,9 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   }
   CHECK(Kind::Runtime, !is_complex(target->dtype()) || f.schema.name != "abs", "In-place abs is not supported for complex tensors.");
   if (history || target->is_inference) check_inplace(target);
-  if (op.native && !history && !apart) {        // writes in one pass
-    PyObject* r = op.native(op, args, n);
+  for (NativeFn native : {op.native_cpu, op.native}) {
+    if (!native || history || apart) continue;  // natives write in one pass
+    PyObject* r = native(op, args, n);
     if (r) { ++op.calls_native; target->bump_version(); return r; }
     if (PyErr_Occurred()) return nullptr;
   }

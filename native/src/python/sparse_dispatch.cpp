@@ -154,7 +154,7 @@ PyObject* call_sparse(Operator& op, PyObject** args, size_t n, bool* done) {
     if (op.functional->sparse_rule != SparseRule::pass) return run_inplace_sparse(op, args, n);
   }
   if (op.sparse_rule == SparseRule::pass) {
-    if (op.kind == Operator::Composite && op.native && !op.inplace && !op.out) return PyObject_Vectorcall(op.run, args, n, nullptr);   // natives read memory
+    if (op.kind == Operator::Composite && (op.native || op.native_cpu) && !op.inplace && !op.out) return PyObject_Vectorcall(op.run, args, n, nullptr);   // natives read memory
     *done = false;
     return nullptr;
   }

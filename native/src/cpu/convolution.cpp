@@ -1,0 +1,229 @@
+#include "cpu/convolution.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/kernel_table.h"
+#include "cpu/parallel.h"
+#include "gemm/cpu_multiply.h"
+#include "ops/kernels.h"
+
+namespace shim {
+namespace {
+
+constexpr int64_t kColumns = 32768;             // elements of windows at a time, about what a core's cache holds
+constexpr int64_t kParts = 8;                   // sums over the batch: their number does not depend on the threads
+
+struct Image { int64_t channels, height, width; };         // of one group of one sample
+struct Places { int64_t height, width; };                  // where windows are
+
+// Where windows along one dim, `count` of them, stay inside `size` for a tap at `offset`: [first, last).
+struct Range { int64_t first, last; };
+Range inside(int64_t offset, int64_t stride, int64_t size, int64_t count) {
+  const int64_t first = offset >= 0 ? 0 : std::min(count, (-offset + stride - 1) / stride);
+  const int64_t last = offset >= size ? 0 : std::min(count, (size - 1 - offset) / stride + 1);
+  return {first, std::max(first, last)};
+}
+
+// Rows [begin, end) of the places, as a matrix (channels * kernel, places): row-major.
+template <class T>
+void to_columns(const T* x, Image im, const Window& w, Places at, int64_t begin, int64_t end, T* columns) {
+  const int64_t kh = w.kernel[0], kw = w.kernel[1], step = (end - begin) * at.width;
+  for (int64_t row = 0; row < im.channels * kh * kw; ++row) {
+    const int64_t c = row / (kh * kw), dy = row / kw % kh * w.dilation[0] - w.padding[0], dx = row % kw * w.dilation[1] - w.padding[1];
+    const Range cols = inside(dx, w.stride[1], im.width, at.width);
+    T* to = columns + row * step;
+    for (int64_t r = begin; r < end; ++r, to += at.width) {
+      const int64_t y = r * w.stride[0] + dy;
+      if (y < 0 || y >= im.height) {
+        std::fill_n(to, at.width, T(0));
+        continue;
+      }
+      const T* from = x + (c * im.height + y) * im.width + dx;
+      std::fill_n(to, cols.first, T(0));
+      if (w.stride[1] == 1) std::copy(from + cols.first, from + cols.last, to + cols.first);
+      else for (int64_t i = cols.first; i < cols.last; ++i) to[i] = from[i * w.stride[1]];
+      std::fill_n(to + cols.last, at.width - cols.last, T(0));
+    }
+  }
+}
+
+// The other way: every window's elements are added to their pixels.
+template <class T>
+void from_columns(const T* columns, Image im, const Window& w, Places at, T* x) {
+  const int64_t kh = w.kernel[0], kw = w.kernel[1];
+  for (int64_t row = 0; row < im.channels * kh * kw; ++row) {
+    const int64_t c = row / (kh * kw), dy = row / kw % kh * w.dilation[0] - w.padding[0], dx = row % kw * w.dilation[1] - w.padding[1];
+    const Range cols = inside(dx, w.stride[1], im.width, at.width), rows = inside(dy, w.stride[0], im.height, at.height);
+    for (int64_t r = rows.first; r < rows.last; ++r) {
+      const T* from = columns + (row * at.height + r) * at.width;
+      T* to = x + (c * im.height + r * w.stride[0] + dy) * im.width + dx;
+      if (w.stride[1] == 1) for (int64_t i = cols.first; i < cols.last; ++i) to[i] += from[i];
+      else for (int64_t i = cols.first; i < cols.last; ++i) to[i * w.stride[1]] += from[i];
+    }
+  }
+}
+
+bool pointwise(const Window& w) {
+  bool all = true;
+  for (int i = 0; i < 2; ++i) all = all && w.kernel[i] == 1 && w.stride[i] == 1 && w.padding[i] == 0;
+  return all;
+}
+
+template <class T>
+SHIM_MATH_CLONES void add_scaled(T* to, const T* from, T by, int64_t n, int64_t step) {
+  if (step == 1) for (int64_t i = 0; i < n; ++i) to[i] += by * from[i];
+  else for (int64_t i = 0; i < n; ++i) to[i] += by * from[i * step];
+}
+template <class T>
+SHIM_MATH_CLONES void spread_scaled(T* to, const T* from, T by, int64_t n, int64_t step) {
+  if (step == 1) for (int64_t i = 0; i < n; ++i) to[i] += by * from[i];
+  else for (int64_t i = 0; i < n; ++i) to[i * step] += by * from[i];
+}
+template <class T>
+SHIM_MATH_CLONES T product_sum(const T* a, const T* b, int64_t n, int64_t step) {
+  T lanes[16] = {};
+  int64_t i = 0;
+  if (step == 1)
+    for (; i + 16 <= n; i += 16)
+      for (int k = 0; k < 16; ++k) lanes[k] += a[i + k] * b[i + k];
+  for (; i < n; ++i) lanes[i % 16] += a[i] * b[i * step];
+  T sum = 0;
+  for (T l : lanes) sum += l;
+  return sum;
+}
+
+// f(line of places, line of pixels, places of it, tap) for every line that a window of one channel reads.
+template <class F>
+void each_line(Image im, const Window& w, Places at, F&& f) {
+  for (int64_t tap = 0; tap < w.kernel[0] * w.kernel[1]; ++tap) {
+    const int64_t dy = tap / w.kernel[1] * w.dilation[0] - w.padding[0], dx = tap % w.kernel[1] * w.dilation[1] - w.padding[1];
+    const Range cols = inside(dx, w.stride[1], im.width, at.width), rows = inside(dy, w.stride[0], im.height, at.height);
+    if (cols.first == cols.last) continue;
+    for (int64_t r = rows.first; r < rows.last; ++r)
+      f(r * at.width + cols.first, (r * w.stride[0] + dy) * im.width + dx + cols.first * w.stride[1], cols.last - cols.first, tap);
+  }
+}
+
+template <class T>
+void forward(const Tensor& x, const Tensor& w, const T* bias, const Window& win, int64_t groups, const Tensor& out) {
+  const int64_t batch = x->sizes()[0], in = x->sizes()[1] / groups, outs = out->sizes()[1] / groups;
+  const Image im{in, x->sizes()[2], x->sizes()[3]};
+  const Places at{out->sizes()[2], out->sizes()[3]};
+  const int64_t taps = in * win.kernel[0] * win.kernel[1], all = at.height * at.width, pixels = im.height * im.width;
+  const T *from = x->data_as<T>(), *weights = w->data_as<T>();
+  T* to = out->data_as<T>();
+  if (in == 1) {                                // a product of one column is no product
+    parallel_for(batch * groups * outs, std::max<int64_t>(1, kGrain / (taps * all)), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t o = i % (groups * outs), plane = i / outs;
+        T* line = to + i * all;
+        std::fill_n(line, all, bias ? bias[o] : T(0));
+        each_line(im, win, at, [&](int64_t place, int64_t pixel, int64_t n, int64_t tap) { add_scaled(line + place, from + plane * pixels + pixel, weights[o * taps + tap], n, win.stride[1]); });
+      }
+    });
+    return;
+  }
+  const bool plain = pointwise(win);
+  const int64_t lines = plain ? at.height : std::clamp<int64_t>(kColumns / std::max<int64_t>(1, taps * at.width), 1, at.height), tiles = (at.height + lines - 1) / lines;
+  gemm::OneThread alone;
+  parallel_for(batch * groups * tiles, std::max<int64_t>(1, kGrain / (taps * outs * lines * at.width)), [&](int64_t begin, int64_t end) {
+    std::vector<T> columns(plain ? 0 : size_t(taps * lines * at.width));
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t part = i / tiles, g = part % groups, first = i % tiles * lines, last = std::min(at.height, first + lines), n = (last - first) * at.width;
+      const T* image = from + part * in * pixels;
+      T* rows = to + part * outs * all + first * at.width;
+      if (!plain) to_columns(image, im, win, at, first, last, columns.data());
+      for (int64_t o = 0; bias && o < outs; ++o) std::fill_n(rows + o * all, n, bias[g * outs + o]);
+      gemm::multiply<T>(false, false, n, outs, taps, plain ? image + first * at.width : columns.data(), plain ? pixels : n, weights + g * outs * taps, taps, bias ? T(1) : T(0), rows, all);
+    }
+  });
+}
+
+template <class T>
+void transposed(const Tensor& x, const Tensor& w, const T* bias, const Window& win, int64_t groups, const Tensor& out) {
+  const int64_t batch = x->sizes()[0], in = x->sizes()[1] / groups, outs = out->sizes()[1] / groups;
+  const Image im{outs, out->sizes()[2], out->sizes()[3]};
+  const Places at{x->sizes()[2], x->sizes()[3]};
+  const int64_t taps = outs * win.kernel[0] * win.kernel[1], all = at.height * at.width, pixels = im.height * im.width;
+  const T *from = x->data_as<T>(), *weights = w->data_as<T>();
+  T* to = out->data_as<T>();
+  gemm::OneThread alone;
+  parallel_for(batch * groups, std::max<int64_t>(1, kGrain / (taps * in * all)), [&](int64_t begin, int64_t end) {
+    std::vector<T> columns(in == 1 ? 0 : size_t(taps * all));
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t g = i % groups;
+      T* image = to + i * outs * pixels;
+      for (int64_t o = 0; o < outs; ++o) std::fill_n(image + o * pixels, pixels, bias ? bias[g * outs + o] : T(0));
+      if (in == 1) {
+        const int64_t kernel = win.kernel[0] * win.kernel[1];
+        for (int64_t o = 0; o < outs; ++o)
+          each_line({1, im.height, im.width}, win, at, [&](int64_t place, int64_t pixel, int64_t n, int64_t tap) {
+            spread_scaled(image + o * pixels + pixel, from + i * all + place, weights[(g * outs + o) * kernel + tap], n, win.stride[1]);
+          });
+        continue;
+      }
+      gemm::multiply<T>(false, true, all, taps, in, from + i * in * all, all, weights + g * in * taps, taps, T(0), columns.data(), all);
+      from_columns(columns.data(), im, win, at, image);
+    }
+  });
+}
+
+template <class T>
+void weight_gradient(const Tensor& x, const Tensor& g, const Window& win, int64_t groups, const Tensor& out) {
+  const int64_t batch = x->sizes()[0], in = x->sizes()[1] / groups, outs = g->sizes()[1] / groups;
+  const Image im{in, x->sizes()[2], x->sizes()[3]};
+  const Places at{g->sizes()[2], g->sizes()[3]};
+  const int64_t taps = in * win.kernel[0] * win.kernel[1], all = at.height * at.width, pixels = im.height * im.width, size = out->numel();
+  const T *from = x->data_as<T>(), *slopes = g->data_as<T>();
+  const int64_t parts = std::min(batch, kParts);
+  std::vector<T> partial(size_t(parts * size), T(0));
+  const bool plain = pointwise(win);
+  gemm::OneThread alone;
+  parallel_for(parts * groups, 1, [&](int64_t begin, int64_t end) {
+    std::vector<T> columns(plain || in == 1 ? 0 : size_t(taps * all));
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t p = i / groups, group = i % groups;
+      T* sums = partial.data() + p * size + group * outs * taps;
+      for (int64_t b = batch * p / parts; b < batch * (p + 1) / parts; ++b) {
+        const T *image = from + (b * groups + group) * in * pixels, *slope = slopes + (b * groups + group) * outs * all;
+        if (in == 1) {
+          for (int64_t o = 0; o < outs; ++o)
+            each_line(im, win, at, [&](int64_t place, int64_t pixel, int64_t n, int64_t tap) { sums[o * taps + tap] += product_sum(slope + o * all + place, image + pixel, n, win.stride[1]); });
+          continue;
+        }
+        if (!plain) to_columns(image, im, win, at, 0, at.height, columns.data());
+        gemm::multiply<T>(true, false, taps, outs, all, plain ? image : columns.data(), all, slope, all, T(1), sums, taps);
+      }
+    }
+  });
+  T* to = out->data_as<T>();
+  for (int64_t p = 0; p < parts; ++p)
+    for (int64_t i = 0; i < size; ++i) to[i] = p ? to[i] + partial[size_t(p * size + i)] : partial[size_t(i)];
+}
+
+template <class F>
+void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
+template <class T> const T* data_or_null(const Tensor& t) { return t ? t->data_as<T>() : nullptr; }
+
+}  // namespace
+
+Tensor convolve(const Tensor& x, const Tensor& w, const Tensor& bias, const Window& win, int64_t groups, int64_t height, int64_t width) {
+  Tensor out = empty(Dims{x->sizes()[0], w->sizes()[0], height, width}, x->dtype(), Device{});
+  by_dtype(x->dtype(), [&]<class T>(T) { forward<T>(x, w, data_or_null<T>(bias), win, groups, out); });
+  return out;
+}
+
+Tensor convolve_transposed(const Tensor& x, const Tensor& w, const Tensor& bias, const Window& win, int64_t groups, int64_t height, int64_t width) {
+  Tensor out = empty(Dims{x->sizes()[0], w->sizes()[1] * groups, height, width}, x->dtype(), Device{});
+  by_dtype(x->dtype(), [&]<class T>(T) { transposed<T>(x, w, data_or_null<T>(bias), win, groups, out); });
+  return out;
+}
+
+Tensor convolution_weight(const Tensor& x, const Tensor& g, const Window& win, int64_t groups) {
+  Tensor out = empty(Dims{g->sizes()[1], x->sizes()[1] / groups, win.kernel[0], win.kernel[1]}, x->dtype(), Device{});
+  by_dtype(x->dtype(), [&]<class T>(T) { weight_gradient<T>(x, g, win, groups, out); });
+  return out;
+}
+
+}  // namespace shim

@@ -1,0 +1,16 @@
+#pragma once
+// Convolutions of images in float32 and float64, by products of matrices of windows; in one channel a group, directly.
+#include "core/tensor.h"
+
+namespace shim {
+
+struct Window { int64_t kernel[2], stride[2], padding[2], dilation[2]; };
+
+// Contiguous operands of one dtype. x (batch, channels, height, width), w (out channels, channels / groups, kernel); bias may be null.
+Tensor convolve(const Tensor& x, const Tensor& w, const Tensor& bias, const Window&, int64_t groups, int64_t height, int64_t width);
+// The transposed one: w (channels, out channels / groups, kernel).
+Tensor convolve_transposed(const Tensor& x, const Tensor& w, const Tensor& bias, const Window&, int64_t groups, int64_t height, int64_t width);
+// The gradient of w in `convolve`: (channels of g, channels of x / groups, kernel).
+Tensor convolution_weight(const Tensor& x, const Tensor& g, const Window&, int64_t groups);
+
+}  // namespace shim

@@ -1,0 +1,147 @@
+// The gradient of softmax, and cross entropy with its gradient.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cpu/kernel_table.h"
+#include "cpu/parallel.h"
+#include "cpu/row_gradients.h"
+#include "cpu/vector_math.h"
+#include "ops/kernels.h"
+
+namespace shim {
+namespace {
+
+constexpr int kLanes = 16;
+
+bool takes(const Tensor& t) { return t->device().is_cpu() && is_floating(t->dtype()) && t->itemsize() > 1; }
+Tensor as(const Tensor& t, DType dtype) { return t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype)); }
+Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
+int64_t grain(int64_t cols) { return std::max<int64_t>(1, kGrain / (4 * std::max<int64_t>(cols, 1))); }
+
+template <class T, class F>
+__attribute__((always_inline)) inline T lane_sum(int64_t n, F f) {
+  T lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) lanes[k] += f(i + k);
+  for (; i < n; ++i) lanes[0] += f(i);
+  T sum = 0;
+  for (T l : lanes) sum += l;
+  return sum;
+}
+
+template <class T> SHIM_MATH_CLONES T sum_row(const T* g, int64_t n) { return lane_sum<T>(n, [=](int64_t i) { return g[i]; }); }
+template <class T> SHIM_MATH_CLONES T dot_row(const T* g, const T* y, int64_t n) { return lane_sum<T>(n, [=](int64_t i) { return g[i] * y[i]; }); }
+template <class T> SHIM_MATH_CLONES void slopes(const T* g, const T* y, T* out, T dot, int64_t n) { for (int64_t i = 0; i < n; ++i) out[i] = y[i] * (g[i] - dot); }
+inline float whole_exp(float x) { return exp_of(x); }
+inline double whole_exp(double x) { return std::exp(x); }
+template <class T> SHIM_MATH_CLONES void log_slopes(const T* g, const T* y, T* out, T sum, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = g[i] - whole_exp(y[i]) * sum;
+}
+template <class T> SHIM_MATH_CLONES void scaled_exp(const T* y, T* out, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) out[i] = whole_exp(y[i]) * by; }
+
+template <class T>
+SHIM_MATH_CLONES T largest(const T* x, int64_t n) {
+  T lanes[kLanes];
+  for (T& l : lanes) l = -std::numeric_limits<T>::infinity();
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) lanes[k] = x[i + k] > lanes[k] ? x[i + k] : lanes[k];
+  for (; i < n; ++i) lanes[0] = x[i] > lanes[0] ? x[i] : lanes[0];
+  return *std::max_element(lanes, lanes + kLanes);
+}
+template <class T> SHIM_MATH_CLONES T sum_of_exponentials(const T* x, T m, int64_t n) { return lane_sum<T>(n, [=](int64_t i) { return exp_below(x[i] - m); }); }
+template <class T> SHIM_MATH_CLONES void shifted(const T* x, T* y, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] = x[i] - by; }
+
+template <class T>
+void entropy_rows(const T* x, const int64_t* target, const T* weight, int64_t rows, int64_t cols, int64_t ignored, T* losses, T* factors, T* log_p) {
+  parallel_for(rows, grain(cols), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const T* from = x + r * cols;
+      const T m = largest(from, cols), log_sum = m + std::log(sum_of_exponentials(from, m, cols));
+      if (log_p) shifted(from, log_p + r * cols, log_sum, cols);
+      const int64_t t = target[r];
+      factors[r] = t == ignored ? T(0) : weight ? weight[t] : T(1);
+      losses[r] = t == ignored ? T(0) : (log_sum - from[t]) * factors[r];
+    }
+  });
+}
+
+}  // namespace
+
+Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
+  if (!takes(g) || !takes(result) || g->dtype() != result->dtype() || !result->dim() || !std::ranges::equal(g->sizes(), result->sizes())) return {};
+  const DType t = result->dtype(), compute = compute_dtype(t);
+  const Tensor dy = as(g, compute), y = as(result, compute);
+  Tensor out = empty(y->sizes(), compute, Device{});
+  const int64_t cols = y->sizes().back(), rows = cols ? y->numel() / cols : 0;
+  auto run = [&]<class T>(T) {
+    const T *a = dy->data_as<T>(), *b = y->data_as<T>();
+    T* to = out->data_as<T>();
+    parallel_for(rows, grain(cols), [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin * cols; at < end * cols; at += cols) {
+        if (log) log_slopes(a + at, b + at, to + at, sum_row(a + at, cols), cols);
+        else slopes(a + at, b + at, to + at, dot_row(a + at, b + at, cols), cols);
+      }
+    });
+  };
+  compute == DType::f64 ? run(double{}) : run(float{});
+  return narrowed(out, t);
+}
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight, int reduction, int64_t ignored, bool keep, CrossEntropy* parts) {
+  if (!takes(logits) || (weight && !takes(weight)) || logits->dim() != 2 || !target->device().is_cpu() || target->dtype() != DType::i64) return {};
+  const DType t = logits->dtype(), compute = compute_dtype(t);
+  const int64_t rows = logits->sizes()[0], cols = logits->sizes()[1];
+  const Tensor x = as(logits, compute), w = weight ? as(weight, compute) : weight, at = contiguous(target);
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t place = at->data_as<int64_t>()[r];
+    CHECK(Kind::Index, place == ignored || (place >= 0 && place < cols), "Target ", place, " is out of bounds.");
+  }
+  Tensor losses = empty(Dims{rows}, compute, Device{}), log_p = keep ? empty(Dims{rows, cols}, compute, Device{}) : empty(Dims{0}, compute, Device{});
+  parts->factors = empty(Dims{rows}, compute, Device{});
+  parts->total = empty({}, compute, Device{});
+  Tensor loss = reduction ? empty({}, compute, Device{}) : losses;
+  auto run = [&]<class T>(T) {
+    T* factors = parts->factors->data_as<T>();
+    entropy_rows<T>(x->data_as<T>(), at->data_as<int64_t>(), w ? w->data_as<T>() : nullptr, rows, cols, ignored, losses->data_as<T>(), factors,
+                    keep ? log_p->data_as<T>() : nullptr);
+    double sum = 0, total = 0;
+    for (int64_t r = 0; r < rows; ++r) sum += losses->data_as<T>()[r], total += factors[r];
+    *parts->total->data_as<T>() = T(total);
+    if (reduction) *loss->data_as<T>() = T(reduction == 1 ? sum / total : sum);
+  };
+  compute == DType::f64 ? run(double{}) : run(float{});
+  parts->log_p = narrowed(log_p, t);
+  return narrowed(loss, t);
+}
+
+Tensor cross_entropy_backward(const Tensor& g, const Tensor& target, const CrossEntropy& parts, int reduction) {
+  const Tensor& kept = parts.log_p;
+  if (!takes(kept) || kept->dim() != 2 || !takes(g)) return {};
+  const DType t = kept->dtype(), compute = compute_dtype(t);
+  const int64_t rows = kept->sizes()[0], cols = kept->sizes()[1];
+  const Tensor log_p = as(kept, compute), dy = as(g, compute), factors = as(parts.factors, compute), total = as(parts.total, compute), at = contiguous(target);
+  Tensor out = empty(kept->sizes(), compute, Device{});
+  auto run = [&]<class T>(T) {
+    const T *y = log_p->data_as<T>(), *d = dy->data_as<T>(), *f = factors->data_as<T>();
+    const T by = reduction == 1 ? T(1) / *total->data_as<T>() : T(1);
+    T* to = out->data_as<T>();
+    parallel_for(rows, grain(cols), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const T scale = (reduction ? d[0] : d[r]) * f[r] * by;
+        if (f[r] == T(0)) {
+          std::fill_n(to + r * cols, cols, T(0));
+          continue;
+        }
+        scaled_exp(y + r * cols, to + r * cols, scale, cols);
+        to[r * cols + at->data_as<int64_t>()[r]] -= scale;
+      }
+    });
+  };
+  compute == DType::f64 ? run(double{}) : run(float{});
+  return narrowed(out, t);
+}
+
+}  // namespace shim

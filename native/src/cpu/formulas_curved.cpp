@@ -1,0 +1,115 @@
+// Pointwise formulas with exponentials and the like: multiplications and additions are fused where the processor can.
+#include <cmath>
+
+#include "cpu/formulas.h"
+#include "cpu/vector_math.h"
+
+namespace shim {
+namespace {
+
+inline float e_of(float x) { return exp_of(x); }
+inline double e_of(double x) { return std::exp(x); }
+inline float e1_of(float x) { return expm1_of(x); }
+inline double e1_of(double x) { return std::expm1(x); }
+inline float l_of(float x) { return log_of(x); }
+inline double l_of(double x) { return std::log(x); }
+inline float l1_of(float x) { return log1p_of(x); }
+inline double l1_of(double x) { return std::log1p(x); }
+inline float th_of(float x) { return tanh_of(x); }
+inline double th_of(double x) { return std::tanh(x); }
+inline float phi_of(float x) { return erf_of(x); }
+inline double phi_of(double x) { return std::erf(x); }
+
+// log(1 + x) for x in [0, 1], which has no limits to watch.
+inline float log1p_near(float x) {
+  const float u = 1.f + x;
+  const Logarithm l = log_parts(u);
+  return l.e * 0.693359375f + (l.e * -2.12194440054690583e-4f + l.m) + (x - (u - 1.f)) / u;
+}
+inline double log1p_near(double x) { return std::log1p(x); }
+
+// log(1 + exp(x)) without overflow.
+template <class T> T softplus_of(T x) { return (x > T(0) ? x : T(0)) + log1p_near(e_of(-std::fabs(x))); }
+template <class T> T logistic(T x) { return T(1) / (T(1) + e_of(-x)); }
+
+#define FORMULA1(Name, expression) struct Name { template <class T> static T f(T x) { return expression; } }
+#define FORMULA2(Name, expression) struct Name { template <class T> static T f(T x, T p) { return expression; } }
+#define FORMULA3(Name, expression) struct Name { template <class T> static T f(T x, T p, T q) { return expression; } }
+
+FORMULA1(LogSigmoid, (x < T(0) ? x : T(0)) - log1p_near(e_of(-std::fabs(x))));
+FORMULA3(Softplus, x * p > q ? x : softplus_of(x * p) / p);
+FORMULA2(Xlogy, p != p ? p : x == T(0) ? T(0) : x * l_of(p));
+FORMULA2(Xlog1py, p != p ? p : x == T(0) ? T(0) : x * l1_of(p));
+struct Elu {
+  template <class T> static T f(T x, T alpha, T scale, T input_scale) {
+    return x > T(0) ? x * scale : alpha * scale * e1_of((x < T(0) ? x : x != x ? x : T(0)) * input_scale);
+  }
+};
+// x tanh(log(1 + e)) = x (e^2 + 2 e) / (e^2 + 2 e + 2), e = exp(x); from 20 on it is x.
+struct Mish {
+  template <class T> static T f(T x) {
+    const T e = e_of(x > T(20) ? T(20) : x), n = e * (e + T(2));
+    return x > T(20) ? x : x * (n / (n + T(2)));
+  }
+};
+struct LogAddExp {
+  template <class T> static T f(T a, T b) {
+    const T most = a > b ? a : b, least = a > b ? b : a;
+    return most == least && std::fabs(most) == std::numeric_limits<T>::infinity() ? most : a != a ? a : most + log1p_near(e_of(least - most));
+  }
+};
+
+// Slopes: g is the gradient.
+struct SiluSlope {
+  template <class T> static T f(T g, T x) {
+    const T s = logistic(x);
+    return g * s * (T(1) + x * (T(1) - s));
+  }
+};
+struct GeluSlope {
+  template <class T> static T f(T g, T x) {
+    const T cdf = T(0.5) * (T(1) + phi_of(x * T(0.70710678118654752440)));
+    return g * (cdf + x * e_of(T(-0.5) * x * x) * T(0.39894228040143267794));
+  }
+};
+struct GeluTanhSlope {
+  template <class T> static T f(T g, T x) {
+    const T c = T(0.79788456080286535588), k = T(0.044715), t = th_of(c * (x + k * x * x * x));
+    return g * (T(0.5) * (T(1) + t) + T(0.5) * x * (T(1) - t * t) * c * (T(1) + T(3) * k * x * x));
+  }
+};
+struct SoftplusSlope {
+  template <class T> static T f(T g, T x, T beta, T threshold) { return x * beta > threshold ? g : g * logistic(x * beta); }
+};
+struct MishSlope {
+  template <class T> static T f(T g, T x) {
+    const T e = e_of(x > T(20) ? T(20) : x), n = e * (e + T(2)), t = n / (n + T(2));
+    return x > T(20) ? g : g * (t + x * (T(1) - t * t) * logistic(x));
+  }
+};
+// Binary cross entropy of a logit x and a target p.
+FORMULA2(BceLogits, x * (T(1) - p) + softplus_of(-x));
+FORMULA3(BceLogitsSlope, x * (logistic(p) - q));                     // x: the gradient
+
+constexpr PointwiseFormula kCurved[] = {
+    formula_of<LogSigmoid, 1, 0>("log_sigmoid"),
+    formula_of<Softplus, 1, 2>("softplus"),
+    formula_of<Elu, 1, 3>("elu"),
+    formula_of<Mish, 1, 0>("mish"),
+    formula_of<Xlogy, 2, 0>("xlogy"),
+    formula_of<Xlog1py, 2, 0>("xlog1py"),
+    formula_of<LogAddExp, 2, 0>("logaddexp"),
+    formula_of<SiluSlope, 2, 0>("silu_backward"),
+    formula_of<GeluSlope, 2, 0>("gelu_backward"),
+    formula_of<GeluTanhSlope, 2, 0>("gelu_tanh_backward"),
+    formula_of<SoftplusSlope, 2, 2>("softplus_backward"),
+    formula_of<MishSlope, 2, 0>("mish_backward"),
+    formula_of<BceLogits, 2, 0>("bce_with_logits"),
+    formula_of<BceLogitsSlope, 3, 0>("bce_with_logits_backward"),
+};
+
+}  // namespace
+
+std::span<const PointwiseFormula> curved_formulas() { return kCurved; }
+
+}  // namespace shim

@@ -1,0 +1,115 @@
+#include "cpu/pooling.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "cpu/parallel.h"
+#include "ops/kernels.h"
+
+namespace shim {
+namespace {
+
+template <class T>
+void max_plane(const T* x, int64_t height, int64_t width, const Window& w, int64_t rows, int64_t cols, T* y, int64_t* places) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t top = r * w.stride[0] - w.padding[0];
+    for (int64_t c = 0; c < cols; ++c) {
+      const int64_t left = c * w.stride[1] - w.padding[1];
+      T best = -std::numeric_limits<T>::infinity();
+      int64_t at = -1;
+      for (int64_t i = 0; i < w.kernel[0]; ++i) {
+        const int64_t h = top + i * w.dilation[0];
+        if (h < 0 || h >= height) continue;
+        for (int64_t j = 0; j < w.kernel[1]; ++j) {
+          const int64_t k = left + j * w.dilation[1];
+          if (k < 0 || k >= width) continue;
+          const T v = x[h * width + k];
+          const bool wins = at < 0 || v > best || v != v;
+          best = wins ? v : best;
+          at = wins ? h * width + k : at;
+        }
+      }
+      y[r * cols + c] = best;
+      places[r * cols + c] = at;
+    }
+  }
+}
+
+struct Span { int64_t first, last, counted; };  // of the input, and how many places the mean is of
+Span span_at(int64_t i, const Window& w, int d, int64_t size, bool include_pad) {
+  const int64_t start = i * w.stride[d] - w.padding[d], end = std::min(start + w.kernel[d], size + w.padding[d]);
+  const int64_t first = std::max<int64_t>(start, 0), last = std::min(end, size);
+  return {first, last, include_pad ? end - start : last - first};
+}
+
+// f(place, first row, last row, first column, last column, divisor) for every window.
+template <class F>
+void each_window(const Window& w, int64_t height, int64_t width, int64_t rows, int64_t cols, bool include_pad, int64_t divisor, F&& f) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const Span v = span_at(r, w, 0, height, include_pad);
+    for (int64_t c = 0; c < cols; ++c) {
+      const Span h = span_at(c, w, 1, width, include_pad);
+      f(r * cols + c, v, h, divisor ? divisor : v.counted * h.counted);
+    }
+  }
+}
+
+template <class F>
+void each_plane(int64_t planes, int64_t work, F&& f) {
+  parallel_for(planes, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) f(p);
+  });
+}
+template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
+
+}  // namespace
+
+Tensor max_pool(const Tensor& x, const Window& w, int64_t height, int64_t width, Tensor* places) {
+  const int64_t planes = x->sizes()[0], h = x->sizes()[1], v = x->sizes()[2];
+  Tensor out = empty(Dims{planes, height, width}, x->dtype(), Device{});
+  *places = empty(Dims{planes, height, width}, DType::i64, Device{});
+  by_dtype(x->dtype(), [&]<class T>(T) {
+    each_plane(planes, height * width * w.kernel[0] * w.kernel[1], [&](int64_t p) {
+      max_plane(x->data_as<T>() + p * h * v, h, v, w, height, width, out->data_as<T>() + p * height * width, (*places)->data_as<int64_t>() + p * height * width);
+    });
+  });
+  return out;
+}
+
+Tensor mean_pool(const Tensor& x, const Window& w, int64_t height, int64_t width, bool include_pad, int64_t divisor) {
+  const int64_t planes = x->sizes()[0], h = x->sizes()[1], v = x->sizes()[2];
+  Tensor out = empty(Dims{planes, height, width}, x->dtype(), Device{});
+  by_dtype(x->dtype(), [&]<class T>(T) {
+    each_plane(planes, height * width * w.kernel[0] * w.kernel[1], [&](int64_t p) {
+      const T* from = x->data_as<T>() + p * h * v;
+      T* to = out->data_as<T>() + p * height * width;
+      each_window(w, h, v, height, width, include_pad, divisor, [&](int64_t place, Span rows, Span cols, int64_t count) {
+        T sum = 0;
+        for (int64_t i = rows.first; i < rows.last; ++i)
+          for (int64_t j = cols.first; j < cols.last; ++j) sum += from[i * v + j];
+        to[place] = sum / T(count);
+      });
+    });
+  });
+  return out;
+}
+
+Tensor mean_pool_backward(const Tensor& g, const Window& w, int64_t height, int64_t width, bool include_pad, int64_t divisor) {
+  const int64_t planes = g->sizes()[0], h = g->sizes()[1], v = g->sizes()[2];
+  Tensor out = empty(Dims{planes, height, width}, g->dtype(), Device{});
+  by_dtype(g->dtype(), [&]<class T>(T) {
+    each_plane(planes, h * v * w.kernel[0] * w.kernel[1], [&](int64_t p) {
+      const T* from = g->data_as<T>() + p * h * v;
+      T* to = out->data_as<T>() + p * height * width;
+      std::fill_n(to, height * width, T(0));
+      each_window(w, height, width, h, v, include_pad, divisor, [&](int64_t place, Span rows, Span cols, int64_t count) {
+        const T part = from[place] / T(count);
+        for (int64_t i = rows.first; i < rows.last; ++i)
+          for (int64_t j = cols.first; j < cols.last; ++j) to[i * width + j] += part;
+      });
+    });
+  });
+  return out;
+}
+
+}  // namespace shim

@@ -1,0 +1,19 @@
+#pragma once
+// Pools over windows of images, and norms over the channels of a batch.
+#include "cpu/convolution.h"
+
+namespace shim {
+
+// Maxima of (planes, height, width) float32 or float64, and the flat places they come from in their planes. Not-a-number beats all.
+Tensor max_pool(const Tensor& x, const Window&, int64_t height, int64_t width, Tensor* places);
+// Means over windows; padding counts where `include_pad`, and `divisor` is what sums are divided by unless it is 0.
+Tensor mean_pool(const Tensor& x, const Window&, int64_t height, int64_t width, bool include_pad, int64_t divisor);
+Tensor mean_pool_backward(const Tensor& g, const Window&, int64_t height, int64_t width, bool include_pad, int64_t divisor);
+
+// (batch, channels, ...) by each channel's mean and variance: the given ones, or the batch's where `mean` and `variance` are null,
+// which then get them. Times weight plus bias, which may be null.
+Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance);
+struct ChannelGradients { Tensor input, weight, bias; };
+ChannelGradients channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean, const Tensor& variance, double eps, bool of_batch);
+
+}  // namespace shim

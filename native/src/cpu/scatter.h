@@ -1,0 +1,16 @@
+#pragma once
+// Writing and reading elements along a dim at places that a tensor of indices names. False, or null, where there is no kernel for the
+// case or an index is out of bounds: nothing is written then, and the caller knows the error.
+#include <span>
+
+#include "core/tensor.h"
+
+namespace shim {
+
+// out[..., index, ...] = src, or += where `adds`; `index` (int32 or int64) has as many dims as `out`, and `src` covers it.
+bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, bool adds);
+// out[places] = values, or +=, over the leading dims of a contiguous `out`; negative places count from the end.
+bool put_at(const Tensor& out, std::span<const Tensor> places, const Tensor& values, bool adds);
+Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index);
+
+}  // namespace shim

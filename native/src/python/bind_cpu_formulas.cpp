@@ -1,0 +1,206 @@
+// CPU kernels of operators that are one pointwise formula; what they do not take is left to other natives and the records' bodies.
+#include <string_view>
+
+#include "autograd/autograd.h"
+#include "cpu/formulas.h"
+#include "cpu/parallel.h"
+#include "python/forward_mode.h"
+#include "python/linear_backward.h"
+#include "python/native_ops.h"
+#include "python/torch_dispatch.h"
+
+namespace shim {
+namespace {
+
+bool on_cpu(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cpu(); }
+
+template <class F>
+PyObject* unlocked(int64_t elements, F&& f) {   // without the GIL where that pays
+  Tensor r;
+  if (elements < 2 * kGrain) {
+    r = f();
+  } else {
+    GilRelease released;
+    r = f();
+  }
+  return r ? wrap(r) : nullptr;
+}
+
+bool real_number(PyObject* o, Input* in) { return number_of(o, &in->number) && in->number.type != Number::Complex; }
+
+template <bool InPlace>
+PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
+  const auto& f = *static_cast<const PointwiseFormula*>(op.native_cpu_data);
+  if (int(n) != f.tensors + f.numbers || !on_cpu(args[0])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Input inputs[kMaxOperands];
+    for (int k = 0; k < int(n); ++k) {
+      if (k < f.tensors && is_tensor(args[k])) inputs[k].tensor = unwrap(args[k]);
+      else if (!real_number(args[k], &inputs[k])) return nullptr;
+    }
+    if (std::string_view(f.name) == "softshrink" && !(inputs[1].number.to_double() >= 0)) return nullptr;   // the record refuses it
+    const Tensor self(unwrap(args[0]));
+    PyObject* r = unlocked(self->numel(), [&] { return run_formula(f, {inputs, n}, InPlace ? self : Tensor{}); });
+    if (!InPlace || !r) return r;
+    Py_DECREF(r);
+    return Py_NewRef(args[0]);
+  });
+}
+
+// pointwise_backward(g, saved, name)
+PyObject* native_slope(Operator&, PyObject* const* args, size_t n) {
+  if (n != 3 || !on_cpu(args[0]) || !on_cpu(args[1]) || !PyUnicode_Check(args[2])) return nullptr;
+  const char* name = PyUnicode_AsUTF8(args[2]);
+  const PointwiseFormula* f = name ? pointwise_formula(name) : nullptr;
+  if (!f || f->tensors != 2 || f->numbers) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Input inputs[2] = {{unwrap(args[0]), {}}, {unwrap(args[1]), {}}};
+    return unlocked(inputs[0].tensor->numel(), [&] { return run_formula(*f, inputs); });
+  });
+}
+
+// The kernel of x ** exponent where it is simpler than powers in general.
+Tensor simple_power(const Tensor& x, double exponent, const Tensor& out) {
+  static const PointwiseFormula &cube = *pointwise_formula("cube"), &inverse_square = *pointwise_formula("inverse_square"), &itself = *pointwise_formula("itself");
+  static const PointwiseOp &square = *unary_op("square"), &root = *unary_op("sqrt"), &inverse_root = *unary_op("rsqrt"), &inverse = *unary_op("reciprocal");
+  const Input inputs[1] = {{x.get(), {}}};
+  if (exponent == 2) return run_unary(square, x, out);
+  if (exponent == 0.5) return run_unary(root, x, out);
+  if (exponent == -0.5) return run_unary(inverse_root, x, out);
+  if (exponent == -1) return run_unary(inverse, x, out);
+  const PointwiseFormula* f = exponent == 3 ? &cube : exponent == -2 ? &inverse_square : exponent == 1 ? &itself : nullptr;
+  return f ? run_formula(*f, inputs, out) : Tensor{};
+}
+
+template <bool InPlace>
+PyObject* native_power(Operator&, PyObject* const* args, size_t n) {      // (x, number)
+  Number exponent;
+  if (n != 2 || !on_cpu(args[0]) || is_tensor(args[1]) || !is_floating(unwrap(args[0])->dtype()) || unwrap(args[0])->itemsize() == 1) return nullptr;
+  return guarded([&]() -> PyObject* {
+    if (!number_of(args[1], &exponent) || exponent.type == Number::Complex || exponent.type == Number::Bool) return nullptr;
+    const Tensor self(unwrap(args[0]));
+    PyObject* r = unlocked(self->numel(), [&] { return simple_power(self, exponent.to_double(), InPlace ? self : Tensor{}); });
+    if (!InPlace || !r) return r;
+    Py_DECREF(r);
+    return Py_NewRef(args[0]);
+  });
+}
+
+// clamp(x, least, most) with tensors, of one floating dtype; either may be None.
+PyObject* native_clamp_tensors(Operator&, PyObject* const* args, size_t n) {
+  static const PointwiseFormula &least = *pointwise_formula("clamp_least"), &most = *pointwise_formula("clamp_most"), &both = *pointwise_formula("clamp_between");
+  if (n != 3 || !on_cpu(args[0]) || !(args[1] == Py_None || on_cpu(args[1])) || !(args[2] == Py_None || on_cpu(args[2]))) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Input inputs[3] = {{unwrap(args[0]), {}}};
+    size_t count = 1;
+    for (int k : {1, 2})
+      if (args[k] != Py_None) inputs[count++].tensor = unwrap(args[k]);
+    if (count == 1) return nullptr;
+    const PointwiseFormula& f = count == 3 ? both : args[2] == Py_None ? least : most;
+    return unlocked(inputs[0].tensor->numel(), [&] { return run_formula(f, {inputs, count}); });
+  });
+}
+
+// x where a mask is false, elsewhere a number of x's kind. `out` is x itself or new.
+Tensor filled(const TensorImpl& self, const TensorImpl& mask, Number value, Tensor out) {
+  const DType t = self.dtype();
+  if (self.has_math_bits()) return {};
+  check_fits(value, t);
+  const Dims shape = broadcast_shapes(self.sizes(), mask.sizes());
+  if (out && !std::ranges::equal(out->sizes(), shape)) return {};
+  const TensorImpl* like[] = {&self, &mask};
+  if (!out) out = allocate_like(shape, like, 2, t);
+  alignas(16) char number[16] = {};
+  store_number(number, t, value);
+  const Operand operands[4] = {Operand::of(*out), Operand::of(mask), Operand{number, t, {}, {}}, Operand::of(self)};
+  return !out->numel() || select(shape, operands) ? out : Tensor{};
+}
+
+template <bool InPlace>
+PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
+  Number value;
+  if (n != 3 || !on_cpu(args[0]) || !on_cpu(args[1]) || is_tensor(args[2]) || unwrap(args[1])->dtype() != DType::b8) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const TensorImpl &self = *unwrap(args[0]), &mask = *unwrap(args[1]);
+    const bool floats = is_floating(self.dtype()) && self.itemsize() > 1;
+    if (!number_of(args[2], &value) || value.type == Number::Complex || value.big) return nullptr;
+    const bool truth = self.dtype() == DType::b8 && value.type == Number::Bool;
+    if (!floats && !truth && (value.type == Number::Float || !is_integral(self.dtype(), false))) return nullptr;
+    if (InPlace && clashes(self, mask)) return nullptr;
+    PyObject* r = unlocked(self.numel(), [&] { return filled(self, mask, value, InPlace ? Tensor(unwrap(args[0])) : Tensor{}); });
+    if (!InPlace || !r) return r;
+    Py_DECREF(r);
+    return Py_NewRef(args[0]);
+  });
+}
+
+struct MaskedScale { template <class T> static T f(T x, T mask, T scale) { return mask != T(0) ? x * scale : T(0); } };
+
+// masked_scale(x, mask, scale)
+PyObject* native_masked_scale(Operator&, PyObject* const* args, size_t n) {
+  if (n != 3 || !on_cpu(args[0]) || !on_cpu(args[1]) || !PyFloat_Check(args[2])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const TensorImpl &x = *unwrap(args[0]), &mask = *unwrap(args[1]);
+    const DType compute = compute_dtype(x.dtype());
+    if (!is_floating(x.dtype()) || x.itemsize() == 1 || !std::ranges::equal(x.sizes(), mask.sizes())) return nullptr;
+    alignas(16) char scale[16] = {};
+    store_number(scale, compute, Number{Number::Float, 0, PyFloat_AS_DOUBLE(args[2])});
+    return unlocked(x.numel(), [&] {
+      const TensorImpl* like[] = {&x};
+      Tensor out = allocate_like(x.sizes(), like, 1, x.dtype());
+      const Operand operands[4] = {Operand::of(*out), Operand::of(x), Operand::of(mask), Operand{scale, compute, {}, {}}};
+      if (out->numel()) run_blocks(x.sizes(), operands, 4, compute, compute, compute == DType::f64 ? formula_loop<MaskedScale, double, 3> : formula_loop<MaskedScale, float, 3>);
+      return out;
+    });
+  });
+}
+
+// one_pass(g, saved): whether a gradient may be one kernel: of equal real floating dtypes and shapes, with values of their own,
+// and neither differentiated nor seen by a handler.
+PyObject* py_one_pass(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n < 1 || GradMode::enabled() || forward_gradients() || (python_dispatch && dispatch_mode_active())) Py_RETURN_FALSE;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (!is_tensor(args[i])) Py_RETURN_FALSE;
+    const TensorImpl &t = *unwrap(args[i]), &first = *unwrap(args[0]);
+    if (!(t.device().is_cpu() || t.device().is_cuda()) || !is_floating(t.dtype()) || t.itemsize() == 1 || t.dtype() != first.dtype()) Py_RETURN_FALSE;
+    if (!std::ranges::equal(t.sizes(), first.sizes()) || !is_plain(Tensor(unwrap(args[i])))) Py_RETURN_FALSE;
+  }
+  Py_RETURN_TRUE;
+}
+
+// unseen(tensor, ...): whether these are CPU tensors with values of their own that no handler, mode or tangent goes with.
+PyObject* py_unseen(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (forward_gradients() || (python_dispatch && dispatch_mode_active())) Py_RETURN_FALSE;
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (!on_cpu(args[i]) || !is_plain(Tensor(unwrap(args[i])))) Py_RETURN_FALSE;
+  Py_RETURN_TRUE;
+}
+
+PyMethodDef functions[] = {
+    {"unseen", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_unseen)), METH_FASTCALL,
+     "Whether CPU tensors have values of their own, and no handler, mode or tangent sees what is done with them."},
+    {"one_pass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_one_pass)), METH_FASTCALL,
+     "Whether a gradient of tensors alike may be one kernel, for nobody looks on."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_cpu_formulas(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+
+void register_cpu_formulas() {
+  for (auto part : {plain_formulas(), curved_formulas()})
+    for (const PointwiseFormula& f : part) {
+      void* data = const_cast<PointwiseFormula*>(&f);
+      register_native_cpu(f.name, native_formula<false>, data);
+      register_native_cpu((std::string(f.name) + "_").c_str(), native_formula<true>, data);
+    }
+  register_native_cpu("pointwise_backward", native_slope);
+  register_native_cpu("pow", native_power<false>);
+  register_native_cpu("pow_", native_power<true>);
+  register_native_cpu("clamp_tensors", native_clamp_tensors);
+  register_native_cpu("masked_fill", native_masked_fill<false>);
+  register_native_cpu("masked_fill_", native_masked_fill<true>);
+  register_native_cpu("masked_scale", native_masked_scale);
+}
+
+}  // namespace shim

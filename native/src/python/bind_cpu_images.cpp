@@ -1,0 +1,253 @@
+// CPU kernels of convolutions, pools and norms over channels. What is out of the ordinary is left to the records' bodies.
+#include <optional>
+
+#include "cpu/kernel_table.h"
+#include "cpu/parallel.h"
+#include "cpu/pooling.h"
+#include "gemm/problem.h"
+#include "python/native_ops.h"
+#include "python/tensor_type.h"
+
+namespace shim {
+namespace {
+
+// A CPU tensor of real floats of two bytes or more in no other order than its dims'. (A result in channels last is the bodies' work.)
+bool usual(PyObject* o) {
+  if (!is_tensor(o)) return false;
+  const TensorImpl& t = *unwrap(o);
+  if (!t.device().is_cpu() || !is_floating(t.dtype()) || t.itemsize() == 1) return false;
+  return t.is_contiguous() || !(t.is_contiguous(MemoryFormat::channels_last) || t.is_contiguous(MemoryFormat::channels_last_3d));
+}
+bool usual_or_none(PyObject* o) { return o == Py_None || usual(o); }
+Tensor tensor_or_none(PyObject* o) { return o == Py_None ? Tensor{} : Tensor(unwrap(o)); }
+
+Tensor as(const Tensor& t, DType dtype) { return !t ? t : t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype)); }
+
+PyObject* tuple_of(std::initializer_list<Tensor> all) {
+  PyObject* tuple = PyTuple_New(Py_ssize_t(all.size()));
+  Py_ssize_t i = 0;
+  for (const Tensor& t : all) {
+    PyObject* o = tuple ? wrap(t) : nullptr;
+    if (!o) Py_CLEAR(tuple);
+    else PyTuple_SET_ITEM(tuple, i++, o);
+  }
+  return tuple;
+}
+
+// One or `n` numbers as those of height and width; of one dim, the height's is `missing`. False: others, or one below `least`.
+bool pair_of(PyObject* o, int n, int64_t least, int64_t missing, int64_t (&out)[2]) {
+  Dims dims;
+  if (!dims_of(o, &dims)) { PyErr_Clear(); return false; }
+  if (dims.empty() || (dims.size() != 1 && dims.size() != size_t(n))) return false;
+  out[0] = n == 1 ? missing : dims[0];
+  out[1] = dims.back();
+  return out[0] >= least && out[1] >= least && std::max(out[0], out[1]) < (int64_t(1) << 30);
+}
+
+Tensor as_images(const Tensor& t, int n) {      // a line is an image of one row
+  if (n == 2) return t;
+  Dims sizes(t->sizes().begin(), t->sizes().end());
+  sizes.insert(sizes.end() - 1, 1);
+  return view(*contiguous(t), sizes);
+}
+Tensor from_images(const Tensor& t, int n) {
+  if (n == 2) return t;
+  Dims sizes(t->sizes().begin(), t->sizes().end());
+  sizes.erase(sizes.end() - 2);
+  return view(*t, sizes);
+}
+Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
+
+bool window_of(int n, PyObject* stride, PyObject* padding, PyObject* dilation, Window* w) {
+  return pair_of(stride, n, 1, 1, w->stride) && pair_of(padding, n, 0, 0, w->padding) && pair_of(dilation, n, 1, 1, w->dilation);
+}
+
+// convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+PyObject* native_convolution(Operator&, PyObject* const* args, size_t count) {
+  if (count != 9 || !usual(args[0]) || !usual(args[1]) || !usual_or_none(args[2]) || !PyLong_Check(args[8]) || !gemm::can_launch_cpu()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor x(unwrap(args[0])), w(unwrap(args[1])), bias = tensor_or_none(args[2]);
+    const int n = w->dim() - 2;
+    const int64_t groups = PyLong_AsLongLong(args[8]);
+    Window win;
+    int64_t extra[2];
+    if ((n != 1 && n != 2) || x->dim() != n + 2 || w->dtype() != x->dtype() || (bias && bias->dtype() != x->dtype()) || !x->numel() || !w->numel()) return nullptr;
+    if (!window_of(n, args[3], args[4], args[5], &win) || !pair_of(args[7], n, 0, 0, extra) || groups < 1 || w->sizes()[0] % groups) return nullptr;
+    const bool across = args[6] == Py_True;
+    const DType compute = compute_dtype(x->dtype());
+    const Tensor image = as(as_images(x, n), compute), weight = as(as_images(w, n), compute), b = as(bias, compute);
+    const int64_t inputs = across ? weight->sizes()[0] : weight->sizes()[1] * groups, outputs = across ? weight->sizes()[1] * groups : weight->sizes()[0];
+    int64_t sizes[2];
+    for (int i = 0; i < 2; ++i) {
+      win.kernel[i] = weight->sizes()[size_t(2 + i)];
+      const int64_t size = image->sizes()[size_t(2 + i)], reach = win.dilation[i] * (win.kernel[i] - 1) + 1;
+      if (across && extra[i] >= std::max(win.stride[i], win.dilation[i])) return nullptr;
+      if (across) sizes[i] = (size - 1) * win.stride[i] - 2 * win.padding[i] + reach + (i == 0 && n == 1 ? 0 : extra[i]);
+      else sizes[i] = size + 2 * win.padding[i] < reach ? 0 : (size + 2 * win.padding[i] - reach) / win.stride[i] + 1;
+      if (sizes[i] < 1) return nullptr;
+    }
+    if (image->sizes()[1] != inputs || (bias && (bias->dim() != 1 || bias->sizes()[0] != outputs))) return nullptr;
+    Tensor out;
+    {
+      GilRelease released;
+      out = across ? convolve_transposed(image, weight, b, win, groups, sizes[0], sizes[1]) : convolve(image, weight, b, win, groups, sizes[0], sizes[1]);
+      out = narrowed(from_images(out, n), x->dtype());
+    }
+    return wrap(out);
+  });
+}
+
+// _convolution_weight(input, grad_output, kernel, stride, padding, dilation, groups)
+PyObject* native_convolution_weight(Operator&, PyObject* const* args, size_t count) {
+  if (count != 7 || !usual(args[0]) || !usual(args[1]) || !PyLong_Check(args[6]) || !gemm::can_launch_cpu()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor x(unwrap(args[0])), g(unwrap(args[1]));
+    const int n = x->dim() - 2;
+    const int64_t groups = PyLong_AsLongLong(args[6]);
+    Window win;
+    if ((n != 1 && n != 2) || g->dim() != x->dim() || g->dtype() != x->dtype() || !x->numel() || !g->numel() || g->sizes()[0] != x->sizes()[0]) return nullptr;
+    if (!window_of(n, args[3], args[4], args[5], &win) || !pair_of(args[2], n, 1, 1, win.kernel) || groups < 1 || x->sizes()[1] % groups || g->sizes()[1] % groups) return nullptr;
+    const DType compute = compute_dtype(x->dtype());
+    const Tensor image = as(as_images(x, n), compute), slope = as(as_images(g, n), compute);
+    for (size_t i = 0; i < 2; ++i)              // windows that hang over are left out by the body
+      if ((slope->sizes()[2 + i] - 1) * win.stride[i] + win.dilation[i] * (win.kernel[i] - 1) + 1 > image->sizes()[2 + i] + 2 * win.padding[i]) return nullptr;
+    Tensor out;
+    {
+      GilRelease released;
+      out = narrowed(from_images(convolution_weight(image, slope, win, groups), n), x->dtype());
+    }
+    return wrap(out);
+  });
+}
+
+struct Pool {
+  int n;
+  Window window;
+  Tensor planes;                                // of the compute dtype
+  int64_t sizes[2];
+  Dims shape;                                   // of the result
+};
+
+// The settings of a pool over the last n dims that nothing is wrong with.
+bool pool_of(const Tensor& x, int n, PyObject* kernel, PyObject* stride, PyObject* padding, PyObject* dilation, bool ceil_mode, Pool* p) {
+  p->n = n;
+  if (x->dim() < n + 1 || x->dim() > n + 2 || !x->numel()) return false;
+  Window& w = p->window;
+  if (!pair_of(kernel, n, 1, 1, w.kernel) || !pair_of(padding, n, 0, 0, w.padding)) return false;
+  if (dilation ? !pair_of(dilation, n, 1, 1, w.dilation) : (w.dilation[0] = w.dilation[1] = 1, false)) return false;
+  if (PySequence_Size(stride) == 0) w.stride[0] = w.kernel[0], w.stride[1] = w.kernel[1];
+  else if (!pair_of(stride, n, 1, 1, w.stride)) return false;
+  p->shape.assign(x->sizes().begin(), x->sizes().end());
+  for (int i = 0; i < 2; ++i) {
+    if (w.padding[i] > ((w.kernel[i] - 1) * w.dilation[i] + 1) / 2) return false;
+    const int64_t size = i == 0 && n == 1 ? 1 : x->sizes()[size_t(x->dim() - 2 + i)], room = size + 2 * w.padding[i] - w.dilation[i] * (w.kernel[i] - 1) - 1;
+    if (room < 0) return false;
+    p->sizes[i] = (ceil_mode ? (room + w.stride[i] - 1) / w.stride[i] : room / w.stride[i]) + 1;
+    if (ceil_mode && (p->sizes[i] - 1) * w.stride[i] >= size + w.padding[i]) --p->sizes[i];
+    if (p->sizes[i] < 1) return false;
+    if (i == 1 || n == 2) p->shape[p->shape.size() - 2 + size_t(i)] = p->sizes[i];
+  }
+  const int64_t width = x->sizes().back(), height = n == 1 ? 1 : x->sizes()[size_t(x->dim() - 2)];
+  p->planes = view(*as(x, compute_dtype(x->dtype())), Dims{x->numel() / (width * height), height, width});
+  return true;
+}
+
+// max_pool_with_indices(self, kernel, stride, padding, dilation, ceil_mode) -> (values, places)
+template <int n>
+PyObject* native_max_pool(Operator&, PyObject* const* args, size_t count) {
+  if (count != 6 || !usual(args[0])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor x(unwrap(args[0]));
+    Pool p;
+    if (!pool_of(x, n, args[1], args[2], args[3], args[4], args[5] == Py_True, &p)) return nullptr;
+    Tensor places, out;
+    {
+      GilRelease released;
+      out = max_pool(p.planes, p.window, p.sizes[0], p.sizes[1], &places);
+      out = narrowed(view(*out, p.shape), x->dtype());
+      places = view(*places, p.shape);
+    }
+    return tuple_of({out, places});
+  });
+}
+
+// mean_pool(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor (0: none))
+PyObject* native_mean_pool(Operator&, PyObject* const* args, size_t count) {
+  if (count != 7 || !usual(args[0]) || !PyLong_Check(args[6])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor x(unwrap(args[0]));
+    Pool p;
+    if (!pool_of(x, 2, args[1], args[2], args[3], nullptr, args[4] == Py_True, &p)) return nullptr;
+    const int64_t divisor = PyLong_AsLongLong(args[6]);
+    Tensor out = mean_pool(p.planes, p.window, p.sizes[0], p.sizes[1], args[5] == Py_True, divisor);
+    return wrap(narrowed(view(*out, p.shape), x->dtype()));
+  });
+}
+
+// mean_pool_backward(g, (height, width), kernel, stride, padding, count_include_pad, divisor)
+PyObject* native_mean_pool_backward(Operator&, PyObject* const* args, size_t count) {
+  if (count != 7 || !usual(args[0]) || !PyLong_Check(args[6])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor g(unwrap(args[0]));
+    Window w{};
+    int64_t sizes[2];
+    if (g->dim() < 3 || !pair_of(args[1], 2, 1, 1, sizes) || !pair_of(args[2], 2, 1, 1, w.kernel) || !pair_of(args[3], 2, 1, 1, w.stride) || !pair_of(args[4], 2, 0, 0, w.padding)) return nullptr;
+    Dims shape(g->sizes().begin(), g->sizes().end());
+    const int64_t h = shape[shape.size() - 2], v = shape.back(), divisor = PyLong_AsLongLong(args[6]);
+    if (!g->numel()) return nullptr;
+    shape[shape.size() - 2] = sizes[0], shape.back() = sizes[1];
+    const Tensor planes = view(*as(g, compute_dtype(g->dtype())), Dims{g->numel() / (h * v), h, v});
+    return wrap(narrowed(view(*mean_pool_backward(planes, w, sizes[0], sizes[1], args[5] == Py_True, divisor), shape), g->dtype()));
+  });
+}
+
+// channel_norm(input, weight, bias, mean, variance, eps) -> (output, mean, variance)
+PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
+  Number eps;
+  if (count != 6 || !usual(args[0])) return nullptr;
+  for (int i = 1; i < 5; ++i)
+    if (!usual_or_none(args[i])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor x(unwrap(args[0]));
+    if (!number_of(args[5], &eps) || x->dim() < 2 || !x->numel()) return nullptr;
+    Tensor mean = tensor_or_none(args[3]), variance = tensor_or_none(args[4]), out;
+    {
+      std::optional<GilRelease> released;
+      if (x->numel() >= 2 * kGrain) released.emplace();
+      out = channel_norm(x, tensor_or_none(args[1]), tensor_or_none(args[2]), eps.to_double(), &mean, &variance);
+    }
+    return tuple_of({out, mean, variance});
+  });
+}
+
+// channel_norm_backward(g, input, weight, mean, variance, eps, of_batch) -> (dx, dweight, dbias)
+PyObject* native_channel_norm_backward(Operator&, PyObject* const* args, size_t count) {
+  Number eps;
+  if (count != 7 || !usual(args[0]) || !usual(args[1]) || !usual_or_none(args[2]) || !usual(args[3]) || !usual(args[4])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor g(unwrap(args[0])), x(unwrap(args[1]));
+    if (!number_of(args[5], &eps) || x->dim() < 2 || !x->numel()) return nullptr;
+    ChannelGradients r;
+    {
+      std::optional<GilRelease> released;
+      if (x->numel() >= 2 * kGrain) released.emplace();
+      r = channel_norm_backward(g, x, tensor_or_none(args[2]), Tensor(unwrap(args[3])), Tensor(unwrap(args[4])), eps.to_double(), args[6] == Py_True);
+    }
+    return tuple_of({r.input, r.weight, r.bias});
+  });
+}
+
+}  // namespace
+
+void register_cpu_images() {
+  register_native_cpu("convolution", native_convolution);
+  register_native_cpu("_convolution_weight", native_convolution_weight);
+  register_native_cpu("max_pool1d_with_indices", native_max_pool<1>);
+  register_native_cpu("max_pool2d_with_indices", native_max_pool<2>);
+  register_native_cpu("mean_pool", native_mean_pool);
+  register_native_cpu("mean_pool_backward", native_mean_pool_backward);
+  register_native_cpu("channel_norm", native_channel_norm);
+  register_native_cpu("channel_norm_backward", native_channel_norm_backward);
+}
+
+}  // namespace shim

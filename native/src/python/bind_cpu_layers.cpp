@@ -1,0 +1,231 @@
+// CPU kernels of norms, softmax's gradient, cross entropy, dropout, and moves of elements by their places.
+#include <optional>
+
+#include "cpu/moves.h"
+#include "cpu/parallel.h"
+#include "cpu/philox.h"
+#include "cpu/row_gradients.h"
+#include "python/native_ops.h"
+#include "python/tensor_type.h"
+
+namespace shim {
+namespace {
+
+bool on_cpu(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cpu(); }
+bool on_cpu_or_none(PyObject* o) { return o == Py_None || on_cpu(o); }
+Tensor tensor_or_none(PyObject* o) { return o == Py_None ? Tensor{} : Tensor(unwrap(o)); }
+
+template <class F>
+auto unlocked(int64_t elements, F&& f) {        // without the GIL where that pays
+  std::optional<GilRelease> released;
+  if (elements >= 2 * kGrain) released.emplace();
+  return f();
+}
+
+PyObject* tuple_of(std::initializer_list<Tensor> all) {
+  PyObject* tuple = PyTuple_New(Py_ssize_t(all.size()));
+  Py_ssize_t i = 0;
+  for (const Tensor& t : all) {
+    PyObject* o = tuple ? wrap(t) : nullptr;
+    if (!o) Py_CLEAR(tuple);
+    else PyTuple_SET_ITEM(tuple, i++, o);
+  }
+  return tuple;
+}
+
+// The numbers (cols, span, groups, centred).
+bool norm_of(PyObject* const* args, PyObject* x, PyObject* weight, PyObject* bias, RowNorm* norm) {
+  if (!on_cpu(x) || !on_cpu_or_none(weight) || !on_cpu_or_none(bias)) return false;
+  *norm = {Tensor(unwrap(x)), tensor_or_none(weight), tensor_or_none(bias), PyLong_AsLongLong(args[0]), PyLong_AsLongLong(args[1]), PyLong_AsLongLong(args[2]),
+           args[3] == Py_True};
+  return !PyErr_Occurred();
+}
+
+// norm(input, weight, bias, cols, span, groups, centred, eps) -> (output, mean, rstd)
+PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
+  RowNorm norm;
+  Number eps;
+  if (n != 8 || !norm_of(args + 3, args[0], args[1], args[2], &norm)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    if (!number_of(args[7], &eps)) return nullptr;
+    Tensor mean, rstd, out = unlocked(norm.input->numel(), [&] { return row_norm(norm, eps.to_double(), &mean, &rstd); });
+    return out ? tuple_of({out, mean, rstd}) : nullptr;
+  });
+}
+
+// norm_backward(g, input, weight, mean, rstd, cols, span, groups, centred, of_weight, of_bias) -> (dx, dweight, dbias), what is not
+// asked for being an empty tensor
+PyObject* native_norm_backward(Operator&, PyObject* const* args, size_t n) {
+  RowNorm norm;
+  if (n != 11 || !on_cpu(args[0]) || !on_cpu(args[3]) || !on_cpu(args[4]) || !norm_of(args + 5, args[1], args[2], Py_None, &norm)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor weight, bias;
+    Tensor r = unlocked(norm.input->numel(), [&] {
+      return row_norm_backward(norm, Tensor(unwrap(args[0])), Tensor(unwrap(args[3])), Tensor(unwrap(args[4])), args[9] == Py_True ? &weight : nullptr,
+                               args[10] == Py_True ? &bias : nullptr);
+    });
+    if (!r) return nullptr;
+    for (Tensor* t : {&weight, &bias})
+      if (!*t) *t = empty(Dims{0}, r->dtype(), r->device());
+    return tuple_of({r, weight, bias});
+  });
+}
+
+// softmax_backward(g, result, dim, log): the last dimension
+PyObject* native_softmax_backward(Operator&, PyObject* const* args, size_t n) {
+  if (n != 4 || !on_cpu(args[0]) || !on_cpu(args[1]) || !PyLong_CheckExact(args[2])) return nullptr;
+  const long dim = PyLong_AsLong(args[2]);
+  const Tensor g(unwrap(args[0])), result(unwrap(args[1]));
+  if (dim != -1 && dim != result->dim() - 1) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor r = unlocked(result->numel(), [&] { return softmax_backward(g, result, args[3] == Py_True); });
+    return r ? wrap(r) : nullptr;
+  });
+}
+
+// cross_entropy(self, target, weight, reduction, ignore_index, keep) -> (loss, log_p, factors, total)
+PyObject* native_cross_entropy(Operator&, PyObject* const* args, size_t n) {
+  if (n != 6 || !on_cpu(args[0]) || !on_cpu(args[1]) || !on_cpu_or_none(args[2]) || !PyLong_Check(args[3]) || !PyLong_Check(args[4])) return nullptr;
+  const long reduction = PyLong_AsLong(args[3]);
+  const long long ignored = PyLong_AsLongLong(args[4]);
+  return guarded([&]() -> PyObject* {
+    CrossEntropy parts;
+    const Tensor logits(unwrap(args[0]));
+    Tensor loss = unlocked(logits->numel(), [&] {
+      return cross_entropy(logits, Tensor(unwrap(args[1])), tensor_or_none(args[2]), int(reduction), ignored, args[5] == Py_True, &parts);
+    });
+    return loss ? tuple_of({loss, parts.log_p, parts.factors, parts.total}) : nullptr;
+  });
+}
+
+// cross_entropy_backward(g, log_p, target, factors, total, reduction)
+PyObject* native_cross_entropy_backward(Operator&, PyObject* const* args, size_t n) {
+  if (n != 6 || !PyLong_Check(args[5])) return nullptr;
+  for (int i = 0; i < 5; ++i)
+    if (!on_cpu(args[i])) return nullptr;
+  const long reduction = PyLong_AsLong(args[5]);
+  return guarded([&]() -> PyObject* {
+    const CrossEntropy parts{Tensor(unwrap(args[1])), Tensor(unwrap(args[3])), Tensor(unwrap(args[4]))};
+    Tensor r = unlocked(parts.log_p->numel(), [&] { return cross_entropy_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[2])), parts, int(reduction)); });
+    return r ? wrap(r) : nullptr;
+  });
+}
+
+// dropout(input, p, seed, start) -> (values, mask)
+PyObject* native_dropout(Operator&, PyObject* const* args, size_t n) {
+  if (n != 4 || !on_cpu(args[0])) return nullptr;
+  const double p = PyFloat_AsDouble(args[1]);
+  const uint64_t seed = PyLong_AsUnsignedLongLongMask(args[2]), start = PyLong_AsUnsignedLongLongMask(args[3]);
+  if (PyErr_Occurred()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor input(unwrap(args[0]));
+    Tensor mask, out = unlocked(input->numel(), [&] { return dropout(input, p, seed, start, &mask); });
+    return out ? tuple_of({out, mask}) : nullptr;
+  });
+}
+
+template <bool Upper>
+PyObject* native_triangle(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1])) return nullptr;
+  const long long diagonal = PyLong_AsLongLong(args[1]);
+  if (PyErr_Occurred()) { PyErr_Clear(); return nullptr; }
+  return guarded([&]() -> PyObject* {
+    const Tensor self(unwrap(args[0]));
+    Tensor r = unlocked(self->numel(), [&] { return triangle(self, diagonal, Upper); });
+    return r ? wrap(r) : nullptr;
+  });
+}
+
+// flip(self, dims)
+PyObject* native_flip(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !on_cpu(args[0])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const TensorImpl& self = *unwrap(args[0]);
+    Dims dims;
+    bool turned[kMaxDims] = {};
+    if (!dims_of(args[1], &dims) || self.dim() == 0) return nullptr;
+    for (int64_t d : dims) {
+      if (d < -self.dim() || d >= self.dim() || turned[d < 0 ? d + self.dim() : d]) return nullptr;      // the record says what is wrong
+      turned[d < 0 ? d + self.dim() : d] = true;
+    }
+    Tensor r = unlocked(self.numel(), [&] { return flip(self, turned); });
+    return r ? wrap(r) : nullptr;
+  });
+}
+
+// roll(self, shifts, dims): two parts of each dimension change places.
+PyObject* native_roll(Operator&, PyObject* const* args, size_t n) {
+  if (n != 3 || !on_cpu(args[0])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0]));
+    Dims shifts, dims;
+    if (!dims_of(args[1], &shifts) || !dims_of(args[2], &dims) || shifts.empty() || !self->numel() || self->has_math_bits()) return nullptr;
+    const bool flat = dims.empty();
+    if (flat ? shifts.size() != 1 : shifts.size() != dims.size()) return nullptr;
+    Tensor now = flat ? view(*contiguous(self), Dims{self->numel()}) : self;
+    for (size_t i = 0; i < shifts.size(); ++i) {
+      int64_t d = flat ? 0 : dims[i];
+      if (d < -now->dim() || d >= now->dim()) return nullptr;
+      if (d < 0) d += now->dim();
+      const int64_t size = now->sizes()[size_t(d)], start = ((size - shifts[i] % size) % size + size) % size;
+      if (start == 0) continue;
+      Tensor next = empty(now->sizes(), now->dtype(), Device{});
+      copy_(slice(*next, d, 0, size - start, 1), slice(*now, d, start, size, 1));
+      copy_(slice(*next, d, size - start, size, 1), slice(*now, d, 0, start, 1));
+      now = next;
+    }
+    if (flat) now = view(*now, self->sizes());
+    if (now->data() == self->data()) now = clone(now, MemoryFormat::contiguous);
+    return wrap(now);
+  });
+}
+
+// cpu_draw(tensor, kind, a, b, seed, start): fills a contiguous tensor in place, or says False.
+PyObject* cpu_draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 6 || !on_cpu(args[0]) || !PyUnicode_Check(args[1])) return PyErr_Format(PyExc_TypeError, "cpu_draw(tensor, kind, a, b, seed, start)");
+  const bool normal = PyUnicode_CompareWithASCIIString(args[1], "normal") == 0, integer = PyUnicode_CompareWithASCIIString(args[1], "integer") == 0;
+  const Tensor self(unwrap(args[0]));
+  const DType t = self->dtype();
+  if (!self->is_contiguous() || self->has_math_bits() || (integer ? t != DType::i64 : t != DType::f32 && t != DType::f64)) Py_RETURN_FALSE;
+  double a = 0, b = 0;
+  uint64_t low = 0, high = 0;
+  if (integer) low = PyLong_AsUnsignedLongLongMask(args[2]), high = PyLong_AsUnsignedLongLongMask(args[3]);
+  else a = PyFloat_AsDouble(args[2]), b = PyFloat_AsDouble(args[3]);
+  const uint64_t seed = PyLong_AsUnsignedLongLongMask(args[4]), start = PyLong_AsUnsignedLongLongMask(args[5]) + (normal ? uint64_t{1} << 40 : 0);
+  if (PyErr_Occurred()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const int64_t count = self->numel();
+    unlocked(count, [&] {
+      auto real = [&]<class T>(T* out) { normal ? draw_normal(out, count, seed, start, T(a), T(b)) : draw_uniform(out, count, seed, start, T(b - a), T(a)); };
+      if (integer) draw_integer(self->data_as<int64_t>(), count, seed, start, high - low, int64_t(low));
+      else if (t == DType::f64) real(self->data_as<double>());
+      else real(self->data_as<float>());
+      return 0;
+    });
+    self->bump_version();
+    Py_RETURN_TRUE;
+  });
+}
+
+PyMethodDef functions[] = {
+    {"cpu_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(cpu_draw)), METH_FASTCALL, "Fills a CPU tensor with random numbers in place, or says False."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_cpu_layers(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+
+void register_cpu_layers() {
+  register_native_cpu("norm", native_norm);
+  register_native_cpu("norm_backward", native_norm_backward);
+  register_native_cpu("softmax_backward", native_softmax_backward);
+  register_native_cpu("cross_entropy", native_cross_entropy);
+  register_native_cpu("cross_entropy_backward", native_cross_entropy_backward);
+  register_native_cpu("cuda_dropout", native_dropout);
+  register_native_cpu("tril", native_triangle<false>);
+  register_native_cpu("triu", native_triangle<true>);
+  register_native_cpu("flip", native_flip);
+  register_native_cpu("roll", native_roll);
+}
+
+}  // namespace shim

@@ -1,0 +1,108 @@
+// CPU kernels of writes at places that a tensor names.
+#include "cpu/scatter.h"
+
+#include "cpu/parallel.h"
+#include "python/native_ops.h"
+
+namespace shim {
+namespace {
+
+bool on_cpu(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cpu(); }
+
+// self, in place or a copy, after f(self); null if f says no, which leaves self as it is.
+template <bool InPlace, class F>
+PyObject* changed(PyObject* self, int64_t elements, F&& f) {
+  return guarded([&]() -> PyObject* {
+    Tensor out(unwrap(self));
+    auto run = [&] {
+      if (!InPlace) out = clone(out, MemoryFormat::contiguous);
+      return f(out);
+    };
+    bool done;
+    if (elements < 2 * kGrain) {
+      done = run();
+    } else {
+      GilRelease released;
+      done = run();
+    }
+    if (!done) return nullptr;
+    return InPlace ? Py_NewRef(self) : wrap(out);
+  });
+}
+
+// (self, dim, index, src)
+template <bool Adds, bool InPlace>
+PyObject* native_scatter(Operator&, PyObject* const* args, size_t n) {
+  if (n != 4 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !on_cpu(args[2]) || !on_cpu(args[3])) return nullptr;
+  const long dim = PyLong_AsLong(args[1]);
+  return changed<InPlace>(args[0], unwrap(args[2])->numel(), [&](const Tensor& out) { return scatter(out, dim, Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), Adds); });
+}
+
+// (self, dim, index, value)
+template <bool InPlace>
+PyObject* native_scatter_value(Operator&, PyObject* const* args, size_t n) {
+  Number value;
+  if (n != 4 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !on_cpu(args[2]) || is_tensor(args[3])) return nullptr;
+  const long dim = PyLong_AsLong(args[1]);
+  return guarded([&]() -> PyObject* {
+    const TensorImpl& self = *unwrap(args[0]);
+    if (!number_of(args[3], &value) || (value.type == Number::Complex && !is_complex(self.dtype()))) return nullptr;
+    if (is_integral(self.dtype(), true) && value.type == Number::Float) return nullptr;
+    const Tensor one = scalar_tensor(value, self.dtype(), Device{});
+    const Tensor index(unwrap(args[2]));
+    return changed<InPlace>(args[0], index->numel(), [&](const Tensor& out) { return scatter(out, dim, index, expand(*one, index->sizes()), false); });
+  });
+}
+
+// index_add(self, dim, index, source, alpha), alpha being 1
+template <bool InPlace>
+PyObject* native_index_add(Operator&, PyObject* const* args, size_t n) {
+  Number alpha;
+  if (n != 5 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !on_cpu(args[2]) || !on_cpu(args[3])) return nullptr;
+  const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]), &source = *unwrap(args[3]);
+  long dim = PyLong_AsLong(args[1]);
+  if (dim < 0) dim += self.dim();
+  if (dim < 0 || dim >= self.dim() || index.dim() > 1 || source.dim() != self.dim() || source.sizes()[size_t(dim)] != index.numel()) return nullptr;
+  for (int i = 0; i < self.dim(); ++i)
+    if (i != dim && source.sizes()[size_t(i)] != self.sizes()[size_t(i)]) return nullptr;
+  return guarded([&]() -> PyObject* {
+    if (!number_of(args[4], &alpha) || alpha.type == Number::Complex || alpha.to_double() != 1) return nullptr;
+    return changed<InPlace>(args[0], source.numel(), [&](const Tensor& out) {
+      Dims shape(size_t(self.dim()), 1);
+      shape[size_t(dim)] = index.numel();
+      const Tensor places = expand(*view(*contiguous(Tensor(unwrap(args[2]))), shape), source.sizes());
+      return scatter(out, dim, places, Tensor(unwrap(args[3])), true);
+    });
+  });
+}
+
+// _index_put_at(self, [tensor, ...], values, accumulate): over the leading dims
+template <bool InPlace>
+PyObject* native_index_put(Operator&, PyObject* const* args, size_t n) {
+  if (n != 4 || !on_cpu(args[0]) || !PyList_Check(args[1]) || !on_cpu(args[2])) return nullptr;
+  const bool adds = args[3] == Py_True;
+  std::vector<Tensor> places;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[1]); ++i) {
+    PyObject* item = PyList_GET_ITEM(args[1], i);
+    if (!on_cpu(item)) return nullptr;
+    places.emplace_back(unwrap(item));
+  }
+  return changed<InPlace>(args[0], unwrap(args[2])->numel(), [&](const Tensor& out) { return put_at(out, places, Tensor(unwrap(args[2])), adds); });
+}
+
+}  // namespace
+
+void register_cpu_scatters() {
+  register_native_cpu("scatter_add", native_scatter<true, false>);
+  register_native_cpu("scatter_add_", native_scatter<true, true>);
+  register_native_cpu("scatter_src", native_scatter<false, false>);
+  register_native_cpu("scatter_src_", native_scatter<false, true>);
+  register_native_cpu("scatter_value", native_scatter_value<false>);
+  register_native_cpu("scatter_value_", native_scatter_value<true>);
+  register_native_cpu("index_add", native_index_add<false>);
+  register_native_cpu("index_add_", native_index_add<true>);
+  register_native_cpu("index_put_at", native_index_put<false>);
+  register_native_cpu("index_put_at_", native_index_put<true>);
+}
+
+}  // namespace shim
