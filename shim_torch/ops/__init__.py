@@ -49,6 +49,7 @@ FAMILIES = (
     "random",
     "nn_functional",
     "cuda_kernels",
+    "image_kernels",
     "loss",
     "joining",
     "convolution",

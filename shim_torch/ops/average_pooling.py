@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import torch_module
 from ._record import composite
 from .pooling import _check_adaptive, _check_some, _pool_shape, _settings, pooled_size
 
@@ -39,6 +40,11 @@ def mean_over_windows(self: Any, n: int, settings: Any, ceil_mode: bool, include
     return total if narrow is None else total.to(narrow)
 
 
+def _plain_order(x: Any) -> bool:
+    """Whether a result like ``x`` is contiguous: not in channels last."""
+    return x.is_contiguous() or _core.suggest_memory_format(x) == _core.contiguous_format
+
+
 def _declare_mean(n: int) -> None:
     zero = "[0]" if n == 1 else "0"
     more = "" if n == 1 else ", int? divisor_override=None"
@@ -59,6 +65,11 @@ def _declare_mean(n: int) -> None:
         _pool_shape(name, n, self, settings, ceil_mode)
         if self.dtype == _core.bool:
             raise NotImplementedError(f"\"avg_pool{n}d_out_frame\" not implemented for 'Bool'")
+        if n == 2 and self.is_floating_point() and _core.unseen(self) and _plain_order(self):
+            kernel, step, pad, _ = settings
+            return torch_module().ops.shim.mean_pool(
+                self, kernel, step, pad, ceil_mode, count_include_pad, divisor_override or 0
+            )
         return mean_over_windows(self, n, settings, ceil_mode, count_include_pad, divisor_override)
 
     size = "int[1]" if n == 1 else f"SymInt[{n}]"
@@ -85,6 +96,13 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
             return self.mean(list(range(-n, 0)), keepdim=True)
         kernel = "adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{_scalar(self.dtype)}'")
+    sizes = tuple(self.shape[-n:])
+    if n == 2 and 0 not in output_size and _core.unseen(self) and _plain_order(self):
+        if all(s % o == 0 for s, o in zip(sizes, output_size, strict=True)):
+            window = [s // o for s, o in zip(sizes, output_size, strict=True)]
+            if output_size[0] == output_size[1] == 1:
+                return self.mean((-1, -2), keepdim=True)
+            return torch_module().ops.shim.mean_pool(self, window, window, (0, 0), False, True, 0)
     narrow = self.dtype if self.dtype in (_core.float16, _core.bfloat16) else None
     x = self.float() if narrow is not None else self
     for i, out in enumerate(output_size):

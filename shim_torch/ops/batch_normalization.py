@@ -20,10 +20,25 @@ def _check(channels: int, **given: Any) -> None:
             raise RuntimeError(f"{name} should contain {channels} elements not {t.numel()}")
 
 
+def _one_kernel(input: Any, *others: Any) -> bool:
+    """Whether one kernel does it: contiguous CPU tensors of floats with elements, and nobody looks on."""
+    given = [t for t in others if t is not None]
+    return (
+        input.is_floating_point()
+        and input.dim() > 1
+        and input.numel() > 0
+        and _core.unseen(input, *given)
+        and (input.is_contiguous() or _core.suggest_memory_format(input) == _core.contiguous_format)
+        and (input.dtype != _core.float64 or all(t.dtype == input.dtype for t in given))
+        and all(t.dtype.is_floating_point and t.dim() == 1 for t in given)
+    )
+
+
 def _normalized(
-    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
-) -> tuple[Any, Any, Any]:
-    """The values, and the batch's mean and 1 / standard deviation; running statistics move toward the batch's."""
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float,
+    asked: bool = True,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """The values and, where asked for, the batch's mean and 1 / standard deviation; running statistics move toward the batch's."""
     channels = input.size(1) if input.dim() > 1 else input.size(0)
     if not input.numel() and input.dim() < 2:
         nothing = input.new_zeros((0,))
@@ -32,6 +47,12 @@ def _normalized(
     if not training and (running_mean is None or running_var is None):
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
+    if _one_kernel(input, weight, bias, running_mean, running_var):
+        given = (None, None) if training else (running_mean, running_var)
+        y, mean, variance = torch_module().ops.shim.channel_norm(input, weight, bias, *given, training, float(eps))
+        if training:
+            _track(running_mean, running_var, mean, variance, input.numel() // channels, momentum)
+        return y, mean, (variance + eps).rsqrt() if training and asked else None
     dims = [d for d in range(input.dim()) if d != 1]
     shape = [1, -1, *[1] * (input.dim() - 2)]
     x = input.float() if input.dtype in _NARROW else input
@@ -68,7 +89,7 @@ _SETTINGS = "bool training, float momentum, float eps"
 @composite(f"batch_norm({_NORM}, {_RUNNING}, {_SETTINGS}, bool cudnn_enabled) -> Tensor", **_METHODLESS)
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
     """(x - mean) / √(var + eps) · weight + bias for each channel: the batch's statistics in training, else the running ones."""
-    return _normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    return _normalized(input, weight, bias, running_mean, running_var, training, momentum, eps, False)[0]
 
 
 @composite(f"native_batch_norm({_NORM}, {_RUNNING}, {_SETTINGS}) -> (Tensor, Tensor, Tensor)", out=True, **_METHODLESS)

@@ -212,6 +212,7 @@ def _weight_input_grad(g, input_shape, grad_output, stride, padding, dilation, g
 
 @op(
     "_convolution_weight(Tensor input, Tensor grad_output, int[] kernel, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
+    native="_convolution_weight",
     shape=lambda input, grad_output, kernel, groups: (grad_output.shape[1], input.shape[1] // groups, *kernel),
     dtype=lambda input: input.dtype,
     function=False,
@@ -258,7 +259,7 @@ def _weight_bias_grads(g, input, weight, stride, padding, dilation, transposed, 
 
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-    shape=_convolution_shape, dtype=_convolution_dtype, out=True, method=False, follows=("input", "weight"),
+    native="convolution", shape=_convolution_shape, dtype=_convolution_dtype, out=True, method=False, follows=("input", "weight"),
     grad={"input": _input_grad, "weight": _weight_grad,
           "bias": lambda g: g.sum([0, *range(2, g.dim())])},
     fused={"input, weight, bias": _all_grads, "input, weight": _input_weight_grads,

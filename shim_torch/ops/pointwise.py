@@ -8,7 +8,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import aten, zeros_as
+from ._formulas import aten, one_pass, zeros_as
 from ._record import composite, op
 from ._refusals import refuse, refusing
 from ._rules import fixed, int_to_float, same, same_dtype
@@ -62,7 +62,7 @@ _unary("acos", _f("arccos"), lambda g, self: g * -(-self * self + 1).rsqrt().con
 _unary("atan", _f("arctan"), lambda g, self: g / (self * self + 1).conj(), aliases=("arctan",))
 _unary("sinh", _f("sinh"), lambda g, self: g * self.cosh().conj())
 _unary("cosh", _f("cosh"), lambda g, self: g * self.sinh().conj())
-_unary("tanh", _f("tanh"), lambda g, result: _slope(g, result, "tanh_backward", lambda: g * (1 - result * result).conj()))
+_unary("tanh", _f("tanh"), lambda g, result: _tanh_grad(g, result))
 _unary("asinh", _f("arcsinh"), lambda g, self: g * (self.pow(2) + 1).rsqrt().conj(), aliases=("arcsinh",))
 _unary("acosh", _f("arccosh"), lambda g, self: g * (self.pow(2) - 1).rsqrt().conj(), aliases=("arccosh",))
 _unary("atanh", _f("arctanh"), lambda g, self: g / (1 - self.pow(2)).conj(), aliases=("arctanh",))
@@ -96,13 +96,23 @@ def _sinc_grad(x):
     inplace=True,
     out=True,
     native="sigmoid",
-    grad={"self": lambda g, result: g * (result * (1 - result)).conj()},
+    grad={"self": lambda g, result: _sigmoid_grad(g, result)},
 )
 def sigmoid(xp, self):
     e = xp.exp(-xp.abs(self)) if self.dtype.kind != "c" else None
     if e is None:
         return 1 / (1 + xp.exp(-self))
     return xp.where(self >= 0, 1 / (1 + e), e / (1 + e))
+
+
+def _tanh_grad(g, result):
+    done = one_pass(g, result, "tanh_backward")
+    return g * (1 - result * result).conj() if done is None else done
+
+
+def _sigmoid_grad(g, result):
+    done = one_pass(g, result, "sigmoid_backward")
+    return g * (result * (1 - result)).conj() if done is None else done
 
 
 def _integers_unchanged(function: str) -> Formula:

@@ -110,8 +110,9 @@ Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, d
   const Seen s = seen(x, compute);
   const Tensor w = as(weight, compute), b = as(bias, compute);
   const bool of_batch = !*mean;
-  Tensor m = of_batch ? empty(Dims{s.layout.channels}, compute, Device{}) : as(*mean, compute);
-  Tensor v = of_batch ? empty(Dims{s.layout.channels}, compute, Device{}) : as(*variance, compute);
+  // Given ones come back as copies: what a node keeps is not what the next batch moves.
+  Tensor m = of_batch ? empty(Dims{s.layout.channels}, compute, Device{}) : contiguous(to_dtype(*mean, compute));
+  Tensor v = of_batch ? empty(Dims{s.layout.channels}, compute, Device{}) : contiguous(to_dtype(*variance, compute));
   Tensor out = empty(s.data->sizes(), compute, Device{});
   by_dtype(compute, [&]<class T>(T) {
     forward<T>(s.layout, s.data->data_as<T>(), data_or_null<T>(w), data_or_null<T>(b), eps, of_batch, m->data_as<T>(), v->data_as<T>(), out->data_as<T>());

@@ -201,15 +201,15 @@ PyObject* native_mean_pool_backward(Operator&, PyObject* const* args, size_t cou
   });
 }
 
-// channel_norm(input, weight, bias, mean, variance, eps) -> (output, mean, variance)
+// channel_norm(input, weight, bias, mean, variance, of_batch, eps) -> (output, mean, variance)
 PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
   Number eps;
-  if (count != 6 || !usual(args[0])) return nullptr;
+  if (count != 7 || !usual(args[0]) || (args[5] == Py_True) != (args[3] == Py_None) || (args[3] == Py_None) != (args[4] == Py_None)) return nullptr;
   for (int i = 1; i < 5; ++i)
     if (!usual_or_none(args[i])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
-    if (!number_of(args[5], &eps) || x->dim() < 2 || !x->numel()) return nullptr;
+    if (!number_of(args[6], &eps) || x->dim() < 2 || !x->numel()) return nullptr;
     Tensor mean = tensor_or_none(args[3]), variance = tensor_or_none(args[4]), out;
     {
       std::optional<GilRelease> released;
