@@ -35,7 +35,7 @@ def host_cases(torch: Any) -> Cases:
         "requires_grad": lambda: m.requires_grad,
         "dim": lambda: m.dim(),
         "is_floating_point": lambda: m.is_floating_point(),
-        "iterate 8x8": lambda: [row for row in m],
+        "iterate 8x8": lambda: list(m),
         "x[0]": lambda: m[0],
         "x[1, 2]": lambda: m[1, 2],
         "x[..., 1]": lambda: cube[..., 1],
@@ -210,7 +210,7 @@ def module_cases(torch: Any) -> Cases:
     optim = torch.optim
 
     def step(kind: Any, params: list[Any], **options: Any) -> Any:
-        return kind([p for p in params], **options).step
+        return kind(list(params), **options).step
 
     found: Cases = {
         "Linear call": lambda layer=mlp[0]: layer(x),
