@@ -177,8 +177,15 @@ def _attribute(name: str) -> Any:
         return importlib.import_module("shim_torch")
     if name == "__future__":
         return importlib.import_module("shim_torch.__future__")
-    from shim_torch._missing import missing
+    from shim_torch._missing import has, missing
 
+    if has(f"torch.{name}"):
+        from shim_torch._aten import public_function
+
+        function = public_function(name)
+        if function is not None:
+            globals()[name] = function
+            return function
     return missing("torch", name)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 _GONE = "This function was deprecated since version 1.9 and is now removed. "
 _REMOVED = {
@@ -181,3 +182,5 @@ def functions() -> dict[str, Any]:
         "svd_lowrank": svd_lowrank,
     }
     return {**found, **{name: _gone(name) for name in _REMOVED}}
+
+__getattr__ = _asked_of(__name__)

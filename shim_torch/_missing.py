@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,23 @@ def own_surface() -> frozenset[str]:
 
 def _names() -> list[str]:
     return Path(__file__).with_name("_surface.txt").read_text(encoding="utf-8").split()
+
+
+@lru_cache(maxsize=1)
+def inner_surface() -> frozenset[str]:
+    """Further names that PyTorch has, which it does not call public: modules, what they define, and torch._C's."""
+    return frozenset(Path(__file__).with_name("_surface_inner.txt").read_text(encoding="utf-8").split())
+
+
+def has(dotted: str) -> bool:
+    """Whether PyTorch has this name, public or not."""
+    return dotted in surface() or dotted in inner_surface()
+
+
+def asked_of(module: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module of ours, given its ``__name__``."""
+    presented = f"torch{module.removeprefix('shim_torch')}"
+    return lambda name: missing(presented, name)
 
 
 def requester() -> str:
@@ -76,7 +94,7 @@ def missing(module: str, name: str) -> Any:
     if found is not None:
         return found
     who, dotted = requester(), f"{module}.{name}"
-    if dotted in surface():
+    if has(dotted):
         raise unsupported_operator(dotted)
     absent[dotted, who] += 1
     raise AttributeError(f"module '{module}' has no attribute '{name}'")

@@ -7,6 +7,7 @@ from typing import Any
 
 from native import _core
 from shim_torch._arguments import need_bool
+from shim_torch._missing import asked_of as _asked_of
 
 # Pickles of before name ``_rebuild`` and ``_rebuild_storage`` here; files of torch.save name ``_rebuild_from_type_v2``.
 from shim_torch._tensor_copies import (  # noqa: F401
@@ -362,3 +363,5 @@ def _core_real(self: Any, which: int) -> Any:
 
         return with_values(self, shim_torch.view_as_real(parts(self).values).select(-1, which))
     return math_bits.part(self, which)
+
+__getattr__ = _asked_of(__name__)

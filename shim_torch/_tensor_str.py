@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 
 
@@ -252,3 +253,5 @@ def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newli
 
 def _str_intern(inp: Any, *, tensor_contents: str | None = None) -> str:
     return _str(inp, tensor_contents=tensor_contents)
+
+__getattr__ = _asked_of(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 
 def typename(o: Any) -> str:
@@ -289,3 +290,5 @@ def get_device_module(device: Any = None) -> Any:
     if module is None:
         raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
     return module
+
+__getattr__ = _asked_of(__name__)

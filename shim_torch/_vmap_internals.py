@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.func._vmap import vmap as _batched
 
 __all__ = ["vmap"]
@@ -44,3 +45,5 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
         stacklevel=2,
     )
     return _vmap(func, in_dims, out_dims)
+
+__getattr__ = _asked_of(__name__)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import IO, Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 UnpicklingError = pickle.UnpicklingError
 _OPCODES = """MARK STOP PROTO NONE NEWTRUE NEWFALSE EMPTY_LIST EMPTY_DICT EMPTY_TUPLE EMPTY_SET BININT BININT1 BININT2 LONG1
@@ -230,3 +231,5 @@ def globals_in(data: bytes) -> set[str]:
         if opcode.name == "GLOBAL":
             names.add(str(argument).replace(" ", ".", 1))
     return names
+
+__getattr__ = _asked_of(__name__)

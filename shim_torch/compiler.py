@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 
 def is_compiling() -> bool:
     """Whether a graph is being traced: never."""
@@ -83,3 +85,5 @@ def save_cache_artifacts() -> None:
 def load_cache_artifacts(serialized_artifacts: bytes) -> None:
     """What another process compiled: nothing here reads it."""
     return None
+
+__getattr__ = _asked_of(__name__)

@@ -10,6 +10,7 @@ from native import _core
 from shim_torch import _lowrank
 from shim_torch._arguments import type_name
 from shim_torch._einsum import einsum as einsum
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch._warnings import warn_once
 
 Tensor = _core.Tensor
@@ -313,3 +314,5 @@ def _counting() -> Any:
     from shim_torch.ops import counting
 
     return counting
+
+__getattr__ = _asked_of(__name__)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 from . import _ops
 from ._library.custom_ops import (
@@ -452,3 +453,5 @@ def opcheck(
                 ) from error
             results[name] = f"FAILURE: {error}"
     return results
+
+__getattr__ = _asked_of(__name__)

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -248,3 +249,5 @@ def enable_reentrant_dispatch() -> Any:
         yield
     finally:
         _core._set_below_dispatch(old)
+
+__getattr__ = _asked_of(__name__)

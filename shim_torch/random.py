@@ -8,6 +8,7 @@ from typing import Any
 
 from native import _core
 from shim_torch._generator import Generator, cuda_generator, default_generator
+from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -106,3 +107,5 @@ def fork_rng(
         set_rng_state(before[0])
         for i, state in before[1]:
             cuda_generator(i).set_state(state)
+
+__getattr__ = _asked_of(__name__)

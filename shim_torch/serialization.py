@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from native import _core
 from shim_torch import _weights_only_unpickler as _weights_only
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch._serialization import archive, pickler
 from shim_torch._serialization.placing import (
     default_restore_location,
@@ -362,3 +363,6 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
         names = _weights_only.globals_in(archive.Reader(file).read("data.pkl"))
     return sorted(names - _weights_only._torch_names().keys() - _weights_only._user.keys())
+
+
+__getattr__ = _asked_of(__name__)

@@ -1,7 +1,10 @@
 """``torch.torch_version``."""
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch._version import TorchVersion, current
 
 TorchVersion.__module__ = "torch.torch_version"
 __version__ = current()
 __all__ = ["TorchVersion"]
+
+__getattr__ = _asked_of(__name__)

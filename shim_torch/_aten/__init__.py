@@ -14,7 +14,17 @@ from typing import Any
 
 from native import _core
 
-FAMILIES: tuple[str, ...] = ()
+FAMILIES: tuple[str, ...] = (
+    "tensors",
+    "fused_optimizers",
+    "normalization",
+    "gradients",
+    "fake_quantization",
+    "convolutions",
+    "recurrent_cells",
+    "numeric",
+    "probes",
+)
 
 _complete: set[str] = set()  # names whose overloads were looked for
 _shown: dict[tuple[str, str], str] = {}  # (name, overload) -> PyTorch's schema, where ours takes more
@@ -56,9 +66,27 @@ def complete(name: str) -> None:
         elif derive(f"aten::{schema}"):
             present.add(overload)
         else:
+            _define_without_kernel(schema, bool(_core.operator_overloads(f"aten::{name}")))
             continue
         if not composed:
             _core._mark_for_dispatch(f"aten::{name}", overload, True, None)
+
+
+def _define_without_kernel(schema: str, ops_only: bool) -> None:
+    """The operator is there to be named, and to be given kernels by ``torch.library``; a call says that there is none."""
+    try:
+        _core.define_schema("aten", f"aten::{schema}", ops_only)
+    except RuntimeError:  # a type that our schemas do not have
+        return
+
+
+def public_function(name: str) -> Any:
+    """The function ``torch.<name>`` of an operator that only the table has, or None."""
+    if name not in table():
+        return None
+    complete(name)
+    qualified = f"aten::{name}"
+    return _core.function(qualified, "torch") if _core.operator_overloads(qualified) else None
 
 
 def complete_all() -> None:

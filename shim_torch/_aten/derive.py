@@ -8,6 +8,8 @@ from typing import Any
 from native import _core
 from shim_torch._ops import Argument, FunctionSchema
 
+from . import complete
+
 _NUMBERS = ("number", "Tensor")
 
 
@@ -34,15 +36,18 @@ def _alike(given: list[Argument], other: FunctionSchema, same: Callable[[Argumen
 def derive(text: str) -> bool:
     """Defines the overload of this schema; False where none that is there gives it."""
     schema = _parsed(text)
+    for name in (schema.name.removesuffix("_"), f"{schema.name}_"):
+        if name != schema.name:
+            complete(name.removeprefix("aten::"))
     outs = [a for a in schema.arguments if a.kwarg_only and a.is_write]
     if outs:
         return _with_outs(text, schema, outs)
     if schema.name.endswith("_") and schema.arguments and schema.arguments[0].is_write:
         if _from(text, schema.name[:-1], schema.arguments, _same):
             return True
-    elif _functional(text, schema):
+    if _from(text, schema.name, schema.arguments, _same_but_numbers):
         return True
-    return _from(text, schema.name, schema.arguments, _same_but_numbers)
+    return not schema.is_mutable and _functional(text, schema)
 
 
 def _from(text: str, qualified: str, given: list[Argument], same: Callable[[Argument, Argument], bool]) -> bool:

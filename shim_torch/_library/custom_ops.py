@@ -7,6 +7,7 @@ from functools import update_wrapper
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 from .. import _ops
 from .infer_schema import infer_schema
@@ -268,3 +269,5 @@ def qualified_name(op: Any) -> str:
     if isinstance(op, _ops.OpOverload):
         return op._name
     raise ValueError(f"Expected an operator or its name, got {type(op)}")
+
+__getattr__ = _asked_of(__name__)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 _SCALARS: dict[Any, str] = {
     int: "SymInt",
@@ -147,3 +148,5 @@ def _return_text(kind: Any) -> str | None:
     if origin is list and arguments and _is_tensor(arguments[0]):
         return "Tensor[]"
     return _type_text(kind) if set(arguments) == _NUMBER else None
+
+__getattr__ = _asked_of(__name__)

@@ -1,5 +1,6 @@
 """``torch.amp``: automatic mixed precision."""
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.amp import autocast_mode, grad_scaler
 from shim_torch.amp.autocast_mode import (
     _enter_autocast,
@@ -34,3 +35,5 @@ __all__ = [
     "set_autocast_dtype",
     "set_autocast_enabled",
 ]
+
+__getattr__ = _asked_of(__name__)

@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 _LOWER = {
     "cpu": (_core.bfloat16, _core.float16),
@@ -189,3 +190,5 @@ def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
             return bwd(*args, **kwargs)
 
     return decorate_bwd
+
+__getattr__ = _asked_of(__name__)

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 
 class OptState(Enum):
@@ -196,3 +197,5 @@ class GradScaler:
             self._scale.fill_(state_dict["scale"])
         self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
         self._growth_interval, self._growth_tracker = state_dict["growth_interval"], state_dict["_growth_tracker"]
+
+__getattr__ = _asked_of(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import _Decorator
 
 __all__ = [
@@ -127,3 +128,5 @@ def _is_fwd_grad_enabled() -> bool:
 
 for _class in (UnpackedDualTensor, dual_level):
     _class.__module__ = "torch.autograd.forward_ad"
+
+__getattr__ = _asked_of(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch._utils import typename
 from shim_torch.autograd.grad_mode import no_grad
 
@@ -276,3 +277,5 @@ def _nested_map(
         raise ValueError(f"Auto nesting doesn't know how to process an input object of type {typename(obj)}{accepted}")
 
     return mapped
+
+__getattr__ = _asked_of(__name__)

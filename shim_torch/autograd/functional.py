@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import enable_grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -363,3 +364,5 @@ def hvp(
         double = _fill(_grad(first, inputs, seeds, True), inputs, strict, True, "double_back")
         grads = _fill(_grad(double, seeds, v, create_graph), inputs, strict, create_graph, "double_back_trick")
     return _finish(outputs, create_graph, False), _finish(grads, create_graph, tuple_in)
+
+__getattr__ = _asked_of(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 
 from native import _core
 from shim_torch._arguments import need_bool
+from shim_torch._missing import asked_of as _asked_of
 
 _set = _core._set_grad_enabled
 _get = _core.is_grad_enabled
@@ -194,3 +195,5 @@ class set_multithreading_enabled(_Decorator):
 
 for _class in (no_grad, enable_grad, set_grad_enabled, inference_mode, set_multithreading_enabled):
     _class.__module__ = "torch.autograd.grad_mode"
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd import _gradient_checks as _c
 from shim_torch.autograd import _jacobians as _j
 from shim_torch.autograd._jacobians import GradcheckError
@@ -171,3 +172,5 @@ def _random_like(x: Any, noncontiguous: bool) -> Any:
 
 for _object in (GradcheckError, gradcheck, gradgradcheck):
     _object.__module__ = "torch.autograd.gradcheck"
+
+__getattr__ = _asked_of(__name__)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.function import BackwardCFunction, DelayedError
 from shim_torch.autograd.grad_mode import enable_grad
 
@@ -243,3 +244,5 @@ def _engine_run_backward(t_outputs: Sequence[Any], *args: Any, **kwargs: Any) ->
 
 for _class in (Node, GradientEdge, saved_tensors_hooks, save_on_cpu):
     _class.__module__ = "torch.autograd.graph"
+
+__getattr__ = _asked_of(__name__)

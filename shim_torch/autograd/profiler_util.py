@@ -6,6 +6,8 @@ import json
 import os
 from typing import Any, NamedTuple
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
 
 
@@ -165,3 +167,5 @@ def _text(microseconds: float) -> str:
         if microseconds >= limit:
             return f"{microseconds / scale:.3f}{unit}"
     return f"{microseconds:.3f}us"
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["Variable", "VariableMeta"]
 
@@ -60,3 +61,5 @@ class Variable(metaclass=VariableMeta):
 
 
 Variable.__module__ = "torch.autograd"
+
+__getattr__ = _asked_of(__name__)

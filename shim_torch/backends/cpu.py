@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shim_torch._missing import asked_of as _asked_of
+
 
 def get_cpu_capability() -> str:
     """``"AVX512"``, ``"AVX2"``, ``"NO AVX"`` or ``"DEFAULT"`` (not x86)."""
@@ -12,3 +14,5 @@ def get_cpu_capability() -> str:
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return "DEFAULT"
     return "AVX512" if _cpu._is_avx512_supported() else "AVX2" if _cpu._is_avx2_supported() else "NO AVX"
+
+__getattr__ = _asked_of(__name__)

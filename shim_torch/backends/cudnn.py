@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.backends._flags import has_settings
 
 CUDNN_TENSOR_DTYPES: set[Any] = set()
@@ -33,3 +34,5 @@ _settings: dict[str, Any] = {
     "fp32_precision": "none",
 }
 has_settings(__name__)
+
+__getattr__ = _asked_of(__name__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shim_torch._missing import asked_of as _asked_of
+
 
 def is_available() -> bool:
     """Whether cuSPARSELt is used: no."""
@@ -14,3 +16,5 @@ def version() -> int | None:
 
 def get_max_alg_id() -> int | None:
     return None
+
+__getattr__ = _asked_of(__name__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shim_torch._missing import asked_of as _asked_of
+
 VERBOSE_OFF, VERBOSE_ON = 0, 1
 
 
@@ -15,3 +17,5 @@ def is_available() -> bool:
         found = np.show_config(mode="dicts")
         return "mkl" in str(found["Build Dependencies"]["blas"]["name"]).lower()
     return False
+
+__getattr__ = _asked_of(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.backends._flags import has_settings
 
 VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
@@ -16,3 +17,5 @@ def is_available() -> bool:
 
 _settings: dict[str, Any] = {"enabled": True, "deterministic": False, "allow_tf32": True, "fp32_precision": "none"}
 has_settings(__name__)
+
+__getattr__ = _asked_of(__name__)

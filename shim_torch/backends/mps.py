@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shim_torch._missing import asked_of as _asked_of
+
 
 def is_built() -> bool:
     """Whether MPS can be used: no."""
@@ -20,3 +22,5 @@ def is_macos_or_newer(major: int, minor: int) -> bool:
 
 def is_macos13_or_newer(minor: int = 0) -> bool:
     return False
+
+__getattr__ = _asked_of(__name__)

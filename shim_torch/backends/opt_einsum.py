@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.backends._flags import has_settings
 
 
@@ -18,3 +19,5 @@ def get_opt_einsum() -> Any:
 
 _settings: dict[str, Any] = {"enabled": False, "strategy": None}
 has_settings(__name__)
+
+__getattr__ = _asked_of(__name__)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from shim_torch._missing import asked_of as _asked_of
+
 available_dsls: list[str] = []
 all_dsls: list[str] = []
 _disabled: dict[str, set[str]] = {"operations": set(), "keys": set()}
@@ -51,3 +53,5 @@ def operations_disabled(*op_symbols: str) -> Iterator[None]:
         yield
     finally:
         enable_operations(*new)
+
+__getattr__ = _asked_of(__name__)

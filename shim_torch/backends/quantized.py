@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.backends._flags import has_settings
 
 _settings: dict[str, Any] = {"engine": "none", "supported_engines": ["none"]}
 has_settings(__name__)
+
+__getattr__ = _asked_of(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn.parallel.comm import (
     broadcast,
     broadcast_coalesced,
@@ -12,3 +13,5 @@ from shim_torch.nn.parallel.comm import (
 )
 
 __all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced", "scatter"]
+
+__getattr__ = _asked_of(__name__)

@@ -1,5 +1,6 @@
 """``torch.cuda.graphs``."""
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.cuda._graphs import (
     CUDAGraph,
     graph,
@@ -9,3 +10,5 @@ from shim_torch.cuda._graphs import (
 )
 
 __all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]
+
+__getattr__ = _asked_of(__name__)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.cuda._streams import index_of
 
 
@@ -194,3 +195,5 @@ def use_mem_pool(pool: Any, device: Any = None) -> Any:
 
 OutOfMemoryError.__module__ = "torch"
 OutOfMemoryError.__qualname__ = OutOfMemoryError.__name__ = "OutOfMemoryError"
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 
 def _nvtx() -> Any:
     import sys
@@ -55,3 +57,5 @@ def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
         yield
     finally:
         range_pop()
+
+__getattr__ = _asked_of(__name__)

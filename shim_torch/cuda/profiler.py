@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = ["profile", "start", "stop"]
 
 
@@ -30,3 +32,5 @@ def profile() -> Iterator[None]:
         yield
     finally:
         stop()
+
+__getattr__ = _asked_of(__name__)

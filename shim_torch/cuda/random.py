@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.cuda import current_device, device_count, is_initialized, manual_seed, manual_seed_all
 from shim_torch.random import cuda_get_rng_state as get_rng_state
 from shim_torch.random import cuda_get_rng_state_all as get_rng_state_all
@@ -25,3 +26,5 @@ __all__ = [
     "set_rng_state",
     "set_rng_state_all",
 ]
+
+__getattr__ = _asked_of(__name__)

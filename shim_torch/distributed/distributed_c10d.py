@@ -6,6 +6,7 @@ import os
 from enum import IntEnum
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributed._backend import Backend
 from shim_torch.distributed._stores import HashStore, PrefixStore, Store, TCPStore
 
@@ -346,3 +347,5 @@ def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
 
 
 all_gather_single = all_gather_into_tensor
+
+__getattr__ = _asked_of(__name__)

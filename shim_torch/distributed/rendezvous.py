@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributed._stores import HashStore, Store
 
 __all__ = ["register_rendezvous_handler", "rendezvous"]
@@ -43,3 +44,5 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
             f"torch.distributed.rendezvous({text!r}): rank {number} of {size}: shim-torch has groups of one process only"
         )
     return iter([(HashStore(), 0, 1)])
+
+__getattr__ = _asked_of(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions._probs_or_logits import ProbsOrLogits
 
@@ -76,3 +77,5 @@ class Binomial(ProbsOrLogits):
         if not self.total_count.min() == total:
             raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
         return self._values(torch.arange(1 + total, dtype=self._param.dtype, device=self._param.device), expand)
+
+__getattr__ = _asked_of(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions._probs_or_logits import ProbsOrLogits, one_of
 from shim_torch.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
@@ -71,3 +72,5 @@ class Categorical(ProbsOrLogits):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         return self._values(torch.arange(self._num_events, dtype=torch.long, device=self._param.device), expand)
+
+__getattr__ = _asked_of(__name__)

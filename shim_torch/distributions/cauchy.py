@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions._location_scale import LocationScale
 
 __all__ = ["Cauchy"]
@@ -37,3 +38,5 @@ class Cauchy(LocationScale):
 
     def entropy(self) -> Any:
         return math.log(4 * math.pi) + self.scale.log()
+
+__getattr__ = _asked_of(__name__)

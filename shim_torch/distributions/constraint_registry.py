@@ -10,6 +10,7 @@ from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints, transforms
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
@@ -132,3 +133,5 @@ def _transform_to_positive_definite(constraint: Any) -> Any:
 @_both(constraints.corr_cholesky)
 def _to_corr_cholesky(constraint: Any) -> Any:
     return transforms.CorrCholeskyTransform()
+
+__getattr__ = _asked_of(__name__)

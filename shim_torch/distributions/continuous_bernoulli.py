@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions._probs_or_logits import ProbsOrLogits
 from shim_torch.distributions.exp_family import ExponentialFamily
@@ -120,3 +121,5 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         cut = torch.where(outside, x, low * torch.ones_like(x))
         exact = torch.log(torch.abs(torch.special.expm1(cut))) - torch.log(torch.abs(cut))
         return torch.where(outside, exact, 0.5 * x + torch.pow(x, 2) / 24.0 - torch.pow(x, 4) / 2880.0)
+
+__getattr__ = _asked_of(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.utils import _sum_rightmost
 
@@ -33,3 +34,5 @@ class ExponentialFamily(Distribution):
         for p, slope in zip(natural, torch.autograd.grad(normalizer.sum(), natural, create_graph=True), strict=True):
             found = found - _sum_rightmost(p * slope, len(self._event_shape))
         return found
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.gamma import Gamma
@@ -54,3 +55,5 @@ class FisherSnedecor(Distribution):
         norm = (a + b).lgamma() - a.lgamma() - b.lgamma()
         powers = a * ratio.log() + (a - 1) * value.log()
         return norm + powers - (a + b) * torch.log1p(ratio * value)
+
+__getattr__ = _asked_of(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions._probs_or_logits import ProbsOrLogits
 from shim_torch.distributions.utils import _open_uniform, broadcast_all
@@ -53,3 +54,5 @@ class Geometric(ProbsOrLogits):
 
     def entropy(self) -> Any:
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import AffineTransform, ExpTransform
@@ -60,3 +61,5 @@ class Gumbel(TransformedDistribution):
 
     def entropy(self) -> Any:
         return self.scale.log() + (1 + euler_constant)
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions._folded import Folded
 from shim_torch.distributions.cauchy import Cauchy
 
@@ -25,3 +26,5 @@ class HalfCauchy(Folded):
     @property
     def variance(self) -> Any:
         return self.base_dist.variance
+
+__getattr__ = _asked_of(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions._folded import Folded
 from shim_torch.distributions.normal import Normal
 
@@ -24,3 +25,5 @@ class HalfNormal(Folded):
     @property
     def variance(self) -> Any:
         return self.scale.pow(2) * (1 - 2 / math.pi)
+
+__getattr__ = _asked_of(__name__)

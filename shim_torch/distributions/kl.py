@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import _kl_cross  # noqa: F401 (registers its pairs)
 from shim_torch.distributions._kl_registry import (
     _KL_MEMOIZE,  # noqa: F401 (PyTorch's names)
@@ -247,3 +248,5 @@ def _independent(p: Any, q: Any) -> Any:
 @register_kl(Cauchy, Cauchy)
 def _cauchy(p: Any, q: Any) -> Any:
     return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
+
+__getattr__ = _asked_of(__name__)

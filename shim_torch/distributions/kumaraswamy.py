@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
 from shim_torch.distributions.transforms import AffineTransform, PowerTransform
@@ -61,3 +62,5 @@ class Kumaraswamy(TransformedDistribution):
         a, b = self.concentration1, self.concentration0
         harmonic = torch.digamma(b + 1) + euler_constant
         return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - torch.log(a) - torch.log(b)
+
+__getattr__ = _asked_of(__name__)

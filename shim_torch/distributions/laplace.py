@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions._location_scale import LocationScale
 
 __all__ = ["Laplace"]
@@ -39,3 +40,5 @@ class Laplace(LocationScale):
 
     def entropy(self) -> Any:
         return 1 + torch.log(2 * self.scale)
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.beta import Beta
 from shim_torch.distributions.distribution import Distribution
@@ -53,3 +54,5 @@ class LKJCholesky(Distribution):
         alpha = c + 0.5 * n
         norm = 0.5 * n * math.log(math.pi) + torch.mvlgamma(alpha - 0.5, n) - torch.lgamma(alpha) * n
         return unnormalized - norm
+
+__getattr__ = _asked_of(__name__)

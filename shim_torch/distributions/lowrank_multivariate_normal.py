@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv
@@ -130,3 +131,5 @@ class LowRankMultivariateNormal(Distribution):
     def entropy(self) -> Any:
         found = 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._log_det())
         return found.expand(self._batch_shape)
+
+__getattr__ = _asked_of(__name__)

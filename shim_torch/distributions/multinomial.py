@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions._probs_or_logits import OfCategorical
 from shim_torch.distributions.binomial import Binomial
@@ -62,3 +63,5 @@ class Multinomial(OfCategorical):
         ways = torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1)
         logits = logits.masked_fill((value == 0) & (logits == -torch.inf), 0)
         return ways + (logits * value).sum(-1)
+
+__getattr__ = _asked_of(__name__)

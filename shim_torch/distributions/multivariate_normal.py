@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.utils import _standard_normal, lazy_property, member
@@ -125,3 +126,5 @@ class MultivariateNormal(MatrixGiven):
     def entropy(self) -> Any:
         found = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
         return found.expand(self._batch_shape)
+
+__getattr__ = _asked_of(__name__)

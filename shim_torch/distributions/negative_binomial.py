@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions._probs_or_logits import ProbsOrLogits
 from shim_torch.distributions.gamma import Gamma
@@ -59,3 +60,5 @@ class NegativeBinomial(ProbsOrLogits):
         chances = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         ways = -torch.lgamma(n + value) + torch.lgamma(1.0 + value) + torch.lgamma(n)
         return chances - ways.masked_fill(n + value == 0.0, 0.0)
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions._location_scale import LocationScale
 from shim_torch.distributions.exp_family import ExponentialFamily
 from shim_torch.distributions.utils import _standard_normal
@@ -54,3 +55,5 @@ class Normal(LocationScale, ExponentialFamily):
 
     def _log_normalizer(self, x: Any, y: Any) -> Any:  # type: ignore[override]
         return -0.25 * x.pow(2) / y + 0.5 * torch.log(-math.pi / y)
+
+__getattr__ = _asked_of(__name__)

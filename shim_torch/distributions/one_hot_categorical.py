@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions._probs_or_logits import OfCategorical
 from shim_torch.distributions.categorical import Categorical
@@ -63,3 +64,5 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     def rsample(self, sample_shape: Any = ()) -> Any:
         probs = self._categorical.probs  # asked for first, with gradients
         return self.sample(sample_shape) + (probs - probs.detach())
+
+__getattr__ = _asked_of(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.exponential import Exponential
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
@@ -46,3 +47,5 @@ class Pareto(TransformedDistribution):
 
     def entropy(self) -> Any:
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+
+__getattr__ = _asked_of(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions._probs_or_logits import ProbsOrLogits
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
@@ -53,3 +54,5 @@ class RelaxedBernoulli(TransformedDistribution):
     ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
+
+__getattr__ = _asked_of(__name__)

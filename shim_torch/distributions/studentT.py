@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.chi2 import Chi2
 from shim_torch.distributions.distribution import Distribution
@@ -57,3 +58,5 @@ class StudentT(Distribution):
         half, more = 0.5 * self.df, 0.5 * (self.df + 1)
         beta = math.lgamma(0.5) + half.lgamma() - more.lgamma()
         return self.scale.log() + more * (more.digamma() - half.digamma()) + 0.5 * self.df.log() + beta
+
+__getattr__ = _asked_of(__name__)

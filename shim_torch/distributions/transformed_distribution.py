@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 from shim_torch.distributions.independent import Independent
@@ -113,3 +114,5 @@ class TransformedDistribution(Distribution):
 
     def icdf(self, value: Any) -> Any:
         return self._through(self.base_dist.icdf(self._monotonize_cdf(value)))
+
+__getattr__ = _asked_of(__name__)

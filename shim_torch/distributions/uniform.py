@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.distribution import Distribution
 
@@ -64,3 +65,5 @@ class Uniform(Distribution):
 
     def entropy(self) -> Any:
         return torch.log(self.high - self.low)
+
+__getattr__ = _asked_of(__name__)

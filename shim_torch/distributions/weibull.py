@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions import constraints
 from shim_torch.distributions.exponential import Exponential
 from shim_torch.distributions.transformed_distribution import TransformedDistribution
@@ -47,3 +48,5 @@ class Weibull(TransformedDistribution):
     def entropy(self) -> Any:
         one = self.concentration_reciprocal
         return euler_constant * (1 - one) + torch.log(self.scale * one) + 1
+
+__getattr__ = _asked_of(__name__)

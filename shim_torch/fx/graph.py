@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.fx._codegen import CodeGen, PythonCode
 from shim_torch.fx.node import Argument, Node, Target, map_arg
 
@@ -284,4 +285,4 @@ class Graph:
         lines = [line for line in (n.format_node() for n in self.nodes) if line is not None]
         return "graph(" + ", ".join(names) + "):" + "".join(f"\n    {line}" for line in lines)
 
-
+__getattr__ = _asked_of(__name__)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = ["immutable_dict", "immutable_list"]
 
 
@@ -38,3 +40,5 @@ class immutable_dict(dict[Any, Any]):
 
     def __reduce__(self) -> Any:
         return immutable_dict, (tuple(self.items()),)
+
+__getattr__ = _asked_of(__name__)

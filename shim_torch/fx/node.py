@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.fx.immutable_collections import immutable_dict, immutable_list
 
 if TYPE_CHECKING:
@@ -297,3 +298,5 @@ def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
     if isinstance(arg, dict):
         return "{" + ", ".join(f"{k}: {_format_arg(v)}" for k, v in arg.items()) + "}"
     return f"%{arg}" if isinstance(arg, Node) else str(arg)
+
+__getattr__ = _asked_of(__name__)

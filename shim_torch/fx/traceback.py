@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 
 @contextlib.contextmanager
 def preserve_node_meta(enable: bool = True) -> Iterator[None]:
@@ -23,3 +25,5 @@ def has_preserved_node_meta() -> bool:
 
 def get_current_meta() -> dict[str, Any]:
     return {}
+
+__getattr__ = _asked_of(__name__)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035 (libraries import them from here)
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = ["Any", "BroadcastingListCls", "Dict", "List", "Optional", "Tuple", "Union"]
 
 
@@ -16,3 +18,6 @@ class BroadcastingListCls:
 
 BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingListCls()
 BroadcastingList4 = BroadcastingList5 = BroadcastingList6 = BroadcastingList1
+
+
+__getattr__ = _asked_of(__name__)

@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = [
     "ProcessContext",
     "ProcessExitedException",
@@ -154,3 +156,5 @@ def spawn(
 ) -> ProcessContext | None:
     """Calls ``fn(i, *args)`` in ``nprocs`` new processes; an exception there is raised here with its traceback."""
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")
+
+__getattr__ = _asked_of(__name__)

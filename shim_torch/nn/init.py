@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 
 Tensor = _core.Tensor
@@ -240,3 +241,5 @@ uniform, normal, constant, eye, dirac = map(_deprecated, (uniform_, normal_, con
 xavier_uniform, xavier_normal = map(_deprecated, (xavier_uniform_, xavier_normal_))
 kaiming_uniform, kaiming_normal = map(_deprecated, (kaiming_uniform_, kaiming_normal_))
 orthogonal, sparse = map(_deprecated, (orthogonal_, sparse_))
+
+__getattr__ = _asked_of(__name__)

@@ -67,7 +67,7 @@ class Record:
         function: bool = True,
         method: bool | None = None,
         inplace: bool = False,
-        out: bool = False,
+        out: bool | tuple[str, ...] = False,
         aliases: Sequence[str] = (),
         keep: Sequence[str] = (),
         module: str = "",
@@ -143,7 +143,8 @@ def op(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[.
     shape, dtype   rules (``_rules``); dtype gives the result dtype, or (compute dtype, result dtype or list of them)
     grad, fused    {"input": formula}, {"input1, input2": formula giving a tuple}; fused serves when all are wanted
     native         name of the C++ kernel; the body is then its reference
-    function, method, inplace, out    which of torch.f, Tensor.f, f_ and out= follow (inplace and out: False by default)
+    function, method, inplace, out    which of torch.f, Tensor.f, f_ and out= follow (inplace and out: False by default; a tuple names
+                   the out= arguments)
     aliases        further names of the same operator ("absolute" for abs)
     keep           tensor arguments that are not cast to the compute dtype (indices, masks)
     module         where the function stands if not in torch: "nn.functional", "linalg", "special", "_C" (table only)

@@ -229,7 +229,7 @@ for _n in (2, 3):
             )(_n),
         )
 _name(
-    "unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, SymInt size, SymInt step) -> Tensor",
+    "unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
     lambda g, input_sizes, dim, size, step: _pulled(g, lambda x: x.unfold(dim, size, step), g.new_zeros(input_sizes)),
 )
 _name(

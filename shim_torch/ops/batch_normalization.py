@@ -92,7 +92,7 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     return _normalized(input, weight, bias, running_mean, running_var, training, momentum, eps, False)[0]
 
 
-@composite(f"native_batch_norm({_NORM}, {_RUNNING}, {_SETTINGS}) -> (Tensor, Tensor, Tensor)", out=True, **_METHODLESS)
+@composite(f"native_batch_norm({_NORM}, {_RUNNING}, {_SETTINGS}) -> (Tensor, Tensor, Tensor)", out=("out", "save_mean", "save_invstd"), **_METHODLESS)
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     y, mean, rstd = _normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if not training:

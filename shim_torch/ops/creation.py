@@ -231,7 +231,7 @@ def arange(end, dtype, layout, device, pin_memory):
     return _range(0, end, 1, dtype, device)
 
 
-@composite(f"arange.start(Scalar start, Scalar end, {_OPTIONS}) -> Tensor", native="arange", out=True)
+@composite(f"arange.start(Scalar start, Scalar end, {_OPTIONS}) -> Tensor", native="arange")
 def arange_start(start, end, dtype, layout, device, pin_memory):
     return _range(start, end, 1, dtype, device)
 

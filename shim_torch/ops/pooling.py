@@ -211,7 +211,8 @@ def _declare_max(n: int) -> None:
         return _take_maxima(xp, self, places)
 
     function = {"method": False, "function": n == 1}
-    op(f"{name}({arguments}) -> (Tensor, Tensor)", shape=shape, native=name, dtype=_no_bool(f"max_pool{n}d"), out=n > 1,
+    op(f"{name}({arguments}) -> (Tensor, Tensor)", shape=shape, native=name, dtype=_no_bool(f"max_pool{n}d"),
+       out=("out", "indices") if n > 1 else False,
        differentiable=(0,), grad={"self": _spread_back(n)}, follows=("self",), **function)(run)  # fmt: skip
 
     @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False)
@@ -231,7 +232,7 @@ def _declare_max(n: int) -> None:
         )
 
     op(f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)", shape=adaptive_shape,
-       dtype=_no_bool(f"adaptive_max_pool{n}d"), out=n > 1, differentiable=(0,), grad={"self": _spread_back(n, True)},
+       dtype=_no_bool(f"adaptive_max_pool{n}d"), out=("out", "indices") if n > 1 else False, differentiable=(0,), grad={"self": _spread_back(n, True)},
        follows=("self",), **function)(adaptive)  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import enable_grad, no_grad
 from shim_torch.optim.optimizer import Optimizer, check_rate
 
@@ -247,3 +248,5 @@ class LBFGS(Optimizer):
                 break
         state["prev_loss"] = before
         return first
+
+__getattr__ = _asked_of(__name__)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.optim._schedule import EPOCH_DEPRECATION_WARNING, FunctionsOfEpoch, LRScheduler
 from shim_torch.optim._schedule_chains import ChainedScheduler, ReduceLROnPlateau, SequentialLR
 from shim_torch.optim._schedule_cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
@@ -211,3 +212,5 @@ class CosineAnnealingLR(LRScheduler):
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [self.eta_min + (base - self.eta_min) * self._wave(self.last_epoch) / 2 for base in self.base_lrs]
+
+__getattr__ = _asked_of(__name__)

@@ -9,6 +9,7 @@ from copy import deepcopy
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules.module import Module
 from shim_torch.optim._schedule import per_group
@@ -174,3 +175,5 @@ class SWALR(LRScheduler):
             start = rate if previous == 1 else (rate - previous * target) / (1 - previous)
             found.append(target * current + start * (1 - current))
         return found
+
+__getattr__ = _asked_of(__name__)

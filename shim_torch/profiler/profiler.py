@@ -10,6 +10,7 @@ from enum import Enum
 from types import TracebackType
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd import profiler as _ranges
 
 __all__ = [
@@ -180,3 +181,5 @@ class profile:
 
     def export_memory_timeline(self, path: str, device: str | None = None) -> None:
         raise NotImplementedError("torch.profiler.profile.export_memory_timeline is not supported by shim-torch")
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.testing._mismatch import (
     ErrorMeta,
     UnsupportedInputs,
@@ -148,3 +149,5 @@ def _tensor(x: Any) -> Any:
 def _unwrap_dtensor_for_comparison(actual: Any, expected: Any) -> tuple[Any, Any]:
     """The local tensors of distributed ones: there are none here, so the inputs."""
     return actual, expected
+
+__getattr__ = _asked_of(__name__)

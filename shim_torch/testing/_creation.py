@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 
 def make_tensor(
     *shape: Any,
@@ -78,3 +80,5 @@ def _check(dtype: Any, low: Any, high: Any, requires_grad: bool, noncontiguous: 
         )
     elif low is not None and high is not None and low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+
+__getattr__ = _asked_of(__name__)

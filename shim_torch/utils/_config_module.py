@@ -20,6 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 
 @lru_cache(maxsize=1)
 def _defaults() -> dict[str, dict[str, Any]]:
@@ -263,3 +265,5 @@ def install_config_module(module: ModuleType) -> None:
     module.__dict__["_config"] = {**copy.deepcopy(served), **own}
     module.__dict__["_default"] = copy.deepcopy(module.__dict__["_config"])
     module.__class__ = ConfigModule
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import _BareDecorator, _Decorator
 
 __all__ = ["context_decorator"]
@@ -37,3 +38,5 @@ def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
             "context_decorator(lambda: ctx)"
         )
     return _Of((lambda: ctx) if not callable(ctx) else ctx)(func)
+
+__getattr__ = _asked_of(__name__)

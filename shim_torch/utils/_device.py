@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 
 def decorate(device: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """``@torch.device(...)``: the function runs with that default device."""
@@ -51,3 +53,5 @@ class DeviceContext:
 
     def __exit__(self, *exc: Any) -> None:
         self.device.__exit__(*exc)
+
+__getattr__ = _asked_of(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 
 class TorchDispatchMode:
@@ -168,3 +169,5 @@ def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> 
                 return written if not isinstance(out, tuple) else out
         return result
     return out
+
+__getattr__ = _asked_of(__name__)

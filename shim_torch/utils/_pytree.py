@@ -9,6 +9,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.utils._pytree_keys import GetAttrKey, MappingKey, SequenceKey
 
 PyTree = Any
@@ -410,3 +411,5 @@ def _named_parts() -> dict[str, Any]:
 
 
 globals().update(_named_parts())
+
+__getattr__ = _asked_of(__name__)

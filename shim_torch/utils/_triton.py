@@ -6,6 +6,7 @@ from functools import cache
 from importlib import metadata, util
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 
 @cache
@@ -82,3 +83,5 @@ def triton_hash_with_backend() -> str:
 
     key = f"{import_module('triton.compiler.compiler').triton_key()}-{triton_backend().hash()}"  # type: ignore[attr-defined]
     return hashlib.sha256(key.encode()).hexdigest().upper()
+
+__getattr__ = _asked_of(__name__)

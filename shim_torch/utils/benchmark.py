@@ -11,6 +11,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["Compare", "Measurement", "TaskSpec", "Timer", "select_unit", "timer"]
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -261,3 +262,5 @@ def _table(label: str, found: list[Measurement]) -> str:
 
 
 _WORDS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+
+__getattr__ = _asked_of(__name__)

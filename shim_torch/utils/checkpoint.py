@@ -9,6 +9,7 @@ from typing import Any
 
 from native import _core
 from shim_torch import autograd
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import enable_grad, no_grad
 from shim_torch.utils._recompute import CheckpointError as CheckpointError
 from shim_torch.utils._recompute import Frame, describe
@@ -318,3 +319,5 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
         yield
     finally:
         _debug = old
+
+__getattr__ = _asked_of(__name__)

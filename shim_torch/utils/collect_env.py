@@ -5,6 +5,8 @@ from __future__ import annotations
 import platform
 import sys
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = ["get_pretty_env_info", "main"]
 
 
@@ -46,3 +48,5 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+__getattr__ = _asked_of(__name__)

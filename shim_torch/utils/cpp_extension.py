@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = [
     "BuildExtension",
     "CUDAExtension",
@@ -239,3 +241,5 @@ class BuildExtension:
     @classmethod
     def with_options(cls, **_: Any) -> Any:
         return cls
+
+__getattr__ = _asked_of(__name__)

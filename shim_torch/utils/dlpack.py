@@ -7,6 +7,7 @@ from typing import Any
 
 from native import _core
 from shim_torch._from_data import from_dlpack
+from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
@@ -34,3 +35,5 @@ class DLDeviceType(IntEnum):
 def to_dlpack(tensor: Any) -> Any:
     """A DLPack capsule over a tensor's memory; it is to be consumed once."""
     return _core.to_dlpack(tensor)
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ import warnings
 from collections import defaultdict
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.utils._flop_attention import (  # noqa: F401
     _offsets_to_lengths,
     _unpack_efficient_attention_nested_shapes,
@@ -167,3 +168,5 @@ class _FlopCounterMode(TorchDispatchMode):
             return NotImplemented
         packet = getattr(func, "_overloadpacket", func)
         return self.counter._count_flops(packet, func(*args, **kwargs), args, kwargs)
+
+__getattr__ = _asked_of(__name__)

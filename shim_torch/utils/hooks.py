@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn.modules._hooks import RemovableHandle
 
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
@@ -35,3 +36,5 @@ class BackwardHook:
         raise NotImplementedError(
             "torch.utils.hooks.BackwardHook is not supported by shim-torch; register the hook on the module"
         )
+
+__getattr__ = _asked_of(__name__)

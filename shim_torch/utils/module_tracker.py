@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.utils._pytree import tree_leaves
 
 __all__ = ["ModuleTracker"]
@@ -112,3 +113,5 @@ class ModuleTracker:
         for handle in self._handles + self._hooks:
             handle.remove()
         self._hooks.clear()
+
+__getattr__ = _asked_of(__name__)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 from weakref import ref
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = [
     "TensorWeakRef",
     "WeakIdKeyDictionary",
@@ -142,3 +144,5 @@ class TensorWeakRef:
 
     def __call__(self) -> Any:
         return self.ref()
+
+__getattr__ = _asked_of(__name__)

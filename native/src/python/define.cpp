@@ -124,25 +124,37 @@ std::string out_overload(const std::string& name, const std::string& overload) {
   static const std::map<std::string, std::string> odd = {
       {"clamp", "out"}, {"clamp_min", "out"}, {"clamp_max", "out"}, {"clip", "out"}, {"clamp.Tensor", "Tensor_out"},
       {"clamp_min.Tensor", "Tensor_out"}, {"clamp_max.Tensor", "Tensor_out"}, {"clip.Tensor", "Tensor_out"}, {"max", "unary_out"},
-      {"min", "unary_out"}, {"max.other", "out"}, {"min.other", "out"}, {"mean", "dtype_out"}, {"mean.dim", "out"}};
+      {"min", "unary_out"}, {"max.other", "out"}, {"min.other", "out"}, {"mean", "dtype_out"}, {"mean.dim", "out"},
+      {"arange.start_step", "start_out"}};
   auto it = odd.find(overload.empty() ? name : name + "." + overload);
   if (it != odd.end()) return it->second;
   return overload.empty() || overload == "Tensor" ? "out" : overload + "_out";
 }
 
-Operator* add_out(Operator* f, bool numbers) {
+std::vector<std::string> out_names(PyObject* record, const Operator& f) {      // the record may say them: out=("out", "indices")
+  std::vector<std::string> names;
+  Held given = attribute(record, "out");
+  for (size_t i = 0; i < f.schema.returns.size(); ++i) {
+    const Return& r = f.schema.returns[i];
+    if (PyTuple_Check(given)) names.push_back(text(PyTuple_GET_ITEM(given.o, Py_ssize_t(i))));
+    else names.push_back(f.schema.returns.size() == 1 ? "out" : r.name.empty() ? "out" + std::to_string(i) : r.name);
+  }
+  return names;
+}
+
+Operator* add_out(Operator* f, PyObject* record, bool numbers) {
   Operator o = copy_base(*f);
   const std::string& overload = f->schema.overload;
   o.schema.overload = out_overload(f->schema.name, overload);
   if (find_operator(o.schema.qualified(), o.schema.overload)) o.schema.overload = overload.empty() ? "default_out" : overload + "_out";
-  const bool several = f->schema.returns.size() > 1;
+  const std::vector<std::string> names = out_names(record, *f);
   for (size_t i = 0; i < f->schema.returns.size(); ++i) {
     Return& r = o.schema.returns[i];
     r.alias = Alias{{std::string(1, char('a' + i))}, {std::string(1, char('a' + i))}, true, false};
     Argument a;
     a.type.base = ArgType::Tensor;
     a.type.list = r.type.list;
-    a.name = !several ? "out" : r.name.empty() ? "out" + std::to_string(i) : r.name;
+    a.name = names[i];
     a.alias = r.alias;
     a.kwarg_only = a.is_out = true;
     o.schema.args.push_back(a);
@@ -167,7 +179,7 @@ void add_variants(Operator&& base, PyObject* record, const std::string& native, 
   };
   report(f);
   if (flag(record, "inplace")) report(add_inplace(f, native, numbers));
-  if (flag(record, "out")) report(add_out(f, numbers));
+  if (flag(record, "out")) report(add_out(f, record, numbers));
 }
 
 }  // namespace

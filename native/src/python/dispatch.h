@@ -11,7 +11,7 @@ PyObject* call_with_tangents(Operator&, PyObject* const* args, size_t n);   // f
 PyObject* run_functional(Operator&, PyObject** args, size_t n);    // native, else run; no history
 PyObject* run_recorded(Operator&, PyObject** args, size_t n);      // and with history
 PyObject* run_override(Operator&, PyObject** args, size_t n, bool* done);   // kernels of torch.library
-Operator* define_operator(Schema);              // library_table.cpp: of another namespace than aten; throws if it is defined already
+Operator* define_operator(Schema, bool ops_only = false);              // library_table.cpp: of another namespace than aten; throws if it is defined already
 // Registers a kernel for a dispatch key, also before its operator is defined; null removes it. The old one, or null.
 PyObject* set_kernel(const std::string& qualified, const std::string& overload, const std::string& key, PyObject* kernel);
 void raise_no_kernel(const Operator&, PyObject** args, size_t n);

@@ -66,8 +66,9 @@ void bump_written(const Operator& op, PyObject** args) {
 
 }  // namespace
 
-Operator* define_operator(Schema schema) {
+Operator* define_operator(Schema schema, bool ops_only) {
   Operator op;
+  op.ops_only = ops_only;
   op.schema = std::move(schema);
   prepare_slots(op);
   if (PyErr_Occurred()) throw PythonError();
@@ -96,6 +97,10 @@ void raise_no_kernel(const Operator& op, PyObject** args, size_t n) {
   const char* backend = backend_key(args, n);
   if (std::string(backend) == "Meta")
     PyErr_Format(PyExc_NotImplementedError, "%s: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered.", name.c_str());
+  else if (op.schema.ns == "aten")
+    PyErr_Format(PyExc_NotImplementedError, "Could not run '%s%s%s' with arguments from the '%s' backend. shim-torch has no kernel of this operator: "
+                 "please report it with the library's name and version, or register a kernel with torch.library.", name.c_str(),
+                 op.schema.overload.empty() ? "" : ".", op.schema.overload.c_str(), backend);
   else
     PyErr_Format(PyExc_NotImplementedError, "Could not run '%s' with arguments from the '%s' backend. This could be because the operator doesn't exist "
                  "for this backend: register a kernel for it with torch.library.", name.c_str(), backend);
@@ -171,13 +176,14 @@ Operator* find(const char* qualified, const char* overload) {
   return op;
 }
 
-PyObject* define_schema(PyObject*, PyObject* args) {                // (ns, schema) -> (qualified, overload)
+PyObject* define_schema(PyObject*, PyObject* args) {                // (ns, schema, ops_only=False) -> (qualified, overload)
   const char *ns, *schema;
-  if (!PyArg_ParseTuple(args, "ss", &ns, &schema)) return nullptr;
+  int ops_only = 0;
+  if (!PyArg_ParseTuple(args, "ss|p", &ns, &schema, &ops_only)) return nullptr;
   return guarded([&]() -> PyObject* {
     Schema parsed = parse_schema(schema);
     if (std::string(schema).find("::") > std::string(schema).find('(')) parsed.ns = ns;
-    Operator* made = define_operator(std::move(parsed));
+    Operator* made = define_operator(std::move(parsed), ops_only);
     return Py_BuildValue("ss", made->schema.qualified().c_str(), made->schema.overload.c_str());
   });
 }

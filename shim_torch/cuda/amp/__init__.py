@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.amp import custom_bwd as _custom_bwd
 from shim_torch.amp import custom_fwd as _custom_fwd
 from shim_torch.amp._older import older_names
@@ -16,3 +17,5 @@ custom_bwd = functools.partial(_custom_bwd, device_type="cuda")
 autocast, GradScaler = older_names("cuda", None)
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+
+__getattr__ = _asked_of(__name__)

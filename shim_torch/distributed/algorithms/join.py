@@ -9,6 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = ["Join", "JoinHook", "Joinable"]
 
 
@@ -94,3 +96,5 @@ class Join:
         """
         if not hasattr(joinable, "_join_config"):
             raise AssertionError(f"Check that the {type(joinable)} constructor calls the ``Joinable`` constructor")
+
+__getattr__ = _asked_of(__name__)

@@ -1,5 +1,6 @@
 """``torch.distributed.checkpoint.hf_storage``."""
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributed.checkpoint import StorageReader, StorageWriter
 
 
@@ -9,3 +10,5 @@ class HuggingFaceStorageReader(StorageReader):
 
 class HuggingFaceStorageWriter(StorageWriter):
     """Writes safetensors files; making one raises NotImplementedError."""
+
+__getattr__ = _asked_of(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributed.tensor import Partial, Placement, Replicate, Shard
 
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]
@@ -13,3 +14,5 @@ class _StridedShard(Shard):
     def __init__(self, dim: int, *, split_factor: int) -> None:
         super().__init__(dim)
         self.split_factor = split_factor
+
+__getattr__ = _asked_of(__name__)

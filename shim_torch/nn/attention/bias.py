@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = ["CausalVariant", "causal_lower_right", "causal_upper_left"]
 
 
@@ -33,3 +35,5 @@ def causal_lower_right(*size: int) -> Any:
     if len(size) != 2:
         raise RuntimeError("causal_lower_right only supports 2D tensors")
     return _mask(*size, size[1] - size[0])
+
+__getattr__ = _asked_of(__name__)

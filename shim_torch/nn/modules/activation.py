@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules._table import REQUIRED
@@ -143,3 +144,5 @@ class Softmax2d(Module):
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3)
+
+__getattr__ = _asked_of(__name__)

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
 
@@ -377,3 +378,5 @@ class ParameterDict(Module):
         """Adds or replaces from a mapping or an iterable of pairs."""
         for key, value in parameters.items() if hasattr(parameters, "items") else parameters:
             self[key] = value
+
+__getattr__ = _asked_of(__name__)

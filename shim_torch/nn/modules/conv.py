@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules.module import Module
@@ -225,3 +226,5 @@ class ConvTranspose3d(_ConvTransposeNd):
     """Transposed convolution of (N, C, D, H, W)."""
 
     _dims = 3
+
+__getattr__ = _asked_of(__name__)

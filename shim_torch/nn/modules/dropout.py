@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn.modules.module import Module
 
@@ -57,3 +58,5 @@ class FeatureAlphaDropout(_DropoutNd):
     """Alpha dropout of whole channels."""
 
     _function = "feature_alpha_dropout"
+
+__getattr__ = _asked_of(__name__)

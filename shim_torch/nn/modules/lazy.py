@@ -9,6 +9,7 @@ from typing import Any
 
 import shim_torch
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules import conv, linear, normalization
 from shim_torch.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
@@ -270,3 +271,5 @@ for _class in list(vars().values()):  # PyTorch keeps each beside its plain laye
     if isinstance(_class, type) and _class.__name__.startswith("Lazy") and getattr(_class, "cls_to_become", None):
         _home = conv if "Conv" in _class.__name__ else linear if "Linear" in _class.__name__ else normalization
         setattr(_home, _class.__name__, _class)
+
+__getattr__ = _asked_of(__name__)

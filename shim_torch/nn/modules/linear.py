@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import shim_torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules.module import Module
@@ -101,3 +102,5 @@ class Bilinear(Module):
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"
         )
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 _DTYPES = (_core.float16, _core.bfloat16, _core.float32, _core.float64)
 
@@ -65,3 +66,5 @@ class LinearCrossEntropyOptions:
                 )
             found = by_shape
         return max(1, found)
+
+__getattr__ = _asked_of(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn.modules.module import Module
 
@@ -291,3 +292,5 @@ class TripletMarginWithDistanceLoss(Module):
             anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap,
             reduction=self.reduction,
         )  # fmt: skip
+
+__getattr__ = _asked_of(__name__)

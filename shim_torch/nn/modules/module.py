@@ -8,6 +8,7 @@ from typing import Any
 
 from native import _core
 from shim_torch import _class_names
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch._utils import typename
 from shim_torch.nn.modules import _hooks, _registration
 from shim_torch.nn.modules._conversion import ConversionMixin
@@ -338,3 +339,6 @@ class Module(ConversionMixin, StateDictMixin):
         for table in ("_parameters", "_buffers", "_modules"):
             replica.__dict__[table] = dict(getattr(self, table))
         return replica
+
+
+__getattr__ = _asked_of(__name__)

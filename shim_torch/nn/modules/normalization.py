@@ -7,6 +7,7 @@ from typing import Any
 
 import shim_torch
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules.module import Module
@@ -317,3 +318,5 @@ class InstanceNorm3d(_InstanceNorm):
     """Instance normalisation of (N, C, D, H, W) or (C, D, H, W)."""
 
     _dims = (4, 5)
+
+__getattr__ = _asked_of(__name__)

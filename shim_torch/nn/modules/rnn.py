@@ -9,6 +9,7 @@ from typing import Any
 
 import shim_torch
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn import init
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
@@ -389,3 +390,5 @@ def apply_permutation(tensor: Any, permutation: Any, dim: int = 1) -> Any:
 
 def _apply_permutation(tensor: Any, permutation: Any, dim: int = 1) -> Any:
     return tensor.index_select(dim, permutation)
+
+__getattr__ = _asked_of(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
@@ -183,3 +184,5 @@ class EmbeddingBag(Module):
             self.include_last_offset,
             self.padding_idx,
         )
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
@@ -48,3 +50,5 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
                 metadata[""] = metadata.pop(key)
             elif key.startswith(prefix):
                 metadata[key[len(prefix) :]] = metadata.pop(key)
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn.modules.module import Module
 
 __all__ = ["DistributedDataParallel"]
@@ -52,3 +53,5 @@ class DistributedDataParallel(Module):
             yield
         finally:
             self.require_backward_grad_sync = old
+
+__getattr__ = _asked_of(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn.parallel import gather, scatter
 
 __all__ = ["gather", "is_namedtuple", "scatter", "scatter_kwargs"]
@@ -25,3 +26,5 @@ def scatter_kwargs(
     cut += [() for _ in range(len(named) - len(cut))]
     named += [{} for _ in range(len(cut) - len(named))]
     return tuple(cut), tuple(named)
+
+__getattr__ = _asked_of(__name__)

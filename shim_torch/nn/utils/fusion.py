@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn.parameter import Parameter
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
@@ -47,3 +48,5 @@ def fuse_linear_bn_weights(
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """A copy of the linear layer that does both; for modules in evaluation mode."""
     return fuse_conv_bn_eval(linear, bn)
+
+__getattr__ = _asked_of(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.utils import parametrize
@@ -217,3 +218,5 @@ def orthogonal(
     made = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
     parametrize.register_parametrization(module, name, made, unsafe=True)
     return module
+
+__getattr__ = _asked_of(__name__)

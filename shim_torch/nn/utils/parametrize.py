@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules.container import ModuleDict, ModuleList
 from shim_torch.nn.modules.module import Module
@@ -317,3 +318,5 @@ def transfer_parametrizations_and_params(
         for key, value in [*found._parameters.items(), *found._buffers.items()]:
             setattr(target, key, value)
     return to_module
+
+__getattr__ = _asked_of(__name__)

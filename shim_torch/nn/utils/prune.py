@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from native import _core
+from shim_torch._missing import asked_of as _asked_of
 
 
 class BasePruningMethod(ABC):
@@ -408,3 +409,5 @@ def _compute_norm(t: Any, n: Any, dim: int) -> Any:
     import shim_torch
 
     return shim_torch.norm(t, p=n, dim=[d for d in range(t.dim()) if d != dim % t.dim()])
+
+__getattr__ = _asked_of(__name__)

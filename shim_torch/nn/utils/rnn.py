@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from native import _core
 from shim_torch._arguments import need_tensor
+from shim_torch._missing import asked_of as _asked_of
 
 
 def pad_sequence(
@@ -157,3 +158,5 @@ def unpack_sequence(packed_sequences: Any) -> list[Any]:
     """The list of sequences that were packed."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+__getattr__ = _asked_of(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
@@ -73,3 +74,5 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
             del module._forward_pre_hooks[key]
             return module
     raise ValueError(f"weight_norm of '{name}' not found in {module}")
+
+__getattr__ = _asked_of(__name__)

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.utils.data._utils import fetch as _fetch
 from shim_torch.utils.data._utils import pin_memory as _pin
 from shim_torch.utils.data._utils import worker as _worker
@@ -424,3 +425,5 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 process.terminate()
         except Exception:  # the interpreter may be on its way out
             pass
+
+__getattr__ = _asked_of(__name__)

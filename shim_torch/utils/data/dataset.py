@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = [
     "ChainDataset",
     "ConcatDataset",
@@ -173,3 +175,5 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     order = shim_torch.randperm(int(sum(lengths)), generator=generator or shim_torch.default_generator).tolist()
     ends = list(itertools.accumulate(int(n) for n in lengths))
     return [Subset(dataset, order[end - int(n) : end]) for end, n in zip(ends, lengths, strict=True)]
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.utils.data.sampler import Sampler
 
 __all__ = ["DistributedSampler"]
@@ -60,3 +61,5 @@ class DistributedSampler(Sampler[int]):
     def set_epoch(self, epoch: int) -> None:
         """Another epoch, another order."""
         self.epoch = epoch
+
+__getattr__ = _asked_of(__name__)

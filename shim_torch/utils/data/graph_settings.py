@@ -6,6 +6,7 @@ import inspect
 import warnings
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.utils.data.graph import traverse_dps
 
 __all__ = ["apply_random_seed", "apply_sharding", "apply_shuffle_seed", "apply_shuffle_settings", "get_all_graph_pipes"]
@@ -96,3 +97,6 @@ def apply_random_seed(datapipe: Any, rng: Any) -> Any:
         if inspect.ismethod(getattr(pipe, "set_seed", None)):
             pipe.set_seed(int(shim_torch.empty((), dtype=shim_torch.int64).random_(generator=rng).item()))
     return datapipe
+
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = [
     "BatchSampler",
     "RandomSampler",
@@ -159,3 +161,5 @@ class BatchSampler(Sampler[list[int]]):
     def __len__(self) -> int:
         n = len(self.sampler)  # type: ignore[arg-type]
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+
+__getattr__ = _asked_of(__name__)

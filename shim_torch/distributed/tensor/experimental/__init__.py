@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = ["implicit_replication", "local_map", "register_sharding"]
 _rules: dict[Any, Any] = {}
 
@@ -30,3 +32,5 @@ def local_map(func: Any = None, *args: Any, **kwargs: Any) -> Any:
 def implicit_replication() -> Iterator[None]:
     """Plain tensors count as replicated: there are only plain ones."""
     yield
+
+__getattr__ = _asked_of(__name__)

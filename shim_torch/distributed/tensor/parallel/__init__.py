@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = [
     "ColwiseParallel",
     "ParallelStyle",
@@ -68,3 +70,5 @@ def loss_parallel() -> Any:
     raise NotImplementedError(
         "torch.distributed.tensor.parallel.loss_parallel is not supported by shim-torch: tensors are on one device"
     )
+
+__getattr__ = _asked_of(__name__)
