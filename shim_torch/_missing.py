@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 absent: Counter[tuple[str, str]] = Counter()  # (dotted name, requester) that PyTorch lacks too
 unsupported: Counter[tuple[str, str]] = Counter()  # (dotted name, requester) that PyTorch has
+
+
+def _words(file: str) -> list[str]:
+    with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as lines:
+        return lines.read().split()
 
 
 @lru_cache(maxsize=1)
@@ -26,13 +31,13 @@ def own_surface() -> frozenset[str]:
 
 
 def _names() -> list[str]:
-    return Path(__file__).with_name("_surface.txt").read_text(encoding="utf-8").split()
+    return _words("_surface.txt")
 
 
 @lru_cache(maxsize=1)
 def inner_surface() -> frozenset[str]:
     """Further names that PyTorch has, which it does not call public: modules, what they define, and torch._C's."""
-    return frozenset(Path(__file__).with_name("_surface_inner.txt").read_text(encoding="utf-8").split())
+    return frozenset(_words("_surface_inner.txt"))
 
 
 def has(dotted: str) -> bool:
@@ -66,7 +71,7 @@ def _sub_module(module: str, name: str) -> Any:
     real = f"shim_torch{module.removeprefix('torch')}"
     parent = sys.modules.get(real)
     if not name.isidentifier() or not any(
-        Path(folder, name + ending).exists()
+        os.path.exists(os.path.join(folder, name + ending))
         for folder in getattr(parent, "__path__", ())
         for ending in (".py", "/__init__.py")
     ):
