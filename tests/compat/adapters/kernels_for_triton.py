@@ -1,7 +1,10 @@
 """Kernels of the adapter's tests, as users write them; imported with Triton in scope."""
 
+import language_names
 import triton
 import triton.language as tl
+from triton.language import exp2, static_assert
+from triton.language import load as load_values
 from triton.language.extra import libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 
@@ -110,3 +113,14 @@ def tuned_add(x_ptr, y_ptr, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = None if EVEN else at < n
     tl.store(y_ptr + at, tl.load(x_ptr + at, mask=mask) + tl.load(y_ptr + at, mask=mask), mask=mask)
+
+
+cast_to = tl.cast
+
+
+@triton.jit
+def bound_names(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    static_assert(BLOCK == 16)
+    at = tl.arange(0, BLOCK)
+    x = cast_to(load_values(x_ptr + at), tl.float64)
+    tl.store(y_ptr + at, exp2(x) + language_names.root(x) + language_names.largest(x))

@@ -316,6 +316,21 @@ def test_mends_are_applied_once():
     assert (interpreter._implicit_cvt, interpreter.GridExecutor.__call__) == before
 
 
+def test_language_functions_bound_by_other_names():
+    import language_names
+
+    bound = kernels.cast_to, kernels.load_values, kernels.exp2, language_names.root, language_names.where
+    x, y = torch.arange(16), torch.empty(16, dtype=torch.float64)
+    for _ in range(2):
+        kernels.bound_names[(1,)](x, y, BLOCK=16)
+        expected = 2.0 ** np.arange(16) + np.sqrt(np.arange(16)) + 15
+        np.testing.assert_allclose(numbers(y), expected, rtol=1e-12)
+        assert (kernels.cast_to, kernels.load_values, kernels.exp2, language_names.root, language_names.where) == bound
+    with pytest.raises(Exception, match="static_assert|Assertion|assert"):
+        kernels.bound_names[(1,)](x, y, BLOCK=8)
+    assert kernels.cast_to is bound[0]
+
+
 def test_views_and_aliases_are_written_through():
     base = torch.arange(64.0)
     kernels.cast[(1,)](base[:32], base[32:], BLOCK=32)

@@ -12,7 +12,17 @@ import sys
 from contextlib import ExitStack
 from types import ModuleType
 
-from compat.adapters.triton.mends import arithmetic, descriptors, floats, launch, libdevice, reductions, scalars, scaled
+from compat.adapters.triton.mends import (
+    arithmetic,
+    descriptors,
+    floats,
+    launch,
+    libdevice,
+    names,
+    reductions,
+    scalars,
+    scaled,
+)
 from compat.adapters.triton.mends.mend import Mend, Patch
 
 MENDS: tuple[Mend, ...] = (
@@ -24,6 +34,7 @@ MENDS: tuple[Mend, ...] = (
     *scalars.MENDS,
     *libdevice.MENDS,
     *launch.MENDS,
+    *names.MENDS,
 )
 _DONE = "_mended_by_shim_torch"
 MODULES = tuple(sorted({mend.module for mend in MENDS}))
