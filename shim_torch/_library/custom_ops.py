@@ -11,6 +11,7 @@ from shim_torch._missing import asked_of as _asked_of
 
 from .. import _ops
 from .infer_schema import infer_schema
+from .utils import check_aliasing_constraint
 
 # Libraries register kernels for devices that are not here too; those are never called.
 _KEYS = {
@@ -173,22 +174,8 @@ def _checked(definition: CustomOpDef, device_type: str | None) -> Callable[..., 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         chosen = definition._init_fn if device_type in definition._disabled else definition._backend_fns[device_type]
         result = chosen(*args, **kwargs)
-        pointers = {t.untyped_storage()._cdata for t in _tensors((*args, *kwargs.values()))}
-        for i, t in enumerate(_tensors(result if isinstance(result, (list, tuple)) else (result,))):
-            pointer = t.untyped_storage()._cdata
-            if pointer in pointers:
-                raise RuntimeError(
-                    f"{definition._name} (with implementation in {chosen.__module__}): The output of this "
-                    f"custom operator ({i + 1}) "
-                    "must not also be an input to this custom operator and (2) may not alias any inputs "
-                    "to this custom operator or "
-                    "other returns. The most common way to trigger this error is if we have y = "
-                    "custom_op(x) and y and x are the same "
-                    "Tensor. Please instead return a clone of the offending output tensor(s) (e.g. return "
-                    "x.clone()) or refactor the "
-                    "custom operator to not return y."
-                )
-            pointers.add(pointer)
+        given = _tensors((*args, *kwargs.values()))
+        check_aliasing_constraint(definition._name, given, result, lambda: str(chosen.__module__))
         return result
 
     return kernel

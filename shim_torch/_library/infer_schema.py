@@ -149,4 +149,16 @@ def _return_text(kind: Any) -> str | None:
         return "Tensor[]"
     return _type_text(kind) if set(arguments) == _NUMBER else None
 
+
+def tuple_to_list(tuple_type: Any) -> Any:
+    """``list[int]`` for ``tuple[int, int]`` and ``tuple[int, ...]``; of several types their union."""
+    parts = typing.get_args(tuple_type)
+    if not parts:
+        return list
+    if len(parts) == 1 or (len(parts) == 2 and parts[1] is Ellipsis):
+        return list[parts[0]]  # type: ignore[valid-type]
+    generic: Any = list
+    return generic[typing.Union[tuple(parts)]]  # noqa: UP007
+
+
 __getattr__ = _asked_of(__name__)

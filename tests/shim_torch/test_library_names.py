@@ -146,3 +146,46 @@ def test_collectives_of_one_process():
     assert ops.wait_tensor(x).data_ptr() == x.data_ptr()
     with pytest.raises(NotImplementedError, match="several processes"):
         ops.all_gather_into_tensor(x, 2, "0")
+
+
+def test_questions_about_schemas():
+    from shim_torch._library import utils as u
+    from shim_torch._library.infer_schema import tuple_to_list
+
+    def told(name):
+        op = u.lookup_op(name)
+        s = op._schema
+        return (
+            u.is_functional_schema(s),
+            u.is_functional_schema(s, allow_valid_view=True),
+            u.mutates_and_returns_first_arg(op),
+            u.has_kwarg_only_tensors(s),
+            u.mutated_args_kwargs(s),
+        )
+
+    assert told("aten::relu") == (True, True, False, False, ([], []))
+    assert told("aten::relu_") == (False, False, True, False, ([0], []))
+    assert told("aten::view") == (False, True, False, False, ([], []))
+    assert told("aten::index_put_") == (False, False, True, False, ([0], []))
+    assert told("aten::add.out") == (False, False, False, True, ([], ["out"]))
+    schema = u.lookup_op("aten::add.Tensor")._schema
+    assert u.is_functional_schema(str(schema)) and u.has_tensor_arg(schema)
+    assert u.fill_defaults(schema, (1, 2), {}) == ((1, 2), {"alpha": 1})
+    given = [(a.name, v) for a, v in u.zip_schema(schema, (1,), {"alpha": 3, "other": 2})]
+    assert given == [("self", 1), ("other", 2), ("alpha", 3)]
+    assert [u.is_tensorlist_like_type(a.type) for a in u.lookup_op("aten::index_put_")._schema.arguments][:2] == [False, True]
+    with pytest.raises(ValueError, match='of the form "namespace::name"'):
+        u.parse_namespace("sin")
+    assert u.get_source(1).startswith(__file__)
+    assert tuple_to_list(tuple[int, ...]) == list[int] == tuple_to_list(tuple[int, int])
+    assert tuple_to_list(tuple) is list and tuple_to_list(tuple[int, float]) == list[int | float]
+
+
+def test_results_share_no_memory():
+    from shim_torch._library.utils import check_aliasing_constraint
+
+    x = torch.ones(3)
+    check_aliasing_constraint("ns::op", (x,), (x.clone(), [x + 1]))
+    for result in (x, x[1:], (x + 1, [x])):
+        with pytest.raises(RuntimeError, match=r"ns::op .*must not also be an input to this custom operator and \(2\)"):
+            check_aliasing_constraint("ns::op", (x,), result)
