@@ -17,12 +17,8 @@ def get_overwrite_module_params_on_conversion() -> bool:
 
 
 def set_swap_module_params_on_conversion(value: bool) -> None:
-    """Whether conversions and ``load_state_dict`` swap tensors; NotImplementedError for True: there is no swap_tensors."""
+    """Whether conversions and ``load_state_dict`` swap tensors: parameters stay the objects they are, whatever they become."""
     global _swap
-    if value:
-        raise NotImplementedError(
-            "torch.__future__.set_swap_module_params_on_conversion(True) is not supported by shim-torch"
-        )
     _swap = value
 
 

@@ -86,6 +86,8 @@ _LAZY = frozenset(
     signal _vmap_internals quasirandom""".split()
 )
 _FROM = {
+    "Future": ("futures", "Future"),
+    "StorageBase": ("_C", "StorageBase"),
     "ScriptModule": ("jit", "ScriptModule"),
     "ScriptFunction": ("jit", "ScriptFunction"),
     "PyTorchFileReader": ("_serialization.files", "PyTorchFileReader"),

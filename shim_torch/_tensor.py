@@ -221,6 +221,13 @@ def _replaced(self: Any, others: list[Any], function: Any) -> Any:
     return self.copy_(tensor(values, dtype=self.dtype).view(self.shape))
 
 
+def module_load(self: Any, other: Any, assign: bool = False) -> Any:
+    """What ``load_state_dict`` puts in the place of ``self``, where tensors are swapped: ``other``, or ``self`` filled with it."""
+    if type(other) is not Tensor and _core._has_torch_function_unary(other):
+        return _core._handle_torch_function(vars(Tensor)["module_load"], (self, other), self, other, assign=assign)
+    return other.detach() if assign else self.copy_(other).detach()
+
+
 def dim_order(self: Any) -> tuple[int, ...]:
     """The dims from the largest stride to the smallest."""
     return tuple(sorted(range(self.dim()), key=lambda d: (-self.stride(d), d)))
@@ -272,6 +279,7 @@ def install(tensor_type: Any) -> None:
         **{name: _lowrank._gone(name) for name in ("eig", "lstsq", "solve", "symeig")},
         "map2_": map2_,
         "dim_order": dim_order,
+        "module_load": module_load,
         **copying.methods(),
         **functional.methods(),
     }

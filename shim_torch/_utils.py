@@ -274,6 +274,25 @@ def _is_privateuse1_backend_available() -> bool:
     return False
 
 
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> Any:
+    """The index of a GPU given as an index, a text or a device; -1 for the CPU with ``allow_cpu``, None for None with
+    ``optional`` where there is no GPU. Errors: ValueError for the CPU and None otherwise."""
+    import shim_torch as torch
+
+    if isinstance(device, str):
+        device = torch.device(device)
+    index = device if isinstance(device, int) else None
+    if isinstance(device, torch.device):
+        if not allow_cpu and device.type == "cpu":
+            raise ValueError(f"Expected a non cpu device, but got: {device}")
+        index = -1 if device.type == "cpu" else device.index
+    if index is not None:
+        return index
+    if not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    return torch.cuda.current_device() if torch.cuda.is_available() else None
+
+
 def get_device_module(device: Any = None) -> Any:
     """``torch.cuda``, ``torch.cpu`` ... of a device, of its text, or of the accelerator there is; RuntimeError for others."""
     import shim_torch as torch

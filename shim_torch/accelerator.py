@@ -86,6 +86,12 @@ def empty_cache() -> None:
     cuda.empty_cache()
 
 
+def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
+    """(free, total) bytes of a GPU."""
+    _need()
+    return cuda.mem_get_info(device_index)
+
+
 def __getattr__(name: str) -> Any:
     if name in (
         "memory_allocated",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from typing import Any
-from urllib.parse import urlparse  # libraries import it from here
+from urllib.parse import urlparse  # libraries import these from here
+from urllib.request import Request, urlopen
 
-__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+__all__ = ["Request", "download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir", "urlopen"]
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # the digest in the name of a file of weights
 _dir: str | None = None
 

@@ -357,9 +357,20 @@ def _set_always_warn_typed_storage_removal(always_warn: bool) -> None:
     _always_warn = always_warn
 
 
+def _from_bytes(b: bytes) -> Any:
+    """What ``torch.save`` wrote: old pickles of tensors call this."""
+    import io
+
+    from shim_torch.serialization import load
+
+    return load(io.BytesIO(b), weights_only=False)
+
+
 def __getattr__(name: str) -> Any:
     if name == "_StorageBase":
         return UntypedStorage
+    if name == "_load_from_bytes":
+        return _from_bytes
     if name in ("_LegacyStorage", "_LegacyStorageMeta"):
         return {"_LegacyStorage": TypedStorage, "_LegacyStorageMeta": _LegacyMeta}[name]
     from shim_torch._missing import missing

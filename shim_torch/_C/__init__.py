@@ -252,6 +252,14 @@ def __getattr__(name: str) -> Any:
         from shim_torch._C import _function_state
 
         return getattr(_function_state, name)
+    if name == "_LinAlgError":
+        from shim_torch.linalg import LinAlgError
+
+        return LinAlgError
+    if name == "Future":
+        from shim_torch.futures import Future
+
+        return Future
     if name == "Stream":
         from shim_torch.cuda import Stream
 
@@ -261,6 +269,15 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch._C", name)
+
+
+def _get_accelerator(check: bool = False) -> Any:
+    """The GPU's device, or the CPU's without a GPU; with ``check`` RuntimeError without one."""
+    from shim_torch import cuda
+
+    if check and not cuda.is_available():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return _core.device("cuda" if cuda.is_available() else "cpu")
 
 
 def _get_privateuse1_backend_name() -> str:
@@ -343,7 +360,7 @@ _TYPES = {
     n: _schema_type(n)
     for n in "TensorType ListType OptionalType IntType FloatType BoolType StringType NumberType NoneType TupleType".split()
 }
-for _name in ("Graph", "Value", "Block", "ScriptObject", "Future", "ScriptModule"):  # of TorchScript: without instances
+for _name in ("Graph", "Value", "Block", "ScriptObject", "ScriptModule"):  # of TorchScript: without instances
     _TYPES.setdefault(_name, type(_name, (_SchemaType,), {"__module__": "torch._C"}))
 _FUNCTION_STATE = frozenset(
     (

@@ -350,6 +350,10 @@ def __getattr__(name: str) -> Any:
             return importlib.import_module(f"shim_torch.autograd.{name}")
         except ModuleNotFoundError:
             pass
+    if name == "_profiler_enabled":
+        from shim_torch._C._autograd import _profiler_enabled
+
+        return _profiler_enabled
     if name == "DeviceType":
         from shim_torch._C._autograd import DeviceType
 

@@ -9,4 +9,13 @@ def is_available() -> bool:
     """Whether it is used: no."""
     return False
 
+_enabled = True
+
+
+def set_flags(_enabled: bool) -> tuple[bool]:
+    """Keeps whether it may be used; what it was before."""
+    before, globals()["_enabled"] = globals()["_enabled"], bool(_enabled)
+    return (before,)
+
+
 __getattr__ = _asked_of(__name__)

@@ -29,6 +29,7 @@ from shim_torch.distributed.distributed_c10d import (
     broadcast,
     broadcast_object_list,
     destroy_process_group,
+    gather,
     gather_object,
     get_backend,
     get_global_rank,
@@ -49,11 +50,15 @@ from shim_torch.distributed.distributed_c10d import (
     is_xccl_available,
     isend,
     new_group,
+    new_subgroups,
     recv,
+    recv_object_list,
     reduce,
     reduce_scatter,
     reduce_scatter_tensor,
+    scatter_object_list,
     send,
+    send_object_list,
 )
 
 _LAZY = frozenset(
@@ -84,6 +89,7 @@ __all__ = [
     "broadcast",
     "broadcast_object_list",
     "destroy_process_group",
+    "gather",
     "gather_object",
     "get_backend",
     "get_global_rank",
@@ -104,11 +110,15 @@ __all__ = [
     "is_xccl_available",
     "isend",
     "new_group",
+    "new_subgroups",
     "recv",
+    "recv_object_list",
     "reduce",
     "reduce_scatter",
     "reduce_scatter_tensor",
+    "scatter_object_list",
     "send",
+    "send_object_list",
 ]
 
 
@@ -121,6 +131,12 @@ def __getattr__(name: str) -> Any:
                 raise
     if name in ("DeviceMesh", "init_device_mesh"):
         return getattr(importlib.import_module("shim_torch.distributed.device_mesh"), name)
+    if name == "reduce_op":
+        import warnings
+
+        text = "`torch.distributed.reduce_op` is deprecated, please use `torch.distributed.ReduceOp` instead"
+        warnings.warn(text, FutureWarning, stacklevel=2)
+        return ReduceOp
     from shim_torch._missing import missing
 
     return missing("torch.distributed", name)

@@ -297,7 +297,9 @@ def _peer(function: str) -> Any:
     return transfer
 
 
-send, recv, isend, irecv = (_peer(name) for name in ("send", "recv", "isend", "irecv"))
+send, recv, isend, irecv, send_object_list, recv_object_list = (
+    _peer(name) for name in ("send", "recv", "isend", "irecv", "send_object_list", "recv_object_list")
+)
 
 
 class P2POp:
@@ -329,6 +331,42 @@ def gather_object(
     _world(group)
     if object_gather_list is not None:
         object_gather_list[0] = obj
+
+
+def gather(
+    tensor: Any, gather_list: Any = None, dst: Any = None, group: Any = None, async_op: bool = False, group_dst: Any = None
+) -> Work | None:
+    """The tensors of the group, in a list: this process's, copied."""
+    _world(group)
+    if not gather_list:
+        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
+    gather_list[0].copy_(tensor)
+    return _done(async_op)
+
+
+def scatter_object_list(
+    scatter_object_output_list: Any,
+    scatter_object_input_list: Any = None,
+    src: Any = None,
+    group: Any = None,
+    group_src: Any = None,
+) -> None:
+    """The object that is meant for this process, the first one."""
+    _world(group)
+    if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
+        raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
+    scatter_object_output_list[0] = scatter_object_input_list[0]
+
+
+def new_subgroups(
+    group_size: int | None = None, group: Any = None, timeout: Any = None, backend: str | None = None, **_: Any
+) -> tuple[ProcessGroup, list[ProcessGroup]]:
+    """Groups of ``group_size`` processes: this one's, in a list. Errors: ValueError for a larger size."""
+    _world(group)
+    if group_size is not None and group_size != 1:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size (1)")
+    found = new_group(backend=backend)
+    return found, [found]
 
 
 def all_to_all(

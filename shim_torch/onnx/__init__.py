@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 __all__ = [
+    "OnnxExporterError",
     "OperatorExportTypes",
     "TensorProtoDataType",
     "TrainingMode",
@@ -16,6 +17,10 @@ __all__ = [
     "unregister_custom_op_symbolic",
 ]
 _symbolics: dict[tuple[str, int], Callable[..., Any]] = {}
+
+
+class OnnxExporterError(RuntimeError):
+    """What an exporter raises."""
 
 
 class OperatorExportTypes(IntEnum):

@@ -170,6 +170,8 @@ class SparseSemiStructuredTensorCUSPARSELT(SparseSemiStructuredTensor):
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Tensor":  # PyTorch's module has imported it
+        return _core.Tensor
     if name.endswith("Tensor"):
         from shim_torch._legacy_types import TENSORS
 

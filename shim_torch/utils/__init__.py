@@ -18,6 +18,42 @@ def set_module(obj: Any, mod: str) -> None:
     obj.__module__ = mod
 
 
+def swap_tensors(t1: Any, t2: Any) -> None:
+    """Gives each of two tensor objects the other's class, attributes and tensor; who holds the object sees the new content.
+
+    Errors: RuntimeError for tensors with weak references, with other slots, or held elsewhere (saved for a gradient).
+    """
+    import copyreg
+    import weakref
+
+    from native import _core
+
+    for name, t in (("t1", t1), ("t2", t2)):
+        if weakref.getweakrefs(t):
+            raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
+    slots = set(copyreg._slotnames(type(t1)))  # type: ignore[attr-defined]
+    if slots != set(copyreg._slotnames(type(t2))):  # type: ignore[attr-defined]
+        raise RuntimeError("Cannot swap t1 and t2 if they have different slots")
+    for name, t in (("t1", t1), ("t2", t2)):
+        count = _core.tensor_use_count(t)
+        if count > 1:
+            raise RuntimeError(
+                f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got {count} make sure you are not "
+                "holding references to the tensor in other places."
+            )
+    t1.__class__, t2.__class__ = t2.__class__, t1.__class__
+    t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
+    absent = object()
+    for slot in slots:
+        values = getattr(t1, slot, absent), getattr(t2, slot, absent)
+        for t, had, value in ((t1, values[0], values[1]), (t2, values[1], values[0])):
+            if value is not absent:
+                setattr(t, slot, value)
+            elif had is not absent:
+                delattr(t, slot)
+    _core._swap_tensor_impl(t1, t2)
+
+
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         try:

@@ -220,7 +220,19 @@ PyObject* indexed_strides_(PyObject*, Args args, Py_ssize_t n) {              //
 
 PyObject* suggest_memory_format_(PyObject*, PyObject* o) { return memory_format_object(suggest_memory_format(*unwrap(o))); }
 
+// (a, b): each Python object gets the other's tensor.
+PyObject* swap_tensors_(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return PyErr_Format(PyExc_TypeError, "_swap_tensor_impl() expects two tensors");
+  auto *a = reinterpret_cast<PyTensor*>(args[0]), *b = reinterpret_cast<PyTensor*>(args[1]);
+  std::swap(a->impl, b->impl);
+  std::swap(a->impl->pyobj, b->impl->pyobj);
+  Py_RETURN_NONE;
+}
+
+PyObject* use_count_(PyObject*, PyObject* o) { return PyLong_FromUnsignedLong(unwrap(o)->use_count()); }
+
 PyMethodDef functions[] = {
+    FAST("_swap_tensor_impl", swap_tensors_), {"tensor_use_count", use_count_, METH_O, nullptr},
     {"dense_strides", dense_strides_, METH_O, nullptr}, FAST("indexed_strides", indexed_strides_), {"suggest_memory_format", suggest_memory_format_, METH_O, nullptr},
     FAST("view", with_dims<view>), FAST("permute", with_dims<permute>), FAST("expand", with_dims<expand>), FAST("squeeze", squeeze_),
     FAST("as_strided", as_strided_), FAST("transpose", transpose_), FAST("unsqueeze", unsqueeze_), FAST("select", select_), FAST("slice", slice_),

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from native import _core
-from shim_torch.__future__ import get_overwrite_module_params_on_conversion
+from shim_torch.__future__ import (
+    get_overwrite_module_params_on_conversion,
+    get_swap_module_params_on_conversion,
+)
 from shim_torch._parse_to import parse_to
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules._parts import PartsMixin
@@ -37,6 +40,9 @@ class ConversionMixin(PartsMixin):
                 continue
             with no_grad():
                 moved = fn(param)
+                if get_swap_module_params_on_conversion():
+                    self._swap_in(name, param, moved, fn)
+                    continue
                 if not get_overwrite_module_params_on_conversion() and (
                     moved.dtype == param.dtype
                     and moved.device == param.device
@@ -56,6 +62,19 @@ class ConversionMixin(PartsMixin):
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
+
+    def _swap_in(self, name: str, param: Any, moved: Any, fn: Callable[[Tensor], Tensor]) -> None:
+        """Gives a parameter, and its gradient, their converted content. Errors: RuntimeError where they can't be swapped."""
+        from shim_torch.utils import swap_tensors
+
+        grad, param.grad = param.grad, None
+        try:
+            swap_tensors(param, Parameter(moved, param.requires_grad))
+        except Exception as error:
+            param.grad = grad
+            raise RuntimeError(f"_apply(): Couldn't swap {type(self).__name__}.{name}") from error
+        if grad is not None:
+            param.grad = fn(grad).requires_grad_(grad.requires_grad)
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves and casts parameters and buffers in place: to(device), to(dtype), to(tensor), memory_format=."""

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from native import _core
+from shim_torch.__future__ import get_swap_module_params_on_conversion
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules._hooks import RemovableHandle
 from shim_torch.nn.parameter import Parameter, is_lazy
+from shim_torch.utils import swap_tensors
 
 _EXTRA = "_extra_state"
 
@@ -194,6 +196,13 @@ class StateDictMixin:
                     if isinstance(own, Parameter) and not isinstance(given, Parameter):
                         given = Parameter(given, requires_grad=own.requires_grad)
                     setattr(self, name, given)
+                elif get_swap_module_params_on_conversion():
+                    loaded = own.module_load(given, assign=assign)
+                    if loaded is own or loaded is given:
+                        raise RuntimeError("module_load returned one of self or other, please .detach() the result")
+                    if isinstance(own, Parameter) and not isinstance(loaded, Parameter):
+                        loaded = Parameter(loaded, requires_grad=own.requires_grad)
+                    swap_tensors(own, loaded)
                 else:
                     own.copy_(given)
         except Exception as error:
