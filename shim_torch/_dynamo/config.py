@@ -2,12 +2,9 @@
 
 import sys
 
-from shim_torch._missing import asked_of as _asked_of
 from shim_torch.utils._config_module import install_config_module
 
 cache_size_limit = 8  # PyTorch's older names
 accumulated_cache_size_limit = 256
 
 install_config_module(sys.modules[__name__])
-
-__getattr__ = _asked_of(__name__)

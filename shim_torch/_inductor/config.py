@@ -2,9 +2,6 @@
 
 import sys
 
-from shim_torch._missing import asked_of as _asked_of
 from shim_torch.utils._config_module import install_config_module
 
 install_config_module(sys.modules[__name__])
-
-__getattr__ = _asked_of(__name__)

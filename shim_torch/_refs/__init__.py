@@ -6,6 +6,7 @@ serve: what is a method or only an in-place operator in PyTorch is a function he
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
@@ -56,7 +57,7 @@ def prod(a: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -
     if not isinstance(dim, (list, tuple)):
         return a.prod(dtype=dtype) if dim is None else a.prod(dim, keepdim, dtype=dtype)
     result = a.to(dtype) if dtype is not None else a
-    over = sorted({d % max(a.dim(), 1) for d in dim}, reverse=True) if dim else list(range(a.dim() - 1, -1, -1))
+    over = sorted({d % builtins.max(a.dim(), 1) for d in dim}, reverse=True) if dim else list(range(a.dim() - 1, -1, -1))
     for d in over if a.dim() else []:
         result = result.prod(d, keepdim, dtype=dtype)
     return result.prod(dtype=dtype) if not a.dim() else result
@@ -78,7 +79,8 @@ def alias(a: Any) -> Any:
 def find(module: Any, name: str) -> Any:
     """The function of that name: of ``module``, a method of tensors, or an in-place method on a copy; None without."""
     served = vars(module).get(name)
-    if served is not None and callable(served) and not isinstance(served, type):
+    # ``type`` may be the operator here: what was asked for before is among this module's globals.
+    if served is not None and callable(served) and not isinstance(served, builtins.type):
         return served
     method = getattr(_core.Tensor, _PLAIN_METHODS.get(name, name), None)
     if callable(method):
