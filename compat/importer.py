@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
-from compat import modules
+from compat import modules, stand_ins
 
-_plain_import = builtins.__import__
+_plain_import = stand_ins.plain_import
+_stand_ins = stand_ins.NAMES
 _builtins = vars(builtins)  # its __import__ is looked up at each import: tests of libraries replace it for a while
 _loaded = modules.loaded
 
@@ -41,10 +42,8 @@ def scoped_import(
     if level == 0:
         module = _loaded.get(name)
         if module is None:
-            if name == "sys":
-                return _scoped_sys
-            if name == "builtins":
-                return scoped_builtins
+            if name in _stand_ins or name[:10] == "importlib.":
+                return stand_ins.imported(name, globals, fromlist)
             if name[:5] != "torch" and name[:5] != "funct" or not modules.is_torch(name):
                 return _builtins["__import__"](name, globals, locals, fromlist, level)
             module = modules.get(name, _who(globals))
@@ -89,37 +88,8 @@ def blocked_import(
     return _plain_import(name, globals, locals, fromlist, level)  # type: ignore[arg-type]
 
 
-class _ScopedBuiltins(ModuleType):
-    """``builtins`` for modules in scope: only ``__import__`` differs; what is set or deleted is so in the real one too."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(builtins, name)  # added since the copy was made
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "__import__":
-            vars(self)[name] = value  # asks itself for all but torch: the real one stays what it is
-            return
-        setattr(builtins, name, value)
-        vars(self)[name] = value
-
-    def __delattr__(self, name: str) -> None:
-        delattr(builtins, name)
-        vars(self).pop(name, None)
-
-    def __repr__(self) -> str:
-        return repr(builtins)
-
-    def __eq__(self, other: object) -> bool:
-        return other is self or other is builtins
-
-    def __hash__(self) -> int:
-        return hash(builtins)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _plain_import, ("builtins",)
-
-
-scoped_builtins = _ScopedBuiltins("builtins")
+scoped_builtins = stand_ins.ScopedBuiltins()
+stand_ins.register("builtins", lambda: scoped_builtins)
 SCOPED: dict[str, Any] = vars(scoped_builtins)
 SCOPED.update(vars(builtins), __import__=scoped_import)
 BLOCKED: dict[str, Any] = dict(vars(builtins), __import__=blocked_import)
@@ -162,108 +132,3 @@ def asked_in_scope() -> bool:
     while frame is not None and _who(frame.f_globals).startswith(("importlib", "compat.")):
         frame = frame.f_back
     return frame is not None and frame_has_torch(frame)
-
-
-class _ModulesView(MutableMapping[str, Any]):
-    """``sys.modules`` as a module in scope sees it: the real one, with our torch in the place of any other."""
-
-    def __getitem__(self, name: str) -> Any:
-        if modules.is_torch(name):
-            return _loaded[name]
-        return sys.modules[name]
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return _loaded.get(name, default) if modules.is_torch(name) else sys.modules.get(name, default)
-
-    def __setitem__(self, name: str, module: Any) -> None:
-        if modules.is_torch(name):
-            _loaded[name] = module
-        else:
-            sys.modules[name] = module
-
-    def __delitem__(self, name: str) -> None:
-        if modules.is_torch(name):
-            del _loaded[name]
-        else:
-            del sys.modules[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in _loaded if isinstance(name, str) and modules.is_torch(name) else name in sys.modules
-
-    def __iter__(self) -> Iterator[str]:
-        yield from [name for name in list(sys.modules) if not modules.is_torch(name)]
-        yield from list(_loaded)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def clear(self) -> None:
-        for name in [name for name in list(sys.modules) if not modules.is_torch(name)]:
-            sys.modules.pop(name, None)
-        _loaded.clear()
-
-    def copy(self) -> dict[str, Any]:
-        return dict(self)
-
-    __copy__ = copy
-
-    def __or__(self, other: Any) -> dict[str, Any]:
-        return {**self, **other}
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
-
-
-class _ScopedSys(ModuleType):
-    """``sys`` for modules in scope: only ``modules`` differs; all else is read from and written to the real one."""
-
-    @property
-    def modules(self) -> _ModulesView:
-        return _view
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(sys, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(sys, name, value)
-
-    def __delattr__(self, name: str) -> None:
-        delattr(sys, name)
-
-    def __dir__(self) -> list[str]:
-        return dir(sys)
-
-    def __repr__(self) -> str:
-        return repr(sys)
-
-    def __eq__(self, other: object) -> bool:
-        return other is self or other is sys
-
-    def __hash__(self) -> int:
-        return hash(sys)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _plain_import, ("sys",)
-
-
-class CallersSys(_ScopedSys):
-    """``sys`` for a module that looks modules up for its callers; ``in_scope`` says whether the present one has ours."""
-
-    def __init__(self, in_scope: Callable[[], bool]) -> None:
-        super().__init__("sys", sys.__doc__)
-        _read_through(self)
-        vars(self)["in_scope"] = in_scope
-
-    @property
-    def modules(self) -> Any:
-        return _view if vars(self)["in_scope"]() else sys.modules
-
-
-def _read_through(module: ModuleType) -> None:
-    for name in ("__spec__", "__loader__", "__package__", "__doc__"):
-        vars(module).pop(name, None)  # the real ones are read
-
-
-_view = _ModulesView()
-_scoped_sys = _ScopedSys("sys", sys.__doc__)
-_read_through(_scoped_sys)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
-from compat import importer, modules
+from compat import importer, metadata, modules, stand_ins
 from compat.finder import TorchLoader, find_spec_for
 from compat.scope import Scope
 
@@ -130,6 +130,70 @@ def _exec_lazily(original: Any) -> Any:
             original(self, module)
 
     return exec_module
+
+
+_always: Ask = lambda depth: True
+_NAMED = Scope(frozenset())
+
+
+def _stand_in_importlib() -> ModuleType:
+    own = {
+        "import_module": _import_module(_import_now, lambda: _NAMED, _always),
+        "__import__": _dunder_import(importlib.__import__, lambda: _NAMED, _always),
+        "reload": _reload(importlib.reload, lambda: _NAMED, _always),
+    }
+    return ScopedImportlib(importlib, **{name: functools.wraps(getattr(importlib, name))(f) for name, f in own.items()})
+
+
+def _import_now(name: str, package: str | None = None) -> ModuleType:
+    """``importlib.import_module`` of now: replaced while a scope is enabled, and by tests."""
+    module = importlib.import_module(name, package)
+    return stand_ins.get(name) if name in stand_ins.NAMES else module
+
+
+def _find_now(name: str, package: str | None = None) -> Any:
+    return importlib.util.find_spec(name, package)
+
+
+class ScopedImportlib(stand_ins.StandIn):
+    """``importlib``: it imports for code in scope, wherever its functions are called from."""
+
+    @property
+    def util(self) -> ModuleType:
+        return stand_ins.get("importlib.util")
+
+    @property
+    def metadata(self) -> Any:
+        return stand_ins.get("importlib.metadata") if hasattr(importlib, "metadata") else importlib.metadata
+
+
+def _stand_in_util() -> ModuleType:
+    own = {
+        "find_spec": _find_spec(_find_now, lambda: _NAMED, _always),
+        "module_from_spec": _module_from_spec(importlib.util.module_from_spec, lambda: _NAMED, _always),
+    }
+    return stand_ins.StandIn(importlib.util, **own)
+
+
+def _stand_in_metadata(name: str) -> ModuleType:
+    package = sys.modules[name]
+    answers = {what: answer for owner, what, answer in metadata.answers(package, lambda: True) if owner is package}
+
+    def ask(what: str) -> Any:
+        def call(*args: Any) -> Any:
+            if args and not metadata.is_torch(args[0]):
+                return getattr(package, what)(*args)
+            return answers[what](*args)
+
+        return functools.wraps(getattr(package, what))(call)
+
+    return stand_ins.StandIn(package, **{what: ask(what) for what in answers})
+
+
+stand_ins.register("importlib", _stand_in_importlib)
+stand_ins.register("importlib.util", _stand_in_util)
+for _name in ("importlib.metadata", "importlib_metadata"):
+    stand_ins.register(_name, functools.partial(_stand_in_metadata, _name))
 
 
 def inspecting(inspect: ModuleType) -> Iterator[Change]:

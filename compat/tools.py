@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from compat import importer, metadata, modules
+from compat import importer, metadata, modules, stand_ins
 from compat.lookups import Change
 from compat.scope import Scope
 
@@ -25,7 +25,7 @@ def _imports(module: ModuleType, scope: Callable[[], Scope], in_scope: Callable[
 
     yield module, "__import__", __import__
     if vars(module).get("sys") is sys:
-        yield module, "sys", importer.CallersSys(lambda: scope().names is not None and in_scope())
+        yield module, "sys", stand_ins.CallersSys(lambda: scope().names is not None and in_scope())
 
 
 def _rewriting(module: ModuleType, scope: Callable[[], Scope], in_scope: Callable[[], bool]) -> Iterator[Change]:

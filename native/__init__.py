@@ -4,7 +4,25 @@ from __future__ import annotations
 
 import os
 
-from . import _core as _core
+try:
+    from . import _core as _core
+except ImportError as error:
+    if error.name not in (None, __name__, f"{__name__}._core"):
+        raise  # something that it needs: numpy, say
+    import importlib.machinery
+    import sys
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    built = sorted(name for name in os.listdir(here) if name.startswith("_core.") and ".so" in name)
+    if any(f"_core{suffix}" in built for suffix in importlib.machinery.EXTENSION_SUFFIXES):
+        raise  # it is there, and the system refuses to load it: its words say why
+    raise ImportError(
+        f"shim-torch's C++ core is not built for {sys.implementation.name} {sys.version_info[0]}.{sys.version_info[1]} "
+        f"({'found only ' + ', '.join(built) if built else 'there is none'} in {here}); install shim-torch with this Python: "
+        f"{sys.executable} -m pip install shim-torch",
+        name=f"{__name__}._core",
+        path=here,
+    ) from None
 
 __all__ = ["_core", "include_dir"]
 

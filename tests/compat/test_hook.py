@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 SNAPSHOT = """
-import sys, builtins, importlib, importlib.util, importlib.metadata, multiprocessing.spawn, runpy
-import importlib_metadata
+import sys, builtins, importlib, importlib.util, importlib.metadata, multiprocessing.spawn, runpy, inspect, pickle
+import importlib_metadata, unittest.mock, pytest, _pytest.outcomes, _pytest.monkeypatch, _pytest.assertion.rewrite
 def snapshot():
-    owners = [builtins, importlib, importlib.util, importlib.metadata, importlib_metadata, multiprocessing.spawn, runpy]
+    owners = [builtins, importlib, importlib.util, importlib.metadata, importlib_metadata, multiprocessing.spawn, runpy,
+              inspect, pickle, unittest.mock, importlib.util.LazyLoader, importlib.metadata.Distribution,
+              importlib_metadata.Distribution, _pytest.outcomes, _pytest.monkeypatch, _pytest.assertion.rewrite,
+              _pytest.assertion.rewrite.AssertionRewritingHook]
     return (list(sys.meta_path), list(sys.path_hooks), sorted(n for n in sys.modules if n.split(".")[0] == "torch"),
             [dict(vars(o)) for o in owners])
 import compat, shim_torch, shim_torch._version
@@ -122,6 +125,127 @@ def test_blocked_in_scope_and_in_the_process(probe):
                 pass
             else:
                 raise AssertionError
+        """
+    )
+
+
+def test_the_nearest_module_decides(probe):
+    probe(
+        """
+        from compat import torch_proxy
+        with torch_proxy({"scoped_lib", "late_lib"}, blocked="blocked_lib"):
+            import scoped_lib, late_lib, blocked_lib
+            exec("def call(f):\\n    return f()", vars(blocked_lib))
+            exec("def call(f):\\n    return f()", vars(scoped_lib))
+            assert blocked_lib.call(scoped_lib.statement).OURS and blocked_lib.call(scoped_lib.import_module).OURS
+            assert scoped_lib.call(blocked_lib.lazy) is None
+            assert scoped_lib.call(lambda: blocked_lib.call(late_lib.call_outsider)) is None
+        """
+    )
+
+
+def test_modules_keep_their_torch_after_the_scope_is_gone(probe):
+    probe(
+        '''
+        from compat import *
+        enable_torch_proxy("scoped_lib")
+        import scoped_lib, outsider
+        disable_torch_proxy()
+        for way in scoped_lib.WAYS:
+            if way is not scoped_lib.via_runpy:
+                assert getattr(way(), "OURS", None) is True, way
+        space = {"__builtins__": scoped_lib.__builtins__}
+        import textwrap
+        exec(textwrap.dedent("""
+            import concurrent.futures, importlib.resources, importlib.metadata
+            from importlib import import_module, metadata, util, resources
+            from importlib.metadata import version, PackageNotFoundError
+            from importlib.util import find_spec
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                assert pool.submit(importlib.import_module, "torch").result().OURS
+            assert version("Torch") == metadata.version("torch") == importlib.metadata.version("torch") == "2.13.0+shim"
+            assert metadata.packages_distributions()["torch"] == ["torch"] and version("numpy")
+            assert find_spec("torch").name == "torch" and util.find_spec("nowhere") is None and import_module("json").loads("1") == 1
+            assert resources.files and importlib.machinery.SourceFileLoader and isinstance(importlib, type(metadata).__mro__[-2])
+            try:
+                version("nowhere-at-all")
+            except PackageNotFoundError:
+                pass
+            else:
+                raise AssertionError
+        """), space)
+        assert outsider.lazy() is None
+        import importlib
+        assert space["importlib"] == importlib and importlib.metadata == space["metadata"]
+        '''
+    )
+
+
+def test_an_import_that_fails_leaves_nothing(probe):
+    probe(
+        """
+        import pathlib, sys, tempfile, importlib
+        from compat import *
+        folder = pathlib.Path(tempfile.mkdtemp())
+        sys.path.insert(0, str(folder))
+        (folder / "half").mkdir()
+        (folder / "half" / "__init__.py").write_text("import torch, torch.nn\\nfrom half import part\\n")
+        (folder / "half" / "part.py").write_text("import torch.cuda\\nraise RuntimeError('half way')\\n")
+        (folder / "syntax.py").write_text("import torch\\ndef f(:\\n")
+        (folder / "gone.py").write_text("import torch.nowhere\\n")
+        (folder / "leaves.py").write_text("import torch, sys\\nsys.exit(3)\\n")
+        before = set(sys.modules)
+        enable_torch_proxy({"half", "syntax", "gone", "leaves"})
+        path, builtin = list(sys.meta_path), __builtins__.__import__
+        for name, kind in [("half", RuntimeError), ("syntax", SyntaxError), ("gone", ModuleNotFoundError), ("leaves", SystemExit)]:
+            for _ in range(2):
+                try:
+                    importlib.import_module(name)
+                except kind:
+                    pass
+                else:
+                    raise AssertionError(name)
+                left = [n for n in set(sys.modules) - before if n.split(".")[0] in (name, "torch")]
+                assert not left and sys.meta_path == path and __builtins__.__import__ is builtin, left
+        (folder / "half" / "part.py").write_text("import torch.cuda\\nVALUE = torch.OURS\\n")
+        importlib.invalidate_caches()
+        import half
+        assert half.part.VALUE is True and half.torch.OURS
+        """
+    )
+
+
+def test_namespace_packages_and_finders_of_their_own(probe):
+    probe(
+        """
+        import importlib.abc, importlib.util, pathlib, sys, tempfile, types
+        from compat import *
+        one, two = pathlib.Path(tempfile.mkdtemp()), pathlib.Path(tempfile.mkdtemp())
+        for folder, name in ((one, "a"), (two, "b")):
+            (folder / "space").mkdir()
+            (folder / "space" / f"{name}.py").write_text("import torch\\ndef lazy():\\n    import torch.nn\\n    return torch\\n")
+        sys.path[:0] = [str(one), str(two)]
+        (one / "editable_source.py").write_text("import torch\\n")
+        class Editable:  # as setuptools' editable installs: a class, not an instance, on sys.meta_path
+            @classmethod
+            def find_spec(cls, name, path=None, target=None):
+                if name == "editable":
+                    return importlib.util.spec_from_file_location(name, one / "editable_source.py")
+        class Made(importlib.abc.Loader):  # a loader with slots, shared by its modules
+            __slots__ = ()
+            def create_module(self, spec):
+                return None
+            def exec_module(self, module):
+                exec("import torch", vars(module))
+        class MadeFinder:
+            def find_spec(self, name, path=None, target=None):
+                return importlib.util.spec_from_loader(name, Made()) if name == "made" else None
+        sys.meta_path[:0] = [Editable, MadeFinder()]
+        enable_torch_proxy({"space", "editable", "made"})
+        import space.a, space.b, editable
+        assert space.a.torch.OURS and space.b.lazy().OURS and editable.torch.OURS
+        import made
+        assert made.torch.OURS
         """
     )
 

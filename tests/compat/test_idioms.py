@@ -139,3 +139,25 @@ def test_a_none_in_sys_modules_is_no_pytorch(probe):
         assert sys.modules["torch"] is None
         """
     )
+
+
+def test_patched_lookups_reach_code_in_scope(probe):
+    probe(
+        """
+        import unittest.mock
+        from compat import enable_torch_proxy
+        enable_torch_proxy({"scoped_lib"})
+        import scoped_lib
+        space = {"__builtins__": scoped_lib.__builtins__}
+        exec("import importlib, importlib.util, importlib.metadata", space)
+        with unittest.mock.patch("importlib.util.find_spec", lambda name, package=None: name):
+            assert space["importlib"].util.find_spec("json") == "json"
+        with unittest.mock.patch("importlib.metadata.version", lambda name: "9.9"):
+            assert space["importlib"].metadata.version("numpy") == "9.9"
+        with unittest.mock.patch("importlib.import_module", lambda name, package=None: 5):
+            assert space["importlib"].import_module("json") == 5
+        with unittest.mock.patch.object(space["importlib"], "import_module", lambda name: 6):
+            assert space["importlib"].import_module("torch") == 6
+        assert space["importlib"].import_module("torch").OURS and space["importlib"].import_module("json").__name__ == "json"
+        """
+    )

@@ -1,0 +1,39 @@
+"""A core that is missing, or built for another Python, says so."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import native
+
+SOURCE = Path(native.__file__)
+
+
+def load(folder: Path) -> str:
+    done = subprocess.run([sys.executable, "-c", "import native"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 1
+    return done.stderr.strip().splitlines()[-1]
+
+
+def test_no_core_for_this_python(tmp_path):
+    (tmp_path / "native").mkdir()
+    shutil.copy(SOURCE, tmp_path / "native")
+    text = load(tmp_path)
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert text.startswith("ImportError: shim-torch's C++ core is not built for cpython " + version)
+    assert "(there is none in " in text and f"{sys.executable} -m pip install shim-torch" in text
+    (tmp_path / "native" / "_core.cpython-39-x86_64-linux-gnu.so").write_bytes(b"")
+    assert "found only _core.cpython-39-x86_64-linux-gnu.so" in load(tmp_path)
+
+
+def test_a_core_that_does_not_load_says_why(tmp_path):
+    import importlib.machinery
+
+    (tmp_path / "native").mkdir()
+    shutil.copy(SOURCE, tmp_path / "native")
+    (tmp_path / "native" / f"_core{importlib.machinery.EXTENSION_SUFFIXES[0]}").write_bytes(b"no shared object")
+    text = load(tmp_path)
+    assert text.startswith("ImportError: ") and "_core" in text and "not built" not in text
