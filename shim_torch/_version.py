@@ -9,7 +9,10 @@ _current = DEFAULT
 
 
 class TorchVersion(str):
-    """A version string that compares by PEP 440 with strings, tuples and Versions (torch.torch_version.TorchVersion)."""
+    """A version string ordered by PEP 440 among strings, sequences and Versions; equal to the same string alone.
+
+    (torch.torch_version.TorchVersion.)
+    """
 
     def _compare(self, other: Any, method: str) -> Any:
         from packaging.version import InvalidVersion, Version
@@ -24,7 +27,7 @@ class TorchVersion(str):
         except InvalidVersion:
             return getattr(str, method)(self, other)
         except TypeError:
-            raise ValueError(f"can't convert {other} to a Version") from None
+            return NotImplemented
         return getattr(Version(str(self)), method)(converted)
 
     def __lt__(self, other: Any) -> Any:
@@ -38,14 +41,6 @@ class TorchVersion(str):
 
     def __ge__(self, other: Any) -> Any:
         return self._compare(other, "__ge__")
-
-    def __eq__(self, other: object) -> Any:
-        return self._compare(other, "__eq__")
-
-    def __ne__(self, other: object) -> Any:
-        return not self._compare(other, "__eq__")
-
-    __hash__ = str.__hash__
 
 
 def current() -> TorchVersion:
