@@ -69,8 +69,8 @@ def _ones_for(out: Any) -> Any:
     return shim_torch.ones_like(out)
 
 
-def _check_start(i: int, out: Any, g: Any) -> None:
-    """A given gradient must be like the output it belongs to."""
+def _fit_start(i: int, out: Any, g: Any) -> Any:
+    """A given gradient, in the dtype of the output it belongs to. RuntimeError where it is not like that output."""
     if isinstance(out, GradientEdge):
         meta = out.node._input_metadata[out.output_nr]
         shape, dtype = meta.shape, meta.dtype
@@ -85,6 +85,7 @@ def _check_start(i: int, out: Any, g: Any) -> None:
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtype}."
         )
+    return g if g.dtype == dtype else g.to(dtype)
 
 
 def _start(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
@@ -98,7 +99,7 @@ def _start(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         elif not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
         else:
-            _check_start(i, out, g)
+            g = _fit_start(i, out, g)
         made.append(g)
     return made
 
