@@ -75,7 +75,7 @@ def _matmul(self: Any, other: Any) -> Any:
         return torch.mm(self, other)
     if a >= 3 and b <= 2:
         wide = other.unsqueeze(1) if b == 1 else other
-        rows = torch.mm(self.reshape(-1, self.shape[-1]), wide)
+        rows = torch.mm(self.reshape(math.prod(self.shape[:-1]), self.shape[-1]), wide)
         shape = (*self.shape[:-1], wide.shape[1])
         made = torch.ops.aten._unsafe_view(rows, shape)
         return made.squeeze(-1) if b == 1 else made

@@ -137,7 +137,9 @@ _NOT_POINTWISE = {
 _ALSO_POINTWISE = {"where", "masked_fill", "clone", "detach", "alias", "_to_copy", "zeros_like", "ones_like", "full_like",
                    "empty_like", "lift_fresh", "native_dropout_backward", "threshold_backward", "sigmoid_backward",
                    "tanh_backward", "contiguous", "conj", "_conj", "_neg_view", "resolve_conj", "resolve_neg", "real", "imag",
-                   "view_as_real", "positive"}  # fmt: skip
+                   "view_as_real", "view_as_complex", "positive", "absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
+                   "arctan2", "arctanh", "alias_copy", "pow", "remainder", "bitwise_and", "bitwise_or", "bitwise_xor",
+                   "bitwise_not", "bitwise_left_shift", "bitwise_right_shift", "logical_not"}  # fmt: skip
 
 
 @cache
@@ -232,8 +234,11 @@ def _copy_in(call: Call, args: Any, kwargs: Any) -> Any:
 
 @rule("fill_", "zero_")
 def _fill_in(call: Call, args: Any, kwargs: Any) -> Any:
-    if not call.mine(args[0]) or any(isinstance(a, Tensor) for a in args[1:]):
-        return _loop(call, args, kwargs) if call.mine(args[0]) else _in_place(call, args, kwargs)
+    if not call.mine(args[0]):
+        return _in_place(call, args, kwargs)
+    if any(isinstance(a, Tensor) for a in args[1:]):  # a number of its own for every item
+        args[0].value.copy_(call.padded(args[1], args[0].dim()))
+        return args[0]
     call.func(args[0].value, *args[1:])
     return args[0]
 

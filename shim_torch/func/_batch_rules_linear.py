@@ -36,16 +36,22 @@ def _matmul(call: Call, args: Any, kwargs: Any) -> Any:
     return _wrap(call, _product(call, a, b))
 
 
+def _added(call: Call, bias: Any, found: Any, rank: int, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * bias + alpha * found`` of items of ``rank`` dims; ``found`` has the batch in front or is the same for all."""
+    found = found if alpha == 1 else found * alpha
+    if beta == 0:
+        return _wrap(call, found if found.dim() > rank else found.expand((call.size, *found.shape)))
+    bias = call.padded(bias, rank)
+    return _wrap(call, found + (bias if beta == 1 else bias * beta))
+
+
 @rule("addmm", "baddbmm", "addmv")
 def _plus_product(call: Call, args: Any, kwargs: Any) -> Any:
     bias, a, b = args
-    alpha, beta = kwargs.get("alpha", 1), kwargs.get("beta", 1)
-    found = _product(call, a, call.shared(b) if call.mine(a) else b)
-    found = found if alpha == 1 else found * alpha
-    if beta == 0:
-        return _wrap(call, found)
-    bias = call.padded(bias, found.dim() - 1)
-    return _wrap(call, found + (bias if beta == 1 else bias * beta))
+    b = call.shared(b) if call.mine(a) else b
+    found = _product(call, a, b) if call.mine(a) or call.mine(b) else torch.matmul(a, b)
+    rank = {"addmv": 1, "addmm": 2, "baddbmm": 3}[call.func._qualified_op_name.removeprefix("aten::")]
+    return _added(call, bias, found, rank, **kwargs)
 
 
 @rule("linear")
@@ -61,10 +67,16 @@ def _linear(call: Call, args: Any, kwargs: Any) -> Any:
 
 @rule("addr", "ger", "outer")
 def _outer(call: Call, args: Any, kwargs: Any) -> Any:
-    if len(args) == 3:
-        return _loop(call, args, kwargs)
-    a, b = map(call.value, args)
-    return _wrap(call, a.unsqueeze(-1) * b.unsqueeze(-2))
+    a, b = map(call.value, args[-2:])
+    found = a.unsqueeze(-1) * b.unsqueeze(-2)
+    return _wrap(call, found) if len(args) == 2 else _added(call, args[0], found, 2, **kwargs)
+
+
+@rule("addbmm")
+def _sum_of_products(call: Call, args: Any, kwargs: Any) -> Any:
+    bias, a, b = args
+    found = _product(call, a, b) if call.mine(a) or call.mine(b) else torch.matmul(a, b)
+    return _added(call, bias, found.sum(-3), 2, **kwargs)
 
 
 def _joined(items: int) -> Any:

@@ -45,7 +45,26 @@ def _moved(dim: int, dims: int) -> int:
     return dim % dims + 1
 
 
-_DIMS = ("dim", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim", "axis0", "axis1", "source", "destination")
+_DIMS = ("dim", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim", "axis0", "axis1", "source", "destination",
+         "dimension")  # fmt: skip
+_OF_NUMBERS = frozenset("all any argsort sort cumsum cumprod cummax cummin softmax log_softmax max min argmax argmin".split())
+
+
+def _of_numbers(call: Call, given: dict[str, Any]) -> Any:
+    """Items without dims are as items of one element."""
+    for name in _DIMS:
+        value = given.get(name)
+        if isinstance(value, (list, tuple)):
+            given[name] = [_moved(d, 1) for d in value] or [1]
+        elif isinstance(value, int) and not isinstance(value, bool):
+            given[name] = _moved(value, 1)
+        elif name in given:
+            given[name] = [1]
+    given.pop("keepdim", None)
+    found = _called(call.func, {k: v.value.unsqueeze(1) if isinstance(v, Tensor) else v for k, v in given.items()})
+    if isinstance(found, Tensor):
+        return _wrap(call, found.reshape(call.size))
+    return tuple(_wrap(call, f.reshape(call.size)) for f in found)
 
 
 def _along(call: Call, args: Any, kwargs: Any) -> Any:
@@ -54,6 +73,8 @@ def _along(call: Call, args: Any, kwargs: Any) -> Any:
     _defaults(call.func, given, *_DIMS)
     tensors = [v for v in given.values() if isinstance(v, Tensor)]
     dims = tensors[0].dim()
+    if not dims and len(tensors) == 1 and call.func._qualified_op_name.removeprefix("aten::") in _OF_NUMBERS:
+        return _of_numbers(call, given)
     if not dims or any(t.dim() != dims for t in tensors):
         return _loop(call, args, kwargs)
     for name, value in given.items():
@@ -73,7 +94,7 @@ def _along(call: Call, args: Any, kwargs: Any) -> Any:
 for (
     _name
 ) in """transpose.int select.int slice.Tensor narrow unbind.int split.Tensor split_with_sizes split_with_sizes_copy
-    chunk diagonal movedim.int movedim.intlist flip roll.dims unflatten.int select_backward.dim
+    chunk diagonal movedim.int movedim.intlist flip roll.dims unflatten.int select_backward.dim unfold
     sum.dim_IntList mean.dim prod.dim_int amax amin logsumexp any.dim all.dim any.dims all.dims max.dim min.dim argmax.dim
     var.correction std.correction var_mean.correction std_mean.correction softmax.int log_softmax.int _softmax _log_softmax cumsum
     cumprod cummax cummin logcumsumexp sort sort.stable argsort argsort.stable topk kthvalue mode median.dim nanmedian.dim
@@ -133,6 +154,37 @@ def _arg_extreme(call: Call, args: Any, kwargs: Any) -> Any:
     if given.get("keepdim"):
         return _loop(call, args, kwargs)
     return _wrap(call, call.func(args[0].value.reshape(call.size, -1), 1))
+
+
+@rule("squeeze.default", "squeeze_copy.default")
+def _squeezed(call: Call, args: Any, kwargs: Any) -> Any:
+    value = args[0].value
+    return _wrap(call, value.squeeze([d for d in range(1, value.dim()) if value.shape[d] == 1]))
+
+
+@rule("as_strided", "as_strided_copy")
+def _strided(call: Call, args: Any, kwargs: Any) -> Any:
+    """Strides of an item are those of the batch; so is the offset of its first one."""
+    given = _bound(call.func, args, kwargs)
+    value = given["self"].value
+    size, stride = (value.shape[0], *given["size"]), (value.stride(0), *given["stride"])
+    return _wrap(call, call.func(value, size, stride, given.get("storage_offset")))
+
+
+@rule("new_empty_strided")
+def _new_strided(call: Call, args: Any, kwargs: Any) -> Any:
+    """Items one after the other, each with its strides."""
+    x, size, stride = args
+    room = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    return _wrap(call, call.func(x.value, (call.size, *size), (room, *stride), **kwargs))
+
+
+@rule("index_fill.int_Scalar", "index_fill.int_Tensor")
+def _index_filled(call: Call, args: Any, kwargs: Any) -> Any:
+    x, dim, index, value = args
+    if not call.mine(x) or not x.dim() or call.mine(index) or call.mine(value):
+        return _loop(call, args, kwargs)
+    return _wrap(call, call.func(x.value, _moved(dim, x.dim()), index, value))
 
 
 @rule("view", "reshape", "_unsafe_view", "_reshape_alias", "view_copy", "_view_func", "repeat", "new_zeros", "new_ones",
@@ -270,7 +322,7 @@ def _index(call: Call, args: Any, kwargs: Any) -> Any:
         result = call.func(value, index)
         # With the batch's index the indexed dims come first; they go back to where they were.
         for _ in range(before):
-            result = result.movedim(rank + 1, 1 + _)
+            result = result.movedim(rank + 1 + _, 1 + _)
         return _wrap(call, result)
     if before:
         return _loop(call, (x if call.mine(x) else _wrap(call, value.contiguous()), found, *rest), kwargs)

@@ -32,6 +32,21 @@ def _tracked(x: Any) -> Any:
     return _leaf(x.detach())
 
 
+class _Alias(autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.detach()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g
+
+
+def _writable(x: Any) -> Any:
+    """The same memory as no leaf and no view of one: functions under ``jvp`` and ``jacfwd`` may write to their arguments."""
+    return _Alias.apply(x)
+
+
 def _outer(args: Any) -> bool:
     """Whether someone outside differentiates as well."""
     return _core.is_grad_enabled() and any(_is_tensor(x) and x.requires_grad for x in tree_leaves(args))
@@ -194,15 +209,20 @@ def _basis(result: Any) -> Any:
     return shim_torch.eye(count, dtype=result.dtype, device=result.device).reshape((count, *result.shape))
 
 
-def _jacobian(func: Any, argnums: Any, has_aux: bool, chunk_size: Any, name: str) -> Callable[..., Any]:
+def _jacobian(
+    func: Any, argnums: Any, has_aux: bool, chunk_size: Any, name: str, writable: bool = False
+) -> Callable[..., Any]:
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         numbers = _pick(args, argnums)
         outer = _outer((args, kwargs))
         with enable_grad():
             given = _with_tracked(args, numbers)
-            output, aux = _split_aux(func(*given, **kwargs), has_aux, name)
             leaves, spec = tree_flatten(tuple(given[n] for n in numbers))
+            if writable:
+                for n in numbers:
+                    given[n] = tree_map(_writable, given[n])
+            output, aux = _split_aux(func(*given, **kwargs), has_aux, name)
             results = tree_leaves(output)
             _only_tensors(results, name)
             graph = outer or _core.is_grad_enabled()
@@ -252,7 +272,7 @@ def jacfwd(
     """As ``jacrev``: the numbers are the same whichever way the chain rule is taken."""
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacfwd: `chunk_size` should be greater than 0.")
-    run = _jacobian(func, argnums, has_aux, None, "jvp(f, primals, tangents)")
+    run = _jacobian(func, argnums, has_aux, None, "jvp(f, primals, tangents)", writable=True)
 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -324,7 +344,7 @@ def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux
     outer = _outer((primals, tangents))
     with enable_grad():
         given = tree_map(_tracked, primals)
-        output, aux = _split_aux(func(*given), has_aux, name)
+        output, aux = _split_aux(func(*tree_map(_writable, given)), has_aux, name)
         results, spec = tree_flatten(output)
         _only_tensors(results, name)
         push = _pushforward(results, tree_leaves(given), outer or _core.is_grad_enabled())

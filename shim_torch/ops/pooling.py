@@ -266,7 +266,8 @@ def _check_adaptive(name: str, n: int, shape: Any, output_size: Any, colon: str)
     if count >= 1 << 61:
         sizes = sizes_text((*[1] * (1 if n == 1 and "max" in name else 0), *shape[:-n], *output_size))
         raise RuntimeError(f"Storage size calculation overflowed with sizes={sizes}")
-    for d in range(len(shape) - n, len(shape)):
+    first = 1 if n == 3 or "max" in name else len(shape) - n  # averages over one or two dims may have no channels
+    for d in range(first, len(shape)):
         if shape[d] == 0:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
@@ -323,10 +324,13 @@ def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
     count = 1
     for size in output_size:
         count *= size
-    flat = indices.reshape(*lead, -1)
+    places = 1
+    for size in self.shape[len(lead) :]:
+        places *= size
+    flat = indices.reshape(*lead, places)
     if not flat.is_meta and flat.numel() and bool(((flat < 0) | (flat >= count)).any()):
         bad = flat[(flat < 0) | (flat >= count)]
         wrong = (bad[-1] if n == 3 else bad[0]).item()
         volume = "x".join(map(str, output_size))
         raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {volume})")
-    return self.new_zeros((*lead, count)).scatter(-1, flat, self.reshape(*lead, -1)).reshape(*lead, *output_size)
+    return self.new_zeros((*lead, count)).scatter(-1, flat, self.reshape(*lead, places)).reshape(*lead, *output_size)

@@ -60,6 +60,12 @@ class Node : public RefCounted {
 // How a view came to be; decides what an in-place write through it, or through its base, means.
 enum class Creation : uint8_t { normal, multi_output, no_grad, inference, custom_function };
 
+// How a view is made of its base again, where geometry does not say: tensors without memory of their own.
+class ViewReplay : public RefCounted {
+ public:
+  virtual Tensor apply(const Tensor& base_like) = 0;              // records history where GradMode is on
+};
+
 struct AutogradMeta {
   bool requires_grad = false;                   // of a leaf
   ~AutogradMeta();
@@ -76,6 +82,7 @@ struct AutogradMeta {
   uint64_t tangent_level = 0;
   // Differentiable views: in-place writes through one are recorded on the base.
   Tensor base;                                  // null for a tensor that is not a view
+  Ref<ViewReplay> replay;                       // null: by geometry
   uint32_t view_version = 0;                    // base's version when grad_fn was last made
   Creation creation = Creation::normal;
   bool inherited = false;                       // `creation` is that of the view this is a view of
@@ -136,6 +143,8 @@ void set_history(const Tensor& output, const Ref<Node>&);             // output 
 void rebase_history(const Tensor& self, const Ref<Node>&);            // after an in-place write (CopySlices for views)
 void check_inplace(const Tensor& self);         // leaf, view-of-leaf and no_grad-view errors, PyTorch's texts; before writing
 void mark_view(const Tensor& view, const Tensor& base_or_view, bool several = false);   // records view-of; `several`: split, unbind
+// The same for two tensors without memory, which from now on share versions; `replay` makes the view of `base_or_view`.
+void mark_replayed_view(const Tensor& view, const Tensor& base_or_view, bool several, Ref<ViewReplay> replay);
 Tensor detach(const Tensor&);                   // same storage, no history; counts versions with its source
 bool retain_grad(const Tensor&);                // keeps the gradient of a tensor that is no leaf
 void accumulate_grad(const Tensor& variable, Tensor grad, bool create_graph, uint32_t holders = 1);   // variable.grad += grad

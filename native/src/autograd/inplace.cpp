@@ -5,6 +5,7 @@
 namespace shim {
 
 void move_retain_hook(TensorImpl&, Node* from);                               // variable.cpp
+Tensor (*zeros_as)(const Tensor& like, DimSpan sizes, DimSpan strides) = nullptr;   // of a class that acts for itself; set by src/python
 
 namespace {
 
@@ -29,7 +30,8 @@ Tensor within(const Tensor& base_like, const Geometry& base, const Geometry& vie
 
 bool same_elements(const Geometry& a, const Geometry& b) { return is_complex(a.dtype) == is_complex(b.dtype) && a.conj == b.conj && a.neg == b.neg; }
 
-Tensor zeros_like_base(const Geometry& g, DType t, Device d) {
+Tensor zeros_like_base(const Geometry& g, DType t, Device d, const Tensor& gradient) {
+  if (SubclassOps::is_special(*gradient) && zeros_as) return zeros_as(gradient, g.sizes, g.strides);
   Tensor flat = engine_ops().zeros(Dims{int64_t(storage_bytes(g.sizes, g.strides, 1))}, t, d);
   return as_strided(*flat, g.sizes, g.strides, 0);
 }
@@ -65,10 +67,7 @@ Creation creation_of_new_view(bool several) {
   fail(Kind::Runtime, text);
 }
 
-}  // namespace
-
-void mark_view(const Tensor& view, const Tensor& source, bool several) {
-  if ((view->storage().get() != source->storage().get() && !is_sparse(*source)) || source->is_inference) return;
+void tie(const Tensor& view, const Tensor& source, bool several) {
   AutogradMeta* from = source->autograd();
   AutogradMeta& m = view->ensure_autograd();
   m.base = from && from->base ? from->base : source;
@@ -78,12 +77,56 @@ void mark_view(const Tensor& view, const Tensor& source, bool several) {
   if (m.inherited) m.creation = from->creation;
 }
 
+class ReplayChain final : public ViewReplay {   // a view of a view
+ public:
+  ReplayChain(Ref<ViewReplay> first, Ref<ViewReplay> then) : first_(std::move(first)), then_(std::move(then)) {}
+  Tensor apply(const Tensor& t) override { return then_->apply(first_->apply(t)); }
+
+ private:
+  Ref<ViewReplay> first_, then_;
+};
+
+struct WithGrad {
+  bool old = GradMode::enabled();
+  WithGrad() { GradMode::set(true); }
+  ~WithGrad() { GradMode::set(old); }
+};
+
+}  // namespace
+
+void mark_view(const Tensor& view, const Tensor& source, bool several) {
+  if ((view->storage().get() != source->storage().get() && !is_sparse(*source)) || source->is_inference) return;
+  tie(view, source, several);
+}
+
+void mark_replayed_view(const Tensor& view, const Tensor& source, bool several, Ref<ViewReplay> replay) {
+  if (source->is_inference) return;
+  AutogradMeta* from = source->autograd();
+  if (from && from->base && !from->replay) return;
+  if (view->storage().get() != source->storage().get()) view->set_storage(source->storage());
+  tie(view, source, several);
+  if (from && from->base) replay = Ref<ViewReplay>(new ReplayChain(from->replay, std::move(replay)));
+  view->ensure_autograd().replay = std::move(replay);
+}
+
 void refresh_view(TensorImpl& t) {
   AutogradMeta* m = t.autograd();
   if (!m || !m->base || m->view_version == t.version()) return;
   if (!m->grad_fn && !m->base->requires_grad()) return;                      // written without history
   if (m->creation != Creation::normal) forbidden(*m, true);
   m->view_version = t.version();
+  if (m->replay) {                              // its history is that of the view made again
+    Ref<Node> old = m->grad_fn;
+    WithGrad on;
+    Tensor again = m->replay->apply(m->base);
+    AutogradMeta* fresh = again->autograd();
+    if (!fresh || !fresh->grad_fn) return;
+    m->grad_fn = fresh->grad_fn;
+    m->output_nr = fresh->output_nr;
+    m->requires_grad = false;
+    move_retain_hook(t, old.get());
+    return;
+  }
   auto node = make<AsStridedBackward>(*m->base, t, m->grad_fn.get());
   node->set_next_edges({gradient_edge(m->base)});
   Ref<Node> old = m->grad_fn;
@@ -135,7 +178,7 @@ void rebase_history(const Tensor& self, const Ref<Node>& node) {
     return;
   }
   Tensor base = m.base;
-  auto slices = make<CopySlices>(*base, *self, node);
+  auto slices = make<CopySlices>(*base, *self, node, m.replay);
   Edge old = gradient_edge(base);
   std::vector<Edge> edges = node->next_edges;
   if (edges.empty()) edges.resize(1);
@@ -152,17 +195,23 @@ void rebase_history(const Tensor& self, const Ref<Node>& node) {
   refresh_view(*self);
 }
 
-CopySlices::CopySlices(const TensorImpl& base, const TensorImpl& view, Ref<Node> function)
-    : base_(geometry_of(base)), view_(geometry_of(view)), function_(std::move(function)) {
+CopySlices::CopySlices(const TensorImpl& base, const TensorImpl& view, Ref<Node> function, Ref<ViewReplay> replay)
+    : base_(geometry_of(base)), view_(geometry_of(view)), function_(std::move(function)), replay_(std::move(replay)) {
   if (function_->inputs.empty()) function_->add_input(view);
 }
 
 Grads CopySlices::apply(Grads&& grads) {
   CHECK(Kind::Runtime, function_, "Trying to backward through the graph a second time.");
   Tensor g = grads[0];
-  Tensor result = zeros_like_base(base_, g->dtype(), g->device());
-  engine_ops().copy_(result, g);
-  Tensor part = within(result, base_, view_);
+  Tensor result, part;
+  if (replay_) {
+    result = engine_ops().clone(g);
+    part = replay_->apply(result);
+  } else {
+    result = zeros_like_base(base_, g->dtype(), g->device(), g);
+    engine_ops().copy_(result, g);
+    part = within(result, base_, view_);
+  }
   // the write's node believes that its first input needs a gradient exactly when the base does
   Edge own = function_->next_edges.empty() ? Edge{} : function_->next_edges[0];
   if (!function_->next_edges.empty()) function_->next_edges[0] = next_edges[0];
@@ -191,7 +240,7 @@ Grads AsStridedBackward::apply(Grads&& grads) {
     if (v.strides[i] == 0) summed[i] = v.sizes[i] = 1;                       // expanded: every copy is one element of the base
   Tensor g = grads[0];
   if (summed != Dims(g->sizes().begin(), g->sizes().end())) g = engine_ops().sum_to(g, summed);
-  Tensor result = zeros_like_base(base_, base_.dtype, device_);
+  Tensor result = zeros_like_base(base_, base_.dtype, device_, g);
   engine_ops().copy_(within(result, base_, v), g);
   return {result};
 }

@@ -31,7 +31,7 @@ class AccumulateGrad final : public Node {      // the end of the line: adds to 
 
 class CopySlices final : public Node {          // an in-place write through a view, seen from the base
  public:
-  CopySlices(const TensorImpl& base, const TensorImpl& view, Ref<Node> function);
+  CopySlices(const TensorImpl& base, const TensorImpl& view, Ref<Node> function, Ref<ViewReplay> replay);
   Grads apply(Grads&&) override;
   void release_saved() override { if (function_) function_->release_saved(); }
   std::string name() const override { return "torch::autograd::CopySlices"; }
@@ -39,6 +39,7 @@ class CopySlices final : public Node {          // an in-place write through a v
  private:
   Geometry base_, view_;
   Ref<Node> function_;
+  Ref<ViewReplay> replay_;
 };
 
 class AsStridedBackward final : public Node {   // a view whose base was written to: its gradient lies within the base's

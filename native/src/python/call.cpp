@@ -5,6 +5,7 @@
 #include "python/dispatch.h"
 #include "python/overlap.h"
 #include "python/forward_mode.h"
+#include "python/held.h"
 #include "python/math_bits.h"
 #include "python/sparse_dispatch.h"
 #include "python/torch_dispatch.h"
@@ -16,13 +17,47 @@ PyObject* vectorcall(PyObject* f, PyObject** args, size_t n) {
   return PyObject_Vectorcall(f, args, n, nullptr);
 }
 
+// The call that made a view of a wrapper, for another base.
+class CallReplay final : public ViewReplay {
+ public:
+  CallReplay(Operator& op, PyObject* const* args, size_t n) : op_(op) {
+    for (size_t i = 0; i < n; ++i) args_.emplace_back(i ? Py_NewRef(args[i]) : nullptr);
+  }
+  ~CallReplay() override {
+    for (PyObject* a : args_) Py_XDECREF(a);
+  }
+  Tensor apply(const Tensor& base) override {
+    Held self{wrap(base)};
+    std::vector<PyObject*> given(args_);
+    given[0] = self.o;
+    Held r{nullptr};
+    if (GradMode::enabled()) {
+      r.o = run_recorded(op_, given.data(), given.size());
+    } else {
+      r.o = run_functional(op_, given.data(), given.size());
+    }
+    if (!r.o) throw PythonError();
+    CHECK(Kind::Runtime, is_tensor(r.o), op_.schema.qualified(), ": __torch_dispatch__ of a view returned no tensor");
+    return Tensor(unwrap(r.o));
+  }
+
+ private:
+  Operator& op_;
+  std::vector<PyObject*> args_;
+};
+
 // A view's results are tied to their base before history is recorded.
-void mark_views(PyObject* base, PyObject* result, bool several = false) {
+void mark_views(Operator& op, PyObject* const* args, size_t n, PyObject* result, bool several = false) {
+  PyObject* base = args[0];
   if (result == base) return;
   if (is_tensor(result)) {
-    mark_view(Tensor(unwrap(result)), Tensor(unwrap(base)), several);
+    const Tensor view(unwrap(result)), source(unwrap(base));
+    if (__builtin_expect(python_dispatch, 0) && !has_data(*source) && !has_data(*view) && !is_sparse(*source))
+      mark_replayed_view(view, source, several, Ref<ViewReplay>(new CallReplay(op, args, n)));
+    else
+      mark_view(view, source, several);
   } else if (PyTuple_Check(result) || PyList_Check(result)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i) mark_views(base, PySequence_Fast_GET_ITEM(result, i), true);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i) mark_views(op, args, n, PySequence_Fast_GET_ITEM(result, i), true);
   }
 }
 
@@ -107,7 +142,7 @@ PyObject* run_recorded(Operator& op, PyObject** args, size_t n) {             //
     r = run_functional(op, args, n);
   }
   if (!r) return nullptr;
-  if (op.kind == Operator::View && n > 0 && is_tensor(args[0]) && r != args[0] && !below_python_dispatch()) mark_views(args[0], r);
+  if (op.kind == Operator::View && n > 0 && is_tensor(args[0]) && r != args[0] && !below_python_dispatch()) mark_views(op, args, n, r);
   try {
     if (any_requires_grad(args, n)) record_history(op, args, n, r, false);
   } catch (...) {
@@ -219,7 +254,7 @@ PyObject* call_operator(Operator& op, Bound& b) {
     if (!r) return nullptr;
     if (op.kind == Operator::View && n > 0 && is_tensor(args[0])) {
       if (r == args[0] || unwrap(args[0])->is_inference) return r;           // views of inference tensors have no history
-      if (!below_python_dispatch()) mark_views(args[0], r);
+      if (!below_python_dispatch()) mark_views(op, args, n, r);
     }
     if (history) {
       try {

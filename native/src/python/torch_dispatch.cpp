@@ -10,6 +10,9 @@
 
 namespace shim {
 
+extern Tensor (*zeros_as)(const Tensor& like, DimSpan sizes, DimSpan strides);   // autograd/inplace.cpp
+
+
 bool python_dispatch = false;
 
 namespace {
@@ -285,6 +288,11 @@ Tensor method(const Tensor& self, const char* name, A... args) {              //
 
 EngineOps plain;                                // what the engine uses where nobody looks
 
+Tensor zeros_as_its_class(const Tensor& like, DimSpan sizes, DimSpan strides) {
+  const Tensor made = method(like, "new_empty_strided", size_object(sizes), size_object(strides));
+  return method(made, "zero_");
+}
+
 // From the first mode or class on, the engine's own operators are calls that handlers see.
 void prepare() {
   static bool done = false;
@@ -299,6 +307,7 @@ void prepare() {
   e.clone = [](const Tensor& a) { return by_method(a) ? method(a, "clone") : plain.clone(a); };
   e.copy_ = [](const Tensor& a, const Tensor& b) { by_method(a) || by_method(b) ? void(method(a, "copy_", wrap(b))) : plain.copy_(a, b); };
   SubclassOps::special = special;
+  zeros_as = zeros_as_its_class;
   SubclassOps::detach = detached;
   SubclassOps::watched = in_sight;
   Held mark{helper("prepare")};

@@ -112,12 +112,12 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
 
     lengths = shim_torch.as_tensor(lengths, dtype=shim_torch.int64, device="cpu")
     need_tensor(input, "_pack_padded_sequence")
+    if not input.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
     if lengths.dim() != 1:
         raise RuntimeError(
             f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device.type} Long tensor"
         )
-    if not input.numel():
-        raise RuntimeError("Cannot pack empty tensors.")
     order = None
     if not enforce_sorted:
         lengths, order = shim_torch.sort(lengths, descending=True)
