@@ -198,7 +198,7 @@ def _install_base(stack: ExitStack) -> None:
         "inspect": lambda m: _set_all(stack, lookups.inspecting(m)),
         **dict.fromkeys(("importlib.metadata", "importlib_metadata"), lambda m: _set_all(stack, metadata.answers(m, _ask))),
         "multiprocessing.spawn": lambda m: _set(
-            stack, m, "get_preparation_data", child.preparation(m.get_preparation_data, _for_children)
+            stack, m, "get_preparation_data", child.preparation(m.get_preparation_data, for_children)
         ),
     }
     for name, install in later.items():
@@ -208,7 +208,8 @@ def _install_base(stack: ExitStack) -> None:
             finder.after[name] = install
 
 
-def _for_children() -> list[tuple[Any, ...]]:
+def for_children() -> list[tuple[Any, ...]]:
+    """(names, blocked names, version) of each call in force, as another process is to repeat it."""
     return [
         (None if e.scope.names is None else sorted(e.scope.names), sorted(e.scope.blocked), e.version)
         for e in list(_entries)

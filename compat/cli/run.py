@@ -43,6 +43,10 @@ def main(
     table = builtins if names is None else importer.scoped_builtins
     sys.argv = ["-c" if is_command else target, *arguments]
     if is_module:
+        if target == "pytest":
+            from compat import pytest_workers
+
+            pytest_workers.announce()
         return _run_module(target, table)
     if is_command or target == "-":
         sys.path[0] = ""

@@ -90,6 +90,19 @@ def test_run_fails_as_python_fails(run):
     assert done.returncode == 1 and done.stderr == "words\n"
 
 
+@pytest.mark.parametrize("scope", [(), ("--scope", "test_one,test_two")])
+def test_run_pytest_with_workers(tmp_path, python, scope):
+    pytest.importorskip("xdist")
+    for name in ("one", "two"):
+        (tmp_path / f"test_{name}.py").write_text(
+            "import os, torch\ndef test_ours():\n    assert torch.OURS and os.environ['PYTEST_XDIST_WORKER']\n"
+        )
+    (tmp_path / "conftest.py").write_text("" if scope else "import torch\nassert torch.OURS\n")
+    arguments = ["-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", str(tmp_path)]
+    done = python(["-m", "compat", "run", *scope, *arguments], "shim", cwd=tmp_path)
+    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
+
+
 def test_run_reads_standard_input():
     done = subprocess.run(
         [sys.executable, "-m", "compat", "run", "-", "x"], input="import torch, sys\nprint(sys.argv, torch.__version__)\n",
