@@ -95,9 +95,9 @@ def _shared(obj: Any, dtype: Any, copy: bool | None) -> Any:
     if type(obj).__name__ == "PyCapsule":
         return _core.from_dlpack_capsule(obj)
     if isinstance(obj, _core.UntypedStorage):
-        from shim_torch._untyped_storage import untyped_tensor
+        from shim_torch._constructor import _over
 
-        return untyped_tensor(obj)
+        return _over(obj, dtype or _core.int64)
     try:
         memoryview(obj)
     except TypeError:

@@ -192,7 +192,8 @@ def _from_data(data: Any, dtype: Any, device: Any) -> Any:
     if isinstance(data, _core.UntypedStorage) or type(data).__name__ == "TypedStorage":
         from shim_torch._constructor import _over
 
-        return _over(data, dtype or _core.get_default_dtype()).to(device, copy=True)
+        typed = _core.int64 if isinstance(data, _core.UntypedStorage) else data.dtype  # bytes count as whole numbers
+        return _over(data, dtype or typed).to(device)  # memory is shared: no copy is made of a storage
     made = _core.tensor_from_numbers(data, dtype)
     if made is not None:
         return made if device.type == "cpu" else made.to(device)
@@ -204,8 +205,4 @@ def _from_data(data: Any, dtype: Any, device: Any) -> Any:
         return from_cuda(data).to(device=device, dtype=dtype, copy=True)
     if hasattr(data, "__dlpack__") and not isinstance(data, (list, tuple, np.generic)):
         return from_dlpack(data).to(device=device, dtype=dtype, copy=True)
-    if isinstance(data, _core.UntypedStorage):
-        from shim_torch._untyped_storage import untyped_tensor
-
-        return untyped_tensor(data).to(device=device, dtype=dtype or _core.int64, copy=True)
     return _from_sequence(data, dtype, device)

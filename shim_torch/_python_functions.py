@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 from shim_torch._arguments import need_bool, need_tensor, type_name
+from shim_torch._uninitialized import settings as _uninitialized
 
 Tensor = _core.Tensor
 __all__ = [
@@ -176,6 +177,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     _settings["deterministic"] = (1 if warn_only else 2) if mode else 0
     _settings["warn_only"] = warn_only
     _core.gemm_flag("deterministic", mode)
+    _uninitialized.set_deterministic(mode)
 
 
 def alert_not_deterministic(name: str) -> None:
@@ -287,7 +289,13 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_interop_threads(n: int) -> None:
-    """One thread runs operators; kept for programs that set it."""
+    """One thread runs operators; kept for programs that set it. RuntimeError for what is no positive int of 32 bits."""
+    if not isinstance(n, int) or isinstance(n, bool):
+        raise RuntimeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
+    if n >= 2**63:
+        raise RuntimeError("Overflow when unpacking long long")
+    if n <= 0:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
 
 
 def compiled_with_cxx11_abi() -> bool:

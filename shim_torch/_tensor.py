@@ -228,9 +228,33 @@ def module_load(self: Any, other: Any, assign: bool = False) -> Any:
     return other.detach() if assign else self.copy_(other).detach()
 
 
-def dim_order(self: Any) -> tuple[int, ...]:
-    """The dims from the largest stride to the smallest."""
+def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dims from the largest stride to the smallest.
+
+    ambiguity_check: RuntimeError where sizes of 1 or equal strides allow another order (True), or where not exactly one of a
+    list of memory formats fits. AttributeError for sparse tensors.
+    """
+    if self.is_sparse:
+        raise AttributeError(
+            f"Can't get dim order on sparse type: {self.type()} Use Tensor.to_dense() to convert to a dense tensor first."
+        )
+    formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(f, _core.memory_format) for f in formats):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    if ambiguity_check is not False:
+        strides = self.stride()
+        several = 1 in self.shape or any(a == b for a, b in zip(strides, strides[1:], strict=False))
+        if several and sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
+            raise RuntimeError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+            )
     return tuple(sorted(range(self.dim()), key=lambda d: (-self.stride(d), d)))
+
+
+def _init_subclass(cls: Any, **kwargs: Any) -> None:
+    if _core.TensorBase in cls.__bases__:
+        raise RuntimeError("Cannot subclass _TensorBase directly")
+    super(_core.TensorBase, cls).__init_subclass__(**kwargs)
 
 
 def _volatile(self: Any) -> bool:
@@ -253,6 +277,7 @@ def install(tensor_type: Any) -> None:
     from shim_torch.ops import copying, reshaping
     from shim_torch.ops import install as install_operators
 
+    setattr(_core.TensorBase, "__init_subclass__", classmethod(_init_subclass))  # noqa: B010
     table = {
         "numpy": numpy,
         "__array__": _array,

@@ -75,6 +75,13 @@ def _fix_weakref(self: Any) -> None:
     """An object that a weak reference gave needs no mending here."""
 
 
+def _fill_grown(self: Any, had: int) -> None:
+    """What resize_ calls in deterministic mode: the storage's new bytes, from ``had`` on, get a fixed value."""
+    from shim_torch._uninitialized import fill_grown
+
+    fill_grown(self, had)
+
+
 def _is_all_true(self: Any) -> Any:
     return self.all()
 
@@ -129,7 +136,7 @@ def _refusing_method(name: str) -> Any:
 def install(tensor_type: Any) -> None:
     """Gives the tensor type what it does not have yet of the above."""
     names = (is_nonzero, is_same_size, is_set_to, is_distributed, float_power_, chalf,
-             resize, resize_as, _is_all_true, _is_any_true, _fix_weakref, _lazy_clone, _is_zerotensor,
+             resize, resize_as, _fill_grown, _is_all_true, _is_any_true, _fix_weakref, _lazy_clone, _is_zerotensor,
              *map(_operator_method, _OPERATORS), *map(_refusing_method, _REFUSED))  # fmt: skip
     for function in names:
         if not hasattr(tensor_type, function.__name__):

@@ -155,6 +155,7 @@ def _byteswap(self: Any, dtype: Any) -> None:
 
 def install() -> None:
     """Gives UntypedStorage what needs NumPy, and what needs no memory."""
+    UntypedStorage._fix_weakref = lambda self: None  # an object that a weak reference gave needs no mending
     UntypedStorage.clone = _without_memory("clone", lambda self: UntypedStorage(self.nbytes(), device="meta"))
     UntypedStorage.resize_ = _without_memory("resize_", _resize_meta)
     UntypedStorage.tolist = _without_memory("tolist", check_real)

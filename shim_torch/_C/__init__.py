@@ -14,7 +14,7 @@ TensorBase = _core.TensorBase
 _TensorBase = _core.TensorBase
 _TensorMeta = type(_core.TensorBase)
 Size, device, dtype, layout, memory_format = _core.Size, _core.device, _core.dtype, _core.layout, _core.memory_format
-UntypedStorage = StorageBase = _core.UntypedStorage
+UntypedStorage, StorageBase = _core.UntypedStorage, _core.StorageBase
 _disabled_torch_function_impl = _core._disabled_torch_function_impl
 _disabled_torch_dispatch_impl = _core._disabled_torch_dispatch_impl
 _len_torch_dispatch_stack = _core._len_torch_dispatch_stack
@@ -278,6 +278,19 @@ def _get_accelerator(check: bool = False) -> Any:
     if check and not cuda.is_available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
     return _core.device("cuda" if cuda.is_available() else "cpu")
+
+
+def _get_deterministic_fill_uninitialized_memory() -> bool:
+    from shim_torch._uninitialized import settings
+
+    return settings.fill
+
+
+def _set_deterministic_fill_uninitialized_memory(mode: Any) -> None:
+    """RuntimeError for what is no bool."""
+    from shim_torch._uninitialized import settings
+
+    settings.set_fill(mode)
 
 
 def _get_privateuse1_backend_name() -> str:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch._higher_order_ops.cond import cond
+
 __all__ = ["cond", "while_loop"]
-
-
-def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
-    """``true_fn(*operands)`` or ``false_fn(*operands)``."""
-    return true_fn(*operands) if bool(pred) else false_fn(*operands)
 
 
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections import defaultdict
 from enum import Enum
@@ -10,21 +11,41 @@ from typing import Any
 from native import _core
 from shim_torch._missing import asked_of as _asked_of
 
+__all__ = ["GradScaler", "OptState"]
+
+_UNUSED = "This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
+
 
 class OptState(Enum):
+    """How far an optimizer is in its iteration."""
+
     READY = 0
     UNSCALED = 1
     STEPPED = 2
 
 
-def _fresh() -> dict[str, Any]:
-    return {"stage": OptState.READY, "found_inf": None}
+def _refresh_per_optimizer_state() -> dict[str, Any]:
+    return {"stage": OptState.READY, "found_inf_per_device": {}}
+
+
+class _MultiDeviceReplicator:
+    """A tensor and its copies on the devices that asked for it."""
+
+    def __init__(self, master_tensor: Any) -> None:
+        self.master = master_tensor
+        self._per_device_tensors: dict[Any, Any] = {}
+
+    def get(self, device: Any) -> Any:
+        if device not in self._per_device_tensors:
+            self._per_device_tensors[device] = self.master.to(device=device, non_blocking=True, copy=True)
+        return self._per_device_tensors[device]
 
 
 class GradScaler:
     """Multiplies losses by a scale that backs off when gradients overflow and grows after a run of good steps.
 
-    device: "cuda" or "cpu"; init_scale, growth_factor (> 1), backoff_factor (< 1), growth_interval (steps).
+    device: "cuda" or "cpu"; init_scale, growth_factor (> 1), backoff_factor (< 1), growth_interval (steps). The scale and the
+    count of good steps are tensors (0-dim float32 and int32) on the device of the first loss that was scaled.
     """
 
     def __init__(
@@ -45,114 +66,197 @@ class GradScaler:
                     "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2
                 )
                 self._enabled = False
-        if self._enabled:
-            if growth_factor <= 1.0:
-                raise AssertionError("The growth factor must be > 1.0.")
-            if backoff_factor >= 1.0:
-                raise AssertionError("The backoff factor must be < 1.0.")
+        if not self._enabled:
+            return
+        if growth_factor <= 1.0:
+            raise AssertionError("The growth factor must be > 1.0.")
+        if backoff_factor >= 1.0:
+            raise AssertionError("The backoff factor must be < 1.0.")
         self._init_scale = init_scale
         self._scale: Any = None
-        self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
-        self._growth_interval, self._growth_tracker = growth_interval, 0
-        self._per_optimizer: dict[int, dict[str, Any]] = defaultdict(_fresh)
+        self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
+        self._init_growth_tracker = 0
+        self._growth_tracker: Any = None
+        self._per_optimizer_states: dict[int, dict[str, Any]] = defaultdict(_refresh_per_optimizer_state)
+
+    def _check_scale_growth_tracker(self, funcname: str) -> tuple[Any, Any]:
+        for name in ("_scale", "_growth_tracker"):
+            if getattr(self, name) is None:
+                raise AssertionError(f"Attempted {funcname} but {name} is None.  {_UNUSED}")
+        return self._scale, self._growth_tracker
+
+    def _lazy_init_scale_growth_tracker(self, dev: Any) -> None:
+        import shim_torch as torch
+
+        if self._growth_tracker is not None:
+            raise AssertionError("_growth_tracker initialized before _scale")
+        self._scale = torch.full((), self._init_scale, dtype=torch.float32, device=dev)
+        self._growth_tracker = torch.full((), self._init_growth_tracker, dtype=torch.int32, device=dev)
 
     def scale(self, outputs: Any) -> Any:
-        """outputs (a tensor, or an iterable of them) times the scale."""
+        """outputs (a tensor, or an iterable of them, nested at will) times the scale; ValueError for anything else."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, _core.TensorBase):
             return outputs * self._scale_on(outputs.device)
         if isinstance(outputs, (list, tuple)):
-            return type(outputs)(self.scale(o) for o in outputs)
+            return type(outputs)(map(self.scale, outputs))
         if hasattr(outputs, "__iter__"):
             return map(self.scale, outputs)
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def _scale_on(self, device: Any) -> Any:
+        if self._scale is None:
+            self._lazy_init_scale_growth_tracker(device)
+        return self._scale if self._scale.device == device else self._scale.to(device, non_blocking=True)
+
+    def _unscale_grads_(self, optimizer: Any, inv_scale: Any, found_inf: Any, allow_fp16: bool) -> dict[Any, Any]:
+        """Multiplies the gradients by ``inv_scale``; by device, 1 where one of them is not finite (else found_inf)."""
         import shim_torch as torch
 
-        if self._scale is None:
-            self._scale = torch.full((), self._init_scale, dtype=torch.float32, device=device)
-        return self._scale if self._scale.device == device else self._scale.to(device)
+        scales, found = _MultiDeviceReplicator(inv_scale), _MultiDeviceReplicator(found_inf)
+        groups: dict[tuple[Any, Any], list[Any]] = defaultdict(list)
+        with torch.no_grad():
+            for param in (p for group in optimizer.param_groups for p in group["params"]):
+                if not isinstance(param, _core.TensorBase):
+                    raise AssertionError(f"expected param to be torch.Tensor, got {type(param).__name__}")
+                if param.grad is None:
+                    continue
+                if not allow_fp16 and param.grad.dtype is torch.float16:
+                    raise ValueError("Attempting to unscale FP16 gradients.")
+                grad = param.grad
+                if grad.is_sparse:
+                    if grad.dtype is torch.float16:  # sums of values at one place may overflow: they are checked
+                        param.grad = grad = grad.coalesce()
+                    grad = grad._values()
+                groups[grad.device, grad.dtype].append(grad)
+            for (device, _), grads in groups.items():
+                torch._amp_foreach_non_finite_check_and_unscale_(grads, found.get(device), scales.get(device))
+        return found._per_device_tensors
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divides the optimizer's gradients by the scale and notes whether any is inf or NaN."""
+        """Divides the optimizer's gradients by the scale and notes whether any is inf or NaN.
+
+        RuntimeError a second time before ``update``, or after ``step``; ValueError for float16 gradients.
+        """
         if not self._enabled:
             return
-        state = self._per_optimizer[id(optimizer)]
+        self._check_scale_growth_tracker("unscale_")
+        state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.UNSCALED:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
-        if self._scale is None:
-            raise AssertionError(
-                "Attempted unscale_ but _scale is None.  This may indicate your script did not use "
-                "scaler.scale(loss or outputs) earlier in the iteration."
-            )
+        inverse = self._scale.double().reciprocal().float()
+        state["found_inf_per_device"] = self._unscale_grads_(optimizer, inverse, self._nothing_found(), False)
+        state["stage"] = OptState.UNSCALED
+
+    def _nothing_found(self) -> Any:
         import shim_torch as torch
 
-        found = None
-        with torch.no_grad():
-            for parameter in (p for group in optimizer.param_groups for p in group["params"] if p.grad is not None):
-                if parameter.grad.dtype is torch.float16 and parameter.dtype is torch.float16:
-                    raise ValueError("Attempting to unscale FP16 gradients.")
-                parameter.grad.mul_(1.0 / self._scale_on(parameter.grad.device).double())
-                values = parameter.grad._values() if parameter.grad.is_sparse else parameter.grad
-                bad = torch.logical_not(torch.isfinite(values).all())
-                found = bad if found is None else torch.logical_or(found, bad.to(found.device))
-        state["found_inf"], state["stage"] = found, OptState.UNSCALED
+        return torch.full((), 0.0, dtype=torch.float32, device=self._scale.device)
+
+    def _maybe_opt_step(self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        if sum(found.item() for found in optimizer_state["found_inf_per_device"].values()):
+            return None
+        return optimizer.step(*args, **kwargs)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """``optimizer.step(...)`` unless a gradient is inf or NaN."""
+        """``optimizer.step(...)`` unless a gradient is inf or NaN.
+
+        An optimizer with ``_step_supports_amp_scaling`` is always stepped: it finds ``grad_scale`` and ``found_inf`` in its
+        attributes (or, deprecated, this scaler in its argument ``grad_scaler``). RuntimeError twice before ``update``.
+        """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
-        state = self._per_optimizer[id(optimizer)]
+        self._check_scale_growth_tracker("step")
+        state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            return self._step_that_scales(optimizer, state, args, kwargs)
         if state["stage"] is OptState.READY:
             self.unscale_(optimizer)
-        if state["found_inf"] is None:
+        if not state["found_inf_per_device"]:
             raise AssertionError("No inf checks were recorded for this optimizer.")
+        result = self._maybe_opt_step(optimizer, state, *args, **kwargs)
         state["stage"] = OptState.STEPPED
-        return None if bool(state["found_inf"]) else optimizer.step(*args, **kwargs)
+        return result
+
+    def _step_that_scales(self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        if "grad_scaler" in inspect.signature(optimizer.step).parameters:
+            warnings.warn(
+                "GradScaler is going to stop passing itself as a keyword argument to the passed "
+                "optimizer. In the near future GradScaler registers `grad_scale: Tensor` and "
+                "`found_inf: Tensor` to the passed optimizer and let the optimizer use them directly.",
+                FutureWarning,
+                stacklevel=3,
+            )
+            result = optimizer.step(*args, **kwargs, grad_scaler=self)
+            state["stage"] = OptState.STEPPED
+            return result
+        unscaled = state["stage"] is OptState.UNSCALED
+        if not unscaled:
+            self._check_inf_per_device(optimizer)
+        given = getattr(optimizer, "grad_scale", None)
+        if unscaled:
+            optimizer.grad_scale = given
+        else:  # the user's own scale counts too
+            optimizer.grad_scale = self._scale if given is None else self._scale * given
+        optimizer.found_inf = sum(
+            f.to(self._scale.device, non_blocking=True) for f in state["found_inf_per_device"].values()
+        )
+        result = optimizer.step(*args, **kwargs)
+        state["stage"] = OptState.STEPPED
+        del optimizer.grad_scale, optimizer.found_inf
+        return result
 
     def update(self, new_scale: Any = None) -> None:
-        """Sets the next scale: new_scale if given, else backed off or grown."""
+        """Sets the next scale: new_scale (a number or a float tensor of one element) if given, else backed off or grown."""
         if not self._enabled:
             return
-        if self._scale is None:
-            raise AssertionError(
-                "Attempted update but _scale is None.  This may indicate your script did not use "
-                "scaler.scale(loss or outputs) earlier in the iteration."
-            )
+        scale, tracker = self._check_scale_growth_tracker("update")
         if new_scale is not None:
-            value = float(new_scale)
-            self._scale.fill_(value)
+            self._take(new_scale)
         else:
-            found = [s["found_inf"] for s in self._per_optimizer.values() if s["found_inf"] is not None]
+            found = [
+                f.to(device=scale.device, non_blocking=True)
+                for state in self._per_optimizer_states.values()
+                for f in state["found_inf_per_device"].values()
+            ]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            if any(bool(f) for f in found):
-                self._scale.mul_(self._backoff_factor)
-                self._growth_tracker = 0
-            else:
-                self._growth_tracker += 1
-                if self._growth_tracker == self._growth_interval:
-                    self._scale.mul_(self._growth_factor)
-                    self._growth_tracker = 0
-        self._per_optimizer = defaultdict(_fresh)
+            import shim_torch as torch
+
+            torch._amp_update_scale_(
+                scale, tracker, sum(found[1:], found[0]), self._growth_factor, self._backoff_factor, self._growth_interval
+            )
+        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
+
+    def _take(self, new_scale: Any) -> None:
+        if isinstance(new_scale, float):
+            self._scale.fill_(new_scale)
+            return
+        reason = (
+            "new_scale should be a float or a 1-element torch.cuda.FloatTensor or "
+            "torch.FloatTensor with requires_grad=False."
+        )
+        if not isinstance(new_scale, _core.TensorBase) or new_scale.device.type != self._device:
+            raise AssertionError(reason)
+        if new_scale.numel() != 1 or new_scale.requires_grad is not False:
+            raise AssertionError(reason)
+        self._scale.copy_(new_scale)
+
+    def _get_scale_async(self) -> Any:
+        return self._scale
 
     def get_scale(self) -> float:
-        """The scale."""
+        """The scale, 1.0 when disabled; waits for the device."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else self._scale.item()
-
-    def is_enabled(self) -> bool:
-        """Whether scaling is on."""
-        return self._enabled
 
     def get_growth_factor(self) -> float:
         return self._growth_factor
@@ -172,6 +276,15 @@ class GradScaler:
     def set_growth_interval(self, new_interval: int) -> None:
         self._growth_interval = new_interval
 
+    def _get_growth_tracker(self) -> int:
+        if not self._enabled:
+            return 0
+        return self._init_growth_tracker if self._growth_tracker is None else self._growth_tracker.item()
+
+    def is_enabled(self) -> bool:
+        """Whether scaling is on."""
+        return self._enabled
+
     def state_dict(self) -> dict[str, Any]:
         """What ``load_state_dict`` takes; empty when disabled."""
         if not self._enabled:
@@ -181,11 +294,11 @@ class GradScaler:
             "growth_factor": self._growth_factor,
             "backoff_factor": self._backoff_factor,
             "growth_interval": self._growth_interval,
-            "_growth_tracker": self._growth_tracker,
+            "_growth_tracker": self._get_growth_tracker(),
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes a ``state_dict()``."""
+        """Takes a ``state_dict()``; RuntimeError for that of a disabled scaler."""
         if not self._enabled:
             return
         if len(state_dict) == 0:
@@ -196,6 +309,38 @@ class GradScaler:
         if self._scale is not None:
             self._scale.fill_(state_dict["scale"])
         self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
-        self._growth_interval, self._growth_tracker = state_dict["growth_interval"], state_dict["_growth_tracker"]
+        self._growth_interval = state_dict["growth_interval"]
+        self._init_growth_tracker = state_dict["_growth_tracker"]
+        if self._growth_tracker is not None:
+            self._growth_tracker.fill_(state_dict["_growth_tracker"])
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        if self._enabled:
+            if self._per_optimizer_states:
+                raise AssertionError(
+                    "A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after scaler.update()."
+                )
+            # The tensors are made again on the device of the first loss.
+            state["_init_scale"], state["_init_growth_tracker"] = self.get_scale(), self._get_growth_tracker()
+            state["_scale"] = state["_growth_tracker"] = None
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def _check_inf_per_device(self, optimizer: Any) -> dict[Any, Any]:
+        """By device, whether gradients are not finite; they stay as they are."""
+        import shim_torch as torch
+
+        self._check_scale_growth_tracker("_check_inf_per_device")
+        one = torch.full((), 1.0, dtype=torch.float32, device=self._scale.device)
+        found = self._unscale_grads_(optimizer, one, self._nothing_found(), True)
+        self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
+        return found
+
+    def _found_inf_per_device(self, optimizer: Any) -> dict[Any, Any]:
+        return self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
+
 
 __getattr__ = _asked_of(__name__)

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from native import _core
+from shim_torch._uninitialized import fixed
 
 from ._record import composite, op
 from ._rules import broadcast, real_pair, type_name, type_word
@@ -30,7 +31,7 @@ def _made(size: Any, dtype: Any, device: Any, pin_memory: Any = None, memory_for
 def empty(size, dtype, layout, device, pin_memory, memory_format):
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype, layout, device)
-    return _made(size, dtype, device, pin_memory, memory_format)
+    return fixed(_made(size, dtype, device, pin_memory, memory_format))
 
 
 @composite(
@@ -62,7 +63,7 @@ def from_file(filename, shared, size, dtype, layout, device, pin_memory):
 
 @composite(f"empty_strided(SymInt[] size, SymInt[] stride, {_OPTIONS}) -> Tensor", method=False)
 def empty_strided(size, stride, dtype, layout, device, pin_memory):
-    return _core.empty_strided(size, stride, dtype, device, bool(pin_memory))
+    return fixed(_core.empty_strided(size, stride, dtype, device, bool(pin_memory)))
 
 
 @composite(f"zeros(SymInt[] size, {_OPTIONS}) -> Tensor", out=True)
@@ -115,9 +116,9 @@ def empty_like(self, dtype, layout, device, pin_memory, memory_format):
     dtype, device = dtype or self.dtype, device or self.device
     if (memory_format is None or memory_format == _core.preserve_format) and not self.is_contiguous():
         if _dense(self):
-            return _core.empty_strided(self.shape, self.stride(), dtype, device, bool(pin_memory))
-        return _permuted(self, dtype, device)
-    return _made(self.shape, dtype, device, pin_memory, memory_format)
+            return fixed(_core.empty_strided(self.shape, self.stride(), dtype, device, bool(pin_memory)))
+        return fixed(_permuted(self, dtype, device))
+    return fixed(_made(self.shape, dtype, device, pin_memory, memory_format))
 
 
 def _permuted(self: Any, dtype: Any, device: Any) -> Any:
@@ -149,7 +150,7 @@ def full_like(self, fill_value, dtype, layout, device, pin_memory, memory_format
 def new_empty(self, size, dtype, layout, device, pin_memory):
     if layout is not None and layout != _core.strided:
         return _sparse(size, dtype or self.dtype, layout, device or self.device)
-    return _made(size, dtype or self.dtype, device or self.device, pin_memory)
+    return fixed(_made(size, dtype or self.dtype, device or self.device, pin_memory))
 
 
 @composite(f"new_zeros(Tensor self, SymInt[] size, {_OPTIONS}) -> Tensor", function=False)
@@ -171,7 +172,7 @@ def new_full(self, size, fill_value, dtype, layout, device, pin_memory):
 
 @composite(f"new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, {_OPTIONS}) -> Tensor", function=False)
 def new_empty_strided(self, size, stride, dtype, layout, device, pin_memory):
-    return _core.empty_strided(size, stride, dtype or self.dtype, device or self.device, bool(pin_memory))
+    return fixed(_core.empty_strided(size, stride, dtype or self.dtype, device or self.device, bool(pin_memory)))
 
 
 @composite(f"scalar_tensor(Scalar s, {_OPTIONS}) -> Tensor")

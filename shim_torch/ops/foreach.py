@@ -328,7 +328,7 @@ def amp_unscale(self, found_inf, inv_scale):
         if greatest is None:
             wrong = t.isfinite().all().logical_not_()  # stays on the device: nobody waits for it here
             found_inf.copy_(found_inf.maximum(wrong.to(found_inf.dtype)))
-        t.mul_(inv_scale.to(t.dtype))
+        t.mul_(inv_scale.reshape(()))  # in float32 for halves: their own inverse may be no number they have
 
 
 @composite("_amp_update_scale_(Tensor(a!) self, Tensor(b!) growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval) -> Tensor(a!)",

@@ -82,7 +82,7 @@ def _add_shape(self, dim, index, source):
             f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({along}), for dim: {d}"
         )
     rest, given = ([n for i, n in enumerate(t.shape) if i != d] for t in (self, source))
-    if self.dim() and source.dim() and rest != given:
+    if source.dim() and rest != given and (self.dim() or source.dim() > 1):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(self.shape)} source.shape = {list(source.shape)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch._uninitialized import fixed
 
 from ._formulas import torch_module
 from ._record import composite, direct
@@ -110,7 +111,7 @@ def empty_permuted(size, physical_layout, dtype, layout, device, pin_memory):
             if len(size) != len(physical_layout)
             else _layout_fault(physical_layout)
         )
-    raw = _core.empty_tensor(tuple(size[d] for d in physical_layout), dtype=dtype, device=device)
+    raw = fixed(_core.empty_tensor(tuple(size[d] for d in physical_layout), dtype=dtype, device=device))
     back = [0] * len(size)
     for place, d in enumerate(physical_layout):
         back[d] = place

@@ -27,6 +27,7 @@ def swap_tensors(t1: Any, t2: Any) -> None:
     import weakref
 
     from native import _core
+    from shim_torch.utils._swap import check_unused
 
     for name, t in (("t1", t1), ("t2", t2)):
         if weakref.getweakrefs(t):
@@ -35,12 +36,7 @@ def swap_tensors(t1: Any, t2: Any) -> None:
     if slots != set(copyreg._slotnames(type(t2))):  # type: ignore[attr-defined]
         raise RuntimeError("Cannot swap t1 and t2 if they have different slots")
     for name, t in (("t1", t1), ("t2", t2)):
-        count = _core.tensor_use_count(t)
-        if count > 1:
-            raise RuntimeError(
-                f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got {count} make sure you are not "
-                "holding references to the tensor in other places."
-            )
+        check_unused(t, name)
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__
     t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
     absent = object()

@@ -65,3 +65,49 @@ def test_grad_scaler_skips_a_step_that_overflowed():
     scaler.update()
     assert p.tolist() == [0.5, 0.5]
     assert scaler.get_scale() == 4.0
+
+
+def test_grad_scaler_shows_its_state_as_tensors():
+    import copy
+    import pickle
+
+    scaler = torch.GradScaler("cpu", init_scale=8.0)
+    assert scaler._scale is None and scaler.get_scale() == 8.0
+    assert [x.item() for x in scaler.scale([torch.tensor(1.0), torch.tensor(2.0)])] == [8.0, 16.0]
+    p = torch.nn.Parameter(torch.ones(2))
+    p.grad = torch.tensor([8.0, 16.0])
+    optimizer = torch.optim.SGD([p], lr=1.0)
+    assert [f.item() for f in scaler._check_inf_per_device(optimizer).values()] == [0.0]
+    assert p.grad.tolist() == [8.0, 16.0]
+    with pytest.raises(AssertionError, match="may only be pickled at the beginning of an iteration"):
+        pickle.dumps(scaler)
+    scaler.step(optimizer)
+    assert p.grad.tolist() == [1.0, 2.0] and p.tolist() == [0.0, -1.0]
+    with pytest.raises(RuntimeError, match="step\\(\\) has already been called since the last update"):
+        scaler.step(optimizer)
+    scaler.update()
+    assert scaler.state_dict()["_growth_tracker"] == 1 and scaler._growth_tracker.dtype is torch.int32
+    assert copy.deepcopy(scaler).state_dict() == scaler.state_dict()
+    scaler.update(2.0)
+    assert scaler.get_scale() == 2.0
+
+
+def test_grad_scaler_of_halves_does_not_round_its_inverse():
+    grads, found = [torch.tensor([2.0**15], dtype=torch.float16)], torch.zeros(())
+    torch._amp_foreach_non_finite_check_and_unscale_(grads, found, torch.tensor(2.0**-26))
+    assert grads[0].item() == 2.0**-11 and found == 0
+
+
+def test_optimizers_that_scale_for_themselves():
+    class Own(torch.optim.SGD):
+        _step_supports_amp_scaling = True
+
+        def step(self, closure=None):
+            self.seen = (self.grad_scale.item(), self.found_inf.item())
+
+    p = torch.nn.Parameter(torch.ones(1))
+    p.grad = torch.tensor([float("inf")])
+    scaler, optimizer = torch.amp.GradScaler("cpu", init_scale=4.0), Own([p], lr=1.0)
+    scaler.scale(torch.ones(()))
+    scaler.step(optimizer)
+    assert optimizer.seen == (4.0, 1.0) and not hasattr(optimizer, "grad_scale")

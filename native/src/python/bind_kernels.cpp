@@ -156,8 +156,9 @@ PyObject* py_get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_
 
 PyObject* py_set_num_threads(PyObject*, PyObject* value) {
   if (!PyLong_Check(value) || PyBool_Check(value)) return PyErr_Format(PyExc_RuntimeError, "set_num_threads expects an int, but got %s", Py_TYPE(value)->tp_name);
-  long n = PyLong_AsLong(value);
-  if (n == -1 && PyErr_Occurred()) return nullptr;
+  int overflow;
+  long n = PyLong_AsLongAndOverflow(value, &overflow);
+  if (overflow > 0) return PyErr_Format(PyExc_RuntimeError, "Overflow when unpacking long long");
   if (n <= 0) return PyErr_Format(PyExc_RuntimeError, "set_num_threads expects a positive integer");
   set_num_threads(int(n));
   gemm::set_cpu_threads(int(n));

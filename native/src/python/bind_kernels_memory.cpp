@@ -4,6 +4,7 @@
 #include "cuda/rows.h"
 #include <cstdlib>
 
+#include "python/uninitialized.h"
 #include "python/native_ops.h"
 
 namespace shim {
@@ -73,6 +74,7 @@ PyObject* native_to_copy(Operator&, PyObject* const* args, size_t n) {
 
 // empty_like(self, dtype, layout, device, pin_memory, memory_format), filled with `value` where there is one.
 PyObject* made_like(PyObject* const* args, size_t n, const Number* value) {
+  if (fill_uninitialized && !value) return nullptr;                                          // the body of the record fills it
   if (n != 6 || !is_tensor(args[0]) || args[2] != Py_None || args[4] == Py_True) return nullptr;
   MemoryFormat format = MemoryFormat::preserve;
   if (args[5] != Py_None && !memory_format_of(args[5], &format)) return nullptr;
@@ -186,11 +188,19 @@ PyObject* tensor_from_numbers(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
+PyObject* set_fill_uninitialized(PyObject*, PyObject* on) {
+  fill_uninitialized = on == Py_True;
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
+    {"set_fill_uninitialized", set_fill_uninitialized, METH_O, "Whether memory that isn't written gets a fixed value."},
     {"tensor_from_numbers", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_from_numbers)), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+bool fill_uninitialized = false;
 
 int bind_numbers(PyObject* module) { return PyModule_AddFunctions(module, functions); }
 

@@ -1,4 +1,8 @@
 // torch.UntypedStorage: the bytes under tensors.
+#include "python/object.h"
+
+#include <structmember.h>
+
 #include <cstring>
 
 #include "ops/kernels.h"
@@ -7,14 +11,36 @@
 namespace shim {
 namespace {
 
-struct PyStorage { PyObject_HEAD Storage* storage; };
+struct PyStorage {
+  PyObject_HEAD
+  Storage* storage;                             // owned
+  PyObject* dict;                               // lazily made
+  PyObject* weakrefs;
+};
+PyTypeObject* BaseType;                         // torch._C.StorageBase
 PyTypeObject* StorageType;
 
-Storage* in(PyObject* o) { return reinterpret_cast<PyStorage*>(o)->storage; }
+PyStorage* as_py(PyObject* o) { return reinterpret_cast<PyStorage*>(o); }
+Storage* in(PyObject* o) { return as_py(o)->storage; }
+
+int traverse(PyObject* o, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(o));
+  Py_VISIT(as_py(o)->dict);
+  return 0;
+}
+
+int clear(PyObject* o) {
+  Py_CLEAR(as_py(o)->dict);
+  return 0;
+}
 
 void dealloc(PyObject* o) {
-  Storage* s = in(o);
-  if (s) {
+  PyStorage* p = as_py(o);
+  PyObject_GC_UnTrack(o);
+  if (p->weakrefs) PyObject_ClearWeakRefs(o);
+  Py_CLEAR(p->dict);
+  if (Storage* s = in(o)) {
+    p->storage = nullptr;
     if (s->pyobj == o) s->pyobj = nullptr;
     s->release();
   }
@@ -32,6 +58,7 @@ PyObject* make(Ref<Storage> s, PyTypeObject* type) {
 }
 
 PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  if (type == BaseType) return PyErr_SetString(PyExc_RuntimeError, "Cannot directly construct StorageBase; subclass it and then construct that"), nullptr;
   static const char* names[] = {"size", "device", nullptr};
   PyObject *size = nullptr, *device = nullptr;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:UntypedStorage", const_cast<char**>(names), &size, &device)) return nullptr;
@@ -204,6 +231,11 @@ PyObject* repr(PyObject* o) {
   return r;
 }
 
+PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyStorage, dict), READONLY, nullptr},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(PyStorage, weakrefs), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+PyGetSetDef base_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr},
                         {"is_cuda", get_cuda, nullptr, nullptr, nullptr},
                         {"_cdata", get_cdata, nullptr, nullptr, nullptr},
@@ -216,12 +248,19 @@ PyMethodDef methods[] = {{"data_ptr", data_ptr, METH_NOARGS, nullptr}, {"nbytes"
                          {"copy_", copy_method, METH_VARARGS, nullptr}, {"resize_", resize_method, METH_O, nullptr},
                          {"_become_shared_", become_shared, METH_O, nullptr}, {"_at", at, METH_O | METH_STATIC, nullptr},
                          {"tolist", tolist, METH_NOARGS, nullptr}, {"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_new, reinterpret_cast<void*>(storage_new)},
+PyType_Slot base_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                            {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                            {Py_tp_members, members}, {Py_tp_getset, base_getset}, {Py_tp_new, reinterpret_cast<void*>(storage_new)},
+                            {Py_tp_doc, const_cast<char*>("What classes of storages have in common.")}, {0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_tp_new, reinterpret_cast<void*>(storage_new)},
                        {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_getset, getset}, {Py_tp_methods, methods},
                        {Py_mp_length, reinterpret_cast<void*>(length)}, {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
                        {Py_mp_ass_subscript, reinterpret_cast<void*>(assign)},
                        {Py_tp_doc, const_cast<char*>("The bytes under one or more tensors.")}, {0, nullptr}};
-PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+PyType_Spec base_spec = {"torch._C.StorageBase", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, base_slots};
+PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
 }  // namespace
 
@@ -235,7 +274,7 @@ PyObject* storage_object(const Ref<Storage>& s) {
 }
 
 Ref<Storage> storage_of(PyObject* o) {
-  if (PyObject_TypeCheck(o, StorageType)) return Ref<Storage>(in(o));
+  if (PyObject_TypeCheck(o, BaseType)) return Ref<Storage>(in(o));
   PyObject* inner = PyObject_GetAttrString(o, "_untyped_storage");           // TypedStorage
   if (!inner) {
     PyErr_Clear();
@@ -247,7 +286,10 @@ Ref<Storage> storage_of(PyObject* o) {
 }
 
 int bind_storage(PyObject* module) {
-  StorageType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  PyObject* base = PyType_FromSpec(&base_spec);
+  if (!base || PyObject_SetAttrString(module, "StorageBase", base) < 0) return -1;
+  BaseType = reinterpret_cast<PyTypeObject*>(base);
+  StorageType = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, base));
   return StorageType ? PyObject_SetAttrString(module, "UntypedStorage", reinterpret_cast<PyObject*>(StorageType)) : -1;
 }
 

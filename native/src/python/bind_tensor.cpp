@@ -6,6 +6,7 @@
 #include "python/tensor_type.h"
 #include "python/sparse_dispatch.h"
 #include "python/torch_dispatch.h"
+#include "python/uninitialized.h"
 
 namespace shim {
 
@@ -227,9 +228,15 @@ PyObject* resize_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     Dims strides = format == MemoryFormat::contiguous ? contiguous_strides(sizes) : channels_last_strides(sizes);
     size_t bytes = storage_bytes(sizes, strides, t->itemsize());
     size_t need = bytes ? bytes + size_t(t->storage_offset()) * t->itemsize() : 0;
-    if (need > t->storage()->nbytes()) t->storage()->resize(need);
+    const size_t had = t->storage()->nbytes();
+    if (need > had) t->storage()->resize(need);
     if (!same) t->bump_version();
     t->set_geometry(sizes, strides, t->storage_offset());
+    if (fill_uninitialized && need > had) {
+      PyObject* done = PyObject_CallMethod(self, "_fill_grown", "n", Py_ssize_t(had));
+      if (!done) return nullptr;
+      Py_DECREF(done);
+    }
     Py_INCREF(self);
     return self;
   });

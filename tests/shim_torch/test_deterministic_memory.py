@@ -1,0 +1,75 @@
+"""torch.utils.deterministic.fill_uninitialized_memory, and other settings that are checked."""
+
+import pytest
+
+import shim_torch as torch
+
+
+@pytest.fixture
+def deterministic():
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.utils.deterministic.fill_uninitialized_memory = True
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.complex64, torch.int16, torch.uint8, torch.bool])
+def test_empty_tensors_have_a_fixed_value(deterministic, dtype):
+    like = torch.zeros(3, 4, dtype=dtype)
+    made = [
+        torch.empty(3, 4, dtype=dtype), torch.empty_like(like), torch.empty_like(like.t()), like.new_empty(5),
+        torch.empty_strided((3, 4), (1, 3), dtype=dtype), torch.empty_permuted((2, 3), (1, 0), dtype=dtype),
+    ]  # fmt: skip
+    for t in made:
+        if dtype.is_floating_point or dtype.is_complex:
+            assert t.isnan().all()
+        else:
+            assert (t == (True if dtype is torch.bool else torch.iinfo(dtype).max)).all()
+    assert not torch.zeros_like(like).any() and torch.ones_like(like).sum() == 12
+
+
+def test_memory_that_resize_adds(deterministic):
+    t = torch.zeros(2, 2, dtype=torch.int32)
+    t.resize_(3, 2)
+    assert t.tolist() == [[0, 0], [0, 0], [2**31 - 1] * 2]
+
+
+def test_the_switch(deterministic):
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    assert not torch._C._get_deterministic_fill_uninitialized_memory()
+    torch._C._set_deterministic_fill_uninitialized_memory(True)
+    assert torch.utils.deterministic.fill_uninitialized_memory is True
+    with pytest.raises(RuntimeError, match="expected a bool, but got int"):
+        torch.utils.deterministic.fill_uninitialized_memory = 1
+
+
+def test_dim_order_of_ambiguous_tensors():
+    t = torch.empty(1, 2, 3, 4)
+    assert t.dim_order() == (0, 1, 2, 3)
+    with pytest.raises(RuntimeError, match="does not have unique dim order"):
+        t.dim_order(ambiguity_check=True)
+    assert t.dim_order(ambiguity_check=[torch.contiguous_format, torch.channels_last]) == (0, 1, 2, 3)
+    with pytest.raises(TypeError, match="must be a bool or a list of memory formats"):
+        t.dim_order(ambiguity_check="unique")
+    assert torch.empty(2, 3, 4, 5).permute(0, 2, 3, 1).dim_order(ambiguity_check=True) == (0, 3, 1, 2)
+
+
+@pytest.mark.parametrize("set_threads", [torch.set_num_threads, torch.set_num_interop_threads])
+@pytest.mark.parametrize("count", [-1, 2**65])
+def test_counts_of_threads_that_cannot_be(set_threads, count):
+    with pytest.raises(RuntimeError, match="positive integer|Overflow when unpacking long long"):
+        set_threads(count)
+
+
+def test_index_add_of_a_source_of_more_dims():
+    with pytest.raises(RuntimeError, match="source tensor shape must match self tensor shape"):
+        torch.zeros(()).index_add(0, torch.tensor([0]), torch.ones(1, 1, 1))
+    assert torch.zeros(()).index_add(0, torch.tensor([0]), torch.ones(1)).item() == 1
+
+
+def test_both_branches_of_cond():
+    from shim_torch._higher_order_ops.cond import cond_op
+
+    for pred, wanted in ((torch.tensor(True), 3.0), (False, 1.0)):
+        made = torch.cond(pred, lambda x: x + 1, lambda x: x - 1, (torch.tensor(2.0),))
+        assert made == cond_op(pred, lambda x: x + 1, lambda x: x - 1, (torch.tensor(2.0),)) == wanted

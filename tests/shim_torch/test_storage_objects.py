@@ -1,0 +1,46 @@
+"""The Python objects of storages: attributes, weak references, base classes."""
+
+import gc
+import weakref
+
+import pytest
+
+import shim_torch as torch
+
+
+def test_storages_take_attributes_and_weak_references():
+    called = []
+    storage = torch.UntypedStorage(4)
+    storage.label = "mine"
+    reference = weakref.ref(storage, called.append)
+    storage._fix_weakref()
+    assert reference().label == "mine"
+    del storage
+    assert called == [reference]
+
+
+def test_cycles_through_a_storage_are_collected():
+    storage = torch.UntypedStorage(4)
+    storage.me = storage
+    seen = weakref.ref(storage)
+    del storage
+    gc.collect()
+    assert seen() is None
+
+
+def test_base_classes_are_not_constructed():
+    with pytest.raises(RuntimeError, match="Cannot directly construct StorageBase; subclass it and then construct that"):
+        torch._C.StorageBase()
+    with pytest.raises(RuntimeError, match="Cannot directly construct TensorBase; subclass it and then construct that"):
+        torch._C.TensorBase()
+    with pytest.raises(RuntimeError, match="Cannot subclass _TensorBase directly"):
+        type("Own", (torch._C.TensorBase,), {})
+    own = type("Own", (torch._C.StorageBase,), {})()
+    assert isinstance(own, torch._C.StorageBase) and isinstance(torch.UntypedStorage(1), torch._C.StorageBase)
+
+
+def test_tensors_of_storages_share_them():
+    storage = torch.UntypedStorage(16)
+    for made in (torch.tensor(storage), torch.as_tensor(storage)):
+        assert made.dtype == torch.int64 and made.shape == (2,) and made.data_ptr() == storage.data_ptr()
+    assert torch.tensor(torch.FloatStorage([1.0, 2.0])).tolist() == [1.0, 2.0]
