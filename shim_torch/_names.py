@@ -90,7 +90,9 @@ def sym_not(a: Any) -> bool:
 
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
     """``t if b else f``."""
-    if not isinstance(b, bool) or type(t) is not type(f):
+    if not isinstance(b, bool):
+        raise AssertionError(f"expected SymBool or bool, got {type(b)}")
+    if type(t) is not type(f):
         raise AssertionError(
             f"sym_ite: expected a bool and two values of one type, got {type(b)}, {type(t)}, {type(f)}"
         )

@@ -24,6 +24,7 @@ from ._library.custom_ops import (
 )
 from ._library.infer_schema import infer_schema
 from ._library.kernel import get_kernel
+from ._library.utils import parse_namespace
 
 __all__ = [
     "CustomOpDef",
@@ -113,28 +114,39 @@ class Library:
         dispatch_key: str = "",
         *,
         with_keyset: bool = False,
-        allow_override: bool = False,
+        allow_override: bool = True,
     ) -> None:
-        """Registers ``fn`` as the operator's kernel for a dispatch key ("CPU", "CUDA", "Meta", "Autograd", ...)."""
+        """Registers ``fn`` as the operator's kernel for a dispatch key ("CPU", "CUDA", "Meta", "Autograd", ...).
+
+        with_keyset      ``fn`` gets the key's DispatchKeySet before the arguments
+        allow_override   False: RuntimeError where a kernel was registered from Python before
+        """
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
-        if with_keyset:
-            raise NotImplementedError(
-                "torch.library.Library.impl(with_keyset=True): kernels here get no dispatch key set"
+        if not isinstance(op_name, (str, _ops.OpOverload)):
+            raise RuntimeError(
+                f"impl should be passed either a name or an OpOverload object as the first argument, got {type(op_name)}"
             )
-        if fn is fallthrough_kernel:
-            return
         name = op_name if isinstance(op_name, str) else qualified_name(op_name)
         key = self._checked_key(name, dispatch_key)
         base, overload = _split(name.rpartition("::")[2])
         qualified = f"{self.ns}::{base}"
+        if not allow_override and key in _core.kernels_of(qualified, overload):
+            raise RuntimeError(
+                f"This is not allowed since there's already a kernel registered from python overriding {name.rpartition('::')[2]}'s "
+                f"behavior for {key} dispatch key and {self.ns} namespace."
+            )
+        if fn is fallthrough_kernel:
+            return
+        if with_keyset:
+            fn = _given_keys(fn, key)
         old = _core.implement(qualified, overload, key, fn)
         self._impls.append((qualified, overload, key, old))
 
     def _register_fake(
-        self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = False
+        self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = True
     ) -> None:
-        self.impl(op_name, fn, "Meta", allow_override=True)
+        self.impl(op_name, fn, "Meta", allow_override=allow_override)
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Kernels for all operators at once."""
@@ -162,12 +174,26 @@ class Library:
                 f"({self.dispatch_key}).  Please declare a separate {block} block for this dispatch key and move your impl() "
                 "there."
             )
-        return str(key or self.dispatch_key or "CompositeImplicitAutograd").rpartition(".")[2]
+        found = str(key or self.dispatch_key or "CompositeImplicitAutograd").rpartition(".")[2]
+        from ._C._dispatch import KNOWN_KEYS
+
+        if found not in KNOWN_KEYS:
+            raise RuntimeError(f"could not parse dispatch key: {found}")
+        return found
 
     def _destroy(self) -> None:
         self._finalizer()
         if _defined_namespaces.get(self.ns) is self:
             del _defined_namespaces[self.ns]
+
+
+def _given_keys(function: Callable[..., Any], key: str) -> Callable[..., Any]:
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        from ._C import DispatchKeySet
+
+        return function(DispatchKeySet(key), *args, **kwargs)
+
+    return kernel
 
 
 def _take_back(impls: list[tuple[str, str, str, Any]], defs: list[tuple[str, str]]) -> None:
@@ -190,13 +216,11 @@ def _library(ns: str, lib: Library | None) -> Library:
     return lib
 
 
-def define(qualname: str, schema: Any = None, *, lib: Library | None = None, tags: Any = ()) -> Any:
+def define(qualname: str, schema: Any, *, lib: Library | None = None, tags: Any = ()) -> Any:
     """Defines ``ns::name`` with a schema such as ``(Tensor x) -> Tensor``."""
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
-    ns, _, name = qualname.partition("::")
-    if not name:
-        raise ValueError(f"Expected qualname to be of the form 'namespace::name', got {qualname!r}")
+    ns, name = parse_namespace(qualname)
     if isinstance(schema, str) and not re.fullmatch(r"\s*\(.*\)\s*->\s*.*", schema, re.DOTALL):
         raise ValueError(
             'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but '
@@ -260,15 +284,19 @@ def register_fake(
     *,
     lib: Library | None = None,
     _stacklevel: int = 1,
-    allow_override: bool = False,
+    allow_override: bool = True,
 ) -> Any:
     """Registers the function that answers for meta tensors."""
+    if not isinstance(op, (str, _ops.OpOverload, CustomOpDef)):
+        raise ValueError(f"register_fake({op}): got unexpected type for op: {type(op)}")
     definition = lookup(op)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         if definition is not None:
             return definition.register_fake(function)
         ns, _, name = qualified_name(op).partition("::")
+        if not _core.operator_overloads(f"{ns}::{_split(name)[0]}"):
+            raise RuntimeError(f"operator {ns}::{name} does not exist")
         _library(ns, lib)._register_fake(name, function, allow_override=allow_override)
         return function
 
@@ -296,11 +324,17 @@ def register_autograd(
     ns, _, name = qualified_name(op).partition("::")
     base, overload = _split(name)
     overload_object = getattr(getattr(getattr(_ops.ops, ns), base), overload or "default")
-    if overload_object._schema.is_mutable:
+    schema = overload_object._schema
+    if schema.is_mutable or not schema.returns or any(a.alias_info is not None for a in schema.returns):
         raise RuntimeError(
             f"Cannot register autograd formula for non-functional operator {overload_object} with schema "
             f"{overload_object._schema}. "
             "Please create a functional operator and register an autograd formula for that."
+        )
+    if any(a.kwarg_only and "Tensor" in str(a.type) for a in schema.arguments):
+        raise NotImplementedError(
+            "register_autograd with kwarg-only Tensor args. In the original definition of the op, please make your tensors not "
+            f"kwarg-only. Got: {schema}"
         )
     formula = _Formula(ns, base, overload_object, backward, setup_context)
     _library(ns, lib).impl(name, make_autograd_kernel(formula), "Autograd")
@@ -419,39 +453,54 @@ def opcheck(
     args: tuple[Any, ...],
     kwargs: dict[str, Any] | None = None,
     *,
-    test_utils: str | Sequence[str] = ("test_schema", "test_faketensor"),
+    test_utils: str | Sequence[str] = (
+        "test_schema",
+        "test_autograd_registration",
+        "test_faketensor",
+        "test_aot_dispatch_dynamic",
+    ),
     raise_exception: bool = True,
     atol: float | None = None,
     rtol: float | None = None,
-) -> dict[str, str]:
-    """Checks that an operator keeps to its schema and that its fake kernel agrees with the real one."""
-    from ._library.opcheck import CHECKS
+) -> dict[str, Any]:
+    """Checks that an operator keeps to its schema, that its fake kernel agrees with the real one, and where its gradients are.
 
-    wanted = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
-    if isinstance(op, _ops.OpOverloadPacket):
-        names = op.overloads()
+    Gives ``"SUCCESS"`` or the exception for every check; ``OpCheckError`` at the first that fails, if ``raise_exception``.
+    """
+    from ._library.opcheck import CHECKS, OpCheckError
+
+    definition = lookup(op) if isinstance(op, CustomOpDef) else None
+    overload = definition._opoverload if definition is not None else op
+    if isinstance(overload, _ops.OpOverloadPacket):
+        names = overload.overloads()
         if len(names) != 1:
             raise RuntimeError(
                 f"opcheck can only test operators without overloads. Got the following overloads for "
-                f"{op._qualified_op_name}: {names}"
+                f"{overload._qualified_op_name}: {names}"
             )
-        op = getattr(op, names[0])
-    definition = lookup(op)
-    overload = definition._opoverload if definition is not None else op
-    results: dict[str, str] = {}
+        overload = getattr(overload, names[0])
+    if not isinstance(overload, _ops.OpOverload):
+        raise ValueError(
+            f"opcheck(op, ...): op must be instance of torch._ops.OpOverload, e.g. torch.ops.aten.sin.default, got {type(overload)}"
+        )
+    wanted = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
+    if not wanted or not set(wanted) <= set(CHECKS):
+        raise ValueError(
+            f"opcheck(op, ..., test_utils={wanted}), expected test_utils to be subset of {tuple(CHECKS)} but it was not"
+        )
+    tolerances = {"atol": atol, "rtol": rtol}
+    results: dict[str, Any] = {}
     for name in wanted:
-        check = CHECKS.get(name)
-        if check is None:
-            continue  # the checks of compilation have nothing to check here
         try:
-            check(overload, args, kwargs or {})
+            CHECKS[name](overload, args, kwargs or {}, **(tolerances if "aot" in name else {}))
             results[name] = "SUCCESS"
         except Exception as error:
             if raise_exception:
-                raise RuntimeError(
+                raise OpCheckError(
                     f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)"
                 ) from error
-            results[name] = f"FAILURE: {error}"
+            results[name] = error
     return results
+
 
 __getattr__ = _asked_of(__name__)

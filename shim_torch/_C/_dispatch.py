@@ -20,6 +20,15 @@ _NAMES = (
 ).split()
 
 
+_BACKENDS = "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta Nested".split()
+# Every name that a kernel may be registered for.
+KNOWN_KEYS = frozenset(_NAMES) | {
+    *(f"{kind}{b}" for kind in ("", "Sparse", "SparseCsr", "Quantized", "NestedTensor", "Autograd", "Autocast") for b in _BACKENDS),
+    *"SparseCsr FPGA Vulkan Metal MkldnnCPU PythonTLSSnapshot PythonDispatcher AutogradPrivateUse2 AutogradPrivateUse3 Fake".split(),
+    *"DeferredInit FuncTorchGradWrapper FuncTorchVmapMode CustomRNGKeyId PreDispatch Alias AutogradLazy".split(),
+}
+
+
 class _Key(str):
     """One dispatch key; equal to its name."""
 

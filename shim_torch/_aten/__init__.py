@@ -81,9 +81,7 @@ def _define_without_kernel(schema: str, ops_only: bool) -> None:
 
 
 def public_function(name: str) -> Any:
-    """The function ``torch.<name>`` of an operator that only the table has, or None."""
-    if name not in table():
-        return None
+    """The function ``torch.<name>`` of an operator, or None where there is none of that name."""
     complete(name)
     qualified = f"aten::{name}"
     return _core.function(qualified, "torch") if _core.operator_overloads(qualified) else None

@@ -24,6 +24,7 @@ def dispatch_key(device_type: str) -> str:
     """``"cuda"`` -> ``"CUDA"``; ValueError for what is no device type here."""
     key = _KEYS.get(device_type)
     if key is None:
+        _core.device(device_type)  # its error for what is none
         raise ValueError(f"Unknown device_type {device_type!r}: expected one of {sorted(_KEYS)}")
     return key
 
@@ -75,6 +76,8 @@ class CustomOpDef:
         """Registers the implementation for device types (None: for all that have no other)."""
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            if as_types(device_types) != (None,) and not _has_device_argument(self._opoverload._schema):
+                raise ValueError("Functions without tensor inputs are required to have a `device: torch.device` argument")
             for device_type in as_types(device_types):
                 key = "CompositeExplicitAutograd" if device_type is None else dispatch_key(device_type)
                 self._backend_fns[device_type] = function
@@ -229,7 +232,7 @@ def custom_op(
     """
 
     def wrap(function: Callable[..., Any]) -> CustomOpDef:
-        text = infer_schema(function, mutates_args=mutates_args) if schema is None else schema
+        text = infer_schema(function, mutates_args=mutates_args) if schema is None else _consistent(schema, mutates_args)
         namespace, separator, own = name.partition("::")
         if not separator or "." in own:
             raise ValueError(f"Expected a name of the form 'namespace::operator', got {name!r}")
@@ -238,6 +241,23 @@ def custom_op(
         return definition
 
     return wrap if fn is None else wrap(fn)
+
+
+def _consistent(schema: str, mutates_args: str | Iterable[str]) -> str:
+    """The schema itself; ValueError where it says that other arguments are written than ``mutates_args`` does."""
+    text = f"custom{schema}" if schema.lstrip().startswith("(") else schema
+    written = {a.name for a in _ops.parse_schema(text).arguments if a.is_write}
+    if mutates_args != "unknown" and written != set(mutates_args):
+        raise ValueError(
+            f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}. The schema suggests that the op "
+            f"mutates {written}which is different from what was provided to us in `mutates_args`. Please make these consistent."
+        )
+    return schema
+
+
+def _has_device_argument(schema: Any) -> bool:
+    tensors = any("Tensor" in str(a.type) for a in schema.arguments)
+    return tensors or any(a.name == "device" and str(a.type).endswith("Device") for a in schema.arguments)
 
 
 def lookup(op: Any) -> CustomOpDef | None:

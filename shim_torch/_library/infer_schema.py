@@ -26,19 +26,28 @@ _NUMBER = {int, float, bool}
 
 
 def infer_schema(
-    prototype: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None
+    prototype_function: Callable[..., Any],
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    op_name: str | None = None,
+    tags: Any = (),
 ) -> str:
-    """The schema text of ``prototype``; ValueError naming the parameter where an annotation is missing or unsupported.
+    """The schema text of a function; ValueError naming the parameter where an annotation is missing or unsupported.
 
     ``mutates_args`` names the tensor parameters it writes to, or is ``"unknown"``: then all of them.
     """
-    signature = inspect.signature(prototype)
-    hints = _hints(prototype)
+    signature = inspect.signature(prototype_function)
+    hints = _hints(prototype_function)
 
     def refuse(what: str) -> Any:
         raise ValueError(f"infer_schema(func): {what} Got func with signature {signature})")
 
-    names = {mutates_args} if isinstance(mutates_args, str) and mutates_args != "unknown" else mutates_args
+    if isinstance(mutates_args, str) and mutates_args != "unknown":
+        raise ValueError(
+            "mutates_args must either be a sequence of the names of the arguments that are mutated or the string 'unknown'. "
+        )
+    names = mutates_args
     parts: list[str] = []
     seen_keyword = False
     for i, (name, p) in enumerate(signature.parameters.items()):
@@ -51,12 +60,19 @@ def infer_schema(
             refuse(f"Parameter {name} must have a type annotation.")
         kind = _type_text(hints.get(name, p.annotation))
         if kind is None:
-            refuse(f"Parameter {name} has unsupported type {hints.get(name, p.annotation)}.")
+            given = hints.get(name, p.annotation)
+            tuples = (
+                f"We do not support Tuple inputs in schema. As a workaround, please try to use List instead. For example, "
+                f"{tuple_to_list(given)}.\n\n"
+                if typing.get_origin(given) is tuple
+                else ""
+            )
+            refuse(f"Parameter {name} has unsupported type {given}. {tuples}The valid types are: {_valid_types()}.")
         kind = str(kind)
         if (names == "unknown" and kind.startswith("Tensor")) or (names != "unknown" and name in names):
             if not kind.startswith("Tensor"):
                 refuse(
-                    f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated."
+                    f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated"
                 )
             kind = f"Tensor(a{i}!){kind[len('Tensor') :]}"
         default = ""
@@ -78,8 +94,36 @@ def infer_schema(
         refuse("No return type annotation was provided. Please add one.")
     returns = _return_text(hints.get("return", signature.return_annotation))
     if returns is None:
-        refuse(f"Return has unsupported type {hints.get('return', signature.return_annotation)}.")
+        refuse(
+            f"Return has unsupported type {hints.get('return', signature.return_annotation)}. The valid types are: {_valid_returns()}."
+        )
     return f"{op_name or ''}({', '.join(parts)}) -> {returns}"
+
+
+def _valid_types() -> Any:
+    """The annotations that parameters may have, as PyTorch lists them."""
+    # Python's older spellings are among them: they are what is listed.
+    forms = (typing.Sequence, typing.List, abc.Sequence, list)  # noqa: UP006
+    number: Any = int | float | bool
+    tensor: Any = _core.Tensor
+    some: Any = typing.Optional[tensor]  # noqa: UP045
+    kinds: list[Any] = [tensor, some, *(form[tensor] for form in forms), *(form[some] for form in forms)]
+    for plain in (int, float, bool):
+        lists = [form[plain] for form in forms]  # type: ignore[valid-type, misc]
+        kinds += [plain, typing.Optional[plain], *lists, *(typing.Optional[each] for each in lists)]  # noqa: UP045
+    kinds += [str, typing.Optional[str], number, typing.Union[number, None]]  # noqa: UP007, UP045
+    kinds += [form[number] for form in forms]
+    for one in (_core.dtype, _core.device):
+        kinds += [one, typing.Optional[one]]  # noqa: UP045
+    return dict.fromkeys(kinds).keys()
+
+
+def _valid_returns() -> dict[Any, str]:
+    tensor: Any = _core.Tensor
+    return {
+        tensor: "Tensor", typing.List[tensor]: "Tensor[]", list[tensor]: "Tensor[]", int: "SymInt", float: "float",  # noqa: UP006
+        bool: "bool", int | float | bool: "Scalar",
+    }  # fmt: skip
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The checks of ``torch.library.opcheck``."""
+"""The checks of ``torch.library.opcheck``: schema, gradient's place, fake kernel, and the operator as a traced graph runs it."""
 
 from __future__ import annotations
 
@@ -8,46 +8,144 @@ from typing import Any
 from native import _core
 
 
+class OpCheckError(Exception):
+    """What ``opcheck`` raises for a check that failed."""
+
+
 def _each(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, _core.TensorBase):
         return change(value)
     if isinstance(value, (list, tuple)):
         return type(value)(_each(v, change) for v in value)
+    if isinstance(value, dict):
+        return {n: _each(v, change) for n, v in value.items()}
     return value
 
 
 def _flat(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return _flat(list(value.values()))
     if isinstance(value, (list, tuple)):
         return [t for v in value for t in _flat(v)]
-    return [value]
+    return [value] if isinstance(value, _core.TensorBase) else []
 
 
-def test_schema(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Arguments that the schema does not mark as written must not change."""
-    names = [a.name for a in op._schema.arguments]
-    written = {a.name for a in op._schema.arguments if a.is_write}
-    bound = {**dict(zip(names, args, strict=False)), **kwargs}
-    before = {n: _each(v, lambda t: t.detach().clone()) for n, v in bound.items()}
-    op(*args, **kwargs)
-    for name, value in bound.items():
-        if name in written:
-            continue
-        for old, new in zip(_flat(before[name]), _flat(value), strict=True):
-            if isinstance(new, _core.TensorBase) and not bool(((old == new) | (old != old)).all()):
-                raise RuntimeError(f"Argument {name} is not defined as mutable but was mutated")
+def _copy(t: Any) -> Any:
+    return t.detach().clone().requires_grad_(t.requires_grad)
 
 
-def test_faketensor(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """The fake kernel's shapes and dtypes must be the real ones."""
-    meta = _each(args, lambda t: t.detach().to("meta"))
-    meta_kwargs = {n: _each(v, lambda t: t.detach().to("meta")) for n, v in kwargs.items()}
-    real_args = _each(args, lambda t: t.detach().clone())
-    real, fake = _flat(op(*real_args, **kwargs)), _flat(op(*meta, **meta_kwargs))
-    for r, f in zip(real, fake, strict=True):
-        if isinstance(r, _core.TensorBase) and (tuple(r.shape) != tuple(f.shape) or r.dtype is not f.dtype):
-            raise RuntimeError(
-                f"fake result {tuple(f.shape)} {f.dtype} differs from the real {tuple(r.shape)} {r.dtype}"
-            )
+def test_schema(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **_: Any) -> None:
+    """What the operator writes and what it gives back must be what its schema says."""
+    from shim_torch._subclasses.schema_check_mode import SchemaCheckMode
+
+    with SchemaCheckMode():
+        op(*_each(args, _copy), **_each(kwargs, _copy))
 
 
-CHECKS: dict[str, Callable[..., None]] = {"test_schema": test_schema, "test_faketensor": test_faketensor}
+_AUTOGRAD_KEYS = ("Autograd", "AutogradCPU", "AutogradCUDA", "AutogradXPU", "CompositeImplicitAutograd", "")
+
+
+def _has_formula(op: Any) -> bool:
+    """Whether gradients of the operator come from where PyTorch looks for them: a kernel above the devices'."""
+    if op.namespace == "aten":
+        return True
+    kernels = _core.kernels_of(op._qualified_op_name, op._overload)
+    return any(key in kernels for key in _AUTOGRAD_KEYS)
+
+
+def _misplaced(op: Any, args: Any, kwargs: Any) -> bool:
+    """Whether results of an operator without a formula want gradients all the same."""
+    if _has_formula(op):
+        return False
+    given = [id(t) for t in _flat((args, kwargs))]
+    return any(t.requires_grad and id(t) not in given for t in _flat(op(*args, **kwargs)))
+
+
+def test_autograd_registration(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **_: Any) -> None:
+    """Gradients must be registered at an Autograd key, not come of what a device's kernel calls."""
+    tensors = _flat((args, kwargs))
+    if not any(t.requires_grad for t in tensors):
+        return
+    kinds = {t.device.type for t in tensors}
+    if not kinds <= {"cpu", "cuda", "xpu"}:
+        raise NotImplementedError(f"autograd_registration_check: NYI devices other than CPU/CUDA/XPU, got {kinds}")
+    if _misplaced(op, _each(args, _copy), _each(kwargs, _copy)):
+        raise AssertionError(
+            f"{op.name()}: at least one output of this operator has requires_grad=True but the operator does not have an autograd "
+            "kernel defined at an autograd key (e.g. DispatchKey::Autograd). This could mean that you have incorrectly registered an "
+            "autograd kernel to a non-Autograd DispatchKey, which may lead to silently incorrect results. If your operator consists "
+            "of regular PyTorch operations, consider not using an operator at all or registering your operator as "
+            "CompositeImplicitAutograd. If you have an autograd.Function registered to a backend (CPU/CUDA/XPU) key, the correct "
+            "location for it is the Autograd key."
+        )
+
+
+def _fake(op: Any, args: Any, kwargs: Any) -> Any:
+    def meta(t: Any) -> Any:
+        return t.detach().to("meta").requires_grad_(t.requires_grad)
+
+    return op(*_each(args, meta), **_each(kwargs, meta))
+
+
+def test_faketensor(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **_: Any) -> None:
+    """Shapes, dtypes, strides and the wish for gradients of the fake kernel's results must be the real ones'."""
+    from shim_torch._subclasses.fake_utils import MetadataMismatchError
+
+    fake = _flat(_fake(op, args, kwargs))
+    real = _flat(op(*_each(args, _copy), **_each(kwargs, _copy)))
+    where = f"When comparing the output of {op} on FakeTensor and concrete Tensors, found mismatched tensor metadata: "
+    if len(fake) != len(real):
+        raise MetadataMismatchError(f"{where}{len(fake)} != {len(real)} outputs")
+    for f, r in zip(fake, real, strict=True):
+        if f.shape != r.shape:
+            raise MetadataMismatchError(f"{where}Shapes {r.shape} and {f.shape} are not equal!")
+        if f.dtype is not r.dtype:
+            raise MetadataMismatchError(f"{where}Dtypes {f.dtype} and {r.dtype} are not equal!")
+        if f.requires_grad != r.requires_grad:
+            raise MetadataMismatchError(f"{where} mismatched requires_grad-ness of outputs")
+        if r.numel() > 1 and f.stride() != r.stride():
+            raise MetadataMismatchError(f"{where}Stride mismatch! Strides are {f.stride()} and {r.stride()} ")
+
+
+def _traced(op: Any, args: Any, kwargs: Any, atol: float | None, rtol: float | None) -> None:
+    import shim_torch as torch
+
+    _fake(op, args, kwargs)  # compilation asks the fake kernel first
+    if _misplaced(op, _each(args, _copy), _each(kwargs, _copy)):
+        raise AssertionError(
+            "Gradients of the operator are different in eager-mode PyTorch vs AOTDispatcher. This means the operator will have "
+            "incorrect gradients underneath torch.compile. This could be because the operator's backward is incorrectly registered "
+            "or not traceable."
+        )
+    from shim_torch.fx.experimental.proxy_tensor import make_fx
+
+    leaves = [t.detach().clone() for t in _flat((args, kwargs))]
+
+    def run(*tensors: Any) -> Any:
+        rest = iter(tensors)
+        return op(*_each(args, lambda _: next(rest)), **_each(kwargs, lambda _: next(rest)))
+
+    graph = make_fx(run)(*(t.clone() for t in leaves))
+    given = {} if atol is None and rtol is None else {"atol": atol, "rtol": rtol}
+    torch.testing.assert_close(
+        _flat(run(*(t.clone() for t in leaves))), _flat(graph(*(t.clone() for t in leaves))), **given,
+        msg="Outputs of the operator are different in eager-mode PyTorch vs AOTDispatcher. This means the operator will have "
+        "incorrect output underneath torch.compile.",
+    )  # fmt: skip
+
+
+def test_aot_dispatch_static(
+    op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], atol: float | None = None, rtol: float | None = None
+) -> None:
+    """A graph traced through the operator must give what the operator gives, and gradients must have a formula."""
+    _traced(op, args, kwargs, atol, rtol)
+
+
+# In PyTorch's order; sizes here are plain integers, so that the dynamic check is the static one.
+CHECKS: dict[str, Callable[..., None]] = {
+    "test_schema": test_schema,
+    "test_autograd_registration": test_autograd_registration,
+    "test_faketensor": test_faketensor,
+    "test_aot_dispatch_static": test_aot_dispatch_static,
+    "test_aot_dispatch_dynamic": test_aot_dispatch_static,
+}

@@ -80,6 +80,20 @@ def _each(
     return functional, in_place
 
 
+def _materialized(name: str, in_place: Callable[..., Any]) -> Callable[..., Any]:
+    """PyTorch does not write lists of conjugate tensors."""
+
+    def body(self: Any, *rest: Any) -> Any:
+        if any(t.is_conj() for t in self):
+            raise RuntimeError(
+                " fallback doesn't currently support mutable TensorLists with conjugate inputs. Please materialize all the conjugate "
+                f"input tensor(s) in the mutable TensorList inputs before calling aten::_foreach_{name}_"
+            )
+        return in_place(self, *rest)
+
+    return body
+
+
 def _both(
     name: str,
     overload: str,
@@ -92,7 +106,8 @@ def _both(
     dot = f".{overload}" if overload else ""
     comma = f", {rest}" if rest else ""
     composite(f"_foreach_{name}{dot}(Tensor[] self{comma}) -> Tensor[]", **_METHODLESS)(functional)
-    composite(f"_foreach_{name}_{dot}(Tensor(a!)[] self{comma}) -> ()", **_METHODLESS)(in_place)
+    writing = _materialized(name, in_place)
+    composite(f"_foreach_{name}_{dot}(Tensor(a!)[] self{comma}) -> ()", **_METHODLESS)(writing)
 
 
 def _declare_unary(name: str) -> None:
@@ -107,7 +122,7 @@ def _declare_unary(name: str) -> None:
         return in_place(self)
 
     composite(f"_foreach_{name}(Tensor[] self) -> Tensor[]", **_METHODLESS)(functional)
-    composite(f"_foreach_{name}_(Tensor(a!)[] self) -> ()", **_METHODLESS)(checked)
+    composite(f"_foreach_{name}_(Tensor(a!)[] self) -> ()", **_METHODLESS)(_materialized(name, checked))
 
 
 for _name in _UNARY:

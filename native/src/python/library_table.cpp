@@ -53,6 +53,19 @@ PyObject* call_kernel(const Operator& op, PyObject* f, PyObject** args, size_t n
   return r;
 }
 
+// What a Python kernel gives must be what the schema says: a tensor, or one value for each of several results.
+PyObject* checked_result(const Operator& op, PyObject* r) {
+  const auto& returns = op.schema.returns;
+  if (!r || r == Py_None || r == Py_NotImplemented || returns.empty()) return r;
+  const bool one = returns.size() == 1;
+  if (one && (returns[0].type.base != ArgType::Tensor || returns[0].type.list || is_tensor(r))) return r;
+  if (!one && !is_tensor(r)) return r;
+  if (one) PyErr_Format(PyExc_RuntimeError, "Unable to cast %S to Tensor", r);
+  else PyErr_SetString(PyExc_TypeError, "Object of type 'Tensor' is not an instance of 'sequence'");
+  Py_DECREF(r);
+  return nullptr;
+}
+
 void bump_written(const Operator& op, PyObject** args) {
   for (size_t i = 0; i < op.schema.args.size(); ++i) {
     const auto& alias = op.schema.args[i].alias;
@@ -96,7 +109,10 @@ void raise_no_kernel(const Operator& op, PyObject** args, size_t n) {
   const std::string name = op.schema.qualified();
   const char* backend = backend_key(args, n);
   if (std::string(backend) == "Meta")
-    PyErr_Format(PyExc_NotImplementedError, "%s: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered.", name.c_str());
+    PyErr_Format(PyExc_NotImplementedError, "%s: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. "
+                 "You may have run into this message while using an operator with PT2 compilation APIs (torch.compile/torch.export); in order to use "
+                 "this operator with those APIs you'll need to add a fake impl. Please see the following for next steps:  "
+                 "https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html", name.c_str());
   else if (op.schema.ns == "aten")
     PyErr_Format(PyExc_NotImplementedError, "Could not run '%s%s%s' with arguments from the '%s' backend. shim-torch has no kernel of this operator: "
                  "please report it with the library's name and version, or register a kernel with torch.library.", name.c_str(),
@@ -142,7 +158,7 @@ PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
     return nullptr;
   }
   if (composite || op.formulas.empty()) {       // gradients, if any, are those of the operators it calls
-    PyObject* r = seen ? call_torch_dispatch(op, args, n) : call_kernel(op, f, args, n);
+    PyObject* r = seen ? call_torch_dispatch(op, args, n) : checked_result(op, call_kernel(op, f, args, n));
     if (r && !composite) bump_written(op, args);
     return r;
   }
