@@ -124,3 +124,12 @@ def bound_names(x_ptr, y_ptr, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     x = cast_to(load_values(x_ptr + at), tl.float64)
     tl.store(y_ptr + at, exp2(x) + language_names.root(x) + language_names.largest(x))
+
+
+@triton.jit
+def scalar_conditions(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    for step in tl.static_range(2):
+        mask = (step < n) & (at >= 2)
+        tl.store(y_ptr + step * BLOCK + at, tl.load(x_ptr + at, mask=mask, other=-1.0), mask=(n > 1) & (at != 7))
+    tl.store(y_ptr, tl.sum(((n > 1) & (at < 3)).to(tl.int32), 0))

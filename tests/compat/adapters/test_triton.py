@@ -161,6 +161,18 @@ def test_scalars_have_a_tensors_methods():
     assert y.tolist() == [0.25 + 60 + 1000 + 0.5, 1.0]
 
 
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_a_comparison_of_scalars_may_be_part_of_a_mask(n):
+    x, y = torch.arange(8.0), torch.full((16,), -2.0)
+    kernels.scalar_conditions[(1,)](x, y, n, BLOCK=8)
+    rows = np.full((2, 8), -2.0)
+    if n > 1:
+        rows[:] = [-1, -1, 2, 3, 4, 5, 6, 7]
+        rows[:, 7] = -2
+    rows[0, 0] = 3 if n > 1 else 0
+    np.testing.assert_array_equal(numbers(y), rows.reshape(-1))
+
+
 def test_loop_variable_is_as_wide_as_its_bounds():
     y = torch.zeros(1, dtype=torch.int64)
     kernels.wide_loop[(1,)](y, 2**33, 2**33 + 1, 3)

@@ -91,9 +91,24 @@ def _index(interpreter: ModuleType, patch: Patch) -> None:
 
 
 _MODULE = "triton.runtime.interpreter"
+def _conditions(interpreter: ModuleType, patch: Patch) -> None:
+    """A scalar comparison beside a block (``(n > 0) & mask``) stays int1; stock makes it a block of int32, no mask."""
+    import numpy as np
+
+    stock = interpreter.InterpreterBuilder.create_splat
+
+    def create_splat(self: Any, ret_ty: Any, arg: Any) -> Any:
+        if arg.data.dtype == np.bool_:
+            return interpreter.TensorHandle(np.full(ret_ty.shape, arg.data.reshape(-1)[0]), interpreter.tl.int1)
+        return stock(self, ret_ty, arg)
+
+    patch.set(interpreter.InterpreterBuilder, "create_splat", create_splat)
+
+
 MENDS = (
     Mend("float arguments", "a float argument has a scalar's methods, such as .to", _MODULE, _arguments),
     Mend("bool arguments", "a bool argument is an int1 scalar", _MODULE, _booleans, until=(3, 8)),
     Mend("scalar bounds", "range() of scalars with NumPy 2.4 or newer", _MODULE, _index, until=(3, 7)),
+    Mend("scalar conditions", "a comparison of scalars may be part of a block's mask", _MODULE, _conditions),
     Mend("loop variables", "the variable of a range loop has a scalar's methods and width", _MODULE, _loops),
 )
