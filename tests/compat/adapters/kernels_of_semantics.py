@@ -151,3 +151,30 @@ def assembly(x_ptr, out_ptr, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + at)
     y = tl.inline_asm_elementwise("add.f32 $0, $1, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
     tl.store(out_ptr + at, y)
+
+
+@triton.jit
+def collatz(x, y):
+    if x > y:
+        return x
+    return y * 2
+
+
+@triton.jit
+def both(x, y):
+    return x + y, x * y
+
+
+@triton.jit
+def mapped(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x, y = tl.load(x_ptr + at), tl.load(y_ptr + at)
+    total, product = tl.map_elementwise(both, x, y)
+    tl.store(out_ptr + at, tl.map_elementwise(collatz, x, y))
+    tl.store(out_ptr + BLOCK + at, total)
+    tl.store(out_ptr + 2 * BLOCK + at, product)
+
+
+@triton.jit
+def asserts(x_ptr):
+    tl.device_assert(tl.load(x_ptr) > 5, "x is too small")

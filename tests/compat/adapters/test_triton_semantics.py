@@ -222,3 +222,27 @@ def test_parts_of_numbers():
     x, y, s = np.int32([0x33221100]), np.int32([0x77665544]), np.int32([0x7530])
     assert find("__nv_byte_perm")(int32, x, y, s).tolist() == [0x77553300]
     assert find("__nv_rcp64h")(np.dtype(np.float64), np.array([4.0])).tolist() == [0.25]
+
+
+def test_functions_mapped_over_elements():
+    if not hasattr(kernels.tl, "map_elementwise"):
+        pytest.skip("this Triton has no tl.map_elementwise")
+    x, y, out = torch.tensor([1.0, 5, 2, 8]), torch.tensor([3.0, 3, 3, 3]), torch.empty(3, 4)
+    kernels.mapped[(1,)](x, y, out, BLOCK=4)
+    assert out.tolist() == [[6, 5, 6, 8], [4, 8, 5, 11], [3, 15, 6, 24]]
+
+
+def test_device_assertions_in_launches_for_debugging():
+    kernels.asserts[(1,)](torch.ones(1))
+    with pytest.raises(Exception, match="x is too small"):
+        kernels.asserts[(1,)](torch.ones(1), debug=True)
+    kernels.asserts[(1,)](torch.ones(1))
+    kernels.asserts[(1,)](torch.full((1,), 6.0), debug=True)
+
+
+def test_a_kernel_without_a_grid_and_wrong_arguments():
+    with pytest.raises(RuntimeError, match=r"Cannot call @triton.jit'd outside of the scope of a kernel: launch cast as cast\[grid\]"):
+        kernels.cast(torch.ones(4), torch.empty(4), BLOCK=4)
+    for wrong, name in [(np.ones(4, np.float32), "numpy.ndarray"), ([1, 2], "builtins.list"), ("x", "builtins.str")]:
+        with pytest.raises(Exception, match=f"a kernel's argument is of type {name}; it may be a torch.Tensor"):
+            kernels.cast[(1,)](wrong, torch.empty(4), BLOCK=4)

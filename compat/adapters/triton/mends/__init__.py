@@ -15,6 +15,7 @@ from types import ModuleType
 from compat.adapters.triton.mends import (
     arithmetic,
     descriptors,
+    elementwise,
     floats,
     launch,
     libdevice,
@@ -29,6 +30,7 @@ MENDS: tuple[Mend, ...] = (
     *floats.MENDS,
     *arithmetic.MENDS,
     *reductions.MENDS,
+    *elementwise.MENDS,
     *scaled.MENDS,
     *descriptors.MENDS,
     *scalars.MENDS,

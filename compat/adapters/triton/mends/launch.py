@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import sys
 from collections.abc import Callable
@@ -84,6 +85,23 @@ def _grids(interpreter: ModuleType, patch: Patch) -> None:
     patch.set(interpreter.GridExecutor, "__call__", __call__)
 
 
+def _debug(interpreter: ModuleType, patch: Patch) -> None:
+    """``debug=True`` of a launch, and Triton's knob, let ``tl.device_assert`` assert (stock: never)."""
+    stock = interpreter.GridExecutor.__call__
+
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> None:
+        builder, knobs = interpreter.interpreter_builder, sys.modules["triton.knobs"]
+        before = builder.options
+        if kwargs.get("debug") or getattr(knobs.runtime, "debug", False):
+            builder.options = dataclasses.replace(before, debug=True)
+        try:
+            stock(self, *args, **kwargs)
+        finally:
+            builder.options = before
+
+    patch.set(interpreter.GridExecutor, "__call__", __call__)
+
+
 class _Nothing:
     def restore(self) -> None:
         pass
@@ -110,8 +128,18 @@ def _once(interpreter: ModuleType, patch: Patch) -> None:
             state.launches -= 1
             state.patched = state.launches > 0
 
+    stock_function = interpreter.InterpretedFunction.__call__
+
+    def call_function(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not state.launches:
+            raise RuntimeError(
+                f"Cannot call @triton.jit'd outside of the scope of a kernel: launch {self.__name__} as {self.__name__}[grid](...)"
+            )
+        return stock_function(self, *args, **kwargs)
+
     patch.set(interpreter, "_patch_lang", _patch_lang)
     patch.set(interpreter.GridExecutor, "__call__", __call__)
+    patch.set(interpreter.InterpretedFunction, "__call__", call_function)
 
 
 def _gluon_first(interpreter: ModuleType, patch: Patch) -> None:
@@ -135,6 +163,7 @@ def _gluon_first(interpreter: ModuleType, patch: Patch) -> None:
 MENDS = (
     Mend("warmup", "returns a kernel that can be launched", "triton.runtime.interpreter", _warmup),
     Mend("warnings", "kernels overflow and make NaN silently, as on a GPU", "triton.runtime.interpreter", _quiet),
+    Mend("device_assert", "asserts in launches with debug=True", "triton.runtime.interpreter", _debug),
     Mend("grids", "a list is a grid", "triton.runtime.interpreter", _grids),
     Mend("Python 3.10", "imports Gluon before a launch, not within", "triton.runtime.interpreter", _gluon_first),
     Mend("device functions", "are called without preparing the language again", "triton.runtime.interpreter", _once),

@@ -22,6 +22,11 @@ def _arguments(interpreter: ModuleType, patch: Patch) -> None:
             with np.errstate(over="ignore"):
                 data = np.array([arg], dtype=np.float32)
             return tl.tensor(interpreter.TensorHandle(data, tl.float32), tl.float32)
+        if isinstance(arg, (np.ndarray, str, list, dict)):
+            raise TypeError(
+                f"a kernel's argument is of type {type(arg).__module__}.{type(arg).__qualname__}; it may be a torch.Tensor "
+                "(torch.from_numpy shares an array's memory), a number, a tuple, a descriptor or, for tl.constexpr, anything"
+            )
         return stock(arg)
 
     patch.set(interpreter, "_implicit_cvt", _implicit_cvt)
