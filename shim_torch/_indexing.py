@@ -177,6 +177,8 @@ def setitem(self: Any, key: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         value = _number(self, value)
         _core.check_fits(value, self.dtype)
+        if isinstance(key, Tensor) and _core.unseen(self, key) and _number_at(self, key, value):
+            return
     if key is False:
         return
     if key is True:
@@ -200,6 +202,21 @@ def setitem(self: Any, key: Any, value: Any) -> None:
     if value.device != x.device and value.dim() == 0:
         value = value.to(x.device)
     _aten().index_put_(x, indices, value, False)
+
+
+def _number_at(self: Any, key: Any, value: Any) -> bool:
+    """``tensor[mask] = number`` and ``tensor[index] = number`` on the CPU, at once; False where it is neither."""
+    if key.dtype is _core.bool:
+        if key.shape != self.shape or not key.dim():
+            return False
+        if type(value) is float and not (self.dtype.is_floating_point or self.dtype.is_complex):
+            return False
+        self.masked_fill_(key, value)
+        return True
+    if key.dtype is not _core.int64 or not key.dim() or not self.dim() or not key.numel() or not self.numel():
+        return False
+    _aten()._index_put_at_(self, [key], _core.empty_tensor((), self.dtype, self.device).fill_(value), False)
+    return True
 
 
 def _number(self: Any, value: Any) -> Any:

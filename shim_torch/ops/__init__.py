@@ -50,6 +50,7 @@ FAMILIES = (
     "nn_functional",
     "cuda_kernels",
     "image_kernels",
+    "recurrent_kernels",
     "loss",
     "joining",
     "convolution",

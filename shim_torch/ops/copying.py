@@ -183,6 +183,8 @@ def methods() -> dict[str, Any]:
         cast(name, getattr(_core, dtype_name))
 
     def cpu(self: Any, memory_format: Any = None) -> Any:
+        if memory_format is None and _core.unseen(self):
+            return self
         return self.to(_core.device("cpu"), memory_format=memory_format)
 
     def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:

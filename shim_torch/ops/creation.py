@@ -321,6 +321,7 @@ _spaced_by_tensors("linspace", "")
 
 @op(
     f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor",
+    native="linspace",
     shape=_steps,
     out=True,
     dtype=_linspace_dtype,

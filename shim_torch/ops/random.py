@@ -261,18 +261,23 @@ def bernoulli_float(self, p, generator):
 # --- new tensors ------------------------------------------------------------------------------------------------------------
 
 
+_REAL = (_core.float32, _core.float64)
+
+
 def _empty(size, dtype, device, pin_memory):
     return _core.empty_tensor(size, dtype, device, bool(pin_memory))
 
 
 @composite(f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True)
 def rand(size, generator, dtype, layout, device, pin_memory):
-    return _empty(size, dtype, device, pin_memory).uniform_(0, 1, generator=generator)
+    made = _empty(size, dtype, device, pin_memory)
+    return _draw(made, "uniform", 0, 1, generator) if made.dtype in _REAL else made.uniform_(0, 1, generator=generator)
 
 
 @composite(f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True)
 def randn(size, generator, dtype, layout, device, pin_memory):
-    return _empty(size, dtype, device, pin_memory).normal_(0, 1, generator=generator)
+    made = _empty(size, dtype, device, pin_memory)
+    return _draw(made, "normal", 0, 1, generator) if made.dtype in _REAL else made.normal_(0, 1, generator=generator)
 
 
 @composite(f"randint(SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True)

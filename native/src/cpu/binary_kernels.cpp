@@ -16,7 +16,12 @@ template <class T> constexpr bool is_signed_int = std::is_integral_v<T> && std::
 
 struct Add { template <class T> static T f(T a, T b) { return T(a + b); } };
 struct Sub { template <class T> static T f(T a, T b) { return T(a - b); } };
-struct Mul { template <class T> static T f(T a, T b) { return T(a * b); } };
+struct Mul {
+  template <class T> static T f(T a, T b) { return T(a * b); }
+  template <class T> static std::complex<T> f(std::complex<T> a, std::complex<T> b) {     // as PyTorch's: infinities are not looked after
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  }
+};
 struct Div { template <class T> static T f(T a, T b) { return a / b; } };
 struct Or { template <class T> static T f(T a, T b) { return T(a | b); } };
 struct And { template <class T> static T f(T a, T b) { return T(a & b); } };
@@ -211,6 +216,8 @@ struct Table {
     bits<Xor>("bitwise_xor");
     ints<ShiftLeft>(add("bitwise_left_shift", Rule::arithmetic));
     ints<ShiftRight>(add("bitwise_right_shift", Rule::arithmetic));
+    for (PointwiseOp& op : ops)
+      if (BlockKernel f = binary_math_kernel(op.name)) op.put(DType::f32, f);
     for (PointwiseOp& op : ops)
       for (DType t : {DType::f16, DType::bf16})
         if (BlockKernel f = half_kernel(op.name, t)) op.put(t, f);

@@ -51,7 +51,7 @@ void loop(void* context, char* const* data, const int64_t* steps, int64_t n) {
 template <class T>
 bool transposed(const Nest& nest) {
   constexpr int64_t kTile = 32;
-  if (nest.dims != 2 || nest.steps[0][0] != sizeof(T) || nest.steps[1][1] != sizeof(T)) return false;
+  if (nest.dims != 2 || nest.steps[0][0] != sizeof(T) || nest.steps[1][1] != sizeof(T) || nest.steps[1][0] == 0) return false;
   const int64_t cols = nest.sizes[0], rows = nest.sizes[1];
   if (cols < kTile || rows < kTile) return false;
   parallel_for(rows, std::max<int64_t>(kTile, kGrain / cols), [&](int64_t begin, int64_t end) {

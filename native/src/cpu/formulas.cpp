@@ -96,6 +96,8 @@ Tensor run_formula(const PointwiseFormula& f, std::span<const Input> inputs, Ten
   }
   if (!first || int(inputs.size()) + 1 > kMaxOperands) return {};
   const DType t = first->dtype(), compute = compute_dtype(t);
+  const BlockKernel kernel = compute == DType::f64 ? f.f64 : f.f32;
+  if (!kernel) return {};
   if (!out) out = allocate_like(shape, like, tensors, t);
   else if (out->dtype() != t || !std::ranges::equal(out->sizes(), shape)) return {};
   Operand operands[kMaxOperands] = {Operand::of(*out)};
@@ -113,7 +115,7 @@ Tensor run_formula(const PointwiseFormula& f, std::span<const Input> inputs, Ten
       ++count;
     }
   }
-  if (out->numel()) run_blocks(out->sizes(), operands, count, compute, compute, compute == DType::f64 ? f.f64 : f.f32);
+  if (out->numel()) run_blocks(out->sizes(), operands, count, compute, compute, kernel);
   return out;
 }
 

@@ -87,9 +87,41 @@ struct MishSlope {
     return x > T(20) ? g : g * (t + x * (T(1) - t * t) * logistic(x));
   }
 };
+#if defined(__GLIBC__)
+inline float log_gamma(float x) { int sign; return lgammaf_r(x, &sign); }
+inline double log_gamma(double x) { int sign; return lgamma_r(x, &sign); }
+#else
+inline float log_gamma(float x) { return std::lgamma(x); }
+inline double log_gamma(double x) { return std::lgamma(x); }
+#endif
+FORMULA1(Lgamma, log_gamma(x));
+// Reflected from the left, moved to where the asymptotic series of log x - 1 / 2x holds.
+struct Digamma {
+  template <class T> static T f(T given) {
+    double x = double(given), sum = 0;
+    if (x == 0) return std::copysign(std::numeric_limits<T>::infinity(), -given);
+    if (x < 0) {
+      const double part = x - std::trunc(x);
+      if (part == 0) return std::numeric_limits<T>::quiet_NaN();
+      sum = -3.14159265358979323846 / std::tan(3.14159265358979323846 * part);
+      x = 1 - x;
+    }
+    for (; x < 10; x += 1) sum -= 1 / x;
+    const double z = 1 / (x * x);
+    double p = 1.0 / 12;
+    for (double c : {-691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12}) p = p * z + c;
+    return T(sum + std::log(x) - 0.5 / x - z * p);
+  }
+};
+
 // Binary cross entropy of a logit x and a target p.
 FORMULA2(BceLogits, x * (T(1) - p) + softplus_of(-x));
 FORMULA3(BceLogitsSlope, x * (logistic(p) - q));                     // x: the gradient
+
+template <class Op, class T>
+void scalar_loop(char* out, const char* const* in, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(out)[i] = Op::f(reinterpret_cast<const T*>(in[0])[i]);
+}
 
 constexpr PointwiseFormula kCurved[] = {
     formula_of<LogSigmoid, 1, 0>("log_sigmoid"),
@@ -105,6 +137,9 @@ constexpr PointwiseFormula kCurved[] = {
     formula_of<SoftplusSlope, 2, 2>("softplus_backward"),
     formula_of<MishSlope, 2, 0>("mish_backward"),
     formula_of<BceLogits, 2, 0>("bce_with_logits"),
+    {"lgamma", 1, 0, scalar_loop<Lgamma, float>, scalar_loop<Lgamma, double>},
+    {"digamma", 1, 0, scalar_loop<Digamma, float>, scalar_loop<Digamma, double>},
+    {"erfinv", 1, 0, [](char* out, const char* const* in, int64_t n) { more_math_kernel("erfinv")(out, in, n); }, nullptr},
     formula_of<BceLogitsSlope, 3, 0>("bce_with_logits_backward"),
 };
 

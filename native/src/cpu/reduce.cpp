@@ -36,6 +36,17 @@ struct AllOp { template <class T> static T zero() { return T(1); } template <cla
 constexpr int kLanes = 32;
 constexpr int64_t kRun = 4096;                  // elements added up directly; runs are then added pairwise
 
+template <class T> constexpr bool is_complex_type = false;
+template <class T> constexpr bool is_complex_type<std::complex<T>> = true;
+
+// Of whole numbers the compiler makes one loop of vectors.
+template <class Op, class T>
+SHIM_CLONES T extreme_run(const T* x, int64_t n) {
+  T best = x[0];
+  for (int64_t i = 0; i < n; ++i) best = std::is_same_v<Op, MaxOp> ? std::max(best, x[i]) : std::min(best, x[i]);
+  return best;
+}
+
 template <class Op, class T>
 SHIM_CLONES T run_of(const T* x, int64_t n) {
   T lanes[kLanes];
@@ -49,27 +60,46 @@ SHIM_CLONES T run_of(const T* x, int64_t n) {
   return lanes[0];
 }
 
-// Floats are most often summed: four vectors side by side, so that no addition waits for the one before.
-template <class T>
-SHIM_CLONES T sum_of(const T* x, int64_t n) {
-  typedef T Vector __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
-  constexpr int64_t kWide = 32 / sizeof(T);
-  Vector a = {}, b = {}, c = {}, d = {};
-  int64_t i = 0;
-  for (; i + 4 * kWide <= n; i += 4 * kWide) {
+// Floats are most often summed: four vectors side by side, so that no addition waits for the one before. Products likewise.
+template <class Op, class T>
+SHIM_MATH_CLONES void vector_lanes(const T* x, int64_t n, T* lanes) {              // n is a multiple of 256 bytes; 64 bytes of lanes
+  typedef T Vector __attribute__((vector_size(64), aligned(alignof(T)), may_alias));
+  constexpr int64_t kWide = 64 / sizeof(T);
+  const Vector none = Vector{} + Op::template zero<T>();
+  Vector a = none, b = none, c = none, d = none;
+  for (int64_t i = 0; i < n; i += 4 * kWide) {
     auto* v = reinterpret_cast<const Vector*>(x + i);
-    a += v[0];
-    b += v[1];
-    c += v[2];
-    d += v[3];
+    if constexpr (std::is_same_v<Op, SumOp>) a += v[0], b += v[1], c += v[2], d += v[3];
+    else a *= v[0], b *= v[1], c *= v[2], d *= v[3];
   }
-  a += b;
-  c += d;
-  a += c;
-  T sum = 0;
-  for (int k = 0; k < kWide; ++k) sum += a[k];
-  for (; i < n; ++i) sum += x[i];
-  return sum;
+  if constexpr (std::is_same_v<Op, SumOp>) *reinterpret_cast<Vector*>(lanes) = (a + b) + (c + d);
+  else *reinterpret_cast<Vector*>(lanes) = (a * b) * (c * d);
+}
+template <class Op, class T>
+T joined(const T* x, int64_t n) {
+  constexpr int64_t kWide = 64 / sizeof(T);
+  T lanes[kWide], rest = Op::template zero<T>();
+  const int64_t whole = n / (4 * kWide) * (4 * kWide);
+  if (whole) {
+    vector_lanes<Op>(x, whole, lanes);
+    for (int64_t width = kWide / 2; width; width /= 2)
+      for (int64_t k = 0; k < width; ++k) lanes[k] = Op::f(lanes[k], lanes[k + width]);
+    rest = lanes[0];
+  }
+  for (int64_t i = whole; i < n; ++i) rest = Op::f(rest, x[i]);
+  return rest;
+}
+template <class T> T sum_of(const T* x, int64_t n) { return joined<SumOp>(x, n); }
+template <class T>
+std::complex<T> sum_of(const std::complex<T>* z, int64_t n) {       // real and imaginary parts in turn
+  constexpr int64_t kWide = 64 / sizeof(T);
+  auto* x = reinterpret_cast<const T*>(z);
+  T lanes[kWide] = {}, re = 0, im = 0;
+  const int64_t whole = 2 * n / (4 * kWide) * (4 * kWide);
+  if (whole) vector_lanes<SumOp>(x, whole, lanes);
+  for (int64_t k = 0; k < kWide; k += 2) re += lanes[k], im += lanes[k + 1];
+  for (int64_t i = whole; i < 2 * n; i += 2) re += x[i], im += x[i + 1];
+  return {re, im};
 }
 
 // The extreme of floats: a comparison keeps what it does not know better, so NaNs are looked for beside it.
@@ -92,18 +122,21 @@ SHIM_CLONES T extreme_of(const T* x, int64_t n) {
     }
   T result = kNone;
   bool bad = false;
-  for (int k = 0; k < 4 * kWide; ++k) {
-    const T v = best[k / kWide][k % kWide];
-    result = Largest ? MaxOp::f(result, v) : MinOp::f(result, v);
+  for (int k = 0; k < 3; ++k) best[0] = (Largest ? best[k + 1] > best[0] : best[k + 1] < best[0]) ? best[k + 1] : best[0];
+  nan[0] |= nan[1];
+  for (int k = 0; k < kWide; ++k) {             // no NaN is among them
+    result = (Largest ? best[0][k] > result : best[0][k] < result) ? best[0][k] : result;
+    bad |= nan[0][k] != 0;
   }
-  for (int k = 0; k < kWide; ++k) bad |= nan[0][k] || nan[1][k];
   for (; i < n; ++i) result = Largest ? MaxOp::f(result, x[i]) : MinOp::f(result, x[i]);
   return bad ? std::numeric_limits<T>::quiet_NaN() : result;
 }
 
 template <class Op, class T>
 T run(const T* x, int64_t n) {
-  if constexpr (std::is_same_v<Op, SumOp> && std::is_floating_point_v<T>) return sum_of(x, n);
+  if constexpr ((std::is_same_v<Op, SumOp> || std::is_same_v<Op, ProdOp>) && std::is_floating_point_v<T>) return joined<Op>(x, n);
+  else if constexpr (std::is_same_v<Op, SumOp> && is_complex_type<T>) return sum_of(x, n);
+  else if constexpr ((std::is_same_v<Op, MaxOp> || std::is_same_v<Op, MinOp>) && std::is_integral_v<T>) return n ? extreme_run<Op>(x, n) : Op::template zero<T>();
   else if constexpr (std::is_same_v<Op, MaxOp> && std::is_floating_point_v<T>) return extreme_of<T, true>(x, n);
   else if constexpr (std::is_same_v<Op, MinOp> && std::is_floating_point_v<T>) return extreme_of<T, false>(x, n);
   else return run_of<Op, T>(x, n);
@@ -137,6 +170,23 @@ T pairwise(const char* x, Source from, int64_t n) {
   return Op::f(pairwise<Op, T>(x, from, half), pairwise<Op, T>(x + half * from.size, from, n - half));
 }
 
+// Rows too short for lanes: four at a time, so that their additions do not wait for each other.
+constexpr int64_t kNarrow = 48;
+template <class Op, class T>
+SHIM_CLONES void narrow_rows(const T* x, T* y, int64_t rows, int64_t cols) {
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4, x += 4 * cols) {
+    T a = x[0], b = x[cols], c = x[2 * cols], d = x[3 * cols];
+    for (int64_t i = 1; i < cols; ++i) a = Op::f(a, x[i]), b = Op::f(b, x[cols + i]), c = Op::f(c, x[2 * cols + i]), d = Op::f(d, x[3 * cols + i]);
+    y[r] = a, y[r + 1] = b, y[r + 2] = c, y[r + 3] = d;
+  }
+  for (; r < rows; ++r, x += cols) {
+    T a = x[0];
+    for (int64_t i = 1; i < cols; ++i) a = Op::f(a, x[i]);
+    y[r] = a;
+  }
+}
+
 template <class Op, class T>
 void reduce_rows(const char* x, Source from, char* out, int64_t rows, int64_t cols) {
   auto* y = reinterpret_cast<T*>(out);
@@ -150,6 +200,12 @@ void reduce_rows(const char* x, Source from, char* out, int64_t rows, int64_t co
         partial[size_t(p)] = pairwise<Op, T>(x + p * kGrain * from.size, from, std::min(kGrain, cols - p * kGrain));
     });
     y[0] = pairwise<Op, T>(reinterpret_cast<const char*>(partial.data()), {nullptr, sizeof(T)}, pieces);
+    return;
+  }
+  if (!from.load && cols > 0 && cols <= kNarrow && rows >= 4) {
+    parallel_for(rows, kGrain / cols, [&](int64_t begin, int64_t end) {
+      narrow_rows<Op, T>(reinterpret_cast<const T*>(x) + begin * cols, y + begin, end - begin, cols);
+    });
     return;
   }
   parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(cols, 1)), [&](int64_t begin, int64_t end) {
@@ -255,6 +311,46 @@ void divide(const Tensor& t, int64_t count, DType compute) {
 float extreme_value(const float* x, int64_t n, bool largest) { return largest ? extreme_of<float, true>(x, n) : extreme_of<float, false>(x, n); }
 double extreme_value(const double* x, int64_t n, bool largest) { return largest ? extreme_of<double, true>(x, n) : extreme_of<double, false>(x, n); }
 
+namespace {
+
+// A permutation of a contiguous tensor: its dims in the order of memory, and the result's put back.
+Tensor reduced_as_in_memory(Reduction op, const Tensor& self, const bool* reduced, bool keepdim, DType result) {
+  const int n = self->dim();
+  Dims order, dims, shape;
+  for (int d = 0; d < n; ++d) order.push_back(d);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return self->strides()[size_t(a)] > self->strides()[size_t(b)]; });
+  Dims back(size_t(n), 0);
+  for (int i = 0; i < n; ++i) {
+    back[size_t(order[size_t(i)])] = i;
+    if (reduced[order[size_t(i)]]) dims.push_back(i);
+  }
+  for (int d = 0; d < n; ++d)
+    if (!reduced[d] || keepdim) shape.push_back(reduced[d] ? 1 : self->sizes()[size_t(d)]);
+  const Tensor r = reduce(op, contiguous(permute(*self, order)), dims, true, result);
+  return r ? view(*contiguous(permute(*r, back)), shape) : r;
+}
+
+// Reduced dims on either side of kept ones: the last ones first, as rows, and then the others, in the dtype that is computed in.
+Tensor reduced_in_stages(Reduction op, const Tensor& self, const bool* reduced, bool keepdim, DType result, int64_t count) {
+  const int n = self->dim();
+  const Reduction part = op == Reduction::mean ? Reduction::sum : op;
+  const DType compute = op == Reduction::any || op == Reduction::all ? DType::undefined : compute_dtype(result);
+  Dims last, others, shape;
+  for (int d = n - 1; d >= 0 && reduced[d]; --d) last.push_back(d);
+  for (int d = 0; d < n - int(last.size()); ++d)
+    if (reduced[d]) others.push_back(d);
+  for (int d = 0; d < n; ++d)
+    if (!reduced[d] || keepdim) shape.push_back(reduced[d] ? 1 : self->sizes()[size_t(d)]);
+  Tensor r = reduce(part, self, last, true, compute);
+  if (r) r = reduce(part, r, others, true, compute);
+  if (!r) return r;
+  if (op == Reduction::mean) divide(r, count, compute);
+  r = view(*r, shape);
+  return r->dtype() == result ? r : to_dtype(r, result);
+}
+
+}  // namespace
+
 Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DType dtype) {
   const DType in = self->dtype();
   if (self->device().is_meta() || (itemsize(in) == 1 && is_floating(in))) return {};
@@ -281,6 +377,12 @@ Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DTyp
   if (!self->device().is_cpu()) {
     Tensor out = empty(shape, result, self->device());
     return cuda::reduce(op, *self, reduced, compute, out, op == Reduction::mean ? double(cols) : 1) ? out : Tensor{};
+  }
+  if (self->numel() > 4096) {
+    if (!self->is_contiguous() && dense(*self)) return reduced_as_in_memory(op, self, reduced, keepdim, result);
+    if (self->is_contiguous() && reduced[n - 1] && rows > 1)
+      for (int d = 1; d < n - 1; ++d)
+        if (reduced[d - 1] && !reduced[d]) return reduced_in_stages(op, self, reduced, keepdim, result, cols);
   }
   const size_t leading = order.size();
   for (int d = 0; d < n; ++d) if (reduced[d]) order.push_back(d);

@@ -124,7 +124,8 @@ struct Table {
     test<IsFinite>("isfinite");
     functions();
     for (PointwiseOp& op : ops)
-      if (BlockKernel f = math_kernel(op.name)) op.put(DType::f32, f);
+      for (BlockKernel f : {math_kernel(op.name), more_math_kernel(op.name)})
+        if (f) op.put(DType::f32, f);
   }
 
   void functions() {

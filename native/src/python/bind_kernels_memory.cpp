@@ -125,12 +125,36 @@ PyObject* native_arange(Operator&, PyObject* const* args, size_t n) {
     }
     Tensor out = empty(DimSpan(&size, 1), t, Device{});
     auto run = [&]<class T>(T) {
-      for (int64_t i = 0; i < size; ++i) out->data_as<T>()[i] = T(start + i * step);
+      T* to = out->data_as<T>();
+      const int64_t first = start, by = step;
+      for (int64_t i = 0; i < size; ++i) to[i] = T(first + i * by);
     };
     if (t == DType::i64) run(int64_t{});
     else if (t == DType::i32) run(int32_t{});
     else if (t == DType::f32) run(float{});
     else run(double{});
+    return wrap(out);
+  });
+}
+
+// linspace(start, end, steps, dtype, layout, device, pin_memory) of numbers in float32 or float64, from both ends to the middle.
+PyObject* native_linspace(Operator&, PyObject* const* args, size_t n) {
+  Number first, last;
+  int64_t steps;
+  if (n != 7 || is_tensor(args[0]) || is_tensor(args[1]) || !plain_int(args[2], &steps) || steps < 2 || args[6] == Py_True) return nullptr;
+  if ((args[3] != Py_None && !is_dtype(args[3])) || (args[5] != Py_None && !(is_device(args[5]) && device_of(args[5]).is_cpu()))) return nullptr;
+  return guarded([&]() -> PyObject* {
+    if (!number_of(args[0], &first) || !number_of(args[1], &last) || first.type == Number::Complex || last.type == Number::Complex) return nullptr;
+    const DType t = args[3] == Py_None ? default_dtype() : dtype_of(args[3]);
+    if (t != DType::f32 && t != DType::f64) return nullptr;
+    Tensor out = empty(DimSpan(&steps, 1), t, Device{});
+    const double start = first.to_double(), end = last.to_double(), step = (end - start) / double(steps - 1);
+    auto run = [&]<class T>(T* to) {
+      const int64_t half = (steps + 1) / 2;
+      for (int64_t i = 0; i < half; ++i) to[i] = T(start + step * double(i));
+      for (int64_t i = half; i < steps; ++i) to[i] = T(end - step * double(steps - 1 - i));
+    };
+    t == DType::f32 ? run(out->data_as<float>()) : run(out->data_as<double>());
     return wrap(out);
   });
 }
@@ -206,6 +230,7 @@ int bind_numbers(PyObject* module) { return PyModule_AddFunctions(module, functi
 
 void register_memory() {
   register_native("arange", native_arange);
+  register_native_cpu("linspace", native_linspace);
   register_native("empty_like", native_empty_like);
   register_native("zeros_like", native_filled_like<0>);
   register_native("ones_like", native_filled_like<1>);

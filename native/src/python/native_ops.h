@@ -20,6 +20,7 @@ void register_cuda_moves();                     // bind_cuda_moves.cpp
 void register_cpu_formulas();                   // bind_cpu_formulas.cpp
 void register_cpu_scatters();                   // bind_cpu_scatters.cpp
 void register_cpu_layers();                     // bind_cpu_layers.cpp
+void register_cpu_recurrent();                  // bind_cpu_recurrent.cpp
 void register_cpu_images();                     // bind_cpu_images.cpp
 int bind_cuda_kernels(PyObject* module);
 int bind_cuda_many(PyObject* module);           // bind_cuda_many.cpp

@@ -1,0 +1,75 @@
+#include "cpu/recurrent.h"
+
+#include <cmath>
+
+#include "cpu/kernel_table.h"
+#include "cpu/parallel.h"
+#include "cpu/vector_math.h"
+
+namespace shim {
+namespace {
+
+inline float logistic(float x) { return sigmoid_of(x); }
+inline double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+inline float bent(float x) { return tanh_of(x); }
+inline double bent(double x) { return std::tanh(x); }
+
+template <class T>
+SHIM_MATH_CLONES void forward(const T* a, const T* b, const T* c, T* gates, T* after, T* h, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t k = 0; k < n; ++k) {
+    const T i = logistic(a[k] + b[k]), f = logistic(a[n + k] + b[n + k]), g = bent(a[2 * n + k] + b[2 * n + k]), o = logistic(a[3 * n + k] + b[3 * n + k]);
+    const T next = f * c[k] + i * g;
+    gates[k] = i, gates[n + k] = f, gates[2 * n + k] = g, gates[3 * n + k] = o;
+    after[k] = next;
+    h[k] = o * bent(next);
+  }
+}
+
+template <class T>
+SHIM_MATH_CLONES void backward(const T* of_h, const T* of_c, const T* gates, const T* before, const T* after, T* d, T* dc, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t k = 0; k < n; ++k) {
+    const T i = gates[k], f = gates[n + k], g = gates[2 * n + k], o = gates[3 * n + k], t = bent(after[k]), gh = of_h ? of_h[k] : T(0);
+    const T through = (of_c ? of_c[k] : T(0)) + gh * o * (T(1) - t * t);
+    d[k] = through * g * i * (T(1) - i);
+    d[n + k] = through * before[k] * f * (T(1) - f);
+    d[2 * n + k] = through * i * (T(1) - g * g);
+    d[3 * n + k] = gh * t * o * (T(1) - o);
+    dc[k] = through * f;
+  }
+}
+
+template <class F>
+void each_row(const Tensor& c, F&& f) {
+  const int64_t n = c->sizes().back(), rows = n ? c->numel() / n : 0;
+  parallel_for(rows, std::max<int64_t>(1, kGrain / (16 * std::max<int64_t>(n, 1))), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) f(r, n);
+  });
+}
+template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
+
+}  // namespace
+
+LstmStep lstm_step(const Tensor& a, const Tensor& b, const Tensor& c) {
+  LstmStep s{empty(c->sizes(), c->dtype(), Device{}), empty(c->sizes(), c->dtype(), Device{}), empty(a->sizes(), c->dtype(), Device{})};
+  by_dtype(c->dtype(), [&]<class T>(T) {
+    each_row(c, [&](int64_t r, int64_t n) {
+      forward(a->data_as<T>() + 4 * r * n, b->data_as<T>() + 4 * r * n, c->data_as<T>() + r * n, s.gates->data_as<T>() + 4 * r * n, s.c->data_as<T>() + r * n, s.h->data_as<T>() + r * n, n);
+    });
+  });
+  return s;
+}
+
+LstmGradients lstm_step_backward(const Tensor& of_h, const Tensor& of_c, const Tensor& gates, const Tensor& before, const Tensor& after) {
+  LstmGradients g{empty(gates->sizes(), gates->dtype(), Device{}), empty(before->sizes(), gates->dtype(), Device{})};
+  by_dtype(gates->dtype(), [&]<class T>(T) {
+    each_row(before, [&](int64_t r, int64_t n) {
+      backward(of_h ? of_h->data_as<T>() + r * n : nullptr, of_c ? of_c->data_as<T>() + r * n : nullptr, gates->data_as<T>() + 4 * r * n, before->data_as<T>() + r * n,
+               after->data_as<T>() + r * n, g.gates->data_as<T>() + 4 * r * n, g.c->data_as<T>() + r * n, n);
+    });
+  });
+  return g;
+}
+
+}  // namespace shim

@@ -1,0 +1,67 @@
+// CPU kernels of recurrent steps.
+#include <algorithm>
+
+#include "cpu/recurrent.h"
+#include "ops/kernels.h"
+#include "python/native_ops.h"
+
+namespace shim {
+namespace {
+
+bool usable(PyObject* o) {
+  if (!is_tensor(o)) return false;
+  const TensorImpl& t = *unwrap(o);
+  return t.device().is_cpu() && (t.dtype() == DType::f32 || t.dtype() == DType::f64) && t.dim() > 0;
+}
+Tensor packed_or_none(PyObject* o) { return o == Py_None ? Tensor{} : contiguous(Tensor(unwrap(o))); }
+
+// Of gates (..., 4 n) and a cell (..., n) of one dtype.
+bool belong(const TensorImpl& gates, const TensorImpl& cell) {
+  if (gates.dtype() != cell.dtype() || gates.dim() != cell.dim() || gates.sizes().back() != 4 * cell.sizes().back()) return false;
+  return std::equal(gates.sizes().begin(), gates.sizes().end() - 1, cell.sizes().begin());
+}
+
+PyObject* tuple_of(std::initializer_list<Tensor> all) {
+  PyObject* tuple = PyTuple_New(Py_ssize_t(all.size()));
+  Py_ssize_t i = 0;
+  for (const Tensor& t : all) {
+    PyObject* o = tuple ? wrap(t) : nullptr;
+    if (!o) Py_CLEAR(tuple);
+    else PyTuple_SET_ITEM(tuple, i++, o);
+  }
+  return tuple;
+}
+
+// lstm_step(gates, more, cell) -> (h, cell, gates after their functions)
+PyObject* native_lstm_step(Operator&, PyObject* const* args, size_t n) {
+  if (n != 3 || !usable(args[0]) || !usable(args[1]) || !usable(args[2])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    if (!belong(*unwrap(args[0]), *unwrap(args[2])) || !belong(*unwrap(args[1]), *unwrap(args[2]))) return nullptr;
+    const LstmStep s = lstm_step(packed_or_none(args[0]), packed_or_none(args[1]), packed_or_none(args[2]));
+    return tuple_of({s.h, s.c, s.gates});
+  });
+}
+
+// lstm_step_backward(gradient of h or None, of the cell or None, gates, cell before, cell after) -> (of the gates, of the cell)
+PyObject* native_lstm_step_backward(Operator&, PyObject* const* args, size_t n) {
+  if (n != 5 || !(args[0] == Py_None || usable(args[0])) || !(args[1] == Py_None || usable(args[1]))) return nullptr;
+  for (int i = 2; i < 5; ++i)
+    if (!usable(args[i])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const TensorImpl &gates = *unwrap(args[2]), &cell = *unwrap(args[3]);
+    if (!belong(gates, cell) || !belong(gates, *unwrap(args[4]))) return nullptr;
+    for (int i = 0; i < 2; ++i)
+      if (args[i] != Py_None && !belong(gates, *unwrap(args[i]))) return nullptr;
+    const LstmGradients g = lstm_step_backward(packed_or_none(args[0]), packed_or_none(args[1]), packed_or_none(args[2]), packed_or_none(args[3]), packed_or_none(args[4]));
+    return tuple_of({g.gates, g.c});
+  });
+}
+
+}  // namespace
+
+void register_cpu_recurrent() {
+  register_native_cpu("lstm_step", native_lstm_step);
+  register_native_cpu("lstm_step_backward", native_lstm_step_backward);
+}
+
+}  // namespace shim
