@@ -21,14 +21,14 @@ struct MaxOp {
     if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
     else return std::numeric_limits<T>::lowest();
   }
-  template <class T> static T f(T a, T b) { return a != a ? a : b != b ? b : a > b ? a : b; }
+  template <class T> static T f(T a, T b) { return (a > b) | (a != a) ? a : b; }        // NaN stays
 };
 struct MinOp {
   template <class T> static T zero() {
     if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
     else return std::numeric_limits<T>::max();
   }
-  template <class T> static T f(T a, T b) { return a != a ? a : b != b ? b : a < b ? a : b; }
+  template <class T> static T f(T a, T b) { return (a < b) | (a != a) ? a : b; }
 };
 struct AnyOp { template <class T> static T zero() { return T(0); } template <class T> static T f(T a, T b) { return T(a | b); } };
 struct AllOp { template <class T> static T zero() { return T(1); } template <class T> static T f(T a, T b) { return T(a & b); } };
