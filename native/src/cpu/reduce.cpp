@@ -78,16 +78,14 @@ SHIM_MATH_CLONES void vector_lanes(const T* x, int64_t n, T* lanes) {           
 template <class Op, class T>
 T joined(const T* x, int64_t n) {
   constexpr int64_t kWide = 64 / sizeof(T);
-  T lanes[kWide], rest = Op::template zero<T>();
+  T lanes[kWide], rest = Op::template zero<T>();       // of its own: a product that is tiny already makes every further one slow
   const int64_t whole = n / (4 * kWide) * (4 * kWide);
-  if (whole) {
-    vector_lanes<Op>(x, whole, lanes);
-    for (int64_t width = kWide / 2; width; width /= 2)
-      for (int64_t k = 0; k < width; ++k) lanes[k] = Op::f(lanes[k], lanes[k + width]);
-    rest = lanes[0];
-  }
   for (int64_t i = whole; i < n; ++i) rest = Op::f(rest, x[i]);
-  return rest;
+  if (!whole) return rest;
+  vector_lanes<Op>(x, whole, lanes);
+  for (int64_t width = kWide / 2; width; width /= 2)
+    for (int64_t k = 0; k < width; ++k) lanes[k] = Op::f(lanes[k], lanes[k + width]);
+  return Op::f(lanes[0], rest);
 }
 template <class T> T sum_of(const T* x, int64_t n) { return joined<SumOp>(x, n); }
 template <class T>
