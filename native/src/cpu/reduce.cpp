@@ -21,14 +21,14 @@ struct MaxOp {
     if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
     else return std::numeric_limits<T>::lowest();
   }
-  template <class T> static T f(T a, T b) { return (a > b) | (a != a) ? a : b; }        // NaN stays
+  template <class T> static T f(T a, T b) { return a != a ? a : b != b ? b : a > b ? a : b; }
 };
 struct MinOp {
   template <class T> static T zero() {
     if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
     else return std::numeric_limits<T>::max();
   }
-  template <class T> static T f(T a, T b) { return (a < b) | (a != a) ? a : b; }
+  template <class T> static T f(T a, T b) { return a != a ? a : b != b ? b : a < b ? a : b; }
 };
 struct AnyOp { template <class T> static T zero() { return T(0); } template <class T> static T f(T a, T b) { return T(a | b); } };
 struct AllOp { template <class T> static T zero() { return T(1); } template <class T> static T f(T a, T b) { return T(a & b); } };
@@ -43,7 +43,10 @@ template <class T> constexpr bool is_complex_type<std::complex<T>> = true;
 template <class Op, class T>
 SHIM_CLONES T extreme_run(const T* x, int64_t n) {
   T best = x[0];
-  for (int64_t i = 0; i < n; ++i) best = std::is_same_v<Op, MaxOp> ? std::max(best, x[i]) : std::min(best, x[i]);
+  for (int64_t i = 0; i < n; ++i) {
+    const T v = x[i];
+    best = (std::is_same_v<Op, MaxOp> ? v > best : v < best) ? v : best;
+  }
   return best;
 }
 
@@ -170,17 +173,20 @@ T pairwise(const char* x, Source from, int64_t n) {
 
 // Rows too short for lanes: four at a time, so that their additions do not wait for each other.
 constexpr int64_t kNarrow = 48;
+template <class Op> struct Branchless { template <class T> static T f(T a, T b) { return Op::f(a, b); } };
+template <> struct Branchless<MaxOp> { template <class T> static T f(T a, T b) { return (a > b) | (a != a) ? a : b; } };     // NaN stays
+template <> struct Branchless<MinOp> { template <class T> static T f(T a, T b) { return (a < b) | (a != a) ? a : b; } };
 template <class Op, class T>
 SHIM_CLONES void narrow_rows(const T* x, T* y, int64_t rows, int64_t cols) {
   int64_t r = 0;
   for (; r + 4 <= rows; r += 4, x += 4 * cols) {
     T a = x[0], b = x[cols], c = x[2 * cols], d = x[3 * cols];
-    for (int64_t i = 1; i < cols; ++i) a = Op::f(a, x[i]), b = Op::f(b, x[cols + i]), c = Op::f(c, x[2 * cols + i]), d = Op::f(d, x[3 * cols + i]);
+    for (int64_t i = 1; i < cols; ++i) a = Branchless<Op>::f(a, x[i]), b = Branchless<Op>::f(b, x[cols + i]), c = Branchless<Op>::f(c, x[2 * cols + i]), d = Branchless<Op>::f(d, x[3 * cols + i]);
     y[r] = a, y[r + 1] = b, y[r + 2] = c, y[r + 3] = d;
   }
   for (; r < rows; ++r, x += cols) {
     T a = x[0];
-    for (int64_t i = 1; i < cols; ++i) a = Op::f(a, x[i]);
+    for (int64_t i = 1; i < cols; ++i) a = Branchless<Op>::f(a, x[i]);
     y[r] = a;
   }
 }
