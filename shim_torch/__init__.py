@@ -23,7 +23,7 @@ _DTYPES = (
     "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 "
     "bits1x8 bits2x4 bits4x2 bits8 bits16 uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7 bit "
     "qint8 quint8 qint32 quint4x2 quint2x4 float double half int long short "
-    "chalf cfloat cdouble strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged contiguous_format "
+    "chalf cfloat cdouble strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged _mkldnn contiguous_format "
     "preserve_format channels_last channels_last_3d"
 ).split()
 globals().update({_name: getattr(_core, _name) for _name in _DTYPES})

@@ -60,9 +60,8 @@ def _scatter(xp, self, dim, index, source, how):
     if index.size == 0:
         return out
     if self.ndim == 0:
-        value = source.reshape(-1)[0] if getattr(source, "ndim", 0) else source
-        out[...] = out + value if how == "add" else out * value if how == "multiply" else value
-        return out
+        parts = source.reshape(-1)[: index.size] if hasattr(source, "ndim") and source.size > 1 else source
+        return _scatter(xp, self.reshape(1), 0, index.reshape(-1), parts, how).reshape(())
     if index.ndim == 0:
         index = index.reshape(1)
     d = dim % self.ndim

@@ -53,7 +53,7 @@ struct Slot { uint32_t input; size_t slot; };
 struct State {
   Node* node;
   int waiting = 0;                              // edges whose gradients have not come yet
-  bool needed = false, queued = false;
+  bool needed = false, queued = false, reached = false;
   Grads grads;
   std::vector<Slot> captures;
 };
@@ -66,7 +66,7 @@ class States {
     uint32_t& at = place(n);
     if (at == kNone) {
       at = uint32_t(all_.size());
-      all_.push_back({n, 0, false, false, {}, {}});
+      all_.push_back({n, 0, false, false, false, {}, {}});
     }
     return all_[at];
   }
@@ -139,7 +139,7 @@ class Task {
   bool accumulates() const { return options_.accumulate; }
   bool executes(const Node* n) {
     State* s = states_.find(n);
-    return s && (!targeted_ || s->needed || (!options_.accumulate && !s->captures.empty()));
+    return s && s->reached && (!targeted_ || s->needed || (!options_.accumulate && !s->captures.empty()));
   }
   bool only_this_arrives(const Node* n) {
     const State* s = states_.find(n);
@@ -184,7 +184,7 @@ class Task {
     auto visit = [&](Node* n) {
       State& s = states_[n];
       if (s.queued) return;                     // the flag serves as "seen" until the pass starts
-      s.queued = true;
+      s.queued = s.reached = true;
       stack.push_back(n);
     };
     for (auto& r : roots_) visit(r.get());
