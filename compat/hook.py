@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -149,9 +150,13 @@ def _apply() -> None:
         _layers.pop(key).close()
     for key, install in wanted.items():
         if key not in _layers:
-            with ExitStack() as stack:
+            stack = ExitStack()  # the layer's own: what modules that come later get is taken back with it, too
+            try:
                 install(stack)
-                _layers[key] = stack.pop_all()
+            except BaseException:
+                stack.close()
+                raise
+            _layers[key] = stack
 
 
 _ABSENT = object()
@@ -197,6 +202,8 @@ def _install_base(stack: ExitStack) -> None:
         **{name: lambda m, give=give: _set_all(stack, give(m, scope, _ask)) for name, give in tools.CHANGES.items()},
         "inspect": lambda m: _set_all(stack, lookups.inspecting(m)),
         **dict.fromkeys(("importlib.metadata", "importlib_metadata"), lambda m: _set_all(stack, metadata.answers(m, _ask))),
+        # What libraries compare (pyro, array-api-compat); relative imports go by __package__ and the spec, which stay.
+        modules.ROOT: lambda m: _set(stack, m, "__name__", "torch"),
         "multiprocessing.spawn": lambda m: _set(
             stack, m, "get_preparation_data", child.preparation(m.get_preparation_data, for_children)
         ),
@@ -240,8 +247,7 @@ def _install_main(stack: ExitStack) -> None:
 
 
 def _install_version(stack: ExitStack, version: str) -> None:
-    from shim_torch import _version
-
+    _version = import_module(f"{modules.ROOT}._version")
     before = _version.set_version(version)
     stack.callback(_version.set_version, before)
 

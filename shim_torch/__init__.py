@@ -192,6 +192,3 @@ def _attribute(name: str) -> Any:
 
 
 __getattr__ = _attribute  # a name and no function: type checkers resolve it within import cycles
-
-# What libraries compare (pyro, array-api-compat). The name that relative imports go by is __package__, which stays.
-__name__ = "torch"

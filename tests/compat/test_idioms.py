@@ -161,3 +161,20 @@ def test_patched_lookups_reach_code_in_scope(probe):
         assert space["importlib"].import_module("torch").OURS and space["importlib"].import_module("json").__name__ == "json"
         """
     )
+
+
+def test_modules_that_come_later_are_restored_too(probe):
+    """What is put into a module imported while the proxy is on is taken back with the rest."""
+    theirs = probe(
+        """
+        import sys
+        from compat import disable_torch_proxy, enable_torch_proxy
+        assert 'multiprocessing.spawn' not in sys.modules
+        enable_torch_proxy()
+        from multiprocessing import spawn
+        inside = spawn.get_preparation_data
+        disable_torch_proxy()
+        print(*(f.__code__.co_filename == spawn.__file__ for f in (inside, spawn.get_preparation_data)))
+        """
+    )
+    assert theirs == "False True"
