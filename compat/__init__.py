@@ -6,6 +6,10 @@
 The scope is a property of the importing module. A module that was loaded in a scope keeps its torch, in lazy imports
 too, after the scope is disabled; modules that are loaded later do not get it.
 
+Import statements, ``__import__``, importlib, pkgutil, pickle, unittest.mock, pytest's ``importorskip`` and the metadata of
+distributions agree about torch in such code, and give all other code what there is without us. Code in scope sees names
+added to ``builtins`` later, but not builtins that another module replaces (``__import__`` excepted).
+
 Where no PyTorch is installed, a scope takes in what its packages require and that uses torch, and what their code imports
 and that cannot do without torch (transformers imports torchao where it finds it); ``blocked`` keeps a package out.
 """
