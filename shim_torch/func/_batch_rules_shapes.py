@@ -232,12 +232,6 @@ def _unsqueezed(call: Call, args: Any, kwargs: Any) -> Any:
     return _wrap(call, args[0].value.unsqueeze(_moved(args[1], args[0].dim() + 1)))
 
 
-@rule("squeeze.default")
-def _squeezed(call: Call, args: Any, kwargs: Any) -> Any:
-    value = args[0].value
-    return _wrap(call, value.squeeze([d for d in range(1, value.dim()) if value.shape[d] == 1]))
-
-
 @rule("flatten.using_ints")
 def _flattened(call: Call, args: Any, kwargs: Any) -> Any:
     if not args[0].dim():
