@@ -192,13 +192,19 @@ PyObject* detached_by_handler(PyObject* self) {
   return call_torch_dispatch(*op, &self, 1);
 }
 
+// Results get an object's class through __torch_function__; a class that disabled it, as Parameter's, gets plain tensors.
+bool keeps_class(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  if (type == TensorType || reinterpret_cast<PyObject*>(type) == ParameterType) return false;
+  return torch_function_enabled() && has_torch_function(self);
+}
+
 PyObject* get_data(PyObject* self, void*) {
   if (__builtin_expect(python_dispatch, 0) && has_dispatch_handler(self)) return detached_by_handler(self);
   return guarded([&]() -> PyObject* {
     Tensor d = alias(*unwrap(self));
     d->own_version() = std::make_shared<std::atomic<uint32_t>>(0);
-    PyTypeObject* type = Py_TYPE(self);
-    return type == TensorType || reinterpret_cast<PyObject*>(type) == ParameterType ? wrap(d) : wrap_as(d, type);
+    return keeps_class(self) ? wrap_as(d, Py_TYPE(self)) : wrap(d);
   });
 }
 
@@ -253,8 +259,7 @@ PyObject* detach_method(PyObject* self, PyObject*) {
   }
   return guarded([&]() -> PyObject* {
     Tensor d = detach(Tensor(unwrap(self)));
-    PyTypeObject* type = Py_TYPE(self);
-    return type == TensorType || reinterpret_cast<PyObject*>(type) == ParameterType ? wrap(d) : wrap_as(d, type);
+    return keeps_class(self) ? wrap_as(d, Py_TYPE(self)) : wrap(d);
   });
 }
 
