@@ -21,10 +21,23 @@ class Interval(NamedTuple):
         return self.end - self.start
 
 
-class FunctionEvent:
-    """One range: ``name`` and ``time_range``."""
+# What PyTorch's events may say beside their names and times, and what they say where nobody knows.
+_FURTHER: dict[str, Any] = {
+    "overload_name": None, "fwd_thread": None, "input_shapes": None, "stack": None, "scope": 0, "use_device": None,
+    "cpu_memory_usage": 0, "device_memory_usage": 0, "is_async": False, "is_remote": False, "sequence_nr": -1, "node_id": -1,
+    "device_index": 0, "device_resource_id": None, "is_legacy": False, "flops": None, "trace_name": None,
+    "concrete_inputs": None, "kwinputs": None, "is_user_annotation": False,
+}  # fmt: skip
 
-    def __init__(self, id: int, name: str, thread: int, start_us: float, end_us: float) -> None:
+
+class FunctionEvent:
+    """One range: ``name`` and ``time_range``; what else a caller knows of it becomes attributes."""
+
+    def __init__(self, id: int, name: str, thread: int, start_us: float, end_us: float, **more: Any) -> None:
+        wrong = set(more) - _FURTHER.keys()
+        if wrong:
+            raise TypeError(f"FunctionEvent.__init__() got an unexpected keyword argument '{sorted(wrong)[0]}'")
+        vars(self).update(_FURTHER | more)
         self.id, self.name, self.key, self.thread = id, name, name, thread
         self.time_range = Interval(start_us, end_us)
         self.count = 1
@@ -33,7 +46,6 @@ class FunctionEvent:
         self.device_time_total = self.self_device_time_total = 0.0
         self.cuda_time_total = self.cuda_time = 0.0
         self.kernels: list[Any] = []
-        self.is_legacy = False
 
     @property
     def cpu_time_total(self) -> float:
@@ -57,11 +69,14 @@ class FunctionEvent:
 class FunctionEventAvg:
     """All ranges of one name."""
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str | None = None) -> None:
         self.key, self.count, self.cpu_time_total, self.self_cpu_time_total = key, 0, 0.0, 0.0
         self.device_time_total = self.self_device_time_total = self.cuda_time_total = 0.0
 
     def add(self, event: Any) -> FunctionEventAvg:
+        """Counts a range, or all that another average has; the first one gives the key."""
+        if self.key is None:
+            self.key = event.key
         self.count += event.count
         self.cpu_time_total += event.cpu_time_total
         self.self_cpu_time_total += event.self_cpu_time_total
@@ -94,6 +109,21 @@ class EventList(list[Any]):
                 e.cpu_parent = open_events[-1]
                 open_events[-1].cpu_children.append(e)
             open_events.append(e)
+
+    def _populate_cpu_children(self) -> None:
+        """Gives every range the ranges of its thread that lie within it and within no shorter one."""
+        for thread in {e.thread for e in self}:
+            mine = [e for e in self if e.thread == thread and not e.is_async]
+            outer: list[Any] = []
+            for e in sorted(mine, key=lambda e: (e.time_range.start, -e.time_range.end)):
+                while outer and (
+                    e.time_range.start >= outer[-1].time_range.end or e.time_range.end > outer[-1].time_range.end
+                ):
+                    outer.pop()
+                if outer and e.cpu_parent is None:
+                    e.cpu_parent = outer[-1]
+                    outer[-1].cpu_children.append(e)
+                outer.append(e)
 
     @property
     def self_cpu_time_total(self) -> float:
