@@ -32,6 +32,8 @@ def tensor(
     names: Any = None,
 ) -> Any:
     """A new tensor with a copy of ``data`` (numbers, nested sequences, arrays)."""
+    if names is not None:
+        raise NotImplementedError("torch.tensor: argument 'names' is not supported by shim-torch: there are no named tensors")
     device = _device(device)
     if isinstance(data, Tensor):
         import warnings

@@ -114,6 +114,20 @@ _REFUSED = """int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zer
     to_padded_tensor _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides""".split()
 
 
+# Methods of tensors whose dims have names.
+_NAMED = "align_as align_to refine_names rename rename_".split()
+
+
+def _named_method(name: str) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if name in ("rename", "rename_") and args == (None,) and not kwargs:  # takes away names, of which there are none
+            return self if name == "rename_" else self.view_as(self)
+        raise NotImplementedError(f"torch.Tensor.{name} is not supported by shim-torch: there are no named tensors")
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
 def _operator_method(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(_aten(), name)(self, *args, **kwargs)
@@ -137,7 +151,7 @@ def install(tensor_type: Any) -> None:
     """Gives the tensor type what it does not have yet of the above."""
     names = (is_nonzero, is_same_size, is_set_to, is_distributed, float_power_, chalf,
              resize, resize_as, _fill_grown, _is_all_true, _is_any_true, _fix_weakref, _lazy_clone, _is_zerotensor,
-             *map(_operator_method, _OPERATORS), *map(_refusing_method, _REFUSED))  # fmt: skip
+             *map(_named_method, _NAMED), *map(_operator_method, _OPERATORS), *map(_refusing_method, _REFUSED))  # fmt: skip
     for function in names:
         if not hasattr(tensor_type, function.__name__):
             setattr(tensor_type, function.__name__, function)

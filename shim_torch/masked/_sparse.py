@@ -33,6 +33,8 @@ def _entries(input: Any, mask: Any) -> tuple[Any, Any]:
         return p.indices, whole.values()
     if mask.dtype != _core.bool:
         mask = mask.to(_core.bool)
+    if mask.layout != _core.strided and mask.shape != input.shape:  # a sparse mask is broadcast as a strided one is
+        mask = mask.to_dense()
     if mask.layout == _core.strided:
         mask = mask.expand(tuple(input.shape))
         pattern = _conversions.to_coo(mask, p.sparse_dim)
@@ -73,6 +75,10 @@ def reduced(name: str, input: Any, dims: tuple[int, ...], keepdim: bool, dtype: 
     gone = [d for d in dims if d < n]
     size = [1 if d in dims else k for d, k in enumerate(input.shape)]
     if len(gone) == n and input.is_sparse:
+        if name in ("amax", "amin") and not values.shape[0]:  # nothing takes part: the least, or greatest, of the dtype
+            from shim_torch.masked import _limit
+
+            values = values.new_full((1, *values.shape[1:]), _limit(name, values, -1 if name == "amax" else 1))
         whole = values.amax(0) if name == "amax" else values.amin(0) if name == "amin" else getattr(values, name)(0)
         return whole.reshape(size if keepdim else [k for d, k in enumerate(size) if d not in dims]).to_sparse()
     made = _made(name, indices, values, size, gone)

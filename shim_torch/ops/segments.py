@@ -96,4 +96,44 @@ def _segments(x: Any, counts: Any, reduce: str, initial: float, given: bool) -> 
         total = start.scatter_add(0, index, x)
         sizes = counts.reshape(-1, *[1] * (x.dim() - 1))
         return torch.where(sizes == 0, math.nan if not given else initial, total / sizes.clamp(min=1).to(x.dtype))
-    return start.scatter_reduce(0, index, x, _REDUCE[reduce], include_self=True)
+    if reduce == "sum":
+        return start.scatter_add(0, index, x)
+    return _reduced(x, index, start, _REDUCE[reduce])
+
+
+def _reduced(x: Any, index: Any, start: Any, reduce: str) -> Any:
+    """Products and extremes of segments. Of an extreme only what is it (or NaN) has a gradient, shared by ties."""
+    from shim_torch.autograd import Function
+
+    class Reduced(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            result = start.scatter_reduce(0, index, x, reduce, include_self=True)
+            ctx.save_for_backward(x, result)
+            return result
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            x, result = ctx.saved_tensors
+            g, r = grad.gather(0, index), result.gather(0, index)
+            if reduce == "prod":
+                return _product_gradient(x, index, start, g, r)
+            chosen = (x == r) | x.isnan()
+            ties = chosen.new_zeros(start.shape, dtype=x.dtype).scatter_add(0, index, chosen.to(x.dtype)).gather(0, index)
+            return (g / ties.clamp(min=1)).masked_fill(~chosen, 0)
+
+    return Reduced.apply(x) if x.requires_grad else start.scatter_reduce(0, index, x, reduce, include_self=True)
+
+
+def _product_gradient(x: Any, index: Any, start: Any, g: Any, r: Any) -> Any:
+    """g * (the product of a segment's other elements), which a division finds but where an element is 0 or NaN."""
+    odd = (x == 0) | x.isnan()
+    made = g * r / x
+    for place in odd.nonzero().tolist():
+        at = tuple(place)
+        column = (slice(None), *place[1:])
+        mine = index[column] == index[at]
+        mine[place[0]] = False
+        into = (int(index[at]), *place[1:])
+        made[at] = g[at] * start[into] * x[column][mine].prod()
+    return made

@@ -1,0 +1,46 @@
+"""Gradients of torch._segment_reduce, and masks of sparse reductions that are broadcast: PyTorch's values."""
+
+import math
+
+import pytest
+
+import shim_torch as torch
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("reduce", "initial", "result", "gradient"),
+    [
+        ("sum", 0, [1.0, NAN, 14.0, 0.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]),
+        ("max", 0, [1.0, NAN, 5.0, 0.0], [1.0, 1.0, 0.0, 0.0, 0.5, 0.5]),
+        ("max", None, [1.0, NAN, 5.0, -math.inf], [1.0, 1.0, 0.0, 0.0, 0.5, 0.5]),
+        ("min", 0, [0.0, NAN, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
+        ("min", None, [1.0, NAN, 4.0, math.inf], [1.0, 1.0, 0.0, 1.0, 0.0, 0.0]),
+        ("prod", 0, [0.0, NAN, 0.0, 0.0], [0.0, 0.0, NAN, 0.0, 0.0, 0.0]),
+        ("prod", None, [1.0, NAN, 100.0, 1.0], [1.0, 3.0, NAN, 25.0, 20.0, 20.0]),
+    ],
+)
+def test_gradients_of_segments(reduce, initial, result, gradient):
+    x = torch.tensor([1, NAN, 3, 4, 5, 5], dtype=torch.float64, requires_grad=True)
+    made = torch._segment_reduce(x, reduce, lengths=torch.tensor([1, 2, 3, 0]), initial=initial)
+    made.sum().backward()
+    torch.testing.assert_close(made, torch.tensor(result, dtype=torch.float64), equal_nan=True)
+    torch.testing.assert_close(x.grad, torch.tensor(gradient, dtype=torch.float64), equal_nan=True)
+
+
+def test_products_with_a_zero_have_the_gradient_of_the_others():
+    x = torch.tensor([2.0, 0.0, 3.0], requires_grad=True)
+    torch._segment_reduce(x, "prod", lengths=torch.tensor([3])).sum().backward()
+    assert x.grad.tolist() == [0.0, 6.0, 0.0]
+
+
+def test_sparse_masks_are_broadcast():
+    data = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    mask = torch.tensor([True, False, True])
+    for name, whole, columns in (("sum", 14.0, [5.0, 0.0, 9.0]), ("prod", 72.0, [4.0, 0.0, 18.0])):
+        reduce = getattr(torch.masked, name)
+        assert reduce(data.to_sparse(), mask=mask.to_sparse()).to_dense().item() == whole
+        assert reduce(data.to_sparse(), 0, mask=mask.to_sparse()).to_dense().tolist() == columns
+    nothing = torch.zeros(2, 3, dtype=torch.bool).to_sparse()
+    assert torch.masked.amax(data.to_sparse(), mask=nothing).to_dense().item() == -math.inf
