@@ -32,34 +32,51 @@ def _aten() -> Any:
     return operators
 
 
-def _activation(name: str, *settings: tuple[str, Any]) -> Any:
-    """f(input, settings..., inplace=False)."""
-    names = [n for n, _ in settings]
-
-    def run(input: Any, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
-        values = dict(settings)
-        values.update(zip(names, args, strict=False))
-        if len(args) > len(names):
-            inplace = args[len(names)]
-        for key in kwargs:
-            if key not in values:
-                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
-        values.update(kwargs)
-        if name == "hardtanh" and values["min_val"] > values["max_val"]:
-            raise ValueError("min_val cannot be greater than max_val")
-        return getattr(_aten(), name + "_" if inplace else name)(input, *values.values())
-
-    run.__name__ = run.__qualname__ = name  # pickles look it up by this
-    run.__doc__ = f"torch.nn.functional.{name}."
-    return run
+def relu(input: Any, inplace: bool = False) -> Any:
+    """max(0, x)."""
+    return _aten().relu_(input) if inplace else _aten().relu(input)
 
 
-relu, silu, mish = _activation("relu"), _activation("silu"), _activation("mish")
-hardswish, hardsigmoid = _activation("hardswish"), _activation("hardsigmoid")
-leaky_relu = _activation("leaky_relu", ("negative_slope", 0.01))
-hardtanh = _activation("hardtanh", ("min_val", -1.0), ("max_val", 1.0))
-threshold = _activation("threshold", ("threshold", 0.0), ("value", 0.0))
-elu = _activation("elu", ("alpha", 1.0))
+def silu(input: Any, inplace: bool = False) -> Any:
+    """x times the sigmoid of x."""
+    return _aten().silu_(input) if inplace else _aten().silu(input)
+
+
+def mish(input: Any, inplace: bool = False) -> Any:
+    """x times the tanh of the softplus of x."""
+    return _aten().mish_(input) if inplace else _aten().mish(input)
+
+
+def hardswish(input: Any, inplace: bool = False) -> Any:
+    """x relu6(x + 3) / 6."""
+    return _aten().hardswish_(input) if inplace else _aten().hardswish(input)
+
+
+def hardsigmoid(input: Any, inplace: bool = False) -> Any:
+    """relu6(x + 3) / 6."""
+    return _aten().hardsigmoid_(input) if inplace else _aten().hardsigmoid(input)
+
+
+def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+    """x where it is positive, else ``negative_slope`` times x."""
+    return (_aten().leaky_relu_ if inplace else _aten().leaky_relu)(input, negative_slope)
+
+
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+    """x kept within [min_val, max_val]; ValueError where that is no range."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return (_aten().hardtanh_ if inplace else _aten().hardtanh)(input, min_val, max_val)
+
+
+def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+    """x where it is above ``threshold``, else ``value``."""
+    return (_aten().threshold_ if inplace else _aten().threshold)(input, threshold, value)
+
+
+def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """x where it is positive, else alpha (e^x - 1)."""
+    return (_aten().elu_ if inplace else _aten().elu)(input, alpha)
 
 
 def relu6(input: Any, inplace: bool = False) -> Any:

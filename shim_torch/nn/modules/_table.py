@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from inspect import Parameter, Signature
 from typing import Any
 
 from shim_torch.nn import functional as F
 from shim_torch.nn.modules.module import Module
 
 REQUIRED = object()
+
+
+def constructor(settings: dict[str, Any]) -> Signature:
+    """The signature of an ``__init__`` with these arguments and defaults (``Parameter.empty``: none)."""
+    either = Parameter.POSITIONAL_OR_KEYWORD
+    return Signature([Parameter("self", either), *(Parameter(n, either, default=v) for n, v in settings.items())])
 
 
 def functional_layer(
@@ -32,8 +39,19 @@ def functional_layer(
                 raise TypeError(f"{name}.__init__() missing 1 required positional argument: '{key}'")
             setattr(self, key, value)
 
-    def forward(self: Any, *inputs: Any) -> Any:
+    def run(self: Any, *inputs: Any) -> Any:
         return getattr(F, function)(*inputs, **{key: getattr(self, key) for key in names})
+
+    def of_one(self: Any, input: Any) -> Any:
+        return run(self, input)
+
+    def of_two(self: Any, x1: Any, x2: Any) -> Any:
+        return run(self, x1, x2)
+
+    forward = of_two if _inputs == 2 else of_one
+    forward.__name__, forward.__qualname__ = "forward", f"{name}.forward"
+    __init__.__qualname__ = f"{name}.__init__"
+    __init__.__signature__ = constructor({k: Parameter.empty if v is REQUIRED else v for k, v in settings.items()})  # type: ignore[attr-defined]
 
     def extra_repr(self: Any) -> str:
         shown = [f"{key}={getattr(self, key)}" for key in names if not (key == "inplace" and not self.inplace)]

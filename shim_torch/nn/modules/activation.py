@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import shim_torch
@@ -60,8 +61,17 @@ class Tanh(Module):
 class Hardtanh(Module):
     """x kept within [min_val, max_val]."""
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+    def __init__(
+        self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: Any = None, max_value: Any = None
+    ) -> None:
         super().__init__()
+        for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
+            if value is not None:
+                warnings.warn(
+                    f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning, stacklevel=2
+                )
+        min_val = min_val if min_value is None else min_value
+        max_val = max_val if max_value is None else max_value
         if not max_val > min_val:
             raise AssertionError("max_val must be larger than min_val")
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace

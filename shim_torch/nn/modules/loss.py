@@ -6,6 +6,7 @@ from typing import Any
 
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
+from shim_torch.nn.modules._table import constructor
 from shim_torch.nn.modules.module import Module
 
 
@@ -50,9 +51,26 @@ class _Loss(Module):
     _before: tuple[str, ...] = ()
     _last: tuple[str, ...] = ()
 
-    def forward(self, *inputs: Any) -> Any:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """A loss of the table gets a constructor of its own, whose signature names its settings."""
+        super().__init_subclass__(**kwargs)
+        if "_function" not in cls.__dict__ or "__init__" in cls.__dict__:
+            return
+
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+            _Loss.__init__(self, *args, **kwargs)
+
+        defaults = {**cls._settings, "size_average": None, "reduce": None, "reduction": "mean"}
+        __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+        __init__.__signature__ = constructor({name: defaults[name] for name in cls._order()})  # type: ignore[attr-defined]
+        cls.__init__ = __init__  # type: ignore[method-assign]
+
+    def _computed(self, *inputs: Any) -> Any:
         settings = {name: getattr(self, name) for name in self._settings}
         return getattr(F, self._function)(*inputs, reduction=self.reduction, **settings)
+
+    def forward(self, input: Any, target: Any) -> Any:
+        return self._computed(input, target)
 
 
 class _WeightedLoss(_Loss):
@@ -146,6 +164,9 @@ class PoissonNLLLoss(_Loss):
     _settings = {"log_input": True, "full": False, "eps": 1e-8}
     _before = ("log_input", "full")
 
+    def forward(self, log_input: Any, target: Any) -> Any:
+        return self._computed(log_input, target)
+
 
 class GaussianNLLLoss(Module):
     """Negative log likelihood of normal targets with given variance."""
@@ -179,6 +200,9 @@ class MarginRankingLoss(_Loss):
     _settings = {"margin": 0.0}
     _before = ("margin",)
 
+    def forward(self, input1: Any, input2: Any, target: Any) -> Any:
+        return self._computed(input1, input2, target)
+
 
 class CosineEmbeddingLoss(_Loss):
     """Cosine distance for similar pairs, hinged cosine for dissimilar ones."""
@@ -187,6 +211,9 @@ class CosineEmbeddingLoss(_Loss):
     _settings = {"margin": 0.0}
     _before = ("margin",)
 
+    def forward(self, input1: Any, input2: Any, target: Any) -> Any:
+        return self._computed(input1, input2, target)
+
 
 class TripletMarginLoss(_Loss):
     """max(0, d(a, p) - d(a, n) + margin)."""
@@ -194,6 +221,9 @@ class TripletMarginLoss(_Loss):
     _function = "triplet_margin_loss"
     _settings = {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}
     _before = ("margin", "p", "eps", "swap")
+
+    def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
+        return self._computed(anchor, positive, negative)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):

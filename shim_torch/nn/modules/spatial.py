@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 from shim_torch.nn import functional as F
@@ -55,6 +56,7 @@ def _finish_pool(pool: type[Module], shown: tuple[str, ...], tuples: bool) -> No
     """The stride that is not given is the kernel's size; what the layer shows of itself."""
     start = pool.__init__
 
+    @wraps(start)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         start(self, *args, **kwargs)
         if self.stride is None:
@@ -88,9 +90,9 @@ PixelUnshuffle = layer("PixelUnshuffle", "pixel_unshuffle", "The inverse of Pixe
 _WINDOW: dict[str, Any] = {"kernel_size": REQUIRED, "dilation": 1, "padding": 0, "stride": 1}
 Unfold = layer("Unfold", "unfold", "Sliding windows of (N, C, H, W) as columns.", **_WINDOW)
 Fold = layer("Fold", "fold", "Sums columns back into an image.", output_size=REQUIRED, **_WINDOW)
-CosineSimilarity = layer("CosineSimilarity", "cosine_similarity", "x1·x2 / (|x1||x2|) over dim.", dim=1, eps=1e-8)
+CosineSimilarity = layer("CosineSimilarity", "cosine_similarity", "x1·x2 / (|x1||x2|) over dim.", _inputs=2, dim=1, eps=1e-8)
 PairwiseDistance = layer(
-    "PairwiseDistance", "pairwise_distance", "p-norm of x1 - x2 + eps.", p=2.0, eps=1e-6, keepdim=False
+    "PairwiseDistance", "pairwise_distance", "p-norm of x1 - x2 + eps.", _inputs=2, p=2.0, eps=1e-6, keepdim=False
 )
 
 
