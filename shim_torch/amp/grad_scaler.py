@@ -128,6 +128,8 @@ class GradScaler:
                 if grad.is_sparse:
                     if grad.dtype is torch.float16:  # sums of values at one place may overflow: they are checked
                         param.grad = grad = grad.coalesce()
+                    elif not grad._values().is_contiguous():  # of an expanded gradient: it cannot be written to
+                        param.grad = grad = grad.clone()
                     grad = grad._values()
                 groups[grad.device, grad.dtype].append(grad)
             for (device, _), grads in groups.items():

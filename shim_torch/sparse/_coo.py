@@ -261,7 +261,6 @@ def embedding_gradient(g: Any, size: Sequence[int], index: Any, padding_idx: int
         rows, flat_index = rows.index_select(0, kept), flat_index.index_select(0, kept)
     else:
         flat_index = flat_index.clone()  # the caller may change what it looked up
-        rows = rows.contiguous()  # an expanded gradient could not be written to where it arrives
     return unsafe(flat_index.to(_core.int64).reshape(1, -1), rows, tuple(size))
 
 
