@@ -212,6 +212,10 @@ def trace_module(mod: T, inputs: Any = None, *_: Any, **__: Any) -> T:
     return mod
 
 
+def _get_trace_graph(*_: Any, **__: Any) -> None:
+    _refuse("_get_trace_graph")
+
+
 def freeze(*_: Any, **__: Any) -> None:
     _refuse("freeze")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import pytest
 
 import shim_torch as torch
@@ -74,3 +75,17 @@ def test_storages_of_old_pickles():
     file = io.BytesIO()
     torch.save([torch.arange(3)], file)
     assert torch.storage._load_from_bytes(file.getvalue())[0].tolist() == [0, 1, 2]
+
+
+def test_texts_are_left_out_of_batches():
+    """The pattern of NumPy's dtypes that make no tensors, by which libraries collate themselves (torchmetrics, monai)."""
+    from shim_torch.utils.data._utils.collate import default_convert, np_str_obj_array_pattern
+
+    kinds = [np.array(["a"]), np.array([None]), np.array([1.0])]
+    assert [bool(np_str_obj_array_pattern.search(a.dtype.str)) for a in kinds] == [True, True, False]
+    assert default_convert(kinds[0]) is kinds[0] and default_convert(kinds[2]).tolist() == [1.0]
+
+
+def test_graphs_of_traces_are_refused():
+    with pytest.raises(NotImplementedError, match="torch.jit._get_trace_graph is not supported by shim-torch"):
+        torch.jit._get_trace_graph(torch.nn.ReLU(), torch.ones(1))

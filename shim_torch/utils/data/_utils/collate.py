@@ -9,7 +9,7 @@ from typing import Any
 
 from native import _core
 
-_TEXT = re.compile(r"[SaUO]")
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
@@ -23,7 +23,7 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, _core.TensorBase):
         return data
     if kind.__module__ == "numpy" and kind.__name__ not in ("str_", "string_", "bytes_"):
-        if kind.__name__ == "ndarray" and _TEXT.search(data.dtype.str):
+        if kind.__name__ == "ndarray" and np_str_obj_array_pattern.search(data.dtype.str):
             return data
         return shim_torch.as_tensor(data)
     if isinstance(data, Mapping):
@@ -101,7 +101,7 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
     import shim_torch
 
-    if _TEXT.search(batch[0].dtype.str):
+    if np_str_obj_array_pattern.search(batch[0].dtype.str):
         raise TypeError(default_collate_err_msg_format.format(batch[0].dtype))
     return collate([shim_torch.as_tensor(b) for b in batch], collate_fn_map=collate_fn_map)
 
