@@ -45,6 +45,12 @@ def zeros_as(g: Any) -> Any:
     return g.new_zeros(g.shape)
 
 
+def speaks_for_itself(*tensors: Any) -> bool:
+    """Whether one of the tensors is of a class that operators are shown to: its values are not to be asked for."""
+    plain: Any = _core.Tensor
+    return any(type(t) is not plain and type(t).__torch_dispatch__ != plain.__torch_dispatch__ for t in tensors)
+
+
 def conjugate(x: Any) -> Any:
     """The conjugate of a tensor or a number; of a real one itself."""
     if isinstance(x, _core.TensorBase):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from native import _core
 from shim_torch._warnings import warn_once
 
-from ._formulas import axes_of, with_dims
+from ._formulas import axes_of, speaks_for_itself, with_dims
 from ._record import composite, op
 from ._refusals import refuse
 from ._rules import reduced, wrap_dim, wrap_dims
@@ -23,7 +23,7 @@ def full_extremum_grad(g, self, result):
     """The same for the extremum of all elements: where that is NaN, the NaNs are the equal ones."""
     if not self.is_floating_point() or self.is_meta:
         hit = self == result
-    elif self.is_cuda:  # without waiting for the value
+    elif self.is_cuda or speaks_for_itself(g, self, result):  # without waiting for the value
         hit = (self == result) | (self.isnan() & result.isnan())
     else:
         hit = self.isnan() if bool(result.isnan()) else self == result

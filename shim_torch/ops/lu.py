@@ -7,6 +7,7 @@ from typing import Any
 from native import _core
 from shim_torch._warnings import warn_once
 
+from ._formulas import speaks_for_itself
 from ._matrices import adjoint, check_matrix
 from ._record import composite, op
 from ._rules import type_name
@@ -148,6 +149,8 @@ def _check_pivots(LU: Any, pivots: Any) -> None:
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
             "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor"
         )
+    if speaks_for_itself(pivots):
+        return
     if pivots.numel() and not pivots.is_meta and not 1 <= int(pivots.min()) <= int(pivots.max()) <= LU.size(-2):
         raise RuntimeError(
             "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."

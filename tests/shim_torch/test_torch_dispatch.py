@@ -200,3 +200,45 @@ def test_a_modes_handler_is_no_class_method():
 
     with pytest.raises(RuntimeError, match="as a classmethod is not supported"), Wrong():
         torch.ones(2)
+
+
+class _Wrapped(torch.Tensor):
+    """A wrapper whose views take the memory of what they are views of, as composite compliance's tensors do."""
+
+    @staticmethod
+    def __new__(cls, elem):
+        made = torch.Tensor._make_wrapper_subclass(cls, elem.shape, strides=elem.stride(), dtype=elem.dtype)
+        made.elem = elem
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        def plain(t):
+            return t.elem if isinstance(t, cls) else t
+
+        found = func(*tree_map(plain, args), **tree_map(plain, kwargs or {}))
+        made = cls(found) if isinstance(found, torch.Tensor) else found
+        if func.overloadpacket.__name__ in ("detach", "view", "transpose", "as_strided", "slice", "select"):
+            with torch.utils._mode_utils.no_dispatch():
+                made.set_(func(*args, **(kwargs or {})))
+        return made
+
+
+def test_views_that_a_handler_makes_count_writes_with_their_base():
+    x = _Wrapped(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    assert x.detach()._version == 0 and x.view(4)._version == 0
+    x.add_(1)
+    assert x.detach()._version == x._version == 1
+
+
+def test_what_backward_saved_is_not_taken_for_written():
+    x = _Wrapped(torch.tensor([[3.0, 4.0]])).requires_grad_()
+    (g,) = torch.autograd.grad(torch.linalg.vector_norm(x), x)
+    assert [round(v, 4) for v in g.elem.flatten().tolist()] == [0.6, 0.8]
+    (g,) = torch.autograd.grad(x.cumprod(1).sum(), x)
+    assert g.elem.flatten().tolist() == [5.0, 3.0]
+
+
+def test_a_reshape_that_copies_is_made_by_the_handler():
+    x = _Wrapped(torch.arange(6.0).reshape(2, 3)).transpose(0, 1)
+    assert x.reshape(6).elem.tolist() == [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]

@@ -189,7 +189,9 @@ int set_hooks(PyObject* self, PyObject* value, void*) {
 PyObject* detached_by_handler(PyObject* self) {
   static Operator* op = find_operator("aten::detach", "");
   if (!op || !wants_dispatch(&self, 1)) return nullptr;
-  return call_torch_dispatch(*op, &self, 1);
+  PyObject* r = call_torch_dispatch(*op, &self, 1);
+  if (r && r != self && is_tensor(r)) count_together(*unwrap(self), *unwrap(r));
+  return r;
 }
 
 // Results get an object's class through __torch_function__; a class that disabled it, as Parameter's, gets plain tensors.

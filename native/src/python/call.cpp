@@ -51,6 +51,7 @@ void mark_views(Operator& op, PyObject* const* args, size_t n, PyObject* result,
   PyObject* base = args[0];
   if (result == base) return;
   if (is_tensor(result)) {
+    if (__builtin_expect(python_dispatch, 0)) count_together(*unwrap(base), *unwrap(result));
     const Tensor view(unwrap(result)), source(unwrap(base));
     if (__builtin_expect(python_dispatch, 0) && !has_data(*source) && !has_data(*view) && !is_sparse(*source))
       mark_replayed_view(view, source, several, Ref<ViewReplay>(new CallReplay(op, args, n)));
@@ -69,7 +70,7 @@ namespace {
 __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, PyObject** args, size_t n, bool read) {
   if (__builtin_expect(python_dispatch, 0)) {
     if (op.kind != Operator::Composite && wants_dispatch(args, n)) return call_torch_dispatch(op, args, n);
-    if (op.kind == Operator::Kernel) check_has_data(op, args, n);
+    if (op.kind == Operator::Kernel && op.schema.name != "_unsafe_view") check_has_data(op, args, n);
   }
   const bool tangents = op.kind == Operator::Composite && forward_gradients() && any_tangent(args, n);   // its parts carry them on
   // What a handler asks to see, the parts of a composite too, no native function may do by itself.

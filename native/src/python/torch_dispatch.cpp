@@ -233,6 +233,11 @@ PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool
   return call_handlers(op, args, n);
 }
 
+void count_together(TensorImpl& base, TensorImpl& view) {       // whatever was done to it within the handler
+  if (base.own_version()) view.own_version() = base.own_version();
+  else if (view.storage() == base.storage()) view.own_version().reset();
+}
+
 bool class_has_handler(PyTypeObject* type) { return has_handler(type); }
 
 void note_class(PyTypeObject* type) {
@@ -266,6 +271,7 @@ Tensor detached(const Tensor& t) {              // as the class says
   Held r{op ? call_torch_dispatch(*op, args, 1) : nullptr};
   if (!r.o) throw PythonError();
   CHECK(Kind::Type, is_tensor(r.o), "detach: __torch_dispatch__ of ", Py_TYPE(o.o)->tp_name, " returned no tensor");
+  count_together(*t, *unwrap(r.o));
   return Tensor(unwrap(r.o));
 }
 

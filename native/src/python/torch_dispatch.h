@@ -16,6 +16,7 @@ PyObject* call_torch_dispatch(Operator&, PyObject* const* args, size_t n);
 PyObject* dispatch_composite(Operator&, PyObject* const* args, size_t n, bool* done);
 bool class_has_handler(PyTypeObject*);
 void note_class(PyTypeObject*);                 // of a tensor object that is made
+void count_together(TensorImpl& base, TensorImpl& view);   // what a handler gave as a view counts writes with its base
 void note_sparse();                             // a sparse tensor is made
 void check_has_data(const Operator&, PyObject* const* args, size_t n);   // wrapper subclasses have no memory
 
