@@ -200,7 +200,7 @@ class MarginRankingLoss(_Loss):
     _settings = {"margin": 0.0}
     _before = ("margin",)
 
-    def forward(self, input1: Any, input2: Any, target: Any) -> Any:
+    def forward(self, input1: Any, input2: Any, target: Any) -> Any:  # type: ignore[override]
         return self._computed(input1, input2, target)
 
 
@@ -211,7 +211,7 @@ class CosineEmbeddingLoss(_Loss):
     _settings = {"margin": 0.0}
     _before = ("margin",)
 
-    def forward(self, input1: Any, input2: Any, target: Any) -> Any:
+    def forward(self, input1: Any, input2: Any, target: Any) -> Any:  # type: ignore[override]
         return self._computed(input1, input2, target)
 
 
@@ -222,7 +222,7 @@ class TripletMarginLoss(_Loss):
     _settings = {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}
     _before = ("margin", "p", "eps", "swap")
 
-    def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
+    def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:  # type: ignore[override]
         return self._computed(anchor, positive, negative)
 
 
@@ -317,7 +317,7 @@ class TripletMarginWithDistanceLoss(Module):
         self.distance_function = pairwise_distance if distance_function is None else distance_function
         self.margin, self.swap, self.reduction = margin, swap, reduction
 
-    def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
+    def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:  # type: ignore[override]
         return F.triplet_margin_with_distance_loss(
             anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap,
             reduction=self.reduction,
