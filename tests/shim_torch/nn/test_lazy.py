@@ -62,3 +62,8 @@ def test_a_buffer_becomes_a_plain_tensor():
     buffer = nn.UninitializedBuffer()
     buffer.materialize((2, 3), dtype=torch.float64)
     assert type(buffer) is torch.Tensor and buffer.shape == (2, 3) and buffer.dtype == torch.float64
+
+
+def test_making_one_warns_of_nothing(recwarn):
+    """PyTorch 2.13 no longer warns that lazy modules are new: suites make warnings errors."""
+    assert torch.nn.LazyLinear(3)(torch.ones(1, 2)).shape == (1, 3) and not recwarn.list
