@@ -255,7 +255,7 @@ def embedding_gradient(g: Any, size: Sequence[int], index: Any, padding_idx: int
     """The gradient of rows looked up in a table: one entry a lookup, not summed."""
     if scale_grad_by_freq:
         raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
-    rows, flat_index = g.reshape(index.numel(), size[1]).contiguous(), index.reshape(-1)  # writable: scalers unscale in place
+    rows, flat_index = g.reshape(index.numel(), size[1]), index.reshape(-1)
     if padding_idx >= 0:
         kept = (flat_index != padding_idx).nonzero().squeeze(1)
         rows, flat_index = rows.index_select(0, kept), flat_index.index_select(0, kept)
