@@ -57,7 +57,7 @@ def prod(a: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -
     if not isinstance(dim, (list, tuple)):
         return a.prod(dtype=dtype) if dim is None else a.prod(dim, keepdim, dtype=dtype)
     result = a.to(dtype) if dtype is not None else a
-    over = sorted({d % builtins.max(a.dim(), 1) for d in dim}, reverse=True) if dim else list(range(a.dim() - 1, -1, -1))
+    over = sorted({d % max(a.dim(), 1) for d in dim}, reverse=True) if dim else list(range(a.dim() - 1, -1, -1))
     for d in over if a.dim() else []:
         result = result.prod(d, keepdim, dtype=dtype)
     return result.prod(dtype=dtype) if not a.dim() else result
@@ -79,8 +79,7 @@ def alias(a: Any) -> Any:
 def find(module: Any, name: str) -> Any:
     """The function of that name: of ``module``, a method of tensors, or an in-place method on a copy; None without."""
     served = vars(module).get(name)
-    # ``type`` may be the operator here: what was asked for before is among this module's globals.
-    if served is not None and callable(served) and not isinstance(served, builtins.type):
+    if served is not None and callable(served) and not isinstance(served, type):
         return served
     method = getattr(_core.Tensor, _PLAIN_METHODS.get(name, name), None)
     if callable(method):
@@ -97,7 +96,8 @@ def served_as(names: dict[str, Any], module: Any, name: str) -> Any:
         from shim_torch._missing import missing
 
         return missing("torch" + names["__name__"].removeprefix("shim_torch"), name)
-    names[name] = found
+    if not hasattr(builtins, name):  # ``int``, ``type``: a module's own code goes on to mean Python's
+        names[name] = found
     return found
 
 
