@@ -141,7 +141,11 @@ def _logcumsumexp_grad(g, self, result, dim):
     import shim_torch
 
     if shim_torch.is_grad_enabled() and self.size(dim) <= _SMALL:
-        return _logcumsumexp_grad_of_pairs(g, self, result, dim)
+        with shim_torch.no_grad():
+            values = _logcumsumexp_grad(g, self, result, dim)
+        again = _logcumsumexp_grad_of_pairs(g, self, result, dim)
+        nothing = again - again.detach()  # the values are those of the logs, as PyTorch's; what is differentiated is the pairs
+        return values + nothing.where(nothing == 0, 0)
 
     def share(log):
         return (conjugate((log - result).flip(dim).logcumsumexp(dim).flip(dim) + self)).exp()
