@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from shim_torch._missing import asked_of
+
 NO_COMPILER = "there is no compiler: functions run as they are"
 NO_QUANTIZED = "there are no quantized tensors"
 NO_MASKED = "there are no tensors with masks; torch.masked's functions take the mask as an argument"
@@ -43,6 +45,10 @@ def _class(module: str, name: str, why: str) -> type:
 
 def names(module: str, why: str, text: str) -> dict[str, Any]:
     """``{name: class or function}`` of the names in ``text``; classes begin with a capital, after underscores."""
-    return {
-        name: (_class if name.lstrip("_")[:1].isupper() else _function)(module, name, why) for name in text.split()
-    }
+    return {name: (_class if name.lstrip("_")[:1].isupper() else _function)(module, name, why) for name in text.split()}
+
+
+def declare(module: dict[str, Any], why: str, text: str) -> Callable[[str], Any]:
+    """Puts the names in ``text`` into a module's globals; the ``__getattr__`` for all others, for it to keep."""
+    module.update(names(f"torch{module['__name__'].removeprefix('shim_torch')}", why, text))
+    return asked_of(module["__name__"])

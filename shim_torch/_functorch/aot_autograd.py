@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from shim_torch._not_built import NO_COMPILER, declare
 
-from shim_torch._not_built import NO_COMPILER, names
-
-globals().update(
-    names(
-        "torch._functorch.aot_autograd",
-        NO_COMPILER,
-        """
-        aot_function aot_module aot_module_simplified aot_export_module aot_export_joint_simple
-        create_functional_call make_boxed_func SerializableAOTDispatchCompiler AOTConfig
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_COMPILER,
+    """
+    aot_function aot_module aot_module_simplified aot_export_module aot_export_joint_simple
+    create_functional_call make_boxed_func SerializableAOTDispatchCompiler AOTConfig
+    """,
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch._functorch.aot_autograd", name)

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._inductor.exc import InvalidCxxCompiler
-from shim_torch._not_built import NO_COMPILER, names
+from shim_torch._not_built import NO_COMPILER, declare
 
-globals().update(
-    names(
-        "torch._inductor.codecache",
-        NO_COMPILER,
-        """
-        CppPythonBindingsCodeCache CUDACodeCache PyCodeCache FxGraphCache FxGraphHashDetails
-        HalideCodeCache TensorMetadata TritonCodeCache code_hash write write_atomic cache_dir get_path
-        extract_tensor_metadata_for_cache_key CacheBase LocalCache PersistentCache BypassFxGraphCache
-        cuda_compile_command
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_COMPILER,
+    """
+    CppPythonBindingsCodeCache CUDACodeCache PyCodeCache FxGraphCache FxGraphHashDetails
+    HalideCodeCache TensorMetadata TritonCodeCache code_hash write write_atomic cache_dir get_path
+    extract_tensor_metadata_for_cache_key CacheBase LocalCache PersistentCache BypassFxGraphCache
+    cuda_compile_command
+    """,
 )
 
 
@@ -30,9 +28,3 @@ class CppCodeCache:
         raise InvalidCxxCompiler(f"torch._inductor.codecache.CppCodeCache.load is not supported: {NO_COMPILER}")
 
     load_async = load
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch._inductor.codecache", name)

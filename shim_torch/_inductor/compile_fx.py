@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from shim_torch._not_built import NO_COMPILER, declare
 
-from shim_torch._not_built import NO_COMPILER, names
-
-globals().update(
-    names(
-        "torch._inductor.compile_fx",
-        NO_COMPILER,
-        """
-        compile_fx compile_fx_inner compile_fx_aot shape_env_from_inputs complex_memory_overlap
-        fx_codegen_and_compile get_patched_config_dict _InProcessFxCompile FxCompile
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_COMPILER,
+    """
+    compile_fx compile_fx_inner compile_fx_aot shape_env_from_inputs complex_memory_overlap
+    fx_codegen_and_compile get_patched_config_dict _InProcessFxCompile FxCompile
+    """,
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch._inductor.compile_fx", name)

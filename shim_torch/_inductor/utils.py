@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from native import _core
-from shim_torch._not_built import NO_COMPILER, names
+from shim_torch._not_built import NO_COMPILER, declare
 from shim_torch.utils._ordered_set import OrderedSet as OrderedSet
 
-globals().update(
-    names(
-        "torch._inductor.utils",
-        NO_COMPILER,
-        "run_and_get_code run_and_get_triton_code run_fw_bw_and_get_code run_and_get_kernels get_triton_code get_code",
-    )
+__getattr__ = declare(
+    globals(),
+    NO_COMPILER,
+    "run_and_get_code run_and_get_triton_code run_fw_bw_and_get_code run_and_get_kernels get_triton_code get_code",
 )
 
 
@@ -70,7 +68,9 @@ def is_gpu(device: str | None) -> bool:
 
 
 @contextlib.contextmanager
-def fresh_cache(cache_entries: dict[str, Any] | None = None, dir: str | None = None, delete: bool = True) -> Iterator[None]:
+def fresh_cache(
+    cache_entries: dict[str, Any] | None = None, dir: str | None = None, delete: bool = True
+) -> Iterator[None]:
     """Within it, compiled code is not taken from the cache: there is none."""
     yield
 
@@ -85,12 +85,6 @@ def get_gpu_shared_memory() -> int:
     if not shim_torch.cuda.is_available():
         return 0
     return int(shim_torch.cuda.get_device_properties("cuda").shared_memory_per_block_optin)
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch._inductor.utils", name)
 
 
 # The device types that count as GPUs.

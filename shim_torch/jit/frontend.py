@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from shim_torch._not_built import NO_SCRIPT, declare
 
-from shim_torch._not_built import NO_SCRIPT, names
-
-globals().update(
-    names(
-        "torch.jit.frontend",
-        NO_SCRIPT,
-        """
-        get_jit_class_def get_jit_def get_class_properties get_class_assigns get_default_args
-        get_default_args_for_class build_def build_class_def NotSupportedError UnsupportedNodeError
-        FrontendError FrontendTypeError SourceContext
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_SCRIPT,
+    """
+    get_jit_class_def get_jit_def get_class_properties get_class_assigns get_default_args
+    get_default_args_for_class build_def build_class_def NotSupportedError UnsupportedNodeError
+    FrontendError FrontendTypeError SourceContext
+    """,
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch.jit.frontend", name)

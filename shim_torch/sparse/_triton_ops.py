@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from shim_torch._not_built import NO_SPARSE_KERNELS, declare
 
-from shim_torch._not_built import NO_SPARSE_KERNELS, names
-
-globals().update(
-    names(
-        "torch.sparse._triton_ops",
-        NO_SPARSE_KERNELS,
-        """
-        bsr_dense_addmm bsr_dense_mm bsr_scatter_mm scatter_mm sampled_addmm broadcast_batch_dims
-        bsr_scatter_mm_indices_data bsr_softmax minimize tile_to_blocksize
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_SPARSE_KERNELS,
+    """
+    bsr_dense_addmm bsr_dense_mm bsr_scatter_mm scatter_mm sampled_addmm broadcast_batch_dims
+    bsr_scatter_mm_indices_data bsr_softmax minimize tile_to_blocksize
+    """,
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch.sparse._triton_ops", name)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from types import CodeType, TracebackType
 from typing import Any
 
+from shim_torch._C import _profiler
+
 
 @contextlib.contextmanager
 def report_compile_source_on_error() -> Iterator[None]:
@@ -67,11 +69,11 @@ def format_traceback_short(tb: TracebackType | None) -> str:
 
 
 class CapturedTraceback:
-    """A Python stack as (code, line) pairs; files are read when it is formatted, and it pickles as empty."""
+    """A Python stack (``torch._C._profiler.gather_traceback``); it pickles as empty."""
 
     __slots__ = ("skip", "tb")
 
-    def __init__(self, tb: list[tuple[CodeType, int]] | None, skip: int = 0) -> None:
+    def __init__(self, tb: _profiler.CapturedTraceback | None, skip: int = 0) -> None:
         self.tb, self.skip = tb, skip
 
     @staticmethod
@@ -79,12 +81,7 @@ class CapturedTraceback:
         """The caller's stack, without the innermost ``skip`` frames. ``cpp=True`` is not supported; TorchScript has no frames."""
         if cpp:
             raise NotImplementedError("torch.utils._traceback.CapturedTraceback.extract(cpp=True) is not supported")
-        frame: Any = sys._getframe(1)
-        found = []
-        while frame is not None:
-            found.append((frame.f_code, frame.f_lineno))
-            frame = frame.f_back
-        return CapturedTraceback(found, skip)
+        return CapturedTraceback(_profiler.gather_traceback(), skip + 1)  # this function's frame is the innermost
 
     def cleanup(self) -> None:
         """Forgets the stack."""
@@ -92,9 +89,9 @@ class CapturedTraceback:
 
     def summary(self) -> traceback.StackSummary:
         """The stack as the standard library's, outermost first."""
-        frames = reversed((self.tb or [])[self.skip :])
+        frames = _profiler.symbolize_tracebacks([self.tb])[0][self.skip :] if self.tb is not None else []
         return traceback.StackSummary.from_list(
-            [traceback.FrameSummary(code.co_filename, line, code.co_name) for code, line in frames]
+            [traceback.FrameSummary(f["filename"], f["line"], f["name"]) for f in reversed(frames)]
         )
 
     def format(self) -> list[str]:

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from shim_torch._not_built import NO_ONEDNN, declare
 
-from shim_torch._not_built import NO_ONEDNN, names
-
-globals().update(
-    names(
-        "torch.utils.mkldnn",
-        NO_ONEDNN,
-        """
-        to_mkldnn MkldnnLinear MkldnnConv1d MkldnnConv2d MkldnnConv3d MkldnnBatchNorm MkldnnPrelu
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_ONEDNN,
+    """
+    to_mkldnn MkldnnLinear MkldnnConv1d MkldnnConv2d MkldnnConv3d MkldnnBatchNorm MkldnnPrelu
+    """,
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch.utils.mkldnn", name)

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from shim_torch._not_built import NO_COMPILER, declare
 
-from shim_torch._not_built import NO_COMPILER, names
-
-globals().update(
-    names(
-        "torch._inductor.codegen.common",
-        NO_COMPILER,
-        """
-        get_custom_backend_config_for_device get_custom_backend_pass_for_device get_scheduling_for_device
-        get_wrapper_codegen_for_device get_device_op_overrides init_backend_registration
-        register_backend_for_device register_device_op_overrides Kernel KernelArgs CSE CSEVariable OpOverrides
-        IndentedBuffer WorkspaceArg SizeArg TensorArg
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_COMPILER,
+    """
+    get_custom_backend_config_for_device get_custom_backend_pass_for_device get_scheduling_for_device
+    get_wrapper_codegen_for_device get_device_op_overrides init_backend_registration
+    register_backend_for_device register_device_op_overrides Kernel KernelArgs CSE CSEVariable OpOverrides
+    IndentedBuffer WorkspaceArg SizeArg TensorArg
+    """,
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch._inductor.codegen.common", name)

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._not_built import NO_COMPILER, names
+from shim_torch._not_built import NO_COMPILER, declare
 
-globals().update(
-    names(
-        "torch.ao.pruning",
-        NO_COMPILER,
-        """
-        BaseSparsifier WeightNormSparsifier NearlyDiagonalSparsifier BaseScheduler LambdaSL CubicSL FakeSparsity
-        BaseStructuredSparsifier get_arg_info_from_tensor_fqn module_to_fqn get_dynamic_sparse_quantized_mapping
-        get_static_sparse_quantized_mapping
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_COMPILER,
+    """
+    BaseSparsifier WeightNormSparsifier NearlyDiagonalSparsifier BaseScheduler LambdaSL CubicSL FakeSparsity
+    BaseStructuredSparsifier get_arg_info_from_tensor_fqn module_to_fqn get_dynamic_sparse_quantized_mapping
+    get_static_sparse_quantized_mapping
+    """,
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch.ao.pruning", name)

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from shim_torch._not_built import NO_QUANTIZED, declare
 
-from shim_torch._not_built import NO_QUANTIZED, names
-
-globals().update(
-    names(
-        "torch.ao.quantization.fake_quantize",
-        NO_QUANTIZED,
-        """
-        FakeQuantizeBase FakeQuantize FixedQParamsFakeQuantize FusedMovingAvgObsFakeQuantize default_fake_quant
-        default_weight_fake_quant default_dynamic_fake_quant default_fused_act_fake_quant
-        default_fused_wt_fake_quant disable_fake_quant disable_observer enable_fake_quant enable_observer
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_QUANTIZED,
+    """
+    FakeQuantizeBase FakeQuantize FixedQParamsFakeQuantize FusedMovingAvgObsFakeQuantize default_fake_quant
+    default_weight_fake_quant default_dynamic_fake_quant default_fused_act_fake_quant
+    default_fused_wt_fake_quant disable_fake_quant disable_observer enable_fake_quant enable_observer
+    """,
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch.ao.quantization.fake_quantize", name)

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from shim_torch._not_built import NO_QUANTIZED, declare
 
-from shim_torch._not_built import NO_QUANTIZED, names
-
-globals().update(
-    names(
-        "torch.ao.quantization.observer",
-        NO_QUANTIZED,
-        """
-        ObserverBase UniformQuantizationObserverBase MinMaxObserver MovingAverageMinMaxObserver
-        PerChannelMinMaxObserver MovingAveragePerChannelMinMaxObserver HistogramObserver FixedQParamsObserver
-        PlaceholderObserver RecordingObserver NoopObserver ReuseInputObserver AffineQuantizedObserverBase
-        default_observer default_placeholder_observer default_debug_observer default_weight_observer
-        default_histogram_observer default_per_channel_weight_observer default_dynamic_quant_observer
-        default_float_qparams_observer get_observer_state_dict load_observer_state_dict
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_QUANTIZED,
+    """
+    ObserverBase UniformQuantizationObserverBase MinMaxObserver MovingAverageMinMaxObserver
+    PerChannelMinMaxObserver MovingAveragePerChannelMinMaxObserver HistogramObserver FixedQParamsObserver
+    PlaceholderObserver RecordingObserver NoopObserver ReuseInputObserver AffineQuantizedObserverBase
+    default_observer default_placeholder_observer default_debug_observer default_weight_observer
+    default_histogram_observer default_per_channel_weight_observer default_dynamic_quant_observer
+    default_float_qparams_observer get_observer_state_dict load_observer_state_dict
+    """,
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch.ao.quantization.observer", name)

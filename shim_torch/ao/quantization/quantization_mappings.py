@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from shim_torch._not_built import NO_QUANTIZED, declare
 
-from shim_torch._not_built import NO_QUANTIZED, names
-
-globals().update(
-    names(
-        "torch.ao.quantization.quantization_mappings",
-        NO_QUANTIZED,
-        """
-        get_default_static_quant_module_mappings get_default_static_quant_reference_module_mappings
-        get_embedding_static_quant_module_mappings get_default_qat_module_mappings
-        get_embedding_qat_module_mappings get_default_dynamic_quant_module_mappings
-        get_default_qconfig_propagation_list get_default_compare_output_module_list
-        get_default_float_to_quantized_operator_mappings get_static_quant_module_class
-        get_dynamic_quant_module_class get_quantized_operator no_observer_set
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_QUANTIZED,
+    """
+    get_default_static_quant_module_mappings get_default_static_quant_reference_module_mappings
+    get_embedding_static_quant_module_mappings get_default_qat_module_mappings
+    get_embedding_qat_module_mappings get_default_dynamic_quant_module_mappings
+    get_default_qconfig_propagation_list get_default_compare_output_module_list
+    get_default_float_to_quantized_operator_mappings get_static_quant_module_class
+    get_dynamic_quant_module_class get_quantized_operator no_observer_set
+    """,
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch.ao.quantization.quantization_mappings", name)

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._not_built import NO_QUANTIZED, names
+from shim_torch._not_built import NO_QUANTIZED, declare
 
-globals().update(
-    names(
-        "torch.ao.nn.intrinsic",
-        NO_QUANTIZED,
-        """
-        _FusedModule ConvBn1d ConvBn2d ConvBn3d ConvReLU1d ConvReLU2d ConvReLU3d ConvBnReLU1d ConvBnReLU2d
-        ConvBnReLU3d ConvAdd2d ConvAddReLU2d LinearReLU LinearBn1d LinearLeakyReLU LinearTanh BNReLU2d BNReLU3d
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_QUANTIZED,
+    """
+    _FusedModule ConvBn1d ConvBn2d ConvBn3d ConvReLU1d ConvReLU2d ConvReLU3d ConvBnReLU1d ConvBnReLU2d
+    ConvBnReLU3d ConvAdd2d ConvAddReLU2d LinearReLU LinearBn1d LinearLeakyReLU LinearTanh BNReLU2d BNReLU3d
+    """,
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch.ao.nn.intrinsic", name)

@@ -129,3 +129,32 @@ def functional_datapipe(name: str, enable_df_api_tracing: bool = False) -> Calla
         raise TypeError("`functional_datapipe` can only decorate IterDataPipe or MapDataPipe")
 
     return register
+
+
+class Batched:
+    """What pipes of batches of either kind have in common."""
+
+    def __init__(
+        self,
+        datapipe: Any,
+        batch_size: int,
+        drop_last: bool = False,
+        wrapper_class: Callable[[list[Any]], Any] = DataChunk,
+    ) -> None:
+        if batch_size <= 0:
+            raise AssertionError("Batch size is required to be larger than 0!")
+        self.datapipe, self.batch_size, self.drop_last = datapipe, batch_size, drop_last
+        self.wrapper_class = wrapper_class
+
+    def batches_of(self, n: int) -> int:
+        """How many batches ``n`` items make."""
+        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+
+
+def several(datapipes: tuple[Any, ...], kind: type) -> tuple[Any, ...]:
+    """The pipes. Errors: ValueError where there is none, TypeError where one is of another kind."""
+    if not datapipes:
+        raise ValueError("Expected at least one DataPipe, but got nothing")
+    if not all(isinstance(d, kind) for d in datapipes):
+        raise TypeError(f"Expected all inputs to be `{kind.__name__}`")
+    return datapipes

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._not_built import NO_QUANTIZED, names
+from shim_torch._not_built import NO_QUANTIZED, declare
 
-globals().update(
-    names(
-        "torch.ao.nn.quantized.dynamic",
-        NO_QUANTIZED,
-        """
-        Linear LSTM GRU LSTMCell RNNCell GRUCell Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d
-        ConvTranspose3d
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_QUANTIZED,
+    """
+    Linear LSTM GRU LSTMCell RNNCell GRUCell Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d
+    ConvTranspose3d
+    """,
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch.ao.nn.quantized.dynamic", name)

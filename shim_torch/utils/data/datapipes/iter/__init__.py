@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
-from shim_torch.utils.data.datapipes.datapipe import DataChunk, IterDataPipe, functional_datapipe
+from shim_torch.utils.data.datapipes.datapipe import Batched, IterDataPipe, functional_datapipe, several
 
 __all__ = [
     "Batcher",
@@ -124,20 +124,8 @@ class Filter(IterDataPipe[Any]):
 
 
 @functional_datapipe("batch")
-class Batcher(IterDataPipe[Any]):
+class Batcher(Batched, IterDataPipe[Any]):
     """Batches of ``batch_size`` items; the last may be smaller, or is left out."""
-
-    def __init__(
-        self,
-        datapipe: Any,
-        batch_size: int,
-        drop_last: bool = False,
-        wrapper_class: Callable[[list[Any]], Any] = DataChunk,
-    ) -> None:
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe, self.batch_size, self.drop_last = datapipe, batch_size, drop_last
-        self.wrapper_class = wrapper_class
 
     def __iter__(self) -> Iterator[Any]:
         batch: list[Any] = []
@@ -150,8 +138,7 @@ class Batcher(IterDataPipe[Any]):
             yield self.wrapper_class(batch)
 
     def __len__(self) -> int:
-        n = _length(self, self.datapipe)
-        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+        return self.batches_of(_length(self, self.datapipe))
 
 
 @functional_datapipe("unbatch")
@@ -168,10 +155,10 @@ class UnBatcher(IterDataPipe[Any]):
             yield from self._dive(item, self.unbatch_level)
 
     def _dive(self, item: Any, level: int) -> Iterator[Any]:
-        if level == 0 or (level == -1 and not isinstance(item, (list, DataChunk))):
+        if level == 0 or (level == -1 and not isinstance(item, list)):
             yield item
             return
-        if not isinstance(item, (list, DataChunk)):
+        if not isinstance(item, list):
             raise IndexError(f"unbatch_level {self.unbatch_level} exceeds the depth of the DataPipe")
         for part in item:
             yield from self._dive(part, level if level == -1 else level - 1)
@@ -182,11 +169,7 @@ class Concater(IterDataPipe[Any]):
     """The items of several pipes, one pipe after another."""
 
     def __init__(self, *datapipes: Any) -> None:
-        if not datapipes:
-            raise ValueError("Expected at least one DataPipe, but got nothing")
-        if not all(isinstance(d, IterDataPipe) for d in datapipes):
-            raise TypeError("Expected all inputs to be `IterDataPipe`")
-        self.datapipes = datapipes
+        self.datapipes = several(datapipes, IterDataPipe)
 
     def __iter__(self) -> Iterator[Any]:
         for pipe in self.datapipes:

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shim_torch.utils.data.datapipes.datapipe import DataChunk, MapDataPipe, functional_datapipe
+from shim_torch.utils.data.datapipes.datapipe import Batched, MapDataPipe, functional_datapipe, several
 
 __all__ = ["Batcher", "Concater", "Mapper", "SequenceWrapper", "Zipper"]
 
@@ -39,20 +39,8 @@ class Mapper(MapDataPipe[Any]):
 
 
 @functional_datapipe("batch")
-class Batcher(MapDataPipe[Any]):
+class Batcher(Batched, MapDataPipe[Any]):
     """Batches of ``batch_size`` items; the last may be smaller, or is left out."""
-
-    def __init__(
-        self,
-        datapipe: Any,
-        batch_size: int,
-        drop_last: bool = False,
-        wrapper_class: Callable[[list[Any]], Any] = DataChunk,
-    ) -> None:
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe, self.batch_size, self.drop_last = datapipe, batch_size, drop_last
-        self.wrapper_class = wrapper_class
 
     def __getitem__(self, index: int) -> Any:
         n = len(self.datapipe)
@@ -63,8 +51,7 @@ class Batcher(MapDataPipe[Any]):
         return self.wrapper_class([self.datapipe[i] for i in range(start, stop)])
 
     def __len__(self) -> int:
-        n = len(self.datapipe)
-        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+        return self.batches_of(len(self.datapipe))
 
 
 @functional_datapipe("concat")
@@ -72,11 +59,7 @@ class Concater(MapDataPipe[Any]):
     """The items of several pipes, one pipe after another, by number."""
 
     def __init__(self, *datapipes: Any) -> None:
-        if not datapipes:
-            raise ValueError("Expected at least one DataPipe, but got nothing")
-        if not all(isinstance(d, MapDataPipe) for d in datapipes):
-            raise TypeError("Expected all inputs to be `MapDataPipe`")
-        self.datapipes = datapipes
+        self.datapipes = several(datapipes, MapDataPipe)
 
     def __getitem__(self, index: int) -> Any:
         offset = 0

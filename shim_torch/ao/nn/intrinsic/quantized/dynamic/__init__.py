@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._not_built import NO_QUANTIZED, names
+from shim_torch._not_built import NO_QUANTIZED, declare
 
-globals().update(
-    names(
-        "torch.ao.nn.intrinsic.quantized.dynamic",
-        NO_QUANTIZED,
-        """
-        LinearReLU
-        """,
-    )
+__getattr__ = declare(
+    globals(),
+    NO_QUANTIZED,
+    """
+    LinearReLU
+    """,
 )
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch.ao.nn.intrinsic.quantized.dynamic", name)
