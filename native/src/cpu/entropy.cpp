@@ -6,30 +6,17 @@
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/row_gradients.h"
+#include "cpu/row_lanes.h"
 #include "cpu/vector_math.h"
 #include "ops/kernels.h"
 
 namespace shim {
 namespace {
 
-constexpr int kLanes = 16;
-
 bool takes(const Tensor& t) { return t->device().is_cpu() && is_floating(t->dtype()) && t->itemsize() > 1; }
 Tensor as(const Tensor& t, DType dtype) { return t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype)); }
 Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
 int64_t grain(int64_t cols) { return std::max<int64_t>(1, kGrain / (4 * std::max<int64_t>(cols, 1))); }
-
-template <class T, class F>
-__attribute__((always_inline)) inline T lane_sum(int64_t n, F f) {
-  T lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) lanes[k] += f(i + k);
-  for (; i < n; ++i) lanes[0] += f(i);
-  T sum = 0;
-  for (T l : lanes) sum += l;
-  return sum;
-}
 
 template <class T> SHIM_MATH_CLONES T sum_row(const T* g, int64_t n) { return lane_sum<T>(n, [=](int64_t i) { return g[i]; }); }
 template <class T> SHIM_MATH_CLONES T dot_row(const T* g, const T* y, int64_t n) { return lane_sum<T>(n, [=](int64_t i) { return g[i] * y[i]; }); }
@@ -41,17 +28,6 @@ template <class T> SHIM_MATH_CLONES void log_slopes(const T* g, const T* y, T* o
 }
 template <class T> SHIM_MATH_CLONES void scaled_exp(const T* y, T* out, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) out[i] = whole_exp(y[i]) * by; }
 
-template <class T>
-SHIM_MATH_CLONES T largest(const T* x, int64_t n) {
-  T lanes[kLanes];
-  for (T& l : lanes) l = -std::numeric_limits<T>::infinity();
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) lanes[k] = x[i + k] > lanes[k] ? x[i + k] : lanes[k];
-  for (; i < n; ++i) lanes[0] = x[i] > lanes[0] ? x[i] : lanes[0];
-  return *std::max_element(lanes, lanes + kLanes);
-}
-template <class T> SHIM_MATH_CLONES T sum_of_exponentials(const T* x, T m, int64_t n) { return lane_sum<T>(n, [=](int64_t i) { return exp_below(x[i] - m); }); }
 template <class T> SHIM_MATH_CLONES void shifted(const T* x, T* y, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] = x[i] - by; }
 
 template <class T>

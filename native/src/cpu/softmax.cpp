@@ -6,25 +6,13 @@
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/reduce.h"
+#include "cpu/row_lanes.h"
 #include "cpu/vector_math.h"
 #include "cuda/reduce.h"
 #include "ops/kernels.h"
 
 namespace shim {
 namespace {
-
-constexpr int kLanes = 16;
-
-template <class T>
-SHIM_MATH_CLONES T largest(const T* x, int64_t n) {
-  T lanes[kLanes];
-  for (T& l : lanes) l = -std::numeric_limits<T>::infinity();
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) lanes[k] = x[i + k] > lanes[k] ? x[i + k] : lanes[k];
-  for (; i < n; ++i) lanes[0] = x[i] > lanes[0] ? x[i] : lanes[0];
-  return *std::max_element(lanes, lanes + kLanes);
-}
 
 // y = exp(x - m), and their sum. A NaN among x reaches the sum.
 template <class T>
@@ -38,18 +26,6 @@ SHIM_MATH_CLONES T exponentials(const T* x, T* y, T m, int64_t n) {
       lanes[k] += e;
     }
   for (; i < n; ++i) lanes[0] += y[i] = exp_below(x[i] - m);
-  T sum = 0;
-  for (T l : lanes) sum += l;
-  return sum;
-}
-
-template <class T>
-SHIM_MATH_CLONES T sum_of_exponentials(const T* x, T m, int64_t n) {
-  T lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) lanes[k] += exp_below(x[i + k] - m);
-  for (; i < n; ++i) lanes[0] += exp_below(x[i] - m);
   T sum = 0;
   for (T l : lanes) sum += l;
   return sum;

@@ -7,13 +7,13 @@
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/reduce.h"
+#include "cpu/row_lanes.h"
 #include "cpu/vector_math.h"
 #include "ops/kernels.h"
 
 namespace shim {
 namespace {
 
-constexpr int kLanes = 16;
 
 // The tensor as rows to be reduced: contiguous, of the compute dtype; reduced dims last.
 struct Rows {
@@ -215,24 +215,12 @@ void normalise(const T* x, T* y, int64_t rows, int64_t cols, const T* weight, co
 }
 
 template <class T>
-SHIM_MATH_CLONES T exponential_sum(const T* x, T m, int64_t n) {
-  T lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) lanes[k] += exp_below(x[i + k] - m);
-  for (; i < n; ++i) lanes[0] += exp_below(x[i] - m);
-  T sum = 0;
-  for (T l : lanes) sum += l;
-  return sum;
-}
-
-template <class T>
 void log_sums(const Rows& r, T* out) {
   const T* x = r.data->data_as<T>();
   each_row(r.rows, r.cols, [&](int64_t row) {
     const T* from = x + row * r.cols;
     const T m = extreme<T, true>(from, r.cols);
-    out[row] = std::isfinite(m) ? m + std::log(exponential_sum(from, m, r.cols)) : m;
+    out[row] = std::isfinite(m) ? m + std::log(sum_of_exponentials(from, m, r.cols)) : m;
   });
 }
 

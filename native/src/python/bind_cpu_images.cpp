@@ -23,17 +23,6 @@ Tensor tensor_or_none(PyObject* o) { return o == Py_None ? Tensor{} : Tensor(unw
 
 Tensor as(const Tensor& t, DType dtype) { return !t ? t : t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype)); }
 
-PyObject* tuple_of(std::initializer_list<Tensor> all) {
-  PyObject* tuple = PyTuple_New(Py_ssize_t(all.size()));
-  Py_ssize_t i = 0;
-  for (const Tensor& t : all) {
-    PyObject* o = tuple ? wrap(t) : nullptr;
-    if (!o) Py_CLEAR(tuple);
-    else PyTuple_SET_ITEM(tuple, i++, o);
-  }
-  return tuple;
-}
-
 // One or `n` numbers as those of height and width; of one dim, the height's is `missing`. False: others, or one below `least`.
 bool pair_of(PyObject* o, int n, int64_t least, int64_t missing, int64_t (&out)[2]) {
   Dims dims;

@@ -9,6 +9,28 @@
 #include "python/tensor_type.h"
 
 namespace shim {
+
+PyObject* tuple_of(std::initializer_list<Tensor> all) {
+  PyObject* tuple = PyTuple_New(Py_ssize_t(all.size()));
+  Py_ssize_t i = 0;
+  for (const Tensor& t : all) {
+    PyObject* o = tuple ? wrap(t) : nullptr;
+    if (!o) Py_CLEAR(tuple);
+    else PyTuple_SET_ITEM(tuple, i++, o);
+  }
+  return tuple;
+}
+
+bool turned_dims(PyObject* given, const TensorImpl& self, bool* turned) {
+  Dims dims;
+  if (!dims_of(given, &dims) || self.dim() == 0) return false;
+  for (int64_t d : dims) {
+    if (d < -self.dim() || d >= self.dim() || turned[d < 0 ? d + self.dim() : d]) return false;
+    turned[d < 0 ? d + self.dim() : d] = true;
+  }
+  return true;
+}
+
 namespace {
 
 bool on_cpu(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cpu(); }
@@ -20,17 +42,6 @@ auto unlocked(int64_t elements, F&& f) {        // without the GIL where that pa
   std::optional<GilRelease> released;
   if (elements >= 2 * kGrain) released.emplace();
   return f();
-}
-
-PyObject* tuple_of(std::initializer_list<Tensor> all) {
-  PyObject* tuple = PyTuple_New(Py_ssize_t(all.size()));
-  Py_ssize_t i = 0;
-  for (const Tensor& t : all) {
-    PyObject* o = tuple ? wrap(t) : nullptr;
-    if (!o) Py_CLEAR(tuple);
-    else PyTuple_SET_ITEM(tuple, i++, o);
-  }
-  return tuple;
 }
 
 // The numbers (cols, span, groups, centred).
@@ -141,13 +152,8 @@ PyObject* native_flip(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cpu(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const TensorImpl& self = *unwrap(args[0]);
-    Dims dims;
     bool turned[kMaxDims] = {};
-    if (!dims_of(args[1], &dims) || self.dim() == 0) return nullptr;
-    for (int64_t d : dims) {
-      if (d < -self.dim() || d >= self.dim() || turned[d < 0 ? d + self.dim() : d]) return nullptr;      // the record says what is wrong
-      turned[d < 0 ? d + self.dim() : d] = true;
-    }
+    if (!turned_dims(args[1], self, turned)) return nullptr;
     Tensor r = unlocked(self.numel(), [&] { return flip(self, turned); });
     return r ? wrap(r) : nullptr;
   });

@@ -21,17 +21,6 @@ bool belong(const TensorImpl& gates, const TensorImpl& cell) {
   return std::equal(gates.sizes().begin(), gates.sizes().end() - 1, cell.sizes().begin());
 }
 
-PyObject* tuple_of(std::initializer_list<Tensor> all) {
-  PyObject* tuple = PyTuple_New(Py_ssize_t(all.size()));
-  Py_ssize_t i = 0;
-  for (const Tensor& t : all) {
-    PyObject* o = tuple ? wrap(t) : nullptr;
-    if (!o) Py_CLEAR(tuple);
-    else PyTuple_SET_ITEM(tuple, i++, o);
-  }
-  return tuple;
-}
-
 // lstm_step(gates, more, cell) -> (h, cell, gates after their functions)
 PyObject* native_lstm_step(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !usable(args[0]) || !usable(args[1]) || !usable(args[2])) return nullptr;

@@ -20,13 +20,8 @@ PyObject* native_flip(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cuda(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const TensorImpl& self = *unwrap(args[0]);
-    Dims dims;
     bool turned[kMaxDims] = {};
-    if (!dims_of(args[1], &dims) || self.dim() == 0) return nullptr;
-    for (int64_t d : dims) {
-      if (d < -self.dim() || d >= self.dim() || turned[d < 0 ? d + self.dim() : d]) return nullptr;      // the record says what is wrong
-      turned[d < 0 ? d + self.dim() : d] = true;
-    }
+    if (!turned_dims(args[1], self, turned)) return nullptr;
     Tensor out = empty(self.sizes(), self.dtype(), self.device());
     if (!self.numel()) return wrap(out);
     const DType word = word_of(self.itemsize());

@@ -1,5 +1,7 @@
 #pragma once
 // Between the files that give operators their native fast paths.
+#include <initializer_list>
+
 #include "ops/kernels.h"
 #include "ops/operator.h"
 #include "python/object.h"
@@ -7,6 +9,9 @@
 namespace shim {
 
 bool number_of(PyObject*, Number*);             // a Python number; false if it is none
+PyObject* tuple_of(std::initializer_list<Tensor>);                            // a Python tuple of them (bind_cpu_layers.cpp)
+// Marks the dims of a flip, in an array of kMaxDims; false where the record has to say what is wrong with them (bind_cpu_layers.cpp).
+bool turned_dims(PyObject* given, const TensorImpl& self, bool* turned);
 void register_pointwise();                      // bind_kernels_pointwise.cpp
 void register_reductions();                     // bind_kernels_reductions.cpp
 void register_memory();                         // bind_kernels_memory.cpp
