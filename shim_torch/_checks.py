@@ -57,6 +57,12 @@ def _check_is_size(i: Any, message: Callable[[], object] | None = None, *, max: 
         _check(i <= max, message)
 
 
-def _assert(condition: Any, message: str) -> None:
-    """An assertion that tracing could see; AssertionError unless ``condition``."""
+def _assert(condition: Any, message: str) -> Any:
+    """An assertion that tracing sees: a condition that overrides functions answers for itself; AssertionError unless it holds."""
+    if type(condition) is not bool:
+        from shim_torch import overrides
+
+        if overrides.has_torch_function((condition,)):
+            return overrides.handle_torch_function(_assert, (condition,), condition, message)
     assert condition, message
+    return None

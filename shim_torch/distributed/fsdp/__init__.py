@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import Any
 
+from shim_torch.distributed.fsdp.api import (
+    BackwardPrefetch,
+    CPUOffload,
+    FullOptimStateDictConfig,
+    FullStateDictConfig,
+    LocalOptimStateDictConfig,
+    LocalStateDictConfig,
+    MixedPrecision,
+    OptimStateDictConfig,
+    ShardedOptimStateDictConfig,
+    ShardedStateDictConfig,
+    ShardingStrategy,
+    StateDictConfig,
+    StateDictSettings,
+    StateDictType,
+)
 from shim_torch.nn.modules.module import Module
 
 __all__ = [
@@ -13,11 +28,20 @@ __all__ = [
     "CPUOffload",
     "CPUOffloadPolicy",
     "FSDPModule",
+    "FullOptimStateDictConfig",
+    "FullStateDictConfig",
     "FullyShardedDataParallel",
+    "LocalOptimStateDictConfig",
+    "LocalStateDictConfig",
     "MixedPrecision",
     "MixedPrecisionPolicy",
     "OffloadPolicy",
+    "OptimStateDictConfig",
+    "ShardedOptimStateDictConfig",
+    "ShardedStateDictConfig",
     "ShardingStrategy",
+    "StateDictConfig",
+    "StateDictSettings",
     "StateDictType",
     "fully_shard",
 ]
@@ -50,43 +74,6 @@ def fully_shard(module: Any, **_: Any) -> Any:
     raise _refuse("fully_shard")
 
 
-class ShardingStrategy(Enum):
-    """What is spread."""
-
-    FULL_SHARD = auto()
-    SHARD_GRAD_OP = auto()
-    NO_SHARD = auto()
-    HYBRID_SHARD = auto()
-    _HYBRID_SHARD_ZERO2 = auto()
-
-
-class BackwardPrefetch(Enum):
-    """When the next parameters are gathered."""
-
-    BACKWARD_PRE = auto()
-    BACKWARD_POST = auto()
-
-
-class StateDictType(Enum):
-    """Which state dict is made."""
-
-    FULL_STATE_DICT = auto()
-    LOCAL_STATE_DICT = auto()
-    SHARDED_STATE_DICT = auto()
-
-
-@dataclass
-class MixedPrecision:
-    """The dtypes of parameters, gradients and buffers."""
-
-    param_dtype: Any = None
-    reduce_dtype: Any = None
-    buffer_dtype: Any = None
-    keep_low_precision_grads: bool = False
-    cast_forward_inputs: bool = False
-    cast_root_forward_inputs: bool = True
-
-
 @dataclass(frozen=True)
 class MixedPrecisionPolicy:
     """The dtypes of ``fully_shard``."""
@@ -95,13 +82,6 @@ class MixedPrecisionPolicy:
     reduce_dtype: Any = None
     output_dtype: Any = None
     cast_forward_inputs: bool = True
-
-
-@dataclass
-class CPUOffload:
-    """Whether parameters are kept on the CPU."""
-
-    offload_params: bool = False
 
 
 @dataclass

@@ -1,0 +1,104 @@
+"""torch.distributed.fsdp.wrap: which modules policies choose, and wrapping by any class."""
+
+import functools
+
+import pytest
+
+import shim_torch as torch
+from shim_torch import nn
+from shim_torch.distributed.fsdp import api, wrap
+
+
+class Wrapper(nn.Module):
+    def __init__(self, module, tag=None):
+        super().__init__()
+        self.module, self.tag = module, tag
+
+
+def make():
+    return nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 8), nn.ReLU()), nn.ModuleList([nn.Linear(8, 2)]))
+
+
+def recursive(policy, **kwargs):
+    return wrap._recursive_wrap(make(), policy, Wrapper, set(), set(), **kwargs)
+
+
+def test_modules_of_a_size_are_wrapped_children_first():
+    policy = functools.partial(wrap.size_based_auto_wrap_policy, min_num_params=20)
+    made, n = recursive(policy, tag="t")
+    # 20 elements of the first layer, 40 of the inner one; the 18 of the list are left over
+    assert (n, type(made)) == (60, nn.Sequential)
+    assert [type(m) for m in made] == [Wrapper, nn.Sequential, nn.ModuleList]
+    assert type(made[1][0]) is Wrapper and made[0].tag == "t" and type(made[2][0]) is nn.Linear
+
+
+def test_modules_of_a_class_and_their_children_only():
+    policy = functools.partial(wrap.transformer_auto_wrap_policy, transformer_layer_cls={nn.Sequential})
+    made, n = recursive(policy)
+    assert n == 78 and type(made) is Wrapper and type(made.module[1]) is Wrapper
+    made, n = recursive(wrap.ModuleWrapPolicy([nn.Sequential]), only_wrap_children=True)
+    assert n == 40 and type(made) is nn.Sequential and type(made[1]) is Wrapper
+    either = functools.partial(
+        wrap._or_policy,
+        policies=[
+            functools.partial(wrap.lambda_auto_wrap_policy, lambda_fn=lambda m: isinstance(m, nn.ReLU)),
+            functools.partial(wrap._wrap_module_cls_individually, transformer_layer_cls=[nn.ModuleList]),
+        ],
+    )
+    made, _ = recursive(either)
+    assert [type(m) for m in made] == [nn.Linear, nn.Sequential, Wrapper] and type(made[1][1]) is Wrapper
+
+
+def test_wrapped_children_are_refused():
+    outer = nn.Sequential(Wrapper(nn.Linear(2, 2)))
+    with pytest.raises(AssertionError, match="is already wrapped by"):
+        wrap._recursive_wrap(outer, wrap.always_wrap_policy, Wrapper, set(), set())
+
+
+def test_policies_of_whole_trees():
+    model = make()
+    custom = wrap.CustomPolicy(lambda m: {"tag": 2} if m is model[0] else isinstance(m, nn.ReLU))
+    assert custom._run_policy(model, set(), {"tag": 1}) == {model[0]: {"tag": 2}, model[1][1]: {"tag": 1}}
+    chosen = wrap.ModuleWrapPolicy({nn.Linear})._run_policy(model, {model[0]}, {"tag": 1})
+    assert chosen == {model[1][0]: {"tag": 1}, model[2][0]: {"tag": 1}}
+    with pytest.raises(ValueError, match="it returned 3"):
+        wrap.CustomPolicy(lambda m: 3)._run_policy(model, set(), {})
+
+
+def test_wrap_in_its_context():
+    layer = nn.Linear(2, 2)
+    assert wrap.wrap(layer) is layer
+    with wrap.enable_wrap(wrapper_cls=Wrapper, tag="a"):
+        assert wrap.wrap(layer).tag == "a" and wrap.wrap(layer, tag="b").tag == "b"
+        with pytest.raises(NotImplementedError, match="already within an autowrap context"), wrap.enable_wrap(wrapper_cls=Wrapper):
+            pass
+
+
+def test_settings_of_state_dicts():
+    assert repr(api.FullStateDictConfig(rank0_only=True)) == "FullStateDictConfig(offload_to_cpu=False, rank0_only=True)"
+    assert api.OptimStateDictConfig().offload_to_cpu and not api.LocalOptimStateDictConfig().offload_to_cpu
+    from shim_torch.distributed import fsdp
+
+    assert fsdp.ShardedStateDictConfig is api.ShardedStateDictConfig
+
+
+def test_an_assertion_is_traced():
+    class Checked(nn.Module):
+        def forward(self, x):
+            torch._assert(x.shape[-1] == 3, "three columns")
+            return x + 1
+
+    traced = torch.fx.symbolic_trace(Checked())
+    assert [n.target for n in traced.graph.nodes if n.op == "call_function"][-2] is torch._assert
+    assert traced(torch.ones(3)).tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(AssertionError, match="three columns"):
+        traced(torch.ones(2))
+
+
+def test_pipes_at_the_places_of_their_kinds():
+    from shim_torch.utils.data.datapipes import iter as of_items
+    from shim_torch.utils.data.datapipes import map as by_key
+    from shim_torch.utils.data.datapipes.iter.combinatorics import ShufflerIterDataPipe
+    from shim_torch.utils.data.datapipes.map.utils import SequenceWrapperMapDataPipe
+
+    assert ShufflerIterDataPipe is of_items.Shuffler and SequenceWrapperMapDataPipe is by_key.SequenceWrapper
