@@ -146,5 +146,6 @@ def asarray(
         names = [_core.scalar_name(d) for d in (made.dtype, dtype)]
         raise ValueError(f"can't alias tensor with dtype '{names[0]}' into dtype '{names[1]}'.")
     if not requires_grad:
-        return made.detach() if made.requires_grad else made
+        # a leaf is told so itself: PyTorch gives no new tensor for it
+        return made.requires_grad_(False) if made.is_leaf else made.detach()
     return made if made.requires_grad else requiring(made, True)

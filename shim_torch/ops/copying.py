@@ -23,9 +23,11 @@ def clone(xp, self, memory_format):
 
 @composite("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", function=False)
 def contiguous(self, memory_format):
+    if self.is_contiguous(memory_format=memory_format):
+        return self
     if memory_format == _core.preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    return self if self.is_contiguous(memory_format=memory_format) else self.clone(memory_format=memory_format)
+    return self.clone(memory_format=memory_format)
 
 
 def _cast_grad(g, self_dtype, self_device):

@@ -95,6 +95,17 @@ def _rows(xp: Any, self: Any, dim: int) -> tuple[Any, Any]:
     return moved, moved.reshape(moved.shape[0], width)
 
 
+def _check_empty(self: Any, dim: int) -> None:
+    """Slices of no element are all equal: only where ``dim`` alone is empty is there an answer."""
+    zeros = self.shape.count(0)
+    if zeros == 0:
+        return
+    if self.shape[dim]:
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    if zeros > 1:
+        raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be applied ")
+
+
 def _moved_order(self, dim):
     d = wrap_dim(dim, self.dim())
     return (d, *(i for i in range(self.dim()) if i != d)), None, None
@@ -104,8 +115,7 @@ def _moved_order(self, dim):
     " -> (Tensor, Tensor, Tensor)", function=False, order=_moved_order, **_UNIQUE)  # fmt: skip
 def unique_dim(xp, self, dim, sorted, return_inverse, return_counts):
     d = wrap_dim(dim, self.ndim)
-    if self.size == 0 and self.shape[d] and self.shape.count(0):
-        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    _check_empty(self, d)
     moved, rows = _rows(xp, self, d)
     order = _lexicographic(xp, rows)
     starts = _starts(xp, rows[order])
@@ -123,6 +133,7 @@ def _consecutive(xp: Any, self: Any, dim: Any, return_inverse: bool, return_coun
         values, shape = flat[starts], self.shape
     else:
         d = wrap_dim(dim, self.ndim)
+        _check_empty(self, d)
         moved, rows = _rows(xp, self, d)
         starts = _starts(xp, rows)
         values, shape = xp.moveaxis(moved[starts], 0, d), starts.shape

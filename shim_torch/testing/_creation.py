@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any
 
 from shim_torch._missing import asked_of as _asked_of
@@ -20,65 +22,84 @@ def make_tensor(
 ) -> Any:
     """A tensor of random values in [low, high): floats [-9, 9), integers [-9, 10), unsigned [0, 10), bool [0, 2).
 
-    noncontiguous: every second element of a tensor twice as wide.
+    Bounds beyond what dtype holds are taken as its least and largest value. noncontiguous: every second element of a
+    tensor twice as wide. exclude_zero: zeros become 1, or the least normal number of a floating or complex dtype.
+    ValueError for an empty interval, for one that dtype holds nothing of, and for NaN.
     """
     import shim_torch as torch
 
     if len(shape) == 1 and isinstance(shape[0], (list, tuple)):
         shape = tuple(shape[0])
-    sizes = list(shape)
-    wanted_gaps = noncontiguous
-    if noncontiguous and sizes and all(n > 0 for n in sizes) and torch.Size(sizes).numel() >= 2:
-        sizes[-1] *= 2
-    else:
-        noncontiguous = False
-    _check(dtype, low, high, requires_grad, wanted_gaps, memory_format)
-    unsigned = str(dtype).startswith("torch.uint")
-    if dtype is torch.bool:
-        low, high = (0 if low is None else low), (2 if high is None else high)
-        result = torch.randint(int(low), int(high), sizes, device=device, dtype=torch.int64).to(torch.bool)
-    elif dtype.is_floating_point or dtype.is_complex:
-        low, high = (-9 if low is None else low), (9 if high is None else high)
-        wide = torch.float32 if dtype.itemsize <= 2 else dtype
-        parts = 2 if dtype.is_complex else 1
-        real = torch.float64 if dtype is torch.complex128 else torch.float32 if dtype.is_complex else wide
-        values = torch.empty([*sizes, *([2] if parts == 2 else [])], device=device, dtype=real).uniform_(low, high)
-        result = torch.complex(values[..., 0], values[..., 1]).to(dtype) if parts == 2 else values.to(dtype)
-    else:
-        low = (0 if unsigned else -9) if low is None else low
-        high = 10 if high is None else high
-        result = torch.randint(int(low), int(high), sizes, device=device, dtype=torch.int64).to(dtype)
-    if noncontiguous:
-        result = result[..., ::2]
-    elif memory_format is not None:
-        result = result.clone(memory_format=memory_format)
-    if exclude_zero:
-        result = torch.where(result == 0, torch.ones((), dtype=dtype, device=device), result)
-    return result.requires_grad_() if requires_grad else result
-
-
-def _check(dtype: Any, low: Any, high: Any, requires_grad: bool, noncontiguous: bool, memory_format: Any) -> None:
-    if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
-        raise ValueError(
-            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype}"
-        )
     if noncontiguous and memory_format is not None:
         raise ValueError(
             "The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
             f"noncontiguous=True and memory_format={memory_format}"
         )
-    if any(value is not None and value != value for value in (low, high)):
-        raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")
-    if low is not None and low == high and (dtype.is_floating_point or dtype.is_complex):
-        import warnings
+    numbers = dtype.is_floating_point or dtype.is_complex
+    if requires_grad and not numbers:
+        raise ValueError(
+            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype}"
+        )
+    noncontiguous = noncontiguous and torch.Size(shape).numel() > 1
+    sizes = (*shape[:-1], 2 * shape[-1]) if noncontiguous else shape
+    low, high = _interval(torch, dtype, low, high)
+    if not numbers:
+        # the least integers that are not smaller than the bounds: the upper one is exclusive
+        result = torch.randint(math.ceil(low), math.ceil(high), sizes, device=device, dtype=dtype)
+    else:
+        narrow = dtype.itemsize == 1  # the kinds of float8 have no draws of their own
+        result = torch.empty(sizes, device=device, dtype=torch.float32 if narrow else dtype)
+        _draw(torch, torch.view_as_real(result) if dtype.is_complex else result, low, high)
+        result = result.to(dtype) if narrow else result
+    if noncontiguous:
+        result = result[..., 1::2]
+    elif memory_format is not None:
+        result = result.clone(memory_format=memory_format)
+    if exclude_zero:
+        result[result == 0] = torch.finfo(dtype).tiny if numbers else 1
+    return result.requires_grad_() if requires_grad else result
 
+
+def _draw(torch: Any, values: Any, low: float, high: float) -> None:
+    """Fills with numbers of [low, high), whose width may be more than the dtype's largest number."""
+    if high - low >= torch.finfo(values.dtype).max:
+        values.uniform_(low / 2, high / 2).mul_(2)
+    else:
+        values.uniform_(low, high)
+
+
+def _limits(torch: Any, dtype: Any) -> tuple[Any, Any, Any, Any]:
+    """The least value of dtype, the bound above its values, and the default interval."""
+    if dtype is torch.bool:
+        return 0, 2, 0, 2
+    if dtype.is_floating_point or dtype.is_complex:
+        return torch.finfo(dtype).min, torch.finfo(dtype).max, -9, 9
+    info = torch.iinfo(dtype)
+    # randint takes its bounds as int64: the largest of that dtype is never drawn
+    return info.min, info.max + (dtype is not torch.int64), -9, 10
+
+
+def _interval(torch: Any, dtype: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    least, bound, default_low, default_high = _limits(torch, dtype)
+    low = default_low if low is None else low
+    high = default_high if high is None else high
+    if any(value != value for value in (low, high)):
+        raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")
+    if low == high and (dtype.is_floating_point or dtype.is_complex):
         warnings.warn(
             "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will be "
             "removed in 2.3. Use `torch.full(...)` instead.",
             FutureWarning,
             stacklevel=3,
         )
-    elif low is not None and high is not None and low >= high:
+    elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    elif high < least or low >= bound:
+        raise ValueError(
+            f"The value interval specified by `low` and `high` is [{low}, {high}), "
+            f"but {dtype} only supports [{least}, {bound})"
+        )
+    return min(max(low, least), bound), min(max(high, least), bound)
+
 
 __getattr__ = _asked_of(__name__)

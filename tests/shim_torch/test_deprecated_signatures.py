@@ -15,6 +15,10 @@ V = torch.ones(2)
     [
         (lambda: torch.add(ONES, 3, TWO), 7),
         (lambda: ONES.sub(3, TWO), -5),
+        (lambda: torch.add(ONES, 2, 3), 7),
+        (lambda: torch.add(ONES, torch.tensor(2), TWO), 5),
+        (lambda: torch.add(2, 2, 3), 8),
+        (lambda: torch.add(torch.tensor(True), torch.tensor(True), True), True),
         (lambda: ONES.clone().add_(3, TWO), 7),
         (lambda: torch.addcmul(ONES, 3, TWO, TWO), 13),
         (lambda: ONES.addcdiv(3, TWO, TWO), 4),

@@ -168,3 +168,11 @@ def test_asarray_on_the_device(device):
     x = torch.ones(3, device=device)
     assert torch.asarray(x).data_ptr() == x.data_ptr() and torch.as_tensor(x).device == x.device
     assert torch.asarray(x, copy=True).device == x.device
+
+
+def test_asarray_tells_a_leaf_itself_to_need_no_gradient():
+    leaf = torch.ones(3, requires_grad=True)
+    assert torch.asarray(leaf, requires_grad=False) is leaf and not leaf.requires_grad
+    product = torch.ones(3, requires_grad=True) * 2
+    found = torch.asarray(product, requires_grad=False)
+    assert found.is_leaf and found.data_ptr() == product.data_ptr() and product.requires_grad

@@ -112,7 +112,6 @@ bool TensorImpl::is_contiguous(MemoryFormat f) const {
   switch (f) {
     case MemoryFormat::channels_last: return ndim_ == 4 && channels_last(sizes(), strides());
     case MemoryFormat::channels_last_3d: return ndim_ == 5 && channels_last(sizes(), strides());
-    case MemoryFormat::preserve: fail(Kind::Runtime, "preserve memory format is unsupported by the contiguous operator");
     default: return contiguous_;
   }
 }

@@ -29,7 +29,12 @@ std::span<const Order> orders_of(std::string_view name) {
   return {};
 }
 
-bool number(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
+bool plain_number(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
+
+// What a Scalar of the schema takes: a number, or a tensor of no dims that needs no gradient.
+bool number(PyObject* o) {
+  return plain_number(o) || (is_tensor(o) && unwrap(o)->dim() == 0 && !unwrap(o)->requires_grad());
+}
 
 // The positional arguments in the order of `places`, as a method has them: the tensor itself first.
 std::string places_of(const Order& order, Form form) {
@@ -39,10 +44,14 @@ std::string places_of(const Order& order, Form form) {
   return "s" + places;
 }
 
-bool fits(const std::string& places, const CallArgs& c) {
+// `numbers_too`: of sums, whose functions take numbers for their tensors.
+bool fits(const std::string& places, const CallArgs& c, bool numbers_too) {
   if (c.nargs != places.size()) return false;
-  for (size_t i = 0; i < places.size(); ++i)
-    if ((places[i] == 's' || places[i] == 't') ? !is_tensor(c.args[i]) : !number(c.args[i])) return false;
+  for (size_t i = 0; i < places.size(); ++i) {
+    PyObject* given = c.args[i];
+    const bool tensor = places[i] == 's' || places[i] == 't';
+    if (tensor ? !is_tensor(given) && !(numbers_too && plain_number(given)) : !number(given)) return false;
+  }
   return true;
 }
 
@@ -75,7 +84,7 @@ Operator* bind_deprecated(const std::vector<Operator*>& candidates, const char* 
   if (form == Form::op) return nullptr;
   for (const Order& order : orders_of(name)) {
     const std::string places = places_of(order, form);
-    if (!fits(places, c)) continue;
+    if (!fits(places, c, order.places == kSum[0].places)) continue;
     std::vector<PyObject*> args, values, words;
     for (size_t i = 0; i < places.size(); ++i) {
       if (places[i] == 's' || places[i] == 't') { args.push_back(c.args[i]); continue; }

@@ -24,3 +24,12 @@ def test_rows_are_ordered_by_what_can_be_compared(device):
     values, inverse, counts = torch.unique(rows, return_inverse=True, return_counts=True, dim=0)
     assert values[:2].tolist() == [[0, 5], [1, 2]] and values[2, 0] == 3 and values[2, 1].isnan()
     assert inverse.tolist() == [2, 1, 1, 0] and counts.tolist() == [1, 2, 1]
+
+
+@pytest.mark.parametrize("call", [torch.unique, torch.unique_consecutive])
+def test_slices_of_no_element(call):
+    with pytest.raises(RuntimeError, match="more than one, so unique cannot be applied"):
+        call(torch.empty(5, 0, 0), dim=1)
+    with pytest.raises(RuntimeError, match="they aren't selected, so unique cannot be applied"):
+        call(torch.empty(5, 0, 0), dim=0)
+    assert call(torch.empty(5, 0, 3), dim=1).shape == (5, 0, 3)
