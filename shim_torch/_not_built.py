@@ -14,7 +14,6 @@ from shim_torch._missing import asked_of
 
 NO_COMPILER = "there is no compiler: functions run as they are"
 NO_QUANTIZED = "there are no quantized tensors"
-NO_MASKED = "there are no tensors with masks; torch.masked's functions take the mask as an argument"
 NO_ONEDNN = "there are no tensors in oneDNN's layout"
 NO_SPARSE_KERNELS = "there are no block-sparse kernels"
 NO_TRACE = "there is nothing recorded to draw from"

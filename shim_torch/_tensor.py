@@ -39,6 +39,17 @@ def numpy(self: Any, *, force: bool = False) -> Any:
     return _core.to_numpy(_core.lend_memory(self))
 
 
+def _convert(ret: Any, cls: Any) -> Any:
+    """``ret``, or the tensors in a tuple or list, as ``cls``: what the default ``__torch_function__`` does with results."""
+    if cls is Tensor:
+        return ret
+    if isinstance(ret, Tensor) and not isinstance(ret, cls):
+        ret = ret.as_subclass(cls)
+    if isinstance(ret, (tuple, list)):
+        ret = type(ret)(_convert(r, cls) for r in ret)
+    return ret
+
+
 def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
     import numpy as np
 

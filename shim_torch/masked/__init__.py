@@ -1,4 +1,4 @@
-"""``torch.masked``: reductions over the elements that a mask keeps; masked tensors themselves are not supported."""
+"""``torch.masked``: reductions over the elements that a mask keeps, and tensors that carry their mask."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from native import _core
-from shim_torch._not_built import NO_MASKED, names
 from shim_torch.masked._masks import canonical_dim as _canonical_dim
 from shim_torch.masked._masks import combined as _combine_input_and_mask
 from shim_torch.masked._masks import identity as _reduction_identity
@@ -15,6 +14,7 @@ from shim_torch.masked._masks import output_mask as _output_mask
 from shim_torch.masked._masks import where as _where
 
 __all__ = [
+    "MaskedTensor",
     "_canonical_dim",
     "_combine_input_and_mask",
     "_input_mask",
@@ -25,11 +25,14 @@ __all__ = [
     "amin",
     "argmax",
     "argmin",
+    "as_masked_tensor",
     "cumprod",
     "cumsum",
+    "is_masked_tensor",
     "log_softmax",
     "logaddexp",
     "logsumexp",
+    "masked_tensor",
     "mean",
     "median",
     "norm",
@@ -261,6 +264,10 @@ def _looks_at_layout(function: Any) -> Any:
 
     @wraps(function)
     def masked(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if hasattr(input, "_masked_data"):  # a MaskedTensor: its own mask is the one that counts
+            input, kwargs["mask"] = input.get_data(), input.get_mask()
+            if name == "mean":  # PyTorch divides by the number of all elements here
+                input = input.masked_fill(~kwargs.pop("mask"), 0)
         if input.layout == _core.strided:
             mask = kwargs.get("mask")
             if mask is not None and mask.layout != _core.strided:
@@ -283,22 +290,18 @@ for _function in (
     globals()[_function.__name__] = _looks_at_layout(_function)
 
 
-def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> Any:
-    raise NotImplementedError(
-        "torch.masked.masked_tensor is not supported by shim-torch; the functions here take mask="
-    )
-
-
-as_masked_tensor = masked_tensor
-MaskedTensor = names("torch.masked", NO_MASKED, "MaskedTensor")["MaskedTensor"]
-
-
-def is_masked_tensor(obj: Any) -> bool:
-    """Whether something is a masked tensor: no."""
-    return False
+_TENSORS = {
+    "MaskedTensor": "core", "is_masked_tensor": "core", "as_masked_tensor": "creation", "masked_tensor": "creation",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
+    if name in _TENSORS:  # their tables ask for a hundred operators, so they are made when first wanted
+        import importlib
+
+        found = getattr(importlib.import_module(f"{__name__}.maskedtensor.{_TENSORS[name]}"), name)
+        globals()[name] = found
+        return found
     from shim_torch._missing import missing
 
     return missing("torch.masked", name)

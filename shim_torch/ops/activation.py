@@ -387,12 +387,28 @@ def softmax(xp, self, dim, dtype):
 def _softmax_grad(g, result, dim):
     if result.dim() and _core.one_pass(g, result):
         return _softmax_backward(g, result, dim, False)
+    if _has_handler(result):
+        return _shown("_softmax_backward_data", g, result, dim)
     return result * (g - (g * result).sum(dim, True))
+
+
+def _has_handler(x):
+    kind = type(x)
+    return kind is not _core.Tensor and kind.__torch_dispatch__ is not _core._disabled_torch_dispatch_impl
+
+
+def _shown(name, g, result, dim):
+    """The operator that subclasses with a handler are shown for a gradient."""
+    import shim_torch
+
+    return getattr(shim_torch.ops.aten, name)(g, result, dim, result.dtype)
 
 
 def _log_softmax_grad(g, result, dim):
     if result.dim() and _core.one_pass(g, result):
         return _softmax_backward(g, result, dim, True)
+    if _has_handler(result):
+        return _shown("_log_softmax_backward_data", g, result, dim)
     return g - result.exp() * g.sum(dim, True)
 
 

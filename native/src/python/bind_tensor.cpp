@@ -405,7 +405,7 @@ PyObject* wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
     none->set_resizable(false);
     return wrap_as(Tensor(new TensorImpl(none, t, sizes, steps, start)), reinterpret_cast<PyTypeObject*>(cls));
   });
-  if (made && requires_grad && PyObject_SetAttrString(made, "requires_grad", Py_True) < 0) Py_CLEAR(made);
+  if (made && requires_grad && !make_require_grad(made)) Py_CLEAR(made);  // not the attribute: a subclass may catch that one
   return made;
 }
 

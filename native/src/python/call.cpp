@@ -66,10 +66,20 @@ void mark_views(Operator& op, PyObject* const* args, size_t n, PyObject* result,
 
 namespace {
 
+// What a subclass sees of an operator that PyTorch runs as others, where the operator itself records the history: those others.
+PyObject* call_parts(Operator& op, PyObject** args, size_t n) {
+  NoGrad off;
+  PyObject* r = vectorcall(op.dispatch_parts, args, n);
+  for (size_t i = 0; r && i < n; ++i)
+    if (r == args[i]) Py_SETREF(r, PyObject_CallMethod(args[i], "detach", nullptr));   // never the argument: a history is recorded on it
+  return r;
+}
+
 // `read`: memory holds the values, which natives may read.
 __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, PyObject** args, size_t n, bool read) {
   if (__builtin_expect(python_dispatch, 0)) {
-    if (op.kind != Operator::Composite && wants_dispatch(args, n)) return call_torch_dispatch(op, args, n);
+    if (op.kind != Operator::Composite && wants_dispatch(args, n))
+      return op.dispatch_parts && !dispatch_mode_active() ? call_parts(op, args, n) : call_torch_dispatch(op, args, n);
     if (op.kind == Operator::Kernel && op.schema.name != "_unsafe_view") check_has_data(op, args, n);
   }
   const bool tangents = op.kind == Operator::Composite && forward_gradients() && any_tangent(args, n);   // its parts carry them on
