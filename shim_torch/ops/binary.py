@@ -97,7 +97,7 @@ for _name, (_np, _grads) in _FLOATS2.items():
         out=True,
         inplace=_name in ("atan2", "hypot", "nextafter"),
         grad=_grads,
-        native=_name if _name.startswith("logaddexp") else None,
+        native=None if _name == "nextafter" else f"real_{_name}" if _name in ("atan2", "hypot") else _name,
         aliases=("arctan2",) if _name == "atan2" else (),
         keep=("self", "other") if _name == "nextafter" else (),
     )((lambda f: lambda xp, self, other: f(xp, self, other))(_BODIES.get(_name) or _of_xp(_np)))
@@ -158,7 +158,7 @@ def _heaviside_dtype(self, values):
     return self.dtype
 
 
-@op("heaviside(Tensor self, Tensor values) -> Tensor", shape=broadcast, dtype=_heaviside_dtype, inplace=True, out=True,
+@op("heaviside(Tensor self, Tensor values) -> Tensor", shape=broadcast, dtype=_heaviside_dtype, inplace=True, out=True, native="heaviside",
     grad={"self": underived("heaviside"), "values": underived("heaviside")})  # fmt: skip
 def heaviside(xp, self, values):
     return xp.where(self == 0, values, (self > 0).astype(self.dtype))

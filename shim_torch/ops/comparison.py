@@ -29,7 +29,7 @@ for _name, _np, _aliases in (
     )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np))
 
 
-@composite("equal(Tensor self, Tensor other) -> bool")
+@composite("equal(Tensor self, Tensor other) -> bool", native="equal")
 def equal(self: Any, other: Any) -> bool:
     if self.is_meta or other.is_meta:
         raise no_meta_kernel("equal")
@@ -80,6 +80,7 @@ def allclose(self, other, rtol, atol, equal_nan):
     shape=lambda elements: getattr(elements, "shape", ()),
     dtype=lambda elements, test_elements: (promote(elements, test_elements), _core.bool),
     out=True,
+    native="isin",
 )
 def isin(xp, elements, test_elements, assume_unique, invert):
     return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)

@@ -51,7 +51,7 @@ def _asked(
 
 
 @op("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
-    " -> (Tensor, Tensor, Tensor)", **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", native="unique", **_UNIQUE)  # fmt: skip
 def _unique2(xp, self, sorted, return_inverse, return_counts):
     values, inverse, counts = _counted(xp, self.reshape(-1))
     return _asked(xp, values, inverse.reshape(self.shape), counts, return_inverse, return_counts)
@@ -142,7 +142,7 @@ def _consecutive(xp: Any, self: Any, dim: Any, return_inverse: bool, return_coun
 
 
 @op("_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)"
-    " -> (Tensor, Tensor, Tensor)", module="_C", function=False, **_UNIQUE)  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", module="_C", function=False, native="unique_consecutive", **_UNIQUE)  # fmt: skip
 def _unique_consecutive(xp, self, return_inverse, return_counts, dim):
     return _consecutive(xp, self, dim, return_inverse, return_counts)
 
@@ -223,7 +223,7 @@ def _bincount_dtype(self, weights):
     return None, (_core.float32 if weights.dtype == _core.float32 else _core.float64)
 
 
-@op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", dtype=_bincount_dtype,
+@op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", native="bincount", dtype=_bincount_dtype,
     keep=("self", "weights"))  # fmt: skip
 def bincount(xp, self, weights, minlength):
     if minlength < 0:
@@ -345,7 +345,7 @@ def _search_dtype(sorted_sequence, self, out_int32):
 
 
 @op("searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None,"
-    " Tensor? sorter=None) -> Tensor", method=False, out=True, keep=("sorter",), shape=_search_shape, dtype=_search_dtype)  # fmt: skip
+    " Tensor? sorter=None) -> Tensor", method=False, out=True, keep=("sorter",), native="searchsorted", shape=_search_shape, dtype=_search_dtype)  # fmt: skip
 def searchsorted(xp, sorted_sequence, self, out_int32, right, side, sorter):
     if sorter is not None:
         if sorter.size and (int(sorter.min()) < 0 or int(sorter.max()) >= sorted_sequence.shape[-1]):
@@ -370,7 +370,7 @@ def _bucket_check(boundaries: Any) -> None:
 
 
 @composite("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-           method=False, out=True)  # fmt: skip
+           method=False, out=True, native="bucketize")  # fmt: skip
 def bucketize(self, boundaries, out_int32, right):
     import shim_torch
 

@@ -228,16 +228,24 @@ def _arg(xp, self, dim, keepdim, name):
     return found
 
 
+def _no_median(xp, dtype):
+    """NaN, or what becomes of it in PyTorch's whole numbers."""
+    if dtype.kind == "f":
+        return float("nan")
+    return xp.iinfo(dtype).min if dtype.itemsize >= 4 else 0
+
+
 @op(
     "median(Tensor self) -> Tensor",
     **_ALL,
     dtype=refusing_like("median"),
+    native="median",
     grad={"self": full_extremum_grad},
 )
 def median_all(xp, self):
     flat = self.reshape(-1)
     if not flat.size:
-        return xp.asarray(float("nan") if flat.dtype.kind == "f" else xp.iinfo(flat.dtype).min, dtype=flat.dtype)
+        return xp.asarray(_no_median(xp, flat.dtype), dtype=flat.dtype)
     if flat.dtype.kind == "f" and bool(xp.isnan(flat).any()):
         return xp.asarray(float("nan"), dtype=flat.dtype)
     return xp.sort(flat)[(flat.size - 1) // 2]
@@ -248,6 +256,7 @@ def median_all(xp, self):
     out=True,
     shape=lambda self, dim, keepdim: [nonempty("median")(self, (dim,), keepdim)] * 2,
     dtype=refusing_like("median", _core.int64),
+    native="median",
     grad={"self": picked_grad},
 )
 def median_dim(xp, self, dim, keepdim):

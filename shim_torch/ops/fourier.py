@@ -65,7 +65,7 @@ def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
 @op("_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", shape=lambda self: tuple(self.shape),
     dtype=lambda self: self.dtype,
     grad={"self": lambda g, dim, normalization, forward: aten()._fft_c2c(g, dim, normalization, not forward)},
-    order=_complex_order, **_HIDDEN)  # fmt: skip
+    order=_complex_order, native="fft_c2c", **_HIDDEN)  # fmt: skip
 def _fft_c2c(xp, self, dim, normalization, forward):
     axes = _axes(dim, self.ndim)
     if not axes or not self.size:
@@ -94,7 +94,7 @@ def _from_real_grad(g: Any, self_shape: Any, dim: Any, normalization: int, onesi
 
 @op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", shape=_half_shape,
     dtype=lambda self: (self.dtype, _complex_dtype(self)), grad={"self": _from_real_grad},
-    order=_from_real_order, **_HIDDEN)  # fmt: skip
+    order=_from_real_order, native="fft_r2c", **_HIDDEN)  # fmt: skip
 def _fft_r2c(xp, self, dim, normalization, onesided):
     axes = _axes(dim, self.ndim)
     y = (xp.fft.rfftn if onesided else xp.fft.fftn)(self, axes=axes)
@@ -122,7 +122,7 @@ def _to_real_grad(g: Any, dim: Any, normalization: int) -> Any:
 
 @op("_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", shape=_full_shape,
     dtype=lambda self: (self.dtype, self.dtype.to_real()), grad={"self": _to_real_grad},
-    order=_to_real_order, **_HIDDEN)  # fmt: skip
+    order=_to_real_order, native="fft_c2r", **_HIDDEN)  # fmt: skip
 def _fft_c2r(xp, self, dim, normalization, last_dim_size):
     axes = _axes(dim, self.ndim)
     y = xp.fft.ifftn(self, axes=axes[:-1], norm="forward") if len(axes) > 1 else self

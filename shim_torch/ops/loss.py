@@ -24,18 +24,22 @@ def _difference(kernel: str, self: Any, target: Any) -> Any:
     return (self if self.dtype == dtype else self.to(dtype)) - (target if target.dtype == dtype else target.to(dtype))
 
 
-@composite("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN)
+@composite("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", native="squared_error_loss", **_NN)
 def mse_loss(self, target, reduction):
     d = _difference("mse_cpu", self, target)
     return _reduce(d * d, reduction)
 
 
-@composite("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN)
+@composite("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", native="absolute_error_loss", **_NN)
 def l1_loss(self, target, reduction):
     return _reduce((self - target).abs(), reduction)
 
 
-@composite("smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0) -> Tensor", **_NN)
+@composite(
+    "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0) -> Tensor",
+    native="smooth_l1_loss",
+    **_NN,
+)
 def smooth_l1_loss(self, target, reduction, beta):
     import shim_torch
 
@@ -47,7 +51,9 @@ def smooth_l1_loss(self, target, reduction, beta):
     return _reduce(shim_torch.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
 
 
-@composite("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor", **_NN)
+@composite(
+    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor", native="huber_loss", **_NN
+)
 def huber_loss(self, target, reduction, delta):
     import shim_torch
 
@@ -116,6 +122,7 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
 
 @composite(
     "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
+    native="nll_loss_whole",
     **_NN,
 )
 def nll_loss_nd(self, target, weight, reduction, ignore_index):

@@ -180,7 +180,7 @@ def masked_scatter_backward(xp, grad_output, mask, sizes):
     return out
 
 
-@composite("one_hot(Tensor self, int num_classes=-1) -> Tensor", module="nn.functional", method=False)
+@composite("one_hot(Tensor self, int num_classes=-1) -> Tensor", module="nn.functional", method=False, native="one_hot")
 def one_hot(self, num_classes):
     """int64 rows with a 1 where ``self`` says. On CUDA given classes are not checked, which would wait for the GPU: a class that
     there is not has no 1."""

@@ -319,7 +319,7 @@ def _size(t, dims):
     return n
 
 
-@composite("trace(Tensor self) -> Tensor")
+@composite("trace(Tensor self) -> Tensor", native="trace")
 def trace(self):
     if self.dim() != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.dim()}")

@@ -269,7 +269,8 @@ def pairwise_distance(x1, x2, p, eps, keepdim):
     return linalg_norm_of(x1 - x2 + eps, p, -1, keepdim)
 
 
-@composite("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False)
+@composite("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False,
+    native="cdist")  # fmt: skip
 def cdist(x1, x2, p, compute_mode):
     """Distances between all rows: (*, P, M), (*, R, M) -> (*, P, R)."""
     for name, t in (("X1", x1), ("X2", x2)):

@@ -112,7 +112,9 @@ def _check_float(self: Any, name: str) -> None:
 
 
 @composite(
-    "uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)", function=False
+    "uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
+    function=False,
+    native="draw_uniform",
 )
 def uniform_(self, low, high, generator):
     if self.dtype.is_complex:
@@ -124,7 +126,9 @@ def uniform_(self, low, high, generator):
 
 
 @composite(
-    "normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)", function=False
+    "normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
+    function=False,
+    native="draw_normal",
 )
 def normal_(self, mean, std, generator):
     if std < 0:
@@ -145,24 +149,27 @@ def _random(self: Any, low: int, high: int, generator: Any) -> Any:
     return self.copy_(whole)
 
 
-@composite("random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", function=False)
+_INTEGERS: dict[str, Any] = {"function": False, "native": "draw_integer"}
+
+
+@composite("random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS)
 def random_(self, generator):
     return _random(self, 0, end_of(self.dtype), generator)
 
 
-@composite("random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", function=False)
+@composite("random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS)
 def random_to(self, to, generator):
     return _random(self, 0, to, generator)
 
 
 @composite(
-    "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", function=False
+    "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS
 )
 def random_from(self, low, to, generator):
     return _random(self, low, end_of(self.dtype) if to is None else to, generator)
 
 
-def _shifted(name: str, f: Any, signature: str) -> None:
+def _shifted(name: str, f: Any, signature: str, **options: Any) -> None:
     def body(self, *args):
         *settings, generator = args
         if name != "geometric_" and not self.dtype.is_floating_point:  # whole numbers: any dtype holds them
@@ -176,7 +183,8 @@ def _shifted(name: str, f: Any, signature: str) -> None:
         _draw(u, "uniform", 0.0, 1.0, generator)
         return self.copy_(f(u, *settings))
 
-    composite(f"{name}(Tensor(a!) self, {signature}, *, Generator? generator=None) -> Tensor(a!)", function=False)(body)
+    schema = f"{name}(Tensor(a!) self, {signature}, *, Generator? generator=None) -> Tensor(a!)"
+    composite(schema, function=False, **options)(body)
 
 
 def _exponential(u: Any, lambd: float) -> Any:
@@ -194,7 +202,7 @@ def _positive(name: str, parameter: str, value: float) -> None:
         raise RuntimeError(f"{name} expects {parameter} > 0.0, but found {parameter}={value:g}")
 
 
-_shifted("exponential_", _exponential, "float lambd=1")
+_shifted("exponential_", _exponential, "float lambd=1", native="draw_exponential")
 _shifted("cauchy_", _cauchy, "float median=0, float sigma=1")
 
 
@@ -217,7 +225,11 @@ def log_normal_(self, mean, std, generator):
     return _draw(self, "normal", mean, std, generator).exp_()
 
 
-@direct("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", grad={"self": lambda g: g * 0})
+@direct(
+    "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
+    grad={"self": lambda g: g * 0},
+    native="bernoulli",
+)
 def bernoulli(self, generator):
     if not self.dtype.is_floating_point:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{type_name(self.dtype)}'")
@@ -251,7 +263,11 @@ def bernoulli_tensor(self, p, generator):
     return self.copy_(_draw(u, "uniform", 0.0, 1.0, generator) < p)
 
 
-@composite("bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", function=False)
+@composite(
+    "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
+    function=False,
+    native="draw_chance",
+)
 def bernoulli_float(self, p, generator):
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
@@ -268,19 +284,23 @@ def _empty(size, dtype, device, pin_memory):
     return _core.empty_tensor(size, dtype, device, bool(pin_memory))
 
 
-@composite(f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True)
+@composite(f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="rand")
 def rand(size, generator, dtype, layout, device, pin_memory):
     made = _empty(size, dtype, device, pin_memory)
     return _draw(made, "uniform", 0, 1, generator) if made.dtype in _REAL else made.uniform_(0, 1, generator=generator)
 
 
-@composite(f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True)
+@composite(f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="randn")
 def randn(size, generator, dtype, layout, device, pin_memory):
     made = _empty(size, dtype, device, pin_memory)
     return _draw(made, "normal", 0, 1, generator) if made.dtype in _REAL else made.normal_(0, 1, generator=generator)
 
 
-@composite(f"randint(SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True)
+@composite(
+    f"randint(SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
+    out=True,
+    native="randint",
+)
 def randint(high, size, generator, dtype, layout, device, pin_memory):
     return randint_low(0, high, size, generator, dtype, layout, device, pin_memory)
 
@@ -288,19 +308,20 @@ def randint(high, size, generator, dtype, layout, device, pin_memory):
 @composite(
     f"randint.low(SymInt low, SymInt high, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
     out=True,
+    native="randint",
 )
 def randint_low(low, high, size, generator, dtype, layout, device, pin_memory):
     return _random(_empty(size, dtype or _core.int64, device, pin_memory), low, high, generator)
 
 
-@composite(f"randperm(SymInt n, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True)
+@composite(f"randperm(SymInt n, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="randperm")
 def randperm(n, generator, dtype, layout, device, pin_memory):
     check_countable(dtype or _core.int64, n)
     keys = _empty((n,), _core.int64, device, pin_memory)
     return _draw(keys, "integer", 0, 2**62, generator).argsort().to(dtype or _core.int64)
 
 
-def _like(name: str, fill: Any, signature: str = "") -> None:
+def _like(name: str, fill: Any, signature: str = "", native: str = "randint_like") -> None:
     def body(self, *args):
         import shim_torch
 
@@ -309,12 +330,14 @@ def _like(name: str, fill: Any, signature: str = "") -> None:
         return fill(made, *settings)
 
     composite(
-        f"{name}(Tensor self, {signature}*, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False
+        f"{name}(Tensor self, {signature}*, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+        method=False,
+        native=native,
     )(body)
 
 
-_like("rand_like", lambda t: t.uniform_(0, 1))
-_like("randn_like", lambda t: t.normal_(0, 1))
+_like("rand_like", lambda t: t.uniform_(0, 1), native="rand_like")
+_like("randn_like", lambda t: t.normal_(0, 1), native="randn_like")
 _like("randint_like", lambda t, high: _random(t, 0, high, None), "SymInt high, ")
 _like("randint_like.low_dtype", lambda t, low, high: _random(t, low, high, None), "SymInt low, SymInt high, ")
 
@@ -348,6 +371,7 @@ for _schema in (
 @composite(
     f"normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",
     method=False,
+    native="new_normal",
     out=True,
 )
 def normal_floats(mean, std, size, generator, dtype, layout, device, pin_memory):

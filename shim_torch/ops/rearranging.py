@@ -193,7 +193,8 @@ def repeat_interleave_places(xp, repeats, output_size):
 
 
 @composite(
-    "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"
+    "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
+    native="repeat_interleave",
 )
 def repeat_interleave_int(self, repeats, dim, output_size):
     x, d = (self.reshape(-1), 0) if dim is None else (self, wrap_dim(dim, self.dim()))

@@ -54,6 +54,7 @@ def sum_dim(xp, self, dim, keepdim, dtype):
     "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     shape=reduced,
     dtype=sum_dtype,
+    native="nansum",
     out=True,
     grad={"self": lambda g, self, dim, keepdim: spread(g, self.shape, dim, keepdim) * ~self.isnan()},
 )
@@ -119,7 +120,7 @@ def _prod_grad(g, self, result):
     return g * conjugate(left * right).reshape(self.shape)
 
 
-@op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", **_ALL, dtype=sum_dtype, grad={"self": _prod_grad})
+@op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", **_ALL, dtype=sum_dtype, native="prod", grad={"self": _prod_grad})
 def prod_all(xp, self, dtype):
     return self.all() if self.dtype == "bool" else self.prod()
 
@@ -144,6 +145,7 @@ def _prod_dim_grad(g, self, result, dim, keepdim):
     "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim),
     dtype=sum_dtype,
+    native="prod",
     out=True,
     grad={"self": _prod_dim_grad},
 )
@@ -231,6 +233,7 @@ def logsumexp(xp, self, dim, keepdim):
     "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
     shape=lambda self, dim: reduced(self, dim, False),
     dtype=fixed("int64"),
+    native="count_nonzero",
 )
 def count_nonzero_dims(xp, self, dim):
     return (self != 0).sum(axis=axes_of(dim, self.ndim)).astype("int64")
@@ -240,6 +243,7 @@ def count_nonzero_dims(xp, self, dim):
     "count_nonzero(Tensor self, int? dim=None) -> Tensor",
     shape=lambda self, dim: reduced(self, None if dim is None else (dim,), False),
     dtype=fixed("int64"),
+    native="count_nonzero",
 )
 def count_nonzero(xp, self, dim):
     return (self != 0).sum(axis=axes_of(None if dim is None else (dim,), self.ndim)).astype("int64")

@@ -123,7 +123,7 @@ def _kth_grad(g, self_shape, result1, dim, keepdim):
 
 
 @op("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", shape=_kth_shape,
-    out=True, grad={"self": _kth_grad}, **_ranked("kthvalue"))  # fmt: skip
+    out=True, native="kthvalue", grad={"self": _kth_grad}, **_ranked("kthvalue"))  # fmt: skip
 def kthvalue(xp, self, k, dim, keepdim):
     if self.ndim == 0:
         return self, xp.zeros((), "int64")

@@ -22,7 +22,14 @@ struct Mul {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   }
 };
-struct Div { template <class T> static T f(T a, T b) { return a / b; } };
+struct Div {
+  template <class T> static T f(T a, T b) { return a / b; }
+  template <class T> static std::complex<T> f(std::complex<T> a, std::complex<T> b) {     // by the larger part, so that no square overflows
+    const T re = std::fabs(b.real()), im = std::fabs(b.imag()), scale = T(1) / (re > im ? re : im);
+    const T c = b.real() * scale, d = b.imag() * scale, x = a.real() * scale, y = a.imag() * scale, size = c * c + d * d;
+    return {(x * c + y * d) / size, (y * c - x * d) / size};
+  }
+};
 struct Or { template <class T> static T f(T a, T b) { return T(a | b); } };
 struct And { template <class T> static T f(T a, T b) { return T(a & b); } };
 struct Xor { template <class T> static T f(T a, T b) { return T(a ^ b); } };

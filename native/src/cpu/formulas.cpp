@@ -36,6 +36,9 @@ FORMULA2(SigmoidSlope, x * ((T(1) - p) * p));
 FORMULA3(LeakySlope, p > T(0) ? x : x * q);
 FORMULA3(SmoothL1, size_of(x - p) < q ? T(0.5) * (x - p) * (x - p) / q : size_of(x - p) - T(0.5) * q);
 FORMULA3(Huber, size_of(x - p) <= q ? T(0.5) * (x - p) * (x - p) : q * (size_of(x - p) - T(0.5) * q));
+FORMULA2(SquaredError, (x - p) * (x - p));
+FORMULA2(AbsoluteError, size_of(x - p));
+FORMULA2(Heaviside, x == T(0) ? p : x < T(0) ? T(0) : x > T(0) ? T(1) : T(0));
 FORMULA1(Cube, x * x * x);
 FORMULA1(InverseSquare, T(1) / (x * x));
 FORMULA1(Itself, x);
@@ -63,6 +66,9 @@ constexpr PointwiseFormula kPlain[] = {
     formula_of<LeakySlope, 2, 1>("leaky_relu_backward"),
     formula_of<SmoothL1, 2, 1>("smooth_l1"),
     formula_of<Huber, 2, 1>("huber"),
+    formula_of<SquaredError, 2, 0>("squared_error"),
+    formula_of<AbsoluteError, 2, 0>("absolute_error"),
+    formula_of<Heaviside, 2, 0>("heaviside"),
     formula_of<Cube, 1, 0>("cube"),
     formula_of<InverseSquare, 1, 0>("inverse_square"),
     formula_of<Itself, 1, 0>("itself"),

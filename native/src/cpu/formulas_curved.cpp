@@ -114,6 +114,15 @@ struct Digamma {
   }
 };
 
+struct Hypot { template <class T> static T f(T a, T b) { return std::hypot(a, b); } };
+struct Atan2 { template <class T> static T f(T a, T b) { return std::atan2(a, b); } };
+struct Sinc {
+  template <class T> static T f(T x) {
+    const T turns = T(3.14159265358979323846) * x;
+    return x == T(0) ? T(1) : std::sin(turns) / turns;
+  }
+};
+
 // Binary cross entropy of a logit x and a target p.
 FORMULA2(BceLogits, x * (T(1) - p) + softplus_of(-x));
 FORMULA3(BceLogitsSlope, x * (logistic(p) - q));                     // x: the gradient
@@ -121,6 +130,10 @@ FORMULA3(BceLogitsSlope, x * (logistic(p) - q));                     // x: the g
 template <class Op, class T>
 void scalar_loop(char* out, const char* const* in, int64_t n) {
   for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(out)[i] = Op::f(reinterpret_cast<const T*>(in[0])[i]);
+}
+template <class Op, class T>
+void scalar_loop_of_two(char* out, const char* const* in, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(out)[i] = Op::f(reinterpret_cast<const T*>(in[0])[i], reinterpret_cast<const T*>(in[1])[i]);
 }
 
 constexpr PointwiseFormula kCurved[] = {
@@ -139,6 +152,9 @@ constexpr PointwiseFormula kCurved[] = {
     formula_of<BceLogits, 2, 0>("bce_with_logits"),
     {"lgamma", 1, 0, scalar_loop<Lgamma, float>, scalar_loop<Lgamma, double>},
     {"digamma", 1, 0, scalar_loop<Digamma, float>, scalar_loop<Digamma, double>},
+    {"sinc", 1, 0, scalar_loop<Sinc, float>, scalar_loop<Sinc, double>},
+    {"real_atan2", 2, 0, scalar_loop_of_two<Atan2, float>, scalar_loop_of_two<Atan2, double>},
+    {"real_hypot", 2, 0, [](char* out, const char* const* in, int64_t n) { binary_math_kernel("hypot")(out, in, n); }, scalar_loop_of_two<Hypot, double>},
     {"erfinv", 1, 0, [](char* out, const char* const* in, int64_t n) { more_math_kernel("erfinv")(out, in, n); }, nullptr},
     formula_of<BceLogitsSlope, 3, 0>("bce_with_logits_backward"),
 };

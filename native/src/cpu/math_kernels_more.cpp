@@ -72,6 +72,16 @@ INLINE float erfinv_of(float x) {
   return std::fabs(x) == 1.f ? std::copysign(std::numeric_limits<float>::infinity(), x) : inside;      // NaN beyond 1: the logarithm's
 }
 
+// e^(-z^2) t times a polynomial's e-th power, t = 1 / (1 + z / 2): the exponent in double, of which a float is taken and what it leaves.
+INLINE float erfc_of(float x) {
+  const float t = std::fabs(x);
+  const double z = t > 11.f ? 11.0 : double(t), u = 1 / (1 + 0.5 * z);
+  const double e = polynomial(u, -1.3642960860e-01, 9.3926517828e-01, -2.7025241613e+00, 4.1109329537e+00, -3.4330852903e+00, 1.5943045744e+00, -6.8197362854e-01, 2.1760599409e-01,
+                              3.5592660790e-01, 1.0015435382e+00, -1.2655661542e+00) - z * z;
+  const float most = float(e), tail = float(u) * exp_of(most) * (1.f + float(e - double(most)));
+  return x < 0.f ? 2.f - tail : tail;
+}
+
 #define UNARY(Name, function, limit, exact) \
   struct Name { INLINE static float f(float x) { return function(x); } static float beyond(float x) { return exact(x); } INLINE static bool fits([[maybe_unused]] float x) { return limit; } }
 UNARY(Sinh, sinh_of, true, std::sinh);
@@ -79,6 +89,7 @@ UNARY(Cosh, cosh_of, true, std::cosh);
 UNARY(Atan, atan_of, true, std::atan);
 UNARY(Asin, asin_of, true, std::asin);
 UNARY(Acos, acos_of, true, std::acos);
+UNARY(Erfc, erfc_of, true, std::erfc);
 UNARY(Erfinv, erfinv_of, true, erfinv_of);
 UNARY(Tan, tan_of, std::fabs(x) <= kReducible, std::tan);
 #undef UNARY
@@ -197,7 +208,7 @@ BlockKernel find(const Named (&all)[n], const char* name) {
 
 BlockKernel more_math_kernel(const char* name) {
   static const Named all[] = {{"sinh", unary<Sinh>}, {"cosh", unary<Cosh>}, {"atan", unary<Atan>}, {"asin", unary<Asin>}, {"acos", unary<Acos>}, {"tan", unary<Tan>},
-                              {"erfinv", unary<Erfinv>}};
+                              {"erfinv", unary<Erfinv>}, {"erfc", unary<Erfc>}};
   return find(all, name);
 }
 

@@ -15,7 +15,14 @@ namespace shim {
 namespace {
 
 struct SumOp { template <class T> static T zero() { return T(0); } template <class T> static T f(T a, T b) { return T(a + b); } };
-struct ProdOp { template <class T> static T zero() { return T(1); } template <class T> static T f(T a, T b) { return T(a * b); } };
+struct NanSumOp : SumOp {};                      // of what is read a NaN counts as zero
+struct ProdOp {
+  template <class T> static T zero() { return T(1); }
+  template <class T> static T f(T a, T b) { return T(a * b); }
+  template <class T> static std::complex<T> f(std::complex<T> a, std::complex<T> b) {   // infinities are not put right, as in PyTorch
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  }
+};
 struct MaxOp {
   template <class T> static T zero() {
     if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
@@ -34,7 +41,7 @@ struct AnyOp { template <class T> static T zero() { return T(0); } template <cla
 struct AllOp { template <class T> static T zero() { return T(1); } template <class T> static T f(T a, T b) { return T(a & b); } };
 
 constexpr int kLanes = 32;
-constexpr int64_t kRun = 4096;                  // elements added up directly; runs are then added pairwise
+constexpr int64_t kRun = 4096, kDirectRun = 16384;      // elements added up directly, converted or as they are; runs are then added pairwise
 
 template <class T> constexpr bool is_complex_type = false;
 template <class T> constexpr bool is_complex_type<std::complex<T>> = true;
@@ -65,25 +72,33 @@ SHIM_CLONES T run_of(const T* x, int64_t n) {
 
 // Floats are most often summed: four vectors side by side, so that no addition waits for the one before. Products likewise.
 template <class Op, class T>
-SHIM_MATH_CLONES void vector_lanes(const T* x, int64_t n, T* lanes) {              // n is a multiple of 256 bytes; 64 bytes of lanes
+SHIM_MATH_CLONES void vector_lanes(const T* x, int64_t n, T* lanes) {              // n is a multiple of 64 bytes; 64 bytes of lanes
   typedef T Vector __attribute__((vector_size(64), aligned(alignof(T)), may_alias));
   constexpr int64_t kWide = 64 / sizeof(T);
   const Vector none = Vector{} + Op::template zero<T>();
   Vector a = none, b = none, c = none, d = none;
-  for (int64_t i = 0; i < n; i += 4 * kWide) {
+  int64_t i = 0;
+  for (; i + 4 * kWide <= n; i += 4 * kWide) {
     auto* v = reinterpret_cast<const Vector*>(x + i);
     if constexpr (std::is_same_v<Op, SumOp>) a += v[0], b += v[1], c += v[2], d += v[3];
+    else if constexpr (std::is_same_v<Op, NanSumOp>) a += v[0] == v[0] ? v[0] : Vector{}, b += v[1] == v[1] ? v[1] : Vector{}, c += v[2] == v[2] ? v[2] : Vector{}, d += v[3] == v[3] ? v[3] : Vector{};
     else a *= v[0], b *= v[1], c *= v[2], d *= v[3];
   }
-  if constexpr (std::is_same_v<Op, SumOp>) *reinterpret_cast<Vector*>(lanes) = (a + b) + (c + d);
+  for (; i < n; i += kWide) {
+    const Vector v = *reinterpret_cast<const Vector*>(x + i);
+    if constexpr (std::is_same_v<Op, SumOp>) a += v;
+    else if constexpr (std::is_same_v<Op, NanSumOp>) a += v == v ? v : Vector{};
+    else a *= v;
+  }
+  if constexpr (std::is_base_of_v<SumOp, Op>) *reinterpret_cast<Vector*>(lanes) = (a + b) + (c + d);
   else *reinterpret_cast<Vector*>(lanes) = (a * b) * (c * d);
 }
 template <class Op, class T>
 T joined(const T* x, int64_t n) {
   constexpr int64_t kWide = 64 / sizeof(T);
   T lanes[kWide], rest = Op::template zero<T>();       // of its own: a product that is tiny already makes every further one slow
-  const int64_t whole = n / (4 * kWide) * (4 * kWide);
-  for (int64_t i = whole; i < n; ++i) rest = Op::f(rest, x[i]);
+  const int64_t whole = n / kWide * kWide;
+  for (int64_t i = whole; i < n; ++i) rest = std::is_same_v<Op, NanSumOp> && x[i] != x[i] ? rest : Op::f(rest, x[i]);
   if (!whole) return rest;
   vector_lanes<Op>(x, whole, lanes);
   for (int64_t width = kWide / 2; width; width /= 2)
@@ -96,7 +111,7 @@ std::complex<T> sum_of(const std::complex<T>* z, int64_t n) {       // real and 
   constexpr int64_t kWide = 64 / sizeof(T);
   auto* x = reinterpret_cast<const T*>(z);
   T lanes[kWide] = {}, re = 0, im = 0;
-  const int64_t whole = 2 * n / (4 * kWide) * (4 * kWide);
+  const int64_t whole = 2 * n / kWide * kWide;
   if (whole) vector_lanes<SumOp>(x, whole, lanes);
   for (int64_t k = 0; k < kWide; k += 2) re += lanes[k], im += lanes[k + 1];
   for (int64_t i = whole; i < 2 * n; i += 2) re += x[i], im += x[i + 1];
@@ -135,7 +150,7 @@ SHIM_CLONES T extreme_of(const T* x, int64_t n) {
 
 template <class Op, class T>
 T run(const T* x, int64_t n) {
-  if constexpr ((std::is_same_v<Op, SumOp> || std::is_same_v<Op, ProdOp>) && std::is_floating_point_v<T>) return joined<Op>(x, n);
+  if constexpr ((std::is_base_of_v<SumOp, Op> || std::is_same_v<Op, ProdOp>) && std::is_floating_point_v<T>) return joined<Op>(x, n);
   else if constexpr (std::is_same_v<Op, SumOp> && is_complex_type<T>) return sum_of(x, n);
   else if constexpr ((std::is_same_v<Op, MaxOp> || std::is_same_v<Op, MinOp>) && std::is_integral_v<T>) return n ? extreme_run<Op>(x, n) : Op::template zero<T>();
   else if constexpr (std::is_same_v<Op, MaxOp> && std::is_floating_point_v<T>) return extreme_of<T, true>(x, n);
@@ -159,7 +174,7 @@ struct Source { ConvertFn load = nullptr; int64_t size = 0; DType dtype = DType:
 template <class Op, class T>
 T pairwise(const char* x, Source from, int64_t n) {
   constexpr bool kRounds = !std::is_same_v<Op, MaxOp> && !std::is_same_v<Op, MinOp>;   // others need no pairs
-  if (n <= kRun || (!kRounds && !from.load)) {
+  if (n <= (from.load ? kRun : kDirectRun) || (!kRounds && !from.load)) {
     if (!from.load) return run<Op, T>(reinterpret_cast<const T*>(x), n);
     if constexpr (std::is_same_v<Op, SumOp> && std::is_same_v<T, float>)
       if (from.dtype == DType::bf16) return sum_of(reinterpret_cast<const BFloat16*>(x), n);
@@ -203,10 +218,11 @@ void reduce_rows(const char* x, Source from, char* out, int64_t rows, int64_t co
       for (int64_t p = begin; p < end; ++p)
         partial[size_t(p)] = pairwise<Op, T>(x + p * kGrain * from.size, from, std::min(kGrain, cols - p * kGrain));
     });
-    y[0] = pairwise<Op, T>(reinterpret_cast<const char*>(partial.data()), {nullptr, sizeof(T)}, pieces);
+    using Joined = std::conditional_t<std::is_same_v<Op, NanSumOp>, SumOp, Op>;
+    y[0] = pairwise<Joined, T>(reinterpret_cast<const char*>(partial.data()), {nullptr, sizeof(T)}, pieces);
     return;
   }
-  if (!from.load && cols > 0 && cols <= kNarrow && rows >= 4) {
+  if (!std::is_same_v<Op, NanSumOp> && !from.load && cols > 0 && cols <= kNarrow && rows >= 4) {
     parallel_for(rows, kGrain / cols, [&](int64_t begin, int64_t end) {
       narrow_rows<Op, T>(reinterpret_cast<const T*>(x) + begin * cols, y + begin, end - begin, cols);
     });
@@ -284,6 +300,7 @@ Loops find_loops(Reduction op, DType t) {
     case Reduction::amin: return extreme_loops<MinOp>(t);
     case Reduction::any: return t == DType::b8 ? loops_of<AnyOp, uint8_t>() : Loops{};
     case Reduction::all: return t == DType::b8 ? loops_of<AllOp, uint8_t>() : Loops{};
+    case Reduction::nansum: return float_loops<NanSumOp>(t);
   }
   return {};
 }
@@ -291,7 +308,7 @@ Loops find_loops(Reduction op, DType t) {
 DType output_dtype(Reduction op, DType in, DType wanted) {
   if (op == Reduction::any || op == Reduction::all) return in == DType::u8 ? DType::u8 : DType::b8;
   if (wanted != DType::undefined) return wanted;
-  const bool adds = op == Reduction::sum || op == Reduction::prod;
+  const bool adds = op == Reduction::sum || op == Reduction::prod || op == Reduction::nansum;
   return adds && is_integral(in, true) ? DType::i64 : in;
 }
 
@@ -337,7 +354,7 @@ Tensor reduced_as_in_memory(Reduction op, const Tensor& self, const bool* reduce
 // Reduced dims on either side of kept ones: the last ones first, as rows, and then the others, in the dtype that is computed in.
 Tensor reduced_in_stages(Reduction op, const Tensor& self, const bool* reduced, bool keepdim, DType result, int64_t count) {
   const int n = self->dim();
-  const Reduction part = op == Reduction::mean ? Reduction::sum : op;
+  const Reduction part = op == Reduction::mean ? Reduction::sum : op, whole = op == Reduction::nansum ? Reduction::sum : part;
   const DType compute = op == Reduction::any || op == Reduction::all ? DType::undefined : compute_dtype(result);
   Dims last, others, shape;
   for (int d = n - 1; d >= 0 && reduced[d]; --d) last.push_back(d);
@@ -346,11 +363,23 @@ Tensor reduced_in_stages(Reduction op, const Tensor& self, const bool* reduced, 
   for (int d = 0; d < n; ++d)
     if (!reduced[d] || keepdim) shape.push_back(reduced[d] ? 1 : self->sizes()[size_t(d)]);
   Tensor r = reduce(part, self, last, true, compute);
-  if (r) r = reduce(part, r, others, true, compute);
+  if (r) r = reduce(whole, r, others, true, compute);
   if (!r) return r;
   if (op == Reduction::mean) divide(r, count, compute);
   r = view(*r, shape);
   return r->dtype() == result ? r : to_dtype(r, result);
+}
+
+Tensor without_nans(const Tensor& self, DType compute) {
+  Tensor out = empty(self->sizes(), compute, Device{});
+  copy_(out, self);
+  auto clean = [&]<class T>(T* x) {
+    parallel_for(out->numel(), kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) x[i] = x[i] == x[i] ? x[i] : T(0);
+    });
+  };
+  compute == DType::f32 ? clean(out->data_as<float>()) : clean(out->data_as<double>());
+  return out;
 }
 
 }  // namespace
@@ -358,6 +387,7 @@ Tensor reduced_in_stages(Reduction op, const Tensor& self, const bool* reduced, 
 Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DType dtype) {
   const DType in = self->dtype();
   if (self->device().is_meta() || (itemsize(in) == 1 && is_floating(in))) return {};
+  if (op == Reduction::nansum && is_integral(in, true)) op = Reduction::sum;
   const DType result = output_dtype(op, in, dtype);
   const DType compute = op == Reduction::any || op == Reduction::all ? DType::b8 : compute_dtype(result);
   const Loops loops = find_loops(op, compute);
@@ -394,6 +424,7 @@ Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DTyp
   // Reduced dimensions in front of the kept ones, in memory order: columns. Otherwise rows, copied together if need be.
   bool columns = self->is_contiguous() && leading > 0 && int(leading) < n && !reduced[n - 1] && rows > 1;
   for (int d = 1; columns && d < n; ++d) columns = !(reduced[d] && !reduced[d - 1]);
+  if (columns && op == Reduction::nansum) return reduce(Reduction::sum, without_nans(self, compute), dims, keepdim, result);
   if (columns) loops.columns(static_cast<const char*>(as(self, compute)->data()), static_cast<char*>(out->data()), cols, rows);
   else if (rows) {
     Tensor seen = leading == 0 && self->is_contiguous() ? self : permute(*self, order);

@@ -1,62 +1,11 @@
 #include "cpu/sorting.h"
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
-#include <vector>
-
 #include "cpu/parallel.h"
-#include "cpu/types.h"
+#include "cpu/sort_keys.h"
 #include "ops/kernels.h"
 
 namespace shim {
 namespace {
-
-// An unsigned number of the same order as the element. -0 and 0 are equal, and so are all NaNs, above everything.
-template <class U>
-U flipped_sign(U bits) { return bits ^ (U(1) << (sizeof(U) * 8 - 1)); }
-template <class U>
-U float_order(U bits, U infinity) {
-  constexpr U kSign = U(1) << (sizeof(U) * 8 - 1);
-  const U size = bits & U(~kSign);
-  if (size > infinity) return U(~U(0));
-  if (size == 0) return kSign;
-  return bits & kSign ? U(~bits) : U(bits | kSign);
-}
-inline uint8_t key_of(Bool x) { return x.v != 0; }
-inline uint8_t key_of(uint8_t x) { return x; }
-inline uint8_t key_of(int8_t x) { return flipped_sign(uint8_t(x)); }
-inline uint16_t key_of(int16_t x) { return flipped_sign(uint16_t(x)); }
-inline uint32_t key_of(int32_t x) { return flipped_sign(uint32_t(x)); }
-inline uint64_t key_of(int64_t x) { return flipped_sign(uint64_t(x)); }
-inline uint16_t key_of(Half x) { return float_order<uint16_t>(x.bits, 0x7c00); }
-inline uint16_t key_of(BFloat16 x) { return float_order<uint16_t>(x.bits, 0x7f80); }
-inline uint32_t key_of(float x) { return float_order<uint32_t>(std::bit_cast<uint32_t>(x), 0x7f800000); }
-inline uint64_t key_of(double x) { return float_order<uint64_t>(std::bit_cast<uint64_t>(x), 0x7ff0000000000000); }
-
-template <class K>
-struct Item { K key; uint32_t at; };
-
-constexpr int64_t kShort = 256;                 // rows shorter than this are sorted by comparison
-
-// Sorts by key, keeping the order of equal ones: one pass a byte, from the lowest; a byte that all keys share is skipped.
-template <class K>
-void radix_sort(std::vector<Item<K>>& items, std::vector<Item<K>>& spare) {
-  constexpr int kBytes = sizeof(K);
-  const size_t n = items.size();
-  std::vector<uint32_t> counts(256 * kBytes, 0);
-  for (const Item<K>& i : items)
-    for (int b = 0; b < kBytes; ++b) ++counts[size_t(b) * 256 + size_t((i.key >> (8 * b)) & 255)];
-  spare.resize(n);
-  for (int b = 0; b < kBytes; ++b) {
-    uint32_t* count = counts.data() + size_t(b) * 256;
-    if (count[(items[0].key >> (8 * b)) & 255] == n) continue;
-    uint32_t start = 0;
-    for (int v = 0; v < 256; ++v) start += std::exchange(count[v], start);
-    for (const Item<K>& i : items) spare[count[(i.key >> (8 * b)) & 255]++] = i;
-    items.swap(spare);
-  }
-}
 
 // Rows of the last dim: contiguous, copied together where they are not.
 struct Rows { Tensor data; int64_t rows = 0, cols = 0; bool moved = false; int64_t dim = 0; };
@@ -98,23 +47,6 @@ void write_row(const auto& items, int64_t count, const T* from, int64_t* index, 
   }
 }
 
-template <class F>
-bool of_type(DType t, F&& f) {
-  switch (t) {
-    case DType::b8: f(Bool{}); return true;
-    case DType::u8: f(uint8_t{}); return true;
-    case DType::i8: f(int8_t{}); return true;
-    case DType::i16: f(int16_t{}); return true;
-    case DType::i32: f(int32_t{}); return true;
-    case DType::i64: f(int64_t{}); return true;
-    case DType::f16: f(Half{}); return true;
-    case DType::bf16: f(BFloat16{}); return true;
-    case DType::f32: f(float{}); return true;
-    case DType::f64: f(double{}); return true;
-    default: return false;
-  }
-}
-
 // The smallest (of keys) `count` of each row, in order.
 Tensor ranked(const Tensor& self, int64_t dim, int64_t count, bool inverted, Tensor* values) {
   Rows r;
@@ -138,7 +70,80 @@ Tensor ranked(const Tensor& self, int64_t dim, int64_t count, bool inverted, Ten
   return moved_back(r, index);
 }
 
+// The k-th smallest (from 0) of n keys, with room for n in `a` and in `b`. Both sides of the pivot are written without branches, which
+// nobody could predict.
+template <class K>
+K kth_key(const K* keys, K* a, K* b, int64_t n, int64_t k) {
+  const K* from = keys;
+  for (int round = 0; n > 16; ++round) {
+    if (round == 64) {                          // pivots that never split: the library's way is bounded
+      std::copy_n(from, n, b);
+      std::nth_element(b, b + k, b + n);
+      return b[k];
+    }
+    K p[3] = {from[n / 4], from[n / 2], from[n - 1 - n / 4]};
+    std::sort(p, p + 3);
+    int64_t less = 0, more = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const K v = from[i];
+      a[less] = v;
+      a[n - 1 - more] = v;
+      less += v < p[1];
+      more += v > p[1];
+    }
+    if (k >= less && k < n - more) return p[1];
+    const bool low = k < less;
+    from = low ? a : a + (n - more);
+    k = low ? k : k - (n - more);
+    n = low ? less : more;
+    std::swap(a, b);
+  }
+  std::copy_n(from, n, b);
+  std::nth_element(b, b + k, b + n);
+  return b[k];
+}
+
+template <class T> constexpr bool kHasNan = std::is_floating_point_v<T> || NarrowFloat<T>;
+
+// The place and the value of each row's k-th smallest; of a row with a NaN, where those are to come first, its first one.
+template <class T>
+void kth_of_rows(const Rows& r, int64_t k, bool nan_first, int64_t* places, T* values) {
+  using K = decltype(key_of(T{}));
+  const int64_t n = r.cols;
+  parallel_for(r.rows, std::max<int64_t>(1, kGrain / (8 * n)), [&](int64_t begin, int64_t end) {
+    std::vector<K> keys(size_t(3 * n));
+    for (int64_t row = begin; row < end; ++row) {
+      const T* from = r.data->data_as<T>() + row * n;
+      K most = 0;
+      for (int64_t i = 0; i < n; ++i) keys[size_t(i)] = key_of(from[i]), most = std::max(most, keys[size_t(i)]);
+      const bool nan = kHasNan<T> && nan_first && most == K(~K(0));
+      const K wanted = nan ? most : kth_key(keys.data(), keys.data() + n, keys.data() + 2 * n, n, k);
+      int64_t before = 0, at = 0;
+      for (int64_t i = 0; i < n; ++i) before += keys[size_t(i)] < wanted;
+      for (int64_t left = nan ? 0 : k - before; keys[size_t(at)] != wanted || left-- > 0;) ++at;
+      places[row] = at;
+      values[row] = from[at];
+    }
+  });
+}
+
 }  // namespace
+
+Tensor kth_value(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool nan_first, Tensor* values) {
+  Rows r;
+  if (!rows_of(self, dim, &r) || k < 0 || k >= r.cols) return {};
+  Dims shape(r.data->sizes().begin(), r.data->sizes().end()), kept(self->sizes().begin(), self->sizes().end());
+  shape.back() = 1;
+  if (keepdim) kept[size_t(r.dim)] = 1;
+  else kept.erase(kept.begin() + r.dim);
+  Tensor index = empty(shape, DType::i64, Device{}), picked = empty(shape, self->dtype(), Device{});
+  const bool known = of_type(self->dtype(), [&]<class T>(T) {
+    kth_of_rows(r, k, nan_first, index->data_as<int64_t>(), picked->data_as<T>());
+  });
+  if (!known) return {};
+  *values = view(*moved_back(r, picked), kept);
+  return view(*moved_back(r, index), kept);
+}
 
 Tensor sort(const Tensor& self, int64_t dim, bool descending, Tensor* values) {
   const int64_t n = self->dim();

@@ -1,6 +1,7 @@
 #include "cpu/statistics.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 
@@ -154,45 +155,17 @@ void extremes(const Rows& r, int64_t* index, T* values) {
   });
 }
 
-// y = running sums of x along `n`, for each of `inner` neighbours; floats add up in double, as PyTorch's do.
-template <class T, class A>
-void running(const T* x, T* y, int64_t outer, int64_t n, int64_t inner) {
-  if (inner == 1) {
-    parallel_for((outer + 3) / 4, std::max<int64_t>(1, kGrain / std::max<int64_t>(4 * n, 1)), [&](int64_t begin, int64_t end) {
-      for (int64_t q = begin; q < end; ++q) {   // four rows at a time: one alone waits for its additions
-        const int64_t rows = std::min<int64_t>(4, outer - 4 * q);
-        const T* from = x + 4 * q * n;
-        T* to = y + 4 * q * n;
-        if (rows == 4) {
-          A a = 0, b = 0, c = 0, d = 0;
-          for (int64_t i = 0; i < n; ++i) {
-            to[i] = T(a += A(from[i]));
-            to[n + i] = T(b += A(from[n + i]));
-            to[2 * n + i] = T(c += A(from[2 * n + i]));
-            to[3 * n + i] = T(d += A(from[3 * n + i]));
-          }
-        } else {
-          for (int64_t r = 0; r < rows; ++r) {
-            A sum = 0;
-            for (int64_t i = 0; i < n; ++i) to[r * n + i] = T(sum += A(from[r * n + i]));
-          }
-        }
-      }
-    });
-    return;
+template <class T>
+SHIM_CLONES int64_t non_zeros(const T* x, int64_t n) {
+  using Part = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
+  int64_t count = 0;
+  for (int64_t at = 0; at < n; at += 128) {     // few enough for a sum as small as the elements
+    const int64_t m = std::min<int64_t>(128, n - at);
+    Part part = 0;
+    for (int64_t i = 0; i < m; ++i) part = Part(part + (x[at + i] != T(0)));
+    count += part;
   }
-  constexpr int64_t kStrip = 128;
-  const int64_t strips = (inner + kStrip - 1) / kStrip;
-  parallel_for(outer * strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(n * kStrip, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t s = begin; s < end; ++s) {
-      const int64_t at = s % strips * kStrip, width = std::min(kStrip, inner - at);
-      const T* from = x + s / strips * n * inner + at;
-      T* to = y + s / strips * n * inner + at;
-      A sums[kStrip] = {};
-      for (int64_t i = 0; i < n; ++i)
-        for (int64_t c = 0; c < width; ++c) to[i * inner + c] = T(sums[c] += A(from[i * inner + c]));
-    }
-  });
+  return count;
 }
 
 // y = (x - m) * scale * weight + bias; weight and bias may be absent.
@@ -263,29 +236,6 @@ Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool
   return index;
 }
 
-Tensor cumsum(const Tensor& self, int64_t dim, DType dtype) {
-  const int64_t n = self->dim();
-  const DType compute = compute_dtype(dtype);
-  if (!self->device().is_cpu() || n == 0 || dim < -n || dim >= n || (self->itemsize() == 1 && is_floating(self->dtype()))) return {};
-  if (compute != DType::f32 && compute != DType::f64 && compute != DType::i64 && compute != DType::i32) return {};
-  Tensor in = self;
-  if (in->dtype() != compute || !in->is_contiguous()) {
-    in = empty(self->sizes(), compute, Device{});
-    copy_(in, self);
-  }
-  Tensor out = empty(self->sizes(), compute, Device{});
-  const size_t d = size_t(dim < 0 ? dim + n : dim);
-  int64_t outer = 1, inner = 1;
-  for (size_t i = 0; i < size_t(n); ++i) (i < d ? outer : inner) *= i == d ? 1 : self->sizes()[i];
-  const int64_t length = self->sizes()[d];
-  if (out->numel() == 0) return narrowed(out, dtype);
-  if (compute == DType::f32) running<float, double>(in->data_as<float>(), out->data_as<float>(), outer, length, inner);
-  else if (compute == DType::f64) running<double, double>(in->data_as<double>(), out->data_as<double>(), outer, length, inner);
-  else if (compute == DType::i64) running<int64_t, int64_t>(in->data_as<int64_t>(), out->data_as<int64_t>(), outer, length, inner);
-  else running<int32_t, int32_t>(in->data_as<int32_t>(), out->data_as<int32_t>(), outer, length, inner);
-  return narrowed(out, dtype);
-}
-
 Tensor logsumexp(const Tensor& self, DimSpan dims, bool keepdim) {
   Rows r;
   if (!real_float(self)) return {};
@@ -295,6 +245,35 @@ Tensor logsumexp(const Tensor& self, DimSpan dims, bool keepdim) {
   if (compute == DType::f32) log_sums(r, out->data_as<float>());
   else log_sums(r, out->data_as<double>());
   return narrowed(out, self->dtype());
+}
+
+Tensor count_nonzero(const Tensor& self, DimSpan dims) {
+  Rows r;
+  const DType own = self->dtype(), seen = own == DType::b8 ? DType::u8 : own;
+  if (!self->device().is_cpu() || (self->itemsize() == 1 && is_floating(own))) return {};
+  if (!rows_of(self, dims, false, own, &r)) return {};
+  Tensor out = empty(r.shape, DType::i64, Device{});
+  auto* to = out->data_as<int64_t>();
+  auto run = [&]<class T>(T) {
+    const T* x = static_cast<const T*>(r.data->data());
+    if (r.rows == 1) {
+      std::atomic<int64_t> total{0};
+      parallel_for(r.cols, kGrain, [&](int64_t begin, int64_t end) { total += non_zeros(x + begin, end - begin); });
+      to[0] = total;
+    } else {
+      each_row(r.rows, r.cols, [&](int64_t row) { to[row] = non_zeros(x + row * r.cols, r.cols); });
+    }
+    return out;
+  };
+  switch (seen) {
+    case DType::u8: case DType::i8: return run(uint8_t{});
+    case DType::i16: return run(int16_t{});
+    case DType::i32: return run(int32_t{});
+    case DType::i64: return run(int64_t{});
+    case DType::f32: return run(float{});
+    case DType::f64: return run(double{});
+    default: return {};
+  }
 }
 
 Tensor norm2(const Tensor& self, DimSpan dims, bool keepdim) {

@@ -1,6 +1,6 @@
 #pragma once
-// Reductions that need more than one pass or give places: variance, extremes with their indices, running sums, log of sums of
-// exponentials, norms. Null where there is no kernel for the dtype or the arguments are for the record to refuse.
+// Reductions that need more than one pass or give places: variance, extremes with their indices, log of sums of exponentials,
+// norms, counts. Null where there is no kernel for the dtype or the arguments are for the record to refuse.
 #include "core/tensor.h"
 
 namespace shim {
@@ -9,8 +9,8 @@ namespace shim {
 Tensor variance(const Tensor& self, DimSpan dims, bool keepdim, double correction, bool root, Tensor* mean);
 // Indices (int64) of the largest or smallest, the first NaN before all; `all`: of the flattened tensor. `values`, where asked for.
 Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool keepdim, Tensor* values);
-Tensor cumsum(const Tensor& self, int64_t dim, DType dtype);             // dtype: the result's
 Tensor logsumexp(const Tensor& self, DimSpan dims, bool keepdim);
+Tensor count_nonzero(const Tensor& self, DimSpan dims);
 Tensor norm2(const Tensor& self, DimSpan dims, bool keepdim);            // Euclidean, of floating tensors
 // Rows of `cols` elements to mean 0 (where `centred`) and variance 1, times weight plus bias (one a column; may be null): layer and
 // root-mean-square norms.

@@ -47,6 +47,7 @@ const char* name_of(Reduction op) {
     case Reduction::amin: return "amin";
     case Reduction::any: return "any_of";
     case Reduction::all: return "all_of";
+    case Reduction::nansum: break;
   }
   return nullptr;
 }

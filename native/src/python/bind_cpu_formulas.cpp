@@ -3,28 +3,16 @@
 
 #include "autograd/autograd.h"
 #include "cpu/formulas.h"
-#include "cpu/parallel.h"
 #include "python/forward_mode.h"
 #include "python/linear_backward.h"
-#include "python/native_ops.h"
+#include "python/native_cpu.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
 namespace {
 
-bool on_cpu(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cpu(); }
-
 template <class F>
-PyObject* unlocked(int64_t elements, F&& f) {   // without the GIL where that pays
-  Tensor r;
-  if (elements < 2 * kGrain) {
-    r = f();
-  } else {
-    GilRelease released;
-    r = f();
-  }
-  return r ? wrap(r) : nullptr;
-}
+PyObject* computed(int64_t elements, F&& f) { return wrapped(unlocked(elements, f)); }
 
 bool real_number(PyObject* o, Input* in) { return number_of(o, &in->number) && in->number.type != Number::Complex; }
 
@@ -40,7 +28,7 @@ PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
     }
     if (std::string_view(f.name) == "softshrink" && !(inputs[1].number.to_double() >= 0)) return nullptr;   // the record refuses it
     const Tensor self(unwrap(args[0]));
-    PyObject* r = unlocked(self->numel(), [&] { return run_formula(f, {inputs, n}, InPlace ? self : Tensor{}); });
+    PyObject* r = computed(self->numel(), [&] { return run_formula(f, {inputs, n}, InPlace ? self : Tensor{}); });
     if (!InPlace || !r) return r;
     Py_DECREF(r);
     return Py_NewRef(args[0]);
@@ -55,7 +43,7 @@ PyObject* native_slope(Operator&, PyObject* const* args, size_t n) {
   if (!f || f->tensors != 2 || f->numbers) return nullptr;
   return guarded([&]() -> PyObject* {
     const Input inputs[2] = {{unwrap(args[0]), {}}, {unwrap(args[1]), {}}};
-    return unlocked(inputs[0].tensor->numel(), [&] { return run_formula(*f, inputs); });
+    return computed(inputs[0].tensor->numel(), [&] { return run_formula(*f, inputs); });
   });
 }
 
@@ -79,7 +67,7 @@ PyObject* native_power(Operator&, PyObject* const* args, size_t n) {      // (x,
   return guarded([&]() -> PyObject* {
     if (!number_of(args[1], &exponent) || exponent.type == Number::Complex || exponent.type == Number::Bool) return nullptr;
     const Tensor self(unwrap(args[0]));
-    PyObject* r = unlocked(self->numel(), [&] { return simple_power(self, exponent.to_double(), InPlace ? self : Tensor{}); });
+    PyObject* r = computed(self->numel(), [&] { return simple_power(self, exponent.to_double(), InPlace ? self : Tensor{}); });
     if (!InPlace || !r) return r;
     Py_DECREF(r);
     return Py_NewRef(args[0]);
@@ -97,7 +85,7 @@ PyObject* native_clamp_tensors(Operator&, PyObject* const* args, size_t n) {
       if (args[k] != Py_None) inputs[count++].tensor = unwrap(args[k]);
     if (count == 1) return nullptr;
     const PointwiseFormula& f = count == 3 ? both : args[2] == Py_None ? least : most;
-    return unlocked(inputs[0].tensor->numel(), [&] { return run_formula(f, {inputs, count}); });
+    return computed(inputs[0].tensor->numel(), [&] { return run_formula(f, {inputs, count}); });
   });
 }
 
@@ -127,7 +115,7 @@ PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
     const bool truth = self.dtype() == DType::b8 && value.type == Number::Bool;
     if (!floats && !truth && (value.type == Number::Float || !is_integral(self.dtype(), false))) return nullptr;
     if (InPlace && clashes(self, mask)) return nullptr;
-    PyObject* r = unlocked(self.numel(), [&] { return filled(self, mask, value, InPlace ? Tensor(unwrap(args[0])) : Tensor{}); });
+    PyObject* r = computed(self.numel(), [&] { return filled(self, mask, value, InPlace ? Tensor(unwrap(args[0])) : Tensor{}); });
     if (!InPlace || !r) return r;
     Py_DECREF(r);
     return Py_NewRef(args[0]);
@@ -145,7 +133,7 @@ PyObject* native_masked_scale(Operator&, PyObject* const* args, size_t n) {
     if (!is_floating(x.dtype()) || x.itemsize() == 1 || !std::ranges::equal(x.sizes(), mask.sizes())) return nullptr;
     alignas(16) char scale[16] = {};
     store_number(scale, compute, Number{Number::Float, 0, PyFloat_AS_DOUBLE(args[2])});
-    return unlocked(x.numel(), [&] {
+    return computed(x.numel(), [&] {
       const TensorImpl* like[] = {&x};
       Tensor out = allocate_like(x.sizes(), like, 1, x.dtype());
       const Operand operands[4] = {Operand::of(*out), Operand::of(x), Operand::of(mask), Operand{scale, compute, {}, {}}};

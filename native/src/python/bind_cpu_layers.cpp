@@ -1,12 +1,7 @@
 // CPU kernels of norms, softmax's gradient, cross entropy, dropout, and moves of elements by their places.
-#include <optional>
-
 #include "cpu/moves.h"
-#include "cpu/parallel.h"
-#include "cpu/philox.h"
 #include "cpu/row_gradients.h"
-#include "python/native_ops.h"
-#include "python/tensor_type.h"
+#include "python/native_cpu.h"
 
 namespace shim {
 
@@ -32,17 +27,6 @@ bool turned_dims(PyObject* given, const TensorImpl& self, bool* turned) {
 }
 
 namespace {
-
-bool on_cpu(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cpu(); }
-bool on_cpu_or_none(PyObject* o) { return o == Py_None || on_cpu(o); }
-Tensor tensor_or_none(PyObject* o) { return o == Py_None ? Tensor{} : Tensor(unwrap(o)); }
-
-template <class F>
-auto unlocked(int64_t elements, F&& f) {        // without the GIL where that pays
-  std::optional<GilRelease> released;
-  if (elements >= 2 * kGrain) released.emplace();
-  return f();
-}
 
 // The numbers (cols, span, groups, centred).
 bool norm_of(PyObject* const* args, PyObject* x, PyObject* weight, PyObject* bias, RowNorm* norm) {
@@ -186,40 +170,7 @@ PyObject* native_roll(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-// cpu_draw(tensor, kind, a, b, seed, start): fills a contiguous tensor in place, or says False.
-PyObject* cpu_draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 6 || !on_cpu(args[0]) || !PyUnicode_Check(args[1])) return PyErr_Format(PyExc_TypeError, "cpu_draw(tensor, kind, a, b, seed, start)");
-  const bool normal = PyUnicode_CompareWithASCIIString(args[1], "normal") == 0, integer = PyUnicode_CompareWithASCIIString(args[1], "integer") == 0;
-  const Tensor self(unwrap(args[0]));
-  const DType t = self->dtype();
-  if (!self->is_contiguous() || self->has_math_bits() || (integer ? t != DType::i64 : t != DType::f32 && t != DType::f64)) Py_RETURN_FALSE;
-  double a = 0, b = 0;
-  uint64_t low = 0, high = 0;
-  if (integer) low = PyLong_AsUnsignedLongLongMask(args[2]), high = PyLong_AsUnsignedLongLongMask(args[3]);
-  else a = PyFloat_AsDouble(args[2]), b = PyFloat_AsDouble(args[3]);
-  const uint64_t seed = PyLong_AsUnsignedLongLongMask(args[4]), start = PyLong_AsUnsignedLongLongMask(args[5]) + (normal ? uint64_t{1} << 40 : 0);
-  if (PyErr_Occurred()) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const int64_t count = self->numel();
-    unlocked(count, [&] {
-      auto real = [&]<class T>(T* out) { normal ? draw_normal(out, count, seed, start, T(a), T(b)) : draw_uniform(out, count, seed, start, T(b - a), T(a)); };
-      if (integer) draw_integer(self->data_as<int64_t>(), count, seed, start, high - low, int64_t(low));
-      else if (t == DType::f64) real(self->data_as<double>());
-      else real(self->data_as<float>());
-      return 0;
-    });
-    self->bump_version();
-    Py_RETURN_TRUE;
-  });
-}
-
-PyMethodDef functions[] = {
-    {"cpu_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(cpu_draw)), METH_FASTCALL, "Fills a CPU tensor with random numbers in place, or says False."},
-    {nullptr, nullptr, 0, nullptr}};
-
 }  // namespace
-
-int bind_cpu_layers(PyObject* module) { return PyModule_AddFunctions(module, functions); }
 
 void register_cpu_layers() {
   register_native_cpu("norm", native_norm);

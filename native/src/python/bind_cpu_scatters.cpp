@@ -1,13 +1,10 @@
 // CPU kernels of writes at places that a tensor names.
 #include "cpu/scatter.h"
 
-#include "cpu/parallel.h"
-#include "python/native_ops.h"
+#include "python/native_cpu.h"
 
 namespace shim {
 namespace {
-
-bool on_cpu(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cpu(); }
 
 // self, in place or a copy, after f(self); null if f says no, which leaves self as it is.
 template <bool InPlace, class F>

@@ -270,10 +270,14 @@ int bind_kernels(PyObject* module) {
   register_cuda_moves();
   register_cpu_formulas();
   register_cpu_scatters();
+  register_cpu_fourier();
+  register_cpu_random();
+  register_cpu_losses();
+  register_cpu_rows();
   register_cpu_layers();
   register_cpu_images();
   register_cpu_recurrent();
-  return PyModule_AddFunctions(module, functions) < 0 || bind_numbers(module) < 0 || bind_cpu_formulas(module) < 0 || bind_cpu_layers(module) < 0 || bind_cuda_kernels(module) < 0 || bind_cuda_many(module) < 0 ? -1 : bind_getitem(module);
+  return PyModule_AddFunctions(module, functions) < 0 || bind_numbers(module) < 0 || bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 || bind_cuda_many(module) < 0 ? -1 : bind_getitem(module);
 }
 
 }  // namespace shim

@@ -27,9 +27,8 @@ bool dtype_or_none(PyObject* o, DType* t) {
 }
 
 // (self), (self, dtype), (self, dim, keepdim), (self, dim, keepdim, dtype): which of them, the operator's schema says by types.
-PyObject* native_reduce(Operator& op, PyObject* const* args, size_t n) {
+PyObject* reduced(Reduction kind, PyObject* const* args, size_t n) {
   if (n < 1 || n > 4 || !is_tensor(args[0])) return nullptr;
-  const auto kind = static_cast<Reduction>(reinterpret_cast<uintptr_t>(op.native_data));
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
     Dims dims;
@@ -46,6 +45,14 @@ PyObject* native_reduce(Operator& op, PyObject* const* args, size_t n) {
     if (n == 4 && !dtype_or_none(args[3], &dtype)) return nullptr;
     return compute(*self, [&] { return reduce(kind, self, dims, keepdim, dtype); });
   });
+}
+
+PyObject* native_reduce(Operator& op, PyObject* const* args, size_t n) {
+  return reduced(static_cast<Reduction>(reinterpret_cast<uintptr_t>(op.native_data)), args, n);
+}
+template <Reduction kind>
+PyObject* native_reduce_cpu(Operator&, PyObject* const* args, size_t n) {
+  return n && is_tensor(args[0]) && unwrap(args[0])->device().is_cpu() ? reduced(kind, args, n) : nullptr;
 }
 
 template <bool Log>
@@ -68,11 +75,12 @@ void register_reductions() {
   put("sum_all", Reduction::sum);
   put("mean", Reduction::mean);
   put("mean_all", Reduction::mean);
-  put("prod", Reduction::prod);
   put("amax", Reduction::amax);
   put("amin", Reduction::amin);
   for (const char* name : {"any", "any_all", "any_dim"}) put(name, Reduction::any);
   for (const char* name : {"all", "all_all", "all_dim"}) put(name, Reduction::all);
+  register_native_cpu("prod", native_reduce_cpu<Reduction::prod>);
+  register_native_cpu("nansum", native_reduce_cpu<Reduction::nansum>);
   register_native("softmax", native_softmax<false>);
   register_native("log_softmax", native_softmax<true>);
 }

@@ -3,6 +3,7 @@
 
 #include "autograd/autograd.h"
 #include "cpu/parallel.h"
+#include "cpu/scan.h"
 #include "cpu/sorting.h"
 #include "cpu/statistics.h"
 #include "cuda/norm.h"
@@ -91,29 +92,34 @@ PyObject* native_extreme(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+template <cuda::Running how>
+Tensor on_cpu_running(const Tensor& self, int64_t dim, DType result) {
+  return how == cuda::Running::sum ? running_sum(self, dim, result) : how == cuda::Running::product ? running_product(self, dim, result) : Tensor{};
+}
+
 // cumsum or cumprod(self, dim, dtype or None), logcumsumexp(self, dim)
 template <cuda::Running how>
 PyObject* native_running(Operator&, PyObject* const* args, size_t n) {
   constexpr bool logs = how == cuda::Running::log_sum_exp;
   if (n != (logs ? 2 : 3) || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !(logs || args[2] == Py_None || is_dtype(args[2]))) return nullptr;
-  if (how != cuda::Running::sum && !unwrap(args[0])->device().is_cuda()) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
     const DType own = self->dtype(), result = !logs && args[2] != Py_None ? dtype_of(args[2]) : is_integral(own, true) ? DType::i64 : own;
     if (result == DType::b8 || (logs && result != own)) return nullptr;         // refused in PyTorch's words
     const long dim = PyLong_AsLong(args[1]);
-    Tensor r = by_device(self, [&] { return cumsum(self, dim, result); }, [&] { return cuda::running(how, self, dim, result); });
+    Tensor r = by_device(self, [&] { return on_cpu_running<how>(self, dim, result); }, [&] { return cuda::running(how, self, dim, result); });
     return r ? wrap(r) : nullptr;
   });
 }
 
-// cummax or cummin(self, dim) on CUDA
+// cummax or cummin(self, dim)
 template <bool Largest>
 PyObject* native_running_extreme(Operator&, PyObject* const* args, size_t n) {
-  if (n != 2 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1]) || !unwrap(args[0])->device().is_cuda()) return nullptr;
+  if (n != 2 || !is_tensor(args[0]) || !PyLong_CheckExact(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0])), values;
-    Tensor index = cuda::running_extreme(Largest, self, PyLong_AsLong(args[1]), &values);
+    const long dim = PyLong_AsLong(args[1]);
+    Tensor index = by_device(self, [&] { return running_extreme(Largest, self, dim, &values); }, [&] { return cuda::running_extreme(Largest, self, dim, &values); });
     return index ? pair(values, index) : nullptr;
   });
 }

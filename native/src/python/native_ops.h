@@ -24,13 +24,17 @@ void register_cuda_formulas();                  // bind_cuda_formulas.cpp
 void register_cuda_moves();                     // bind_cuda_moves.cpp
 void register_cpu_formulas();                   // bind_cpu_formulas.cpp
 void register_cpu_scatters();                   // bind_cpu_scatters.cpp
+void register_cpu_fourier();                    // bind_cpu_fourier.cpp
+void register_cpu_random();                     // bind_cpu_random.cpp
+void register_cpu_losses();                     // bind_cpu_losses.cpp
+void register_cpu_rows();                       // bind_cpu_rows.cpp
 void register_cpu_layers();                     // bind_cpu_layers.cpp
 void register_cpu_recurrent();                  // bind_cpu_recurrent.cpp
 void register_cpu_images();                     // bind_cpu_images.cpp
 int bind_cuda_kernels(PyObject* module);
 int bind_cuda_many(PyObject* module);           // bind_cuda_many.cpp
 int bind_cpu_formulas(PyObject* module);        // bind_cpu_formulas.cpp
-int bind_cpu_layers(PyObject* module);          // bind_cpu_layers.cpp
+int bind_cpu_random(PyObject* module);          // bind_cpu_random.cpp
 int bind_numbers(PyObject* module);             // bind_kernels_memory.cpp
 int bind_getitem(PyObject* module);             // bind_getitem.cpp
 

@@ -1,0 +1,180 @@
+#pragma once
+// Transforms of one length, of several lines at once: element k of line l stands at [k * lanes + l], real and imaginary parts apart, so
+// that the innermost loops run over lines (and, from the second pass on, over more) without a gap.
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "cpu/kernel_table.h"
+
+namespace shim {
+namespace {
+
+template <class T>
+struct Split {                                  // complex numbers
+  T *re, *im;
+  Split at(int64_t i) const { return {re + i, im + i}; }
+  Split swapped() const { return {im, re}; }    // of swapped parts the forward transform is the backward one, swapped
+};
+
+// One pass: of `n` points as `m` = n / Radix groups, `s` neighbours each. Numbers j m + p become Radix p + k, turned by (p k) / n.
+template <int Radix, class T>
+SHIM_MATH_CLONES void fourier_pass(Split<T> x, Split<T> y, int64_t m, int64_t s, const T* cosines, const T* sines, int64_t step) {
+  for (int64_t p = 0; p < m; ++p) {
+    T c[Radix], d[Radix];
+    for (int k = 1; k < Radix; ++k) c[k] = cosines[p * k * step], d[k] = sines[p * k * step];
+    const T *xr = x.re + p * s, *xi = x.im + p * s;
+    T *yr = y.re + Radix * p * s, *yi = y.im + Radix * p * s;
+    auto put = [&](int k, int64_t q, T re, T im) __attribute__((always_inline)) {
+      yr[k * s + q] = re * c[k] - im * d[k];
+      yi[k * s + q] = re * d[k] + im * c[k];
+    };
+    const int64_t j = m * s;
+#pragma GCC ivdep
+    for (int64_t q = 0; q < s; ++q) {
+      const T a = xr[q], b = xi[q];
+      if constexpr (Radix == 2) {
+        const T e = xr[j + q], f = xi[j + q];
+        yr[q] = a + e, yi[q] = b + f;
+        put(1, q, a - e, b - f);
+      } else if constexpr (Radix == 3) {
+        const T er = xr[j + q] + xr[2 * j + q], ei = xi[j + q] + xi[2 * j + q];
+        const T fr = T(0.86602540378443864676) * (xr[j + q] - xr[2 * j + q]), fi = T(0.86602540378443864676) * (xi[j + q] - xi[2 * j + q]);
+        const T gr = a - T(0.5) * er, gi = b - T(0.5) * ei;
+        yr[q] = a + er, yi[q] = b + ei;
+        put(1, q, gr + fi, gi - fr);
+        put(2, q, gr - fi, gi + fr);
+      } else if constexpr (Radix == 4) {
+        const T er = a + xr[2 * j + q], ei = b + xi[2 * j + q], fr = a - xr[2 * j + q], fi = b - xi[2 * j + q];
+        const T gr = xr[j + q] + xr[3 * j + q], gi = xi[j + q] + xi[3 * j + q], hr = xr[j + q] - xr[3 * j + q], hi = xi[j + q] - xi[3 * j + q];
+        yr[q] = er + gr, yi[q] = ei + gi;
+        put(1, q, fr + hi, fi - hr);
+        put(2, q, er - gr, ei - gi);
+        put(3, q, fr - hi, fi + hr);
+      } else {
+        constexpr T kC1 = T(0.30901699437494742410), kC2 = T(-0.80901699437494742410), kS1 = T(0.95105651629515357212), kS2 = T(0.58778525229247312917);
+        const T er = xr[j + q] + xr[4 * j + q], ei = xi[j + q] + xi[4 * j + q], fr = xr[j + q] - xr[4 * j + q], fi = xi[j + q] - xi[4 * j + q];
+        const T gr = xr[2 * j + q] + xr[3 * j + q], gi = xi[2 * j + q] + xi[3 * j + q], hr = xr[2 * j + q] - xr[3 * j + q], hi = xi[2 * j + q] - xi[3 * j + q];
+        yr[q] = a + er + gr, yi[q] = b + ei + gi;
+        const T ur = a + kC1 * er + kC2 * gr, ui = b + kC1 * ei + kC2 * gi, vr = kS1 * fr + kS2 * hr, vi = kS1 * fi + kS2 * hi;
+        const T wr = a + kC2 * er + kC1 * gr, wi = b + kC2 * ei + kC1 * gi, zr = kS2 * fr - kS1 * hr, zi = kS2 * fi - kS1 * hi;
+        put(1, q, ur + vi, ui - vr);
+        put(2, q, wr + zi, wi - zr);
+        put(3, q, wr - zi, wi + zr);
+        put(4, q, ur - vi, ui + vr);
+      }
+    }
+  }
+}
+
+// The same for any radix, whose own turns are every (n / radix)-th of the table of n.
+template <class T>
+SHIM_MATH_CLONES void fourier_pass_of(int64_t radix, Split<T> x, Split<T> y, int64_t m, int64_t s, const T* cosines, const T* sines, int64_t step, int64_t n) {
+  for (int64_t p = 0; p < m; ++p)
+    for (int64_t k = 0; k < radix; ++k) {
+      T *yr = y.re + (radix * p + k) * s, *yi = y.im + (radix * p + k) * s;
+      for (int64_t q = 0; q < s; ++q) yr[q] = yi[q] = 0;
+      for (int64_t j = 0; j < radix; ++j) {
+        const int64_t turn = (j * k % radix * (n / radix) + p * k * step) % n;
+        const T c = cosines[turn], d = sines[turn], *xr = x.re + (p + m * j) * s, *xi = x.im + (p + m * j) * s;
+#pragma GCC ivdep
+        for (int64_t q = 0; q < s; ++q) yr[q] += xr[q] * c - xi[q] * d, yi[q] += xr[q] * d + xi[q] * c;
+      }
+    }
+}
+
+template <class T>
+SHIM_MATH_CLONES void times(Split<T> x, Split<T> y, const T* c, const T* d, int64_t n, int64_t s) {      // y = x (c + i d), one factor for s neighbours
+  for (int64_t k = 0; k < n; ++k)
+    for (int64_t q = k * s; q < (k + 1) * s; ++q) {
+      const T re = x.re[q], im = x.im[q];
+      y.re[q] = re * c[k] - im * d[k];
+      y.im[q] = re * d[k] + im * c[k];
+    }
+}
+
+template <class T>
+class FourierPlan {
+ public:
+  explicit FourierPlan(int64_t n) : n_(n) {
+    int64_t left = n;
+    for (int64_t r : {4, 2, 3, 5})
+      for (; left % r == 0; left /= r) radices_.push_back(r);
+    for (int64_t r = 7; left > 1; r += 2)
+      for (; left % r == 0; left /= r) radices_.push_back(r);
+    if (!radices_.empty() && radices_.back() > kMostRadix) make_chirp();
+    else turns(n, n, [](int64_t k) { return k; }, &cosines_, &sines_);
+  }
+  int64_t room() const { return longer_ ? 2 * longer_->n_ : n_; }        // numbers a line needs in x, and in y
+  const T *cosines() const { return cosines_.data(); }
+  const T *sines() const { return sines_.data(); }
+
+  // Forward; where the result is, x or y. Both are overwritten.
+  Split<T> run(Split<T> x, Split<T> y, int64_t lanes) const {
+    if (longer_) return run_chirp(x, y, lanes);
+    int64_t left = n_, s = lanes;
+    for (int64_t r : radices_) {
+      const int64_t m = left / r, step = n_ / left;
+      if (r == 4) fourier_pass<4>(x, y, m, s, cosines(), sines(), step);
+      else if (r == 2) fourier_pass<2>(x, y, m, s, cosines(), sines(), step);
+      else if (r == 3) fourier_pass<3>(x, y, m, s, cosines(), sines(), step);
+      else if (r == 5) fourier_pass<5>(x, y, m, s, cosines(), sines(), step);
+      else fourier_pass_of(r, x, y, m, s, cosines(), sines(), step, n_);
+      std::swap(x, y);
+      left = m;
+      s *= r;
+    }
+    return x;
+  }
+
+ private:
+  static constexpr int64_t kMostRadix = 50;     // beyond, a product of chirps is faster
+
+  template <class F>
+  static void turns(int64_t count, int64_t parts, F&& turn, std::vector<T>* c, std::vector<T>* s) {
+    c->resize(size_t(count)), s->resize(size_t(count));
+    for (int64_t k = 0; k < count; ++k) {
+      const double angle = -2 * std::numbers::pi * double(turn(k) % parts) / double(parts);
+      (*c)[size_t(k)] = T(std::cos(angle)), (*s)[size_t(k)] = T(std::sin(angle));
+    }
+  }
+
+  // Bluestein's way: j k = (j^2 + k^2 - (k - j)^2) / 2 makes a convolution of the transform.
+  void make_chirp() {
+    int64_t m = 1;
+    while (m < 2 * n_ - 1) m *= 2;
+    longer_ = std::make_unique<FourierPlan>(m);
+    turns(n_, 2 * n_, [](int64_t k) { return k * k; }, &cosines_, &sines_);
+    const size_t room = size_t(m);
+    std::vector<T> a(room), b(room), c(room), d(room);
+    for (int64_t k = 0; k < n_; ++k) {
+      const size_t back = size_t((m - k) % m);
+      a[size_t(k)] = a[back] = cosines_[size_t(k)] / T(m), b[size_t(k)] = b[back] = -sines_[size_t(k)] / T(m);
+    }
+    const Split<T> r = longer_->run({a.data(), b.data()}, {c.data(), d.data()}, 1);
+    chirp_re_.assign(r.re, r.re + m), chirp_im_.assign(r.im, r.im + m);
+  }
+
+  Split<T> run_chirp(Split<T> x, Split<T> y, int64_t lanes) const {
+    const int64_t m = longer_->n_;
+    times(x, x, cosines(), sines(), n_, lanes);
+    std::fill(x.re + n_ * lanes, x.re + m * lanes, T(0)), std::fill(x.im + n_ * lanes, x.im + m * lanes, T(0));
+    Split<T> r = longer_->run(x, y, lanes);
+    times(r, r, chirp_re_.data(), chirp_im_.data(), m, lanes);
+    r = longer_->run(r.swapped(), (r.re == x.re ? y : x).swapped(), lanes).swapped();
+    times(r, r, cosines(), sines(), n_, lanes);
+    return r;
+  }
+
+  int64_t n_;
+  std::vector<int64_t> radices_;
+  std::vector<T> cosines_, sines_;              // of -2 pi k / n; of a product of chirps, of -pi k^2 / n
+  std::unique_ptr<FourierPlan> longer_;
+  std::vector<T> chirp_re_, chirp_im_;
+};
+
+}  // namespace
+}  // namespace shim

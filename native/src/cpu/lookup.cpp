@@ -1,0 +1,183 @@
+#include "cpu/lookup.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "cpu/parallel.h"
+#include "ops/kernels.h"
+
+namespace shim {
+namespace {
+
+template <class F>
+Tensor of_type(DType t, F&& f) {
+  switch (t) {
+    case DType::u8: return f(uint8_t{});
+    case DType::i32: return f(int32_t{});
+    case DType::i64: return f(int64_t{});
+    case DType::f32: return f(float{});
+    case DType::f64: return f(double{});
+    default: return {};
+  }
+}
+
+// The half that is left is chosen without a branch. A NaN is above all numbers.
+template <bool Right, class T>
+int64_t place_of(const T* row, int64_t n, T value) {
+  const T* base = row;
+  for (; n > 1; n -= n / 2) {
+    const T at = base[n / 2 - 1];
+    base += (Right ? !(at > value) : !(at >= value)) ? n / 2 : 0;
+  }
+  return base - row + (n == 1 && (Right ? !(*base > value) : !(*base >= value)));
+}
+
+template <class T, class I>
+void search(const Tensor& rows, const Tensor& values, bool right, I* out) {
+  const int64_t n = rows->sizes().back(), step = rows->dim() == 1 ? 0 : n, width = values->dim() ? values->sizes().back() : 1;
+  const T *row = rows->data_as<T>(), *value = values->data_as<T>();
+  parallel_for(values->numel(), 2048, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T* in = row + (step ? i / width * step : 0);
+      out[i] = I(right ? place_of<true>(in, n, value[i]) : place_of<false>(in, n, value[i]));
+    }
+  });
+}
+
+}  // namespace
+
+Tensor search_sorted(const Tensor& sequence, const Tensor& values, bool right, bool narrow) {
+  const int n = sequence->dim();
+  if (n == 0 || sequence->dtype() != values->dtype() || !sequence->is_contiguous() || !values->is_contiguous()) return {};
+  if (n > 1 && (values->dim() != n || !std::equal(sequence->sizes().begin(), sequence->sizes().end() - 1, values->sizes().begin()))) return {};
+  return of_type(sequence->dtype(), [&]<class T>(T) {
+    Tensor out = empty(values->sizes(), narrow ? DType::i32 : DType::i64, Device{});
+    if (narrow) search<T>(sequence, values, right, out->data_as<int32_t>());
+    else search<T>(sequence, values, right, out->data_as<int64_t>());
+    return out;
+  });
+}
+
+Tensor one_hot(const Tensor& classes, int64_t count) {
+  const int64_t n = classes->numel();
+  if (classes->dtype() != DType::i64 || n == 0) return {};
+  const Tensor in = contiguous(classes);
+  const auto* x = in->data_as<int64_t>();
+  const auto [least, most] = std::minmax_element(x, x + n);
+  if (*least < 0 || (count != -1 && *most >= count)) return {};
+  if (count == -1) count = *most + 1;
+  Dims shape(classes->sizes().begin(), classes->sizes().end());
+  shape.push_back(count);
+  Tensor out = empty(shape, DType::i64, Device{});
+  auto* to = out->data_as<int64_t>();
+  parallel_for(n, std::max<int64_t>(1, kGrain / count), [&](int64_t begin, int64_t end) {
+    std::fill(to + begin * count, to + end * count, 0);
+    for (int64_t i = begin; i < end; ++i) to[i * count + x[i]] = 1;
+  });
+  return out;
+}
+
+Tensor count_places(const Tensor& self, int64_t least) {
+  if (self->dim() != 1 || self->numel() == 0 || least < 0) return {};
+  const Tensor in = contiguous(self);
+  return of_type(self->dtype(), [&]<class T>(T) -> Tensor {
+    if constexpr (std::is_integral_v<T>) {
+      const T* x = in->data_as<T>();
+      const int64_t n = in->numel();
+      const auto [low, high] = std::minmax_element(x, x + n);
+      if (*low < T(0)) return {};
+      const int64_t size = std::max<int64_t>(least, int64_t(*high) + 1);
+      Tensor out = empty(Dims{size}, DType::i64, Device{});
+      auto* count = out->data_as<int64_t>();
+      std::fill_n(count, size, 0);
+      if (size > 4096 || n < 4 * size) {
+        for (int64_t i = 0; i < n; ++i) ++count[x[i]];
+        return out;
+      }
+      std::vector<int64_t> more(size_t(3 * size));         // four rows of counters: neighbours that are equal do not wait
+      int64_t *a = more.data(), *b = a + size, *c = b + size, i = 0;
+      for (; i + 4 <= n; i += 4) ++count[x[i]], ++a[x[i + 1]], ++b[x[i + 2]], ++c[x[i + 3]];
+      for (; i < n; ++i) ++count[x[i]];
+      for (int64_t k = 0; k < size; ++k) count[k] += a[k] + b[k] + c[k];
+      return out;
+    } else {
+      return {};
+    }
+  });
+}
+
+namespace {
+
+template <class T>
+void repeat(const T* from, T* to, int64_t slices, int64_t inner, int64_t times) {
+  for (int64_t s = 0; s < slices; ++s, from += inner)
+    for (int64_t k = 0; k < times; ++k, to += inner) {
+      if (inner == 1) *to = *from;
+      else std::memcpy(to, from, size_t(inner) * sizeof(T));
+    }
+}
+
+}  // namespace
+
+Tensor repeat_each(const Tensor& self, int64_t times, int64_t dim) {
+  const size_t d = size_t(dim);
+  Dims shape(self->sizes().begin(), self->sizes().end());
+  const int64_t slices = product_of(shape, 0, d + 1), inner = product_of(shape, d + 1, shape.size());
+  shape[d] *= times;
+  const Tensor in = contiguous(self);
+  Tensor out = empty(shape, self->dtype(), Device{});
+  auto run = [&]<class T>(T) {
+    parallel_for(slices, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, inner * times)), [&](int64_t begin, int64_t end) {
+      repeat(static_cast<const T*>(in->data()) + begin * inner, static_cast<T*>(out->data()) + begin * inner * times, end - begin, inner, times);
+    });
+    return out;
+  };
+  switch (self->itemsize()) {
+    case 1: return run(uint8_t{});
+    case 2: return run(uint16_t{});
+    case 4: return run(uint32_t{});
+    case 8: return run(uint64_t{});
+    default: return {};
+  }
+}
+
+int all_equal(const Tensor& given, const Tensor& other) {
+  const Tensor a = contiguous(given), b = contiguous(other);
+  const auto same = [&]<class T>(const T* x, const T* y) {
+    constexpr int64_t kPart = 4096;
+    for (int64_t at = 0; at < a->numel(); at += kPart) {
+      const int64_t n = std::min(kPart, a->numel() - at);
+      int differ = 0;
+      for (int64_t i = at; i < at + n; ++i) differ |= x[i] != y[i];
+      if (differ) return 0;
+    }
+    return 1;
+  };
+  if (a->dtype() == DType::f32) return same(a->data_as<float>(), b->data_as<float>());
+  if (a->dtype() == DType::f64) return same(a->data_as<double>(), b->data_as<double>());
+  if (!is_integral(a->dtype(), true)) return -1;
+  return std::memcmp(a->data(), b->data(), size_t(a->numel()) * a->itemsize()) == 0;
+}
+
+Tensor is_among(const Tensor& self, const Tensor& others, bool invert) {
+  if (self->dtype() != others->dtype()) return {};
+  const Tensor in = contiguous(self), given = contiguous(others);
+  return of_type(self->dtype(), [&]<class T>(T) {
+    const T* x = in->data_as<T>();
+    std::vector<T> sorted;
+    for (int64_t i = 0; i < given->numel(); ++i)
+      if (const T v = given->data_as<T>()[i]; v == v) sorted.push_back(v);       // a NaN is equal to none
+    const bool few = sorted.size() <= 16;
+    if (!few) std::sort(sorted.begin(), sorted.end());
+    Tensor out = empty(self->sizes(), DType::b8, Device{});
+    auto* to = static_cast<uint8_t*>(out->data());
+    parallel_for(self->numel(), 4096, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        to[i] = (few ? std::find(sorted.begin(), sorted.end(), x[i]) != sorted.end() : std::binary_search(sorted.begin(), sorted.end(), x[i]) && x[i] == x[i]) != invert;
+    });
+    return out;
+  });
+}
+
+}  // namespace shim

@@ -1,0 +1,50 @@
+// Losses on the CPU where no history is kept.
+#include "autograd/autograd.h"
+#include "cpu/losses.h"
+#include "python/linear_backward.h"
+#include "python/native_cpu.h"
+
+namespace shim {
+namespace {
+
+bool mean_of(PyObject* o, Mean* mean) {
+  const long value = PyLong_CheckExact(o) ? PyLong_AsLong(o) : -1;
+  *mean = Mean(value);
+  return value >= 0 && value <= 2;
+}
+
+bool plain(PyObject* o) { return on_cpu(o) && !unwrap(o)->has_math_bits() && is_plain(Tensor(unwrap(o))); }
+
+// nll_loss(self, target, weight, reduction, ignore_index)
+PyObject* native_nll_loss(Operator&, PyObject* const* args, size_t n) {
+  Mean mean;
+  if (n != 5 || !plain(args[0]) || !plain(args[1]) || !(args[2] == Py_None || plain(args[2])) || history(args, n) || !mean_of(args[3], &mean) || !PyLong_Check(args[4])) return nullptr;
+  const long long ignored = PyLong_AsLongLong(args[4]);
+  return guarded([&] { return wrapped(nll_loss(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]), mean, ignored)); });
+}
+
+// (self, target, reduction), (self, target, reduction, number above 0)
+PyObject* native_formula_loss(Operator& op, PyObject* const* args, size_t n) {
+  const auto& f = *static_cast<const PointwiseFormula*>(op.native_cpu_data);
+  Mean mean;
+  if (int(n) != 3 + f.numbers || !plain(args[0]) || !plain(args[1]) || history(args, n) || !mean_of(args[2], &mean)) return nullptr;
+  if (n == 4 && !(PyFloat_Check(args[3]) && PyFloat_AS_DOUBLE(args[3]) > 0)) return nullptr;
+  const double number = n == 4 ? PyFloat_AS_DOUBLE(args[3]) : 0;
+  return guarded([&]() -> PyObject* {
+    const Tensor x(unwrap(args[0])), target(unwrap(args[1]));
+    if (mean != Mean::none) return wrapped(unlocked(x->numel(), [&] { return formula_loss(f, x, target, n == 4 ? &number : nullptr, mean); }));
+    if (x->dtype() != target->dtype()) return nullptr;
+    const Input inputs[3] = {{x.get(), {}}, {target.get(), {}}, {nullptr, Number{Number::Float, 0, number}}};
+    return wrapped(unlocked(x->numel(), [&] { return run_formula(f, {inputs, n - 1}); }));
+  });
+}
+
+}  // namespace
+
+void register_cpu_losses() {
+  register_native_cpu("nll_loss_whole", native_nll_loss);
+  for (const char* name : {"squared_error", "absolute_error", "smooth_l1", "huber"})
+    register_native_cpu((std::string(name) + "_loss").c_str(), native_formula_loss, const_cast<PointwiseFormula*>(pointwise_formula(name)));
+}
+
+}  // namespace shim

@@ -1,0 +1,294 @@
+// Random numbers on the CPU: what needs no more than a place in a generator's stream. The rest is the records' bodies'.
+#include <cmath>
+#include <limits>
+
+#include "autograd/autograd.h"
+#include "cpu/draws.h"
+#include "python/linear_backward.h"
+#include "python/native_cpu.h"
+
+namespace shim {
+namespace {
+
+// --- the generator: shim_torch._generator.Generator, whose place is two integers --------------------------------------------
+
+PyObject* default_generator() {
+  static PyObject* found = [] {
+    PyObject* module = PyImport_ImportModule("shim_torch._generator");
+    PyObject* g = module ? PyObject_GetAttrString(module, "default_generator") : nullptr;
+    Py_XDECREF(module);
+    return g;
+  }();
+  return found;
+}
+
+bool whole_attribute(PyObject* o, PyObject* name, uint64_t* value) {
+  PyObject* v = PyObject_GetAttr(o, name);
+  if (!v) return false;
+  *value = PyLong_AsUnsignedLongLongMask(v);
+  Py_DECREF(v);
+  return !PyErr_Occurred();
+}
+
+// Reserves the numbers of a tensor with `elements`. False, with an error or not: the generator is no CPU one.
+bool reserve(PyObject* generator, int64_t elements, Stream* s) {
+  static PyObject *seed = PyUnicode_InternFromString("_seed"), *offset = PyUnicode_InternFromString("_offset"), *device = PyUnicode_InternFromString("device");
+  PyObject* usual = default_generator();
+  if (!usual) return false;
+  PyObject* g = generator == Py_None ? usual : generator;
+  if (Py_TYPE(g) != Py_TYPE(usual)) return false;
+  if (g != usual) {
+    PyObject* d = PyObject_GetAttr(g, device);
+    const bool cpu = d && is_device(d) && device_of(d).is_cpu();
+    Py_XDECREF(d);
+    if (!cpu) return false;
+  }
+  if (!whole_attribute(g, seed, &s->seed) || !whole_attribute(g, offset, &s->start)) return false;
+  if (!elements) return true;
+  PyObject* next = PyLong_FromUnsignedLongLong(s->start + uint64_t(2 * elements + 3) / 4);
+  const bool set = next && PyObject_SetAttr(g, offset, next) == 0;
+  Py_XDECREF(next);
+  return set;
+}
+
+// --- what is filled ---------------------------------------------------------------------------------------------------------
+
+bool fillable(PyObject* o, bool floats) {
+  if (!on_cpu(o)) return false;
+  const TensorImpl& t = *unwrap(o);
+  if (!t.is_contiguous() || t.has_math_bits() || (t.requires_grad() && GradMode::enabled()) || !is_plain(Tensor(unwrap(o)))) return false;
+  return !floats || t.dtype() == DType::f32 || t.dtype() == DType::f64;
+}
+
+template <class F>
+PyObject* fill(PyObject* self, PyObject* generator, F&& f) {
+  return guarded([&]() -> PyObject* {
+    const Tensor t(unwrap(self));
+    Stream s;
+    if (!reserve(generator, t->numel(), &s)) return nullptr;
+    if (t->numel()) unlocked(t->numel(), [&] { f(t, s); return 0; });
+    t->bump_version();
+    return Py_NewRef(self);
+  });
+}
+
+// (..., dtype, layout, device, pin_memory) of a factory on the CPU.
+bool usual_options(PyObject* const* options, DType* dtype) {
+  if (options[1] != Py_None || (options[2] != Py_None && !(is_device(options[2]) && device_of(options[2]).is_cpu())) || options[3] == Py_True) return false;
+  if (options[0] != Py_None) *dtype = dtype_of(options[0]);
+  return true;
+}
+
+// A new tensor, filled.
+template <class F>
+PyObject* made(DimSpan sizes, DType dtype, PyObject* generator, F&& f) {
+  Stream s;
+  const Tensor t = empty(sizes, dtype, Device{});
+  if (!reserve(generator, t->numel(), &s)) return nullptr;
+  if (t->numel()) unlocked(t->numel(), [&] { f(t, s); return 0; });
+  return wrap(t);
+}
+
+bool sizes_of(PyObject* o, Dims* sizes) {
+  if (!PyTuple_Check(o) || !dims_of(o, sizes)) return PyErr_Clear(), false;
+  for (int64_t n : *sizes)
+    if (n < 0) return false;
+  return true;
+}
+
+bool real(PyObject* o, double* value) {
+  *value = PyFloat_Check(o) ? PyFloat_AS_DOUBLE(o) : PyLong_Check(o) ? PyLong_AsDouble(o) : std::nan("");
+  return std::isfinite(*value);
+}
+
+// Whole numbers that the dtype holds one by one.
+bool holds_range(DType t, int64_t low, int64_t high) {
+  int64_t least = 0, most = 0;                  // the most is one more than the last
+  switch (t) {
+    case DType::i64: return low < high;
+    case DType::u8: most = 256; break;
+    case DType::i8: least = -128, most = 128; break;
+    case DType::i16: least = -32768, most = 32768; break;
+    case DType::i32: least = -(int64_t(1) << 31), most = int64_t(1) << 31; break;
+    case DType::f32: least = -(int64_t(1) << 24), most = int64_t(1) << 24; break;
+    case DType::f64: least = -(int64_t(1) << 53), most = int64_t(1) << 53; break;
+    default: return false;
+  }
+  return low < high && low >= least && high <= most;
+}
+
+void fill_range(const Tensor& t, int64_t low, int64_t high, Stream s) {
+  const uint64_t span = uint64_t(high) - uint64_t(low);
+  if (t->dtype() == DType::i64) return fill_integer(t, low, span, s);
+  const Tensor whole = empty(t->sizes(), DType::i64, Device{});
+  fill_integer(whole, low, span, s);
+  copy_(t, whole);
+}
+
+bool whole(PyObject* o, int64_t* value) {
+  int overflow = 0;
+  if (!PyLong_CheckExact(o)) return false;
+  *value = PyLong_AsLongLongAndOverflow(o, &overflow);
+  return !overflow;
+}
+
+// --- operators in place -----------------------------------------------------------------------------------------------------
+
+// uniform_(self, from, to, generator), normal_(self, mean, std, generator)
+template <bool Normal>
+PyObject* native_fill(Operator&, PyObject* const* args, size_t n) {
+  double a, b;
+  if (n != 4 || !fillable(args[0], true) || !real(args[1], &a) || !real(args[2], &b) || (Normal ? b < 0 : a > b)) return nullptr;
+  constexpr double kMost = std::numeric_limits<float>::max() / 2;
+  if (!Normal && (std::fabs(a) > kMost || std::fabs(b) > kMost)) return nullptr;
+  return fill(args[0], args[3], [&](const Tensor& t, Stream s) { Normal ? fill_normal(t, a, b, s) : fill_uniform(t, a, b, s); });
+}
+
+// exponential_(self, lambd, generator), bernoulli_(self, p, generator)
+template <bool Chance>
+PyObject* native_fill_by_one(Operator&, PyObject* const* args, size_t n) {
+  double p;
+  if (n != 3 || !fillable(args[0], true) || !real(args[1], &p) || !(Chance ? p >= 0 && p <= 1 : p > 0)) return nullptr;
+  return fill(args[0], args[2], [&](const Tensor& t, Stream s) { Chance ? fill_chance(t, p, s) : fill_exponential(t, p, s); });
+}
+
+// random_(self, generator), random_(self, to, generator), random_(self, from, to, generator)
+PyObject* native_random(Operator&, PyObject* const* args, size_t n) {
+  int64_t low = 0, high = INT64_MAX;
+  if (n < 2 || n > 4 || !fillable(args[0], false)) return nullptr;
+  const DType t = unwrap(args[0])->dtype();
+  if (n == 2 && t != DType::i64) high = t == DType::f32 ? (int64_t(1) << 24) + 1 : t == DType::f64 ? (int64_t(1) << 53) + 1 : t == DType::i32 ? int64_t(1) << 31 : 0;
+  if (n > 2 && !whole(args[n - 2], &high)) return nullptr;
+  if (n > 3 && !whole(args[1], &low)) return nullptr;
+  const bool last = n == 2 && (t == DType::f32 || t == DType::f64);      // up to the last whole number, which they hold
+  if (!holds_range(t, low, high - last)) return nullptr;
+  return fill(args[0], args[n - 1], [&](const Tensor& x, Stream s) { fill_range(x, low, high, s); });
+}
+
+// --- new tensors ------------------------------------------------------------------------------------------------------------
+
+// rand or randn(size, generator, dtype, layout, device, pin_memory)
+template <bool Normal>
+PyObject* native_new(Operator&, PyObject* const* args, size_t n) {
+  Dims sizes;
+  DType dtype = default_dtype();
+  if (n != 6 || !usual_options(args + 2, &dtype) || (dtype != DType::f32 && dtype != DType::f64) || !sizes_of(args[0], &sizes)) return nullptr;
+  return guarded([&] { return made(sizes, dtype, args[1], [&](const Tensor& t, Stream s) { Normal ? fill_normal(t, 0, 1, s) : fill_uniform(t, 0, 1, s); }); });
+}
+
+// normal(mean, std, size, generator, dtype, layout, device, pin_memory)
+PyObject* native_new_normal(Operator&, PyObject* const* args, size_t n) {
+  Dims sizes;
+  DType dtype = default_dtype();
+  double mean, deviation;
+  if (n != 8 || !real(args[0], &mean) || !real(args[1], &deviation) || deviation < 0) return nullptr;
+  if (!usual_options(args + 4, &dtype) || (dtype != DType::f32 && dtype != DType::f64) || !sizes_of(args[2], &sizes)) return nullptr;
+  return guarded([&] { return made(sizes, dtype, args[3], [&](const Tensor& t, Stream s) { fill_normal(t, mean, deviation, s); }); });
+}
+
+// randint(high, size, generator, dtype, ...), randint(low, high, size, generator, dtype, ...)
+PyObject* native_randint(Operator&, PyObject* const* args, size_t n) {
+  Dims sizes;
+  DType dtype = DType::i64;
+  int64_t low = 0, high;
+  if ((n != 7 && n != 8) || !usual_options(args + n - 4, &dtype) || !whole(args[n - 7], &high) || (n == 8 && !whole(args[0], &low))) return nullptr;
+  if (!holds_range(dtype, low, high) || !sizes_of(args[n - 6], &sizes)) return nullptr;
+  return guarded([&] { return made(sizes, dtype, args[n - 5], [&](const Tensor& t, Stream s) { fill_range(t, low, high, s); }); });
+}
+
+// randperm(n, generator, dtype, layout, device, pin_memory)
+PyObject* native_randperm(Operator&, PyObject* const* args, size_t n) {
+  DType dtype = DType::i64;
+  int64_t count;
+  if (n != 6 || !usual_options(args + 2, &dtype) || dtype != DType::i64 || !whole(args[0], &count) || count < 0) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Stream s;
+    if (!reserve(args[1], count, &s)) return nullptr;
+    return wrap(unlocked(count, [&] { return permutation(count, s); }));
+  });
+}
+
+// rand_like or randn_like(self, dtype, layout, device, pin_memory, memory_format)
+template <bool Normal>
+PyObject* native_like(Operator&, PyObject* const* args, size_t n) {
+  if (n != 6 || !on_cpu(args[0]) || !unwrap(args[0])->is_contiguous() || args[5] != Py_None) return nullptr;
+  DType dtype = unwrap(args[0])->dtype();
+  if (!usual_options(args + 1, &dtype) || (dtype != DType::f32 && dtype != DType::f64)) return nullptr;
+  return guarded([&] { return made(unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Stream s) { Normal ? fill_normal(t, 0, 1, s) : fill_uniform(t, 0, 1, s); }); });
+}
+
+// randint_like(self, high, dtype, ...), randint_like(self, low, high, dtype, ...)
+PyObject* native_randint_like(Operator&, PyObject* const* args, size_t n) {
+  int64_t low = 0, high;
+  if ((n != 7 && n != 8) || !on_cpu(args[0]) || !unwrap(args[0])->is_contiguous() || args[n - 1] != Py_None) return nullptr;
+  DType dtype = unwrap(args[0])->dtype();
+  if (!whole(args[n - 6], &high) || (n == 8 && !whole(args[1], &low)) || !usual_options(args + n - 5, &dtype) || !holds_range(dtype, low, high)) return nullptr;
+  return guarded([&] { return made(unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Stream s) { fill_range(t, low, high, s); }); });
+}
+
+// bernoulli(self, generator)
+PyObject* native_bernoulli(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !on_cpu(args[0])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor p(unwrap(args[0]));
+    Stream s;
+    if ((p->dtype() != DType::f32 && p->dtype() != DType::f64) || !p->is_contiguous() || p->has_math_bits() || !is_plain(p)) return nullptr;
+    auto chance = [&]<class T>(const T* x) {
+      int bad = 0;
+      for (int64_t i = 0; i < p->numel(); ++i) bad |= !(x[i] >= T(0) && x[i] <= T(1));
+      return !bad;
+    };
+    if (!(p->dtype() == DType::f32 ? chance(p->data_as<float>()) : chance(p->data_as<double>())) || !reserve(args[1], p->numel(), &s)) return nullptr;
+    return wrap(unlocked(p->numel(), [&] { return chances(p, s); }));
+  });
+}
+
+// cpu_draw(tensor, kind, a, b, seed, start): fills a contiguous tensor in place, or says False.
+PyObject* cpu_draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 6 || !on_cpu(args[0]) || !PyUnicode_Check(args[1])) return PyErr_Format(PyExc_TypeError, "cpu_draw(tensor, kind, a, b, seed, start)");
+  const bool normal = PyUnicode_CompareWithASCIIString(args[1], "normal") == 0, integer = PyUnicode_CompareWithASCIIString(args[1], "integer") == 0;
+  const Tensor self(unwrap(args[0]));
+  const DType t = self->dtype();
+  if (!self->is_contiguous() || self->has_math_bits() || (integer ? t != DType::i64 : t != DType::f32 && t != DType::f64)) Py_RETURN_FALSE;
+  double a = 0, b = 0;
+  uint64_t low = 0, high = 0;
+  if (integer) low = PyLong_AsUnsignedLongLongMask(args[2]), high = PyLong_AsUnsignedLongLongMask(args[3]);
+  else a = PyFloat_AsDouble(args[2]), b = PyFloat_AsDouble(args[3]);
+  const Stream s{PyLong_AsUnsignedLongLongMask(args[4]), PyLong_AsUnsignedLongLongMask(args[5])};
+  if (PyErr_Occurred()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    unlocked(self->numel(), [&] {
+      integer ? fill_integer(self, int64_t(low), high - low, s) : normal ? fill_normal(self, a, b, s) : fill_uniform(self, a, b, s);
+      return 0;
+    });
+    self->bump_version();
+    Py_RETURN_TRUE;
+  });
+}
+
+PyMethodDef functions[] = {
+    {"cpu_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(cpu_draw)), METH_FASTCALL, "Fills a CPU tensor with random numbers in place, or says False."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_cpu_random(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+
+void register_cpu_random() {
+  register_native_cpu("draw_uniform", native_fill<false>);
+  register_native_cpu("draw_normal", native_fill<true>);
+  register_native_cpu("draw_exponential", native_fill_by_one<false>);
+  register_native_cpu("draw_chance", native_fill_by_one<true>);
+  register_native_cpu("draw_integer", native_random);
+  register_native_cpu("rand", native_new<false>);
+  register_native_cpu("randn", native_new<true>);
+  register_native_cpu("new_normal", native_new_normal);
+  register_native_cpu("randint", native_randint);
+  register_native_cpu("randperm", native_randperm);
+  register_native_cpu("rand_like", native_like<false>);
+  register_native_cpu("randn_like", native_like<true>);
+  register_native_cpu("randint_like", native_randint_like);
+  register_native_cpu("bernoulli", native_bernoulli);
+}
+
+}  // namespace shim
