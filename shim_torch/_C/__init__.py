@@ -332,11 +332,8 @@ def _warn_deprecation() -> None:
 
 
 def _are_functorch_transforms_active() -> bool:
-    """Whether a ``vmap`` runs; gradients are no levels here."""
-    import sys
-
-    batched = sys.modules.get("shim_torch.func._batched")
-    return batched is not None and bool(batched.stack)
+    """Whether a function of torch.func's transforms runs."""
+    return _core._count_transforms(0) > 0
 
 
 def _dispatch_isTensorSubclassLike(tensor: Any) -> bool:

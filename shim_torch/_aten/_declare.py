@@ -53,7 +53,7 @@ def pulled(function: Body, inputs: Sequence[Any], gradients: Any, mask: Sequence
     wanted = [x is not None and (mask is None or bool(mask[i])) for i, x in enumerate(inputs)]
     with engine.enable_grad():
         leaves = [
-            x if not w else x if x.requires_grad and keep else x.detach().requires_grad_()
+            x if not w else x if x.requires_grad and keep else _core._require_grad(x.detach())
             for x, w in zip(inputs, wanted, strict=True)
         ]
         outputs = function(*leaves)

@@ -75,7 +75,7 @@ def _convolution_double_backward(
         if not cotangents:
             return None, None, None
         order = (mask[0], mask[2], mask[1])
-        gO_, weight_, self_ = (t if t.requires_grad else t.detach().requires_grad_() for t in (gO, weight, self))
+        gO_, weight_, self_ = (t if t.requires_grad else _core._require_grad(t.detach()) for t in (gO, weight, self))
         g, w, x = pulled(again, (gO_, weight_, self_), cotangents, order)
     return g, x, w
 

@@ -61,7 +61,7 @@ def restore_vmap(func: Any, in_dims: Any, batch_size: int, randomness: str) -> C
 
 
 def _running(level: Any) -> Level:
-    return level if isinstance(level, Level) else next(s for s in stack if s.id == level)
+    return level if isinstance(level, Level) else next(s for s in stack if s.depth == level)
 
 
 def wrap_batched(args: Any, bdims: Any, level: Any) -> Any:

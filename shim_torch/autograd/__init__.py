@@ -131,6 +131,11 @@ def _warn_create_graph() -> None:
     )
 
 
+def _zeros_for(x: Any, requires_grad: bool) -> Any:
+    zeros = x.new_zeros(x.shape)
+    return _core._require_grad(zeros) if requires_grad else zeros
+
+
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -143,6 +148,11 @@ def backward(
 
     Tensors may be ``GradientEdge`` s. RuntimeError where a tensor needs no gradient, or is no scalar and has none given.
     """
+    if _core._count_transforms(0):
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+            "instead or call backward() outside of functorch transforms."
+        )
     if grad_variables is not None:
         import warnings
 
@@ -235,7 +245,7 @@ def grad(
     if any(isinstance(i, GradientEdge) and g is None for i, g in zip(inputs, results, strict=True)):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     return tuple(
-        i.new_zeros(i.shape).requires_grad_(create_graph) if g is None else g
+        _zeros_for(i, create_graph) if g is None else g
         for i, g in zip(inputs, results, strict=True)
     )
 

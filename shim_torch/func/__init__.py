@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 from shim_torch.func._functional import functional_call, stack_module_state
+from shim_torch.func._levels import Transform
 from shim_torch.func._transforms import grad, grad_and_value, jacfwd, jacrev, jvp, linearize, vjp
 from shim_torch.func._vmap import vmap
 
@@ -40,11 +42,23 @@ def functionalize(func: Any, *, remove: str = "mutations") -> Any:
             "     remove='mutations_and_views': In addition to the above, all aliasing operators {view} will be replaced with "
             "their non-aliasing counterparts, {view}_copy.\n"
         )
-    return func
+
+    @wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        with Transform("Functionalize"):
+            return func(*args, **kwargs)
+
+    return wrapped
 
 
 def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
-    """The tensor itself: there are no wrapped ones."""
+    """The value of a tensor that hides a batch dim, of all of them where ``recurse``; another tensor itself."""
+    from shim_torch.func._batched import BatchedTensor
+
+    while isinstance(tensor, BatchedTensor):
+        tensor = tensor.value
+        if not recurse:
+            break
     return tensor
 
 

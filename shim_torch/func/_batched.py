@@ -15,6 +15,7 @@ from shim_torch import Tensor
 from shim_torch._C import _disabled_torch_function_impl
 from shim_torch.autograd import Function
 from shim_torch.autograd.grad_mode import no_grad
+from shim_torch.func import _levels
 from shim_torch.utils._python_dispatch import TorchDispatchMode
 
 CONTROL_FLOW = (
@@ -26,7 +27,7 @@ ITEM = (
     "try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please "
     "file a bug report."
 )
-_levels = itertools.count(1)  # never the same again: tensors of a vmap may outlive it in a graph
+_ids = itertools.count(1)  # never the same again: tensors of a vmap may outlive it in a graph
 stack: list[Level] = []  # the vmaps that run, the innermost last
 
 
@@ -130,7 +131,12 @@ class BatchedTensor(Tensor):
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         inner = "\n    ".join(repr(self.value).split("\n"))
-        return f"BatchedTensor(lvl={self.level}, bdim=0, value=\n    {inner}\n)"
+        return f"BatchedTensor(lvl={self.depth}, bdim=0, value=\n    {inner}\n)"
+
+    @property
+    def depth(self) -> int:
+        """Which of the running transforms hides the dim, 1 for the outermost; -1 once its ``vmap`` has ended."""
+        return next((s.depth for s in stack if s.id == self.level), -1)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise RuntimeError("a BatchedTensor can't be pickled: it belongs to the vmap that made it")
@@ -140,16 +146,19 @@ class Level:
     """A running ``vmap``: its batch size and what random operators do."""
 
     def __init__(self, size: int, randomness: str) -> None:
-        self.size, self.randomness, self.id = size, randomness, next(_levels)
+        self.size, self.randomness, self.id = size, randomness, next(_ids)
+        self.kind, self.depth = "Vmap", 0
         self._mode = _RandomMode(self)
 
     def __enter__(self) -> Level:
         stack.append(self)
+        _levels.begin(self)
         self._mode.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._mode.__exit__(*error)
+        _levels.end(self)
         stack.remove(self)
 
     def wrap(self, x: Any, dim: int = 0) -> Any:
@@ -308,7 +317,13 @@ def _by_its_rule(cls: Any, args: tuple[Any, ...]) -> Any:
             f"the output. Got a {type(found)} instead."
         )
     results, result_spec = tree_flatten(found[0])
-    out = _broadcast_to_and_flatten(found[1], result_spec, is_leaf=lambda d: d is None or isinstance(d, int)) or []
+    out = _broadcast_to_and_flatten(found[1], result_spec, is_leaf=lambda d: d is None or isinstance(d, int))
+    if out is None:
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected out_dims="
+            f"{found[1]} to be compatible with the structure of `output`. out_dims has structure {tree_flatten(found[1])[1]} "
+            f"but output has structure {result_spec}. {_MORE}"
+        )
     wrapped = [
         x if d is None else _wrapped_with_history(x.movedim(d, 0), level) for x, d in zip(results, out, strict=True)
     ]

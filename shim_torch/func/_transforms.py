@@ -10,10 +10,11 @@ from native import _core
 from shim_torch import autograd
 from shim_torch.autograd.grad_mode import enable_grad
 from shim_torch.func._batched import in_all_levels
+from shim_torch.func._levels import gradients, reaches_outside
 from shim_torch.func._vmap import vmap
 from shim_torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
-_leaf: Any = _core.TensorBase.requires_grad_  # type: ignore[attr-defined]  # a batched tensor refuses its own
+_leaf: Any = _core._require_grad  # requires_grad_ refuses within a transform
 
 
 def _is_tensor(x: Any) -> bool:
@@ -50,6 +51,19 @@ def _writable(x: Any) -> Any:
 def _outer(args: Any) -> bool:
     """Whether someone outside differentiates as well."""
     return _core.is_grad_enabled() and any(_is_tensor(x) and x.requires_grad for x in tree_leaves(args))
+
+
+def _kept(enabled: bool, outer: bool, results: Any, given: Any) -> bool:
+    """Whether results keep their graph: someone outside differentiates by the arguments, or by what the function captured."""
+    return outer or (enabled and reaches_outside(list(filter(_is_tensor, tree_leaves(results))), tree_leaves(given)))
+
+
+def _refuse_complex(tensors: list[Any], name: str, what: str) -> None:
+    for i, x in enumerate(tensors):
+        if _is_tensor(x) and x.is_complex():
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}"
+            )
 
 
 def _detached(x: Any) -> Any:
@@ -127,8 +141,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         numbers = _pick(args, argnums)
-        outer = _outer((args, kwargs))
-        with enable_grad():
+        enabled, outer = _core.is_grad_enabled(), _outer((args, kwargs))
+        with gradients(), enable_grad():
             given = _with_tracked(args, numbers)
             output, aux = _split_aux(func(*given, **kwargs), has_aux, "grad_and_value(f)(*args)")
             if not _is_tensor(output):
@@ -142,7 +156,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
                 )
             leaves, spec = tree_flatten(tuple(given[n] for n in numbers))
             found = tree_unflatten(_gradients([output], leaves, [None], True), spec)
-        if not outer:
+            kept = _kept(enabled, outer, (output, aux), leaves)
+        if not kept:
             found, output, aux = tree_map(_detached, (found, output, aux))
         found = found[0] if isinstance(argnums, int) else found
         return (found, (output, aux)) if has_aux else (found, output)
@@ -173,16 +188,17 @@ class _Star:
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """(``func(*primals)``, a function: cotangents of the results -> tuple of gradients of the primals)."""
-    outer = _outer(primals)
-    with enable_grad():
+    enabled = _core.is_grad_enabled()
+    with gradients(), enable_grad():
         given = tree_map(_tracked, primals)
         output, aux = _split_aux(func(*given), has_aux, "vjp(f, *primals)")
+        linked = _kept(True, any(x.requires_grad for x in tree_leaves(primals)), (output, aux), given)
     leaves, spec = tree_flatten(given)
     results, result_spec = tree_flatten(output)
     _only_tensors(results, "vjp(f, *primals)")
 
-    def vjp_fn(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        seeds, seed_spec = tree_flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
+    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        seeds, seed_spec = tree_flatten(cotangents)
         if seed_spec != result_spec:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
@@ -194,11 +210,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                     f"Mismatch in shape: grad_output[{i}] has a shape of {s.shape} and output[{i}] has a shape of {r.shape}."
                 )
         graph = _core.is_grad_enabled() if create_graph is None else create_graph
-        graph = graph and (outer or any(s.requires_grad for s in seeds))
+        graph = graph and (linked or any(s.requires_grad for s in seeds))
         found = tree_unflatten(_gradients(results, leaves, seeds, graph), spec)
         return found
 
-    shown = output if outer else tree_map(_detached, output)
+    shown = output if enabled and linked else tree_map(_detached, output)
     return (shown, vjp_fn, aux) if has_aux else (shown, vjp_fn)
 
 
@@ -210,28 +226,32 @@ def _basis(result: Any) -> Any:
 
 
 def _jacobian(
-    func: Any, argnums: Any, has_aux: bool, chunk_size: Any, name: str, writable: bool = False
+    func: Any, argnums: Any, has_aux: bool, chunk_size: Any, name: str, forward: bool = False
 ) -> Callable[..., Any]:
+    public = "jacfwd" if forward else "jacrev"
+
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         numbers = _pick(args, argnums)
-        outer = _outer((args, kwargs))
-        with enable_grad():
+        enabled, outer = _core.is_grad_enabled(), _outer((args, kwargs))
+        _refuse_complex(tree_leaves(tuple(args[n] for n in numbers)), public, "inputs")
+        with gradients("Jvp" if forward else "Grad", hooks=forward), enable_grad():
             given = _with_tracked(args, numbers)
             leaves, spec = tree_flatten(tuple(given[n] for n in numbers))
-            if writable:
+            if forward:
                 for n in numbers:
                     given[n] = tree_map(_writable, given[n])
             output, aux = _split_aux(func(*given, **kwargs), has_aux, name)
             results = tree_leaves(output)
             _only_tensors(results, name)
-            graph = outer or _core.is_grad_enabled()
+            _refuse_complex(results, public, "outputs")
+            kept = _kept(enabled, outer, (output, aux), leaves)
 
             def jacobian(result: Any) -> Any:
                 """One backward pass for all elements of a result at once, as a batch of cotangents."""
                 shape = tuple(result.shape)
                 if result.requires_grad and result.numel():
-                    rows = vmap(lambda seed: tuple(_gradients([result], leaves, [seed], graph)), chunk_size=chunk_size)
+                    rows = vmap(lambda seed: tuple(_gradients([result], leaves, [seed], True)), chunk_size=chunk_size)
                     columns = rows(_basis(result))
                 else:
                     columns = [x.new_zeros((result.numel(), *x.shape)) for x in leaves]
@@ -240,7 +260,7 @@ def _jacobian(
                 return found[0] if isinstance(argnums, int) else found
 
             found = tree_map(jacobian, output)
-        if not outer:
+        if not kept:
             found, aux = tree_map(_detached, (found, aux))
         return (found, aux) if has_aux else found
 
@@ -272,7 +292,7 @@ def jacfwd(
     """As ``jacrev``: the numbers are the same whichever way the chain rule is taken."""
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacfwd: `chunk_size` should be greater than 0.")
-    run = _jacobian(func, argnums, has_aux, None, "jvp(f, primals, tangents)", writable=True)
+    run = _jacobian(func, argnums, has_aux, None, "jvp(f, primals, tangents)", forward=True)
 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -337,19 +357,32 @@ def _pushforward(results: list[Any], leaves: list[Any], create_graph: bool) -> C
     return push
 
 
+def _refuse_independent(results: list[Any], leaves: list[Any]) -> None:
+    for r in results:
+        found = autograd.grad(r.sum(), leaves, retain_graph=True, allow_unused=True) if r.requires_grad else ()
+        if all(g is None for g in found):
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
+                "strict=True."
+            )
+
+
 def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """(``func(*primals)``, its derivative along the tangents), by two backward passes."""
     _checked_primals(primals, tangents)
     name = "jvp(f, primals, tangents)"
-    outer = _outer((primals, tangents))
-    with enable_grad():
+    enabled, outer = _core.is_grad_enabled(), _outer((primals, tangents))
+    with gradients("Jvp", hooks=True), enable_grad():
         given = tree_map(_tracked, primals)
         output, aux = _split_aux(func(*tree_map(_writable, given)), has_aux, name)
         results, spec = tree_flatten(output)
         _only_tensors(results, name)
-        push = _pushforward(results, tree_leaves(given), outer or _core.is_grad_enabled())
+        if strict:
+            _refuse_independent(results, tree_leaves(given))
+        kept = _kept(enabled, outer, (output, aux), given)
+        push = _pushforward(results, tree_leaves(given), True)
         derivative = tree_unflatten(push(tree_leaves(tangents)), spec)
-    if not outer:
+    if not kept:
         output, derivative, aux = tree_map(_detached, (output, derivative, aux))
     return (output, derivative, aux) if has_aux else (output, derivative)
 
@@ -357,13 +390,14 @@ def jvp(func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """(``func(*primals)``, a function: tangents -> the derivative along them), for many tangents at one point."""
     leaves, spec = tree_flatten(primals)
-    outer = _outer(primals)
-    with enable_grad():
+    enabled, outer = _core.is_grad_enabled(), _outer(primals)
+    with gradients("Jvp", hooks=True), enable_grad():
         given = tree_map(_tracked, primals)
         output = func(*given)
         results, result_spec = tree_flatten(output)
         _only_tensors(results, "linearize(f, *primals)")
-        push = _pushforward(results, tree_leaves(given), outer)
+        kept = _kept(enabled, outer, output, given)
+        push = _pushforward(results, tree_leaves(given), kept)
 
     def jvp_fn(*tangents: Any) -> Any:
         seeds, seed_spec = tree_flatten(tangents)
@@ -381,6 +415,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                         "primal."
                     )
         found = push(seeds)
-        return tree_unflatten(found if outer else [x.detach() for x in found], result_spec)
+        return tree_unflatten(found if kept else [x.detach() for x in found], result_spec)
 
-    return (output if outer else tree_map(_detached, output)), jvp_fn
+    return (output if kept else tree_map(_detached, output)), jvp_fn

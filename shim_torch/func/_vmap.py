@@ -117,7 +117,7 @@ def _validate_and_get_batch_size(flat_in_dims: list[int | None], flat_args: list
 
 
 def _running(level: int) -> Level:
-    return next(s for s in stack if s.id == level)
+    return next(s for s in stack if s.depth == level)
 
 
 def _create_batched_inputs(flat_in_dims: list[int | None], flat_args: list[Any], vmap_level: int, args_spec: Any) -> Any:
@@ -139,15 +139,15 @@ def _unwrap_batched(batched_outputs: Any, out_dims: Any, vmap_level: int, batch_
 
 def _run(func: Any, leaves: Any, dims: Any, spec: Any, size: int, out_dims: Any, randomness: str, kwargs: Any) -> Any:
     with Level(size, randomness) as level:
-        found = func(*_step("_create_batched_inputs")(dims, leaves, level.id, spec), **kwargs)
-        return _step("_unwrap_batched")(found, out_dims, level.id, size, func)
+        found = func(*_step("_create_batched_inputs")(dims, leaves, level.depth, spec), **kwargs)
+        return _step("_unwrap_batched")(found, out_dims, level.depth, size, func)
 
 
 def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: int, batch_size: int, out_dim: int | None) -> Any:
     """A result of the function ``name`` with its batch at ``out_dim``; None: it has none. Errors: ValueError."""
     x = batched_output
     if out_dim is None:
-        if isinstance(x, BatchedTensor) and x.level == vmap_level:
+        if isinstance(x, BatchedTensor) and x.depth == vmap_level:
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return x
     if not isinstance(x, _core.TensorBase):

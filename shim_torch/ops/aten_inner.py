@@ -125,7 +125,7 @@ def _pulled(function: Callable[..., Any], inputs: tuple[Any, ...], g: Any) -> tu
     """The gradients of ``function`` at ``inputs`` along ``g``, with no history of their own."""
     torch = _torch()
     with torch.enable_grad():
-        leaves = tuple(x.detach().requires_grad_() for x in inputs)
+        leaves = tuple(_core._require_grad(x.detach()) for x in inputs)
         return tuple(torch.autograd.grad(function(*leaves), leaves, g.detach()))
 
 

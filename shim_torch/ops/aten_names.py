@@ -141,7 +141,7 @@ def _pulled(g: Any, function: Callable[[Any], Any], at: Any) -> Any:
     torch = torch_module()
     keep = torch.is_grad_enabled()
     with torch.enable_grad():
-        x = at if at.requires_grad and keep else at.detach().requires_grad_()
+        x = at if at.requires_grad and keep else _core._require_grad(at.detach())
         (found,) = torch.autograd.grad(function(x), x, g, create_graph=keep)
     return found
 

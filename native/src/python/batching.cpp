@@ -44,9 +44,49 @@ PyObject* set_batching(PyObject*, PyObject* args) {         // (class, lift, app
   Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {{"set_batching", set_batching, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+thread_local int transforms = 0;
+thread_local bool inplace_allowed = false;
+
+PyObject* count_transforms(PyObject*, PyObject* by) {       // (1 or -1): one begins or ends; 0 asks how many run
+  const long n = PyLong_AsLong(by);
+  if (n == -1 && PyErr_Occurred()) return nullptr;
+  transforms += int(n);
+  return PyLong_FromLong(transforms);
+}
+
+PyObject* allow_inplace(PyObject*, PyObject* on) {
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
+  inplace_allowed = truth;
+  Py_RETURN_NONE;
+}
+
+PyObject* inplace_is_allowed(PyObject*, PyObject*) { return PyBool_FromLong(inplace_allowed); }
+
+PyObject* require_grad(PyObject*, PyObject* tensor) {       // Tensor.requires_grad_ for the transforms' own use
+  if (!is_tensor(tensor)) return PyErr_Format(PyExc_TypeError, "require_grad expects a Tensor, not %s", Py_TYPE(tensor)->tp_name);
+  return make_require_grad(tensor) ? Py_NewRef(tensor) : nullptr;
+}
+
+PyMethodDef functions[] = {{"set_batching", set_batching, METH_VARARGS, nullptr}, {"_count_transforms", count_transforms, METH_O, nullptr},
+                           {"_set_inplace_requires_grad_allowed", allow_inplace, METH_O, nullptr},
+                           {"_inplace_requires_grad_allowed", inplace_is_allowed, METH_NOARGS, nullptr},
+                           {"_require_grad", require_grad, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+int running_transforms() { return transforms; }
+bool inplace_requires_grad_allowed() { return inplace_allowed; }
+
+bool refuse_under_transforms(const char* method) {
+  const bool asks = std::string_view(method) == "requires_grad_()";
+  if (!transforms || (asks && inplace_allowed)) return false;
+  PyErr_Format(PyExc_RuntimeError,
+               "You are attempting to call Tensor.%s %sinside of a function being transformed by a functorch transform. This is unsupported, please attempt to use the "
+               "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call %s outside of a function being transformed instead.",
+               method, asks ? "(or perhaps using torch.autograd.functional.* APIs) " : "", method);
+  return true;
+}
 
 bool any_batched(PyObject* const* args, size_t n) {
   size_t batched = 0, wanting = 0;

@@ -3,6 +3,7 @@
 
 #include "core/sparse.h"
 #include "ops/kernels.h"
+#include "python/batching.h"
 #include "python/autograd_python.h"
 #include "python/dispatch.h"
 #include "python/forward_mode.h"
@@ -251,6 +252,7 @@ PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (PyTuple_GET_SIZE(args) > 1) return PyErr_Format(PyExc_TypeError, "requires_grad_() takes from 0 to 1 positional arguments but %zd were given", PyTuple_GET_SIZE(args));
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
   if (!PyBool_Check(on)) return PyErr_Format(PyExc_TypeError, "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s", Py_TYPE(on)->tp_name);
+  if (__builtin_expect(running_transforms() != 0, 0) && refuse_under_transforms("requires_grad_()")) return nullptr;
   return put_requires_grad(unwrap(self), on == Py_True, "only Tensors of floating point dtype can require gradients") < 0 ? nullptr : returned(self);
 }
 
@@ -287,6 +289,7 @@ PyObject* is_view(PyObject* self, PyObject*) {
 
 PyObject* retain_grad_method(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
+    if (running_transforms() && unwrap(self)->requires_grad() && refuse_under_transforms("retain_grad()")) return nullptr;
     retain_grad(Tensor(unwrap(self)));
     Py_RETURN_NONE;
   });

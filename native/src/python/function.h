@@ -39,6 +39,8 @@ class FunctionNode final : public Node {
 };
 
 // Gives the results of forward their history; `args` are apply()'s. A new tuple; null with an error set.
+// RuntimeError where an input that is returned as it came is saved by a setup_context.
+void check_saved_as_returned(PyFunction* ctx, PyObject* const* args, size_t nargs, PyObject* outputs);
 PyObject* wrap_outputs(PyFunction* ctx, const Ref<FunctionNode>& node, PyObject* const* args, size_t nargs, PyObject* outputs);
 bool save_variables(PyFunction* ctx, const Ref<FunctionNode>& node);
 

@@ -186,6 +186,20 @@ PyObject* wrap_output(Wrapping& w, PyObject* o) {
 
 }  // namespace
 
+void check_saved_as_returned(PyFunction* ctx, PyObject* const* args, size_t nargs, PyObject* outputs) {
+  if (!ctx->to_save || !PyTuple_Check(ctx->to_save)) return;
+  Impls saved, dirty = tensors_of(ctx->dirty_tensors, "mark_dirty");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ctx->to_save); ++i)
+    if (PyObject* o = PyTuple_GET_ITEM(ctx->to_save, i); is_tensor(o)) saved.push_back(unwrap(o));
+  for (size_t i = 0; i < nargs; ++i) {
+    TensorImpl* t = is_tensor(args[i]) ? unwrap(args[i]) : nullptr;
+    if (!t || !has(saved, t) || has(dirty, t)) continue;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(outputs); ++k)
+      CHECK(Kind::Runtime, PyTuple_GET_ITEM(outputs, k) != args[i], "An input that has been returned as-is as output is being saved for backward. This is not supported if you override "
+            "setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself.");
+  }
+}
+
 PyObject* wrap_outputs(PyFunction* ctx, const Ref<FunctionNode>& node, PyObject* const* args, size_t nargs, PyObject* outputs) {
   Wrapping w{ctx, node, {}, tensors_of(ctx->dirty_tensors, "mark_dirty"), tensors_of(ctx->non_differentiable, "mark_non_differentiable")};
   for (size_t i = 0; i < nargs; ++i)

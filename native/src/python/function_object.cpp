@@ -304,6 +304,7 @@ PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* set
   const bool tangents = forward_gradients() && any_tangent(args, n);
   bool single = !PyTuple_Check(output.o);
   Held outputs{single ? PyTuple_Pack(1, output.o) : Py_NewRef(output.o)};
+  if (node && setup) check_saved_as_returned(f, args, n, outputs.o);
   Held result{wrap_outputs(f, node, args, n, outputs.o)};
   if (!result.o) return nullptr;
   if (tangents && !apply_jvp(cls, ctx.o, args, n, result.o)) return nullptr;
@@ -312,6 +313,13 @@ PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* set
   Py_CLEAR(f->dirty_tensors);
   Py_CLEAR(f->non_differentiable);
   return Py_NewRef(single ? PyTuple_GET_ITEM(result.o, 0) : result.o);
+}
+
+bool ours(PyObject* cls) {                      // a Function of this package
+  Held home{PyObject_GetAttrString(cls, "__module__")};
+  const char* text = home.o && PyUnicode_Check(home.o) ? PyUnicode_AsUTF8(home.o) : nullptr;
+  PyErr_Clear();
+  return text && std::string_view(text).starts_with("shim_torch.");
 }
 
 PyObject* apply_bound(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, bool hooks) {
@@ -332,6 +340,11 @@ PyObject* apply_bound(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, Py
     nargs = PyTuple_GET_SIZE(bound.o);
   }
   if (__builtin_expect(hooks && batched_class != nullptr, 0) && any_batched(args, size_t(nargs))) return apply_batched(cls, args, size_t(nargs));
+  if (__builtin_expect(hooks && !separate && running_transforms() != 0, 0) && !ours(cls)) {
+    PyErr_SetString(PyExc_RuntimeError, "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the setup_context "
+                                        "staticmethod. For more details, please see https://pytorch.org/docs/main/notes/extending.func.html");
+    return nullptr;
+  }
   return guarded([&]() -> PyObject* { return apply_to(cls, args, size_t(nargs), separate ? setup.o : nullptr); });
 }
 
