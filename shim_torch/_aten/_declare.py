@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from native import _core
 from shim_torch.ops._record import composite
 
 from . import table

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from native import _core
+
 from ._declare import aten, ops, pulled, torch
 
 
