@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from native import _core
@@ -170,11 +171,12 @@ def _pair(
         t = t.permute([names.index(n) for n in order])
         return t.expand([sizes[n] if n in batch or n in summed else t.size(i) for i, n in enumerate(order)])
 
+    # one that a later operand broadcasts is still 1 here
+    own = {n: x.size(i) for i, n in enumerate(a)} | {n: y.size(i) for i, n in enumerate(b)}
+    own |= {n: sizes[n] for n in batch + summed}
+
     def total(group: list[str]) -> int:
-        n = 1
-        for name in group:
-            n *= sizes[name]
-        return n
+        return math.prod(own[name] for name in group)
 
     left = arranged(x, a, batch + only_a + summed).reshape(total(batch), total(only_a), total(summed))
     right = arranged(y, b, batch + summed + only_b).reshape(total(batch), total(summed), total(only_b))
@@ -185,4 +187,4 @@ def _pair(
     else:
         product = left.squeeze(0).mm(right.squeeze(0))
     order = batch + only_a + only_b
-    return order, product.reshape([sizes[n] for n in order])
+    return order, product.reshape([own[n] for n in order])

@@ -95,6 +95,11 @@ def as_result(value: Any) -> Any:
 
 def wrap(array: Any, dtype: Any, inputs: Any = (), keep_strides: bool = False) -> Any:
     """A tensor of ``dtype`` over the array's memory: adopted when it is the array's own, aligned and in order."""
+    if dtype is _core.complex32:
+        wide = wrap(array, _core.complex64, inputs, keep_strides)
+        made = _core.empty_raw(tuple(wide.shape), dtype, wide.device)
+        _core.copy_raw(made, wide)  # NumPy has no such numbers
+        return made
     wanted = dtype_of(dtype)
     if array.dtype != wanted:
         array = array.astype(wanted)

@@ -15,17 +15,13 @@ from ._rules import type_name
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 
 
-def lu(xp: Any, a: Any, pivot: bool = True) -> tuple[Any, Any, Any]:
-    """Packed L and U, pivots from 1 (int32) and the first zero pivot (0: none) of a batch of matrices."""
-    *batch, m, n = a.shape
-    k = min(m, n)
-    count = 1
-    for size in batch:
-        count *= size
-    x = a.reshape(count, m, n).copy()
-    pivots = xp.broadcast_to(xp.arange(1, k + 1, dtype="int32"), (count, k)).copy()
-    info, each = xp.zeros(count, "int32"), xp.arange(count)
-    for j in range(k if x.size else 0):
+_PANEL = 32  # columns that are eliminated one by one before the rest of the matrix takes them as one product
+
+
+def _panel(xp: Any, x: Any, pivots: Any, info: Any, start: int, stop: int, pivot: bool) -> Any:
+    """Eliminates the columns [start, stop) among themselves; rows are exchanged whole."""
+    each = xp.arange(x.shape[0])
+    for j in range(start, stop):
         if pivot:
             column = x[:, j:, j]  # LAPACK measures complex numbers by |re| + |im|
             size = xp.abs(column.real) + xp.abs(column.imag) if column.dtype.kind == "c" else xp.abs(column)
@@ -36,9 +32,35 @@ def lu(xp: Any, a: Any, pivot: bool = True) -> tuple[Any, Any, Any]:
             x[:, j] = row
         head = x[:, j, j]
         info = xp.where((head == 0) & (info == 0), j + 1, info)
-        scale = xp.where(head == 0, xp.ones((), a.dtype), head)
+        scale = xp.where(head == 0, xp.ones((), x.dtype), head)
         x[:, j + 1 :, j] /= scale[:, None]
-        x[:, j + 1 :, j + 1 :] -= x[:, j + 1 :, j, None] * x[:, j, None, j + 1 :]
+        x[:, j + 1 :, j + 1 : stop] -= x[:, j + 1 :, j, None] * x[:, j, None, j + 1 : stop]
+    return info
+
+
+def _after_panel(x: Any, start: int, stop: int) -> None:
+    """The columns right of a panel: its rows of U by forward substitution, the rest by one product."""
+    for j in range(start, stop - 1):
+        x[:, j + 1 : stop, stop:] -= x[:, j + 1 : stop, j, None] * x[:, j, None, stop:]
+    if stop < x.shape[1]:
+        x[:, stop:, stop:] -= x[:, stop:, start:stop] @ x[:, start:stop, stop:]
+
+
+def lu(xp: Any, a: Any, pivot: bool = True) -> tuple[Any, Any, Any]:
+    """Packed L and U, pivots from 1 (int32) and the first zero pivot (0: none) of a batch of matrices."""
+    *batch, m, n = a.shape
+    k = min(m, n)
+    count = 1
+    for size in batch:
+        count *= size
+    x = a.reshape(count, m, n).copy()
+    pivots = xp.broadcast_to(xp.arange(1, k + 1, dtype="int32"), (count, k)).copy()
+    info = xp.zeros(count, "int32")
+    for start in range(0, k if x.size else 0, _PANEL):
+        stop = min(start + _PANEL, k)
+        info = _panel(xp, x, pivots, info, start, stop, pivot)
+        if stop < n:
+            _after_panel(x, start, stop)
     return x.reshape(a.shape), pivots.reshape(*batch, k), info.reshape(tuple(batch)).astype("int32")
 
 
@@ -203,6 +225,10 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
     if pivots.numel() and pivots.device.type == "cpu" and bool((pivots <= 0).any()):
         raise RuntimeError(
             "Pivots given to lu_solve must all be greater or equal to 1. Did you properly pass the result of lu_factor?"
+        )
+    if pivots.numel() and pivots.device.type == "cpu" and bool((pivots > LU.size(-2)).any()):
+        raise RuntimeError(
+            "Pivots given to lu_solve must all be smaller or equal to LU.size(-2). Did you properly pass the result of lu_factor?"
         )
     P, L, U = lu_unpack(LU, pivots, True, True)
     A = P @ L @ U

@@ -114,7 +114,7 @@ def _like(name: str, what: str) -> None:
         value, (dtype, layout, device, _, memory_format) = (rest[0] if what == "full" else None), rest[-5:]
         if layout == _core.strided and memory_format not in (None, _core.preserve_format):
             return _new(self, tuple(self.shape), dtype, layout, device, what, value).contiguous(memory_format=memory_format)
-        if memory_format is not None:
+        if memory_format is not None and layout != _core.strided:
             raise RuntimeError("memory format option is only supported by strided tensors")
         if (layout is None or layout == self.layout) and what in ("zeros", "empty"):
             p = _coo.parts(self)
@@ -147,6 +147,8 @@ def _random_like(name: str, drawn: str) -> None:
         import shim_torch
 
         layout = rest[-4]
+        if rest[-1] is not None and layout != _core.strided:
+            raise RuntimeError("memory format option is only supported by strided tensors")
         if self.layout not in (_core.strided, _core.sparse_coo) and layout in (None, self.layout):
             values = _coo.parts(self).values.to(rest[-5] or self.dtype, copy=True)
             return _coo.with_values(self, getattr(values, drawn)())

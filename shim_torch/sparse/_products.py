@@ -21,9 +21,14 @@ def _check_types(a: Any, b: Any) -> None:
     if a.dtype != b.dtype:
         from shim_torch._utils import _scalar
 
-        raise RuntimeError(
-            f"expected mat1 and mat2 to have the same dtype, but got: {_scalar(a.dtype).lower()} != {_scalar(b.dtype).lower()}"
-        )
+        first, second = _scalar(a.dtype), _scalar(b.dtype)
+        coo = [t.layout == _core.sparse_coo for t in (a, b)]
+        if all(coo):
+            raise RuntimeError(f"mat1 dtype {first} does not match mat2 dtype {second}")
+        # PyTorch's kernels ask one operand for the dtype of the other: which one depends on the layouts
+        if is_sparse(b) and (coo[1] or is_sparse(a)):
+            first, second = second, first
+        raise RuntimeError(f"expected scalar type {first} but found {second}")
 
 
 def _check_shapes(a: Any, b: Any) -> None:

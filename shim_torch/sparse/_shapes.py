@@ -107,7 +107,9 @@ def permute(self: Any, dims: Sequence[int]) -> Any:
             "permute(sparse_coo): transpositions between sparse and dense dimensions are not allowed.Only transpositions within "
             "sparse and dense dimensions are supported."
         )
-    return _permuted(self, order)
+    made = _permuted(self, order)
+    # PyTorch looks at the first dim as it was given: a negative one is no 0
+    return _core.set_coalesced(made, False) if dims and dims[0] else made
 
 
 @kernel("unsqueeze")

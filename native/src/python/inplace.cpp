@@ -221,7 +221,8 @@ bool writes_apart(const std::string& name) {
 Resized resized_by(const Operator& f) {
   for (const Argument& a : f.schema.args)
     if (a.type.base == ArgType::Tensor) return Resized::warned;
-  return f.schema.name == "arange" ? Resized::range : Resized::quiet;
+  const std::string& name = f.schema.name;                        // the frequencies are a range scaled
+  return name == "arange" || name == "fft_fftfreq" || name == "fft_rfftfreq" ? Resized::range : Resized::quiet;
 }
 
 // These find out that they cannot write out's dtype once it has their shape.
@@ -286,7 +287,7 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   PyObject* tuple = PyTuple_New(Py_ssize_t(outs));
   for (size_t i = 0; tuple && i < outs; ++i) {
     PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[inputs + i]));
-    store_output(args[inputs + i], PySequence_Fast_GET_ITEM(result.o, i), several);
+    store_output(args[inputs + i], PySequence_Fast_GET_ITEM(result.o, i), own == "linalg_eig" && i == 1 ? "linalg_eig.vectors" : several);
   }
   return tuple;
 }

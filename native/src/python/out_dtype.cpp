@@ -100,6 +100,8 @@ const char* cast_text_of(const std::string& name) {
     return "torch.linalg.lstsq: Expected solution to be safely castable from {R} dtype, but got solution with dtype {O}";
   if (name == "linalg_eig")
     return "torch.linalg.eig: Expected eigenvalues to be safely castable from {R} dtype, but got eigenvalues with dtype {O}";
+  if (name == "linalg_eig.vectors")
+    return "torch.linalg.eig: Expected eigenvectors to be safely castable from {R} dtype, but got eigenvectors with dtype {O}";
   if (name == "linalg_eigvals")
     return "torch.linalg.eigvals: Expected eigenvalues to be safely castable from {R} dtype, but got eigenvalues with dtype {O}";
   return "result type {R} can't be cast to the desired output type {O}";

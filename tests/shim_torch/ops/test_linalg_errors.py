@@ -16,6 +16,8 @@ A = torch.tensor([[4.0, 1.0], [1.0, 3.0]])
     [
         (lambda: torch.lu_unpack(A, torch.zeros(2, dtype=torch.int32)), "pivots passed to lu_unpack must be between 1 and"),
         (lambda: torch.lu_unpack(A, torch.ones(2, dtype=torch.int64)), "LU_pivots is expected to be a contiguous tensor of torch.int32"),
+        (lambda: L.lu_solve(A, torch.tensor([3, 2], dtype=torch.int32), A), r"must all be smaller or equal to LU.size\(-2\)"),
+        (lambda: L.eig(A, out=(torch.empty(0, dtype=torch.complex64), torch.empty(0))), "Expected eigenvectors to be safely castable"),
         (lambda: torch.lu_solve(torch.ones(3, 1), *L.lu_factor(A)), r"linalg.lu_solve: Incompatible shapes .* AX = B \(2x2 and 3x1\)"),
         (lambda: L.lu(A, pivot=False), "LU without pivoting is not implemented on the CPU"),
         (lambda: torch.ormqr(torch.ones(3, 2), torch.ones(3), torch.ones(3, 3)), r"tau.shape\[-1\] must be equal to min"),
@@ -86,3 +88,24 @@ def test_lu_solve_of_singular_matrices_gives_infinities(left, adjoint):
     wanted = np.linalg.solve(A.numpy(), given if left else given.T)
     np.testing.assert_allclose(found[0].numpy(), wanted if left else wanted.T, rtol=1e-5)
     np.testing.assert_array_equal(found[1].numpy(), [[inf, nan], [-inf, nan]] if left else [[nan, nan], [-inf, inf]])
+
+
+@pytest.mark.parametrize("shape", [(70, 70), (100, 45), (45, 100), (2, 40, 40)])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_factors_of_matrices_wider_than_a_panel(shape, dtype):
+    torch.manual_seed(0)
+    given = torch.randn(shape, dtype=dtype)
+    packed, pivots = L.lu_factor(given)
+    P, lower, upper = torch.lu_unpack(packed, pivots)
+    torch.testing.assert_close(P @ lower @ upper, given)
+    below = lower.tril(-1)
+    assert below.abs().max() <= 1.4143  # the head of a column has the largest |re| + |im|
+    assert (pivots >= torch.arange(1, pivots.shape[-1] + 1)).all()
+
+
+def test_the_first_zero_pivot_is_found_past_a_panel():
+    given = torch.eye(50, dtype=torch.float64).repeat(2, 1, 1)
+    given[1, 40, 40] = 0
+    assert L.lu_factor_ex(given).info.tolist() == [0, 41]
+    with pytest.raises(L.LinAlgError, match=r"\(Batch element 1\): The diagonal element 41 is zero"):
+        torch.inverse(given)

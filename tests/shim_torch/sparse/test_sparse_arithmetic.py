@@ -170,3 +170,34 @@ def test_hybrid_tensors():
     close(s * s, a * a)
     close(s.select(2, 1), a.select(2, 1))
     close(torch.cat([s, s], 2), torch.cat([a, a], 2))
+
+
+def test_dtypes_of_products_must_be_the_same():
+    a, b = torch.eye(2).to_sparse(), torch.eye(2).double().to_sparse()
+    for first, second, text in [
+        (a, b, "mat1 dtype Float does not match mat2 dtype Double"),
+        (b, a, "mat1 dtype Double does not match mat2 dtype Float"),
+        (a.to_sparse_csr(), b.to_sparse_csr(), "expected scalar type Double but found Float"),
+        (a, b.to_dense(), "expected scalar type Float but found Double"),
+        (b.to_dense(), a, "expected scalar type Float but found Double"),
+        (b.to_dense(), a.to_sparse_csr(), "expected scalar type Double but found Float"),
+    ]:
+        with pytest.raises(RuntimeError, match=text):
+            torch.sparse.mm(first, second)
+
+
+def test_memory_formats_are_of_strided_tensors():
+    a = two()[0].to_sparse()
+    for kept in (torch.preserve_format, torch.contiguous_format):
+        made = torch.zeros_like(a, layout=torch.strided, memory_format=kept)
+        assert made.layout == torch.strided and made.tolist() == [[0.0] * 3] * 2
+        assert torch.ones_like(a, layout=torch.strided, memory_format=kept).tolist() == [[1.0] * 3] * 2
+        for call in (torch.zeros_like, torch.rand_like):
+            with pytest.raises(RuntimeError, match="memory format option is only supported by strided tensors"):
+                call(a, memory_format=kept)
+
+
+def test_permuted_by_negative_dims_is_not_known_to_be_in_order():
+    a = two()[0].to_sparse()
+    assert a.permute(0, 1).is_coalesced() and not a.permute(-2, -1).is_coalesced() and not a.permute(1, 0).is_coalesced()
+    close(a.permute(-1, -2), two()[0].t())
