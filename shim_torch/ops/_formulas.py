@@ -51,6 +51,11 @@ def speaks_for_itself(*tensors: Any) -> bool:
     return any(type(t) is not plain and type(t).__torch_dispatch__ != plain.__torch_dispatch__ for t in tensors)
 
 
+def differentiated(*tensors: Any) -> bool:
+    """Whether what is made of the tensors has derivatives that somebody may ask for."""
+    return (_core.is_grad_enabled() and any(t.requires_grad for t in tensors)) or _core._is_dual_level_open()
+
+
 def conjugate(x: Any) -> Any:
     """The conjugate of a tensor or a number; of a real one itself."""
     if isinstance(x, _core.TensorBase):

@@ -69,6 +69,13 @@ def swapped(xp: Any, a: Any) -> Any:
     return xp.swapaxes(a, -1, -2)
 
 
+def first_failed(info: Any) -> tuple[str, int]:
+    """ "(Batch element 2): " and LAPACK's info of the first matrix of a batch that failed."""
+    flat = info.reshape(-1)
+    at = int((flat > 0).argmax())
+    return (f"(Batch element {at}): " if info.ndim else ""), int(flat[at])
+
+
 def checked_matrix(name: str, square: bool = True, argument: str = "A") -> Any:
     return lambda t: check_matrix(name, t, square, argument)
 

@@ -7,7 +7,7 @@ from typing import Any
 from native import _core
 from shim_torch._warnings import warn_once
 
-from ._matrices import LinAlgError, adjoint, check_matrix, square_shape, swapped
+from ._matrices import LinAlgError, adjoint, check_matrix, first_failed, square_shape, swapped
 from ._record import composite, direct, op
 
 _LINALG = {"module": "linalg", "method": False}
@@ -25,7 +25,7 @@ def _cholesky_grad(g: Any, result0: Any, upper: bool) -> Any:
 
 @op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     shape=square_shape("linalg.cholesky"), dtype=lambda self: (self.dtype, [self.dtype, _core.int32]),
-    differentiable=(0,), grad={"self": _cholesky_grad}, out=True, order=("columns", None), **_LINALG)  # fmt: skip
+    differentiable=(0,), grad={"self": _cholesky_grad}, out=True, order=("columns", None), native="cholesky", **_LINALG)  # fmt: skip
 def linalg_cholesky_ex(xp, self, upper, check_errors):
     batch, n = self.shape[:-2], self.shape[-1]
     info = xp.zeros(batch, "int32")
@@ -35,9 +35,8 @@ def linalg_cholesky_ex(xp, self, upper, check_errors):
     except (xp.linalg.LinAlgError, ArithmeticError):  # some matrix of the batch is not positive definite
         L, info = _cholesky_each(xp, a.reshape(-1, n, n), batch)
         L = L.reshape(self.shape)
-    bad = int(info.reshape(-1)[0]) if info.ndim == 0 else 0
     if check_errors and bool((info > 0).any()):
-        raise LinAlgError(_not_definite("linalg.cholesky_ex", info, bad))
+        raise LinAlgError(_not_definite("linalg.cholesky_ex", info))
     return (swapped(xp, L).conj() if upper else L), info
 
 
@@ -70,12 +69,8 @@ def _cholesky_each(xp: Any, stack: Any, batch: Any) -> tuple[Any, Any]:
     return out, xp.where(order < n, order + 1, 0).astype("int32").reshape(batch)
 
 
-def _not_definite(name: str, info: Any, first: int) -> str:
-    where = ""
-    if info.ndim:
-        flat = info.reshape(-1)
-        at = int((flat > 0).argmax())
-        where, first = f"(Batch element {at}): ", int(flat[at])
+def _not_definite(name: str, info: Any) -> str:
+    where, first = first_failed(info)
     return (
         f"{name}: {where}The factorization could not be completed because the input is not positive-definite (the leading minor of "
         f"order {first} is not positive-definite)."
@@ -93,7 +88,7 @@ def _cholesky(name: str, self: Any, upper: bool) -> Any:
     L, info = shim_torch.ops.aten.linalg_cholesky_ex(self, upper=upper)
     if not self.is_meta and bool((info > 0).any()):
         info = info.cpu().numpy()
-        raise LinAlgError(_not_definite(name, info, int(info.reshape(-1)[0])))
+        raise LinAlgError(_not_definite(name, info))
     return L
 
 
@@ -113,7 +108,8 @@ def _cholesky_inverse_grad(g: Any, self: Any, result: Any, upper: bool) -> Any:
     return -(self @ both) if upper else -(both @ self)
 
 
-@direct("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True, grad={"self": _cholesky_inverse_grad})
+@direct("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True, native="cholesky_inverse",
+        grad={"self": _cholesky_inverse_grad})  # fmt: skip
 def cholesky_inverse(self, upper):
     import shim_torch
 
@@ -144,7 +140,7 @@ def _cholesky_solve_grad(g: Any, input2: Any, upper: bool) -> Any:
     return shim_torch.ops.aten.cholesky_solve(g, input2, upper)
 
 
-@direct("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True,
+@direct("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True, native="cholesky_solve",
         grad={"self": _cholesky_solve_grad, "input2": _cholesky_solve_factor})  # fmt: skip
 def cholesky_solve(self, input2, upper):
     import shim_torch

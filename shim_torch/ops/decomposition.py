@@ -7,7 +7,8 @@ from typing import Any
 from shim_torch._utils import _scalar
 from shim_torch._warnings import warn_once
 
-from ._matrices import LinAlgError, adjoint, check_matrix
+from ._formulas import differentiated
+from ._matrices import LinAlgError, adjoint, check_matrix, first_failed
 from ._record import composite, op
 
 _LINALG = {"module": "linalg", "method": False}
@@ -70,7 +71,7 @@ def _qr_square_grad(g0: Any, g1: Any, Q: Any, R: Any) -> Any:
 
 
 @op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", shape=_qr_shape, dtype=lambda A: (A.dtype, [A.dtype] * 2),
-    out=True, grad={"A": _qr_grad}, order=("columns", "columns"), **_LINALG)  # fmt: skip
+    out=True, grad={"A": _qr_grad}, order=("columns", "columns"), native="qr", **_LINALG)  # fmt: skip
 def linalg_qr(xp, A, mode):
     m, n = A.shape[-2:]
     k = min(m, n)
@@ -144,7 +145,7 @@ def _svd_grad(g0: Any, g1: Any, g2: Any, result0: Any, result1: Any, result2: An
 
 @op("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", shape=_svd_shape,
     dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real(), A.dtype]), out=True, grad={"A": _svd_grad},
-    order=("columns", None, "columns"), **_LINALG)  # fmt: skip
+    order=("columns", None, "columns"), native="svd", **_LINALG)  # fmt: skip
 def linalg_svd(xp, A, full_matrices, driver):
     if driver is not None and "cupy" not in type(A).__module__:
         raise RuntimeError(
@@ -156,9 +157,10 @@ def linalg_svd(xp, A, full_matrices, driver):
         u = xp.broadcast_to(xp.eye(m, m if full_matrices else k, dtype=A.dtype), (*batch, m, m if full_matrices else k))
         v = xp.broadcast_to(xp.eye(n if full_matrices else k, n, dtype=A.dtype), (*batch, n if full_matrices else k, n))
         return u, xp.zeros((*batch, k), A.real.dtype), v
-    if not bool(xp.isfinite(A).all()):
+    finite = xp.isfinite(A).all((-2, -1))
+    if not bool(finite.all()):
         raise LinAlgError(
-            "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
+            f"linalg.svd: {first_failed(~finite)[0]}The algorithm failed to converge because the input matrix contained non-finite values."
         )
     u, s, vh = xp.linalg.svd(A, full_matrices=full_matrices)
     return u, s, vh
@@ -169,7 +171,16 @@ def linalg_svdvals(A, driver):
     import shim_torch
 
     check_matrix("linalg.svdvals", A)
-    return shim_torch.ops.aten.linalg_svd(A, False)[1]
+    aten = shim_torch.ops.aten
+    if driver is not None or differentiated(A):
+        return aten.linalg_svd(A, False, driver=driver)[1]
+    return aten._svdvals_of(A)
+
+
+@op("_svdvals_of(Tensor A) -> Tensor", shape=lambda A: (*A.shape[:-2], min(A.shape[-2:])), dtype=lambda A: (A.dtype, A.dtype.to_real()),
+    function=False, method=False, native="svdvals")  # fmt: skip
+def _svdvals_of(xp, A):
+    return linalg_svd(xp, A, False, None)[1]
 
 
 @composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=True)
@@ -202,13 +213,20 @@ def _eigh_shape(self: Any) -> Any:
 
 @op("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", shape=_eigh_shape,
     dtype=lambda self: (self.dtype, [self.dtype.to_real(), self.dtype]), out=True, grad={"self": _eigh_grad},
-    order=(None, "columns"), **_LINALG)  # fmt: skip
+    order=(None, "columns"), native="eigh", **_LINALG)  # fmt: skip
 def linalg_eigh(xp, self, UPLO):
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     if self.size == 0:
         return xp.zeros(self.shape[:-1], self.real.dtype), xp.zeros(self.shape, self.dtype)
-    values, vectors = xp.linalg.eigh(self, UPLO.upper())
+    try:
+        values, vectors = xp.linalg.eigh(self, UPLO.upper())
+    except xp.linalg.LinAlgError:
+        where = first_failed(~xp.isfinite(self).all((-2, -1)))[0]
+        raise LinAlgError(
+            f"linalg.eigh: {where}The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
+            "repeated eigenvalues."
+        ) from None
     return values, vectors
 
 
@@ -216,7 +234,14 @@ def linalg_eigh(xp, self, UPLO):
 def linalg_eigvalsh(self, UPLO):
     import shim_torch
 
-    return shim_torch.ops.aten.linalg_eigh(self, UPLO)[0]
+    aten = shim_torch.ops.aten
+    return aten.linalg_eigh(self, UPLO)[0] if differentiated(self) else aten._eigvalsh_of(self, UPLO)
+
+
+@op("_eigvalsh_of(Tensor self, str UPLO) -> Tensor", shape=lambda self: _eigh_shape(self)[0],
+    dtype=lambda self: (self.dtype, self.dtype.to_real()), function=False, method=False, native="eigvalsh")  # fmt: skip
+def _eigvalsh_of(xp, self, UPLO):
+    return linalg_eigh(xp, self, UPLO)[0]
 
 
 def _eig_shape(self: Any) -> Any:
@@ -244,7 +269,7 @@ def _eig_grad(g0: Any, g1: Any, self_dtype: Any, result0: Any, result1: Any) -> 
 
 @op("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", shape=_eig_shape,
     dtype=lambda self: (self.dtype, [self.dtype.to_complex()] * 2), out=True, grad={"self": _eig_grad},
-    order=(None, "columns"), **_LINALG)  # fmt: skip
+    order=(None, "columns"), native="eig", **_LINALG)  # fmt: skip
 def linalg_eig(xp, self):
     if not hasattr(xp.linalg, "eig"):
         raise NotImplementedError("torch.linalg.eig: on CUDA it needs CuPy 14 or newer; move the tensor to the CPU")
@@ -259,4 +284,11 @@ def linalg_eig(xp, self):
 def linalg_eigvals(self):
     import shim_torch
 
-    return shim_torch.ops.aten.linalg_eig(self)[0]
+    aten = shim_torch.ops.aten
+    return aten.linalg_eig(self)[0] if differentiated(self) else aten._eigvals_of(self)
+
+
+@op("_eigvals_of(Tensor self) -> Tensor", shape=lambda self: _eig_shape(self)[0],
+    dtype=lambda self: (self.dtype, self.dtype.to_complex()), function=False, method=False, native="eigvals")  # fmt: skip
+def _eigvals_of(xp, self):
+    return linalg_eig(xp, self)[0]

@@ -7,8 +7,9 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
+from ._formulas import differentiated
 from ._matrices import adjoint, check_matrix
-from ._record import composite, op
+from ._record import composite, direct, op
 from ._rules import type_name
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
@@ -55,6 +56,15 @@ def linalg_householder_product(input, tau):
         _core.complex128,
     ):
         raise NotImplementedError(f"\"orgqr_cpu\" not implemented for '{_scalar(input.dtype)}'")
+    if input.numel() and tau.numel() and input.device.type == "cpu" and not differentiated(input, tau):
+        return shim_torch.ops.aten._householder_of(input, tau)
+    return _product_of_reflections(input, tau)
+
+
+def _product_of_reflections(input: Any, tau: Any) -> Any:
+    import shim_torch
+
+    m, n = input.shape[-2:]
     eye = shim_torch.eye(m, n, dtype=input.dtype, device=input.device)
     x = eye.expand(*input.shape[:-2], m, n)
     if not tau.size(-1) or not n:  # constant, but still a function of the input
@@ -64,6 +74,11 @@ def linalg_householder_product(input, tau):
         v = below[..., k : k + 1]
         x = x - tau[..., k].unsqueeze(-1).unsqueeze(-1) * (v @ (adjoint(v) @ x))
     return x.mT.contiguous().mT  # as LAPACK writes it
+
+
+@direct("_householder_of(Tensor input, Tensor tau) -> Tensor", function=False, method=False, native="householder")
+def _householder_of(input, tau):
+    return _product_of_reflections(input, tau)
 
 
 @composite("orgqr(Tensor self, Tensor input2) -> Tensor", out=True)
@@ -79,7 +94,7 @@ def _geqrf_dtype(self: Any) -> Any:
 
 @op("geqrf(Tensor self) -> (Tensor a, Tensor tau)",
     shape=lambda self: (_geqrf_dtype(self), [tuple(self.shape), (*self.shape[:-2], min(self.shape[-2:]))])[1],
-    dtype=lambda self: (_geqrf_dtype(self), [self.dtype] * 2), out=True, order=("columns", None))  # fmt: skip
+    dtype=lambda self: (_geqrf_dtype(self), [self.dtype] * 2), out=True, order=("columns", None), native="geqrf")  # fmt: skip
 def geqrf(xp, self):
     """Householder's reflections below the diagonal, R on and above it, and their scales (LAPACK's conventions)."""
     a, (m, n) = self.copy(), self.shape[-2:]
@@ -143,10 +158,25 @@ def ormqr(self, input2, input3, left, transpose):
     import shim_torch
 
     _check_ormqr(self, input2, input3, left)
+    if input3.numel() and input2.numel() and self.device.type == "cpu" and not differentiated(self, input2, input3):
+        return shim_torch.ops.aten._ormqr_of(self, input2, input3, left, transpose)
+    return _times_full_q(self, input2, input3, left, transpose)
+
+
+@direct("_ormqr_of(Tensor self, Tensor tau, Tensor other, bool left, bool transpose) -> Tensor", function=False, method=False,
+        native="ormqr")  # fmt: skip
+def _ormqr_of(self, tau, other, left, transpose):
+    return _times_full_q(self, tau, other, left, transpose)
+
+
+def _times_full_q(self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> Any:
+    import shim_torch
+
     m = self.size(-2)
     wide = self
     if self.size(-1) < m:
         wide = shim_torch.cat([self, self.new_zeros((*self.shape[:-1], m - self.size(-1)))], -1)
     Q = linalg_householder_product(wide[..., :m], input2)
     Q = adjoint(Q) if transpose else Q
-    return Q @ input3 if left else input3 @ Q
+    product = Q @ input3 if left else input3 @ Q
+    return product.mT.contiguous().mT  # as LAPACK writes it

@@ -7,9 +7,9 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
-from ._formulas import aten
+from ._formulas import aten, differentiated, torch_module
 from ._matrices import LinAlgError, adjoint, check_matrix
-from ._record import composite, op
+from ._record import composite, direct, op
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 
@@ -237,6 +237,45 @@ def _in_columns(solution: Any, rows: int) -> Any:
     return by_columns.mT
 
 
+def _for_lapack(a: Any, b: Any) -> bool:
+    plain = a.device.type == "cpu" and a.numel() and b.numel() and a.shape[:-2] == b.shape[:-2]
+    return bool(plain) and not differentiated(a, b)
+
+
+@direct("_lstsq_of(Tensor self, Tensor b, float rcond, str driver) -> (Tensor solution, Tensor rank, Tensor singular_values)",
+        function=False, method=False, native="lstsq")  # fmt: skip
+def _lstsq_of(self, b, rcond, driver):
+    """The solution in the first of max(m, n) rows (the residuals' parts below it), ranks, and the singular values of gelsd and gelss."""
+    m, n = self.shape[-2:]
+    values = _singular_values(self, False)
+    rank = (values > _limit(values, 0.0, rcond)).sum(-1)
+    _check_rank(rank, driver, min(m, n))
+    inverse = _pinv(self, 0.0, max(rcond, 0.0), False)
+    solution = inverse @ b
+    if m > n:  # what is left over, as one row of its length
+        left = (b - self @ solution).abs().square().sum(-2, keepdim=True).sqrt().to(self.dtype)
+        solution = aten().constant_pad_nd(torch_module().cat([solution, left], -2), [0, 0, 0, m - n - 1])
+    return solution, rank if driver != "gels" else rank.reshape(-1)[:0], values if driver in ("gelsd", "gelss") else values.reshape(-1)[:0]
+
+
+def _check_rank(rank: Any, driver: str, full: int) -> None:
+    if driver == "gels" and bool((rank < full).any()):
+        raise LinAlgError(
+            "torch.linalg.lstsq: The least squares solution could not be computed because the input matrix does not have full rank "
+            f"(error code: {int(rank.min()) + 1})."
+        )
+
+
+def _by_lapack(a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
+    m, n = a.shape[-2:]
+    rows, rank, values = aten()._lstsq_of(a, b, rcond, driver)
+    solution = rows.narrow(-2, 0, n)
+    residuals = values.new_zeros((0,))
+    if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all())):
+        residuals = rows.narrow(-2, n, m - n).abs().square().sum(-2)
+    return solution.squeeze(-1) if vector else solution, residuals, rank, values
+
+
 @composite("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
            out=True, **_LINALG)  # fmt: skip
 def linalg_lstsq(self, b, rcond, driver):
@@ -246,17 +285,16 @@ def linalg_lstsq(self, b, rcond, driver):
     right = b.unsqueeze(-1) if vector else b
     m, n = self.shape[-2:]
     rcond = _epsilon(self) * max(m, n) if rcond is None else rcond
+    if _for_lapack(self, right):
+        return _by_lapack(self, right, rcond, driver, vector)
     inverse = _pinv(self, 0.0, max(rcond, 0.0), False)
     solution = inverse @ right
     real = self.dtype.to_real() if self.is_complex() else self.dtype
     none = self.new_zeros((0,), dtype=real)
     values = _singular_values(self.detach(), False)
     rank = (values > _limit(values, 0.0, rcond)).sum(-1)
-    if driver == "gels" and self.numel() and not self.is_meta and bool((rank < min(m, n)).any()):
-        raise LinAlgError(
-            "torch.linalg.lstsq: The least squares solution could not be computed because the input matrix does not have full rank "
-            f"(error code: {int(rank.min()) + 1})."
-        )
+    if self.numel() and not self.is_meta:
+        _check_rank(rank, driver, min(m, n))
     full = driver == "gels" or self.is_meta or bool((rank == n).all())
     residuals = solution.reshape(-1)[:0]
     residuals = residuals.real if residuals.is_complex() else residuals

@@ -9,7 +9,7 @@ from shim_torch._utils import _scalar
 from shim_torch._warnings import warn_once
 
 from ._formulas import aten
-from ._matrices import LinAlgError, adjoint, check_matrix, swapped
+from ._matrices import LinAlgError, adjoint, check_matrix, first_failed, swapped
 from ._record import composite, op
 from .lu import lu
 
@@ -27,13 +27,6 @@ def _first_zero_pivot(xp: Any, a: Any) -> Any:
     return lu(xp, a)[2]
 
 
-def _where(info: Any) -> tuple[str, int]:
-    """ "(Batch element 2): " and the info of the first matrix that failed."""
-    flat = info.reshape(-1)
-    at = int((flat > 0).argmax())
-    return (f"(Batch element {at}): " if info.ndim else ""), int(flat[at])
-
-
 # --- inverse --------------------------------------------------------------------------------------------------------
 
 
@@ -43,7 +36,7 @@ def _inverse_shape(A: Any) -> Any:
 
 
 def _singular(name: str, info: Any) -> Any:
-    where, at = _where(info)
+    where, at = first_failed(info)
     return LinAlgError(
         f"{name}: {where}The diagonal element {at} is zero, the inversion could not be completed because the input matrix "
         "is singular."
@@ -52,7 +45,7 @@ def _singular(name: str, info: Any) -> Any:
 
 @op("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", shape=_inverse_shape,
     dtype=lambda A: (A.dtype, [A.dtype, _core.int32]), differentiable=(0,),
-    grad={"A": lambda g, result0: -(adjoint(result0) @ g @ adjoint(result0))}, out=True,
+    grad={"A": lambda g, result0: -(adjoint(result0) @ g @ adjoint(result0))}, out=True, native="inverse",
     order=("columns", None), **_LINALG)  # fmt: skip
 def linalg_inv_ex(xp, A, check_errors):
     info = xp.zeros(A.shape[:-2], "int32")
@@ -140,7 +133,7 @@ def _solve_a_grad(g: Any, A: Any, result0: Any, B_shape: Any, left: bool) -> Any
 
 @op("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     shape=_solve_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32]), differentiable=(0,), out=True,
-    grad={"A": _solve_a_grad, "B": _solve_b_grad}, order=_solve_order, **_LINALG)  # fmt: skip
+    grad={"A": _solve_a_grad, "B": _solve_b_grad}, order=_solve_order, native="solve", **_LINALG)  # fmt: skip
 def linalg_solve_ex(xp, A, B, left, check_errors):
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
     a, b = (A, B[..., None] if vector else B) if left else (swapped(xp, A), swapped(xp, B))
@@ -161,7 +154,7 @@ def linalg_solve_ex(xp, A, B, left, check_errors):
 
 
 def _unsolvable(name: str, info: Any) -> Any:
-    return LinAlgError(f"{name}: {_where(info)[0]}The solver failed because the input matrix is singular.")
+    return LinAlgError(f"{name}: {first_failed(info)[0]}The solver failed because the input matrix is singular.")
 
 
 @composite("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=True, **_LINALG)
@@ -194,7 +187,7 @@ def _triangular_a_grad(g: Any, self: Any, upper: bool, left: bool, unitriangular
 
 @op("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     shape=_triangular_shape, dtype=lambda self: self.dtype, out=True,
-    grad={"self": _triangular_a_grad, "B": _triangular_b_grad}, order=("columns",), **_LINALG)  # fmt: skip
+    grad={"self": _triangular_a_grad, "B": _triangular_b_grad}, order=("columns",), native="solve_triangular", **_LINALG)  # fmt: skip
 def linalg_solve_triangular(xp, self, B, upper, left, unitriangular):
     """Substitution, row by row; zeros on the diagonal give infinities, as in PyTorch."""
     a, b = (self, B) if left else (swapped(xp, self), swapped(xp, B))
@@ -262,7 +255,7 @@ def _det_grad(g: Any, A: Any, result: Any) -> Any:
 
 
 @op("linalg_det(Tensor A) -> Tensor", shape=_det_shape("linalg.det"), dtype=lambda A: A.dtype, out=True,
-    grad={"A": _det_grad}, **_LINALG)  # fmt: skip
+    grad={"A": _det_grad}, native="det", **_LINALG)  # fmt: skip
 def linalg_det(xp, A):
     return xp.asarray(xp.linalg.det(A)).astype(A.dtype)
 

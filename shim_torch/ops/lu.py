@@ -8,11 +8,12 @@ from native import _core
 from shim_torch._warnings import warn_once
 
 from ._formulas import speaks_for_itself
-from ._matrices import adjoint, check_matrix
-from ._record import composite, op
+from ._matrices import adjoint, check_matrix, first_failed
+from ._record import composite, direct, op
 from ._rules import type_name
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
+_adjoint = adjoint  # the name of an argument, too
 
 
 _PANEL = 32  # columns that are eliminated one by one before the rest of the matrix takes them as one product
@@ -102,11 +103,11 @@ def _lu_shape(A: Any, pivot: bool) -> Any:
 
 @op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
     shape=_lu_shape, dtype=lambda A: (A.dtype, [A.dtype, _core.int32, _core.int32]), differentiable=(0,), grad={"A": _lu_grad}, out=True,
-    order=("columns", None, None), **_LINALG)  # fmt: skip
+    order=("columns", None, None), native="lu_factor", **_LINALG)  # fmt: skip
 def linalg_lu_factor_ex(xp, A, pivot, check_errors):
     packed, pivots, info = lu(xp, A, pivot)
     if check_errors and bool((info > 0).any()):
-        raise RuntimeError(_zero_pivot("torch.linalg.lu_factor_ex", int(info.max())))
+        raise RuntimeError(_zero_pivot("torch.linalg.lu_factor_ex", info))
     return packed, pivots, info
 
 
@@ -124,13 +125,14 @@ def linalg_lu_factor(A, pivot):
 
     packed, pivots, info = shim_torch.ops.aten.linalg_lu_factor_ex(A, pivot=pivot)
     if not info.is_meta and bool((info > 0).any()):
-        raise RuntimeError(_zero_pivot("torch.linalg.lu_factor", int(info.max())))
+        raise RuntimeError(_zero_pivot("torch.linalg.lu_factor", info.cpu().numpy()))
     return packed, pivots
 
 
-def _zero_pivot(name: str, at: int) -> str:
+def _zero_pivot(name: str, info: Any) -> str:
+    where, at = first_failed(info)
     return (
-        f"{name}: U[{at},{at}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
+        f"{name}: {where}U[{at},{at}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
         "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
     )
 
@@ -159,7 +161,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
         eye = shim_torch.eye(m, k, dtype=LU_data.dtype, device=LU_data.device)
         L, U = LU_data.narrow(-1, 0, k).tril(-1) + eye, LU_data.narrow(-2, 0, k).triu()
     if unpack_pivots:
-        order = _permutation(LU_pivots, m)
+        order = shim_torch.ops.aten._row_order(LU_pivots, m)
         rows = shim_torch.arange(m, device=order.device)
         P = (order.unsqueeze(-2) == rows.unsqueeze(-1)).to(LU_data.dtype)
     return P, L, U
@@ -180,17 +182,18 @@ def _check_pivots(LU: Any, pivots: Any) -> None:
         )
 
 
-def _permutation(pivots: Any, rows: int) -> Any:
+@op("_row_order(Tensor pivots, int rows) -> Tensor", shape=lambda pivots, rows: (*pivots.shape[:-1], rows), keep=("pivots",),
+    dtype=lambda pivots: (None, _core.int64), function=False, method=False, native="row_order")  # fmt: skip
+def _row_order(xp, pivots, rows):
     """Where each row of P·A's factors comes from."""
-    import shim_torch
-
-    order = shim_torch.arange(rows, device=pivots.device).expand(*pivots.shape[:-1], rows).clone()
-    for j in range(pivots.size(-1)):
-        other = pivots[..., j : j + 1].long() - 1
-        here, there = order[..., j : j + 1].clone(), order.gather(-1, other)
-        order = order.scatter(-1, other, here)
-        order[..., j : j + 1] = there
-    return order
+    lead = pivots.shape[:-1]
+    order = xp.broadcast_to(xp.arange(rows), (*lead, rows)).reshape(-1, rows).copy()
+    other, each = pivots.reshape(len(order), -1).astype("int64") - 1, xp.arange(len(order))
+    for j in range(other.shape[1]):
+        here = order[:, j].copy()
+        order[:, j] = order[each, other[:, j]]
+        order[each, other[:, j]] = here
+    return order.reshape(*lead, rows)
 
 
 @composite("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)
@@ -230,17 +233,40 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
         raise RuntimeError(
             "Pivots given to lu_solve must all be smaller or equal to LU.size(-2). Did you properly pass the result of lu_factor?"
         )
+    return shim_torch.ops.aten._lu_solve_of(LU, pivots, B, left, adjoint)
+
+
+def _lu_solve_shape(LU: Any, B: Any) -> Any:
+    return (*_core.broadcast_shapes([LU.shape[:-2], B.shape[:-2]]), *B.shape[-2:])
+
+
+def _lu_solve_factors_grad(g: Any, LU: Any, pivots: Any, left: bool, adjoint: bool, result: Any) -> Any:
+    """By way of the gradient of A = P L U: with Y that of B, -Y Xᴴ or, X standing on the other side of A or of its adjoint, its like."""
+    import shim_torch
+
+    Y, X = shim_torch.ops.aten._lu_solve_of(LU, pivots, g, left, not adjoint), result
+    first, second = (Y, X) if left != adjoint else (X, Y)
+    gA = -(first @ _adjoint(second)) if left else -(_adjoint(first) @ second)
     P, L, U = lu_unpack(LU, pivots, True, True)
-    A = P @ L @ U
-    B = B.expand((*(1,) * (A.dim() - B.dim()), *B.shape))  # linalg.solve would take it for a batch of vectors
-    result, info = shim_torch.ops.aten.linalg_solve_ex(A.mH if adjoint else A, B, left=left)
-    if info.is_meta or not bool((info > 0).any()):
-        return result
-    return _by_substitution(P, L, U, B, left, adjoint)
+    turned = P.mT @ gA
+    return (turned @ _adjoint(U)).tril(-1) + (_adjoint(L) @ turned).triu()
+
+
+def _lu_solve_b_grad(g: Any, LU: Any, pivots: Any, left: bool, adjoint: bool) -> Any:
+    import shim_torch
+
+    return shim_torch.ops.aten._lu_solve_of(LU, pivots, g, left, not adjoint)
+
+
+@direct("_lu_solve_of(Tensor LU, Tensor pivots, Tensor B, bool left, bool adjoint) -> Tensor", function=False, method=False,
+        native="lu_solve", grad={"LU": _lu_solve_factors_grad, "B": _lu_solve_b_grad})  # fmt: skip
+def _lu_solve_of(LU, pivots, B, left, adjoint):
+    """X of A X = B, Aᴴ X = B, X A = B or X Aᴴ = B, with the factors of A; infinities and NaN for singular ones."""
+    P, L, U = lu_unpack(LU, pivots, True, True)
+    return _by_substitution(P, L, U, B.expand(_lu_solve_shape(LU, B)), left, adjoint)
 
 
 def _by_substitution(P, L, U, B, left, adjoint):
-    """As ``linalg_lu_solve``, for singular matrices: infinities and NaN and no error."""
     if not left:
         return _by_substitution(P, L, U, B.mH, True, not adjoint).mH
     from shim_torch.linalg import solve_triangular

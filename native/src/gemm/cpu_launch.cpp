@@ -1,12 +1,12 @@
-// Products on the CPU by the BLAS that NumPy brought into the process: found among the loaded libraries, linked to by nobody.
+// Products on the CPU by the BLAS that NumPy brought into the process, linked to by nobody.
 #include <dlfcn.h>
-#include <link.h>
 
 #include <algorithm>
 #include <mutex>
 #include <string>
 
 #include "core/tensor.h"
+#include "cpu/loaded_blas.h"
 #include "cpu/parallel.h"
 #include "gemm/cpu_multiply.h"
 #include "gemm/cpu_vector.h"
@@ -61,21 +61,10 @@ bool load_from(Blas& blas, void* library, const std::string& path) {
   return false;
 }
 
-int visit(dl_phdr_info* info, size_t, void* data) {
-  auto* found = static_cast<std::string*>(data);
-  std::string path = info->dlpi_name ? info->dlpi_name : "", name = path.substr(path.rfind('/') + 1);
-  for (const char* word : {"openblas", "libmkl_rt", "libblis", "libcblas"})
-    if (name.find(word) != std::string::npos && (found->empty() || path.find("numpy") != std::string::npos)) *found = path;
-  return 0;
-}
-
 const Blas& blas() {
   static const Blas found = [] {
     Blas b;
-    std::string path;
-    dl_iterate_phdr(visit, &path);
-    if (path.empty()) return b;
-    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) load_from(b, library, path);
+    if (const LoadedBlas& loaded = loaded_blas(); loaded.handle) load_from(b, loaded.handle, loaded.path);
     return b;
   }();
   return found;
@@ -203,9 +192,7 @@ template void multiply(bool, bool, int64_t, int64_t, int64_t, const double*, int
 
 void set_cpu_threads(int n) {
   static void (*const set)(int) = [] {
-    std::string path;
-    dl_iterate_phdr(visit, &path);
-    void* library = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    void* library = loaded_blas().handle;
     void (*found)(int) = nullptr;
     for (const char* symbol : {"scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_", "scipy_openblas_set_num_threads", "openblas_set_num_threads",
                                "MKL_Set_Num_Threads", "bli_thread_set_num_threads"})

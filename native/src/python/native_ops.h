@@ -31,6 +31,7 @@ void register_cpu_rows();                       // bind_cpu_rows.cpp
 void register_cpu_layers();                     // bind_cpu_layers.cpp
 void register_cpu_recurrent();                  // bind_cpu_recurrent.cpp
 void register_cpu_images();                     // bind_cpu_images.cpp
+void register_cpu_linalg();                     // bind_cpu_linalg.cpp
 int bind_cuda_kernels(PyObject* module);
 int bind_cuda_many(PyObject* module);           // bind_cuda_many.cpp
 int bind_cpu_formulas(PyObject* module);        // bind_cpu_formulas.cpp

@@ -1,0 +1,96 @@
+#pragma once
+// What the files of linalg/ share: batches of matrices by columns, and calls with a work area whose size LAPACK tells.
+#include <algorithm>
+#include <vector>
+
+#include "core/tensor.h"
+#include "linalg/lapack.h"
+#include "ops/kernels.h"
+
+namespace shim::linalg {
+
+using lapack::Functions;
+using lapack::Int;
+using lapack::Real;
+
+inline Dims lead_of(const TensorImpl& t, int inner = 2) { return {t.sizes().begin(), t.sizes().end() - inner}; }
+inline int64_t rows_of(const TensorImpl& t) { return t.sizes()[size_t(t.dim() - 2)]; }
+inline int64_t cols_of(const TensorImpl& t) { return t.sizes()[size_t(t.dim() - 1)]; }
+inline Dims join(Dims lead, std::initializer_list<int64_t> inner) {
+  lead.insert(lead.end(), inner);
+  return lead;
+}
+inline bool some_matrices(const TensorImpl& t) { return t.dim() >= 2 && t.numel() > 0 && t.device().is_cpu(); }
+inline bool square(const TensorImpl& t) { return some_matrices(t) && rows_of(t) == cols_of(t); }
+bool common_lead(const Dims& a, const Dims& b, Dims* to);                // false: they cannot be broadcast
+
+// Memory for matrices by columns: the last two strides are (1, rows).
+inline Tensor by_columns(const Dims& lead, int64_t rows, int64_t cols, DType dtype) {
+  Tensor t = empty(join(lead, {cols, rows}), dtype, Device{});
+  return transpose(*t, t->dim() - 2, t->dim() - 1);
+}
+inline Tensor copied_by_columns(const Tensor& from, const Dims& lead) {   // broadcast to `lead`
+  Tensor t = by_columns(lead, rows_of(*from), cols_of(*from), from->dtype());
+  copy_(t, from);
+  return t;
+}
+
+// Where the i-th matrix (inner = 1: vector) of a batch begins, seen as one of the batch `lead`; in elements.
+class Places {
+ public:
+  Places(const TensorImpl& t, const Dims& lead, int inner = 2);
+  int64_t operator[](int64_t i) const;
+
+ private:
+  std::vector<std::pair<int64_t, int64_t>> dims_;       // size and stride, the last first
+};
+
+// Matrices that LAPACK may read where they are, by columns or (`turned`) by rows; others are copied.
+struct Readable {
+  Tensor t;
+  bool turned = false;
+  Int ld = 1;
+  explicit Readable(const Tensor& from);
+};
+
+// f(T()) for the dtypes that LAPACK has, if the library is there; R() otherwise.
+template <class R, class F>
+R by_type(DType dtype, F&& f) {
+  const auto run = [&](auto zero) { return lapack::functions<decltype(zero)>() ? f(zero) : R(); };
+  switch (dtype) {
+    case DType::f32: return run(float());
+    case DType::f64: return run(double());
+    case DType::c64: return run(std::complex<float>());
+    case DType::c128: return run(std::complex<double>());
+    default: return R();
+  }
+}
+
+inline int32_t status(const Int& info) { return lapack::number_at(&info, 0); }
+
+// call(work, size): once to ask for the size, which the first element then tells, then with that much.
+template <class T>
+class Work {
+ public:
+  template <class F>
+  explicit Work(F&& ask) {
+    T wanted{};
+    ask(&wanted, Int(-1));
+    size_ = std::max<Int>(1, Int(std::real(wanted)));
+    area_ = std::make_unique_for_overwrite<T[]>(size_t(size_));
+  }
+  T* data() { return area_.get(); }
+  const Int* size() const { return &size_; }
+
+ private:
+  Int size_ = 1;
+  std::unique_ptr<T[]> area_;
+};
+
+template <class T>
+T conjugate(T v) {
+  if constexpr (lapack::is_complex<T>) return std::conj(v);
+  else return v;
+}
+
+}  // namespace shim::linalg

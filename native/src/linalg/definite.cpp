@@ -1,0 +1,129 @@
+// Symmetric and Hermitian matrices: Cholesky's factors, and L D Lᵀ of indefinite ones.
+#include "linalg/batches.h"
+#include "linalg/linalg.h"
+
+namespace shim::linalg {
+namespace {
+
+// Zeros beyond the triangle that was computed, in matrices by columns one after the other.
+template <class T>
+void clear_other_triangle(T* data, Int n, int64_t count, bool upper) {
+  for (int64_t i = 0; i < count; ++i)
+    for (Int column = 0; column < n; ++column) {
+      T* c = data + (i * n + column) * n;
+      upper ? std::fill(c + column + 1, c + n, T(0)) : std::fill(c, c + column, T(0));
+    }
+}
+
+}  // namespace
+
+Two cholesky(const Tensor& a, bool upper) {
+  if (!square(*a)) return {};
+  return by_type<Two>(a->dtype(), [&](auto zero) -> Two {
+    using T = decltype(zero);
+    const Dims lead = lead_of(*a);
+    const Tensor factor = copied_by_columns(a, lead), info = empty(lead, DType::i32, Device{});
+    const Int n = rows_of(*a);
+    for (int64_t i = 0; i < info->numel(); ++i) {
+      Int wrong = 0;
+      lapack::functions<T>()->potrf(upper ? "U" : "L", &n, factor->template data_as<T>() + i * n * n, &n, &wrong, 1);
+      info->template data_as<int32_t>()[i] = status(wrong);
+    }
+    clear_other_triangle(factor->template data_as<T>(), n, info->numel(), upper);
+    return {factor, info};
+  });
+}
+
+Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
+  Dims lead;
+  if (!square(*factor) || !some_matrices(*b) || factor->dtype() != b->dtype() || rows_of(*b) != rows_of(*factor)) return {};
+  if (!common_lead(lead_of(*factor), lead_of(*b), &lead)) return {};
+  return by_type<Tensor>(b->dtype(), [&](auto zero) -> Tensor {
+    using T = decltype(zero);
+    Readable from(factor);
+    if (from.turned && lapack::is_complex<T>) {     // read by columns, the transpose is no adjoint
+      from.t = copied_by_columns(factor, lead_of(*factor));
+      from.turned = false;
+      from.ld = rows_of(*factor);
+    }
+    const Places places(*from.t, lead);
+    const Tensor x = copied_by_columns(b, lead);
+    const Int n = rows_of(*b), count = cols_of(*b);
+    Int wrong = 0;
+    for (int64_t i = 0; i < product(lead); ++i)
+      lapack::functions<T>()->potrs(upper == from.turned ? "L" : "U", &n, &count, from.t->template data_as<T>() + places[i], &from.ld,
+                                    x->template data_as<T>() + i * n * count, &n, &wrong, 1);
+    return x;
+  });
+}
+
+Tensor cholesky_inverse(const Tensor& factor, bool upper) {
+  if (!square(*factor)) return {};
+  return by_type<Tensor>(factor->dtype(), [&](auto zero) -> Tensor {
+    using T = decltype(zero);
+    const Tensor x = copied_by_columns(factor, lead_of(*factor));
+    const Int n = rows_of(*factor);
+    for (int64_t i = 0; i < x->numel() / (n * n); ++i) {
+      T* own = x->template data_as<T>() + i * n * n;
+      Int wrong = 0;
+      lapack::functions<T>()->potri(upper ? "U" : "L", &n, own, &n, &wrong, 1);
+      if (status(wrong)) return {};
+      for (Int column = 0; column < n; ++column)
+        for (Int row = 0; row < column; ++row) {
+          T &above = own[column * n + row], &below = own[row * n + column];
+          upper ? below = conjugate(above) : above = conjugate(below);
+        }
+    }
+    return x;
+  });
+}
+
+Three ldl_factor(const Tensor& a, bool hermitian) {
+  if (!square(*a)) return {};
+  return by_type<Three>(a->dtype(), [&](auto zero) -> Three {
+    using T = decltype(zero);
+    const auto& lib = *lapack::functions<T>();
+    const auto factor = hermitian ? lib.hetrf : lib.sytrf;
+    const Dims lead = lead_of(*a);
+    const Int n = rows_of(*a);
+    const Tensor packed = copied_by_columns(a, lead), pivots = empty(join(lead, {n}), DType::i32, Device{}), info = empty(lead, DType::i32, Device{});
+    std::vector<Int> own(size_t(n), 0);
+    Int wrong = 0;
+    Work<T> work([&](T* w, Int size) { factor("L", &n, packed->template data_as<T>(), &n, own.data(), w, &size, &wrong, 1); });
+    for (int64_t i = 0; i < info->numel(); ++i) {
+      wrong = 0;
+      factor("L", &n, packed->template data_as<T>() + i * n * n, &n, own.data(), work.data(), work.size(), &wrong, 1);
+      info->template data_as<int32_t>()[i] = status(wrong);
+      for (Int j = 0; j < n; ++j) pivots->template data_as<int32_t>()[i * n + j] = lapack::number_at(own.data(), size_t(j));
+    }
+    clear_other_triangle(packed->template data_as<T>(), n, info->numel(), false);
+    return {packed, pivots, info};
+  });
+}
+
+Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
+  if (!square(*ld) || !some_matrices(*b) || ld->dtype() != b->dtype() || rows_of(*b) != rows_of(*ld) || pivots->dtype() != DType::i32) return {};
+  const Int n = rows_of(*ld), count = cols_of(*b);
+  Dims lead;
+  if (pivots->dim() != ld->dim() - 1 || lead_of(*pivots, 1) != lead_of(*ld) || pivots->sizes().back() != n) return {};
+  if (!common_lead(lead_of(*ld), lead_of(*b), &lead)) return {};
+  const Tensor places = contiguous(pivots);
+  for (int64_t i = 0; i < places->numel(); ++i)
+    if (const int32_t p = places->data_as<int32_t>()[i]; p == 0 || std::abs(p) > n) return {};
+  return by_type<Tensor>(b->dtype(), [&](auto zero) -> Tensor {
+    using T = decltype(zero);
+    const auto& lib = *lapack::functions<T>();
+    const Tensor from = copied_by_columns(ld, lead_of(*ld)), x = copied_by_columns(b, lead);
+    const Places of_ld(*from, lead), of_pivots(*places, lead, 1);
+    std::vector<Int> own(size_t(n), 0);
+    Int wrong = 0;
+    for (int64_t i = 0; i < product(lead); ++i) {
+      for (Int j = 0; j < n; ++j) lapack::put_number(own.data(), size_t(j), places->template data_as<int32_t>()[of_pivots[i] + j]);
+      (hermitian ? lib.hetrs : lib.sytrs)("L", &n, &count, from->template data_as<T>() + of_ld[i], &n, own.data(), x->template data_as<T>() + i * n * count, &n,
+                                          &wrong, 1);
+    }
+    return x;
+  });
+}
+
+}  // namespace shim::linalg

@@ -1,0 +1,171 @@
+// LU factors, solutions by them, inverses, triangular systems.
+#include <numeric>
+
+#include "linalg/batches.h"
+#include "linalg/linalg.h"
+
+namespace shim::linalg {
+namespace {
+
+// Factors matrices in place and tells the pivots and infos.
+template <class T>
+void factor(const Tensor& packed, const Tensor& pivots, const Tensor& info) {
+  const auto& lib = *lapack::functions<T>();
+  const Int m = rows_of(*packed), n = cols_of(*packed), k = std::min(m, n), count = info->numel();
+  std::vector<Int> own(size_t(k), 0);
+  for (Int i = 0; i < count; ++i) {
+    Int wrong = 0;
+    lib.getrf(&m, &n, packed->data_as<T>() + i * m * n, &m, own.data(), &wrong);
+    info->data_as<int32_t>()[i] = status(wrong);
+    for (Int j = 0; j < k; ++j) pivots->data_as<int32_t>()[i * k + j] = lapack::number_at(own.data(), size_t(j));
+  }
+}
+
+// Solves op(A) X = B in place for the batch of `x`, whose matrices lie one after the other by columns.
+template <class T>
+void solve_in_place(const Tensor& lu, const Tensor& pivots, const char* trans, Int n, Int count, const Dims& lead, T* x) {
+  const auto& lib = *lapack::functions<T>();
+  const Readable from(lu);
+  const Places of_pivots(*pivots, lead, 1);
+  const Tensor dense = from.turned ? copied_by_columns(lu, lead_of(*lu)) : from.t;      // packed factors are not turned
+  const Places of_dense(*dense, lead);
+  const Int ld = from.turned ? n : from.ld;
+  const int64_t step = pivots->strides()[size_t(pivots->dim() - 1)];
+  std::vector<Int> own(size_t(n), 0);
+  for (int64_t i = 0; i < product(lead); ++i) {
+    const int32_t* given = pivots->data_as<int32_t>() + of_pivots[i];
+    for (Int j = 0; j < n; ++j) lapack::put_number(own.data(), size_t(j), given[j * step]);
+    Int wrong = 0;
+    lib.getrs(trans, &n, &count, dense->data_as<T>() + of_dense[i], &ld, own.data(), x + i * n * count, &n, &wrong, 1);
+  }
+}
+
+bool pivots_fit(const Tensor& pivots, Int n) {
+  const Tensor all = contiguous(pivots);
+  const int32_t* p = all->data_as<int32_t>();
+  return std::all_of(p, p + all->numel(), [n](int32_t v) { return v >= 1 && v <= n; });
+}
+
+}  // namespace
+
+Three lu_factor(const Tensor& a) {
+  if (!some_matrices(*a)) return {};
+  return by_type<Three>(a->dtype(), [&](auto zero) -> Three {
+    const Dims lead = lead_of(*a);
+    const Tensor packed = copied_by_columns(a, lead), pivots = empty(join(lead, {std::min(rows_of(*a), cols_of(*a))}), DType::i32, Device{});
+    const Tensor info = empty(lead, DType::i32, Device{});
+    factor<decltype(zero)>(packed, pivots, info);
+    return {packed, pivots, info};
+  });
+}
+
+Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left, bool adjoint) {
+  if (!square(*lu) || !some_matrices(*b) || lu->dtype() != b->dtype() || pivots->dtype() != DType::i32 || pivots->dim() != lu->dim() - 1) return {};
+  const Int n = rows_of(*lu);
+  if (lead_of(*pivots, 1) != lead_of(*lu) || pivots->sizes().back() != n || (left ? rows_of(*b) : cols_of(*b)) != n || !pivots_fit(pivots, n)) return {};
+  Dims lead;
+  if (!common_lead(lead_of(*lu), lead_of(*b), &lead)) return {};
+  return by_type<Tensor>(lu->dtype(), [&](auto zero) -> Tensor {
+    using T = decltype(zero);
+    if (left) {
+      const Tensor x = copied_by_columns(b, lead);
+      solve_in_place<T>(lu, pivots, adjoint ? "C" : "N", n, cols_of(*b), lead, x->template data_as<T>());
+      return x;
+    }
+    // X op(A) = B is op(A)ᵀ Xᵀ = Bᵀ, and rows are the columns of a transpose. With op(A) = Aᴴ that is conj(A) Xᵀ = Bᵀ: both sides conjugated.
+    const Tensor x = empty(join(lead, {rows_of(*b), n}), b->dtype(), Device{});
+    copy_(x, b);
+    const bool turned = adjoint && lapack::is_complex<T>;
+    T* data = x->template data_as<T>();
+    if (turned) std::transform(data, data + x->numel(), data, conjugate<T>);
+    solve_in_place<T>(lu, pivots, adjoint ? "N" : "T", n, rows_of(*b), lead, data);
+    if (turned) std::transform(data, data + x->numel(), data, conjugate<T>);
+    return x;
+  });
+}
+
+Two solve(const Tensor& a, const Tensor& b, bool left, bool vector) {
+  if (!square(*a) || !b->numel() || a->dtype() != b->dtype() || !b->device().is_cpu() || (vector && !left)) return {};
+  const Tensor right = vector ? unsqueeze(*b, b->dim()) : b;
+  const Int n = rows_of(*a);
+  Dims lead;
+  if (right->dim() < 2 || (left ? rows_of(*right) : cols_of(*right)) != n || !common_lead(lead_of(*a), lead_of(*right), &lead)) return {};
+  const Three f = lu_factor(a);
+  if (!f.first) return {};
+  Tensor x = lu_solve(f.first, f.second, right, left, false);
+  if (!x) return {};
+  if (vector) {                                 // PyTorch lays out a batch of vectors as if it were one of matrices
+    x = squeeze(*x, Dims{x->dim() - 1});
+    if (x->dim() > 1) x = copied_by_columns(x, lead_of(*x));
+  }
+  return {x, f.third};
+}
+
+Two inverse(const Tensor& a) {
+  if (!square(*a)) return {};
+  const Three f = lu_factor(a);
+  if (!f.first) return {};
+  const Int n = rows_of(*a);
+  const Tensor x = by_columns(lead_of(*a), n, n, a->dtype());
+  by_type<bool>(a->dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* data = x->template data_as<T>();
+    std::fill(data, data + x->numel(), T(0));
+    for (int64_t i = 0; i < x->numel() / n; ++i) data[i * n + i % n] = T(1);
+    solve_in_place<T>(f.first, f.second, "N", n, n, lead_of(*a), data);
+    return true;
+  });
+  return {x, f.third};
+}
+
+Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit) {
+  if (!square(*a) || !some_matrices(*b) || a->dtype() != b->dtype() || (left ? rows_of(*b) : cols_of(*b)) != rows_of(*a)) return {};
+  Dims lead;
+  if (!common_lead(lead_of(*a), lead_of(*b), &lead)) return {};
+  return by_type<Tensor>(a->dtype(), [&](auto zero) -> Tensor {
+    using T = decltype(zero);
+    const auto& lib = *lapack::functions<T>();
+    const Readable from(a);
+    const Places of_a(*from.t, lead);
+    const Tensor x = copied_by_columns(b, lead);
+    const Int m = rows_of(*b), n = cols_of(*b);
+    const char *side = left ? "L" : "R", *uplo = upper == from.turned ? "L" : "U", *trans = from.turned ? "T" : "N", *diag = unit ? "U" : "N";
+    const T one(1);
+    for (int64_t i = 0; i < product(lead); ++i)
+      lib.trsm(side, uplo, trans, diag, &m, &n, &one, from.t->template data_as<T>() + of_a[i], &from.ld, x->template data_as<T>() + i * m * n, &m, 1, 1, 1, 1);
+    return x;
+  });
+}
+
+Tensor determinant(const Tensor& a) {
+  if (!square(*a)) return {};
+  const Three f = lu_factor(a);
+  if (!f.first) return {};
+  const Tensor found = empty(lead_of(*a), a->dtype(), Device{});
+  const Int n = rows_of(*a);
+  return by_type<Tensor>(a->dtype(), [&](auto zero) -> Tensor {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < found->numel(); ++i) {
+      const T* packed = f.first->template data_as<T>() + i * n * n;
+      const int32_t* pivots = f.second->template data_as<int32_t>() + i * n;
+      T product(1);
+      for (Int j = 0; j < n; ++j) product *= pivots[j] == j + 1 ? packed[j * n + j] : -packed[j * n + j];
+      found->template data_as<T>()[i] = product;
+    }
+    return found;
+  });
+}
+
+Tensor row_order(const Tensor& given, int64_t rows) {
+  if (given->dim() < 1 || given->dtype() != DType::i32 || !given->device().is_cpu() || given->sizes().back() > rows || !pivots_fit(given, rows)) return {};
+  const Tensor pivots = contiguous(given), order = empty(join(lead_of(*given, 1), {rows}), DType::i64, Device{});
+  const int64_t k = given->sizes().back();
+  for (int64_t i = 0; rows && i < order->numel() / rows; ++i) {
+    int64_t* own = order->data_as<int64_t>() + i * rows;
+    std::iota(own, own + rows, 0);
+    for (int64_t j = 0; j < k; ++j) std::swap(own[j], own[pivots->data_as<int32_t>()[i * k + j] - 1]);
+  }
+  return order;
+}
+
+}  // namespace shim::linalg
