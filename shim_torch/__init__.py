@@ -115,7 +115,7 @@ _FROM = {
     "_assert_async": ("_python_functions", "_assert_async"),
     **{
         f"_check{kind}": ("_checks", f"_check{kind}")
-        for kind in ("", "_index", "_value", "_type", "_not_implemented", "_is_size", "_tensor_all")
+        for kind in ("", "_index", "_value", "_type", "_not_implemented", "_is_size", "_tensor_all", "_tensor_all_with", "_with")
     },
     "_assert": ("_checks", "_assert"),
     "_test_check_tensor": ("_checks", "_test_check_tensor"),

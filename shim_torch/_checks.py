@@ -16,12 +16,17 @@ def _fail(error: type[Exception], message: Callable[[], object] | str | None) ->
     raise error(str(message()))
 
 
+def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], object] | None = None) -> None:
+    """``error_type`` with ``message()`` unless ``cond``, which is a bool."""
+    if not isinstance(cond, bool):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if not cond:
+        _fail(error_type, message)
+
+
 def _make(name: str, error: type[Exception]) -> Callable[..., None]:
     def check(cond: Any, message: Callable[[], object] | None = None) -> None:
-        if not isinstance(cond, bool):
-            raise TypeError(f"cond must be a bool, but got {type(cond)}")
-        if not cond:
-            _fail(error, message)
+        _check_with(error, cond, message)
 
     check.__name__ = check.__qualname__ = name
     check.__doc__ = f"{error.__name__} with ``message()`` unless ``cond``."
@@ -35,13 +40,20 @@ _check_type = _make("_check_type", TypeError)
 _check_not_implemented = _make("_check_not_implemented", NotImplementedError)
 
 
-def _check_tensor_all(cond: Any, message: Callable[[], object] | None = None) -> None:
-    """RuntimeError unless every element of a bool tensor holds."""
+def _check_tensor_all_with(
+    error_type: type[Exception], cond: Any, message: Callable[[], object] | None = None
+) -> None:
+    """``error_type`` unless every element of a bool tensor holds."""
     if not hasattr(cond, "dtype"):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
     if str(cond.dtype) != "torch.bool":
         raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
-    _check(bool(cond.all()), message)
+    _check_with(error_type, bool(cond.all()), message)
+
+
+def _check_tensor_all(cond: Any, message: Callable[[], object] | None = None) -> None:
+    """RuntimeError unless every element of a bool tensor holds."""
+    _check_tensor_all_with(RuntimeError, cond, message)
 
 
 def _test_check_tensor(x: Any) -> Any:

@@ -48,6 +48,14 @@ def prepare() -> None:
         _core._mark_for_dispatch(f"aten::{name}", variant, False, parts)
 
 
+def name_parts() -> None:
+    """Names the parts of PyTorch's composites; runs once, when the first kernel of ``torch.library`` replaces one of aten's."""
+    for full, calls in CALLS.items():
+        name, _, variant = full.partition(".")
+        parts = [(f"aten::{part}", of) for part, _, of in (c.partition(".") for c in calls.split())]
+        _core._name_parts(f"aten::{name}", variant, PARTS[full], parts)
+
+
 def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
     import shim_torch as torch
 
@@ -167,4 +175,21 @@ PARTS: dict[str, Callable[..., Any]] = {
     "to.device": lambda self, device, dtype, wait, copy, form: _to(self, dtype, device, copy, form),
     "to.dtype_layout": lambda self, dtype, layout, device, pin, wait, copy, form: _to(self, dtype, device, copy, form),
     "to.other": lambda self, other, wait, copy, form: _to(self, other.dtype, other.device, copy, form),
+}
+
+# The operators that a kernel may be registered for which they call.
+CALLS = {
+    "linear": "addmm mm mv bmm",
+    "matmul": "mm mv bmm dot",
+    "softmax.int": "_softmax",
+    "log_softmax.int": "_log_softmax",
+    "square": "pow.Tensor_Scalar",
+    "reshape": "clone",
+    "contiguous": "clone",
+    "dropout": "native_dropout",
+    "layer_norm": "native_layer_norm",
+    "to.dtype": "_to_copy",
+    "to.device": "_to_copy",
+    "to.dtype_layout": "_to_copy",
+    "to.other": "_to_copy",
 }

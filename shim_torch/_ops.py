@@ -121,6 +121,9 @@ def _tags(qualified: str, overload: str) -> list[Any]:
     return [Tag[name] for name in names]
 
 
+_KERNEL_KEYS = ("AutogradCUDA", "AutogradCPU", "Autograd", "CUDA", "CPU", "Meta")  # highest first
+
+
 class OpOverload(_core.OperatorCall):
     """One overload of an operator: ``torch.ops.aten.add.Tensor``."""
 
@@ -175,6 +178,21 @@ class OpOverload(_core.OperatorCall):
     def has_kernel_for_dispatch_key(self, key: Any) -> bool:
         """Whether a Python kernel is registered for this key."""
         return str(key).rpartition(".")[2] in _core.kernels_of(self._qualified_op_name, self._overload)
+
+    def redispatch(self, keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """The kernel of the highest key of ``keyset``: what a kernel from Python calls for the operator as it was.
+
+        One registered from Python for that key runs, else the operator's own; TypeError for what is no DispatchKeySet.
+        """
+        from ._C import DispatchKeySet
+
+        if not isinstance(keyset, DispatchKeySet):
+            raise TypeError(f"redispatch(): argument 'keyset' must be DispatchKeySet, not {type(keyset).__name__}")
+        kernels = _core.kernels_of(self._qualified_op_name, self._overload) if not keyset.isdisjoint(_KERNEL_KEYS) else {}
+        for key in _KERNEL_KEYS:
+            if key in keyset and key in kernels:
+                return kernels[key](*args, **kwargs)
+        return _core._call_passing_over(self._qualified_op_name, self, args, kwargs)
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self._opname}.{self._overloadname}"

@@ -66,6 +66,7 @@ struct Operator {
   NativeFn native = nullptr;
   void* native_data = nullptr;
   std::unordered_map<std::string, _object*> overrides;   // dispatch key name -> Python kernel, by torch.library
+  bool number_kernels = false;                  // an overload for numbers that PyTorch has beside this one got a kernel
   SparseRule sparse_rule = SparseRule::unknown;
   _object* sparse_run = nullptr;
   uint64_t calls_body = 0, calls_native = 0;    // counted for torch_proxy_status()

@@ -75,7 +75,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
     PyObject* r = call_torch_function(self, c, &b);
     if (r || PyErr_Occurred()) return r;
   }
-  if (__builtin_expect(python_dispatch, 0) && f->form != Form::op && op->factory) say_where(*op, b);
+  if (f->form != Form::op && op->factory && (__builtin_expect(python_dispatch, 0) || !op->overrides.empty())) say_where(*op, b);
   PyObject* result = call_operator(*op, b);
   return f->form == Form::op ? plain_results(*op, result) : name_results(*op, result);
 }

@@ -6,6 +6,7 @@
 #include "python/overlap.h"
 #include "python/forward_mode.h"
 #include "python/held.h"
+#include "python/library_table.h"
 #include "python/math_bits.h"
 #include "python/sparse_dispatch.h"
 #include "python/torch_dispatch.h"
@@ -228,7 +229,12 @@ PyObject* call_operator(Operator& op, Bound& b) {
       PyObject* r = call_sparse(op, args, n, &done);
       if (done) return r && b.requires_grad && is_tensor(r) && !make_require_grad(r) ? nullptr : r;
     }
-    if (!op.overrides.empty()) {
+    if (__builtin_expect(aten_kernels, 0)) {
+      bool done;
+      PyObject* r = run_as_parts(op, args, n, &done);
+      if (done) return r;
+    }
+    if (__builtin_expect(op.number_kernels, 0) || !op.overrides.empty()) {
       bool done = false;
       PyObject* r = run_override(op, args, n, &done);
       if (done) return r;

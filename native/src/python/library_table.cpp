@@ -3,7 +3,10 @@
 
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
+#include "python/held.h"
+#include "python/library_table.h"
 #include "python/math_bits.h"
+#include "python/shown_call.h"
 #include "python/stable_values.h"
 #include "python/torch_dispatch.h"
 
@@ -11,19 +14,39 @@ namespace shim {
 namespace {
 
 // Kernels registered before their operator is defined wait here: name with overload -> key -> callable.
-std::map<std::string, std::map<std::string, PyObject*>>& waiting() {
-  static auto* m = new std::map<std::string, std::map<std::string, PyObject*>>;
+using Kernels = std::unordered_map<std::string, PyObject*>;
+std::map<std::string, Kernels>& waiting() {
+  static auto* m = new std::map<std::string, Kernels>;
   return *m;
 }
 std::string full_name(const std::string& qualified, const std::string& overload) { return qualified + "." + overload; }
 
 thread_local bool below_autograd = false;
+thread_local const char* passed_over = nullptr;                     // the operator of this name: its next call is not its kernels'
 
-const char* backend_key(PyObject** args, size_t n) {
-  bool meta = false;
+struct Parts {
+  PyObject* body;
+  std::vector<std::pair<std::string, std::string>> names;           // of the operators it calls: name, overload
+};
+std::unordered_map<const Operator*, Parts>& parts_of() {
+  static auto* m = new std::unordered_map<const Operator*, Parts>;
+  return *m;
+}
+
+void learn_parts() {
+  aten_kernels = true;
+  Held module{PyImport_ImportModule("shim_torch._dispatch_table")};
+  Held r{module.o ? PyObject_CallMethod(module.o, "name_parts", nullptr) : nullptr};
+  if (!r.o) throw PythonError();
+}
+
+// A factory's backend is that of the device it is given, if it has no tensor to go by.
+const char* backend_key(const Operator& op, PyObject** args, size_t n) {
+  bool meta = false, any = false;
   for (size_t i = 0; i < n; ++i) {
     auto see = [&](PyObject* o) {
       if (!is_tensor(o)) return false;
+      any = true;
       meta |= unwrap(o)->device().is_meta();
       return unwrap(o)->device().is_cuda();
     };
@@ -32,25 +55,34 @@ const char* backend_key(PyObject** args, size_t n) {
       for (Py_ssize_t k = 0; k < PyList_GET_SIZE(args[i]); ++k)
         if (see(PyList_GET_ITEM(args[i], k))) return "CUDA";
   }
+  if (!any && op.device_slot >= 0 && is_device(args[op.device_slot])) {
+    const Device where = device_of(args[op.device_slot]);
+    return where.is_cuda() ? "CUDA" : where.is_meta() ? "Meta" : "CPU";
+  }
   return meta ? "Meta" : "CPU";
 }
 
-PyObject* kernel(const Operator& op, const char* key) {
-  auto it = op.overrides.find(key);
-  return it == op.overrides.end() ? nullptr : it->second;
+PyObject* kernel(const Kernels& kernels, const char* key) {
+  auto it = kernels.find(key);
+  return it == kernels.end() ? nullptr : it->second;
 }
 
-// Calls a Python kernel as PyTorch does: keyword-only arguments by keyword.
+// The kernels of the overload that PyTorch would call, which may be one for numbers that is part of another here.
+const Kernels& kernels_for(const Operator& op, PyObject** args, size_t n) {
+  static const Kernels none;
+  if (op.schema.ns != "aten") return op.overrides;
+  const std::string shown = shown_overload(op, args, n);
+  if (shown == op.schema.overload) return op.overrides;
+  auto it = waiting().find(full_name(op.schema.qualified(), shown));
+  return it == waiting().end() ? none : it->second;
+}
+
+// Calls a Python kernel as PyTorch does: without defaults, keyword-only arguments by keyword.
 PyObject* call_kernel(const Operator& op, PyObject* f, PyObject** args, size_t n) {
   if (Py_TYPE(f) == StableKernelType) return call_stable(op.schema, kernel_of(f), args, n);
-  size_t positional = op.positional;
-  if (positional >= n) return PyObject_Vectorcall(f, args, n, nullptr);
-  PyObject* names = PyTuple_New(Py_ssize_t(n - positional));
-  if (!names) return nullptr;
-  for (size_t i = positional; i < n; ++i) PyTuple_SET_ITEM(names, i - positional, Py_NewRef(op.slots[i].name));
-  PyObject* r = PyObject_Vectorcall(f, args, positional, names);
-  Py_DECREF(names);
-  return r;
+  Held positional, keywords;
+  if (!shown_arguments(op, args, n, &positional.o, &keywords.o)) return nullptr;
+  return PyObject_Call(f, positional.o, keywords.o);
 }
 
 // What a Python kernel gives must be what the schema says: a tensor, or one value for each of several results.
@@ -79,6 +111,24 @@ void bump_written(const Operator& op, PyObject** args) {
 
 }  // namespace
 
+bool aten_kernels = false;
+
+PyObject* run_as_parts(const Operator& op, PyObject* const* args, size_t n, bool* done) {
+  *done = false;
+  auto found = parts_of().find(&op);
+  if (found == parts_of().end() || !op.overrides.empty()) return nullptr;
+  bool replaced = false;
+  for (const auto& [name, overload] : found->second.names) {
+    auto kernels = waiting().find(full_name(name, overload));
+    if (kernels == waiting().end() || kernels->second.empty()) continue;
+    const Operator* part = find_operator(name, overload);
+    if (GradMode::enabled() && any_requires_grad(args, n) && (!part || part->formulas.empty())) return nullptr;
+    replaced = true;
+  }
+  *done = replaced;
+  return replaced ? PyObject_Vectorcall(found->second.body, args, n, nullptr) : nullptr;
+}
+
 Operator* define_operator(Schema schema, bool ops_only) {
   Operator op;
   op.ops_only = ops_only;
@@ -94,6 +144,7 @@ Operator* define_operator(Schema schema, bool ops_only) {
 }
 
 PyObject* set_kernel(const std::string& qualified, const std::string& overload, const std::string& key, PyObject* kernel) {
+  if (!aten_kernels && kernel && qualified.starts_with("aten::") && key != "Meta") learn_parts();
   auto& slot = waiting()[full_name(qualified, overload)];
   PyObject* old = slot.count(key) ? slot[key] : nullptr;
   if (kernel) slot[key] = Py_NewRef(kernel);
@@ -101,13 +152,15 @@ PyObject* set_kernel(const std::string& qualified, const std::string& overload, 
   if (Operator* op = find_operator(qualified, overload)) {
     if (kernel) op->overrides[key] = Py_NewRef(kernel);
     else op->overrides.erase(key);
+  } else if (qualified.starts_with("aten::")) {
+    for (Operator* op : overloads(qualified)) op->number_kernels = true;
   }
   return old;
 }
 
 void raise_no_kernel(const Operator& op, PyObject** args, size_t n) {
   const std::string name = op.schema.qualified();
-  const char* backend = backend_key(args, n);
+  const char* backend = backend_key(op, args, n);
   if (std::string(backend) == "Meta")
     PyErr_Format(PyExc_NotImplementedError, "%s: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. "
                  "You may have run into this message while using an operator with PT2 compilation APIs (torch.compile/torch.export); in order to use "
@@ -123,33 +176,39 @@ void raise_no_kernel(const Operator& op, PyObject** args, size_t n) {
 }
 
 PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
+  if (passed_over && op.schema.qualified() == passed_over) {
+    passed_over = nullptr;
+    *done = false;
+    return nullptr;
+  }
   *done = true;
-  if (any_math_bits(args, n) && op.schema.ns != "aten" && !kernel(op, "CompositeImplicitAutograd")) {
+  const Kernels& kernels = kernels_for(op, args, n);
+  if (any_math_bits(args, n) && op.schema.ns != "aten" && !kernel(kernels, "CompositeImplicitAutograd")) {
     ResolvedArguments resolved(args, n, true);
     PyObject* r = run_override(op, resolved.data(), n, done);
     if (r && !resolved.write_back(op.schema)) Py_CLEAR(r);
     return resolved.original(r);
   }
   if (any_autocast()) {
-    const bool cuda = backend_key(args, n)[1] == 'U';
-    PyObject* f = autocast_state(cuda ? DeviceType::cuda : DeviceType::cpu).enabled ? kernel(op, cuda ? "AutocastCUDA" : "AutocastCPU") : nullptr;
+    const bool cuda = backend_key(op, args, n)[1] == 'U';
+    PyObject* f = autocast_state(cuda ? DeviceType::cuda : DeviceType::cpu).enabled ? kernel(kernels, cuda ? "AutocastCUDA" : "AutocastCPU") : nullptr;
     if (f) return call_kernel(op, f, args, n);
   }
   if (!below_autograd) {
-    const char* backend = backend_key(args, n);
-    PyObject* f = kernel(op, "Autograd");
-    if (!f) f = kernel(op, backend[1] == 'U' ? "AutogradCUDA" : "AutogradCPU");
+    const char* backend = backend_key(op, args, n);
+    PyObject* f = kernel(kernels, "Autograd");
+    if (!f) f = kernel(kernels, backend[1] == 'U' ? "AutogradCUDA" : "AutogradCPU");
     if (f) return call_kernel(op, f, args, n);
   }
-  const char* backend = backend_key(args, n);
-  PyObject* f = kernel(op, backend);
+  const char* backend = backend_key(op, args, n);
+  PyObject* f = kernel(kernels, backend);
   bool composite = false;
-  if (!f) f = kernel(op, "CompositeExplicitAutograd");
+  if (!f) f = kernel(kernels, "CompositeExplicitAutograd");
   if (!f && (!op.run || op.schema.ns != "aten")) {
-    f = kernel(op, "CompositeImplicitAutograd");
-    if (!f) f = kernel(op, "");
+    f = kernel(kernels, "CompositeImplicitAutograd");
+    if (!f) f = kernel(kernels, "");
     composite = f != nullptr;
-    if (!f) f = kernel(op, "BackendSelect");
+    if (!f) f = kernel(kernels, "BackendSelect");
   }
   const bool seen = __builtin_expect(python_dispatch, 0) && !composite && (f || !op.run) && wants_dispatch(args, n);
   if (!f && !seen) {
@@ -234,6 +293,32 @@ PyObject* kernels_of(PyObject*, PyObject* args) {                   // (qualifie
   return d;
 }
 
+PyObject* name_parts(PyObject*, PyObject* args) {                   // (qualified, overload, body, [(qualified, overload), ...])
+  const char *qualified, *overload;
+  PyObject *body, *names;
+  if (!PyArg_ParseTuple(args, "ssOO!", &qualified, &overload, &body, &PyList_Type, &names)) return nullptr;
+  Operator* op = find(qualified, overload);
+  if (!op) return nullptr;
+  Parts parts{Py_NewRef(body), {}};
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names); ++i) {
+    const char *name, *of;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(names, i), "ss", &name, &of)) return nullptr;
+    parts.names.emplace_back(name, of);
+  }
+  parts_of()[op] = std::move(parts);
+  Py_RETURN_NONE;
+}
+
+PyObject* call_passing_over(PyObject*, PyObject* args) {            // (qualified, callable, args, kwargs)
+  PyObject *callable, *positional, *keywords;
+  const char* qualified;
+  if (!PyArg_ParseTuple(args, "sOOO", &qualified, &callable, &positional, &keywords)) return nullptr;
+  passed_over = qualified;
+  PyObject* r = PyObject_Call(callable, positional, keywords);
+  passed_over = nullptr;
+  return r;
+}
+
 PyObject* set_below_autograd(PyObject*, PyObject* on) {
   bool old = below_autograd;
   below_autograd = PyObject_IsTrue(on) == 1;
@@ -251,6 +336,8 @@ PyMethodDef functions[] = {
     {"undefine_schema", undefine_schema, METH_VARARGS, "Takes back define_schema."},
     {"implement", implement, METH_VARARGS, "Registers a Python kernel for a dispatch key; None removes it. Gives the old one."},
     {"kernels_of", kernels_of, METH_VARARGS, "The registered Python kernels of an operator by key."},
+    {"_name_parts", name_parts, METH_VARARGS, "What an operator runs as where a kernel is registered for one of its parts."},
+    {"_call_passing_over", call_passing_over, METH_VARARGS, "Calls an operator as if it had no kernels from Python."},
     {"_set_below_autograd", set_below_autograd, METH_O, "Skips Autograd kernels on this thread; gives the old state."},
     {nullptr, nullptr, 0, nullptr}};
 

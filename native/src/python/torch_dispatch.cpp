@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "autograd/autograd.h"
+#include "python/shown_call.h"
 #include "python/sparse_dispatch.h"
 
 namespace shim {
@@ -66,52 +67,9 @@ PyObject* helper(const char* name) {            // of shim_torch._dispatch_table
   return module.o ? PyObject_GetAttrString(module.o, name) : nullptr;
 }
 
-// x > 0 is gt.Scalar in PyTorch, which has overloads of their own for numbers; only arithmetic takes numbers for tensors.
-std::string shown_overload(const Operator& op, PyObject* const* args, size_t n) {
-  static const std::set<std::string> separate{"eq", "ne", "lt", "le", "gt", "ge", "fmod", "remainder", "bitwise_and", "bitwise_or", "bitwise_xor", "pow", "copysign"};
-  std::string name = op.schema.name;
-  if (name.ends_with("_")) name.pop_back();
-  if (n < 2 || is_tensor(args[1]) || !separate.count(name)) return op.schema.overload;
-  if (op.schema.overload == "Tensor") return "Scalar";
-  return op.schema.overload == "Tensor_Tensor" && is_tensor(args[0]) ? "Tensor_Scalar" : op.schema.overload;
-}
-
 PyObject* overload_object(const Operator& op, PyObject* const* args, size_t n) {
   static PyObject* find = helper("overload");
   return find ? PyObject_CallFunction(find, "ss", op.schema.qualified().c_str(), shown_overload(op, args, n).c_str()) : nullptr;
-}
-
-bool is_default(const Slot& slot, PyObject* value) {
-  if (!slot.fallback) return false;
-  if (slot.fallback == value) return true;
-  if (is_tensor(value) || PyList_Check(value) || Py_TYPE(value) != Py_TYPE(slot.fallback)) return false;
-  int same = PyObject_RichCompareBool(slot.fallback, value, Py_EQ);
-  if (same < 0) PyErr_Clear();
-  return same == 1;
-}
-
-PyObject* as_seen(PyObject* value) {            // lists of numbers are lists, as PyTorch shows them
-  return PyTuple_CheckExact(value) ? PySequence_List(value) : Py_NewRef(value);
-}
-
-// The bound arguments as PyTorch hands them on: positional ones up to the last that is no default, the rest by keyword.
-bool unbound(const Operator& op, PyObject* const* args, size_t n, PyObject** positional, PyObject** keywords) {
-  size_t count = std::min<size_t>(op.positional, n);
-  while (count && is_default(op.slots[count - 1], args[count - 1])) --count;
-  *positional = PyTuple_New(Py_ssize_t(count));
-  *keywords = PyDict_New();
-  if (!*positional || !*keywords) return false;
-  for (size_t i = 0; i < count; ++i) {
-    PyObject* v = as_seen(args[i]);
-    if (!v) return false;
-    PyTuple_SET_ITEM(*positional, Py_ssize_t(i), v);
-  }
-  for (size_t i = op.positional; i < n; ++i) {
-    if (is_default(op.slots[i], args[i])) continue;
-    Held v{as_seen(args[i])};
-    if (!v.o || PyDict_SetItem(*keywords, op.slots[i].name, v.o) < 0) return false;
-  }
-  return true;
 }
 
 PyObject* rule_for(PyObject* func, PyTypeObject* type) {            // borrowed, or null
@@ -177,7 +135,7 @@ PyObject* call_handlers(Operator& op, PyObject* const* args, size_t n) {
   std::vector<PyObject*> found;
   for (size_t i = 0; i < n; ++i) collect(args[i], found);
   Held func{overload_object(op, args, n)}, positional, keywords;
-  if (!func.o || !unbound(op, args, n, &positional.o, &keywords.o)) return nullptr;
+  if (!func.o || !shown_arguments(op, args, n, &positional.o, &keywords.o)) return nullptr;
   PyObject* r = ask_all(func.o, found, positional.o, keywords.o);
   if (r && PyList_CheckExact(r) && op.schema.returns.size() == 1) Py_SETREF(r, PySequence_Tuple(r));   // Tensor[]
   return r;
