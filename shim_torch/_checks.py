@@ -76,5 +76,6 @@ def _assert(condition: Any, message: str) -> Any:
 
         if overrides.has_torch_function((condition,)):
             return overrides.handle_torch_function(_assert, (condition,), condition, message)
-    assert condition, message
+    if not condition:
+        raise AssertionError(message)
     return None

@@ -170,6 +170,14 @@ def _jit_set_profiling_executor(value: bool) -> bool:
 _jit_set_profiling_mode = _jit_set_profiling_executor
 
 
+def _jit_set_emit_hooks(module_hook: Any, function_hook: Any) -> None:
+    """Takes what to call for each scripted module and function; there are none."""
+
+
+def _jit_clear_class_registry() -> None:
+    """There are no scripted classes."""
+
+
 def _infer_size(a: Any, b: Any) -> Any:
     """The common size of two sizes."""
     from native import _core

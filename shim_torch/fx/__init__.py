@@ -29,6 +29,7 @@ _WHERE = {
     "Proxy": "proxy",
     "Tracer": "_symbolic_trace",
     "PH": "_symbolic_trace",
+    "ProxyableClassMeta": "_symbolic_trace",
     "symbolic_trace": "_symbolic_trace",
     "wrap": "_symbolic_trace",
     "replace_pattern": "subgraph_rewriter",

@@ -44,6 +44,8 @@ class CodeGen:
         """The ``return`` line."""
         return f"return {text or repr(output_args)}"
 
+    generate_output._takes_text = True  # type: ignore[attr-defined]
+
     def process_inputs(self, *args: Any) -> Any:
         return args
 
@@ -155,6 +157,11 @@ class _Writer:
         bare = node.target.lstrip("*")
         return f"{node.name} = {bare}" if node.name != bare else None
 
+    def output(self, node: Node) -> str:
+        if hasattr(type(self.codegen).generate_output, "_takes_text"):
+            return self.codegen.generate_output(node.args[0], self.text(node.args[0]))
+        return self.codegen.generate_output(node.args[0])  # one that someone else wrote
+
     def code(self) -> PythonCode:
         last: dict[Node, list[Node]] = {}
         used: set[Node] = set()
@@ -168,7 +175,7 @@ class _Writer:
             if node.op == "output":
                 if node.type is not None:
                     returns = f" -> {self.add_global(_type_name(node.type), node.type)}"
-                self.lines.append(self.codegen.generate_output(node.args[0], self.text(node.args[0])))
+                self.lines.append(self.output(node))
                 continue
             line = self.placeholder(node) if node.op == "placeholder" else self.statement(node)
             if line is None:

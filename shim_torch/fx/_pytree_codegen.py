@@ -43,6 +43,8 @@ class _PyTreeCodeGen(CodeGen):
     def generate_output(self, output_args: Any, text: str = "") -> str:
         return f"return pytree.tree_unflatten({text or repr(output_args)}, self._out_spec)"
 
+    generate_output._takes_text = True  # type: ignore[attr-defined]
+
     def additional_globals(self) -> list[tuple[str, Any]]:
         from shim_torch.fx import _pytree as fx_pytree
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import copy
 import functools
 import inspect
 import math
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
@@ -15,7 +17,7 @@ from typing import Any
 import shim_torch as torch
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.graph_module import GraphModule
-from shim_torch.fx.node import Argument, map_aggregate
+from shim_torch.fx.node import Argument, Node, map_aggregate
 from shim_torch.fx.proxy import ParameterProxy, Proxy, TracerBase
 from shim_torch.nn.modules.module import Module
 
@@ -23,6 +25,7 @@ __all__ = ["PH", "Tracer", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_
 
 PH = object()  # in concrete_args: this one stays an input
 _wrapped: dict[tuple[int, str], dict[str, Any]] = {}
+_wrapped_methods_to_patch: list[tuple[type, str]] = []  # methods that become nodes too
 _tracing = 0
 _CREATION = "zeros ones empty full arange linspace eye rand randn randint randperm".split()
 
@@ -46,6 +49,11 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
         raise NotImplementedError("wrap must be called at the top level of a module")
     _wrapped[id(frame.f_globals), name] = frame.f_globals
     return fn_or_name
+
+
+def _assert_is_none(value: Any, msg: str) -> None:
+    if value is not None:
+        raise AssertionError(msg)
 
 
 def _find_proxy(*values: Any) -> Proxy | None:
@@ -80,6 +88,17 @@ def _leaf(function: Callable[..., Any], fill: bool = False) -> Callable[..., Any
     return wrapper
 
 
+def _method_leaf(method: Any, name: str) -> Callable[..., Any]:
+    """A method that becomes a node when an argument of it is not known."""
+
+    @functools.wraps(method)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        proxy = _find_proxy(args, kwargs)
+        return method(*args, **kwargs) if proxy is None else proxy.tracer.create_proxy("call_method", name, args, kwargs)
+
+    return wrapper
+
+
 def _replace(
     stack: list[tuple[dict[str, Any], str, Any]], space: dict[str, Any], name: str, found: Any, fill: bool = False
 ) -> None:
@@ -101,6 +120,8 @@ class Tracer(TracerBase):
         self.root: Module = Module()
         self.tensor_attrs: dict[int, str] = {}
         self._paths: dict[int, str] = {}
+        self._calls: dict[str, int] = {}
+        self.module_stack: dict[str, tuple[str, Any]] = {}
         self._made: dict[str, Any] = {}
 
     def create_arg(self, a: Any) -> Argument:
@@ -110,6 +131,13 @@ class Tracer(TracerBase):
             return self.create_node("get_attr", name, (), {})
         if isinstance(a, Module):
             return self.create_node("get_attr", self.path_of_module(a), (), {})
+        if isinstance(type(a), ProxyableClassMeta):  # made out of known values: a constant of the root
+            number = 0
+            while hasattr(self.root, f"_{type(a).__name__}_constant_{number}"):
+                number += 1
+            name = f"_{type(a).__name__}_constant_{number}"
+            setattr(self.root, name, a)
+            return self.create_node("get_attr", name, (), {})
         return super().create_arg(a)
 
     def _path_of_tensor(self, a: Any) -> str:
@@ -140,9 +168,31 @@ class Tracer(TracerBase):
     def call_module(self, m: Module, forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """What calling a module gives: a node for leaves, the value of its forward for others."""
         path = self.path_of_module(m)
-        if self.is_leaf_module(m, path):
-            return self.create_proxy("call_module", path, args, kwargs)
-        return forward(*args, **kwargs)
+        times = self._calls[path] = self._calls.get(path, -1) + 1
+        key = f"{path}@{times}" if times else path
+        self.module_stack[key] = (path, type(m))
+        try:
+            if self.is_leaf_module(m, path):
+                return self.create_proxy("call_module", path, args, kwargs)
+            return forward(*args, **kwargs)
+        finally:
+            del self.module_stack[key]
+
+    def create_node(
+        self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None, type_expr: Any = None
+    ) -> Node:
+        """Adds a node; it notes which modules were being called."""
+        made = super().create_node(kind, target, args, kwargs, name, type_expr)
+        if self.module_stack:
+            made.meta["nn_module_stack"] = OrderedDict(self.module_stack)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        for name, value in vars(self).items():  # Python's modules are no values
+            made.__dict__[name] = value if name.startswith("_autowrap") else copy.deepcopy(value, memo)
+        return made
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
         """What reading an attribute of a module gives: a node for parameters, the value itself for all else."""
@@ -203,9 +253,11 @@ class Tracer(TracerBase):
         if concrete is PH:
             return self.create_proxy("placeholder", name, given, {})
         proxy = self.create_proxy("placeholder", f"{name}_1", given, {})
+        text = f"{name} has been specialized to have value {concrete} but got another value"
         if isinstance(concrete, (bool, int, float, str)):
-            text = f"{name} has been specialized to have value {concrete} but got another value"
             self.create_proxy("call_function", torch._assert, (proxy == concrete, text), {})
+        elif concrete is None:
+            self.create_proxy("call_function", _assert_is_none, (proxy, text), {})
         return concrete
 
     def trace(self, root: Module | Callable[..., Any], concrete_args: Any = None) -> Graph:
@@ -221,7 +273,7 @@ class Tracer(TracerBase):
         self.graph = Graph(tracer_cls=type(self))
         self.tensor_attrs = {id(v): k for k, v in self._plain_tensors(self.root)}
         self._paths = {id(m): n for n, m in reversed(list(self.root.named_modules()))}
-        self._made = {}
+        self._made, self._calls, self.module_stack = {}, {}, {}
         run, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
         _tracing += 1
         try:
@@ -270,11 +322,16 @@ class Tracer(TracerBase):
                     _replace(undo, own, name, found)
         for (_, name), space in list(_wrapped.items()):
             _replace(undo, space, name, space.get(name, getattr(builtins, name, None)))
+        methods = [(cls, name, getattr(cls, name)) for cls, name in _wrapped_methods_to_patch]
         Module.__call__, Module.__getattr__ = traced_call, traced_get  # type: ignore[method-assign, assignment]
+        for cls, name, found in methods:
+            setattr(cls, name, _method_leaf(found, name))
         try:
             yield
         finally:
             Module.__call__, Module.__getattr__ = call, get  # type: ignore[method-assign, assignment]
+            for cls, name, found in methods:
+                setattr(cls, name, found)
             for space, name, before in reversed(undo):
                 if before is PH:
                     space.pop(name, None)
@@ -300,3 +357,14 @@ def symbolic_trace(root: Module | Callable[..., Any], concrete_args: Any = None)
     return GraphModule(tracer.root, graph, name)
 
 
+class ProxyableClassMeta(type):
+    """The metaclass of classes that tracing takes as they are: making one of values not known becomes a node.
+
+    Instances may hold such values: only the call of the class within a traced function is one step.
+    """
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        proxy = _find_proxy(args, kwargs)
+        if proxy is None:
+            return super().__call__(*args, **kwargs)
+        return proxy.tracer.create_proxy("call_function", cls, args, kwargs)

@@ -124,9 +124,6 @@ class Graph:
             raise AssertionError("args must be a tuple and kwargs a dict")
         made = Node(self, self._namespace.create_name(name or self._target_to_str(target), None), op, target, args, kwargs,
                     type_expr)  # fmt: skip
-        for n in made._input_nodes:
-            if n.graph is not self:
-                raise AssertionError("Argument Node belongs to a different Graph")
         self._insert(made)
         self._len += 1
         return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import linecache
+import sys
 from itertools import count
 from typing import Any
 
@@ -21,6 +22,23 @@ def _forward_from(src: str, space: dict[str, Any]) -> Any:
     space = dict(space)
     exec(compile(src, name, "exec"), space)
     return space["forward"]
+
+
+def _where_in_code(error: Exception) -> str | None:
+    """The lines around the one of a graph's code that raised; None where code that someone wrote did."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    file = last.tb_frame.f_code.co_filename if last is not None else ""
+    if last is None or not file.startswith("<eval_with_key>"):
+        return None
+    import traceback
+
+    at, lines = last.tb_lineno, linecache.getlines(file)
+    before, after = "".join(lines[max(at - 2, 0) : at]), "\n".join(lines[at : at + 2])
+    marker = "~" * len(lines[at - 1]) + "~~~ <--- HERE"
+    head = f"Call using an FX-traced Module, line {at} of the traced Module's generated forward function:"
+    return "\n".join(["".join(traceback.format_exception(error)), head, before, marker, after])
 
 
 def _parent(module: Any, path: str) -> tuple[Any, str]:
@@ -72,7 +90,7 @@ class GraphModule(Module):
                     raise RuntimeError(
                         f"Node {node} referenced target {node.target} but that target was not provided in ``root``!"
                     )
-            for path in sorted({n.target for n in wanted}, key=lambda t: t.count(".")):
+            for path in sorted(dict.fromkeys(n.target for n in wanted), key=lambda t: t.count(".")):
                 _assign(root[path], self, path)
         else:
             raise RuntimeError(f"Unsupported type {root} passed for root!")
@@ -171,6 +189,21 @@ class GraphModule(Module):
         return "\n".join(
             [super().__repr__(), self._code, "# To see more debug info, please use `graph_module.print_readable()`"]
         )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except Exception as error:
+            told = _where_in_code(error)
+            if told is None:
+                raise
+            print(told, file=sys.stderr)
+            raise error.with_traceback(None)
+
+    def _replicate_for_data_parallel(self) -> Any:
+        made = self.__copy__()
+        made._is_replica = True
+        return made
 
     def __deepcopy__(self, memo: Any) -> GraphModule:
         made = type(self).__new__(type(self))

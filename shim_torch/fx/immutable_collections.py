@@ -10,9 +10,10 @@ __all__ = ["immutable_dict", "immutable_list"]
 
 
 def _refuse(self: Any, *_: Any, **__: Any) -> Any:
-    raise NotImplementedError(
+    raise TypeError(
         f"'{type(self).__name__}' object does not support mutation. If you are attempting to modify the kwargs or args of a "
-        "torch.fx.Node object, create a new copy of it and assign the copy to the node."
+        "torch.fx.Node object,\ninstead create a new copy of it and assign the copy to the node:\n\n"
+        "    new_args = ...  # copy and mutate args\n    node.args = new_args"
     )
 
 
@@ -41,4 +42,26 @@ class immutable_dict(dict[Any, Any]):
     def __reduce__(self) -> Any:
         return immutable_dict, (tuple(self.items()),)
 
+
+def _register() -> None:
+    from shim_torch.utils import _pytree
+
+    keys = _pytree.SUPPORTED_NODES[dict].flatten_with_keys_fn, _pytree.SUPPORTED_NODES[list].flatten_with_keys_fn
+    _pytree._private_register_pytree_node(
+        immutable_dict,
+        lambda d: (list(d.values()), list(d)),
+        lambda values, context: immutable_dict(zip(context, values, strict=True)),
+        serialized_type_name="torch.fx.immutable_collections.immutable_dict",
+        flatten_with_keys_fn=keys[0],
+    )
+    _pytree._private_register_pytree_node(
+        immutable_list,
+        lambda items: (list(items), None),
+        lambda values, _: immutable_list(values),
+        serialized_type_name="torch.fx.immutable_collections.immutable_list",
+        flatten_with_keys_fn=keys[1],
+    )
+
+
+_register()
 __getattr__ = _asked_of(__name__)

@@ -180,22 +180,24 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     return True
 
 
-class _Future:
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def value(self) -> Any:
-        return self._value
-
-    wait = value
-
-
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Runs the function now; ``wait`` gives its result."""
-    return _Future(func(*args, **kwargs))
+    """Runs the function now; a future of its result."""
+    from shim_torch.futures import Future
+
+    found: Future[Any] = Future()
+    found.set_result(func(*args, **kwargs))
+    return found
 
 
 def wait(future: Any) -> Any:
+    """The value of a future."""
+    if future is None:
+        raise RuntimeError("Future can't be None")
+    if not hasattr(future, "wait"):
+        raise TypeError(
+            "wait(): incompatible function arguments. The following argument types are supported:\n"
+            f"    1. (arg0: torch._C.Future) -> object\n\nInvoked with: {future!r}"
+        )
     return future.wait()
 
 
@@ -259,6 +261,14 @@ def onednn_fusion_enabled() -> bool:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Future":
+        from shim_torch.futures import Future
+
+        return Future
+    if name in ("_recursive", "_state"):
+        from importlib import import_module
+
+        return import_module(f"shim_torch.jit.{name}")
     from shim_torch._missing import missing
 
     return missing("torch.jit", name)

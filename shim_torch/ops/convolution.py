@@ -117,7 +117,8 @@ def _convolution_shape(
             f"Calculated padded input size per channel: {_times(padded)}. Kernel size: {_times(spread)}. Kernel size "
             "can't be greater than actual input size"
         )
-    return input.shape[0], weight.shape[0], *[(padded[i] - spread[i]) // stride[i] + 1 for i in range(n)]
+    channels = weight.shape[0] if input.shape[1] else 0  # no channels in, none out, whatever the weight says
+    return input.shape[0], channels, *[(padded[i] - spread[i]) // stride[i] + 1 for i in range(n)]
 
 
 # Dtypes as C++ names them.
@@ -154,6 +155,8 @@ def _columns(xp: Any, x: Any, kernel: Any, stride: Any, padding: Any, dilation: 
 
 def _forward(xp: Any, x: Any, w: Any, stride: Any, padding: Any, dilation: Any, groups: int, out: Any) -> Any:
     batch = x.shape[0]
+    if not x.shape[1]:
+        return xp.zeros((batch, 0, *out), x.dtype)
     if not x.size or not w.size or 0 in out:
         return xp.zeros((batch, w.shape[0], *out), x.dtype)
     columns = _columns(xp, x, w.shape[2:], stride, padding, dilation, groups, out)
@@ -179,6 +182,8 @@ def _input_grad(g, input_shape, weight, stride, padding, dilation, transposed, o
     w = weight.conj() if weight.is_complex() else weight
     import shim_torch
 
+    if not transposed and not input_shape[1]:  # without channels the output has none either: it depends on nothing
+        return g.new_zeros(tuple(input_shape))
     convolution = shim_torch.ops.aten.convolution
     if transposed:
         found = convolution(g, w, None, stride, padding, dilation, False, (0,) * n, groups)
@@ -197,7 +202,13 @@ def _cut(found, shape):
     return found
 
 
+def _bias_grad(g, bias_shape):
+    return g.sum([0, *range(2, g.dim())]) if g.size(1) == bias_shape[0] else g.new_zeros(tuple(bias_shape))
+
+
 def _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, groups):
+    if not transposed and not weight_shape[1]:
+        return g.new_zeros(tuple(weight_shape))
     x = input.conj() if input.is_complex() else input
     if transposed:  # the roles of input and gradient change
         x, g = g, x
@@ -243,7 +254,7 @@ def _convolution_weight(xp, input, grad_output, kernel, stride, padding, dilatio
 
 
 def _all_grads(g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
-    sizes = [g.shape[1]]
+    sizes = [weight.shape[1] * groups if transposed else weight.shape[0]]
     settings = (sizes, stride, padding, dilation, transposed, output_padding, groups)
     return operator("convolution_backward")(g, input, weight, *settings, (True, True, True))
 
@@ -254,14 +265,15 @@ def _input_weight_grads(g, input, weight, stride, padding, dilation, transposed,
 
 
 def _weight_bias_grads(g, input, weight, stride, padding, dilation, transposed, output_padding, groups):
-    settings = ([g.shape[1]], stride, padding, dilation, transposed, output_padding, groups)
+    sizes = [weight.shape[1] * groups if transposed else weight.shape[0]]
+    settings = (sizes, stride, padding, dilation, transposed, output_padding, groups)
     return operator("convolution_backward")(g, input, weight, *settings, (False, True, True))[1:]
 
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
     native="convolution", shape=_convolution_shape, dtype=_convolution_dtype, out=True, method=False, follows=("input", "weight"),
     grad={"input": _input_grad, "weight": _weight_grad,
-          "bias": lambda g: g.sum([0, *range(2, g.dim())])},
+          "bias": _bias_grad},
     fused={"input, weight, bias": _all_grads, "input, weight": _input_weight_grads,
            "weight, bias": _weight_bias_grads})  # fmt: skip
 def convolution(xp, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
@@ -281,7 +293,7 @@ def convolution(xp, input, weight, bias, stride, padding, dilation, transposed, 
     else:
         out = [(size[i] + 2 * padding[i] - spread[i]) // stride[i] + 1 for i in range(n)]
         y = _forward(xp, input, weight, stride, padding, dilation, groups, out)
-    return y if bias is None else y + bias.reshape(1, -1, *[1] * n)
+    return y if bias is None or not y.size else y + bias.reshape(1, -1, *[1] * n)
 
 
 @composite(
@@ -298,5 +310,5 @@ def convolution_backward(
     if wanted[1]:
         gw = _weight_grad(grad_output, input, weight.shape, *settings, groups)
     if wanted[2]:
-        gb = grad_output.sum([0, *range(2, grad_output.dim())])
+        gb = _bias_grad(grad_output, bias_sizes or grad_output.shape[1:2])
     return gi, gw, gb

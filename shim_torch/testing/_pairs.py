@@ -353,5 +353,5 @@ def originate_pairs(
 def _sorted(keys: set[Any]) -> list[Any]:
     try:
         return sorted(keys)
-    except TypeError:
-        return sorted(keys, key=str)
+    except Exception:  # keys that do not compare, tensors among them
+        return list(keys)

@@ -5,7 +5,7 @@ Containers: tuple, list, dict, OrderedDict, defaultdict, deque, named tuples, ``
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -13,6 +13,10 @@ from shim_torch._missing import asked_of as _asked_of
 from shim_torch.utils._pytree_keys import GetAttrKey, MappingKey, SequenceKey
 
 PyTree = Any
+DumpableContext = Any
+FlattenFn = Callable[[Any], Any]
+UnflattenFn = Callable[[Iterable[Any], Any], Any]
+ToDumpableContextFn = FromDumpableContextFn = Callable[[Any], Any]
 Context = Any
 KeyPath = tuple[Any, ...]
 
@@ -223,13 +227,6 @@ def is_namedtuple_instance(obj: Any) -> bool:
 _is_namedtuple_instance = is_namedtuple_instance
 
 
-def namedtuple(*args: Any, **kwargs: Any) -> Any:
-    """The key under which all named tuples are registered."""
-    from collections import namedtuple as make
-
-    return make(*args, **kwargs)
-
-
 def _get_node_type(tree: Any) -> Any:
     kind = type(tree)
     if kind in SUPPORTED_NODES:
@@ -369,26 +366,52 @@ from shim_torch.utils._pytree_registry import (  # noqa: E402
 __all__ = [
     "GetAttrKey",
     "MappingKey",
-    "PyTree",
     "SequenceKey",
-    "TreeSpec",
     "_deregister_pytree_node",
     "_private_register_pytree_node",
     "_register_pytree_node",
     "is_constant_class",
-    "key_get",
-    "keystr",
     "register_constant",
     "register_dataclass",
+    "Context",
+    "DumpableContext",
+    "FlattenFn",
+    "FromDumpableContextFn",
+    "LeafSpec",
+    "PyTree",
+    "PyTreeSpec",
+    "ToDumpableContextFn",
+    "TreeSpec",
+    "UnflattenFn",
+    "is_namedtuple",
+    "is_namedtuple_class",
+    "is_namedtuple_instance",
+    "is_structseq",
+    "is_structseq_class",
+    "is_structseq_instance",
+    "key_get",
+    "keystr",
     "register_pytree_node",
+    "tree_all",
+    "tree_all_only",
+    "tree_any",
+    "tree_any_only",
     "tree_flatten",
     "tree_flatten_with_path",
+    "tree_is_leaf",
+    "tree_iter",
+    "tree_leaves",
     "tree_leaves_with_path",
-    "tree_map_with_path",
     "tree_map",
+    "tree_map_",
+    "tree_map_only",
+    "tree_map_only_",
+    "tree_map_with_path",
+    "tree_structure",
     "tree_unflatten",
     "treespec_dumps",
     "treespec_loads",
+    "treespec_pprint",
 ]
 
 

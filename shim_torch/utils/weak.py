@@ -107,6 +107,13 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
             new[key] = deepcopy(value, memo)
         return new
 
+    def update(self, dict: Any = None, **kwargs: Any) -> None:  # type: ignore[override]
+        if dict is not None:
+            pairs = dict if hasattr(dict, "items") else {}.__class__(dict)  # whole, before anything is written
+            for key, value in pairs.items():
+                self[key] = value
+        for name, value in kwargs.items():
+            self[name] = value
 
     def __or__(self, other: Any) -> Any:
         if not isinstance(other, Mapping):

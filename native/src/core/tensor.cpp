@@ -169,8 +169,9 @@ MemoryFormat suggest_memory_format(const TensorImpl& t) {
   const DimSpan sizes = t.sizes(), strides = t.strides();
   if (strides[1] == 0) return MemoryFormat::contiguous;   // ambiguous: one channel
   int64_t least = 0;
-  auto inner_to_outer = t.dim() == 4 ? std::vector<size_t>{1, 3, 2, 0} : std::vector<size_t>{1, 4, 3, 2, 0};
-  for (size_t d : inner_to_outer) {
+  const size_t n = sizes.size();
+  for (size_t i = 0; i < n; ++i) {
+    const size_t d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;      // channels, then the others from the innermost on
     if (sizes[d] == 0 || strides[d] < least || (d == 0 && least == strides[1])) return MemoryFormat::contiguous;
     least = strides[d] * std::max<int64_t>(sizes[d], 1);
   }

@@ -16,7 +16,7 @@ bool usual(PyObject* o) {
   if (!is_tensor(o)) return false;
   const TensorImpl& t = *unwrap(o);
   if (!t.device().is_cpu() || !is_floating(t.dtype()) || t.itemsize() == 1) return false;
-  return t.is_contiguous() || !(t.is_contiguous(MemoryFormat::channels_last) || t.is_contiguous(MemoryFormat::channels_last_3d));
+  return suggest_memory_format(t) == MemoryFormat::contiguous;
 }
 bool usual_or_none(PyObject* o) { return o == Py_None || usual(o); }
 Tensor tensor_or_none(PyObject* o) { return o == Py_None ? Tensor{} : Tensor(unwrap(o)); }

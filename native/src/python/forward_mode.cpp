@@ -136,6 +136,18 @@ bool writable(const TensorImpl& t) {            // no two elements share memory,
   return !t.requires_grad();
 }
 
+// The tangent of a view is a view of its base's, by operators that autograd sees.
+void write_with_history(const Tensor& view, const Tensor& base, const Tensor& next) {
+  struct Off { int old = forward_gradients(); Off() { forward_gradients() = 0; } ~Off() { forward_gradients() = old; } } off;
+  Held whole{wrap(tangent_of(*base))}, value{wrap(next)}, sizes{size_object(view->sizes())}, strides{size_object(view->strides())};
+  const int64_t offset = unwrap(whole.o)->storage_offset() + view->storage_offset() - base->storage_offset();
+  Held part{PyObject_CallMethod(whole.o, "as_strided", "OOL", sizes.o, strides.o, static_cast<long long>(offset))};
+  if (!part.o) throw PythonError();
+  Held done{PyObject_CallMethod(part.o, "copy_", "O", value.o)};
+  if (!done.o) throw PythonError();
+  set_tangent(view, Tensor(unwrap(part.o)));
+}
+
 }  // namespace
 
 void write_tangent(const Tensor& t, const Tensor& value) {
@@ -145,6 +157,7 @@ void write_tangent(const Tensor& t, const Tensor& value) {
   if (!own && !value) return;
   Tensor next = value ? value : engine_ops().zeros(t->sizes(), t->dtype(), t->device());
   if (own && writable(*own) && !next->requires_grad()) engine_ops().copy_(own, next);
+  else if (own && m->base && next->requires_grad() && tangent_of(*m->base)) write_with_history(t, m->base, next);
   else set_tangent(t, next);
 }
 

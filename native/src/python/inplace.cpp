@@ -50,6 +50,7 @@ Tensor before_write(const Tensor& self) {
     meta.grad_fn = edge.node;
     meta.output_nr = edge.input_nr;
   }
+  if (Tensor tangent = tangent_of(*self)) set_tangent(copy, engine_ops().clone(tangent));   // self's own is written to
   return copy;
 }
 
@@ -111,6 +112,43 @@ PyObject* dispatch_inplace(Operator& op, PyObject** args, size_t n) {
   return Py_NewRef(args[0]);
 }
 
+// The tangent of what is written is that of the functional operator. With a history it has one too, and what the backward
+// saves has tangents: forward over reverse.
+PyObject* inplace_with_tangents(Operator& op, PyObject** args, size_t n, bool history) {
+  Operator& f = *op.functional;
+  Tensor target(unwrap(args[0]));
+  std::vector<PyObject*> given(args, args + n);
+  Held scratch{nullptr};
+  if (&f == &op) {                              // copy_, fill_: there is no form that leaves the target alone
+    scratch.o = wrap(empty_strided(target->sizes(), target->strides(), target->dtype(), target->device()));
+    given[0] = scratch.o;
+  }
+  const bool flows = any_tangent(given.data(), n);
+  Held result{nullptr};
+  if (flows || !history) {
+    result.o = flows ? call_with_tangents(f, given.data(), n) : run_functional(f, args, n);
+    if (!result.o) return nullptr;
+  }
+  const Tensor tangent = flows ? tangent_of(*unwrap(result.o)) : Tensor();
+  if (history) {
+    struct Off { int old = forward_gradients(); Off() { forward_gradients() = 0; } ~Off() { forward_gradients() = old; } } off;
+    Held done{run_inplace(op, args, n)};
+    if (!done.o) return nullptr;
+    write_tangent(target, tangent);
+    const AutogradMeta* m = target->autograd();
+    if (m && m->grad_fn && tangent) m->grad_fn->give_tangent(m->output_nr, tangent, forward_level());
+    return Py_NewRef(args[0]);
+  }
+  if (!flows) {
+    target->bump_version();
+  } else {
+    if (target->is_inference) check_inplace(target);
+    write(target, Tensor(unwrap(result.o)));
+  }
+  write_tangent(target, tangent);
+  return Py_NewRef(args[0]);
+}
+
 }  // namespace
 
 PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
@@ -123,28 +161,7 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   if (!apart) check_overlap(*target, f.schema.name, args + 1, n - 1);
   check_same_device(op, args, n);
   const bool history = GradMode::enabled() && any_requires_grad(args, n);
-  if (__builtin_expect(forward_gradients(), 0) && any_tangent(args, n)) {
-    CHECK(Kind::NotImplemented, !history, op.schema.qualified(), ": in-place on tensors with a tangent and a history is not supported by shim-torch");
-    std::vector<PyObject*> given(args, args + n);
-    Held scratch{nullptr};
-    if (&f == &op) {                            // copy_, fill_: there is no form that leaves the target alone
-      scratch.o = wrap(empty_strided(target->sizes(), target->strides(), target->dtype(), target->device()));
-      given[0] = scratch.o;
-      if (!any_tangent(given.data(), n)) {
-        Held r{run_functional(f, args, n)};
-        if (!r.o) return nullptr;
-        target->bump_version();
-        write_tangent(target, {});
-        return Py_NewRef(self);
-      }
-    }
-    Held r{call_with_tangents(f, given.data(), n)};
-    if (!r.o) return nullptr;
-    if (target->is_inference) check_inplace(target);
-    write(target, Tensor(unwrap(r.o)));
-    write_tangent(target, tangent_of(*unwrap(r.o)));
-    return Py_NewRef(self);
-  }
+  if (__builtin_expect(forward_gradients(), 0) && any_tangent(args, n)) return inplace_with_tangents(op, args, n, history);
   CHECK(Kind::Runtime, !is_complex(target->dtype()) || f.schema.name != "abs", "In-place abs is not supported for complex tensors.");
   if (history || target->is_inference) check_inplace(target);
   for (NativeFn native : {op.native_cpu, op.native}) {
