@@ -38,7 +38,7 @@ class AST_Rewriter(ast.NodeTransformer):
             found = FunctionType(found.__code__, fn.__globals__, found.__name__, found.__defaults__)
             found.__kwdefaults__ = fn.__kwdefaults__
         functools.update_wrapper(found, fn, updated=())
-        del found.__wrapped__  # type: ignore[attr-defined]  # what is traced is the rewritten one
+        del vars(found)["__wrapped__"]  # what is traced is the rewritten one
         return found
 
     def visit_Assert(self, node: ast.Assert) -> Any:

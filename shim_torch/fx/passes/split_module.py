@@ -80,12 +80,13 @@ class _Splitter:
             name = str(split_callback(node))
             name = name if affix is None else f"{affix}_{name}"
             self.parts.setdefault(name, Partition(name)).node_names.append(node.name)
-            self.owner[node] = node._fx_partition = name
+            self.owner[node] = node._fx_partition = name  # type: ignore[attr-defined]
         for node in self.m.graph.nodes:
             if node.op == "output":
                 map_arg(node.args[0], lambda n: self._used(n, None))
             elif node.op not in _HELD:
-                map_arg((node.args, node.kwargs), lambda n, node=node: self._used(n, node))
+                for source in node.all_input_nodes:
+                    self._used(source, node)
 
     def _used(self, source: Node, user: Node | None) -> Node:
         start, end = self.owner.get(source), None if user is None else self.owner[user]
@@ -216,7 +217,8 @@ def split_module(
         made.call(made.parts[name])
     for node in m.graph.nodes:
         if node.op == "output":
-            map_arg(node.args[0], lambda n: made.hold(n) or n)
+            for source in node.all_input_nodes:
+                made.hold(source)
     return made.finish()
 
 
