@@ -217,8 +217,8 @@ def split_module(
         made.call(made.parts[name])
     for node in m.graph.nodes:
         if node.op == "output":
-            for source in node.all_input_nodes:
-                made.hold(source)
+            for held in node.all_input_nodes:
+                made.hold(held)
     return made.finish()
 
 
