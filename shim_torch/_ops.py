@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
@@ -15,10 +16,10 @@ class _Type(str):
 
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        return str(self)
+    def __repr__(self) -> Any:
+        return self[:]
 
-    def kind(self) -> str:
+    def kind(self) -> Any:
         """``TensorType``, ``ListType``, ``OptionalType`` ..."""
         head = self.split("[")[0]
         names = {"List": "ListType", "Optional": "OptionalType", "number": "NumberType", "str": "StringType"}
@@ -27,6 +28,31 @@ class _Type(str):
     def getElementType(self) -> _Type:
         """Of a list or optional: what it holds."""
         return _Type(self.split("[", 1)[1][:-1])
+
+    def str(self) -> Any:
+        """The type as schemas write it: ``Tensor?[]``, ``int[]?``."""
+        if self.startswith(("List[", "Optional[")):
+            return self.getElementType().str() + ("[]" if self.startswith("List[") else "?")
+        return "Scalar" if self == "number" else self[:]
+
+    @property
+    def annotation_str(self) -> Any:
+        """The type as Python's annotations write it."""
+        return self[:]
+
+
+class _RealType(_Type):
+    """A type that calls see as another one: ``SymInt`` as int, ``ScalarType`` as int."""
+
+    __slots__ = ("_written",)
+
+    def __new__(cls, kind: Any, written: Any) -> _RealType:
+        made = super().__new__(cls, kind)
+        made._written = written
+        return made
+
+    def str(self) -> Any:
+        return self._written
 
 
 class AliasInfo:
@@ -53,7 +79,8 @@ class Argument:
             self.N,
             self._text,
         ) = data
-        self.type = self.real_type = _Type(kind)
+        self.type = _Type(kind.replace("SymInt", "int"))
+        self.real_type = _RealType(kind, re.sub(r"\(.*?\)|(?<=\[)\d+(?=\])", "", self._text))
         self.alias_info = AliasInfo(*alias) if alias is not None else None
 
     def has_default_value(self) -> bool:
@@ -98,6 +125,12 @@ class FunctionSchema:
         from ._schema_compatibility import is_backward_compatible
 
         return is_backward_compatible(self, old_schema)
+
+    def check_forward_compatible_with(self, old_schema: FunctionSchema) -> tuple[bool, str]:
+        """Whether calls written for this schema mean the same with the older one, and why not."""
+        from ._schema_compatibility import forward_compatible
+
+        return forward_compatible(self, old_schema)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FunctionSchema) and self._text == other._text

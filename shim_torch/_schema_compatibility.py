@@ -54,10 +54,45 @@ def is_backward_compatible(new: Any, old: Any) -> bool:
         return False
     inputs, older = ([a for a in s.arguments if not a.is_out] for s in (new, old))
     outs, older_outs = ([a for a in s.arguments if a.is_out] for s in (new, old))
-    if len(inputs) < len(older) or len(outs) != len(older_outs):
+    if len(inputs) < len(older) or len(outs) < len(older_outs):
         return False
     return (
         all(map(_serves, inputs, older))
         and all(a.has_default_value() for a in inputs[len(older) :])
         and all(map(_serves, outs, older_outs))
     )
+
+
+def _serves_older(new: Any, old: Any) -> bool:
+    """Whether what is given for one argument may be given for the older one."""
+    if (new.name, new.N, _alias(new)) != (old.name, old.N, _alias(old)) or (old.kwarg_only and not new.kwarg_only):
+        return False
+    if new.has_default_value() != old.has_default_value() or new.default_value != old.default_value:
+        return False
+    return _is_subtype(new.type, old.type)
+
+
+def forward_compatible(new: Any, old: Any) -> tuple[bool, str]:
+    """Whether calls written for ``new`` mean the same with ``old``, and the reason why not."""
+    if (new.name, new.overload_name, new.is_vararg, new.is_varret, len(new.returns)) != (
+        old.name, old.overload_name, old.is_vararg, old.is_varret, len(old.returns)
+    ):  # fmt: skip
+        return False, ""
+    first_outs = [next((i for i, a in enumerate(s.arguments) if a.is_out), len(s.arguments)) for s in (new, old)]
+    inputs, older = new.arguments[: first_outs[0]], old.arguments[: first_outs[1]]
+    outs, older_outs = new.arguments[first_outs[0] :], old.arguments[first_outs[1] :]
+    if len(outs) != len(older_outs):
+        return False, "Function schema should have the same number of out arguments"
+    for ours, theirs in zip(inputs, older, strict=False):
+        if not _serves_older(ours, theirs):
+            return False, f"'{ours.name}' is not forward compatible with the older version of the schema"
+    for added in inputs[len(older) :]:
+        which = f"Function schema is not forward compatible since the new argument '{added.name}' of type {added.type.str()}"
+        if not added.has_default_value():
+            return False, f"{which} did not provide a default value."
+        if isinstance(added.default_value, (list, tuple, dict)) or added.type.kind() in ("ListType", "DictType"):
+            return False, f"{which} has a container type as its default value."
+    for ours, theirs in zip(outs, older_outs, strict=True):
+        if not _serves_older(ours, theirs):
+            return False, f"Out argument '{ours.name}' is not FC with the older version of the schema"
+    return True, ""

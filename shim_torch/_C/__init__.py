@@ -107,10 +107,38 @@ def _overlaps(x: Any, y: Any) -> bool:
 
 
 def parse_schema(schema: str) -> Any:
-    """A schema string as FunctionSchema."""
+    """A schema string as FunctionSchema. Errors: RuntimeError with the place where it is bad."""
     from shim_torch._ops import FunctionSchema
 
-    return FunctionSchema(_core.parse_schema_data(schema))
+    head, _, rest = schema.partition("(")
+    if "..." in rest:
+        arguments, arrow, _ = schema.rpartition("->")
+        if "=" in (arguments or schema):
+            raise RuntimeError(f"\nschemas with vararg (...) can't have default value args:\n{schema}")
+        schema = schema if arrow else f"{schema} -> ..."
+    found = FunctionSchema(_core.parse_schema_data(schema))
+    if "::" not in head:  # a name of no namespace
+        found.name, found._text = found.name.removeprefix("aten::"), found._text.removeprefix("aten::")
+    return found
+
+
+def _jit_get_all_schemas() -> list[Any]:
+    """The schemas of all operators."""
+    return [s for ns in _core.operator_namespaces() for name in _core.operator_names(ns) for s in _schemas(ns, name)]
+
+
+def _jit_get_schemas_for_operator(name: str) -> list[Any]:
+    """The schemas of an operator's overloads."""
+    namespace, _, bare = name.partition("::")
+    return _schemas(namespace, bare)
+
+
+def _schemas(namespace: str, name: str) -> list[Any]:
+    from shim_torch._ops import ops
+
+    bare = name.partition("::")[2] or name
+    packet = getattr(getattr(ops, namespace), bare)
+    return [getattr(packet, overload)._schema for overload in packet.overloads()]
 
 
 def _dispatch_has_kernel_for_dispatch_key(name: str, key: str) -> bool:
