@@ -45,6 +45,7 @@ class _RealType(_Type):
     """A type that calls see as another one: ``SymInt`` as int, ``ScalarType`` as int."""
 
     __slots__ = ("_written",)
+    _written: Any
 
     def __new__(cls, kind: Any, written: Any) -> _RealType:
         made = super().__new__(cls, kind)

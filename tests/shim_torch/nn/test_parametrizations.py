@@ -79,7 +79,7 @@ def test_files_have_pytorchs_names():
         assert modules.get(name)
     assert torch.optim.adamw.AdamW is torch.optim.AdamW
     assert "Python" in torch.utils.collect_env.get_pretty_env_info()
-    with pytest.raises(NotImplementedError, match="does not support mutation"):
+    with pytest.raises(TypeError, match="does not support mutation"):
         torch.fx.immutable_collections.immutable_list([1]).append(2)
 
 
