@@ -80,6 +80,18 @@ def checked_matrix(name: str, square: bool = True, argument: str = "A") -> Any:
     return lambda t: check_matrix(name, t, square, argument)
 
 
+def on_cuda(a: Any) -> bool:
+    """Whether an array is CuPy's."""
+    return type(a).__module__.partition(".")[0] == "cupy"
+
+
+def cuda_linalg() -> Any:
+    """cuSOLVER and cuBLAS, for the bodies that get arrays of CuPy."""
+    from shim_torch.backends import cuda_linalg as found
+
+    return found
+
+
 def square_shape(name: str, argument: str = "A") -> Any:
     def rule(self: Any) -> Any:
         check_matrix(name, self, True, argument)

@@ -195,8 +195,10 @@ def methods() -> dict[str, Any]:
             if device is None
             else _core.device("cuda", device)
             if isinstance(device, int)
-            else device
+            else _core.device(device)
         )
+        if where.type != "cuda":
+            raise RuntimeError("Invalid device, must be cuda device")
         return self.to(where, non_blocking=non_blocking, memory_format=memory_format)
 
     def type_(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:

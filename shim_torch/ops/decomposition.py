@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from shim_torch._utils import _scalar
 from shim_torch._warnings import warn_once
 
 from ._formulas import differentiated
-from ._matrices import LinAlgError, adjoint, check_matrix, first_failed
+from ._matrices import LinAlgError, adjoint, check_matrix, first_failed, on_cuda
 from ._record import composite, op
 
 _LINALG = {"module": "linalg", "method": False}
@@ -147,7 +149,7 @@ def _svd_grad(g0: Any, g1: Any, g2: Any, result0: Any, result1: Any, result2: An
     dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real(), A.dtype]), out=True, grad={"A": _svd_grad},
     order=("columns", None, "columns"), native="svd", **_LINALG)  # fmt: skip
 def linalg_svd(xp, A, full_matrices, driver):
-    if driver is not None and "cupy" not in type(A).__module__:
+    if driver is not None and not on_cuda(A):
         raise RuntimeError(
             "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
         )
@@ -221,7 +223,7 @@ def linalg_eigh(xp, self, UPLO):
         return xp.zeros(self.shape[:-1], self.real.dtype), xp.zeros(self.shape, self.dtype)
     try:
         values, vectors = xp.linalg.eigh(self, UPLO.upper())
-    except xp.linalg.LinAlgError:
+    except np.linalg.LinAlgError:
         where = first_failed(~xp.isfinite(self).all((-2, -1)))[0]
         raise LinAlgError(
             f"linalg.eigh: {where}The algorithm failed to converge because the input matrix is ill-conditioned or has too many "

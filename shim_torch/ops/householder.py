@@ -8,7 +8,7 @@ from native import _core
 from shim_torch._utils import _scalar
 
 from ._formulas import differentiated
-from ._matrices import adjoint, check_matrix
+from ._matrices import adjoint, check_matrix, cuda_linalg, on_cuda, swapped
 from ._record import composite, direct, op
 from ._rules import type_name
 
@@ -56,7 +56,7 @@ def linalg_householder_product(input, tau):
         _core.complex128,
     ):
         raise NotImplementedError(f"\"orgqr_cpu\" not implemented for '{_scalar(input.dtype)}'")
-    if input.numel() and tau.numel() and input.device.type == "cpu" and not differentiated(input, tau):
+    if input.numel() and tau.numel() and not differentiated(input, tau):
         return shim_torch.ops.aten._householder_of(input, tau)
     return _product_of_reflections(input, tau)
 
@@ -76,9 +76,18 @@ def _product_of_reflections(input: Any, tau: Any) -> Any:
     return x.mT.contiguous().mT  # as LAPACK writes it
 
 
-@direct("_householder_of(Tensor input, Tensor tau) -> Tensor", function=False, method=False, native="householder")
-def _householder_of(input, tau):
-    return _product_of_reflections(input, tau)
+@op("_householder_of(Tensor input, Tensor tau) -> Tensor", shape=lambda input: tuple(input.shape), dtype=lambda input: input.dtype,
+    order=("columns",), function=False, method=False, native="householder")  # fmt: skip
+def _householder_of(xp, input, tau):
+    if on_cuda(input):
+        return cuda_linalg().householder_product(input, tau)
+    m, n = input.shape[-2:]
+    below = xp.tril(input, -1) + xp.eye(m, n, dtype=input.dtype)
+    x = xp.broadcast_to(xp.eye(m, n, dtype=input.dtype), input.shape)
+    for k in reversed(range(tau.shape[-1])):
+        v = below[..., k : k + 1]
+        x = x - tau[..., k, None, None] * xp.matmul(v, xp.matmul(swapped(xp, v).conj(), x))
+    return x
 
 
 @composite("orgqr(Tensor self, Tensor input2) -> Tensor", out=True)
@@ -97,6 +106,8 @@ def _geqrf_dtype(self: Any) -> Any:
     dtype=lambda self: (_geqrf_dtype(self), [self.dtype] * 2), out=True, order=("columns", None), native="geqrf")  # fmt: skip
 def geqrf(xp, self):
     """Householder's reflections below the diagonal, R on and above it, and their scales (LAPACK's conventions)."""
+    if on_cuda(self):
+        return cuda_linalg().geqrf(self)
     a, (m, n) = self.copy(), self.shape[-2:]
     k = min(m, n)
     tau = xp.zeros((*self.shape[:-2], k), self.dtype)

@@ -9,7 +9,7 @@ from shim_torch._utils import _scalar
 from shim_torch._warnings import warn_once
 
 from ._formulas import aten
-from ._matrices import LinAlgError, adjoint, check_matrix, first_failed, swapped
+from ._matrices import LinAlgError, adjoint, check_matrix, cuda_linalg, first_failed, on_cuda, swapped
 from ._record import composite, op
 from .lu import lu
 
@@ -48,6 +48,11 @@ def _singular(name: str, info: Any) -> Any:
     grad={"A": lambda g, result0: -(adjoint(result0) @ g @ adjoint(result0))}, out=True, native="inverse",
     order=("columns", None), **_LINALG)  # fmt: skip
 def linalg_inv_ex(xp, A, check_errors):
+    if on_cuda(A):
+        packed, pivots, info = lu(xp, A)
+        if check_errors and bool((info > 0).any()):
+            raise _singular("linalg.inv_ex", info)
+        return cuda_linalg().lu_solve(packed, pivots, xp.eye(A.shape[-1], dtype=A.dtype), True, False), info
     info = xp.zeros(A.shape[:-2], "int32")
     try:
         inverse = xp.linalg.inv(A)
@@ -136,6 +141,12 @@ def _solve_a_grad(g: Any, A: Any, result0: Any, B_shape: Any, left: bool) -> Any
     grad={"A": _solve_a_grad, "B": _solve_b_grad}, order=_solve_order, native="solve", **_LINALG)  # fmt: skip
 def linalg_solve_ex(xp, A, B, left, check_errors):
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
+    if on_cuda(A):
+        packed, pivots, info = lu(xp, A)
+        if check_errors and bool((info > 0).any()):
+            raise _unsolvable("torch.linalg.solve_ex", info)
+        x = cuda_linalg().lu_solve(packed, pivots, B[..., None] if vector else B, left, False)
+        return (x[..., 0] if vector else x), info
     a, b = (A, B[..., None] if vector else B) if left else (swapped(xp, A), swapped(xp, B))
     batch = xp.broadcast(xp.empty(a.shape[:-2]), xp.empty(b.shape[:-2])).shape
     a, b = (xp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
@@ -190,6 +201,8 @@ def _triangular_a_grad(g: Any, self: Any, upper: bool, left: bool, unitriangular
     grad={"self": _triangular_a_grad, "B": _triangular_b_grad}, order=("columns",), native="solve_triangular", **_LINALG)  # fmt: skip
 def linalg_solve_triangular(xp, self, B, upper, left, unitriangular):
     """Substitution, row by row; zeros on the diagonal give infinities, as in PyTorch."""
+    if on_cuda(B):
+        return cuda_linalg().solve_triangular(self, B, upper, left, unitriangular)
     a, b = (self, B) if left else (swapped(xp, self), swapped(xp, B))
     upper = upper if left else not upper
     n = a.shape[-1]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from native import _core
 from shim_torch._warnings import warn_once
 
 from ._formulas import speaks_for_itself
-from ._matrices import adjoint, check_matrix, first_failed
-from ._record import composite, direct, op
+from ._matrices import adjoint, check_matrix, cuda_linalg, first_failed, on_cuda, swapped
+from ._record import composite, op
 from ._rules import type_name
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
@@ -49,6 +51,8 @@ def _after_panel(x: Any, start: int, stop: int) -> None:
 
 def lu(xp: Any, a: Any, pivot: bool = True) -> tuple[Any, Any, Any]:
     """Packed L and U, pivots from 1 (int32) and the first zero pivot (0: none) of a batch of matrices."""
+    if pivot and on_cuda(a):
+        return cuda_linalg().lu(a)
     *batch, m, n = a.shape
     k = min(m, n)
     count = 1
@@ -258,20 +262,22 @@ def _lu_solve_b_grad(g: Any, LU: Any, pivots: Any, left: bool, adjoint: bool) ->
     return shim_torch.ops.aten._lu_solve_of(LU, pivots, g, left, not adjoint)
 
 
-@direct("_lu_solve_of(Tensor LU, Tensor pivots, Tensor B, bool left, bool adjoint) -> Tensor", function=False, method=False,
-        native="lu_solve", grad={"LU": _lu_solve_factors_grad, "B": _lu_solve_b_grad})  # fmt: skip
-def _lu_solve_of(LU, pivots, B, left, adjoint):
+@op("_lu_solve_of(Tensor LU, Tensor pivots, Tensor B, bool left, bool adjoint) -> Tensor", shape=_lu_solve_shape, dtype=lambda LU: LU.dtype,
+    keep=("pivots",), function=False, method=False, native="lu_solve", grad={"LU": _lu_solve_factors_grad, "B": _lu_solve_b_grad},
+    order=lambda left: ("columns" if left else None,))  # fmt: skip
+def _lu_solve_of(xp, LU, pivots, B, left, adjoint):
     """X of A X = B, Aᴴ X = B, X A = B or X Aᴴ = B, with the factors of A; infinities and NaN for singular ones."""
-    P, L, U = lu_unpack(LU, pivots, True, True)
-    return _by_substitution(P, L, U, B.expand(_lu_solve_shape(LU, B)), left, adjoint)
-
-
-def _by_substitution(P, L, U, B, left, adjoint):
+    if on_cuda(LU):
+        return cuda_linalg().lu_solve(LU, pivots, B, left, adjoint)
     if not left:
-        return _by_substitution(P, L, U, B.mH, True, not adjoint).mH
-    from shim_torch.linalg import solve_triangular
+        return swapped(xp, _lu_solve_of(xp, LU, pivots, swapped(xp, B).conj(), True, not adjoint)).conj()
+    from .linear_systems import linalg_solve_triangular as solve
 
-    if adjoint:
-        found = solve_triangular(L.mH, solve_triangular(U.mH, B, upper=False), upper=True, unitriangular=True)
-        return found.take_along_dim(P.real.argmax(-1).unsqueeze(-1), -2)  # a product would make NaN of 0 and infinity
-    return solve_triangular(U, solve_triangular(L, P.mT @ B, upper=False, unitriangular=True), upper=True)
+    lead, n = np.broadcast_shapes(LU.shape[:-2], B.shape[:-2]), LU.shape[-1]
+    order = xp.broadcast_to(_row_order(xp, pivots, n), (*lead, n))[..., None]
+    B = xp.broadcast_to(B, (*lead, *B.shape[-2:]))
+    if not adjoint:
+        known = solve(xp, LU, xp.take_along_axis(B, order, -2), False, True, True)
+        return solve(xp, LU, known, True, True, False)
+    A = swapped(xp, LU).conj()
+    return xp.take_along_axis(solve(xp, A, solve(xp, A, B, False, True, False), True, True, True), order.argsort(-2), -2)

@@ -102,6 +102,10 @@ def nonzero_function(input: Any, *, out: Any = None, as_tuple: bool = False) -> 
         raise RuntimeError(
             f"nonzero: Expected out tensor to have scalar type Long but got scalar type{type_name(out.dtype)}"
         )
+    if out is not None and out.device != input.device:
+        raise RuntimeError(
+            f"nonzero: Expected out and input to be on the same device, but got out on {out.device} and input on {input.device}"
+        )
     places = shim_torch.ops.aten.nonzero(input)
     if not as_tuple:
         if out is None:

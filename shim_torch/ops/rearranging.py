@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from native import _core
 
 from ._record import composite, op
@@ -152,18 +154,14 @@ def _repeat_places(xp: Any, repeats: Any, output_size: Any) -> Any:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if repeats.size and bool((repeats < 0).any()):
         raise RuntimeError("repeats can not be negative")
-    places = xp.repeat(
-        xp.arange(repeats.size), repeats.reshape(-1) if isinstance(repeats, _host()) else repeats.tolist()
-    )
+    if isinstance(repeats, np.ndarray):
+        places = np.repeat(np.arange(repeats.size), repeats.reshape(-1))
+    else:  # CuPy repeats by numbers of the host only
+        ends = xp.cumsum(repeats.reshape(-1), dtype="int64")
+        places = xp.searchsorted(ends, xp.arange(int(ends[-1]) if repeats.size else 0), side="right")
     if output_size is not None and output_size != places.size:
         raise RuntimeError("allocated size does not match required size")
     return places.astype("int64")
-
-
-def _host() -> Any:
-    import numpy
-
-    return numpy.ndarray
 
 
 @composite(

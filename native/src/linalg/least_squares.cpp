@@ -1,4 +1,7 @@
 // Least squares by LAPACK's four drivers.
+#include <cmath>
+#include <limits>
+
 #include "linalg/batches.h"
 #include "linalg/linalg.h"
 
@@ -42,6 +45,16 @@ class Problems {
     return status(wrong_) == 0;
   }
   int64_t rank() const { return status(rank_); }
+  // After gels, which only sees zeros on the diagonal of its triangular factor: whether rounding is all that keeps one from being zero.
+  bool nearly_singular(int64_t i) {
+    Real<T> least = std::numeric_limits<Real<T>>::infinity(), most = 0;
+    for (Int j = 0; j < std::min(m_, n_); ++j) {
+      const Real<T> size = std::abs(a(i)[j * m_ + j]);
+      least = std::min(least, size);
+      most = std::max(most, size);
+    }
+    return most > 0 && !(least > most * std::numeric_limits<Real<T>>::epsilon() * Real<T>(std::max(m_, n_)));
+  }
 
  private:
   T* a(int64_t i) { return a_ + i * m_ * n_; }
@@ -96,7 +109,7 @@ Three least_squares(const Tensor& a, const Tensor& b, double rcond, Driver drive
     Problems<T> problems(from, all, m, count, rcond);
     problems.prepare(driver, to);
     for (int64_t i = 0; i < product(lead); ++i) {
-      if (!problems.solve(driver, i, values ? to + i * k : nullptr)) return {};
+      if (!problems.solve(driver, i, values ? to + i * k : nullptr) || (driver == Driver::gels && problems.nearly_singular(i))) return {};
       if (ranks) rank->template data_as<int64_t>()[i] = problems.rank();
     }
     return {all, rank, s};

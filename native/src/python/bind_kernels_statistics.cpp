@@ -136,6 +136,15 @@ PyObject* native_logsumexp(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// `t` with its dims in memory in the order of `like`'s.
+Tensor laid_out_as(const Tensor& t, const TensorImpl& like) {
+  const Dims strides = dense_strides(like.sizes(), std::vector<Dims>{{like.strides().begin(), like.strides().end()}});
+  if (std::equal(strides.begin(), strides.end(), t->strides().begin())) return t;
+  const Tensor to = empty_strided(t->sizes(), strides, t->dtype(), t->device());
+  copy_(to, t);
+  return to;
+}
+
 // sort(self, dim, descending), sort(self, stable, dim, descending)
 PyObject* native_sort(Operator&, PyObject* const* args, size_t n) {
   if (n < 3 || n > 4 || !is_tensor(args[0]) || !PyLong_CheckExact(args[n - 2]) || !PyBool_Check(args[n - 1])) return nullptr;
@@ -144,7 +153,7 @@ PyObject* native_sort(Operator&, PyObject* const* args, size_t n) {
     const long dim = PyLong_AsLong(args[n - 2]);
     const bool down = args[n - 1] == Py_True;
     Tensor index = by_device(self, [&] { return sort(self, dim, down, &values); }, [&] { return cuda::sort(self, dim, down, &values); });
-    return index ? pair(values, index) : nullptr;
+    return index ? pair(laid_out_as(values, *self), laid_out_as(index, *self)) : nullptr;
   });
 }
 

@@ -141,13 +141,16 @@ def test_bodies_of_the_records_agree(dtype):
         for x, y in zip(mine, theirs, strict=True):
             torch.testing.assert_close(x, torch.from_numpy(np.array(y)), rtol=1e-3, atol=1e-3)
     packed, tau = torch.geqrf(a)
+    by_body = torch.from_numpy(householder._householder_of(np, packed.numpy(), tau.numpy()))
     pairs = [(L.householder_product(packed, tau), householder._product_of_reflections(packed, tau))]
+    pairs.append((L.householder_product(packed, tau), by_body))
     for left, turned in itertools.product((False, True), repeat=2):
         other = b if left else b.mT
         mine = torch.ormqr(packed, tau, other, left=left, transpose=turned)
         pairs.append((mine, householder._times_full_q(packed, tau, other, left, turned)))
-        solved = (*L.lu_factor(a), other, left, turned)
-        pairs.append((torch.ops.aten._lu_solve_of(*solved), lu._lu_solve_of(*solved)))
+        given = (*L.lu_factor(a), other)
+        theirs = lu._lu_solve_of(np, *(t.numpy() for t in given), left, turned)
+        pairs.append((torch.ops.aten._lu_solve_of(*given, left, turned), torch.from_numpy(np.array(theirs))))
     for driver in ("gels", "gelsd"):
         mine, theirs = (f(a, b, 1e-6, driver) for f in (torch.ops.aten._lstsq_of, least_squares._lstsq_of))
         pairs += zip(mine, theirs, strict=True)
