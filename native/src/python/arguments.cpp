@@ -253,7 +253,8 @@ void prepare_slots(Operator& op) {
     op.slots.push_back(s);
   }
   op.factory = dtype && pin && op.device_slot >= 0;
-  bool own_input = !op.schema.args.empty() && op.schema.args[0].type.base == ArgType::Tensor;
+  // What is made of tensors is made where they are: sparse tensors of their entries.
+  const bool own_input = std::any_of(op.schema.args.begin(), op.schema.args.end(), [](const auto& a) { return a.type.base == ArgType::Tensor && !a.is_out; });
   if (!op.factory || own_input) op.device_slot = -1;
 }
 

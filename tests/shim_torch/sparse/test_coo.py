@@ -227,3 +227,11 @@ def test_t_is_of_two_sparse_dims(sparse, dense):
     with pytest.raises(RuntimeError, match=f"<= 2 sparse and 0 dense dimensions, but got {sparse} sparse and {dense} dense"):
         x.t()
     assert torch.eye(2, 3).to_sparse().t().shape == (3, 2)
+
+
+def test_entries_say_where_again_and_again():
+    """Once there is a sparse tensor, factories name the CPU to handlers: not for what is made of tensors."""
+    indices, values = torch.zeros(1, 2, dtype=torch.int64, device="meta"), torch.ones(2, device="meta")
+    for dtype in (None, torch.float64, None):
+        made = torch._sparse_coo_tensor_with_dims_and_tensors(1, 0, (3,), indices, values, dtype=dtype)
+        assert made.device.type == "meta" and made.dtype is (dtype or torch.float32)
