@@ -177,6 +177,10 @@ def _attribute(name: str) -> Any:
         return all_types()
     if name == "torch":  # torch.torch is torch
         return importlib.import_module("shim_torch")
+    if name == "Type":
+        from shim_torch._C import Type
+
+        return Type
     if name == "__future__":
         return importlib.import_module("shim_torch.__future__")
     from shim_torch._missing import has, missing

@@ -123,6 +123,12 @@ class TypedStorage:
     def data_ptr(self) -> int:
         return self._untyped_storage.data_ptr()
 
+    def _weak_ref(self) -> int:
+        return self._untyped_storage._weak_ref()
+
+    _expired = staticmethod(_core.UntypedStorage._expired)
+    _free_weak_ref = staticmethod(_core.UntypedStorage._free_weak_ref)
+
     def get_device(self) -> int:
         if self.device.type == "cpu":
             return -1

@@ -390,7 +390,11 @@ def _debug_only_are_vmap_fallback_warnings_enabled() -> bool:
     return _vmap_fallback_warnings
 
 
-class _SchemaType:
+class Type:
+    """The class of types in TorchScript; schemas have texts here."""
+
+
+class _SchemaType(Type):
     """What ``isinstance(argument.type, torch._C.OptionalType)`` asks: our types are texts with that kind."""
 
 

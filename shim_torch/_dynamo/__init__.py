@@ -22,6 +22,8 @@ __all__ = [
     "disallow_in_graph",
     "graph_break",
     "is_compiling",
+    "is_dynamo_supported",
+    "is_inductor_supported",
     "list_backends",
     "mark_dynamic",
     "mark_static",
@@ -30,6 +32,16 @@ __all__ = [
     "nonstrict_trace",
     "reset",
 ]
+
+
+def is_dynamo_supported() -> bool:
+    """Whether functions can be traced: no."""
+    return False
+
+
+def is_inductor_supported() -> bool:
+    """Whether traced functions can be compiled: no."""
+    return False
 
 
 def disallow_in_graph(fn: Any) -> Any:

@@ -160,6 +160,54 @@ def reset_rng_state() -> None:
     np.random.seed(1337)
 
 
+def _make_fn_with_patches(fn: Callable[..., Any], *patches: Any) -> Callable[..., Any]:
+    """``fn`` under ``patch(module, attribute, value)`` for each of ``patches``."""
+    import contextlib
+    import functools
+
+    @functools.wraps(fn)
+    def patched(*args: Any, **kwargs: Any) -> Any:
+        with contextlib.ExitStack() as stack:
+            for module, attribute, value in patches:
+                stack.enter_context(module.patch(attribute, value))
+            return fn(*args, **kwargs)
+
+    return patched
+
+
+def make_test_cls_with_patches(
+    cls: type,
+    cls_prefix: str,
+    fn_suffix: str,
+    *patches: Any,
+    xfail_prop: str | None = None,
+    decorator: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda x: x,
+) -> type:
+    """A class of the tests of ``cls`` under settings ``(module, attribute, value)``, prefix and suffix added to the names.
+
+    Tests with the attribute ``xfail_prop`` are expected to fail; ``decorator`` is put around each.
+    """
+    import unittest
+
+    name = f"{cls_prefix}{cls.__name__}"
+    made = type(name, cls.__bases__, {})
+    made.__qualname__ = name
+    for key in dir(cls):
+        value = getattr(cls, key)
+        if not key.startswith("test_"):
+            if not hasattr(made, key):
+                setattr(made, key, value)
+        elif not callable(value):
+            setattr(made, key, value)
+        else:
+            test = _make_fn_with_patches(value, *patches)
+            test.__name__ = key + fn_suffix
+            if xfail_prop is not None and hasattr(value, xfail_prop):
+                test = unittest.expectedFailure(test)
+            setattr(made, key + fn_suffix, decorator(test))
+    return made
+
+
 def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 

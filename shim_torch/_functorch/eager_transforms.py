@@ -20,6 +20,11 @@ def grad_and_value_impl(func: Any, argnums: Any, has_aux: bool, args: Any, kwarg
     return grad_and_value(func, argnums, has_aux)(*args, **kwargs)
 
 
+def _as_tuple(val: Any) -> tuple[Any, ...]:
+    """A tuple as it is, anything else as the only item of one."""
+    return val if isinstance(val, tuple) else (val,)
+
+
 def _slice_argnums(args: tuple[Any, ...], argnums: Any, as_tuple: bool = True) -> Any:
     """The arguments of those numbers, as a tuple; of one number, the argument itself unless ``as_tuple``."""
     chosen = tuple(args[n] for n in _pick(args, argnums))

@@ -57,3 +57,22 @@ def associative_scan(
         leaves = [x.flip(dim) for x in leaves]
     found = running(leaves, n)
     return pytree.tree_unflatten([x.flip(dim) for x in found] if reverse else found, spec)
+
+
+def _fake_associative_scan(combine_fn: Callable[[Any, Any], Any], xs: Any, dim: int, reverse: bool = False) -> Any:
+    """What ``associative_scan`` gives, by one call of ``combine_fn`` for each slice but the first: for comparisons."""
+    import shim_torch
+    from shim_torch.utils import _pytree as pytree
+
+    leaves, spec = pytree.tree_flatten(xs)
+    size = leaves[0].size(dim)
+    made: list[list[Any]] = []
+    for i in reversed(range(size)) if reverse else range(size):
+        row: Any = [x.select(dim, i) for x in leaves]
+        if made:
+            found = combine_fn(pytree.tree_unflatten(made[-1], spec), pytree.tree_unflatten(row, spec))
+            row = pytree.tree_flatten(found)[0]
+        made.append(row)
+    if reverse:
+        made.reverse()
+    return pytree.tree_unflatten([shim_torch.stack(list(column), dim) for column in zip(*made, strict=True)], spec)

@@ -54,3 +54,28 @@ def scan(
     if reverse:
         made.reverse()
     return carry, pytree.tree_map(lambda *parts: shim_torch.stack(parts), *made) if made else None
+
+
+def _fake_scan(
+    combine_fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, dim: int = 0, reverse: bool = False
+) -> tuple[Any, Any]:
+    """What ``scan`` gives, the ``y`` stacked in ``dim`` where they have it: for comparisons."""
+    import shim_torch
+    from shim_torch.utils import _pytree as pytree
+
+    leaves, spec = pytree.tree_flatten(xs)
+    if xs is None or not leaves:
+        return init, []
+    carry, made = init, []
+    size = leaves[0].size(dim)
+    for i in reversed(range(size)) if reverse else range(size):
+        carry, y = combine_fn(carry, pytree.tree_unflatten([x.select(dim, i) for x in leaves], spec))
+        made.append(y)
+    if reverse:
+        made.reverse()
+
+    def joined(*parts: Any) -> Any:
+        whole = shim_torch.stack(parts)
+        return whole.movedim(0, dim) if dim < whole.dim() else whole
+
+    return carry, pytree.tree_map(joined, *made)

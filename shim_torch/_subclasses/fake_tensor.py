@@ -353,14 +353,22 @@ class unset_fake_temporarily:
             self._replace(_get_current_dispatch_mode_stack(), self._stack)
 
 
+def __getattr__(name: str) -> Any:
+    if name in ("TensorMetadata", "extract_tensor_metadata"):
+        from shim_torch._subclasses import _fake_metadata
+
+        return getattr(_fake_metadata, name)
+    if name == "_CacheKeyState":
+        from shim_torch._not_built import names
+
+        return names("torch._subclasses.fake_tensor", "results of operators on fake tensors are not cached", name)[name]
+    from shim_torch._missing import missing
+
+    return missing("torch._subclasses.fake_tensor", name)
+
+
 for _class in (
     FakeTensor, FakeTensorMode, FakeCopyMode, UnsupportedFakeTensorException, DynamicOutputShapeException,
     DataDependentOutputException, UnsupportedOperatorException, FakeTensorDeviceMismatchError, MetadataMismatchError,
 ):  # fmt: skip
     _class.__module__ = "torch._subclasses.fake_tensor"
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch._subclasses.fake_tensor", name)

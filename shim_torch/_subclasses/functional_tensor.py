@@ -62,3 +62,22 @@ def dispatch_functionalize(func: Callable[..., Any], mode: FunctionalTensorMode 
         _refuse("dispatch_functionalize")
 
     return inner
+
+
+class BaseFunctionalizeAPI:
+    """What functionalization of higher-order operators asks; none can be made here."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        _refuse(type(self).__name__)
+
+
+class PythonFunctionalizeAPI(BaseFunctionalizeAPI):
+    """For ``FunctionalTensorMode``."""
+
+
+class CppFunctionalizeAPI(BaseFunctionalizeAPI):
+    """For the dispatcher's functionalization."""
+
+
+class FunctorchFunctionalizeAPI(BaseFunctionalizeAPI):
+    """For ``torch.func.functionalize``."""

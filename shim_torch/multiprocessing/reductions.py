@@ -11,6 +11,7 @@ from shim_torch._missing import asked_of as _asked_of
 
 __all__ = [
     "ForkingPickler",
+    "StorageWeakRef",
     "init_reductions",
     "rebuild_storage_empty",
     "rebuild_storage_fd",
@@ -23,6 +24,36 @@ __all__ = [
 ]
 
 sharing_strategy = "file_descriptor"
+
+
+class StorageWeakRef:
+    """A weak reference to a storage. ``cdata``: a number that no other storage has while the reference is there."""
+
+    __slots__ = ("_free_weak_ref", "cdata")
+
+    def __init__(self, storage: Any) -> None:
+        self.cdata = storage._weak_ref()
+        self._free_weak_ref = _core.UntypedStorage._free_weak_ref
+
+    @classmethod
+    def from_weakref(cls, cdata: int) -> StorageWeakRef:
+        """A reference that takes over what ``_weak_ref`` of a storage gave."""
+        made = cls.__new__(cls)
+        made.cdata, made._free_weak_ref = cdata, _core.UntypedStorage._free_weak_ref
+        return made
+
+    def expired(self) -> bool:
+        """Whether the storage is gone."""
+        return bool(_core.UntypedStorage._expired(self.cdata))
+
+    def __del__(self) -> None:
+        self._free_weak_ref(self.cdata)
+
+    def __hash__(self) -> int:
+        return int(self.cdata)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or self.cdata == getattr(other, "cdata", None)
 
 
 def _sent(cls: Any) -> Any:

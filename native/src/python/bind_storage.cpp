@@ -4,6 +4,8 @@
 #include <structmember.h>
 
 #include <cstring>
+#include <mutex>
+#include <unordered_map>
 
 #include "ops/kernels.h"
 #include "python/tensor_type.h"
@@ -240,6 +242,89 @@ PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr},
                         {"is_cuda", get_cuda, nullptr, nullptr, nullptr},
                         {"_cdata", get_cdata, nullptr, nullptr, nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
+// --- weak references: the storage's memory is handed to a keeper, whose end is the storage's ---------------------------------
+
+struct Weak {
+  Storage* storage;                             // null: expired
+  size_t count;
+  Ref<Storage> memory;                          // the keeper of the memory and of how it is freed
+};
+
+std::mutex& weak_mutex() {
+  static std::mutex m;
+  return m;
+}
+
+std::unordered_map<Storage*, Weak*>& watched() {
+  static auto* table = new std::unordered_map<Storage*, Weak*>;
+  return *table;
+}
+
+void expire(void* context, void*);
+
+void watch(Storage* s, Weak* weak) {
+  const bool resizable = s->resizable();
+  Ref<Storage> memory(new Storage(s->data(), s->nbytes(), s->device(), expire, weak));
+  s->swap_data(*memory);
+  s->set_resizable(resizable);
+  weak->memory = std::move(memory);
+}
+
+void expire(void* context, void*) {             // the deleter of a watched storage
+  auto* weak = static_cast<Weak*>(context);
+  Ref<Storage> memory;
+  std::lock_guard guard(weak_mutex());
+  memory = std::move(weak->memory);
+  if (weak->storage->use_count()) {             // it got other memory, by a resize
+    watch(weak->storage, weak);
+    return;
+  }
+  watched().erase(weak->storage);
+  weak->storage = nullptr;
+  if (!weak->count) delete weak;
+}
+
+PyObject* weak_ref(PyObject* self, PyObject*) {
+  Storage* s = in(self);
+  if (s->device().type != DeviceType::cpu)      // the allocator of devices knows its blocks by their deleter
+    return PyErr_Format(PyExc_NotImplementedError, "torch.UntypedStorage._weak_ref is not supported by shim-torch for memory of other devices than the CPU");
+  std::lock_guard guard(weak_mutex());
+  Weak*& weak = watched()[s];
+  if (!weak) {
+    weak = new Weak{s, 0, {}};
+    watch(s, weak);
+  }
+  ++weak->count;
+  return PyLong_FromVoidPtr(weak);
+}
+
+bool weak_given(PyObject* number, void** weak) {
+  *weak = PyLong_AsVoidPtr(number);
+  return *weak || !PyErr_Occurred();
+}
+
+PyObject* weak_expired(PyObject*, PyObject* number) {
+  void* weak;
+  return weak_given(number, &weak) ? PyBool_FromLong(static_cast<Weak*>(weak)->storage == nullptr) : nullptr;
+}
+
+PyObject* weak_drop(PyObject*, PyObject* number) {
+  void* weak;
+  if (!weak_given(number, &weak)) return nullptr;
+  std::lock_guard guard(weak_mutex());
+  auto* w = static_cast<Weak*>(weak);
+  if (!--w->count && !w->storage) delete w;     // of a living storage it stays for the next one
+  Py_RETURN_NONE;
+}
+
+PyObject* from_weak(PyObject*, PyObject* number) {           // the storage, None once it is gone
+  void* weak;
+  if (!weak_given(number, &weak)) return nullptr;
+  Storage* s = static_cast<Weak*>(weak)->storage;
+  if (!s) Py_RETURN_NONE;
+  return storage_object(Ref<Storage>(s));
+}
+
 PyMethodDef methods[] = {{"data_ptr", data_ptr, METH_NOARGS, nullptr}, {"nbytes", nbytes, METH_NOARGS, nullptr},
                          {"size", nbytes, METH_NOARGS, nullptr}, {"element_size", element_size, METH_NOARGS, nullptr},
                          {"get_device", index_of_device, METH_NOARGS, nullptr}, {"resizable", is_resizable, METH_NOARGS, nullptr},
@@ -247,6 +332,8 @@ PyMethodDef methods[] = {{"data_ptr", data_ptr, METH_NOARGS, nullptr}, {"nbytes"
                          {"cpu", cpu, METH_NOARGS, nullptr}, {"cuda", cuda, METH_VARARGS, nullptr}, {"clone", clone, METH_NOARGS, nullptr},
                          {"copy_", copy_method, METH_VARARGS, nullptr}, {"resize_", resize_method, METH_O, nullptr},
                          {"_become_shared_", become_shared, METH_O, nullptr}, {"_at", at, METH_O | METH_STATIC, nullptr},
+                         {"_weak_ref", weak_ref, METH_NOARGS, nullptr}, {"_expired", weak_expired, METH_O | METH_STATIC, nullptr},
+                         {"_free_weak_ref", weak_drop, METH_O | METH_STATIC, nullptr}, {"_new_with_weak_ptr", from_weak, METH_O | METH_STATIC, nullptr},
                          {"tolist", tolist, METH_NOARGS, nullptr}, {"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyType_Slot base_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                             {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},

@@ -20,9 +20,11 @@ from shim_torch.fx.experimental._proxy_mode import (
 )
 from shim_torch.fx.experimental.symbolic_shapes import ShapeEnv
 from shim_torch.fx.graph_module import GraphModule
+from shim_torch.fx.interpreter import Interpreter
 from shim_torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 __all__ = [
+    "DecompositionInterpreter",
     "ProxyTorchDispatchMode",
     "PythonKeyTracer",
     "ShapeEnv",
@@ -129,13 +131,14 @@ class _Tracing:
         with fake, ProxyTorchDispatchMode(tracer, "fake" if self.fake_mode else "real", self.table, self.error_on_data):
             result = self.f(*values)
         graph = tracer.graph
+        noted = _evaluated(getattr(self.f, "__annotations__", {}).get("return"))
         out_leaves, out_spec = tree_flatten(result)
         if nested:
-            graph.output(tracer.create_arg([tracer.proxy_of(x) for x in out_leaves]))
+            graph.output(tracer.create_arg([tracer.proxy_of(x) for x in out_leaves]), noted)
             in_spec = tree_flatten(tuple(args))[1]
             graph.set_codegen(_PyTreeCodeGen(PyTreeInfo(names[: len(args)], in_spec, out_spec)))
         else:
-            graph.output(tracer.create_arg(tree_map(tracer.proxy_of, result)))
+            graph.output(tracer.create_arg(tree_map(tracer.proxy_of, result)), noted)
         name = type(self.f).__name__ if isinstance(self.f, _module()) else getattr(self.f, "__name__", "GraphModule")
         return GraphModule(tracer.root, graph, name)
 
@@ -155,6 +158,11 @@ class _Tracing:
         return tree_unflatten(made, spec)
 
 
+def _evaluated(annotation: Any) -> Any:
+    """What a function says it returns; None for what is only a text."""
+    return None if isinstance(annotation, str) else annotation
+
+
 def _module() -> Any:
     from shim_torch.nn.modules.module import Module
 
@@ -171,6 +179,39 @@ def get_isolated_graphmodule(func: Any, args: Any, kwargs: Any, tracing_mode: st
 
     with disable_proxy_modes_tracing():
         return make_fx(wrapped, decomposition_table=decomposition_table, tracing_mode=tracing_mode)(all_args)
+
+
+class DecompositionInterpreter(Interpreter):
+    """Runs a graph and writes the operators that ran into ``new_graph``, those of the table by their decompositions."""
+
+    def __init__(self, module: Any, new_graph: Any, decomposition_table: Any = None, **kwargs: Any) -> None:
+        super().__init__(module, **kwargs)
+        self.new_graph, self.decomposition_table = new_graph, dict(decomposition_table or {})
+        self.tracer = PythonKeyTracer()
+        self.tracer.graph = new_graph
+        self.mode = ProxyTorchDispatchMode(self.tracer, "real", self.decomposition_table)
+
+    def _noted(self, kind: str, target: Any, value: Any) -> Any:
+        return track_tensor_tree(value, self.tracer.create_proxy(kind, target, (), {}), tracer=self.tracer)
+
+    def placeholder(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """An input, one of the new graph too."""
+        return self._noted("placeholder", target, super().placeholder(target, args, kwargs))
+
+    def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """An attribute of the module, by its name in the new graph too."""
+        return self._noted("get_attr", target, super().get_attr(target, args, kwargs))
+
+    def output(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """The result, of the new graph too."""
+        found = super().output(target, args, kwargs)
+        self.new_graph.output(self.tracer.create_arg(tree_map(self.tracer.proxy_of, found)))
+        return found
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's result."""
+        with self.mode:
+            return super().run(*args, **kwargs)
 
 
 @contextlib.contextmanager

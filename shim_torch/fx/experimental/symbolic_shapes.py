@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import enum
+from dataclasses import dataclass
 from typing import Any
+
+from shim_torch._not_built import names
 
 
 def is_symbolic(value: Any) -> bool:
@@ -83,11 +87,93 @@ class ShapeEnv:
         raise NotImplementedError("torch.fx.experimental.symbolic_shapes.ShapeEnv is not supported by shim-torch")
 
 
+class DimDynamic(enum.Enum):
+    """How a dim gets its symbol: a new one, that of another dim of the same size, none, one without a value, or from strides."""
+
+    DYNAMIC = 0
+    DUCK = 1
+    STATIC = 2
+    UNBACKED = 3
+    INFER_STRIDE = 4
+
+
+@dataclass(frozen=True)
+class SymbolicContext:
+    """How the symbols of a tensor are made."""
+
+
+@dataclass(frozen=True)
+class StatelessSymbolicContext(SymbolicContext):
+    """The dims of a tensor and what is asked of each; plain numbers here, so it is kept and not asked."""
+
+    dynamic_sizes: list[DimDynamic]
+    dynamic_strides: list[DimDynamic] = None  # type: ignore[assignment]
+    constraint_sizes: list[Any] = None  # type: ignore[assignment]
+    constraint_strides: list[Any] = None  # type: ignore[assignment]
+    specialize_on: list[Any] | None = None
+    view_base_context: SymbolicContext | None = None
+    shape_ids: dict[int, str | None] | None = None
+    unbacked_bounds: dict[int, tuple[int | None, int | None]] | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.dynamic_sizes)
+        for name, value in (
+            ("specialize_on", [[]] * n),
+            ("dynamic_strides", [DimDynamic.INFER_STRIDE] * n),
+            ("constraint_sizes", [None] * n),
+            ("constraint_strides", [None] * n),
+        ):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+        if not all(s in (DimDynamic.INFER_STRIDE, DimDynamic.DYNAMIC, DimDynamic.DUCK) for s in self.dynamic_strides):
+            raise AssertionError("dynamic_strides must only contain INFER_STRIDE, DYNAMIC, or DUCK")
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeEnvSettings:
+    """Settings of a ``ShapeEnv`` that tell fake results apart."""
+
+    allow_scalar_outputs: bool
+    allow_dynamic_output_shape_ops: bool
+    assume_static_by_default: bool
+    specialize_zero_one: bool
+    duck_shape: bool
+    prefer_deferred_runtime_asserts_over_guards: bool
+    trace_asserts: bool
+
+
+def fx_placeholder_vals(gm: Any) -> list[Any]:
+    """What is known of a graph's inputs."""
+    return [n.meta["val"] for n in gm.graph.nodes if n.op == "placeholder"]
+
+
+def fx_placeholder_targets(gm: Any) -> list[str]:
+    """The names of a graph's inputs."""
+    return [n.target for n in gm.graph.nodes if n.op == "placeholder"]
+
+
 class GuardOnDataDependentSymNode(RuntimeError):
     """A question about a symbol that has no value yet."""
 
 
+globals().update(
+    names(
+        "torch.fx.experimental.symbolic_shapes",
+        "sizes are plain numbers, there are no symbols",
+        """
+        SymNode RelaxedUnspecConstraint StrictMinMaxConstraint StatefulSymbolicContext SubclassSymbolicContext FloorDiv
+        ConstraintViolationError EqualityConstraint bind_symbols eval_guards rebind_unbacked to_node compute_unbacked_bindings
+        resolve_unbacked_bindings canonicalize_bool_expr eval_is_non_overlapping_and_dense guard_int_or
+        """,
+    )
+)
+
+
 def __getattr__(name: str) -> Any:
+    if name in ("sym_float", "sym_sqrt", "sym_int", "sym_not", "sym_max", "sym_min", "sym_ite"):
+        import shim_torch
+
+        return getattr(shim_torch, "_sym_sqrt" if name == "sym_sqrt" else name)
     from shim_torch._missing import missing
 
     return missing("torch.fx.experimental.symbolic_shapes", name)
