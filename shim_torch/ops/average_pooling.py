@@ -51,7 +51,8 @@ def _declare_mean(n: int) -> None:
 
     @composite(
         f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding={zero}, bool ceil_mode=False, bool count_include_pad=True{more}) -> Tensor",
-        method=False, out=True, module="" if n == 1 else "nn.functional", follows=("self",))  # fmt: skip
+        method=False, out=True, module="" if n == 1 else "nn.functional", follows=("self",),
+        native=f"avg_pool{n}d")  # fmt: skip
     def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
         name = f"avg_pool{n}d"
         if divisor_override == 0:
@@ -80,6 +81,7 @@ def _declare_mean(n: int) -> None:
         out=True,
         function=n == 1,
         follows=("self",),
+        native=f"adaptive_avg_pool{n}d",
     )
     def adaptive_avg_pool(self, output_size):
         return _adaptive_mean(f"adaptive_avg_pool{n}d", n, self, output_size)

@@ -54,6 +54,7 @@ def _scalar(t: Any) -> str:
     "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
     shape=broadcast,
     dtype=_close_dtype,
+    native="isclose",
 )
 def isclose(xp, self, other, rtol, atol, equal_nan):
     for name, value in (("rtol", rtol), ("atol", atol)):

@@ -176,7 +176,7 @@ def methods() -> dict[str, Any]:
 
     def cast(name: str, dtype: Any) -> None:
         def method(self: Any, memory_format: Any = None) -> Any:
-            return self.to(dtype, memory_format=memory_format)
+            return self.to(dtype) if memory_format is None else self.to(dtype, memory_format=memory_format)
 
         method.__name__ = name
         table[name] = method

@@ -381,6 +381,7 @@ def eye_m(n, m, dtype, layout, device, pin_memory):
     dtype=lambda real, imag: real_pair(real, imag).to_complex(),
     keep=("real", "imag"),
     out=True,
+    native="complex",
     grad={"real": lambda g: g.real, "imag": lambda g: g.imag},
 )
 def complex_(xp, real, imag):
@@ -399,11 +400,11 @@ def _index_dtype(name: str) -> Any:
     return rule
 
 
-@op(f"tril_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor", dtype=_index_dtype("tril_indices"))
+@op(f"tril_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor", dtype=_index_dtype("tril_indices"), native="tril_indices")
 def tril_indices(xp, row, col, offset, dtype, layout, device, pin_memory):
     return xp.stack(xp.tril_indices(row, offset, col)).astype("int64")
 
 
-@op(f"triu_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor", dtype=_index_dtype("triu_indices"))
+@op(f"triu_indices(int row, int col, int offset=0, {_OPTIONS}) -> Tensor", dtype=_index_dtype("triu_indices"), native="triu_indices")
 def triu_indices(xp, row, col, offset, dtype, layout, device, pin_memory):
     return xp.stack(xp.triu_indices(row, offset, col)).astype("int64")

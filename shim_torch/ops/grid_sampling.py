@@ -128,7 +128,7 @@ for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
 
     @composite(
         f"{_name}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-        **_METHODLESS)  # fmt: skip
+        native="grid_sampler", **_METHODLESS)  # fmt: skip
     def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
         return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 

@@ -102,7 +102,7 @@ def _index_copy_shape(self, dim, index, source):
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
             f"dimensionality ({len(source.shape)}), destination dimensionality ({len(self.shape)})"
         )
-    if index.dtype not in (_core.int64, _core.int32):
+    if index.dtype != _core.int64:
         raise RuntimeError("index_copy_(): Expected a long tensor for index, but got " + _scalar(index.dtype))
     if self.dtype != source.dtype:
         raise RuntimeError(
@@ -120,7 +120,7 @@ def _index_copy_source_grad(g, dim, index, source_shape):
     return g.index_select(dim, index).expand(source_shape) if len(source_shape) else g.index_select(dim, index).sum()
 
 
-@op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", inplace=True, out=True, shape=_index_copy_shape,
+@op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", inplace=True, out=True, native="index_copy", shape=_index_copy_shape,
     dtype=same_dtype, keep=("index",), grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0),
                                             "source": _index_copy_source_grad})  # fmt: skip
 def index_copy(xp, self, dim, index, source):
@@ -175,7 +175,7 @@ def index_fill_tensor(xp, self, dim, index, value):
 
 
 @op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-    grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0)}, **{**_FILL, "dtype": _filled_dtype})  # fmt: skip
+    grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0)}, native="index_fill", **{**_FILL, "dtype": _filled_dtype})  # fmt: skip
 def index_fill(xp, self, dim, index, value):
     return _index_filled(xp, self, dim, index, value)
 
@@ -196,7 +196,7 @@ def _take_shape(self, index):
     return index.shape
 
 
-@op("take(Tensor self, Tensor index) -> Tensor", shape=_take_shape, dtype=same_dtype, keep=("self", "index"), out=True,
+@op("take(Tensor self, Tensor index) -> Tensor", native="take", shape=_take_shape, dtype=same_dtype, keep=("self", "index"), out=True,
     grad={"self": lambda g, self_shape, index: g.new_zeros(self_shape).put(index, g, True)})  # fmt: skip
 def take(xp, self, index):
     return self.reshape(-1)[_flat_places(xp, self, index)]

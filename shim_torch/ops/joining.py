@@ -6,7 +6,8 @@ from typing import Any
 
 from native import _core
 
-from ._record import composite, op
+from ._formulas import aten
+from ._record import composite, direct, op
 from ._rules import wrap_dim
 
 
@@ -120,7 +121,13 @@ def column_stack(tensors):
     return shim_torch.hstack([t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors])
 
 
-@composite("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", method=False, follows=("self",))
+@direct(
+    "constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+    method=False,
+    follows=("self",),
+    native="constant_pad",
+    grad={"self": lambda g, pad: aten().constant_pad_nd(g, [-p for p in pad])},
+)
 def constant_pad_nd(self, pad, value):
     import shim_torch
 

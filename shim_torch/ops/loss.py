@@ -74,6 +74,7 @@ def kl_div(self, target, reduction, log_target):
 
 @op(
     "_binary_cross_entropy_each(Tensor self, Tensor target) -> Tensor",
+    native="bce_each",
     shape=broadcast,
     dtype=int_to_float,
     function=False,
@@ -209,6 +210,7 @@ def _cross_entropy(self, target, weight, reduction, ignore_index):
 
 @composite(
     "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
+    native="cross_entropy_loss",
     **_NN,
 )
 def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing):

@@ -71,12 +71,11 @@ def _circular(self: Any, pad: Any) -> Any:
 
 def _declare(n: int) -> None:
     size = f"SymInt[{2 * n}] padding"
-    composite(f"reflection_pad{n}d(Tensor self, {size}) -> Tensor", out=True, follows=("self",), **_HIDDEN)(
-        lambda self, padding: _continued(self, padding, "reflect")
-    )
-    composite(f"replication_pad{n}d(Tensor self, {size}) -> Tensor", out=True, follows=("self",), **_HIDDEN)(
-        lambda self, padding: _continued(self, padding, "replicate")
-    )
+    for name, mode in (("reflection_pad", "reflect"), ("replication_pad", "replicate")):
+        schema = f"{name}{n}d(Tensor self, {size}) -> Tensor"
+        composite(schema, out=True, follows=("self",), native=name, **_HIDDEN)(
+            (lambda how: lambda self, padding: _continued(self, padding, how))(mode)
+        )
 
 
 for _n in (1, 2, 3):
@@ -90,7 +89,7 @@ _SUPPORTED = (
 )
 
 
-@composite('pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor', **_HIDDEN)
+@composite('pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor', native="pad", **_HIDDEN)
 def pad(self, pad, mode, value):
     """Pairs (before, after) from the last dim on; mode constant, reflect, replicate or circular."""
     if mode not in ("constant", "reflect", "replicate", "circular"):

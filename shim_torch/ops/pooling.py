@@ -215,7 +215,7 @@ def _declare_max(n: int) -> None:
        out=("out", "indices") if n > 1 else False,
        differentiable=(0,), grad={"self": _spread_back(n)}, follows=("self",), **function)(run)  # fmt: skip
 
-    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False)
+    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False, native=f"max_pool{n}d")
     def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
         if n == 1:
             _pool_shape("max_pool1d()", 1, self, settings(kernel_size, stride, padding, dilation), ceil_mode)

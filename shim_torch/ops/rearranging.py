@@ -245,7 +245,7 @@ def _embed_shape(self, offset, dim1, dim2):
     return tuple(shape)
 
 
-@op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", shape=_embed_shape,
+@op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", shape=_embed_shape, native="diag_embed",
     grad={"self": lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2)}, **_COPY)  # fmt: skip
 def diag_embed(xp, self, offset, dim1, dim2):
     a, b = _embed_dims(self.ndim, dim1, dim2)

@@ -65,6 +65,12 @@ def _weights(params: Any, has_biases: bool, projected: bool) -> list[tuple[Any, 
     return found
 
 
+def _one_kernel(gates: Any, *others: Any) -> bool:
+    """Whether all steps may be one kernel: of one plain dtype on the CPU, nobody looking on."""
+    plain = gates.dtype in _PLAIN and all(t.dtype == gates.dtype for t in others)
+    return plain and gates.is_cpu and _core.unseen(gates, *others)
+
+
 def _steps(step: Callable[..., Any], x: Any, state: Any, weights: Any, back: bool) -> tuple[Any, Any]:
     """One direction of one layer over (L, N, C)."""
     import shim_torch
@@ -72,7 +78,11 @@ def _steps(step: Callable[..., Any], x: Any, state: Any, weights: Any, back: boo
     if x.size(0) == 0:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    gates = _linear(x, w_ih, b_ih).unbind(0)
+    whole = _linear(x, w_ih, b_ih)
+    if step is _lstm_step and w_hr is None and _one_kernel(whole, *state, w_hh, *(() if b_hh is None else (b_hh,))):
+        y, c, _ = shim_torch.ops.shim.lstm_layer(whole.flip(0) if back else whole, *state, w_hh, b_hh)
+        return y.flip(0) if back else y, (y[-1], c[-1])
+    gates = whole.unbind(0)
     outputs = []
     for g in reversed(gates) if back else gates:
         state = step(g, state, (w_hh, b_hh, w_hr))

@@ -214,8 +214,9 @@ def _declare(name: str, n: int, run: Any, aligned: bool) -> None:
         scales = factors if factors is not None else (None,) * n
         return _laid_out(run(input, output_size, *more[:aligned], scales), input)
 
-    composite(f"{name}(Tensor self, SymInt[{n}] output_size{align}, {_named(n)}) -> Tensor", **_HIDDEN)(fixed)
-    composite(f"{name}.vec(Tensor input, {rest}) -> Tensor", function=False, method=False)(chosen)
+    schema = f"{name}(Tensor self, SymInt[{n}] output_size{align}, {_named(n)}) -> Tensor"
+    composite(schema, native=name, **_HIDDEN)(fixed)
+    composite(f"{name}.vec(Tensor input, {rest}) -> Tensor", function=False, method=False, native=f"{name}_vec")(chosen)
 
 
 for _n in (1, 2, 3):

@@ -25,7 +25,7 @@ def unflatten(self, dim, sizes):
     return self.view((*self.shape[:d], *new, *self.shape[d + 1 :]))
 
 
-@composite("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)")
+@composite("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", native="flatten")
 def flatten(self, start_dim, end_dim):
     start, end = wrap_dim(start_dim, self.dim()), wrap_dim(end_dim, self.dim())
     if start > end:

@@ -62,16 +62,17 @@ Tensor permutation(int64_t n, Stream s) {
   const Tensor out = empty(Dims{n}, DType::i64, Device{});
   auto* keys = out->data_as<int64_t>();
   draw_integer(keys, n, s.seed, s.start, uint64_t{1} << kBits, 0);
-  const int shift = kBits - std::min(20, std::max(1, int(std::bit_width(uint64_t(n)))));
-  std::vector<int64_t> starts((size_t{1} << (kBits - shift)) + 1);
+  const int shift = kBits - std::min(20, std::max(1, int(std::bit_width(uint64_t(n))) + 1));
+  std::vector<uint32_t> starts((size_t{1} << (kBits - shift)) + 1);
   for (int64_t i = 0; i < n; ++i) ++starts[size_t(keys[i] >> shift) + 1];
   for (size_t b = 1; b < starts.size(); ++b) starts[b] += starts[b - 1];
   std::vector<Item> items(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) items[size_t(starts[size_t(keys[i] >> shift)]++)] = {uint64_t(keys[i]), i};
-  auto before = [](const Item& a, const Item& b) { return a.key < b.key || (a.key == b.key && a.at < b.at); };
-  for (size_t i = 0, end; i < items.size(); i = end) {   // buckets, most of one or two
-    for (end = i + 1; end < items.size() && items[end].key >> shift == items[i].key >> shift;) ++end;
-    if (end - i > 1) std::sort(items.begin() + int64_t(i), items.begin() + int64_t(end), before);
+  for (size_t i = 1; i < items.size(); ++i) {            // equal ones stand in their order already
+    const Item item = items[i];
+    size_t to = i;
+    for (; to > 0 && items[to - 1].key > item.key; --to) items[to] = items[to - 1];
+    items[to] = item;
   }
   for (int64_t i = 0; i < n; ++i) keys[i] = items[size_t(i)].at;
   return out;

@@ -114,8 +114,10 @@ struct Digamma {
   }
 };
 
+// Binary cross entropy of a chance x in [0, 1] and a target p.
+template <class T> T no_less(T x) { return x < T(-100) ? T(-100) : x; }
+FORMULA2(Bce, (p - T(1)) * no_less(l1_of(-x)) - p * no_less(l_of(x)));
 struct Hypot { template <class T> static T f(T a, T b) { return std::hypot(a, b); } };
-struct Atan2 { template <class T> static T f(T a, T b) { return std::atan2(a, b); } };
 struct Sinc {
   template <class T> static T f(T x) {
     const T turns = T(3.14159265358979323846) * x;
@@ -150,10 +152,11 @@ constexpr PointwiseFormula kCurved[] = {
     formula_of<SoftplusSlope, 2, 2>("softplus_backward"),
     formula_of<MishSlope, 2, 0>("mish_backward"),
     formula_of<BceLogits, 2, 0>("bce_with_logits"),
+    formula_of<Bce, 2, 0>("bce_each"),
     {"lgamma", 1, 0, scalar_loop<Lgamma, float>, scalar_loop<Lgamma, double>},
     {"digamma", 1, 0, scalar_loop<Digamma, float>, scalar_loop<Digamma, double>},
     {"sinc", 1, 0, scalar_loop<Sinc, float>, scalar_loop<Sinc, double>},
-    {"real_atan2", 2, 0, scalar_loop_of_two<Atan2, float>, scalar_loop_of_two<Atan2, double>},
+    {"real_atan2", 2, 0, [](char* out, const char* const* in, int64_t n) { binary_math_kernel("atan2")(out, in, n); }, nullptr},
     {"real_hypot", 2, 0, [](char* out, const char* const* in, int64_t n) { binary_math_kernel("hypot")(out, in, n); }, scalar_loop_of_two<Hypot, double>},
     {"erfinv", 1, 0, [](char* out, const char* const* in, int64_t n) { more_math_kernel("erfinv")(out, in, n); }, nullptr},
     formula_of<BceLogitsSlope, 3, 0>("bce_with_logits_backward"),

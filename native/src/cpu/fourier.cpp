@@ -41,22 +41,33 @@ void each_group(int64_t lines, int64_t room, F&& f) {
   });
 }
 
+// f(i, k) for lanes and the numbers of each, few enough at a time that what lies across stays near.
+template <class F>
+void each_number(int64_t lanes, int64_t n, F&& f) {
+  constexpr int64_t kNear = 16;
+  for (int64_t at = 0; at < n; at += kNear)
+    for (int64_t i = 0; i < lanes; ++i)
+      for (int64_t k = at; k < std::min(n, at + kNear); ++k) f(i, k);
+}
+
 // in, out: pairs of real and imaginary parts; they may be the same.
 template <class T>
 void complex_lines(const T* in, T* out, Lines l, int64_t n, bool forward, T scale) {
   const auto plan = plan_of<T>(n);
   each_group<T>(l.count, std::max(plan->room(), n), [&](Split<T> a, Split<T> b, int64_t first, int64_t lanes) {
     const Split<T> x = forward ? a : a.swapped(), y = forward ? b : b.swapped();
-    for (int64_t i = 0; i < lanes; ++i) {
-      const T* from = in + 2 * l.start(first + i, n);
-      for (int64_t k = 0; k < n; ++k) a.re[k * lanes + i] = from[2 * k * l.inner], a.im[k * lanes + i] = from[2 * k * l.inner + 1];
-    }
+    int64_t starts[16];
+    for (int64_t i = 0; i < lanes; ++i) starts[i] = 2 * l.start(first + i, n);
+    each_number(lanes, n, [&](int64_t i, int64_t k) {
+      const T* from = in + starts[i] + 2 * k * l.inner;
+      a.re[k * lanes + i] = from[0], a.im[k * lanes + i] = from[1];
+    });
     Split<T> r = plan->run(x, y, lanes);
     if (!forward) r = r.swapped();
-    for (int64_t i = 0; i < lanes; ++i) {
-      T* to = out + 2 * l.start(first + i, n);
-      for (int64_t k = 0; k < n; ++k) to[2 * k * l.inner] = r.re[k * lanes + i] * scale, to[2 * k * l.inner + 1] = r.im[k * lanes + i] * scale;
-    }
+    each_number(lanes, n, [&](int64_t i, int64_t k) {
+      T* to = out + starts[i] + 2 * k * l.inner;
+      to[0] = r.re[k * lanes + i] * scale, to[1] = r.im[k * lanes + i] * scale;
+    });
   });
 }
 
@@ -70,28 +81,26 @@ void from_real_lines(const T* in, T* out, int64_t rows, int64_t n, bool whole, T
   std::vector<T> c(size_t(half), 1), d(size_t(half), 0);
   for (int64_t k = 0; even && k < half; ++k) c[size_t(k)] = T(std::cos(-2 * std::numbers::pi * double(k) / double(n))), d[size_t(k)] = T(std::sin(-2 * std::numbers::pi * double(k) / double(n)));
   each_group<T>(rows, std::max(plan->room(), m), [&](Split<T> x, Split<T> y, int64_t first, int64_t lanes) {
-    for (int64_t i = 0; i < lanes; ++i) {
+    each_number(lanes, m, [&](int64_t i, int64_t k) {
       const T* from = in + (first + i) * n;
-      for (int64_t k = 0; k < m; ++k) x.re[k * lanes + i] = even ? from[2 * k] : from[k], x.im[k * lanes + i] = even ? from[2 * k + 1] : T(0);
-    }
+      x.re[k * lanes + i] = even ? from[2 * k] : from[k], x.im[k * lanes + i] = even ? from[2 * k + 1] : T(0);
+    });
     const Split<T> z = plan->run(x, y, lanes);
-    for (int64_t i = 0; i < lanes; ++i) {
+    each_number(lanes, half, [&](int64_t i, int64_t k) {
       T* to = out + 2 * (first + i) * width;
-      for (int64_t k = 0; k < half; ++k) {
-        const int64_t p = (k == m ? 0 : k) * lanes + i, q = (k ? m - k : 0) * lanes + i;
-        T re = z.re[p], im = z.im[p];
-        if (even) {
-          const T er = z.re[p] + z.re[q], ei = z.im[p] - z.im[q], fr = z.re[p] - z.re[q], fi = z.im[p] + z.im[q];
-          re = T(0.5) * (er + fr * d[size_t(k)] + fi * c[size_t(k)]);
-          im = T(0.5) * (ei + fi * d[size_t(k)] - fr * c[size_t(k)]);
-          if (k == 0 || k == m) im = 0;
-        } else if (k == 0) {
-          im = 0;
-        }
-        to[2 * k] = re * scale, to[2 * k + 1] = im * scale;
-        if (whole && k && k != n - k) to[2 * (n - k)] = re * scale, to[2 * (n - k) + 1] = -im * scale;
+      const int64_t p = (k == m ? 0 : k) * lanes + i, q = (k ? m - k : 0) * lanes + i;
+      T re = z.re[p], im = z.im[p];
+      if (even) {
+        const T er = z.re[p] + z.re[q], ei = z.im[p] - z.im[q], fr = z.re[p] - z.re[q], fi = z.im[p] + z.im[q];
+        re = T(0.5) * (er + fr * d[size_t(k)] + fi * c[size_t(k)]);
+        im = T(0.5) * (ei + fi * d[size_t(k)] - fr * c[size_t(k)]);
+        if (k == 0 || k == m) im = 0;
+      } else if (k == 0) {
+        im = 0;
       }
-    }
+      to[2 * k] = re * scale, to[2 * k + 1] = im * scale;
+      if (whole && k && k != n - k) to[2 * (n - k)] = re * scale, to[2 * (n - k) + 1] = -im * scale;
+    });
   });
 }
 
@@ -104,29 +113,25 @@ void to_real_lines(const T* in, T* out, int64_t rows, int64_t n, T scale) {
   std::vector<T> c(size_t(half), 1), d(size_t(half), 0);
   for (int64_t k = 0; even && k < half; ++k) c[size_t(k)] = T(std::cos(2 * std::numbers::pi * double(k) / double(n))), d[size_t(k)] = T(std::sin(2 * std::numbers::pi * double(k) / double(n)));
   each_group<T>(rows, std::max(plan->room(), m), [&](Split<T> a, Split<T> b, int64_t first, int64_t lanes) {
-    for (int64_t i = 0; i < lanes; ++i) {
+    each_number(lanes, m, [&](int64_t i, int64_t k) {
       const T* from = in + 2 * (first + i) * half;
       auto imaginary = [&](int64_t k) { return k == 0 || 2 * k == n ? T(0) : from[2 * k + 1]; };
-      for (int64_t k = 0; k < m; ++k) {
-        const int64_t p = k * lanes + i;
-        if (even) {
-          const T er = from[2 * k] + from[2 * (m - k)], ei = imaginary(k) - imaginary(m - k), fr = from[2 * k] - from[2 * (m - k)], fi = imaginary(k) + imaginary(m - k);
-          a.re[p] = er - (fr * d[size_t(k)] + fi * c[size_t(k)]);
-          a.im[p] = ei + (fr * c[size_t(k)] - fi * d[size_t(k)]);
-        } else {
-          a.re[p] = from[2 * (k < half ? k : n - k)];
-          a.im[p] = k < half ? imaginary(k) : -imaginary(n - k);
-        }
+      const int64_t p = k * lanes + i;
+      if (even) {
+        const T er = from[2 * k] + from[2 * (m - k)], ei = imaginary(k) - imaginary(m - k), fr = from[2 * k] - from[2 * (m - k)], fi = imaginary(k) + imaginary(m - k);
+        a.re[p] = er - (fr * d[size_t(k)] + fi * c[size_t(k)]);
+        a.im[p] = ei + (fr * c[size_t(k)] - fi * d[size_t(k)]);
+      } else {
+        a.re[p] = from[2 * (k < half ? k : n - k)];
+        a.im[p] = k < half ? imaginary(k) : -imaginary(n - k);
       }
-    }
+    });
     const Split<T> r = plan->run(a.swapped(), b.swapped(), lanes).swapped();
-    for (int64_t i = 0; i < lanes; ++i) {
+    each_number(lanes, m, [&](int64_t i, int64_t k) {
       T* to = out + (first + i) * n;
-      for (int64_t k = 0; k < m; ++k) {
-        if (even) to[2 * k] = r.re[k * lanes + i] * scale, to[2 * k + 1] = r.im[k * lanes + i] * scale;
-        else to[k] = r.re[k * lanes + i] * scale;
-      }
-    }
+      if (even) to[2 * k] = r.re[k * lanes + i] * scale, to[2 * k + 1] = r.im[k * lanes + i] * scale;
+      else to[k] = r.re[k * lanes + i] * scale;
+    });
   });
 }
 

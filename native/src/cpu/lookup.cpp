@@ -1,9 +1,12 @@
 #include "cpu/lookup.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
+#include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "ops/kernels.h"
 
@@ -20,6 +23,14 @@ Tensor of_type(DType t, F&& f) {
     case DType::f64: return f(double{});
     default: return {};
   }
+}
+
+template <class T> struct Limits { T least, most; };
+template <class T>
+SHIM_CLONES Limits<T> limits_of(const T* x, int64_t n) {
+  T least = x[0], most = x[0];
+  for (int64_t i = 0; i < n; ++i) least = x[i] < least ? x[i] : least, most = x[i] > most ? x[i] : most;
+  return {least, most};
 }
 
 // The half that is left is chosen without a branch. A NaN is above all numbers.
@@ -64,9 +75,9 @@ Tensor one_hot(const Tensor& classes, int64_t count) {
   if (classes->dtype() != DType::i64 || n == 0) return {};
   const Tensor in = contiguous(classes);
   const auto* x = in->data_as<int64_t>();
-  const auto [least, most] = std::minmax_element(x, x + n);
-  if (*least < 0 || (count != -1 && *most >= count)) return {};
-  if (count == -1) count = *most + 1;
+  const auto [least, most] = limits_of(x, n);
+  if (least < 0 || (count != -1 && most >= count)) return {};
+  if (count == -1) count = most + 1;
   Dims shape(classes->sizes().begin(), classes->sizes().end());
   shape.push_back(count);
   Tensor out = empty(shape, DType::i64, Device{});
@@ -85,9 +96,9 @@ Tensor count_places(const Tensor& self, int64_t least) {
     if constexpr (std::is_integral_v<T>) {
       const T* x = in->data_as<T>();
       const int64_t n = in->numel();
-      const auto [low, high] = std::minmax_element(x, x + n);
-      if (*low < T(0)) return {};
-      const int64_t size = std::max<int64_t>(least, int64_t(*high) + 1);
+      const auto [low, high] = limits_of(x, n);
+      if (low < T(0)) return {};
+      const int64_t size = std::max<int64_t>(least, int64_t(high) + 1);
       Tensor out = empty(Dims{size}, DType::i64, Device{});
       auto* count = out->data_as<int64_t>();
       std::fill_n(count, size, 0);
@@ -178,6 +189,28 @@ Tensor is_among(const Tensor& self, const Tensor& others, bool invert) {
     });
     return out;
   });
+}
+
+template <class T>
+static void close(const T* a, const T* b, uint8_t* to, int64_t n, T relative, T absolute, bool equal_nan) {
+  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T d = std::fabs(a[i] - b[i]);
+      to[i] = (a[i] == b[i]) | (bool(d <= absolute + std::fabs(relative * b[i])) & bool(d < std::numeric_limits<T>::infinity())) |
+              (equal_nan & bool(a[i] != a[i]) & bool(b[i] != b[i]));
+    }
+  });
+}
+
+Tensor is_close(const Tensor& a, const Tensor& b, double relative, double absolute, bool equal_nan) {
+  if (a->dtype() != b->dtype() || !std::ranges::equal(a->sizes(), b->sizes()) || !a->is_contiguous() || !b->is_contiguous()) return {};
+  const bool narrow = a->dtype() == DType::f32;
+  if (!narrow && a->dtype() != DType::f64) return {};
+  Tensor out = empty(a->sizes(), DType::b8, Device{});
+  auto* to = static_cast<uint8_t*>(out->data());
+  if (narrow) close<float>(a->data_as<float>(), b->data_as<float>(), to, a->numel(), float(relative), float(absolute), equal_nan);
+  else close<double>(a->data_as<double>(), b->data_as<double>(), to, a->numel(), relative, absolute, equal_nan);
+  return out;
 }
 
 }  // namespace shim

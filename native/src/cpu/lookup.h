@@ -11,6 +11,8 @@ Tensor one_hot(const Tensor& classes, int64_t count);                    // coun
 Tensor count_places(const Tensor& self, int64_t least);                  // of a row of whole numbers, none below 0
 Tensor repeat_each(const Tensor& self, int64_t times, int64_t dim);      // each slice along dim, `times` in a row
 int all_equal(const Tensor& a, const Tensor& b);                         // of one shape and dtype; -1: no kernel
+// |a - b| <= absolute + |relative b|, or equal; of contiguous ones of one shape.
+Tensor is_close(const Tensor& a, const Tensor& b, double relative, double absolute, bool equal_nan);
 Tensor is_among(const Tensor& self, const Tensor& others, bool invert);
 
 }  // namespace shim

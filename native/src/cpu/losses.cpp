@@ -65,6 +65,17 @@ Tensor nll_loss(const Tensor& log_p, const Tensor& target, const Tensor& weight,
   return log_p->dtype() == DType::f32 ? picked<float>(log_p, at, w, mean, ignored) : picked<double>(log_p, at, w, mean, ignored);
 }
 
+bool chances_only(const Tensor& given) {
+  if (!takes(given)) return false;
+  const Tensor t = contiguous(given);
+  auto good = [&]<class T>(const T* x) {
+    int bad = 0;
+    for (int64_t i = 0; i < t->numel(); ++i) bad |= !(x[i] >= T(0) && x[i] <= T(1));
+    return !bad;
+  };
+  return t->dtype() == DType::f32 ? good(t->data_as<float>()) : good(t->data_as<double>());
+}
+
 Tensor formula_loss(const PointwiseFormula& f, const Tensor& x, const Tensor& target, const double* number, Mean mean) {
   if (!takes(x) || target->dtype() != x->dtype() || !std::ranges::equal(x->sizes(), target->sizes()) || !x->is_contiguous() || !target->is_contiguous()) return {};
   return x->dtype() == DType::f32 ? total<float>(f, x, target, number, mean) : total<double>(f, x, target, number, mean);

@@ -153,6 +153,15 @@ struct Hypot {
   static float beyond(float a, float b) { return std::hypot(a, b); }
   INLINE static bool fits(float a, float b) { return std::fabs(a) + std::fabs(b) < std::numeric_limits<float>::infinity(); }
 };
+struct Atan2 {
+  INLINE static float f(float y, float x) {
+    const float a = std::fabs(y), b = std::fabs(x), most = a > b ? a : b, least = a > b ? b : a;
+    const float near = atan_of(most == 0.f ? 0.f : least / most), turned = a > b ? kHalfPi - near : near;
+    return std::copysign(std::copysign(1.f, x) < 0.f ? kPi - turned : turned, y);
+  }
+  static float beyond(float y, float x) { return std::atan2(y, x); }
+  INLINE static bool fits(float y, float x) { return std::fabs(y) + std::fabs(x) < std::numeric_limits<float>::infinity(); }
+};
 // 2^(b log2 a) in double, for a positive a: log2 by the series of log((1 + s) / (1 - s)).
 struct Pow {
   INLINE static float f(float a, float b) {
@@ -213,7 +222,7 @@ BlockKernel more_math_kernel(const char* name) {
 }
 
 BlockKernel binary_math_kernel(const char* name) {
-  static const Named all[] = {{"fmod", binary<Fmod>}, {"remainder", binary<Remainder>}, {"floor_divide", binary<FloorDivide>}, {"hypot", binary<Hypot>}, {"pow", binary<Pow>}};
+  static const Named all[] = {{"fmod", binary<Fmod>}, {"remainder", binary<Remainder>}, {"floor_divide", binary<FloorDivide>}, {"hypot", binary<Hypot>}, {"atan2", binary<Atan2>}, {"pow", binary<Pow>}};
   return find(all, name);
 }
 

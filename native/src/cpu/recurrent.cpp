@@ -5,6 +5,8 @@
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/vector_math.h"
+#include "gemm/linear.h"
+#include "ops/kernels.h"
 
 namespace shim {
 namespace {
@@ -69,6 +71,53 @@ LstmGradients lstm_step_backward(const Tensor& of_h, const Tensor& of_c, const T
                after->data_as<T>() + r * n, g.gates->data_as<T>() + 4 * r * n, g.c->data_as<T>() + r * n, n);
     });
   });
+  return g;
+}
+
+LstmLayer lstm_layer(const Tensor& gates, const Tensor& h, const Tensor& c, const Tensor& weight, const Tensor& bias) {
+  const int64_t steps = gates->sizes()[0], rows = c->sizes()[0], n = c->sizes()[1];
+  const DType t = c->dtype();
+  LstmLayer l{empty(Dims{steps, rows, n}, t, Device{}), empty(Dims{steps, rows, n}, t, Device{}), empty(gates->sizes(), t, Device{})};
+  Tensor state = h;
+  for (int64_t k = 0; k < steps; ++k) {
+    const Tensor more = gemm::linear_forward(state, weight, bias);
+    if (!more) return {};
+    by_dtype(t, [&]<class T>(T) {
+      const int64_t at = k * rows * n;
+      const T *a = gates->data_as<T>() + 4 * at, *b = more->data_as<T>(), *before = k ? l.cells->data_as<T>() + at - rows * n : c->data_as<T>();
+      each_row(c, [&](int64_t r, int64_t) {
+        forward(a + 4 * r * n, b + 4 * r * n, before + r * n, l.gates->data_as<T>() + 4 * (at + r * n), l.cells->data_as<T>() + at + r * n, l.outputs->data_as<T>() + at + r * n, n);
+      });
+    });
+    state = select(*l.outputs, 0, k);
+  }
+  return l;
+}
+
+LstmLayerGradients lstm_layer_backward(const Tensor& of_outputs, const Tensor& of_cells, const Tensor& gates, const Tensor& c, const Tensor& weight, const Tensor& cells) {
+  const int64_t rows = c->sizes()[0], n = c->sizes()[1], size = rows * n;
+  const DType t = c->dtype();
+  LstmLayerGradients g{empty(gates->sizes(), t, Device{}), {}, empty(c->sizes(), t, Device{})};
+  const Tensor of_h = empty(c->sizes(), t, Device{}), of_c = empty(c->sizes(), t, Device{});
+  for (int64_t k = gates->sizes()[0] - 1; k >= 0; --k) {
+    const bool last = !g.h;
+    by_dtype(t, [&]<class T>(T) {
+      auto sum = [&](const Tensor& given, const Tensor& later, T* to) {
+        const T *x = given ? given->data_as<T>() + k * size : nullptr, *y = last ? nullptr : later->data_as<T>();
+        for (int64_t i = 0; i < size; ++i) to[i] = (x ? x[i] : T(0)) + (y ? y[i] : T(0));
+      };
+      T *h = of_h->data_as<T>(), *cell = of_c->data_as<T>();
+      sum(of_outputs, g.h, h);
+      sum(of_cells, g.c, cell);
+      const T *kept = gates->data_as<T>() + 4 * k * size, *after = cells->data_as<T>() + k * size, *before = k ? after - size : c->data_as<T>();
+      each_row(c, [&](int64_t r, int64_t) {
+        backward(h + r * n, cell + r * n, kept + 4 * r * n, before + r * n, after + r * n, g.gates->data_as<T>() + 4 * (k * size + r * n), g.c->data_as<T>() + r * n, n);
+      });
+    });
+    g.h = gemm::linear_backward_input(select(*g.gates, 0, k), weight);
+    if (!g.h) return {};
+    g.h = contiguous(g.h);
+  }
   return g;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The pointwise part of an LSTM's step, and its gradient. Float32 or float64, contiguous.
+// An LSTM's layer, the pointwise part of its step, and their gradients. Float32 or float64, contiguous.
 #include "core/tensor.h"
 
 namespace shim {
@@ -10,5 +10,11 @@ LstmStep lstm_step(const Tensor& a, const Tensor& b, const Tensor& c);     // of
 struct LstmGradients { Tensor gates, c; };
 // `of_h` and `of_c` are the results' gradients; either may be null.
 LstmGradients lstm_step_backward(const Tensor& of_h, const Tensor& of_c, const Tensor& gates, const Tensor& before, const Tensor& after);
+
+// Every step of a layer: of the inputs' gates (steps, batch, 4 n), a state (batch, n), the recurrent weight (4 n, n) and perhaps its bias.
+struct LstmLayer { Tensor outputs, cells, gates; };     // of all steps; null where the product is not served
+LstmLayer lstm_layer(const Tensor& gates, const Tensor& h, const Tensor& c, const Tensor& weight, const Tensor& bias);
+struct LstmLayerGradients { Tensor gates, h, c; };
+LstmLayerGradients lstm_layer_backward(const Tensor& of_outputs, const Tensor& of_cells, const Tensor& gates, const Tensor& c, const Tensor& weight, const Tensor& cells);
 
 }  // namespace shim

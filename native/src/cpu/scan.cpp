@@ -58,7 +58,7 @@ void running(const Along& all, T* out) {
     const T* from = in + at;
     T* to = out + at;
     A a = Op::template start<A>(), b = a, c = a, d = a;
-    if (count == 4 && std::is_floating_point_v<A>) {
+    if (count == 4) {
       for (int64_t i = 0; i < n; ++i) {
         to[i] = T(a = Op::f(a, A(from[i])));
         to[n + i] = T(b = Op::f(b, A(from[n + i])));

@@ -1,12 +1,10 @@
 // CPU kernels of convolutions, pools and norms over channels. What is out of the ordinary is left to the records' bodies.
-#include <optional>
-
+#include "autograd/autograd.h"
 #include "cpu/kernel_table.h"
-#include "cpu/parallel.h"
 #include "cpu/pooling.h"
+#include "cpu/reduce.h"
 #include "gemm/problem.h"
-#include "python/native_ops.h"
-#include "python/tensor_type.h"
+#include "python/native_cpu.h"
 
 namespace shim {
 namespace {
@@ -19,7 +17,6 @@ bool usual(PyObject* o) {
   return suggest_memory_format(t) == MemoryFormat::contiguous;
 }
 bool usual_or_none(PyObject* o) { return o == Py_None || usual(o); }
-Tensor tensor_or_none(PyObject* o) { return o == Py_None ? Tensor{} : Tensor(unwrap(o)); }
 
 Tensor as(const Tensor& t, DType dtype) { return !t ? t : t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype)); }
 
@@ -160,16 +157,49 @@ PyObject* native_max_pool(Operator&, PyObject* const* args, size_t count) {
   });
 }
 
-// mean_pool(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor (0: none))
+// max_pool(self, kernel, stride, padding, dilation, ceil_mode), where no history is kept
+template <int n>
+PyObject* native_max_pool_whole(Operator& op, PyObject* const* args, size_t count) {
+  PyObject* both = history(args, count) ? nullptr : native_max_pool<n>(op, args, count);
+  if (!both) return nullptr;
+  PyObject* values = Py_NewRef(PyTuple_GET_ITEM(both, 0));
+  Py_DECREF(both);
+  return values;
+}
+
+// mean_pool(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor (0 or None: none))
+template <int n>
 PyObject* native_mean_pool(Operator&, PyObject* const* args, size_t count) {
-  if (count != 7 || !usual(args[0]) || !PyLong_Check(args[6])) return nullptr;
+  if (count < 6 || count > 7 || !usual(args[0])) return nullptr;
+  const int64_t divisor = count == 7 && PyLong_Check(args[6]) ? PyLong_AsLongLong(args[6]) : 0;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     Pool p;
-    if (!pool_of(x, 2, args[1], args[2], args[3], nullptr, args[4] == Py_True, &p)) return nullptr;
-    const int64_t divisor = PyLong_AsLongLong(args[6]);
+    if (!pool_of(x, n, args[1], args[2], args[3], nullptr, args[4] == Py_True, &p)) return nullptr;
     Tensor out = mean_pool(p.planes, p.window, p.sizes[0], p.sizes[1], args[5] == Py_True, divisor);
     return wrap(narrowed(view(*out, p.shape), x->dtype()));
+  });
+}
+// avg_pool: the same where no history is kept
+template <int n>
+PyObject* native_avg_pool(Operator& op, PyObject* const* args, size_t count) {
+  const bool refused = count == 7 && PyLong_Check(args[6]) && PyLong_AsLongLong(args[6]) == 0;
+  return refused || history(args, count) ? nullptr : native_mean_pool<n>(op, args, count);
+}
+
+// adaptive_avg_pool2d(self, output_size), where no history is kept
+PyObject* native_adaptive_mean(Operator&, PyObject* const* args, size_t count) {
+  if (count != 2 || !usual(args[0]) || history(args, count)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor x(unwrap(args[0]));
+    Dims size;
+    if (x->dim() < 3 || x->dim() > 4 || !x->numel() || !PyTuple_Check(args[1]) || !dims_of(args[1], &size) || size.size() != 2 || size[0] < 1 || size[1] < 1) return nullptr;
+    if (size[0] == 1 && size[1] == 1) return wrapped(reduce(Reduction::mean, x, Dims{-1, -2}, true, DType::undefined));
+    Dims shape(x->sizes().begin(), x->sizes().end());
+    const int64_t height = shape[shape.size() - 2], width = shape.back();
+    shape[shape.size() - 2] = size[0], shape.back() = size[1];
+    const Tensor planes = view(*as(x, compute_dtype(x->dtype())), Dims{x->numel() / (height * width), height, width});
+    return wrap(narrowed(view(*adaptive_mean(planes, size[0], size[1]), shape), x->dtype()));
   });
 }
 
@@ -233,7 +263,12 @@ void register_cpu_images() {
   register_native_cpu("_convolution_weight", native_convolution_weight);
   register_native_cpu("max_pool1d_with_indices", native_max_pool<1>);
   register_native_cpu("max_pool2d_with_indices", native_max_pool<2>);
-  register_native_cpu("mean_pool", native_mean_pool);
+  register_native_cpu("max_pool1d", native_max_pool_whole<1>);
+  register_native_cpu("max_pool2d", native_max_pool_whole<2>);
+  register_native_cpu("mean_pool", native_mean_pool<2>);
+  register_native_cpu("avg_pool1d", native_avg_pool<1>);
+  register_native_cpu("avg_pool2d", native_avg_pool<2>);
+  register_native_cpu("adaptive_avg_pool2d", native_adaptive_mean);
   register_native_cpu("mean_pool_backward", native_mean_pool_backward);
   register_native_cpu("channel_norm", native_channel_norm);
   register_native_cpu("channel_norm_backward", native_channel_norm_backward);

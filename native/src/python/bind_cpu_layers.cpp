@@ -1,5 +1,10 @@
 // CPU kernels of norms, softmax's gradient, cross entropy, dropout, and moves of elements by their places.
+#include <algorithm>
+#include <cstdlib>
+
+#include "autograd/autograd.h"
 #include "cpu/moves.h"
+#include "cpu/padding.h"
 #include "cpu/row_gradients.h"
 #include "python/native_cpu.h"
 
@@ -143,6 +148,106 @@ PyObject* native_flip(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// A pad of a contiguous tensor, which has no other order of its dims to keep.
+PyObject* padded(PyObject* self, PyObject* pad, Padding mode) {
+  return guarded([&]() -> PyObject* {
+    const Tensor t(unwrap(self));
+    Dims places;
+    if (!t->is_contiguous() || t->has_math_bits() || t->dtype() == DType::b8 || !PyTuple_Check(pad) || !dims_of(pad, &places)) return nullptr;
+    return wrapped(unlocked(t->numel(), [&] { return pad_from_itself(t, places, mode); }));
+  });
+}
+// constant_pad_nd(self, pad, value)
+PyObject* native_constant_pad(Operator&, PyObject* const* args, size_t n) {
+  Number value;
+  if (n != 3 || !on_cpu(args[0]) || !PyTuple_Check(args[1])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor t(unwrap(args[0]));
+    Dims places;
+    if (!t->is_contiguous() || t->has_math_bits() || !dims_of(args[1], &places) || !number_of(args[2], &value)) return nullptr;
+    if (value.type == Number::Complex || (value.type == Number::Float && !is_floating(t->dtype()))) return nullptr;
+    check_fits(value, t->dtype());
+    return wrapped(unlocked(t->numel(), [&] { return pad_with(t, places, value); }));
+  });
+}
+// reflection_pad, replication_pad(self, padding), where no history is kept
+template <Padding mode>
+PyObject* native_pad_from_itself(Operator&, PyObject* const* args, size_t n) {
+  return n == 2 && on_cpu(args[0]) && !history(args, n) ? padded(args[0], args[1], mode) : nullptr;
+}
+// pad(self, pad, mode, value), where no history is kept
+PyObject* native_pad(Operator& op, PyObject* const* args, size_t n) {
+  if (n != 4 || !on_cpu(args[0]) || !PyUnicode_Check(args[2]) || history(args, n)) return nullptr;
+  auto is = [&](const char* name) { return PyUnicode_CompareWithASCIIString(args[2], name) == 0; };
+  if (is("constant")) {
+    static PyObject* zero = PyLong_FromLong(0);
+    PyObject* const constant[3] = {args[0], args[1], args[3] == Py_None ? zero : args[3]};
+    return native_constant_pad(op, constant, 3);
+  }
+  if (args[3] != Py_None) return nullptr;
+  return is("reflect") ? padded(args[0], args[1], Padding::reflect) : is("replicate") ? padded(args[0], args[1], Padding::replicate) :
+         is("circular") ? padded(args[0], args[1], Padding::circular) : nullptr;
+}
+
+// complex(real, imag) of one shape
+PyObject* native_complex(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !on_cpu(args[0]) || !on_cpu(args[1])) return nullptr;
+  const Tensor re(unwrap(args[0])), im(unwrap(args[1]));
+  const DType t = re->dtype();
+  if (im->dtype() != t || (t != DType::f32 && t != DType::f64) || !std::ranges::equal(re->sizes(), im->sizes()) || !re->is_contiguous() || !im->is_contiguous()) return nullptr;
+  return guarded([&] {
+    const Tensor out = empty(re->sizes(), t == DType::f32 ? DType::c64 : DType::c128, Device{});
+    unlocked(re->numel(), [&] {
+      const Tensor parts = view_as_real(*out);
+      copy_(select(*parts, -1, 0), re);
+      copy_(select(*parts, -1, 1), im);
+      return 0;
+    });
+    return wrap(out);
+  });
+}
+
+// diag_embed(self, offset, dim1, dim2), the two dims being the last ones
+PyObject* native_diag_embed(Operator&, PyObject* const* args, size_t n) {
+  if (n != 4 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2]) || !PyLong_CheckExact(args[3])) return nullptr;
+  const Tensor self(unwrap(args[0]));
+  const long offset = PyLong_AsLong(args[1]), first = PyLong_AsLong(args[2]), second = PyLong_AsLong(args[3]);
+  if (first != -2 || second != -1 || !self->dim() || self->has_math_bits() || std::labs(offset) > (1L << 30)) return nullptr;
+  return guarded([&] {
+    Dims shape(self->sizes().begin(), self->sizes().end());
+    shape.back() += std::labs(offset);
+    shape.push_back(shape.back());
+    const Tensor out = empty(shape, self->dtype(), Device{});
+    unlocked(out->numel(), [&] {
+      fill_(out, Number{Number::Int, 0});
+      copy_(diagonal(*out, offset, int64_t(shape.size()) - 2, int64_t(shape.size()) - 1), self);
+      return 0;
+    });
+    return wrap(out);
+  });
+}
+
+// tril_indices or triu_indices(row, col, offset, dtype, layout, device, pin_memory)
+template <bool Upper>
+PyObject* native_triangle_places(Operator&, PyObject* const* args, size_t n) {
+  if (n != 7 || args[3] != Py_None || args[4] != Py_None || !(args[5] == Py_None || (is_device(args[5]) && device_of(args[5]).is_cpu())) || args[6] == Py_True) return nullptr;
+  long size[3];
+  for (int i = 0; i < 3; ++i) {
+    size[i] = PyLong_CheckExact(args[i]) ? PyLong_AsLong(args[i]) : -1;
+    if (PyErr_Occurred()) return PyErr_Clear(), nullptr;
+  }
+  const long rows = size[0], cols = size[1], offset = size[2];
+  if (rows < 0 || cols < 0 || rows > (1L << 30) || cols > (1L << 30) || std::labs(offset) > (1L << 31)) return nullptr;
+  return guarded([&] {
+    std::vector<int64_t> down, across;
+    for (long r = 0; r < rows; ++r)
+      for (long c = Upper ? std::max(r + offset, 0L) : 0; c < (Upper ? cols : std::min(r + offset + 1, cols)); ++c) down.push_back(r), across.push_back(c);
+    const Tensor out = empty(Dims{2, int64_t(down.size())}, DType::i64, Device{});
+    std::copy(across.begin(), across.end(), std::copy(down.begin(), down.end(), out->data_as<int64_t>()));
+    return wrap(out);
+  });
+}
+
 // roll(self, shifts, dims): two parts of each dimension change places.
 PyObject* native_roll(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !on_cpu(args[0])) return nullptr;
@@ -183,6 +288,14 @@ void register_cpu_layers() {
   register_native_cpu("triu", native_triangle<true>);
   register_native_cpu("flip", native_flip);
   register_native_cpu("roll", native_roll);
+  register_native_cpu("constant_pad", native_constant_pad);
+  register_native_cpu("reflection_pad", native_pad_from_itself<Padding::reflect>);
+  register_native_cpu("replication_pad", native_pad_from_itself<Padding::replicate>);
+  register_native_cpu("pad", native_pad);
+  register_native_cpu("complex", native_complex);
+  register_native_cpu("diag_embed", native_diag_embed);
+  register_native_cpu("tril_indices", native_triangle_places<false>);
+  register_native_cpu("triu_indices", native_triangle_places<true>);
 }
 
 }  // namespace shim

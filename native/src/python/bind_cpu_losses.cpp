@@ -1,6 +1,7 @@
 // Losses on the CPU where no history is kept.
 #include "autograd/autograd.h"
 #include "cpu/losses.h"
+#include "cpu/row_gradients.h"
 #include "python/linear_backward.h"
 #include "python/native_cpu.h"
 
@@ -39,9 +40,34 @@ PyObject* native_formula_loss(Operator& op, PyObject* const* args, size_t n) {
   });
 }
 
+// _binary_cross_entropy_each(self, target)
+PyObject* native_bce(Operator&, PyObject* const* args, size_t n) {
+  static const PointwiseFormula& f = *pointwise_formula("bce_each");
+  if (n != 2 || !on_cpu(args[0]) || !on_cpu(args[1])) return nullptr;
+  const Tensor x(unwrap(args[0])), target(unwrap(args[1]));
+  if (x->dtype() != target->dtype()) return nullptr;
+  const Input inputs[2] = {{x.get(), {}}, {target.get(), {}}};
+  return guarded([&] { return wrapped(unlocked(x->numel(), [&] { return chances_only(x) && chances_only(target) ? run_formula(f, inputs) : Tensor{}; })); });
+}
+
+// cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing), where no history is kept
+PyObject* native_cross_entropy_loss(Operator&, PyObject* const* args, size_t n) {
+  Mean mean;
+  if (n != 6 || !plain(args[0]) || !plain(args[1]) || !(args[2] == Py_None || plain(args[2])) || history(args, n) || !mean_of(args[3], &mean) || !PyLong_Check(args[4])) return nullptr;
+  if (!PyFloat_Check(args[5]) || PyFloat_AS_DOUBLE(args[5]) != 0) return nullptr;
+  const Tensor x(unwrap(args[0])), target(unwrap(args[1])), weight = tensor_or_none(args[2]);
+  if (x->dim() != 2 || !x->numel() || target->dim() != 1 || target->dtype() != DType::i64 || target->sizes()[0] != x->sizes()[0]) return nullptr;
+  if (weight && (weight->dtype() != x->dtype() || weight->dim() != 1 || weight->sizes()[0] != x->sizes()[1])) return nullptr;
+  const long long ignored = PyLong_AsLongLong(args[4]);
+  CrossEntropy parts;
+  return guarded([&] { return wrapped(unlocked(x->numel(), [&] { return cross_entropy(contiguous(x), target, weight, int(mean), ignored, false, &parts); })); });
+}
+
 }  // namespace
 
 void register_cpu_losses() {
+  register_native_cpu("bce_each", native_bce);
+  register_native_cpu("cross_entropy_loss", native_cross_entropy_loss);
   register_native_cpu("nll_loss_whole", native_nll_loss);
   for (const char* name : {"squared_error", "absolute_error", "smooth_l1", "huber"})
     register_native_cpu((std::string(name) + "_loss").c_str(), native_formula_loss, const_cast<PointwiseFormula*>(pointwise_formula(name)));

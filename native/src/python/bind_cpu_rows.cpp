@@ -143,6 +143,15 @@ PyObject* native_isin(Operator&, PyObject* const* args, size_t n) {
   return guarded([&] { return wrapped(unlocked(self->numel() + others->numel(), [&] { return is_among(self, others, args[3] == Py_True); })); });
 }
 
+// isclose(self, other, rtol, atol, equal_nan)
+PyObject* native_isclose(Operator&, PyObject* const* args, size_t n) {
+  if (n != 5 || !on_cpu(args[0]) || !on_cpu(args[1]) || !PyFloat_Check(args[2]) || !PyFloat_Check(args[3])) return nullptr;
+  const double relative = PyFloat_AS_DOUBLE(args[2]), absolute = PyFloat_AS_DOUBLE(args[3]);
+  if (!(relative >= 0) || !(absolute >= 0)) return nullptr;
+  const Tensor a(unwrap(args[0])), b(unwrap(args[1]));
+  return guarded([&] { return wrapped(unlocked(a->numel(), [&] { return is_close(a, b, relative, absolute, args[4] == Py_True); })); });
+}
+
 // trace(self)
 PyObject* native_trace(Operator&, PyObject* const* args, size_t n) {
   if (n != 1 || !on_cpu(args[0]) || unwrap(args[0])->dim() != 2 || unwrap(args[0])->dtype() == DType::b8 || history(args, n)) return nullptr;
@@ -174,6 +183,7 @@ void register_cpu_rows() {
   register_native_cpu("bincount", native_bincount);
   register_native_cpu("repeat_interleave", native_repeat_interleave);
   register_native_cpu("isin", native_isin);
+  register_native_cpu("isclose", native_isclose);
   register_native_cpu("trace", native_trace);
   register_native_cpu("equal", native_equal);
   register_native_cpu("kthvalue", native_kthvalue);

@@ -8,11 +8,11 @@ namespace {
 
 // self, in place or a copy, after f(self); null if f says no, which leaves self as it is.
 template <bool InPlace, class F>
-PyObject* changed(PyObject* self, int64_t elements, F&& f) {
+PyObject* changed(PyObject* self, int64_t elements, F&& f, MemoryFormat format = MemoryFormat::contiguous) {
   return guarded([&]() -> PyObject* {
     Tensor out(unwrap(self));
     auto run = [&] {
-      if (!InPlace) out = clone(out, MemoryFormat::contiguous);
+      if (!InPlace) out = clone(out, format);
       return f(out);
     };
     bool done;
@@ -51,25 +51,56 @@ PyObject* native_scatter_value(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-// index_add(self, dim, index, source, alpha), alpha being 1
-template <bool InPlace>
+// index_add(self, dim, index, source, alpha), alpha being 1; index_copy(self, dim, index, source)
+template <bool Adds, bool InPlace>
 PyObject* native_index_add(Operator&, PyObject* const* args, size_t n) {
   Number alpha;
-  if (n != 5 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !on_cpu(args[2]) || !on_cpu(args[3])) return nullptr;
+  if (n != (Adds ? 5 : 4) || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !on_cpu(args[2]) || !on_cpu(args[3])) return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]), &source = *unwrap(args[3]);
   long dim = PyLong_AsLong(args[1]);
   if (dim < 0) dim += self.dim();
-  if (dim < 0 || dim >= self.dim() || index.dim() > 1 || source.dim() != self.dim() || source.sizes()[size_t(dim)] != index.numel()) return nullptr;
+  if (dim < 0 || dim >= self.dim() || index.dim() > 1 || (!Adds && index.dtype() != DType::i64) || source.dim() != self.dim() || source.sizes()[size_t(dim)] != index.numel()) return nullptr;
   for (int i = 0; i < self.dim(); ++i)
     if (i != dim && source.sizes()[size_t(i)] != self.sizes()[size_t(i)]) return nullptr;
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[4], &alpha) || alpha.type == Number::Complex || alpha.to_double() != 1) return nullptr;
+    if (Adds && (!number_of(args[4], &alpha) || alpha.type == Number::Complex || alpha.to_double() != 1)) return nullptr;
     return changed<InPlace>(args[0], source.numel(), [&](const Tensor& out) {
       Dims shape(size_t(self.dim()), 1);
       shape[size_t(dim)] = index.numel();
       const Tensor places = expand(*view(*contiguous(Tensor(unwrap(args[2]))), shape), source.sizes());
-      return scatter(out, dim, places, Tensor(unwrap(args[3])), true);
+      return scatter(out, dim, places, Tensor(unwrap(args[3])), Adds);
     });
+  });
+}
+
+// index_fill(self, dim, index, value)
+template <bool InPlace>
+PyObject* native_index_fill(Operator&, PyObject* const* args, size_t n) {
+  Number value;
+  if (n != 4 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !on_cpu(args[2]) || is_tensor(args[3])) return nullptr;
+  const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[2]);
+  long dim = PyLong_AsLong(args[1]);
+  if (dim < 0) dim += self.dim();
+  if (dim < 0 || dim >= self.dim() || index.dim() > 1) return nullptr;
+  return guarded([&]() -> PyObject* {
+    if (!number_of(args[3], &value) || value.type == Number::Complex || (value.type == Number::Float && !is_floating(self.dtype()))) return nullptr;
+    check_fits(value, self.dtype());
+    Dims shape(self.sizes().begin(), self.sizes().end()), along(size_t(self.dim()), 1);
+    shape[size_t(dim)] = along[size_t(dim)] = index.numel();
+    const Tensor places = expand(*view(*contiguous(Tensor(unwrap(args[2]))), along), shape), one = scalar_tensor(value, self.dtype(), Device{});
+    return changed<InPlace>(args[0], places->numel(), [&](const Tensor& out) { return scatter(out, dim, places, expand(*one, shape), false); }, MemoryFormat::preserve);
+  });
+}
+
+// take(self, index)
+PyObject* native_take(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !on_cpu(args[0]) || !on_cpu(args[1]) || unwrap(args[1])->dtype() != DType::i64) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor self(unwrap(args[0])), index = contiguous(Tensor(unwrap(args[1])));
+    if (!self->numel()) return nullptr;
+    const Tensor flat = view(*contiguous(self), Dims{self->numel()}), places = view(*index, Dims{index->numel()});
+    const Tensor found = unlocked(index->numel(), [&] { return gather(*flat, 0, *places); });
+    return found ? wrap(view(*found, index->sizes())) : nullptr;
   });
 }
 
@@ -96,8 +127,13 @@ void register_cpu_scatters() {
   register_native_cpu("scatter_src_", native_scatter<false, true>);
   register_native_cpu("scatter_value", native_scatter_value<false>);
   register_native_cpu("scatter_value_", native_scatter_value<true>);
-  register_native_cpu("index_add", native_index_add<false>);
-  register_native_cpu("index_add_", native_index_add<true>);
+  register_native_cpu("index_add", native_index_add<true, false>);
+  register_native_cpu("index_add_", native_index_add<true, true>);
+  register_native_cpu("index_copy", native_index_add<false, false>);
+  register_native_cpu("index_copy_", native_index_add<false, true>);
+  register_native_cpu("index_fill", native_index_fill<false>);
+  register_native_cpu("index_fill_", native_index_fill<true>);
+  register_native_cpu("take", native_take);
   register_native_cpu("index_put_at", native_index_put<false>);
   register_native_cpu("index_put_at_", native_index_put<true>);
 }

@@ -273,6 +273,7 @@ int bind_kernels(PyObject* module) {
   register_cpu_fourier();
   register_cpu_random();
   register_cpu_losses();
+  register_cpu_resample();
   register_cpu_rows();
   register_cpu_layers();
   register_cpu_images();

@@ -282,6 +282,24 @@ PyObject* native_reshape(Operator&, PyObject* const* args, size_t n) {    // (se
   });
 }
 
+// flatten(self, start, end), where it is a view of a contiguous tensor; itself where there is nothing to join
+PyObject* native_flatten(Operator&, PyObject* const* args, size_t n) {
+  int64_t start, end;
+  if (n != 3 || !is_tensor(args[0]) || history(args, 1)) return nullptr;
+  const TensorImpl& t = *unwrap(args[0]);
+  const int64_t dims = t.dim();
+  if (!dims || !t.is_contiguous() || !int_in_range(args[1], -dims, dims, &start) || !int_in_range(args[2], -dims, dims, &end)) return nullptr;
+  start += start < 0 ? dims : 0, end += end < 0 ? dims : 0;
+  if (start > end) return nullptr;
+  if (start == end) return Py_NewRef(args[0]);
+  return guarded([&]() -> PyObject* {
+    Dims sizes(t.sizes().begin(), t.sizes().begin() + start);
+    sizes.push_back(product_of(t.sizes(), size_t(start), size_t(end + 1)));
+    sizes.insert(sizes.end(), t.sizes().begin() + end + 1, t.sizes().end());
+    return view_of(view(t, sizes), Tensor(unwrap(args[0])));
+  });
+}
+
 PyObject* native_unsafe_view(Operator&, PyObject* const* args, size_t n) {   // (self, size): a view that nobody is told of
   if (n != 2 || !is_tensor(args[0]) || !PyTuple_Check(args[1])) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -311,6 +329,7 @@ void register_indexing() {
   register_native("unbind", native_unbind);
   register_native("narrow", native_narrow);
   register_native("reshape", native_reshape);
+  register_native("flatten", native_flatten);
   register_native("_unsafe_view", native_unsafe_view);
 }
 

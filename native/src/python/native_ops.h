@@ -27,6 +27,7 @@ void register_cpu_scatters();                   // bind_cpu_scatters.cpp
 void register_cpu_fourier();                    // bind_cpu_fourier.cpp
 void register_cpu_random();                     // bind_cpu_random.cpp
 void register_cpu_losses();                     // bind_cpu_losses.cpp
+void register_cpu_resample();                   // bind_cpu_resample.cpp
 void register_cpu_rows();                       // bind_cpu_rows.cpp
 void register_cpu_layers();                     // bind_cpu_layers.cpp
 void register_cpu_recurrent();                  // bind_cpu_recurrent.cpp

@@ -1,0 +1,109 @@
+#include "cpu/padding.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "cpu/parallel.h"
+
+namespace shim {
+namespace {
+
+// Where each place along a dim reads; false where the mode does not reach so far.
+bool places_of(int64_t size, int64_t before, int64_t after, Padding mode, std::vector<int64_t>* places) {
+  if (size == 0 || size + before + after < 1) return false;
+  if (mode == Padding::reflect && (before >= size || after >= size)) return false;
+  if (mode == Padding::circular && (before > size || after > size || before < 0 || after < 0)) return false;
+  for (int64_t i = -before; i < size + after; ++i) {
+    int64_t p = i;
+    if (mode == Padding::reflect) p = i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
+    else if (mode == Padding::replicate) p = std::clamp<int64_t>(i, 0, size - 1);
+    else p = (i + size) % size;
+    places->push_back(p);
+  }
+  return true;
+}
+
+// Elements [first, last) of a row lie in the input as they do here.
+struct Run { int64_t first = 0, last = 0; };
+Run longest_run(const std::vector<int64_t>& places) {
+  Run best, now;
+  for (int64_t i = 0; i < int64_t(places.size()); ++i) {
+    if (i == 0 || places[size_t(i)] != places[size_t(i - 1)] + 1) now.first = i;
+    now.last = i + 1;
+    if (now.last - now.first > best.last - best.first) best = now;
+  }
+  return best;
+}
+
+template <class T>
+void copy_row(const T* from, T* to, const std::vector<int64_t>& places, Run run) {
+  for (int64_t i = 0; i < run.first; ++i) to[i] = from[places[size_t(i)]];
+  std::memcpy(to + run.first, from + places[size_t(run.first)], size_t(run.last - run.first) * sizeof(T));
+  for (int64_t i = run.last; i < int64_t(places.size()); ++i) to[i] = from[places[size_t(i)]];
+}
+
+template <class T>
+void copy_rows(const T* from, T* to, DimSpan sizes, DimSpan shape, const std::vector<std::vector<int64_t>>& places) {
+  const size_t last = sizes.size() - 1;
+  const Run run = longest_run(places[last]);
+  const int64_t rows = product_of(shape, 0, last), width = shape[last];
+  parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(width, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      int64_t left = row, start = 0, step = sizes[last];
+      for (size_t d = last; d-- > 0; left /= shape[d]) {
+        const int64_t at = left % shape[d];
+        start += (places[d].empty() ? at : places[d][size_t(at)]) * step;
+        step *= sizes[d];
+      }
+      copy_row(from + start, to + row * width, places[last], run);
+    }
+  });
+}
+
+}  // namespace
+
+Tensor pad_with(const Tensor& self, const Dims& pad, Number value) {
+  const size_t n = size_t(self->dim());
+  Dims shape(self->sizes().begin(), self->sizes().end());
+  if (pad.size() % 2 || pad.size() / 2 > n) return {};
+  for (size_t i = 0; i < pad.size() / 2; ++i)
+    if ((shape[n - 1 - i] += pad[2 * i] + pad[2 * i + 1]) < 0) return {};
+  const Tensor out = empty(shape, self->dtype(), Device{});
+  fill_(out, value);
+  Tensor from = self, to = out;
+  for (size_t i = 0; i < pad.size() / 2; ++i) {
+    const int64_t d = int64_t(n - 1 - i), start = std::max<int64_t>(-pad[2 * i], 0), length = self->sizes()[size_t(d)] - start - std::max<int64_t>(-pad[2 * i + 1], 0);
+    if (length < 0) return {};
+    from = narrow(*from, d, start, length);
+    to = narrow(*to, d, std::max<int64_t>(pad[2 * i], 0), length);
+  }
+  copy_(to, from);
+  return out;
+}
+
+Tensor pad_from_itself(const Tensor& self, const Dims& pad, Padding mode) {
+  const size_t n = size_t(self->dim()), many = pad.size() / 2;
+  if (pad.size() % 2 || many == 0 || (n != many + 1 && n != many + 2) || self->numel() == 0) return {};
+  Dims shape(self->sizes().begin(), self->sizes().end());
+  std::vector<std::vector<int64_t>> places(n);
+  for (size_t i = 0; i < many; ++i) {
+    const size_t d = n - 1 - i;
+    if (!places_of(shape[d], pad[2 * i], pad[2 * i + 1], mode, &places[d])) return {};
+    shape[d] = int64_t(places[d].size());
+  }
+  const Tensor in = contiguous(self), out = empty(shape, self->dtype(), Device{});
+  auto run = [&]<class T>(T) {
+    copy_rows(static_cast<const T*>(in->data()), static_cast<T*>(out->data()), self->sizes(), shape, places);
+    return out;
+  };
+  switch (self->itemsize()) {
+    case 1: return run(uint8_t{});
+    case 2: return run(uint16_t{});
+    case 4: return run(uint32_t{});
+    case 8: return run(uint64_t{});
+    default: return {};
+  }
+}
+
+}  // namespace shim

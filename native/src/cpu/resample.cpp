@@ -1,0 +1,166 @@
+#include "cpu/resample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "cpu/kernel_table.h"
+#include "cpu/parallel.h"
+
+namespace shim {
+namespace {
+
+template <class F>
+void each_plane(int64_t planes, int64_t work, F&& f) {
+  parallel_for(planes, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) f(p);
+  });
+}
+
+double step_of(int64_t size, int64_t out, double given, bool align_corners) {
+  if (align_corners) return out > 1 ? double(size - 1) / double(out - 1) : 0;
+  return given > 0 ? given : double(size) / double(out);
+}
+
+std::vector<int64_t> nearest_places(int64_t size, int64_t out, double given) {
+  std::vector<int64_t> places;
+  const float step = float(step_of(size, out, given, false));
+  for (int64_t i = 0; i < out; ++i) places.push_back(out == size && given <= 0 ? i : std::min(int64_t(std::floor(float(i) * step)), size - 1));
+  return places;
+}
+
+// Between two neighbours: the first one, the second one, and its weight.
+template <class T> struct Between { int64_t first, second; T weight; };
+template <class T>
+std::vector<Between<T>> linear_places(int64_t size, int64_t out, double given, bool align_corners) {
+  std::vector<Between<T>> places;
+  const T step = T(step_of(size, out, given, align_corners));
+  for (int64_t i = 0; i < out; ++i) {
+    const T at = align_corners ? T(i) * step : std::max((T(i) + T(0.5)) * step - T(0.5), T(0));
+    const int64_t first = std::min(int64_t(at), size - 1);
+    places.push_back({first, std::min(first + 1, size - 1), at - T(first)});
+  }
+  return places;
+}
+
+// The four neighbours of each place of a grid, -1 where there is none, and their weights.
+template <class T> struct Taps { std::vector<int32_t> at[4]; std::vector<T> weight[4]; };
+
+template <class T>
+T kept_inside(T x, int64_t size, int padding, bool align_corners) {
+  if (padding == 0) return x;
+  if (padding == 2) {
+    const T low = align_corners ? T(0) : T(-0.5), span = align_corners ? T(size - 1) : T(size);
+    if (span == T(0)) x = T(0);
+    else {
+      const T far = std::fabs(x - low), extra = std::fmod(far, span);
+      x = std::fmod(std::floor(far / span), T(2)) == T(0) ? extra + low : span - extra + low;
+    }
+  }
+  return std::min(x > T(0) ? x : T(0), T(size - 1));               // what is no number counts as 0
+}
+
+template <class T>
+void find_taps(const T* grid, int64_t count, int64_t height, int64_t width, bool nearest, int padding, bool align_corners, Taps<T>& taps) {
+  auto place = [&](T at, int64_t size) {
+    return kept_inside(align_corners ? (at + T(1)) / T(2) * T(size - 1) : ((at + T(1)) * T(size) - T(1)) / T(2), size, padding, align_corners);
+  };
+  auto index = [&](T y, T x) { return y >= T(0) && y < T(height) && x >= T(0) && x < T(width) ? int32_t(int64_t(y) * width + int64_t(x)) : -1; };
+  for (int64_t i = 0; i < count; ++i) {
+    const T x = place(grid[2 * i], width), y = place(grid[2 * i + 1], height);
+    if (nearest) {
+      taps.at[0][size_t(i)] = index(std::nearbyint(y), std::nearbyint(x));
+      continue;
+    }
+    const T left = std::floor(x), top = std::floor(y);
+    for (int k = 0; k < 4; ++k) {
+      const bool right = k & 1, below = k & 2;
+      taps.at[k][size_t(i)] = index(top + T(below), left + T(right));
+      taps.weight[k][size_t(i)] = (right ? x - left : left + T(1) - x) * (below ? y - top : top + T(1) - y);
+    }
+  }
+}
+
+template <class T>
+SHIM_MATH_CLONES void sample_plane(const T* x, T* y, int64_t n, const int32_t* a, const int32_t* b, const int32_t* c, const int32_t* d, const T* e, const T* f, const T* g, const T* h) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    const T p = x[a[i] < 0 ? 0 : a[i]], q = x[b[i] < 0 ? 0 : b[i]], r = x[c[i] < 0 ? 0 : c[i]], s = x[d[i] < 0 ? 0 : d[i]];
+    y[i] = (a[i] < 0 ? T(0) : p) * e[i] + (b[i] < 0 ? T(0) : q) * f[i] + (c[i] < 0 ? T(0) : r) * g[i] + (d[i] < 0 ? T(0) : s) * h[i];
+  }
+}
+
+template <class T>
+Tensor sampled(const Tensor& self, const Tensor& grid, bool nearest, int padding, bool align_corners) {
+  const int64_t batch = self->sizes()[0], channels = self->sizes()[1], height = self->sizes()[2], width = self->sizes()[3];
+  const int64_t count = grid->sizes()[1] * grid->sizes()[2];
+  Tensor out = empty(Dims{batch, channels, grid->sizes()[1], grid->sizes()[2]}, self->dtype(), Device{});
+  parallel_for(batch, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, channels * count)), [&](int64_t begin, int64_t end) {
+    Taps<T> taps;
+    for (int k = 0; k < (nearest ? 1 : 4); ++k) taps.at[k].resize(size_t(count)), taps.weight[k].resize(size_t(count));
+    for (int64_t b = begin; b < end; ++b) {
+      find_taps(grid->data_as<T>() + b * count * 2, count, height, width, nearest, padding, align_corners, taps);
+      for (int64_t p = b * channels; p < (b + 1) * channels; ++p) {
+        const T* x = self->data_as<T>() + p * height * width;
+        T* y = out->data_as<T>() + p * count;
+        auto *at = taps.at;
+        auto *w = taps.weight;
+        if (nearest) for (int64_t i = 0; i < count; ++i) y[i] = at[0][size_t(i)] < 0 ? T(0) : x[at[0][size_t(i)]];
+        else sample_plane(x, y, count, at[0].data(), at[1].data(), at[2].data(), at[3].data(), w[0].data(), w[1].data(), w[2].data(), w[3].data());
+      }
+    }
+  });
+  return out;
+}
+
+template <class T>
+void linear_plane(const T* x, T* y, int64_t width, const std::vector<Between<T>>& rows, const std::vector<Between<T>>& cols) {
+  for (const Between<T>& r : rows) {
+    const T *a = x + r.first * width, *b = x + r.second * width;
+    const T v = r.weight, u = T(1) - v;
+    for (const Between<T>& c : cols) *y++ = (a[c.first] * u + b[c.first] * v) * (T(1) - c.weight) + (a[c.second] * u + b[c.second] * v) * c.weight;
+  }
+}
+
+}  // namespace
+
+Tensor resize_nearest(const Tensor& self, int64_t height, int64_t width, Scales scales) {
+  const int64_t planes = self->sizes()[0] * self->sizes()[1], h = self->sizes()[2], w = self->sizes()[3];
+  const auto rows = nearest_places(h, height, scales.height), cols = nearest_places(w, width, scales.width);
+  Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(), Device{});
+  auto run = [&]<class T>(T) {
+    each_plane(planes, height * width, [&](int64_t p) {
+      T* to = static_cast<T*>(out->data()) + p * height * width;
+      for (int64_t r : rows) {
+        const T* from = static_cast<const T*>(self->data()) + (p * h + r) * w;
+        for (int64_t c : cols) *to++ = from[c];
+      }
+    });
+    return out;
+  };
+  switch (self->itemsize()) {
+    case 1: return run(uint8_t{});
+    case 2: return run(uint16_t{});
+    case 4: return run(uint32_t{});
+    case 8: return run(uint64_t{});
+    default: return {};
+  }
+}
+
+Tensor resize_linear(const Tensor& self, int64_t height, int64_t width, bool align_corners, Scales scales) {
+  const int64_t planes = self->sizes()[0] * self->sizes()[1], h = self->sizes()[2], w = self->sizes()[3];
+  Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(), Device{});
+  auto run = [&]<class T>(T) {
+    const auto rows = linear_places<T>(h, height, scales.height, align_corners), cols = linear_places<T>(w, width, scales.width, align_corners);
+    each_plane(planes, 4 * height * width, [&](int64_t p) { linear_plane(self->data_as<T>() + p * h * w, out->data_as<T>() + p * height * width, w, rows, cols); });
+    return out;
+  };
+  return self->dtype() == DType::f32 ? run(float{}) : self->dtype() == DType::f64 ? run(double{}) : Tensor{};
+}
+
+Tensor sample_grid(const Tensor& self, const Tensor& grid, bool nearest, int padding, bool align_corners) {
+  if (self->dtype() == DType::f32) return sampled<float>(self, grid, nearest, padding, align_corners);
+  return self->dtype() == DType::f64 ? sampled<double>(self, grid, nearest, padding, align_corners) : Tensor{};
+}
+
+}  // namespace shim
