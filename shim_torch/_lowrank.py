@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 from shim_torch._missing import asked_of as _asked_of
+from shim_torch._overridable import overridable as _overridable
 
 _GONE = "This function was deprecated since version 1.9 and is now removed. "
 _REMOVED = {
@@ -37,6 +38,7 @@ def matrix_rank(input: Any, tol: Any = None, symmetric: bool = False, *, out: An
     )
 
 
+@_overridable
 def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """Packed L and U and the pivots, and with ``get_infos`` where a pivot is zero."""
     import shim_torch
@@ -66,6 +68,7 @@ def lu_method(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
 lu_method.__name__, lu_method.__qualname__ = "lu", "Tensor.lu"
 
 
+@_overridable
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
     """U, S, V of a matrix of rank about ``q``, from random directions sharpened ``niter`` times (Halko and others, 2009)."""
     import shim_torch
@@ -86,6 +89,7 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
     return (V, S, U) if wide else (U, S, V)
 
 
+@_overridable
 def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
     """The ``q`` principal directions of the rows of ``A``: U, S, V."""
     m, n = A.shape[-2:]
@@ -98,6 +102,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
 
 
+@_overridable
 def lobpcg(
     A: Any, k: int | None = None, B: Any = None, X: Any = None, n: int | None = None, iK: Any = None, niter: int | None = None,
     tol: float | None = None, largest: bool | None = None, method: str | None = None, tracker: Any = None,

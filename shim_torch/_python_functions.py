@@ -9,6 +9,7 @@ from shim_torch._arguments import need_bool, need_tensor, type_name
 from shim_torch._uninitialized import settings as _uninitialized
 
 Tensor = _core.Tensor
+_overridden = _core._has_torch_function_unary
 __all__ = [
     "_assert_async",
     "are_deterministic_algorithms_enabled",
@@ -59,73 +60,101 @@ def is_storage(obj: Any) -> bool:
 
 
 def is_floating_point(input: Any) -> bool:
+    if _overridden(input):
+        return _core._handle_torch_function(is_floating_point, (input,), input)
     need_tensor(input, "is_floating_point")
     return input.is_floating_point()
 
 
 def is_complex(input: Any) -> bool:
+    if _overridden(input):
+        return _core._handle_torch_function(is_complex, (input,), input)
     need_tensor(input, "is_complex")
     return input.is_complex()
 
 
 def is_signed(input: Any) -> bool:
+    if _overridden(input):
+        return _core._handle_torch_function(is_signed, (input,), input)
     need_tensor(input, "is_signed")
     return input.is_signed()
 
 
 def is_conj(input: Any) -> bool:
+    if _overridden(input):
+        return _core._handle_torch_function(is_conj, (input,), input)
     return input.is_conj()
 
 
 def is_neg(input: Any) -> bool:
+    if _overridden(input):
+        return _core._handle_torch_function(is_neg, (input,), input)
     return input.is_neg()
 
 
 def is_inference(input: Any) -> bool:
+    if _overridden(input):
+        return _core._handle_torch_function(is_inference, (input,), input)
     return input.is_inference()
 
 
 def is_nonzero(input: Any) -> bool:
     """The truth of a one-element tensor."""
+    if _overridden(input):
+        return _core._handle_torch_function(is_nonzero, (input,), input)
     need_tensor(input, "is_nonzero")
     return bool(input)
 
 
 def is_same_size(input: Any, other: Any) -> bool:
+    if _overridden(input) or _overridden(other):
+        return _core._handle_torch_function(is_same_size, (input, other), input, other)
     return input.shape == other.shape
 
 
 def numel(input: Any) -> int:
     """The number of elements."""
+    if _overridden(input):
+        return _core._handle_torch_function(numel, (input,), input)
     need_tensor(input, "numel")
     return input.numel()
 
 
 def real(input: Any) -> Any:
     """The real part, a view."""
+    if _overridden(input):
+        return _core._handle_torch_function(real, (input,), input)
     need_tensor(input, "real")
     return input.real
 
 
 def imag(input: Any) -> Any:
     """The imaginary part, a view."""
+    if _overridden(input):
+        return _core._handle_torch_function(imag, (input,), input)
     need_tensor(input, "imag")
     return input.imag
 
 
 def conj(input: Any) -> Any:
     """The complex conjugate."""
+    if _overridden(input):
+        return _core._handle_torch_function(conj, (input,), input)
     need_tensor(input, "conj")
     return input.conj()
 
 
 def resolve_conj(input: Any) -> Any:
     """The tensor itself, or a copy of its values where its conjugate bit is set."""
+    if _overridden(input):
+        return _core._handle_torch_function(resolve_conj, (input,), input)
     return input.resolve_conj()
 
 
 def resolve_neg(input: Any) -> Any:
     """The tensor itself, or a copy of its values where its negative bit is set."""
+    if _overridden(input):
+        return _core._handle_torch_function(resolve_neg, (input,), input)
     return input.resolve_neg()
 
 
@@ -143,6 +172,9 @@ def result_type(tensor: Any, other: Any) -> Any:
 
 def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
     """Indices of the nonzero elements."""
+    if _overridden(input):
+        named = {k: v for k, v in (("out", out), ("as_tuple", as_tuple)) if v is not None and v is not False}
+        return _core._handle_torch_function(nonzero, (input,), input, **named)
     need_tensor(input, "nonzero")
     from shim_torch.ops.masking import nonzero_function
 
@@ -153,6 +185,8 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
     """Distances between all rows of two batches: (*, P, M), (*, R, M) -> (*, P, R)."""
     import shim_torch
 
+    if _core._has_torch_function_variadic(x1, x2):
+        return _core._handle_torch_function(cdist, (x1, x2), x1, x2, p=p, compute_mode=compute_mode)
     modes = {
         "use_mm_for_euclid_dist_if_necessary": None,
         "use_mm_for_euclid_dist": 1,

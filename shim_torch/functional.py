@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from typing import Any
 
 from native import _core
@@ -11,29 +10,10 @@ from shim_torch import _lowrank
 from shim_torch._arguments import type_name
 from shim_torch._einsum import einsum as einsum
 from shim_torch._missing import asked_of as _asked_of
+from shim_torch._overridable import overridable as _overridable
 from shim_torch._warnings import warn_once
 
 Tensor = _core.Tensor
-
-
-def _overridable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Asks ``__torch_function__`` of the arguments, lists and tuples among them looked into, before ``function`` runs."""
-
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        relevant: list[Any] = []
-        for a in args:
-            if isinstance(a, (list, tuple)):
-                relevant.extend(a)
-            else:
-                relevant.append(a)
-        if _core._has_torch_function(tuple(relevant)):
-            from shim_torch.overrides import handle_torch_function
-
-            return handle_torch_function(call, relevant, *args, **kwargs)
-        return function(*args, **kwargs)
-
-    return call
 
 
 @_overridable
@@ -127,16 +107,19 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     return tuple(grids)
 
 
+@_overridable
 def atleast_1d(*tensors: Any) -> Any:
     """Each tensor (or each of a list of them) with at least one dim."""
     return _each("atleast_1d", tensors)
 
 
+@_overridable
 def atleast_2d(*tensors: Any) -> Any:
     """Each tensor (or each of a list of them) with at least two dims, new ones first."""
     return _each("atleast_2d", tensors)
 
 
+@_overridable
 def atleast_3d(*tensors: Any) -> Any:
     """Each tensor (or each of a list of them) with at least three dims."""
     return _each("atleast_3d", tensors)
@@ -192,7 +175,6 @@ def block_diag(*tensors: Any) -> Any:
     return out
 
 
-@_overridable
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
     """Vector or matrix norm."""
     import shim_torch
@@ -213,6 +195,8 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """The product of matrices in the cheapest order."""
     import shim_torch
 
+    if _core._has_torch_function(matrices):
+        return _core._handle_torch_function(chain_matmul, matrices, *matrices)
     given = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
     result = shim_torch.ops.aten.chain_matmul(given)
     return result if out is None else out.copy_(result)
@@ -232,6 +216,9 @@ def stft(
     return shim_torch.ops.aten.stft.center(input, *settings, align_to_window)
 
 
+_METHODS = {"norm": norm, "stft": stft}  # the methods are functions of their own: overrides are told which was called
+norm, stft = _overridable(norm), _overridable(stft)
+
 # Functions that torch has beside nn.functional; there nothing is reduced unless asked: the place of ``reduction``.
 _ALSO = {
     "bilinear": -1, "binary_cross_entropy_with_logits": 4, "cosine_embedding_loss": 4, "ctc_loss": 5, "hinge_embedding_loss": 3,
@@ -245,6 +232,8 @@ def _also(name: str, place: int) -> Any:
         return table
 
     def run(*args: Any, **kwargs: Any) -> Any:
+        if _core._has_torch_function(args):
+            return _core._handle_torch_function(run, args, *args, **kwargs)
         if len(args) <= place:
             kwargs.setdefault("reduction", 0)
         return table(*args, **kwargs)
@@ -256,6 +245,8 @@ def _also(name: str, place: int) -> Any:
 
 def get_device(input: Any) -> int:
     """The number of the tensor's GPU, -1 on the CPU."""
+    if _core._has_torch_function_unary(input):
+        return _core._handle_torch_function(get_device, (input,), input)
     return input.get_device()
 
 
@@ -278,8 +269,10 @@ def functions() -> dict[str, Any]:
         "stft",
         "get_device",
     )
+    own = {n: globals()[n] for n in names} | _lowrank.functions() | _counting().functions()
+    own |= {n: _overridable(own[n]) for n in _counting().methods()}
     also = {n: _also(n, place) for n, place in _ALSO.items()}
-    return {**{n: globals()[n] for n in names}, **also, **_lowrank.functions(), **_counting().functions()}
+    return own | also
 
 
 def polygamma(self: Any, n: int) -> Any:
@@ -301,12 +294,10 @@ def polygamma_(self: Any, n: int) -> Any:
 def methods() -> dict[str, Any]:
     """What the tensor type takes from here."""
     return {
-        "norm": norm,
-        "stft": stft,
         "lu": _lowrank.lu_method,
         "polygamma": polygamma,
         "polygamma_": polygamma_,
-        **_counting().methods(),
+        **{n: _overridable(f) for n, f in (_METHODS | _counting().methods()).items()},
     }
 
 

@@ -56,13 +56,14 @@ from shim_torch.distributed.distributed_c10d import (
     reduce,
     reduce_scatter,
     reduce_scatter_tensor,
+    scatter,
     scatter_object_list,
     send,
     send_object_list,
 )
 
 _LAZY = frozenset(
-    "distributed_c10d constants rendezvous tensor device_mesh fsdp nn rpc checkpoint elastic algorithms utils run".split()
+    "distributed_c10d constants rendezvous tensor device_mesh fsdp nn rpc checkpoint elastic algorithms optim utils run".split()
 )
 
 __all__ = [
@@ -116,6 +117,7 @@ __all__ = [
     "reduce",
     "reduce_scatter",
     "reduce_scatter_tensor",
+    "scatter",
     "scatter_object_list",
     "send",
     "send_object_list",

@@ -344,6 +344,17 @@ def gather(
     return _done(async_op)
 
 
+def scatter(
+    tensor: Any, scatter_list: Any = None, src: Any = None, group: Any = None, async_op: bool = False, group_src: Any = None
+) -> Work | None:
+    """The tensor that is meant for this process, the first of the list, copied into ``tensor``."""
+    _world(group)
+    if not scatter_list:
+        raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
+    tensor.copy_(scatter_list[0])
+    return _done(async_op)
+
+
 def scatter_object_list(
     scatter_object_output_list: Any,
     scatter_object_input_list: Any = None,

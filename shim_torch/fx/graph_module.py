@@ -14,6 +14,15 @@ from shim_torch.nn.modules.module import Module
 
 __all__ = ["GraphModule", "reduce_graph_module"]
 _numbers = count()
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"  # in meta: attributes that copies get, too
+
+
+class _CodeOnlyModule(Module):
+    """The state of a graph module with nothing to run: what copies are made from."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__()
+        self.__dict__ = body
 
 
 def _forward_from(src: str, space: dict[str, Any]) -> Any:
@@ -65,6 +74,24 @@ def _assign(value: Any, to: Module, path: str) -> None:
         setattr(to, field, value)
 
 
+def _copy_attr(from_module: Any, to_module: Any, target: str) -> None:
+    """Puts what a dotted name means in one module into another; plain modules are made on the way.
+
+    What lies in a module that both share is left alone.
+    """
+    *prefix, field = target.split(".")
+    for item in prefix:
+        from_module = getattr(from_module, item)
+        inner = getattr(to_module, item, None)
+        if inner is from_module:
+            return
+        if inner is None:
+            inner = Module()
+            setattr(to_module, item, inner)
+        to_module = inner
+    _assign(getattr(from_module, field), to_module, field)
+
+
 class GraphModule(Module):
     """``graph``'s steps as a module; what they refer to is taken from ``root``, a module or a dict of names.
 
@@ -80,6 +107,10 @@ class GraphModule(Module):
         type(self).__name__ = class_name
         if isinstance(root, Module):
             self.training = root.training
+            if isinstance(root, _CodeOnlyModule):  # a copy keeps what no step refers to
+                for named in (root.named_children, root.named_buffers, root.named_parameters):
+                    for name, _ in named():
+                        _copy_attr(root, self, name)
             for node in graph.nodes:
                 if node.op in ("get_attr", "call_module"):
                     self._take(root, node.target)
@@ -212,6 +243,10 @@ class GraphModule(Module):
         vars(made).update(copy.deepcopy(state, memo))
         type(made).__name__ = type(self).__name__
         made.graph = copy.deepcopy(self._graph, memo)
+        for name, value in made.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
+            setattr(made, name, value)
+        for hook in getattr(made, "_deepcopy_hooks", ()):
+            hook(made)
         return made
 
     def __copy__(self) -> GraphModule:

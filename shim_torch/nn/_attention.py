@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from native import _core
+from shim_torch.nn._calls import _overridden, _override
 
 
 def _torch() -> Any:
@@ -114,6 +115,8 @@ def multi_head_attention_forward(
     is_causal: bool = False,
 ) -> Any:  # fmt: skip
     """Attention of several heads over (L, N, E) inputs: the output, and the weights (N, L, S) if wanted."""
+    if _overridden(query, key, value, in_proj_weight, in_proj_bias, bias_k, bias_v, out_proj_weight, out_proj_bias):
+        return _override(multi_head_attention_forward, 13, query, key, value, in_proj_weight, in_proj_bias, bias_k, bias_v, out_proj_weight, out_proj_bias)
     torch = _torch()
     F = torch.nn.functional
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)

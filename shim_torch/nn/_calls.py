@@ -1,7 +1,13 @@
-"""Operators as functions: wrong arguments get the errors of torch's functions, which name function and argument."""
+"""Operators as functions: wrong arguments get the errors of torch's functions, which name function and argument.
+
+And what a function of ``torch.nn.functional`` that is written in Python begins with: it asks whether its tensors (or a mode)
+override torch's functions, and hands itself over, its tensors by place and the rest by name.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 from native import _core
@@ -15,3 +21,15 @@ class _Operators:
 
 
 operators = _Operators()
+_overridden = _core._has_torch_function_variadic
+_overridden_one = _core._has_torch_function_unary
+
+
+def _override(function: Callable[..., Any], by_place: int, *relevant: Any) -> Any:
+    """What the overrides of ``relevant`` make of a call of ``function``, whose arguments are its caller's variables."""
+    caller = sys._getframe(1)
+    code, values = caller.f_code, caller.f_locals
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    given = [values[n] for n in names]
+    named = dict(zip(names[by_place:], given[by_place:], strict=True))
+    return _core._handle_torch_function(function, relevant, *given[:by_place], **named)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.nn._calls import operators
+from shim_torch.nn._calls import _overridden, _override, operators
 from shim_torch.ops._formulas import torch_module
 
 
@@ -14,6 +14,8 @@ def embedding_bag(
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
     """Sums, means or maxima of bags of embeddings: rows of a 2-D input, or a 1-D one cut at ``offsets``."""
+    if _overridden(input, weight, offsets, per_sample_weights):
+        return _override(embedding_bag, 2, input, weight, offsets, per_sample_weights)
     torch = torch_module()
     if weight.dtype == torch.int64 and input.is_floating_point():
         weight, input = input, weight

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch.nn._calls import _overridden, _override
 
 
 def _functions() -> Any:
@@ -48,6 +49,8 @@ def linear_cross_entropy(
     Memory:  with ``options`` the logits of one chunk of rows at a time, forward and backward
     Errors:  RuntimeError for shapes that don't match
     """
+    if _overridden(input, linear_weight, target, linear_bias, weight):
+        return _override(linear_cross_entropy, 3, input, linear_weight, target, linear_bias, weight)
     F: Any = _functions()
 
     shape = _check(input, linear_weight, target, linear_bias, ignore_index)

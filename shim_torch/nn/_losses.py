@@ -6,8 +6,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from native import _core
 from shim_torch.nn import _reduction
-from shim_torch.nn._calls import operators
+from shim_torch.nn._calls import _overridden, _override, operators
 
 
 def _number(reduction: str, size_average: Any, reduce: Any) -> int:
@@ -49,6 +50,8 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Any:
     """Log softmax and negative log likelihood; targets are class indices or probabilities."""
+    if _overridden(input, target, weight):
+        return _override(cross_entropy, 2, input, target, weight)
     return operators.cross_entropy_loss(
         input, target, weight, _number(reduction, size_average, reduce), ignore_index, label_smoothing
     )
@@ -64,6 +67,8 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Any:
     """Negative log likelihood of class indices."""
+    if _overridden(input, target, weight):
+        return _override(nll_loss, 2, input, target, weight)
     return operators.nll_loss_nd(input, target, weight, _number(reduction, size_average, reduce), ignore_index)
 
 
@@ -76,6 +81,8 @@ def kl_div(
     log_target: bool = False,
 ) -> Any:
     """Kullback-Leibler divergence; input in log space."""
+    if _overridden(input, target):
+        return _override(kl_div, 2, input, target)
     if reduction == "batchmean":
         total = operators.kl_div(input, target, 2, log_target=log_target)
         return total / input.size(0) if input.dim() else total
@@ -92,6 +99,8 @@ def mse_loss(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
 ) -> Any:
     """Mean squared error."""
+    if _overridden(input, target, weight):
+        return _override(mse_loss, 2, input, target, weight)
     _check_sizes(input, target)
     if weight is not None:
         reduction = old_reduction(reduction, size_average, reduce)
@@ -103,6 +112,9 @@ def l1_loss(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
 ) -> Any:
     """Mean absolute error; with ``weight``, the mean is over the weights."""
+    if _overridden(input, target, weight):
+        named = {"size_average": size_average, "reduce": reduce, "reduction": reduction}  # the weight is not told, as in PyTorch
+        return _core._handle_torch_function(l1_loss, (input, target, weight), input, target, **named)
     _check_sizes(input, target)
     if weight is not None:
         reduction = old_reduction(reduction, size_average, reduce)
@@ -114,12 +126,16 @@ def smooth_l1_loss(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
 ) -> Any:
     """Squared below beta, absolute above."""
+    if _overridden(input, target):
+        return _override(smooth_l1_loss, 2, input, target)
     _check_sizes(input, target)
     return operators.smooth_l1_loss(input, target, _number(reduction, size_average, reduce), beta)
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
     """Squared below delta, linear above; with ``weight``, the mean is over the elements."""
+    if _overridden(input, target, weight):
+        return _override(huber_loss, 2, input, target, weight)
     _check_sizes(input, target)
     if weight is not None:
         each = operators.huber_loss(input, target, _reduction.get_enum("none"), delta)
@@ -131,6 +147,8 @@ def binary_cross_entropy(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
     """Binary cross entropy of probabilities."""
+    if _overridden(input, target, weight):
+        return _override(binary_cross_entropy, 2, input, target, weight)
     if target.size() != input.size():
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
@@ -149,6 +167,8 @@ def binary_cross_entropy_with_logits(
     pos_weight: Any = None,
 ) -> Any:
     """Binary cross entropy of logits."""
+    if _overridden(input, target, weight, pos_weight):
+        return _override(binary_cross_entropy_with_logits, 2, input, target, weight, pos_weight)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     return operators.binary_cross_entropy_with_logits(
@@ -167,6 +187,8 @@ def poisson_nll_loss(
     reduction: str = "mean",
 ) -> Any:
     """Negative log likelihood of Poisson rates."""
+    if _overridden(input, target):
+        return _override(poisson_nll_loss, 2, input, target)
     return operators.poisson_nll_loss(input, target, log_input, full, eps, _number(reduction, size_average, reduce))
 
 
@@ -174,6 +196,8 @@ def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
     """Negative log likelihood of normal targets."""
+    if _overridden(input, target, var):
+        return _override(gaussian_nll_loss, 3, input, target, var)
     import math
 
     if isinstance(var, float):
@@ -219,10 +243,13 @@ def _plain(name: str, tensors: tuple[str, ...], *settings: tuple[str, Any]) -> A
         if missing:
             raise TypeError(f"{name}() missing {len(missing)} required positional arguments: {' and '.join(missing)}")
         filled: list[Any] = [values.get(n, default) for n, default in rest]
+        given = [values[n] for n in tensors]
+        if _overridden(*given):
+            return _core._handle_torch_function(loss, given, *given, **dict(zip((n for n, _ in rest), filled, strict=True)))
         *chosen, size_average, reduce, reduction = filled
         if name == "triplet_margin_loss" and chosen[0] <= 0:
             raise ValueError(f"margin must be greater than 0, got {chosen[0]}")
-        return getattr(operators, name)(*[values[n] for n in tensors], *chosen, _number(reduction, size_average, reduce))
+        return getattr(operators, name)(*given, *chosen, _number(reduction, size_average, reduce))
 
     loss.__name__ = loss.__qualname__ = name
     return loss

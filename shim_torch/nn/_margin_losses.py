@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.nn._calls import operators
+from shim_torch.nn._calls import _overridden, _override, operators
 from shim_torch.nn._losses import old_reduction
 from shim_torch.nn._reduction import get_enum as _enum
 from shim_torch.ops._formulas import torch_module
@@ -15,6 +15,8 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
     """Connectionist temporal classification: log_probs (T, N, C), targets (N, S) or all in one list."""
+    if _overridden(log_probs, targets, input_lengths, target_lengths):
+        return _override(ctc_loss, 4, log_probs, targets, input_lengths, target_lengths)
     return operators.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _enum(reduction), zero_infinity)
 
 
@@ -23,6 +25,8 @@ def multi_margin_loss(
     reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """Σ max(0, margin - x[y] + x[i])^p / C over the other classes."""
+    if _overridden(input, target, weight):
+        return _override(multi_margin_loss, 2, input, target, weight)
     if p != 1 and p != 2:
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
@@ -35,6 +39,8 @@ def multilabel_margin_loss(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
     """Σ max(0, 1 - (x[j] - x[i])) / C over target classes j and the others i."""
+    if _overridden(input, target):
+        return _override(multilabel_margin_loss, 2, input, target)
     return operators.multilabel_margin_loss(input, target, _enum(old_reduction(reduction, size_average, reduce)))
 
 
@@ -42,6 +48,8 @@ def multilabel_soft_margin_loss(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
     """The mean over classes of the binary cross entropy of each."""
+    if _overridden(input, target, weight):
+        return _override(multilabel_soft_margin_loss, 2, input, target, weight)
     F = torch_module().nn.functional
     loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
     loss = loss if weight is None else loss * weight
@@ -57,6 +65,8 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
+    if _overridden(anchor, positive, negative):
+        return _override(triplet_margin_with_distance_loss, 3, anchor, positive, negative)
     torch = torch_module()
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")

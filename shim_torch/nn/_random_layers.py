@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.nn._calls import operators
+from shim_torch.nn._calls import _overridden, _overridden_one, _override, operators
 from shim_torch.ops._formulas import torch_module
 
 
 def _alpha(name: str) -> Any:
     def run(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+        if _overridden_one(input):
+            return _override(run, 1, input)
         if p < 0.0 or p > 1.0:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         return getattr(operators, name + "_" if inplace else name)(input, p, training)
@@ -24,6 +26,8 @@ alpha_dropout, feature_alpha_dropout = _alpha("alpha_dropout"), _alpha("feature_
 
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Any:
     """x where positive, elsewhere times a slope drawn from U(lower, upper), or their mean when not training."""
+    if _overridden_one(input):
+        return _override(rrelu, 1, input)
     return (operators.rrelu_ if inplace else operators.rrelu)(input, lower, upper, training)
 
 
@@ -32,6 +36,8 @@ def _fractional(n: int) -> dict[str, Any]:
         input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
         _random_samples: Any = None,
     ) -> Any:  # fmt: skip
+        if _overridden(input, _random_samples):
+            return _override(with_indices, 2, input, _random_samples)
         if output_size is None and output_ratio is None:
             raise ValueError(f"fractional_max_pool{n}d requires specifying either an output_size or an output_ratio")
         kernel = (kernel_size,) * n if isinstance(kernel_size, int) else tuple(kernel_size)
@@ -53,12 +59,15 @@ def _fractional(n: int) -> dict[str, Any]:
             _random_samples = torch_module().rand(batch, input.size(-n - 1), n, dtype=input.dtype, device=input.device)
         return getattr(operators, f"fractional_max_pool{n}d")(input, kernel, size, _random_samples)
 
-    def pool(*args: Any, return_indices: bool = False, **kwargs: Any) -> Any:
-        if len(args) > 4:
-            return_indices = args[4]
-            args = args[:4] + args[5:]
-        pair = with_indices(*args, **kwargs)
-        return pair if return_indices else pair[0]
+    def pool(
+        input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> Any:  # fmt: skip
+        if return_indices:
+            return with_indices(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+        if _overridden(input, _random_samples):
+            return _override(pool, 2, input, _random_samples)
+        return with_indices(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)[0]
 
     names = {f"fractional_max_pool{n}d_with_indices": with_indices, f"fractional_max_pool{n}d": pool}
     for name, function in names.items():

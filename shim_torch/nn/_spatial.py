@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from shim_torch.nn._calls import operators
+from shim_torch.nn._calls import _overridden, _overridden_one, _override, operators
 
 
 def _aten(name: str) -> Any:
@@ -18,12 +18,16 @@ def _tuple(value: Any, n: int) -> Any:
 
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Sums sliding windows, given as columns (N, C · kernel, count), into (N, C, *output_size)."""
+    if _overridden_one(input):
+        return _override(fold, 3, input)
     sizes = [_tuple(v, 2) for v in (output_size, kernel_size, dilation, padding, stride)]
     return _aten("col2im")(input, *sizes)
 
 
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Sliding windows of (N, C, H, W) as columns (N, C · kernel, count)."""
+    if _overridden_one(input):
+        return _override(unfold, 2, input)
     return _aten("im2col")(input, *[_tuple(v, 2) for v in (kernel_size, dilation, padding, stride)])
 
 
@@ -32,6 +36,8 @@ def _max_pools(n: int) -> dict[str, Any]:
         input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
         ceil_mode: bool = False, return_indices: bool = False,
     ) -> Any:  # fmt: skip
+        if _overridden_one(input):
+            return _override(with_indices, 2, input)
         stride = () if stride is None else stride
         return _aten(f"max_pool{n}d_with_indices")(input, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -40,23 +46,35 @@ def _max_pools(n: int) -> dict[str, Any]:
         ceil_mode: bool = False, return_indices: bool = False,
     ) -> Any:  # fmt: skip
         if return_indices:
-            return with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+            return with_indices(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+        if _overridden_one(input):
+            return _override(max_pool, 2, input)
         stride = () if stride is None else stride
         return _aten(f"max_pool{n}d")(input, kernel_size, stride, padding, dilation, ceil_mode)
 
     def adaptive_with_indices(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        if _overridden_one(input):
+            return _override(adaptive_with_indices, 2, input)
         return _aten(f"adaptive_max_pool{n}d")(input, _sizes(output_size, input, n))
 
     def adaptive(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        if return_indices:
+            return adaptive_with_indices(input, output_size, return_indices)
+        if _overridden_one(input):
+            return _override(adaptive, 2, input)
         pair = adaptive_with_indices(input, output_size)
-        return pair if return_indices else pair[0]
+        return pair[0]
 
     def adaptive_mean(input: Any, output_size: Any) -> Any:
+        if _overridden_one(input):
+            return _override(adaptive_mean, 2, input)
         return _aten(f"adaptive_avg_pool{n}d")(input, _sizes(output_size, input, n))
 
     def unpool(
         input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
     ) -> Any:
+        if _overridden_one(input):
+            return _override(unpool, 3, input)
         kernel, step = _tuple(kernel_size, n), _tuple(kernel_size if stride is None else stride, n)
         pad = _tuple(padding, n)
         size = _unpool_size(input, kernel, step, pad, output_size)
@@ -115,6 +133,8 @@ def lp_pool(n: int) -> Any:
     """The function lp_pool1d, 2d or 3d."""
 
     def run(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+        if _overridden_one(input):
+            return _override(run, 3, input)
         kernel = _tuple(kernel_size, n)
         count = 1
         for k in kernel:
@@ -154,6 +174,8 @@ def interpolate(
     recompute_scale_factor: bool | None = None, antialias: bool = False,
 ) -> Any:  # fmt: skip
     """Resamples the spatial dims of (N, C, *) to ``size``, or by ``scale_factor``."""
+    if _overridden_one(input):
+        return _override(interpolate, 1, input)
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
             raise ValueError(
@@ -250,6 +272,8 @@ def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
     """Values of (N, C, *in) at places in [-1, 1]: grid (N, *out, spatial dims), fastest dim first."""
+    if _overridden(input, grid):
+        return _override(grid_sample, 2, input, grid)
     if mode not in GRID_SAMPLE_INTERPOLATION_MODES:
         raise ValueError(
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
@@ -267,6 +291,8 @@ def grid_sample(
 
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
     """A grid for grid_sample: affine maps (N, d, d + 1) of the places of an output of ``size`` (N, C, *out)."""
+    if _overridden_one(theta):
+        return _override(affine_grid, 2, theta)
     if align_corners is None:
         warnings.warn(_ALIGN, stacklevel=2)
     if not theta.is_floating_point():
@@ -294,6 +320,8 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
 
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """x / (k + alpha · mean of x² over ``size`` neighbouring channels)^beta."""
+    if _overridden_one(input):
+        return _override(local_response_norm, 2, input)
     import shim_torch
 
     dim = input.dim()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch.nn import _attention, _losses, _margin_losses, _narrow, _random_layers, _spatial
-from shim_torch.nn._calls import operators
+from shim_torch.nn._calls import _overridden, _overridden_one, _override, operators
 from shim_torch.nn._embedding_bag import embedding_bag as embedding_bag
 from shim_torch.nn._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 from shim_torch.ops import functions as _table
@@ -25,6 +25,9 @@ globals().update({
         "avg_pool1d", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "pdist", "hardshrink",
     )
 })  # fmt: skip
+prelu, cosine_similarity, pairwise_distance, adaptive_avg_pool1d = (
+    _torch_functions[name] for name in ("prelu", "cosine_similarity", "pairwise_distance", "adaptive_avg_pool1d")
+)
 logsigmoid = _table("_C")["log_sigmoid"]
 
 
@@ -34,58 +37,90 @@ def _aten() -> Any:
 
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(0, x)."""
+    if _overridden_one(input):
+        return _override(relu, 1, input)
     return _aten().relu_(input) if inplace else _aten().relu(input)
 
 
 def silu(input: Any, inplace: bool = False) -> Any:
     """x times the sigmoid of x."""
+    if _overridden_one(input):
+        return _override(silu, 1, input)
     return _aten().silu_(input) if inplace else _aten().silu(input)
 
 
 def mish(input: Any, inplace: bool = False) -> Any:
     """x times the tanh of the softplus of x."""
+    if _overridden_one(input):
+        return _override(mish, 1, input)
     return _aten().mish_(input) if inplace else _aten().mish(input)
 
 
 def hardswish(input: Any, inplace: bool = False) -> Any:
     """x relu6(x + 3) / 6."""
+    if _overridden_one(input):
+        return _override(hardswish, 1, input)
     return _aten().hardswish_(input) if inplace else _aten().hardswish(input)
 
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     """relu6(x + 3) / 6."""
+    if _overridden_one(input):
+        return _override(hardsigmoid, 1, input)
     return _aten().hardsigmoid_(input) if inplace else _aten().hardsigmoid(input)
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """x where it is positive, else ``negative_slope`` times x."""
+    if _overridden_one(input):
+        return _override(leaky_relu, 1, input)
     return (_aten().leaky_relu_ if inplace else _aten().leaky_relu)(input, negative_slope)
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """x kept within [min_val, max_val]; ValueError where that is no range."""
+    if _overridden_one(input):
+        return _override(hardtanh, 1, input)
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return (_aten().hardtanh_ if inplace else _aten().hardtanh)(input, min_val, max_val)
 
 
-def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+def _threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """x where it is above ``threshold``, else ``value``."""
+    if _overridden_one(input):
+        return _override(_threshold, 3, input)
     return (_aten().threshold_ if inplace else _aten().threshold)(input, threshold, value)
+
+
+threshold = _threshold
+
+
+def glu(input: Any, dim: int = -1) -> Any:
+    """The first half of x times the sigmoid of the second."""
+    if _overridden_one(input):
+        return _override(glu, 1, input)
+    return _aten().glu(input, dim)
 
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """x where it is positive, else alpha (e^x - 1)."""
+    if _overridden_one(input):
+        return _override(elu, 1, input)
     return (_aten().elu_ if inplace else _aten().elu)(input, alpha)
 
 
 def relu6(input: Any, inplace: bool = False) -> Any:
     """min(max(x, 0), 6)."""
+    if _overridden_one(input):
+        return _override(relu6, 1, input)
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
 def selu(input: Any, inplace: bool = False) -> Any:
     """Scaled ELU."""
+    if _overridden_one(input):
+        return _override(selu, 1, input)
     return (
         _aten().elu_(input, 1.6732632423543772, 1.0507009873554805)
         if inplace
@@ -95,16 +130,22 @@ def selu(input: Any, inplace: bool = False) -> Any:
 
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """max(0, x) + min(0, alpha (e^(x/alpha) - 1))."""
+    if _overridden_one(input):
+        return _override(celu, 1, input)
     return _aten().elu_(input, alpha, 1.0, 1 / alpha) if inplace else _aten().elu(input, alpha, 1.0, 1 / alpha)
 
 
 def softsign(input: Any) -> Any:
     """x / (1 + |x|)."""
+    if _overridden_one(input):
+        return _override(softsign, 1, input)
     return input / (1 + input.abs())
 
 
 def tanhshrink(input: Any) -> Any:
     """x - tanh(x)."""
+    if _overridden_one(input):
+        return _override(tanhshrink, 1, input)
     return input - input.tanh()
 
 
@@ -117,10 +158,6 @@ def tanh(input: Any) -> Any:
     """Hyperbolic tangent."""
     return input.tanh()
 
-
-def prelu(input: Any, weight: Any) -> Any:
-    """Leaky ReLU with a learnt slope."""
-    return _aten().prelu(input, weight)
 
 
 def _softmax_dim(name: str, ndim: int) -> int:
@@ -135,31 +172,43 @@ def _softmax_dim(name: str, ndim: int) -> int:
 
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """e^x / Σ e^x over dim."""
+    if _overridden_one(input):
+        return _override(softmax, 1, input)
     return input.softmax(_softmax_dim("softmax", input.dim()) if dim is None else dim, dtype=dtype)
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """log(softmax(x)) over dim."""
+    if _overridden_one(input):
+        return _override(log_softmax, 1, input)
     return input.log_softmax(_softmax_dim("log_softmax", input.dim()) if dim is None else dim, dtype=dtype)
 
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """softmax(-x) over dim."""
+    if _overridden_one(input):
+        return _override(softmin, 1, input)
     return softmax(-input, dim, dtype=dtype)
 
 
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """(x - mean) / √(var + eps) · weight + bias over the last dims."""
+    if _overridden(input, weight, bias):
+        return _override(layer_norm, 2, input, weight, bias)
     return _aten().layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     """x / √(mean(x²) + eps) · weight over the last dims."""
+    if _overridden(input, weight):
+        return _override(rms_norm, 2, input, weight)
     return _aten().rms_norm(input, normalized_shape, weight, eps)
 
 
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Normalisation over groups of channels."""
+    if _overridden(input, weight, bias):
+        return _override(group_norm, 2, input, weight, bias)
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     shape = [input.size(0) * input.size(1) // num_groups if num_groups else 0, num_groups, *input.shape[2:]]
@@ -182,6 +231,8 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Any:
     """Normalisation over the batch, or by running statistics."""
+    if _overridden(input, running_mean, running_var, weight, bias):
+        return _override(batch_norm, 3, input, running_mean, running_var, weight, bias)
     count = input.size(0) if training else 0
     for size in input.shape[2:]:
         count *= size
@@ -201,6 +252,8 @@ def instance_norm(
     eps: float = 1e-5,
 ) -> Any:
     """Normalisation of each channel of each sample."""
+    if _overridden(input, running_mean, running_var, weight, bias):
+        return _override(instance_norm, 1, input, running_mean, running_var, weight, bias)
     if use_input_stats:
         count = 1
         for size in input.shape[2:]:
@@ -214,6 +267,8 @@ def instance_norm(
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Zeros with probability p, the rest divided by 1 - p."""
+    if _overridden_one(input):
+        return _override(dropout, 1, input)
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     return _aten().dropout_(input, p, training) if inplace else _aten().dropout(input, p, training)
@@ -249,6 +304,8 @@ def _check_dropout(n: int, ndim: int) -> None:
 
 def _channel_dropout(n: int) -> Any:
     def run(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+        if _overridden_one(input):
+            return _override(run, 1, input)
         if p < 0.0 or p > 1.0:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         _check_dropout(n, input.dim())
@@ -275,6 +332,8 @@ def embedding(
     sparse: bool = False,
 ) -> Any:
     """Rows of ``weight`` by index."""
+    if _overridden(input, weight):
+        return _override(embedding, 2, input, weight)
     if max_norm is not None:
         _aten().embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     if padding_idx is not None:
@@ -286,29 +345,27 @@ def embedding(
 
 def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
     """Pads the last dims: pairs (before, after) from the last dim on; modes constant, reflect, replicate, circular."""
+    if _overridden_one(input):
+        return _override(globals()["pad"], 2, input)
     return _aten().pad(input, tuple(pad), mode, value)
 
 
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:
     """x / max(|x|_p, eps) over dim."""
+    if _overridden(input, out):
+        return _override(normalize, 1, input, out)
     import shim_torch
 
     size = shim_torch.ops.aten.linalg_vector_norm(input, p, dim, True).clamp(min=eps).expand_as(input)
     return input / size if out is None else shim_torch.div(input, size, out=out)
 
 
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
-    """x1·x2 / (|x1||x2|) over dim."""
-    return _aten().cosine_similarity(x1, x2, dim, eps)
-
-
-def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
-    """p-norm of x1 - x2 + eps."""
-    return _aten().pairwise_distance(x1, x2, p, eps, keepdim)
 
 
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """Samples of the Gumbel-softmax distribution."""
+    if _overridden_one(logits):
+        return _override(gumbel_softmax, 1, logits)
     import shim_torch
 
     g = -shim_torch.empty_like(logits).exponential_().log()

@@ -79,12 +79,16 @@ def _no_grad_zero_(tensor: Any) -> Any:
 @_in_place
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
     """Fills from U(a, b)."""
+    if _core._has_torch_function_unary(tensor):
+        return _core._handle_torch_function(uniform_, (tensor,), tensor=tensor, a=a, b=b, generator=generator)
     return tensor.uniform_(a, b, generator=generator)
 
 
 @_in_place
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Fills from N(mean, std²)."""
+    if _core._has_torch_function_unary(tensor):
+        return _core._handle_torch_function(normal_, (tensor,), tensor=tensor, mean=mean, std=std, generator=generator)
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -110,6 +114,8 @@ def trunc_normal_(
 @_in_place
 def constant_(tensor: Any, val: float) -> Any:
     """Fills with ``val``."""
+    if _core._has_torch_function_unary(tensor):
+        return _core._handle_torch_function(constant_, (tensor,), tensor=tensor, val=val)
     return tensor.fill_(val)
 
 
@@ -190,6 +196,8 @@ def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
     """He's uniform initialisation."""
+    if _core._has_torch_function_unary(tensor):
+        return _core._handle_torch_function(kaiming_uniform_, (tensor,), tensor=tensor, a=a, mode=mode, nonlinearity=nonlinearity, generator=generator)
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
         return tensor

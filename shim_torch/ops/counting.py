@@ -187,6 +187,8 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """Flat indices as one tensor of coordinates a dim of ``shape``."""
     import shim_torch
 
+    if _core._has_torch_function_unary(indices):
+        return _core._handle_torch_function(unravel_index, (indices,), indices, shape=shape)
     if not isinstance(indices, _core.TensorBase):
         raise TypeError(f"unravel_index() argument 'indices' (position 1) must be Tensor, not {type(indices).__name__}")
     if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype == _core.bool:

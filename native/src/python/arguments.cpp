@@ -46,8 +46,8 @@ bool takes_varargs(const Operator& op, Form form, const CallArgs& c, size_t firs
   if (form == Form::op || own != 1 || c.nargs <= first) return false;
   const ArgType& t = op.schema.args[first].type;
   if (!t.list || t.base != ArgType::Int) return false;
-  for (size_t i = first; i < c.nargs; ++i)
-    if (PyBool_Check(c.args[i])) return false;         // x.var(0, True): another overload
+  for (size_t i = first; t.list_size > 0 && i < c.nargs; ++i)
+    if (PyBool_Check(c.args[i])) return false;         // x.var(0, True): another overload; in a size, True is 1
   return PyIndex_Check(c.args[first]) && !PyTuple_Check(c.args[first]) && !PyList_Check(c.args[first]) &&
          !PyBool_Check(c.args[first]);
 }

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "python/arguments.h"
+#include "python/dispatch.h"
 
 namespace shim {
 
@@ -163,6 +164,22 @@ bool exact_ints(PyObject* tuple) {
   return true;
 }
 
+// What overrides torch's functions may stand where it does not fit, for the override may know what to do with it.
+// PyTorch takes tensors of subclasses so for sizes only.
+Fit left_to_override(PyObject* o, bool tensors_too, Bound& b, PyObject** out) {
+  if (PyUnicode_Check(o) || PyBool_Check(o) || is_number(o) || is_tensor_exact(o)) return Fit::no;
+  if (is_tensor(o) && (!tensors_too || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType)) return Fit::no;
+  if (!torch_function_enabled() || !has_torch_function(o)) return Fit::no;
+  b.overloaded = true;
+  return take(o, out);
+}
+
+Fit size_element(const ArgType& t, size_t i, PyObject* o, Bound& b, PyObject** out) {
+  if (i > 0 && PyBool_Check(o)) return made(PyLong_FromLong(o == Py_True), out);
+  if (PyLong_CheckExact(o) || left_to_override(o, t.list_size <= 0, b, out) == Fit::no) return to_int(o, out);
+  return Fit::yes;
+}
+
 Fit to_list(const Argument& a, const Slot& s, PyObject* o, size_t position, Bound& b, PyObject** out) {
   const ArgType& t = a.type;
   const bool tensors = t.base == ArgType::Tensor;
@@ -184,7 +201,9 @@ Fit to_list(const Argument& a, const Slot& s, PyObject* o, size_t position, Boun
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* element = PySequence_Fast_GET_ITEM(o, i);
     PyObject* value = nullptr;
-    Fit f = t.element_optional && element == Py_None ? take(element, &value) : one(t, plain, element, b, &value);
+    Fit f = t.element_optional && element == Py_None ? take(element, &value)
+            : t.base == ArgType::Int                 ? size_element(t, size_t(i), element, b, &value)
+                                                     : one(t, plain, element, b, &value);
     if (f != Fit::yes) {
       if (f == Fit::no && !t.element_optional && (tensors || i > 0)) f = wrong_element(a, size_t(i), element, position);
       Py_DECREF(result);
@@ -207,8 +226,9 @@ Fit convert_argument(const Argument& a, const Slot& s, PyObject* o, size_t posit
     if (numbers && numbers->empty() && a.type.base == ArgType::Int) return made(PyTuple_New(0), out);   // None stands for an empty list
     return Fit::no;
   }
-  if (a.type.list) return to_list(a, s, o, position, b, out);
-  return one(a.type, s, o, b, out);
+  Fit f = a.type.list ? to_list(a, s, o, position, b, out) : one(a.type, s, o, b, out);
+  if (f != Fit::no) return f;
+  return left_to_override(o, a.type.list && a.type.base == ArgType::Int && a.type.list_size <= 0, b, out);
 }
 
 }  // namespace shim

@@ -317,7 +317,12 @@ PyObject* py_has(PyObject*, PyObject* args) {                       // (iterable
   return PyBool_FromLong(found);
 }
 PyObject* py_has_unary(PyObject*, PyObject* o) { return PyBool_FromLong(!passes_over() && (torch_function_mode_active() || has_torch_function(o))); }
-PyObject* py_has_variadic(PyObject* m, PyObject* args) { return py_has(m, args); }
+PyObject* py_has_variadic(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (passes_over()) Py_RETURN_FALSE;
+  bool found = torch_function_mode_active();
+  for (Py_ssize_t i = 0; !found && i < n; ++i) found = has_torch_function(args[i]);
+  return PyBool_FromLong(found);
+}
 
 PyObject* py_handle(PyObject*, PyObject* args, PyObject* kwargs) {  // (public_api, relevant_args, *args, **kwargs)
   if (PyTuple_GET_SIZE(args) < 2) { PyErr_SetString(PyExc_TypeError, "handle_torch_function() needs the function and its relevant arguments"); return nullptr; }
@@ -362,7 +367,7 @@ PyMethodDef functions[] = {
     {"_disabled_torch_function_impl", disabled_function, METH_VARARGS, "Runs func without __torch_function__ of subclasses."},
     {"_has_torch_function", py_has, METH_O, "Whether any of the arguments overrides torch functions."},
     {"_has_torch_function_unary", py_has_unary, METH_O, "The same for one argument."},
-    {"_has_torch_function_variadic", py_has_variadic, METH_VARARGS, "The same for arguments given one by one."},
+    {"_has_torch_function_variadic", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_has_variadic)), METH_FASTCALL, "The same for arguments given one by one."},
     {"_pass_over_torch_function", py_pass_over, METH_O, "Whether the next question about overrides is answered with no."},
     {"_handle_torch_function", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_handle)), METH_VARARGS | METH_KEYWORDS, "Calls the overrides of relevant_args."},
     {"_push_on_torch_function_stack", py_push, METH_O, nullptr},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from shim_torch.distributed.fsdp._flat_param import FlatParameter
 from shim_torch.distributed.fsdp.api import (
     BackwardPrefetch,
     CPUOffload,
@@ -28,6 +29,7 @@ __all__ = [
     "CPUOffload",
     "CPUOffloadPolicy",
     "FSDPModule",
+    "FlatParameter",
     "FullOptimStateDictConfig",
     "FullStateDictConfig",
     "FullyShardedDataParallel",

@@ -220,7 +220,8 @@ def test_functions_of_torch_outside_of_tracing():
         torch.broadcast_tensors(a, fx.Proxy(b.node))
     text = fx.GraphModule({}, graph).code
     assert "torch.functional.broadcast_tensors(a, b)" in text and "torch.functional.einsum('i,i->', a, b)" in text
-    assert "torch.functional.split(einsum, 1)" in text and "torch.functional.tensordot(a, b, dims = 1)" in text
+    assert "torch.functional.split(einsum, 1, dim = 0)" in text
+    assert "torch.functional.tensordot(a, b, dims = 1, out = None)" in text
 
 
 def test_subclasses_see_functions_written_with_others():
@@ -254,3 +255,20 @@ def test_operands_of_einsum_in_a_list():
     assert "torch.functional.einsum('i,i->', a, b)" in made.code
     assert made(torch.ones(3), torch.ones(3)).item() == 3
     assert torch.einsum("i,i->", [torch.ones(3), torch.ones(3)]).item() == 3
+
+
+def test_what_copies_of_a_graph_module_keep():
+    from shim_torch.fx.graph_module import _USER_PRESERVED_ATTRIBUTES_KEY, _CodeOnlyModule, _copy_attr
+
+    made = torch.fx.symbolic_trace(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))
+    made.extra = nn.Linear(2, 3)
+    made.meta[_USER_PRESERVED_ATTRIBUTES_KEY] = {"note": [1]}
+    told = []
+    made._deepcopy_hooks = [told.append]
+    copied = copy.deepcopy(made)
+    assert copied.note == [1] and told == [copied] and copied.extra.weight is not made.extra.weight
+    again = torch.fx.GraphModule(_CodeOnlyModule(copy.copy(vars(made))), made.graph)
+    assert again.extra is made.extra
+    to = nn.Module()
+    _copy_attr(made, to, "0.weight")
+    assert getattr(to, "0").weight is getattr(made, "0").weight and not hasattr(getattr(to, "0"), "bias")
