@@ -178,3 +178,36 @@ def mapped(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr):
 @triton.jit
 def asserts(x_ptr):
     tl.device_assert(tl.load(x_ptr) > 5, "x is too small")
+
+
+@triton.jit
+def logical(x_ptr, y_ptr, out_ptr, n, OP: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x, y = tl.load(x_ptr + at) != 0, tl.load(y_ptr + at) != 0
+    if OP == "and":
+        out = x and y
+    elif OP == "or":
+        out = x or y
+    elif OP == "not":
+        out = not x
+    elif OP == "constants":
+        out = BLOCK > 1 and x and y
+    elif OP == "scalars":
+        out = (n > 1 and n < 3) and x
+    elif OP == "never":
+        out = n > 5 and tl.load(x_ptr + 1000000000) > 0
+    tl.store(out_ptr + at, tl.zeros([BLOCK], tl.int32) + out.to(tl.int32))
+
+
+@triton.jit
+def largest(dtype: tl.constexpr):
+    kind = dtype.value
+    if kind.is_floating():
+        return float("inf")
+    return 2 ** (kind.int_bitwidth - 1) - 1
+
+
+@triton.jit
+def filled_with_largest(out_ptr, BLOCK: tl.constexpr):
+    dtype: tl.constexpr = out_ptr.dtype.element_ty
+    tl.store(out_ptr + tl.arange(0, BLOCK.value), tl.full([BLOCK], largest(dtype), dtype))

@@ -246,3 +246,27 @@ def test_a_kernel_without_a_grid_and_wrong_arguments():
     for wrong, name in [(np.ones(4, np.float32), "numpy.ndarray"), ([1, 2], "builtins.list"), ("x", "builtins.str")]:
         with pytest.raises(Exception, match=f"a kernel's argument is of type {name}; it may be a torch.Tensor"):
             kernels.cast[(1,)](wrong, torch.empty(4), BLOCK=4)
+
+
+@pytest.mark.parametrize(
+    "op, expected",
+    [
+        ("and", [1, 0, 0, 0]),
+        ("or", [1, 1, 1, 0]),
+        ("not", [0, 0, 1, 1]),
+        ("constants", [1, 0, 0, 0]),
+        ("scalars", [1, 1, 0, 0]),
+        ("never", [0, 0, 0, 0]),
+    ],
+)
+def test_logical_operators_decide_each_element(op, expected):
+    x, y, out = torch.tensor([1, 2, 0, 0]), torch.tensor([3, 0, 4, 0]), torch.empty(4, dtype=torch.int32)
+    kernels.logical[(1,)](x, y, out, 2, OP=op, BLOCK=4)
+    assert out.tolist() == expected
+
+
+def test_constants_have_values():
+    for dtype, largest in [(torch.float32, INF), (torch.int16, 2**15 - 1), (torch.int32, 2**31 - 1)]:
+        out = torch.empty(4, dtype=dtype)
+        kernels.filled_with_largest[(1,)](out, BLOCK=4)
+        assert out.tolist() == [largest] * 4
