@@ -38,21 +38,49 @@ def _item(self: Any, index: Any) -> Any:
     return _core.from_numpy(array[index]).untyped_storage()
 
 
+_mapped: dict[int, str] = {}  # the files whose bytes storages share, by the address of their first byte
+
+
+def map_file(filename: str, shared: bool, nbytes: int) -> Any:
+    """A NumPy array of bytes over a file. Shared: writes reach the file, which is made or grows where it is too short.
+
+    Otherwise writes go to private copies of its pages; RuntimeError where the file is too short.
+    """
+    import os
+    import weakref
+
+    import numpy as np
+
+    have = os.path.getsize(filename) if shared and os.path.exists(filename) else None
+    if shared and (have is None or have < nbytes):
+        with open(filename, "ab") as file:
+            file.truncate(nbytes)
+    elif not shared:
+        have = os.stat(filename).st_size
+        if have < nbytes:
+            raise RuntimeError(f"file <{filename}> size <{have}> is smaller than the required mapping size <{nbytes}>")
+    array = np.memmap(filename, np.uint8, "r+" if shared else "c", 0, (nbytes,))
+    if shared:
+        address = array.ctypes.data
+        _mapped[address] = filename
+        weakref.finalize(array, _mapped.pop, address, None).atexit = False
+    return array
+
+
+def _filename(self: Any) -> str | None:
+    """The file whose bytes these are and to which writes go; None of memory of one's own."""
+    return _mapped.get(self.data_ptr()) if _mapped and self.device.type == "cpu" else None
+
+
 def _from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
     """A storage over a file's bytes; writes go to the file when ``shared``, otherwise to private copies of its pages."""
     import os
 
-    import numpy as np
-
-    size = os.path.getsize(filename) if os.path.exists(filename) else 0
-    if shared and size < nbytes:
-        with open(filename, "ab") as file:
-            file.truncate(nbytes)
-    elif not nbytes:
-        nbytes = size
+    if not nbytes:
+        nbytes = os.path.getsize(filename) if os.path.exists(filename) else 0
     if not nbytes:
         return UntypedStorage(0)
-    return _core.from_numpy(np.memmap(filename, np.uint8, "r+" if shared else "c", 0, (nbytes,))).untyped_storage()
+    return _core.from_numpy(map_file(filename, shared, nbytes)).untyped_storage()
 
 
 def _is_shared(self: Any) -> bool:
@@ -174,4 +202,4 @@ def install() -> None:
     UntypedStorage.__sizeof__ = lambda self: object.__sizeof__(self) + self.nbytes()
     UntypedStorage.byteswap = _byteswap
     UntypedStorage.is_sparse = False
-    UntypedStorage.filename = None
+    UntypedStorage.filename = property(_filename)

@@ -91,8 +91,8 @@ class TypedStorage:
         return self.device.type == "cuda"
 
     @property
-    def filename(self) -> None:
-        return None
+    def filename(self) -> str | None:
+        return self._untyped_storage.filename
 
     @property
     def _cdata(self) -> int:

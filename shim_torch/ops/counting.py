@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cmp_to_key
 from typing import Any
 
@@ -193,9 +194,12 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
         raise TypeError(f"unravel_index() argument 'indices' (position 1) must be Tensor, not {type(indices).__name__}")
     if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype == _core.bool:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    if isinstance(shape, _core.TensorBase):
-        shape = shape.tolist()
-    sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    if not isinstance(shape, (int, Sequence)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for n in sizes:
+        if not isinstance(n, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     steps = [1]

@@ -41,24 +41,14 @@ def empty(size, dtype, layout, device, pin_memory, memory_format):
 )
 def from_file(filename, shared, size, dtype, layout, device, pin_memory):
     """A 1-d tensor over the first ``size`` elements of a file; ``shared``: writes reach the file, which grows to fit."""
-    import numpy as np
-
     if device is not None and device.type != "cpu":
         raise RuntimeError(f"torch.from_file: expected a CPU device, but got {device}")
     dtype = dtype or _core.get_default_dtype()
     if not size:
         return _made((0,), dtype, None)
-    count = size * dtype.itemsize
-    with open(filename, "r+b" if shared else "rb") as file:
-        have = file.seek(0, 2)
-        if have < count:
-            if not shared:
-                raise RuntimeError(
-                    f"file <{filename}> size <{have}> is smaller than the required mapping size <{count}>"
-                )
-            file.truncate(count)
-    mapped = np.memmap(filename, dtype="uint8", mode="r+" if shared else "c", shape=(count,))
-    return _core.from_numpy(mapped.view(np.ndarray)).view(dtype)
+    from shim_torch._untyped_storage import map_file
+
+    return _core.from_numpy(map_file(filename, bool(shared), size * dtype.itemsize)).view(dtype)
 
 
 @composite(f"empty_strided(SymInt[] size, SymInt[] stride, {_OPTIONS}) -> Tensor", method=False)

@@ -54,7 +54,7 @@ def _reduced_into(xp: Any, self: Any, key: Any, src: Any, reduce: str, include_s
         count = xp.full(out.shape, int(include_self), "int64")
         xp.add.at(count, key, 1)
         count[count == 0] = 1
-        out = (out // count if integral else out / count).astype(self.dtype)
+        out = (out // count if integral else out / count.astype(out.dtype)).astype(self.dtype)
     return out
 
 

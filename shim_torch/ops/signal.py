@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from shim_torch._utils import _scalar
+from shim_torch._warnings import warn_once
 
 from ._formulas import torch_module
 from ._record import composite
@@ -102,6 +103,14 @@ def _refused(self: Any, settings: tuple[Any, ...], what: str) -> RuntimeError:
     )
 
 
+def _warn_without_window(window: Any, reason: str) -> None:
+    if window is None:
+        warn_once(
+            f"A window was not provided. A rectangular window will be applied{reason}To suppress this warning and use a "
+            "rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+        )
+
+
 def _full_window(window: Any, win: int, n_fft: int, like: Any) -> Any:
     torch = torch_module()
     if window is None:
@@ -120,6 +129,11 @@ def _stft(
     onesided: Any, return_complex: Any,
 ) -> Any:  # fmt: skip
     torch = torch_module()
+    _warn_without_window(
+        window,
+        ",which is known to cause spectral leakage. Other windows such as torch.hann_window or torch.hamming_window are "
+        "recommended to reduce spectral leakage.",
+    )
     hop, win = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     complex_in = self.is_complex() or (window is not None and window.is_complex())
     if return_complex is None:
@@ -204,6 +218,7 @@ def _istft_text(x, n_fft, hop, win, window, center, normalized, onesided, length
 def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex):
     """The inverse of stft: frames overlap and add, over the sum of the squared windows."""
     torch = torch_module()
+    _warn_without_window(window, ".Please provide the same window used by stft to make the inversion lossless.")
     hop, win = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     if not self.is_complex():
         raise RuntimeError(

@@ -12,6 +12,12 @@ def ones(*shape, dtype=torch.float32):
 
 
 CASES = {
+    "unravel_index of a tensor's sizes": (
+        lambda: torch.unravel_index(torch.tensor([1]), torch.tensor([1, 2])), TypeError,
+        "expected 'shape' to be int or sequence of ints, but got <class 'torch.Tensor'>"),
+    "unravel_index of sizes of floats": (
+        lambda: torch.unravel_index(torch.tensor([1]), (1, 2.0)), TypeError,
+        "expected 'shape' sequence to only contain ints, but got <class 'float'>"),
     "size of no dims": (lambda: ones().size(0), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
     "stride of no dims": (lambda: ones().stride(-1), IndexError, "Dimension specified as -1 but tensor has no dimensions"),
     "size of a bool": (

@@ -78,3 +78,16 @@ def test_frequencies_tell_of_an_out_of_another_size(call):
     with pytest.warns(UserWarning, match="does not match the computed number of elements .* out tensor will be resized"):
         call(6, d=0.5, out=out)
     assert torch.equal(out, call(6, d=0.5))
+
+
+def test_transforms_of_frames_ask_for_a_window():
+    x, always = torch.arange(8.0), torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="A window was not provided. A rectangular window will be applied,which"):
+            frames = torch.stft(x, 4, 1, return_complex=True)
+        with pytest.warns(UserWarning, match="A window was not provided.*to make the inversion lossless"):
+            found = torch.istft(frames, 4, 1)
+    finally:
+        torch.set_warn_always(always)
+    torch.testing.assert_close(found, x)

@@ -3,6 +3,7 @@
 import gc
 import weakref
 
+import numpy as np
 import pytest
 
 import shim_torch as torch
@@ -44,3 +45,17 @@ def test_tensors_of_storages_share_them():
     for made in (torch.tensor(storage), torch.as_tensor(storage)):
         assert made.dtype == torch.int64 and made.shape == (2,) and made.data_ptr() == storage.data_ptr()
     assert torch.tensor(torch.FloatStorage([1.0, 2.0])).tolist() == [1.0, 2.0]
+
+
+def test_files_that_storages_share_have_names(tmp_path):
+    path = str(tmp_path / "new")
+    x = torch.from_file(path, shared=True, size=4, dtype=torch.float32)  # the file is made
+    assert x.untyped_storage().filename == path and x.tolist() == [0.0] * 4
+    x.fill_(2)
+    assert np.fromfile(path, np.float32).tolist() == [2.0] * 4
+    private = torch.from_file(path, shared=False, size=4)
+    assert private.untyped_storage().filename is None and private.tolist() == [2.0] * 4
+    storage = torch.UntypedStorage.from_file(path, True, 16)
+    assert storage.filename == path and torch.ones(2).untyped_storage().filename is None
+    with pytest.raises(RuntimeError, match="is smaller than the required mapping size <32>"):
+        torch.from_file(path, shared=False, size=8)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import shim_torch as torch
 from shim_torch.ops.scatter_reduce import _extreme_at
 
 
@@ -20,3 +21,11 @@ def test_extremes_by_words(dtype, largest):
     got = _extreme_at(np, out, key, source, largest)
     assert got.dtype == wanted.dtype
     np.testing.assert_array_equal(got, wanted)
+
+
+def test_means_of_complex_numbers_are_sums_over_counts():
+    torch.manual_seed(0)
+    places, source = torch.arange(199) % 40, torch.randn(199, dtype=torch.complex64)
+    zeros = torch.zeros(40, dtype=torch.complex64)
+    found = zeros.scatter_reduce(0, places, source, "mean", include_self=False)
+    assert torch.equal(found, zeros.scatter_add(0, places, source) / torch.bincount(places))
