@@ -76,11 +76,35 @@ def alias(a: Any) -> Any:
     return a.view_as(a)
 
 
+# Functions of torch.nn.functional without out=, which the references of the same name have.
+_WRITING = frozenset(
+    """celu channel_shuffle dropout elu gelu glu hardshrink hardsigmoid hardtanh huber_loss leaky_relu mish nll_loss pairwise_distance
+    pdist pixel_shuffle pixel_unshuffle relu relu6 selu softplus softshrink threshold""".split()
+)
+
+
+def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with ``out=``, a tensor that takes the result."""
+
+    @wraps(function)
+    def written(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        if out is None:
+            return found
+        from shim_torch.ops._rules import resized_out
+
+        if not _core.can_cast(found.dtype, out.dtype):
+            raise RuntimeError(f"result type {_core.scalar_name(found.dtype)} can't be cast to the desired output type {_core.scalar_name(out.dtype)}")
+        return resized_out(out, found.shape).copy_(found)
+
+    return written
+
+
 def find(module: Any, name: str) -> Any:
     """The function of that name: of ``module``, a method of tensors, or an in-place method on a copy; None without."""
     served = vars(module).get(name)
     if served is not None and callable(served) and not isinstance(served, type):
-        return served
+        return _writing(served) if name in _WRITING and module.__name__.endswith("nn.functional") else served
     method = getattr(_core.Tensor, _PLAIN_METHODS.get(name, name), None)
     if callable(method):
         return wraps(method)(lambda self, *args, **kwargs: method(self, *args, **kwargs))

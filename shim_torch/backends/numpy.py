@@ -100,6 +100,8 @@ def wrap(array: Any, dtype: Any, inputs: Any = (), keep_strides: bool = False) -
         made = _core.empty_raw(tuple(wide.shape), dtype, wide.device)
         _core.copy_raw(made, wide)  # NumPy has no such numbers
         return made
+    if not array.size:  # NumPy's strides of nothing may be zeros
+        return _core.empty_raw(tuple(array.shape), dtype, _core.device("cpu"))
     wanted = dtype_of(dtype)
     if array.dtype != wanted:
         array = array.astype(wanted)
@@ -107,7 +109,7 @@ def wrap(array: Any, dtype: Any, inputs: Any = (), keep_strides: bool = False) -
         array = np.array(array, order="K" if keep_strides else "C")
     if not array.flags.c_contiguous and not (keep_strides and _dense(array)):
         array = np.ascontiguousarray(array)
-    if array.ctypes.data % ALIGNMENT and array.size:
+    if array.ctypes.data % ALIGNMENT:
         return _core.clone_raw(_core.from_numpy(array))
     return _core.own_memory(_core.from_numpy(array))
 

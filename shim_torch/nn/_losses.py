@@ -204,7 +204,7 @@ def gaussian_nll_loss(
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = var * input.new_ones(input.shape)
-    elif not var.is_meta and bool((var < 0).any()):
+    elif bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:  # one for each row

@@ -30,6 +30,23 @@ def no_meta_kernel(name: str) -> NotImplementedError:
     )
 
 
+def resized_out(out: Any, shape: Any) -> Any:
+    """``out`` in the given shape, with PyTorch's warning where it held elements in another."""
+    if tuple(out.shape) != tuple(shape):
+        if out.numel():
+            import warnings
+
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match the "
+                f"required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch release outputs will "
+                "not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, "
+                "to zero elements with t.resize_(0).",
+                stacklevel=3,
+            )
+        out.resize_(shape)
+    return out
+
+
 def underived(name: str) -> Rule:
     """A gradient formula that PyTorch does not have: results say that they need a gradient, backward refuses."""
 

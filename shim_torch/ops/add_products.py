@@ -182,12 +182,12 @@ def baddbmm(xp, self, batch1, batch2, beta, alpha):
     return _combined(xp, self, xp.matmul(batch1, batch2), beta, alpha)
 
 
-@composite(
-    "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    inplace=True,
-    out=True,
-)
+_SCALED = "*, Scalar beta=1, Scalar alpha=1"
+
+
+@composite(f"addbmm(Tensor self, Tensor batch1, Tensor batch2, {_SCALED}) -> Tensor")
 def addbmm(self, batch1, batch2, beta, alpha):
+    """The sum of a batch's products, added to ``self``."""
     if batch1.dim() == batch2.dim() == 3 and batch1.size(0) != batch2.size(0):
         raise RuntimeError(
             f"batch1 and batch2 must have same number of batches, got {batch1.size(0)} and {batch2.size(0)}"
@@ -197,4 +197,35 @@ def addbmm(self, batch1, batch2, beta, alpha):
         raise not_implemented("addmm_impl_cpu_", dtype)
     if not (dtype.is_floating_point or dtype.is_complex):
         beta, alpha = int(beta), int(alpha)
+    if dtype in (_core.float16, _core.bfloat16) and self.dtype is dtype and 0 < batch1.size(0) <= 64:
+        for one, other in zip(batch1, batch2, strict=True):  # as PyTorch rounds: after each product
+            self, beta = self.addmm(one, other, beta=beta, alpha=alpha), 1
+        return self
     return _add_scaled(self, batch1.bmm(batch2).sum(0, dtype=dtype), beta, alpha)
+
+
+def _addbmm_into(target: Any, self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
+    found = addbmm(self, batch1, batch2, beta, alpha)
+    if target.dtype is not batch1.dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {_scalar(target.dtype)} and {_scalar(batch1.dtype)}"
+        )
+    if target.shape != found.shape:
+        target.resize_(found.shape)
+    return target.copy_(found)
+
+
+@composite(f"addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, {_SCALED}) -> Tensor(a!)", function=False)
+def addbmm_inplace(self, batch1, batch2, beta, alpha):
+    """``self`` takes the shape of the products, as PyTorch's does."""
+    return _addbmm_into(self, self, batch1, batch2, beta, alpha)
+
+
+@composite(f"addbmm.out(Tensor self, Tensor batch1, Tensor batch2, {_SCALED}, Tensor(a!) out) -> Tensor(a!)", method=False)
+def addbmm_out(self, batch1, batch2, beta, alpha, out):
+    if _core.is_grad_enabled() and any(t.requires_grad for t in (self, batch1, batch2, out)):
+        raise RuntimeError(
+            "addbmm(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
+    return _addbmm_into(out, self, batch1, batch2, beta, alpha)

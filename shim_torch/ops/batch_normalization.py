@@ -95,19 +95,19 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
 @composite(f"native_batch_norm({_NORM}, {_RUNNING}, {_SETTINGS}) -> (Tensor, Tensor, Tensor)", out=("out", "save_mean", "save_invstd"), **_METHODLESS)
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     y, mean, rstd = _normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    kept = _statistics_dtype(input, mean.dtype, weight, bias, running_mean, running_var)
     if not training:
         return y, input.new_zeros((0,)), input.new_zeros((0,))
-    kept = _statistics_dtype(input, mean.dtype, weight, bias, running_mean, running_var)
     return y, mean.detach().to(kept), rstd.detach().to(kept)
 
 
 @composite(f"_native_batch_norm_legit({_NORM}, Tensor(a!) running_mean, Tensor(b!) running_var, {_SETTINGS}) -> (Tensor, Tensor, Tensor)",
-           **_METHODLESS)  # fmt: skip
+           out=("out", "save_mean", "save_invstd"), **_METHODLESS)  # fmt: skip
 def _native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps):
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-@composite(f"_native_batch_norm_legit.no_stats({_NORM}, {_SETTINGS}) -> (Tensor, Tensor, Tensor)", **_METHODLESS)
+@composite(f"_native_batch_norm_legit.no_stats({_NORM}, {_SETTINGS}) -> (Tensor, Tensor, Tensor)", out=("out", "save_mean", "save_invstd"), **_METHODLESS)
 def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps):
     return native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
 

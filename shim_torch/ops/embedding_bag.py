@@ -30,12 +30,13 @@ def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weight
         raise RuntimeError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     if offsets.dim() != 1:
         raise RuntimeError(f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.dim()}")
-    if offsets.numel() and int(offsets[0]) != 0:
+    known = not (weight.is_meta or indices.is_meta or offsets.is_meta)
+    if known and offsets.numel() and int(offsets[0]) != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got "
             f"{int(offsets[0])}"
         )
-    if offsets.numel() and int(offsets[-1]) > indices.numel():
+    if known and offsets.numel() and int(offsets[-1]) > indices.numel():
         raise RuntimeError(
             f"offsets[-1] can not be greater than input's length {indices.numel()} but got offsets[-1] of {int(offsets[-1])}"
         )
@@ -50,11 +51,15 @@ def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weight
             "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but "
             f"type {names[0]} does not equal {names[1]} (while checking arguments for embedding_bag)"
         )
-    rows = weight.size(0)
+    if known:
+        _check_indices(weight.size(0), indices, mode == 2 or padding >= 0)
+
+
+def _check_indices(rows: int, indices: Any, every_bag: bool) -> None:
     wrong = (indices < 0) | (indices >= rows)
     if indices.numel() and bool(wrong.any()):
         at = int(wrong.nonzero()[0])
-        if mode == 2 or padding >= 0:
+        if every_bag:
             raise RuntimeError(
                 f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {int(indices[at])}"
             )
@@ -73,6 +78,11 @@ def _bags(
     indices = indices.reshape(-1)
     _check(weight, indices, offsets, mode, samples, padding)
     bags = offsets.numel() - 1 if last else offsets.numel()
+    if weight.is_meta:
+        width = weight.size(1)
+        most = indices.new_empty((bags, width)) if mode == 2 else offsets.new_empty(offsets.shape)
+        out = weight.sum(0).expand(bags, width) * (1 if samples is None else samples.sum())
+        return out, indices.new_empty(indices.shape), offsets.new_empty(offsets.shape), most
     indices = indices.long()
     ends = (
         torch.cat([offsets[1:].long(), offsets.new_full((1,), indices.numel()).long()])

@@ -15,6 +15,10 @@ from ._rules import type_name
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 
 
+def _of_lapack(dtype: Any) -> bool:
+    return dtype in (_core.float32, _core.float64, _core.complex64, _core.complex128)
+
+
 def _check_tau(name: str, input: Any, tau: Any) -> None:
     if input.dim() - tau.dim() != 1:
         raise RuntimeError(
@@ -49,12 +53,7 @@ def linalg_householder_product(input, tau):
         raise RuntimeError(
             f"{name}: tau dtype {type_name(tau.dtype)} does not match input dtype {type_name(input.dtype)}"
         )
-    if input.device.type == "cpu" and input.dtype not in (
-        _core.float32,
-        _core.float64,
-        _core.complex64,
-        _core.complex128,
-    ):
+    if input.device.type == "cpu" and not _of_lapack(input.dtype):
         raise NotImplementedError(f"\"orgqr_cpu\" not implemented for '{_scalar(input.dtype)}'")
     if input.numel() and tau.numel() and not differentiated(input, tau):
         return shim_torch.ops.aten._householder_of(input, tau)
@@ -169,6 +168,8 @@ def ormqr(self, input2, input3, left, transpose):
     import shim_torch
 
     _check_ormqr(self, input2, input3, left)
+    if self.device.type == "cpu" and not _of_lapack(self.dtype):
+        raise NotImplementedError(f"\"ormqr_cpu\" not implemented for '{_scalar(self.dtype)}'")
     if input3.numel() and input2.numel() and self.device.type == "cpu" and not differentiated(self, input2, input3):
         return shim_torch.ops.aten._ormqr_of(self, input2, input3, left, transpose)
     return _times_full_q(self, input2, input3, left, transpose)

@@ -10,6 +10,7 @@ from shim_torch._utils import _scalar
 from ._formulas import aten, differentiated, torch_module
 from ._matrices import LinAlgError, adjoint, check_matrix
 from ._record import composite, direct, op
+from ._rules import no_meta_kernel
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
 
@@ -281,6 +282,8 @@ def _by_lapack(a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
 def linalg_lstsq(self, b, rcond, driver):
     """X of least ‖self · X - b‖; residuals where the system has more rows than columns and full rank."""
     vector = _check_least_squares(self, b, driver)
+    if self.is_meta:
+        raise no_meta_kernel("linalg_lstsq.out")
     driver = "gelsy" if driver is None else driver
     right = b.unsqueeze(-1) if vector else b
     m, n = self.shape[-2:]
@@ -293,9 +296,9 @@ def linalg_lstsq(self, b, rcond, driver):
     none = self.new_zeros((0,), dtype=real)
     values = _singular_values(self.detach(), False)
     rank = (values > _limit(values, 0.0, rcond)).sum(-1)
-    if self.numel() and not self.is_meta:
+    if self.numel():
         _check_rank(rank, driver, min(m, n))
-    full = driver == "gels" or self.is_meta or bool((rank == n).all())
+    full = driver == "gels" or bool((rank == n).all())
     residuals = solution.reshape(-1)[:0]
     residuals = residuals.real if residuals.is_complex() else residuals
     if m > n and full and driver != "gelsy":

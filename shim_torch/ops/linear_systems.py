@@ -244,7 +244,8 @@ def triangular_solve(self, A, upper, transpose, unitriangular):
     solve = aten().linalg_solve_triangular
     solution = solve(a, self, upper=upper != transpose, unitriangular=unitriangular)
     batch = solution.shape[:-2]
-    return solution, A.expand(*batch, *A.shape[-2:]).clone()
+    solution = solution.mT.contiguous().mT  # as LAPACK writes it
+    return solution, A.expand(*batch, *A.shape[-2:]).mT.contiguous().mT
 
 
 # --- determinants ---------------------------------------------------------------------------------------------------

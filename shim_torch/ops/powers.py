@@ -10,7 +10,7 @@ from native import _core
 from ._formulas import conjugate, zeros_as
 from ._record import composite, op
 from ._refusals import refuse
-from ._rules import broadcast, promote, type_name
+from ._rules import broadcast, promote, resized_out, type_name
 
 
 def _pow_self(g, self, exponent):
@@ -120,4 +120,8 @@ def float_power_out(self, exponent, out):
             f"the output given to float_power has dtype {type_name(out.dtype)} but the operation's result requires dtype "
             f"{type_name(made.dtype)}"
         )
-    return (out if out.shape == made.shape else out.resize_(made.shape)).copy_(made)
+    if _core.is_grad_enabled() and (made.requires_grad or out.requires_grad):
+        raise RuntimeError(
+            "pow(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+        )
+    return resized_out(out, made.shape).copy_(made)

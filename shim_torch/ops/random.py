@@ -254,6 +254,11 @@ def bernoulli_p(self, p, generator):
 
 @composite("bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)", method=False)
 def bernoulli_out(self, generator, out):
+    if _core.is_grad_enabled() and (self.requires_grad or out.requires_grad):
+        raise RuntimeError(
+            "bernoulli(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
     return out.resize_(self.shape).copy_(bernoulli(self, generator))
 
 

@@ -281,8 +281,17 @@ def _part_check(part: Any, src: Any) -> None:
         )
 
 
+def _laid_out_alike(self: Any) -> Any:
+    """A copy with the strides and the start of ``self``: in C order where it overlaps itself or somebody looks on."""
+    overlaps = any(step == 0 and n > 1 for n, step in zip(self.shape, self.stride(), strict=True))
+    if (self.is_contiguous() and not self.storage_offset()) or overlaps or not _core.unseen(self):
+        return self.clone(memory_format=_core.contiguous_format)
+    memory = _core.empty_tensor((self.untyped_storage().nbytes() // self.element_size(),), dtype=self.dtype, device=self.device)
+    return memory.as_strided(self.shape, self.stride(), self.storage_offset()).copy_(self)
+
+
 def _with_part(self: Any, src: Any, take: Any) -> Any:
-    full = self.clone(memory_format=_core.contiguous_format)
+    full = _laid_out_alike(self)
     part = take(full)
     _part_check(part, src)
     part.copy_(src)
@@ -313,6 +322,11 @@ def slice_scatter(self, src, dim, start, end, step):
     "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"
 )
 def as_strided_scatter(self, src, size, stride, storage_offset):
+    if self.requires_grad and not self.is_contiguous():
+        raise RuntimeError(
+            "!self.requires_grad() || self.is_contiguous() INTERNAL ASSERT FAILED: as_strided_scatter is currently only supported "
+            "for contiguous inputs"
+        )
     return _with_part(self, src, lambda t: t.as_strided(size, stride, storage_offset))
 
 

@@ -9,7 +9,7 @@ from native import _core
 
 from ._formulas import torch_module
 from ._record import composite, op
-from ._rules import wrap_dim
+from ._rules import resized_out, wrap_dim
 
 
 def _frexp_dtype(self: Any) -> Any:
@@ -37,13 +37,25 @@ def frexp(xp, self):
 @composite("frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!) exponent)",
            method=False)  # fmt: skip
 def frexp_out(self, mantissa, exponent):
-    if exponent.dtype is not _core.int32:
-        words = {"int64": "long int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
-                 "float32": "float", "float64": "double"}  # fmt: skip
-        name = str(exponent.dtype).removeprefix("torch.")
-        raise RuntimeError(f"torch.frexp() expects exponent to have int dtype but got {words.get(name, name)}")
+    for what, out, dtype in (("mantissa", mantissa, self.dtype), ("exponent", exponent, _core.int32)):
+        if out.dtype is not dtype:
+            wanted = _C_NAMES[dtype] if what == "exponent" else f"dtype {_C_NAMES[dtype]}"
+            wanted = f"{wanted} dtype" if what == "exponent" else wanted
+            raise RuntimeError(f"torch.frexp() expects {what} to have {wanted} but got {_C_NAMES.get(out.dtype, out.dtype)}")
+    if _core.is_grad_enabled() and any(t.requires_grad for t in (self, mantissa, exponent)):
+        raise RuntimeError(
+            "frexp(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
     found = torch_module().frexp(self)
-    return tuple(out.resize_(f.shape).copy_(f) for out, f in zip((mantissa, exponent), found, strict=True))
+    return tuple(resized_out(out, f.shape).copy_(f) for out, f in zip((mantissa, exponent), found, strict=True))
+
+
+_C_NAMES = {
+    _core.int64: "long int", _core.int32: "int", _core.int16: "short int", _core.int8: "signed char",
+    _core.uint8: "unsigned char", _core.float32: "float", _core.float64: "double", _core.float16: "c10::Half",
+    _core.bfloat16: "c10::BFloat16", _core.bool: "bool",
+}  # fmt: skip
 
 
 _INITIAL = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf, "amax": -math.inf, "amin": math.inf}

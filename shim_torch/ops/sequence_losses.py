@@ -9,6 +9,7 @@ from shim_torch._utils import _scalar
 
 from ._formulas import torch_module
 from ._record import composite
+from ._rules import no_meta_kernel
 
 _NEVER = -1e30  # the log of zero: finite, so that gradients of what never happens are zero
 
@@ -128,6 +129,8 @@ def ctc_loss_tensors(log_probs, targets, input_lengths, target_lengths, blank, r
     for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == _core.bool:
             raise RuntimeError(f"{name} must be integral")
+    if log_probs.is_meta:
+        raise no_meta_kernel("_ctc_loss.Tensor")
     ends = [t.reshape(-1).tolist() for t in (input_lengths, target_lengths)]
     return _ctc(log_probs, targets, *ends, blank, reduction, zero_infinity)
 

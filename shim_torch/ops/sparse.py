@@ -7,6 +7,7 @@ from typing import Any
 from native import _core
 
 from ._record import composite, direct, view
+from ._rules import no_meta_kernel
 
 _OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _PRIVATE: dict[str, Any] = {"function": False, "method": False, "module": "_C"}
@@ -284,6 +285,8 @@ def to_sparse_dim_raw(self, sparse_dim):
 def to_sparse_raw(self, layout, blocksize, dense_dim):
     from shim_torch.sparse import _conversions
 
+    if self.is_meta and self.layout is _core.strided:
+        raise no_meta_kernel("_to_sparse")
     return _conversions.to_layout(self, layout, blocksize, dense_dim)
 
 

@@ -107,7 +107,7 @@ def tensor_split_tensor(self, tensor_indices_or_sections, dim):
     """The places to cut come as a tensor: 0-d for a number of sections, else 1-d indices; int64 on the CPU."""
     given = tensor_indices_or_sections
     _splittable(self)
-    if given.device.type != "cpu":
+    if given.device.type != "cpu" or given.is_meta:
         raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {given.device}")
     if given.dtype != _core.int64:
         raise RuntimeError(

@@ -7,7 +7,7 @@ from typing import Any
 from native import _core
 
 from ._record import composite
-from ._rules import type_name, wrap_dim
+from ._rules import no_meta_kernel, type_name, wrap_dim
 
 
 @composite("nanmedian(Tensor self) -> Tensor")
@@ -98,6 +98,8 @@ def combinations(self, r, with_replacement):
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return self.new_empty((0,))
+    if self.is_meta:  # PyTorch picks them with a mask
+        raise no_meta_kernel("masked_select")
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(pick(range(self.numel()), r))
     return self[shim_torch.tensor(rows, dtype=_core.int64, device=self.device).reshape(len(rows), r)]
@@ -136,6 +138,8 @@ def cov(self, correction, fweights, aweights):
         raise RuntimeError("cov(): bool dtype is not supported for input")
     x = self if self.dim() == 2 else self.reshape(1, -1)
     _check_weights(x, fweights, aweights)
+    if self.is_meta:  # PyTorch looks whether there are degrees of freedom
+        raise no_meta_kernel("equal")
     if not (x.is_floating_point() or x.is_complex()):
         x = x.to(_core.get_default_dtype())
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights

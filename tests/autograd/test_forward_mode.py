@@ -121,3 +121,61 @@ def test_gradcheck_checks_batches_and_perturbed_shapes():
     assert torch.autograd.gradcheck(lambda x: x**2, (x,), check_batched_grad=True, check_forward_ad=True)
     with pytest.raises(AssertionError, match="return outputs with the same shape when inputs are perturbed"):
         torch.autograd.gradcheck(lambda x: torch.cat([x, x]) if bool((x >= 1).all()) else x, (x,))
+
+
+def _pushed(function, x):
+    def jvp(tangent):
+        with fw.dual_level():
+            return fw.unpack_dual(function(fw.make_dual(x, tangent))).tangent
+
+    return jvp
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        torch.trace,
+        lambda x: torch.stack([x, x * 2]),
+        lambda x: torch.nn.functional.pad(x, (1, 1)),
+        lambda x: x.clone().mul_(x),
+        lambda x: torch.zeros(4, 4).index_fill(0, torch.tensor([0]), 1.0).narrow(0, 1, 3).copy_(x),
+        lambda x: torch.nn.functional.softmin(x, 1, dtype=torch.float32),
+    ],
+)
+def test_batches_of_tangents_of_one_point(function):
+    x, tangents = torch.linspace(0.5, 2.0, 12).reshape(3, 4), torch.linspace(-1.0, 1.0, 24).reshape(2, 3, 4)
+    jvp = _pushed(function, x)
+    torch.testing.assert_close(torch.vmap(jvp)(tangents), torch.stack([jvp(t) for t in tangents]))
+
+
+def test_writes_with_a_tangent_and_a_history():
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with fw.dual_level():
+        dual = fw.make_dual(x, torch.tensor([1.0, 0.5, 2.0]))
+        full = torch.zeros(5)
+        full.narrow(0, 1, 3).copy_(dual * dual)
+        full.pow_(2)
+        value, tangent = fw.unpack_dual(full)
+        assert value.tolist() == [0, 1, 16, 81, 0] and tangent.tolist() == [0, 4, 16, 216, 0]
+        (first,) = torch.autograd.grad(value.sum(), x, retain_graph=True)
+        (mixed,) = torch.autograd.grad(tangent.sum(), x)
+    assert first.detach().tolist() == [4, 32, 108] and mixed.tolist() == [12, 24, 216]
+
+
+def test_a_write_of_a_tensor_into_itself_is_seen_in_backward():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    y.mul_(y)
+    assert y.tolist() == [1.0, 16.0]
+    with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_operators_that_pytorch_has_no_forward_formula_of():
+    with fw.dual_level():
+        x = fw.make_dual(torch.eye(2), torch.ones(2, 2))
+        with pytest.raises(NotImplementedError, match="forward AD with _cdist_forward that does not support it"):
+            torch.cdist(x, torch.ones(2, 2))
+        with pytest.raises(NotImplementedError, match="forward AD with index_reduce that"):
+            x.index_reduce(0, torch.tensor([0]), torch.ones(1, 2), "amin")
+        assert torch.cdist(torch.eye(2), torch.ones(2, 2)).shape == (2, 2)

@@ -114,7 +114,9 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
       }
     } else if (used < nkw) {
       int k = find_keyword(s, form, c);
-      if (k >= 0) { value = c.kwvalue(size_t(k)); ++used; }
+      // The first of several outs may be called out too, as the tuple of them all is.
+      const bool several = k >= 0 && a.is_out && op.out_count > 1 && takes_out(op, form) && PyTuple_Check(c.kwvalue(size_t(k)));
+      if (k >= 0 && !several) { value = c.kwvalue(size_t(k)); ++used; }
     }
     if (!value && a.is_out && takes_out(op, form) && nkw) {
       bool bad = false;

@@ -168,6 +168,13 @@ PyObject* run_recorded(Operator& op, PyObject** args, size_t n) {             //
 namespace {
 
 // An operator without a formula for an input has no tangent either: PyTorch's text for that.
+std::string no_forward_formula(const std::string& name) {
+  return "Trying to use forward AD with " + name +
+         " that does not support it because it has not been implemented yet.\nPlease file an issue to PyTorch at "
+         "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize its implementation or submit a "
+         "PR adding the implementation to derivatives.yaml";
+}
+
 void say_forward_mode_is_missing(const Operator& op) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -180,9 +187,7 @@ void say_forward_mode_is_missing(const Operator& op) {
   Py_XDECREF(type);
   Py_XDECREF(value);
   Py_XDECREF(trace);
-  PyErr_Format(PyExc_NotImplementedError, "Trying to use forward AD with %s that does not support it because it has not been implemented yet.\nPlease file an issue to PyTorch at "
-               "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize its implementation or submit a PR adding the implementation to "
-               "derivatives.yaml", op.schema.name.c_str());
+  PyErr_SetString(PyExc_NotImplementedError, no_forward_formula(op.schema.name).c_str());
 }
 
 }  // namespace
@@ -209,6 +214,19 @@ PyObject* call_with_tangents(Operator& op, PyObject* const* args, size_t n) {
   return r;
 }
 
+// Operators of which PyTorch has no forward-mode formula, and what it calls them.
+void check_forward_mode(const Operator& op, PyObject* const* args, size_t n) {
+  static const std::unordered_map<std::string, const char*> missing{
+      {"cdist", "_cdist_forward"}, {"cholesky", "cholesky"}, {"multi_margin_loss", "multi_margin_loss"},
+      {"multilabel_margin_loss", "multilabel_margin_loss_forward"}, {"ormqr", "ormqr"}, {"index_reduce", "index_reduce"},
+      {"_to_sparse", "_to_sparse"}, {"native_dropout_backward", "native_dropout_backward"}, {"embedding_bag", "_embedding_bag"},
+      {"_embedding_bag", "_embedding_bag"}, {"grid_sampler_2d", "grid_sampler_2d"}, {"grid_sampler_3d", "grid_sampler_3d"},
+      {"ctc_loss", "_ctc_loss"}, {"pdist", "_pdist_forward"}, {"segment_reduce", "segment_reduce"}};
+  const std::string& name = op.functional ? op.functional->schema.name : op.schema.name;
+  const auto it = missing.find(name);
+  CHECK(Kind::NotImplemented, it == missing.end() || !any_tangent(args, n), no_forward_formula(it == missing.end() ? name : it->second));
+}
+
 PyObject* call_operator(Operator& op, Bound& b) {
   PyObject** args = b.data();
   const size_t n = b.size();
@@ -219,6 +237,7 @@ PyObject* call_operator(Operator& op, Bound& b) {
   if (__builtin_expect(batched_class != nullptr, 0) && op.kind != Operator::Composite && !lift_to_batch(b)) return nullptr;
   args = b.data();
   return guarded([&]() -> PyObject* {
+    if (__builtin_expect(forward_gradients(), 0)) check_forward_mode(op, args, n);
     if (__builtin_expect(python_dispatch, 0) && (op.dispatch_leaf || op.dispatch_parts)) {
       bool done;
       PyObject* r = dispatch_composite(op, args, n, &done);

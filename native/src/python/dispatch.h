@@ -43,8 +43,9 @@ int bind_library(PyObject* module);
 int bind_op_types(PyObject* module);
 
 void check_out_dtype(const std::string& name, DType result, DType out);       // where PyTorch asks for the very dtype
-std::string name_for_gradients(const std::string& name);                      // who says that out= has no gradient
+std::string name_for_gradients(const Schema& schema, PyObject* const* args);     // who says that out= has no gradient
 void check_result_cast(const std::string& name, DType result, DType out);     // in an operator's own words
+bool writes_at_last(const Operator& f, PyObject* const* args);                    // a function of others that copies into its out
 bool never_differentiable(const std::string& name);       // without a gradient, which PyTorch therefore lets write into any out=
 void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* out);   // a factory's dtype is out's
 

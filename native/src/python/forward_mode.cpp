@@ -79,7 +79,7 @@ Grads tangents_of(const std::vector<Tensor>& outputs, const std::vector<Edge>& i
   for (size_t i = 0; i < found.size(); ++i) {
     if (!found[i]) found[i] = engine_ops().zeros(outputs[i]->sizes(), outputs[i]->dtype(), outputs[i]->device());
     for (const Tensor& t : primals.tangents)    // an operator's result may be written to without its argument
-      if (t->storage() == found[i]->storage()) { found[i] = engine_ops().clone(found[i]); break; }
+      if (has_data(*found[i]) ? t->storage() == found[i]->storage() : t.get() == found[i].get()) { found[i] = engine_ops().clone(found[i]); break; }
   }
   return found;
 }
@@ -148,16 +148,55 @@ void write_with_history(const Tensor& view, const Tensor& base, const Tensor& ne
   set_tangent(view, Tensor(unwrap(part.o)));
 }
 
+// A view takes a tangent that has a history, or whose values a Python class holds, a batch of them: so must its base.
+bool shared_with_base(const Tensor& view, const Tensor& base, const Tensor& value) {
+  if (!base->is_contiguous() || view->numel() == 0) return false;
+  Held like{wrap(value)}, sizes{size_object(base->sizes())}, part_sizes{size_object(view->sizes())}, strides{size_object(view->strides())};
+  Held whole{PyObject_CallMethod(like.o, "new_zeros", "O", sizes.o)};
+  if (!whole.o) throw PythonError();
+  if (Tensor before = tangent_of(*base)) {
+    Held old{wrap(before)};
+    Held sum{PyObject_CallMethod(whole.o, "add", "O", old.o)};
+    if (!sum.o) throw PythonError();
+    std::swap(sum.o, whole.o);
+  }
+  Held part{PyObject_CallMethod(whole.o, "as_strided", "OOL", part_sizes.o, strides.o,
+                                static_cast<long long>(view->storage_offset() - base->storage_offset()))};
+  if (!part.o) throw PythonError();
+  Held done{PyObject_CallMethod(part.o, "copy_", "O", like.o)};
+  if (!done.o) throw PythonError();
+  set_tangent(base, Tensor(unwrap(whole.o)));
+  set_tangent(view, Tensor(unwrap(part.o)));
+  return true;
+}
+
+// Writes a tangent into the one that is there, which views share. Values that a Python class holds, as a batch's, take
+// such a class on both sides.
+bool copied(const Tensor& into, const Tensor& value) {
+  if (has_data(*into) && has_data(*value)) {
+    engine_ops().copy_(into, value);
+    return true;
+  }
+  if (has_data(*into)) return false;
+  Held target{wrap(into)}, source{wrap(value)};
+  Held done{PyObject_CallMethod(target.o, "copy_", "O", source.o)};
+  if (!done.o) throw PythonError();
+  return true;
+}
+
 }  // namespace
 
 void write_tangent(const Tensor& t, const Tensor& value) {
   Tensor own = tangent_of(*t);
   AutogradMeta* m = t->autograd();
-  if (!own && m && m->base && m->base->dtype() == t->dtype()) own = tangent_through_base(t, m->base, bool(value));
+  const bool part = m && m->base && m->base->dtype() == t->dtype();
+  const bool batched = value && !has_data(*value) && has_data(*t) && (!own || has_data(*own));
+  if (part && (batched || (value && value->requires_grad())) && shared_with_base(t, m->base, value)) return;
+  if (!own && part) own = tangent_through_base(t, m->base, bool(value));
   if (!own && !value) return;
   Tensor next = value ? value : engine_ops().zeros(t->sizes(), t->dtype(), t->device());
-  if (own && writable(*own) && !next->requires_grad()) engine_ops().copy_(own, next);
-  else if (own && m->base && next->requires_grad() && tangent_of(*m->base)) write_with_history(t, m->base, next);
+  if (own && writable(*own) && !next->requires_grad() && copied(own, next)) return;
+  if (own && part && next->requires_grad() && tangent_of(*m->base)) write_with_history(t, m->base, next);
   else set_tangent(t, next);
 }
 

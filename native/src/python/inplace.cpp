@@ -1,5 +1,7 @@
 // In-place and out= variants, derived from the functional operator.
 #include <algorithm>
+#include <utility>
+#include <unordered_set>
 
 #include "autograd/autograd.h"
 #include "ops/kernels.h"
@@ -112,6 +114,23 @@ PyObject* dispatch_inplace(Operator& op, PyObject** args, size_t n) {
   return Py_NewRef(args[0]);
 }
 
+bool given_again(const TensorImpl& target, PyObject* const* args, size_t n) {
+  return std::any_of(args + 1, args + n, [&](PyObject* o) { return is_tensor(o) && (unwrap(o) == &target || unwrap(o)->storage() == target.storage()); });
+}
+
+struct WithoutTangents {
+  int old = forward_gradients();
+  WithoutTangents() { forward_gradients() = 0; }
+  ~WithoutTangents() { forward_gradients() = old; }
+};
+
+// A tensor whose values a Python class holds takes those of a result, without its tangent.
+bool take_value(PyObject* self, PyObject* result) {
+  WithoutTangents off;
+  NoGrad no_grad;
+  return Held(PyObject_CallMethod(self, "copy_", "O", result)).o != nullptr;
+}
+
 // The tangent of what is written is that of the functional operator. With a history it has one too, and what the backward
 // saves has tangents: forward over reverse.
 PyObject* inplace_with_tangents(Operator& op, PyObject** args, size_t n, bool history) {
@@ -124,6 +143,13 @@ PyObject* inplace_with_tangents(Operator& op, PyObject** args, size_t n, bool hi
     given[0] = scratch.o;
   }
   const bool flows = any_tangent(given.data(), n);
+  Held before{nullptr};                         // the tangent's history needs the values that are written over
+  for (size_t i = 0; flows && history && i < n; ++i) {
+    if (given[i] != args[0]) continue;
+    if (!before.o) before.o = PyObject_CallMethod(args[0], "clone", nullptr);
+    if (!before.o) return nullptr;
+    given[i] = before.o;
+  }
   Held result{nullptr};
   if (flows || !history) {
     result.o = flows ? call_with_tangents(f, given.data(), n) : run_functional(f, args, n);
@@ -131,7 +157,7 @@ PyObject* inplace_with_tangents(Operator& op, PyObject** args, size_t n, bool hi
   }
   const Tensor tangent = flows ? tangent_of(*unwrap(result.o)) : Tensor();
   if (history) {
-    struct Off { int old = forward_gradients(); Off() { forward_gradients() = 0; } ~Off() { forward_gradients() = old; } } off;
+    WithoutTangents off;
     Held done{run_inplace(op, args, n)};
     if (!done.o) return nullptr;
     write_tangent(target, tangent);
@@ -143,7 +169,8 @@ PyObject* inplace_with_tangents(Operator& op, PyObject** args, size_t n, bool hi
     target->bump_version();
   } else {
     if (target->is_inference) check_inplace(target);
-    write(target, Tensor(unwrap(result.o)));
+    if (has_data(*target)) write(target, Tensor(unwrap(result.o)));
+    else if (!take_value(args[0], result.o)) return nullptr;
   }
   write_tangent(target, tangent);
   return Py_NewRef(args[0]);
@@ -154,14 +181,15 @@ PyObject* inplace_with_tangents(Operator& op, PyObject** args, size_t n, bool hi
 PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   Operator& f = *op.functional;
   PyObject* self = args[0];
-  if (__builtin_expect(python_dispatch, 0) && wants_dispatch(args, n)) return dispatch_inplace(op, args, n);
+  const bool tangents = __builtin_expect(forward_gradients(), 0) && any_tangent(args, n);
+  if (__builtin_expect(python_dispatch, 0) && !tangents && wants_dispatch(args, n)) return dispatch_inplace(op, args, n);
   if (f.kind == Operator::Composite) return composite_inplace(op, args, n);
   Tensor target(unwrap(self));
   const bool apart = any_math_bits(args, n) && !op.reads_math_bits;          // computed of copies, then written through the bits
   if (!apart) check_overlap(*target, f.schema.name, args + 1, n - 1);
   check_same_device(op, args, n);
   const bool history = GradMode::enabled() && any_requires_grad(args, n);
-  if (__builtin_expect(forward_gradients(), 0) && any_tangent(args, n)) return inplace_with_tangents(op, args, n, history);
+  if (tangents) return inplace_with_tangents(op, args, n, history);
   CHECK(Kind::Runtime, !is_complex(target->dtype()) || f.schema.name != "abs", "In-place abs is not supported for complex tensors.");
   if (history || target->is_inference) check_inplace(target);
   for (NativeFn native : {op.native_cpu, op.native}) {
@@ -172,6 +200,11 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   }
   Held before{nullptr};
   if (history && saves_self(f, args)) before.o = wrap(before_write(target));
+  std::vector<PyObject*> saved;
+  if (history) saved.assign(args, args + n);
+  if (before.o) saved[0] = before.o;
+  Ref<Node> prepared;                           // x.mul_(x) saves the x that it writes over: backward then sees that it changed
+  if (history && given_again(*target, args, n)) prepared = prepare_history(f, saved.data(), n);
   Held result{nullptr};
   {
     NoGrad off;
@@ -185,9 +218,7 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   if (r == target.get()) target->bump_version();      // a native kernel wrote it already
   else write(target, Tensor(r));
   if (history) {
-    std::vector<PyObject*> saved(args, args + n);
-    if (before.o) saved[0] = before.o;
-    record_history(f, saved.data(), n, self, true);
+    record_history(f, saved.data(), n, self, true, prepared);
     if (PyErr_Occurred()) return nullptr;
   }
   return Py_NewRef(self);
@@ -195,9 +226,17 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
 
 namespace {
 
+// Operators whose kernels order what they compute as they like and copy it into an out in C order: some only into one
+// that they had to resize.
+bool copies_into_out(const std::string& name, const TensorImpl& out) {
+  static const std::unordered_set<std::string> resizing{"geqrf", "ormqr", "orgqr", "linalg_householder_product", "linalg_lstsq", "linalg_eig"};
+  return name.rfind("fft_", 0) == 0 || name == "linalg_tensorinv" || name == "cholesky" || (out.numel() != 0 && resizing.count(name) > 0);
+}
+
 // A result in memory of its own and without gaps is written in its own order; any other in C order.
-Dims strides_of_output(const Tensor& result) {
+Dims strides_of_output(const Tensor& result, const TensorImpl& out, const std::string& name) {
   DimSpan sizes = result->sizes();
+  if (copies_into_out(name, out)) return contiguous_strides(sizes);
   const bool own = result->storage()->nbytes() == size_t(result->numel()) * result->itemsize() && result->numel() > 0;
   if (!own || result->is_contiguous()) return contiguous_strides(sizes);
   Dims strides;
@@ -236,9 +275,10 @@ bool writes_apart(const std::string& name) {
 
 // PyTorch's factories resize their out silently.
 Resized resized_by(const Operator& f) {
+  const std::string& name = f.schema.name;
+  if (name == "multinomial" || name == "log_sigmoid" || name == "narrow_copy") return Resized::quiet;
   for (const Argument& a : f.schema.args)
     if (a.type.base == ArgType::Tensor) return Resized::warned;
-  const std::string& name = f.schema.name;                        // the frequencies are a range scaled
   return name == "arange" || name == "fft_fftfreq" || name == "fft_rfftfreq" ? Resized::range : Resized::quiet;
 }
 
@@ -253,13 +293,13 @@ void store_output(PyObject* out, PyObject* result, const std::string& name, Resi
   Tensor target(unwrap(out)), r(unwrap(result));
   CHECK(Kind::Runtime, target->device() == r->device(), "Expected out tensor to have device ", to_string(r->device()),
         ", but got ", to_string(target->device()), " instead");
-  if (resizes_first(name)) resize_output(target, r->sizes(), strides_of_output(r), how);
+  if (resizes_first(name)) resize_output(target, r->sizes(), strides_of_output(r, *target, name), how);
   check_out_dtype(name, r->dtype(), target->dtype());
-  check_result_cast(name, r->dtype(), target->dtype());
+  check_result_cast(name == "mvlgamma" ? "mvlgamma_out" : name, r->dtype(), target->dtype());
   // Ranges fill an out of as many elements whatever its shape is.
   if ((name == "linspace" || name == "logspace" || name == "arange" || name == "range") && target->numel() == r->numel())
     r = as_strided(*r, target->sizes(), contiguous_strides(target->sizes()), r->storage_offset());
-  resize_output(target, r->sizes(), strides_of_output(r), how);
+  resize_output(target, r->sizes(), strides_of_output(r, *target, name), how);
   write(target, r);
 }
 
@@ -271,13 +311,23 @@ PyObject* store_list(PyObject* outs, PyObject* results, const std::string& name)
   Py_RETURN_NONE;
 }
 
+// PyTorch's error where out= or an input asks for a gradient: a function made of others fails where it writes.
+[[noreturn]] void refuse_gradients(const Operator& f, PyObject** args, size_t inputs, size_t n) {
+  const std::string& name = f.schema.name;
+  if (any_requires_grad(args + inputs, n - inputs)) {
+    if (writes_at_last(f, args)) throw Error(Kind::Runtime, "a leaf Variable that requires grad is being used in an in-place operation.");
+    if (name == "empty" || name == "randn") throw Error(Kind::Runtime, "cannot resize variables that require grad");
+  }
+  throw Error(Kind::Runtime, name_for_gradients(f.schema, args) +
+              "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+}
+
 }  // namespace
 
 PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   Operator& f = *op.functional;
   const size_t inputs = f.schema.args.size(), outs = n - inputs;
-  CHECK(Kind::Runtime, !(GradMode::enabled() && any_requires_grad(args, n)) || never_differentiable(f.schema.name), name_for_gradients(op.schema.name),
-        "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+  if (GradMode::enabled() && any_requires_grad(args, n) && !never_differentiable(f.schema.name)) refuse_gradients(f, args, inputs, n);
   if (__builtin_expect(forward_gradients(), 0))
     CHECK(Kind::NotImplemented, !any_tangent(args, n), "Trying to use forward AD with ", f.schema.name, "_out that does not support it because it is an out= function");
   if (__builtin_expect(python_dispatch, 0) && wants_dispatch(args, n)) return call_torch_dispatch(op, args, n);

@@ -81,9 +81,10 @@ bool joins(const std::string& name) {
 }
 
 // The texts of operators that say in their own words that a result cannot be cast.
-const char* cast_text_of(const std::string& name) {
-  if (name == "ldexp") return "ldexp can't be cast to the desired output type {O}";
-  if (name == "mvlgamma") return "mvlgamma: result type {O} can't be cast to the desired output type {R}";
+const char* cast_text_of(const std::string& name, DType result) {
+  if (name == "ldexp" && !is_complex(result)) return "ldexp can't be cast to the desired output type {O}";
+  if (name == "mvlgamma") return "mvlgamma: result type {O} can't be cast to the desired output type {R}";     // names self's, which is written
+  if (name == "mvlgamma_out") return "mvlgamma: result type {R} can't be cast to the desired output type {R}";
   if (name == "diag") return "diag: result type {R} can't be cast to the desired out= type {O}";
   if (joins(name)) return "torch.cat(): input types can't be cast to the desired output type {O}";
   if (name == "logsumexp") return "logsumexp(): Expected floating point type for result tensor, but got: {O}";
@@ -145,7 +146,7 @@ std::string filled(std::string text, const std::string& name, DType result, DTyp
       {"{R}", scalar_name(result)}, {"{O}", scalar_name(out)}, {"{r}", type_word(result)}, {"{o}", type_word(out)}, {"{N}", name},
       {"{S}", spoken_name(name)}, {"{F}", transform_name(name)}, {"{32}", result == DType::i32 ? "True" : "False"}};
   for (const auto& [mark, word] : words)
-    if (size_t at = text.find(mark); at != std::string::npos) text.replace(at, std::strlen(mark), word);
+    for (size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, std::strlen(mark), word);
   return text;
 }
 
@@ -159,20 +160,42 @@ void check_out_dtype(const std::string& name, DType result, DType out) {
 
 void check_result_cast(const std::string& name, DType result, DType out) {
   if (name == "cumsum" || name == "cumprod" || name == "sum" || name == "nansum") return;           // they sum in the dtype of out
-  if (!can_cast(result, out)) throw Error(joins(name) ? Kind::Type : Kind::Runtime, filled(cast_text_of(name), name, result, out));
+  if (!can_cast(result, out)) throw Error(joins(name) ? Kind::Type : Kind::Runtime, filled(cast_text_of(name, result), name, result, out));
 }
 
-std::string name_for_gradients(const std::string& name) {
+bool writes_at_last(const Operator& f, PyObject* const* args) {
+  const std::string& name = f.schema.name;
+  static const std::unordered_set<std::string> names{"quantile", "nanquantile", "tensordot", "linalg_cond", "linalg_matrix_norm", "linalg_norm",
+                                                     "linalg_pinv", "linalg_tensorinv", "linalg_tensorsolve", "special_ndtr"};
+  const auto number = [&](size_t i) { return is_tensor(args[i]) && unwrap(args[i])->dim() == 0; };
+  if (name == "inner") return !number(0) && !number(1);
+  if (name == "linalg_matrix_power" || name == "diff") return PyLong_Check(args[1]) && PyLong_AsLong(args[1]) == 0;
+  return names.count(name) > 0;
+}
+
+std::string name_for_gradients(const Schema& schema, PyObject* const* args) {
+  const std::string& name = schema.name;
   static const std::unordered_map<std::string, const char*> made_of{
       {"column_stack", "cat"}, {"dstack", "cat"}, {"hstack", "cat"}, {"vstack", "cat"}, {"row_stack", "cat"}, {"cross", "linalg_cross"},
       {"float_power", "pow"}, {"square", "pow"}, {"kron", "mul"}, {"outer", "mul"}, {"ger", "mul"},
       {"msort", "sort"}, {"nanmean", "nansum"}, {"qr", "linalg_qr"}, {"svd", "_linalg_svd"}, {"take_along_dim", "gather"},
-      {"true_divide", "div"}, {"divide", "div"}, {"multiply", "mul"}, {"subtract", "sub"}, {"lu_solve", "linalg_lu_solve"}};
+      {"true_divide", "div"}, {"divide", "div"}, {"multiply", "mul"}, {"subtract", "sub"}, {"lu_solve", "linalg_lu_solve"},
+      {"fft_hfft", "_fft_c2r"}, {"fft_hfft2", "_fft_c2r"}, {"fft_hfftn", "_fft_c2r"}, {"fft_irfft", "_fft_c2r"}, {"fft_irfft2", "_fft_c2r"},
+      {"fft_irfftn", "_fft_c2r"}, {"linalg_cholesky", "linalg_cholesky_ex"}, {"linalg_det", "_linalg_det"}, {"linalg_eigh", "_linalg_eigh"},
+      {"linalg_eigvalsh", "_linalg_eigh"}, {"linalg_inv", "linalg_inv_ex"}, {"linalg_ldl_factor", "aten::linalg_ldl_factor_ex"},
+      {"linalg_lu_factor", "linalg_lu_factor_ex"}, {"linalg_matrix_power", "matmul"}, {"linalg_multi_dot", "mm"},
+      {"linalg_slogdet", "_linalg_slogdet"}, {"linalg_solve", "_linalg_solve_ex"}, {"linalg_solve_ex", "_linalg_solve_ex"},
+      {"linalg_svd", "_linalg_svd"}, {"linalg_svdvals", "_linalg_svd"}, {"linalg_vecdot", "vdot"}, {"log_sigmoid", "log_sigmoid_forward"},
+      {"special_polygamma", "polygamma"}, {"diff", "sub"}, {"inner", "mul"}};
+  const std::string& overload = schema.overload;
+  if ((name == "max" || name == "min") && overload == "other") return name + "imum";
+  if (name == "diag") return is_tensor(args[0]) && unwrap(args[0])->dim() == 1 ? "aten::diag_embed" : "aten::diagonal_copy";
+  if (name == "normal" && !is_tensor(args[0]) && !is_tensor(args[1])) return "aten::normal";
   // Operators without a gradient of their own that PyTorch's dispatcher speaks for.
   static const std::unordered_set<std::string> spoken_for{
       "_chunk_cat", "alias_copy", "arange", "as_strided_copy", "conj_physical", "diagonal_copy", "expand_copy", "eye", "floor_divide",
       "full", "heaviside", "histogram", "linspace", "log_softmax", "logspace", "ones", "permute_copy", "slice_scatter", "softmax",
-      "squeeze_copy", "t_copy", "transpose_copy", "unfold_copy", "unsqueeze_copy", "view_copy", "zeros"};
+      "linalg_ldl_factor_ex", "linalg_ldl_solve", "squeeze_copy", "t_copy", "transpose_copy", "unfold_copy", "unsqueeze_copy", "view_copy", "zeros"};
   if (auto it = made_of.find(name); it != made_of.end()) return it->second;
   return spoken_for.count(name) ? "aten::" + name : name;
 }

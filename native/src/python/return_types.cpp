@@ -70,7 +70,7 @@ PyObject* name_results(Operator& op, PyObject* result) {
   if (size_t(PyTuple_GET_SIZE(result)) != n) return result;
   std::vector<std::string> fields;
   for (auto& r : op.schema.returns) fields.push_back(r.name);
-  PyTypeObject* type = return_type(op.out ? op.schema.name + "_out" : op.schema.name, fields);
+  PyTypeObject* type = return_type(op.out || op.out_count ? op.schema.name + "_out" : op.schema.name, fields);
   PyObject* named = type ? PyStructSequence_New(type) : nullptr;
   for (size_t i = 0; named && i < n; ++i) PyStructSequence_SetItem(named, Py_ssize_t(i), Py_NewRef(PyTuple_GET_ITEM(result, i)));
   Py_DECREF(result);

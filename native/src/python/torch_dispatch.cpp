@@ -1,6 +1,7 @@
 // The __torch_dispatch__ protocol. What nobody uses costs one comparison a call: `python_dispatch`.
 #include "python/held.h"
 #include "python/torch_dispatch.h"
+#include "python/forward_mode.h"
 
 #include <set>
 #include <vector>
@@ -179,6 +180,7 @@ PyObject* call_torch_dispatch(Operator& op, PyObject* const* args, size_t n) {
 PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool* done) {
   *done = false;
   if (disabled || !wants_dispatch(args, n)) return nullptr;
+  if (forward_gradients() && any_tangent(args, n)) return nullptr;       // its parts carry tangents on
   const bool grad = grad_wanted(args, n) && !makes_new(op);
   if (modes.empty() && grad) return nullptr;
   if (op.dispatch_parts) {

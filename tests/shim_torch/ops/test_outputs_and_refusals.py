@@ -117,3 +117,75 @@ def test_small_corners():
     nothing = torch.zeros(0)
     assert F.batch_norm(nothing, nothing, nothing, training=True).shape == (0,)
     assert F.threshold(torch.tensor([1, 200], dtype=torch.uint8), 5, -9).tolist() == [247, 200]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda out: torch.quantile(torch.ones(3), 0.5, out=out), "a leaf Variable that requires grad is being used in an in-place"),
+        (lambda out: torch.fft.irfft(torch.ones(3), out=out), r"^_fft_c2r\(\): functions with out="),
+        (lambda out: torch.linalg.det(torch.eye(2), out=out), r"^_linalg_det\(\): functions with out="),
+        (lambda out: torch.max(torch.ones(3), torch.ones(3), out=out), r"^maximum\(\): functions with out="),
+        (lambda out: torch.diag(torch.ones(2), out=out), r"^aten::diag_embed\(\): functions with out="),
+        (lambda out: torch.randn(3, out=out), "cannot resize variables that require grad"),
+        (lambda out: torch.frexp(torch.ones(3), out=(out, torch.ones(3).int())), r"^frexp\(\): functions with out="),
+    ],
+)
+def test_outputs_that_want_gradients(call, text):
+    with pytest.raises(RuntimeError, match=text):
+        call(torch.zeros(3, requires_grad=True))
+
+
+def test_three_outputs_of_batch_norm():
+    x = torch.arange(12.0).reshape(2, 3, 2)
+    outs = tuple(torch.zeros(0) for _ in range(3))
+    given = torch.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5, out=outs)
+    assert all(a is b for a, b in zip(given, outs, strict=True))
+    torch.testing.assert_close(outs[1], torch.tensor([3.5, 5.5, 7.5]))
+    torch.testing.assert_close(outs[0], F.batch_norm(x, None, None, training=True))
+
+
+def test_results_of_frexp_have_their_own_type():
+    out = torch.frexp(torch.tensor([8.0]), out=(torch.zeros(1), torch.zeros(1, dtype=torch.int32)))
+    assert type(out).__name__ == "frexp_out" and (out.mantissa.item(), out.exponent.item()) == (0.5, 4)
+    with pytest.raises(RuntimeError, match="expects mantissa to have dtype float but got double"):
+        torch.frexp(torch.ones(1), out=(torch.zeros(1).double(), torch.zeros(1, dtype=torch.int32)))
+
+
+def test_addbmm_takes_the_shape_of_the_products():
+    x = torch.tensor([2.0])
+    x.addbmm_(torch.ones(2, 2, 3), torch.ones(2, 3, 2))
+    assert x.tolist() == [[8.0, 8.0], [8.0, 8.0]]
+    with pytest.raises(RuntimeError, match="self and mat2 must have the same dtype, but got Double and Float"):
+        torch.addbmm(torch.zeros(1), torch.ones(2, 2, 3), torch.ones(2, 3, 2), out=torch.zeros(2, 2).double())
+
+
+def test_strides_of_what_lapack_writes():
+    a, tau = torch.geqrf(torch.arange(9.0).reshape(3, 3) + torch.eye(3))
+    assert torch.ormqr(a, tau, torch.eye(3)).stride() == (1, 3)
+    solved = torch.triangular_solve(torch.ones(3, 2), torch.eye(3))
+    assert solved.solution.stride() == (1, 3) and solved.cloned_coefficient.stride() == (1, 3)
+    assert torch.linalg.svd(torch.ones(0, 2, 2))[0].stride() == (4, 1, 2)
+
+
+def test_scatters_keep_the_layout_of_the_tensor():
+    x = torch.zeros(4, 8)[:, ::2]
+    assert torch.select_scatter(x, torch.ones(4), 0, 1).stride() == (8, 2)
+    assert torch.slice_scatter(x, torch.ones(1, 4), 0, 1, 2).tolist() == [[0] * 4, [1] * 4, [0] * 4, [0] * 4]
+
+
+def test_meta_tensors_where_pytorch_needs_values():
+    weight, index = torch.ones(10, 3, device="meta"), torch.tensor([1, 2, 3]).to("meta")
+    assert F.embedding_bag(index, weight, torch.tensor([0, 2]).to("meta")).shape == (2, 3)
+    for call in (lambda: torch.cov(weight), lambda: torch.combinations(index), lambda: weight.to_sparse()):
+        with pytest.raises(NotImplementedError, match="attempted to run this operator with Meta tensors"):
+            call()
+
+
+def test_references_of_layers_write_to_outputs():
+    import shim_torch._refs.nn.functional as references
+
+    x, out = torch.tensor([-1.0, 2.0]), torch.zeros(2)
+    assert references.relu6(x, out=out) is out and out.tolist() == [0.0, 2.0]
+    with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+        references.elu(x, out=torch.zeros(3))
