@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from native import _core
 from shim_torch._arguments import need_str, type_name
@@ -38,6 +39,8 @@ def einsum(*args: Any) -> Any:
     for k, t in enumerate(operands):
         if not isinstance(t, _core.TensorBase):
             raise TypeError(f"expected Tensor as element {k} in argument 1, but got {type_name(t)}")
+    if len(operands) == 2 and (done := _product(equation, *operands)) is not None:
+        return done
     _check_equation(equation)
     left, arrow, right = equation.replace(" ", "").partition("->")
     inputs = left.split(",")
@@ -83,6 +86,74 @@ def _of_lists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
         raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
     equation = ",".join(word(part) for part in lists)
     return (equation + "->" + word(result[0]) if result else equation), operands
+
+
+class _Plan(NamedTuple):
+    """A product of two operands: their dims in the order batch, rows, summed or batch, summed, columns, how many of each,
+    the pairs of dims that have one name, the order of the result's dims (None: as they are), and whether the operands change
+    places, which leaves the result in the order asked for."""
+
+    left: list[int]
+    right: list[int]
+    counts: tuple[int, int, int, int]
+    shared: list[tuple[int, int]]
+    order: list[int] | None
+    swapped: bool
+
+
+@lru_cache(512)
+def _plan(equation: str, left_dims: int, right_dims: int) -> _Plan | None:
+    """None where the equation is more than one product of matrices, or wrong."""
+    names, arrow, out = equation.replace(" ", "").partition("->")
+    a, _, b = names.partition(",")
+    kept_first = [n for n in a if n in b and n in out]
+    swapped = bool(set(a) - set(b)) and list(out) == kept_first + [n for n in b if n not in a] + [n for n in a if n not in b]
+    if swapped and set(b) - set(a):
+        a, b, left_dims, right_dims = b, a, right_dims, left_dims
+    else:
+        swapped = False
+    plain = all(s.isascii() and (s.isalpha() or not s) and len(set(s)) == len(s) for s in (a, b, out))
+    if not arrow or not plain or len(a) != left_dims or len(b) != right_dims or not set(out) <= set(a + b):
+        return None
+    batch, summed = [n for n in a if n in b and n in out], [n for n in a if n in b and n not in out]
+    rows, columns = [n for n in a if n not in b], [n for n in b if n not in a]
+    if not summed or not set(rows + columns) <= set(out):
+        return None
+    made = batch + rows + columns
+    return _Plan(
+        [a.index(n) for n in batch + rows + summed],
+        [b.index(n) for n in batch + summed + columns],
+        (len(batch), len(rows), len(summed), len(columns)),
+        [(a.index(n), b.index(n)) for n in batch + summed],
+        None if made == list(out) else [made.index(n) for n in out],
+        swapped,
+    )
+
+
+def _product(equation: str, x: Any, y: Any) -> Any:
+    """Two operands whose sizes need no broadcasting; None where the long way has to be gone."""
+    plan = _plan(equation, x.dim(), y.dim())
+    if plan is None:
+        return None
+    if plan.swapped:
+        x, y = y, x
+    a, b = x.shape, y.shape
+    for i, j in plan.shared:
+        if a[i] != b[j]:
+            return None
+    left, right = [a[i] for i in plan.left], [b[i] for i in plan.right]
+    batches, rows, summed, columns = plan.counts
+    end = batches + rows
+    m, k, n = math.prod(left[batches:end]), math.prod(left[end:]), math.prod(right[batches + summed :])
+    x, y = x.permute(plan.left), y.permute(plan.right)
+    if batches:
+        size = math.prod(left[:batches])
+        found = x.reshape(size, m, k).bmm(y.reshape(size, k, n))
+    else:
+        found = (x if rows == summed == 1 else x.reshape(m, k)).mm(y if columns == summed == 1 else y.reshape(k, n))
+    if batches > 1 or rows != 1 or columns != 1:
+        found = found.reshape(left[:end] + right[batches + summed :])
+    return found if plan.order is None else found.permute(plan.order)
 
 
 def _check_equation(given: str) -> None:

@@ -94,3 +94,25 @@ def test_gradients():
     assert torch.autograd.gradcheck(lambda a, s: a.scatter_add(0, index, s), (x, src))
     assert torch.autograd.gradcheck(lambda a, s: a.index_add(0, torch.tensor([2, 0]), s), (x, src))
     assert torch.autograd.gradcheck(lambda a: a[torch.tensor([2, 2, 0])], (x,))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("reduce", ["sum", "prod", "amax", "amin"])
+def test_scatter_reduce(dtype, reduce):
+    r = np.random.default_rng(0)
+    x, src, index = r.integers(-4, 5, (5, 6)).astype(dtype), r.integers(-4, 5, (4, 6)).astype(dtype), r.integers(0, 5, (4, 6))
+    two = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}[reduce]
+    wanted = x.copy()
+    two.at(wanted, (index, np.arange(6)), src)
+    t, s, i = (torch.from_numpy(a) for a in (x, src, index))
+    assert np.array_equal(t.scatter_reduce(0, i, s, reduce).numpy(), wanted)
+    assert np.array_equal(t.t().scatter_reduce(1, i.t(), s.t(), reduce).numpy(), wanted.T)
+    assert np.array_equal(t.clone().scatter_reduce_(0, i, s, reduce).numpy(), wanted)
+    with pytest.raises(RuntimeError, match="index 5 is out of bounds"):
+        t.scatter_reduce(0, torch.full((4, 6), 5), s, reduce)
+
+
+def test_scatter_reduce_keeps_nan():
+    x, s = torch.tensor([float("nan"), 1.0]), torch.tensor([2.0, float("nan"), 3.0])
+    assert x.scatter_reduce(0, torch.tensor([0, 1, 1]), s, "amax").isnan().all()
+    assert x.scatter_reduce(0, torch.tensor([0, 1, 1]), s, "amin").isnan().all()

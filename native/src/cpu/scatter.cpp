@@ -28,6 +28,9 @@ bool within(const TensorImpl& index, int64_t n) {                    // of a con
 
 template <class T> struct Put { static void f(T& at, T& flat) { at = flat; } };
 template <class T> struct Add { static void f(T& at, T& flat) { at = T(at + flat); } };
+template <class T> struct Multiply { static void f(T& at, T& flat) { at = T(at * flat); } };
+template <class T> struct Largest { static void f(T& at, T& flat) { at = flat > at || flat != flat ? flat : at; } };   // a NaN stays: nothing is above it
+template <class T> struct Smallest { static void f(T& at, T& flat) { at = flat < at || flat != flat ? flat : at; } };
 template <class T> struct Take { static void f(T& at, T& flat) { flat = at; } };
 
 template <class T, class Op>
@@ -130,6 +133,18 @@ bool added(const Walk& w, DType t) {
   }
 }
 
+template <template <class> class Op>
+bool combined(const Walk& w, DType t) {
+  switch (t) {
+    case DType::f32: return walk<float, Op<float>>(w), true;
+    case DType::f64: return walk<double, Op<double>>(w), true;
+    case DType::i32: return walk<int32_t, Op<int32_t>>(w), true;
+    case DType::i64: return walk<int64_t, Op<int64_t>>(w), true;
+    default: return false;
+  }
+}
+bool combines_natively(DType t) { return t == DType::f32 || t == DType::f64 || t == DType::i32 || t == DType::i64; }
+
 bool adds_natively(DType t) {
   return t == DType::f32 || t == DType::f64 || t == DType::u8 || t == DType::i8 || t == DType::i16 || t == DType::i32 || t == DType::i64;
 }
@@ -155,10 +170,11 @@ bool usable(const Tensor& index, int64_t n, Tensor* out) {
 
 }  // namespace
 
-bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, bool adds) {
+bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, Scatter how) {
   const int n = out->dim();
   if (!plain(*out) || !plain(*src) || n == 0 || index->dim() != n || src->dim() != n || dim < -n || dim >= n) return false;
-  if (src->dtype() != out->dtype() || out->itemsize() > 8 || (adds && !adds_natively(out->dtype()))) return false;
+  if (src->dtype() != out->dtype() || out->itemsize() > 8) return false;
+  if (how == Scatter::add ? !adds_natively(out->dtype()) : how != Scatter::put && !combines_natively(out->dtype())) return false;
   const int d = int(dim < 0 ? dim + n : dim);
   for (int i = 0; i < n; ++i) {
     if (index->sizes()[i] > src->sizes()[i] || (i != d && index->sizes()[i] > out->sizes()[i])) return false;
@@ -168,7 +184,14 @@ bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& 
   if (!usable(index, out->sizes()[d], &places)) return false;
   const Tensor from = clashes(*out, *src) || out->data() == src->data() ? clone(src) : src;
   const Walk w = walk_of(*out, d, *places, *from);
-  return adds ? added(w, out->dtype()) : by_size<Put>(w, out->itemsize());
+  switch (how) {
+    case Scatter::put: return by_size<Put>(w, out->itemsize());
+    case Scatter::add: return added(w, out->dtype());
+    case Scatter::multiply: return combined<Multiply>(w, out->dtype());
+    case Scatter::largest: return combined<Largest>(w, out->dtype());
+    case Scatter::smallest: return combined<Smallest>(w, out->dtype());
+  }
+  return false;
 }
 
 bool put_at(const Tensor& out, std::span<const Tensor> places, const Tensor& values, bool adds) {
@@ -199,7 +222,7 @@ bool put_at(const Tensor& out, std::span<const Tensor> places, const Tensor& val
   const int64_t rows = product_of(sizes, 0, many), inner = product_of(sizes, many, sizes.size()), count = keys->numel();
   Tensor source = values->numel() == 1 ? expand(*view(*values, Dims{1, 1}), Dims{count, inner}) : expand(*values, shape);
   if (values->numel() != 1) source = view(*contiguous(source), Dims{count, inner});
-  return scatter(view(*out, Dims{rows, inner}), 0, expand(*view(*keys, Dims{count, 1}), Dims{count, inner}), source, adds);
+  return scatter(view(*out, Dims{rows, inner}), 0, expand(*view(*keys, Dims{count, 1}), Dims{count, inner}), source, adds ? Scatter::add : Scatter::put);
 }
 
 Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {

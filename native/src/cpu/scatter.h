@@ -7,8 +7,9 @@
 
 namespace shim {
 
-// out[..., index, ...] = src, or += where `adds`; `index` (int32 or int64) has as many dims as `out`, and `src` covers it.
-bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, bool adds);
+// out[..., index, ...] = src, or what the two make; `index` (int32 or int64) has as many dims as `out`, and `src` covers it.
+enum class Scatter : uint8_t { put, add, multiply, largest, smallest };
+bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, Scatter how);
 // out[places] = values, or +=, over the leading dims of a contiguous `out`; negative places count from the end.
 bool put_at(const Tensor& out, std::span<const Tensor> places, const Tensor& values, bool adds);
 Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index);

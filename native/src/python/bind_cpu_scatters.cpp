@@ -32,7 +32,18 @@ template <bool Adds, bool InPlace>
 PyObject* native_scatter(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !on_cpu(args[2]) || !on_cpu(args[3])) return nullptr;
   const long dim = PyLong_AsLong(args[1]);
-  return changed<InPlace>(args[0], unwrap(args[2])->numel(), [&](const Tensor& out) { return scatter(out, dim, Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), Adds); });
+  return changed<InPlace>(args[0], unwrap(args[2])->numel(), [&](const Tensor& out) { return scatter(out, dim, Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), Adds ? Scatter::add : Scatter::put); });
+}
+
+// scatter_reduce(self, dim, index, src, reduce, include_self)
+template <bool InPlace>
+PyObject* native_scatter_reduce(Operator&, PyObject* const* args, size_t n) {
+  if (n != 6 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1]) || !on_cpu(args[2]) || !on_cpu(args[3]) || !PyUnicode_Check(args[4]) || args[5] != Py_True) return nullptr;
+  auto is = [&](const char* name) { return PyUnicode_CompareWithASCIIString(args[4], name) == 0; };
+  const Scatter how = is("sum") ? Scatter::add : is("prod") ? Scatter::multiply : is("amax") ? Scatter::largest : is("amin") ? Scatter::smallest : Scatter::put;
+  if (how == Scatter::put) return nullptr;
+  const long dim = PyLong_AsLong(args[1]);
+  return changed<InPlace>(args[0], unwrap(args[2])->numel(), [&](const Tensor& out) { return scatter(out, dim, Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), how); });
 }
 
 // (self, dim, index, value)
@@ -47,7 +58,7 @@ PyObject* native_scatter_value(Operator&, PyObject* const* args, size_t n) {
     if (is_integral(self.dtype(), true) && value.type == Number::Float) return nullptr;
     const Tensor one = scalar_tensor(value, self.dtype(), Device{});
     const Tensor index(unwrap(args[2]));
-    return changed<InPlace>(args[0], index->numel(), [&](const Tensor& out) { return scatter(out, dim, index, expand(*one, index->sizes()), false); });
+    return changed<InPlace>(args[0], index->numel(), [&](const Tensor& out) { return scatter(out, dim, index, expand(*one, index->sizes()), Scatter::put); });
   });
 }
 
@@ -68,7 +79,7 @@ PyObject* native_index_add(Operator&, PyObject* const* args, size_t n) {
       Dims shape(size_t(self.dim()), 1);
       shape[size_t(dim)] = index.numel();
       const Tensor places = expand(*view(*contiguous(Tensor(unwrap(args[2]))), shape), source.sizes());
-      return scatter(out, dim, places, Tensor(unwrap(args[3])), Adds);
+      return scatter(out, dim, places, Tensor(unwrap(args[3])), Adds ? Scatter::add : Scatter::put);
     });
   });
 }
@@ -88,7 +99,7 @@ PyObject* native_index_fill(Operator&, PyObject* const* args, size_t n) {
     Dims shape(self.sizes().begin(), self.sizes().end()), along(size_t(self.dim()), 1);
     shape[size_t(dim)] = along[size_t(dim)] = index.numel();
     const Tensor places = expand(*view(*contiguous(Tensor(unwrap(args[2]))), along), shape), one = scalar_tensor(value, self.dtype(), Device{});
-    return changed<InPlace>(args[0], places->numel(), [&](const Tensor& out) { return scatter(out, dim, places, expand(*one, shape), false); }, MemoryFormat::preserve);
+    return changed<InPlace>(args[0], places->numel(), [&](const Tensor& out) { return scatter(out, dim, places, expand(*one, shape), Scatter::put); }, MemoryFormat::preserve);
   });
 }
 
@@ -121,6 +132,8 @@ PyObject* native_index_put(Operator&, PyObject* const* args, size_t n) {
 }  // namespace
 
 void register_cpu_scatters() {
+  register_native_cpu("scatter_reduce", native_scatter_reduce<false>);
+  register_native_cpu("scatter_reduce_", native_scatter_reduce<true>);
   register_native_cpu("scatter_add", native_scatter<true, false>);
   register_native_cpu("scatter_add_", native_scatter<true, true>);
   register_native_cpu("scatter_src", native_scatter<false, false>);
