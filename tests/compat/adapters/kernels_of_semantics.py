@@ -211,3 +211,29 @@ def largest(dtype: tl.constexpr):
 def filled_with_largest(out_ptr, BLOCK: tl.constexpr):
     dtype: tl.constexpr = out_ptr.dtype.element_ty
     tl.store(out_ptr + tl.arange(0, BLOCK.value), tl.full([BLOCK], largest(dtype), dtype))
+
+
+@triton.jit
+def holds_for_both(a, b):
+    return a and b
+
+
+@triton.jit
+def all_of_rows(x_ptr, out_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    rows = tl.arange(0, ROWS)
+    x = tl.load(x_ptr + rows[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :])
+    tl.store(out_ptr + rows, tl.reduce(x != 0, axis=1, combine_fn=holds_for_both).to(tl.int32))
+
+
+@triton.jit
+def nearer_to_zero(a, b):
+    if tl.abs(a) < tl.abs(b):
+        return a
+    return b
+
+
+@triton.jit
+def nearest_to_zero(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, BLOCK))
+    tl.store(out_ptr, tl.reduce(x, axis=0, combine_fn=nearer_to_zero))
+    tl.store(out_ptr + 1 + tl.arange(0, BLOCK), tl.associative_scan(x, 0, nearer_to_zero))

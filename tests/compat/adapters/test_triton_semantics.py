@@ -265,6 +265,18 @@ def test_logical_operators_decide_each_element(op, expected):
     assert out.tolist() == expected
 
 
+def test_reductions_decide_each_element():
+    out = torch.empty(2, dtype=torch.int32)
+    kernels.all_of_rows[(1,)](torch.tensor([[0.0, 1, 1, 1], [1, 1, 1, 1]]), out, ROWS=2, COLUMNS=4)
+    assert out.tolist() == [0, 1]
+
+
+def test_reductions_by_a_function_that_branches():
+    out = torch.empty(9)
+    kernels.nearest_to_zero[(1,)](torch.tensor([5.0, -3, 4, -2, 7, 1, -8, 2]), out, BLOCK=8)
+    assert out.tolist() == [1, 5, -3, -3, -2, -2, 1, 1, 1]
+
+
 def test_constants_have_values():
     for dtype, largest in [(torch.float32, INF), (torch.int16, 2**15 - 1), (torch.int32, 2**31 - 1)]:
         out = torch.empty(4, dtype=dtype)

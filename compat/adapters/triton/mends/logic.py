@@ -23,6 +23,9 @@ def _logic(interpreter: ModuleType, patch: Patch) -> None:
     tl, transformer = interpreter.tl, interpreter.ASTTransformer
     semantic = interpreter.interpreter_semantic
 
+    def block(value: Any) -> bool:  # a combined function's operands are scalars by type, blocks by what they hold
+        return value.type.is_block() or value.handle.data.size > 1
+
     def truth(value: Any) -> Any:
         return value if value.dtype == tl.int1 else semantic.not_equal(value, semantic.to_tensor(0))
 
@@ -33,16 +36,16 @@ def _logic(interpreter: ModuleType, patch: Patch) -> None:
             if not isinstance(value, tl.tensor):
                 if bool(value) is not both:
                     return value
-            elif found is not None and (value.type.is_block() or found.type.is_block()):
+            elif found is not None and (block(value) or block(found)):
                 found = (semantic.and_ if both else semantic.or_)(truth(found), truth(value))
             else:
                 found = value
-                if not value.type.is_block() and bool(value) is not both:
+                if not block(value) and bool(value) is not both:
                     break
         return value if found is None else found
 
     def shim_not(value: Any) -> Any:
-        if isinstance(value, tl.tensor) and value.type.is_block():
+        if isinstance(value, tl.tensor) and block(value):
             return semantic.equal(value, semantic.to_tensor(0))
         return not value
 

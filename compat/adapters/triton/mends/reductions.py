@@ -57,6 +57,30 @@ def _custom(interpreter: ModuleType, patch: Patch) -> None:
     import numpy as np
 
     reduce, scan = interpreter.ReduceOps.generic_reduce, interpreter.ScanOps.generic_scan
+    stock_patch = interpreter._patch_lang_tensor
+    whole = False
+
+    def combined(combine_fn: Any, owner: Any, left: Any, right: Any, dtypes: Any) -> list[Any]:
+        nonlocal whole
+        whole = True
+        try:
+            return _combined(combine_fn.rewrite(), owner, left, right, dtypes)
+        finally:
+            whole = False
+
+    def _patch_lang_tensor(tensor: Any, *scope: Any) -> None:
+        stock_patch(tensor, *scope)
+        truth = tensor.__bool__
+
+        def decided(self: Any) -> bool:  # stock: a block is true
+            if whole and self.handle.data.size > 1:
+                raise ValueError("the truth of a block")
+            return bool(truth(self))
+
+        if scope:
+            scope[0].set_attr(tensor, "__bool__", decided)
+        else:
+            tensor.__bool__ = decided
 
     def generic_reduce(self: Any, input: Any) -> Any:
         try:
@@ -70,7 +94,7 @@ def _custom(interpreter: ModuleType, patch: Patch) -> None:
         arrays = [a.reshape(-1) if axis is None else np.moveaxis(a, axis, -1) for a in arrays]
         while arrays[0].shape[-1] > 1:
             halves = [a[..., 0::2] for a in arrays], [a[..., 1::2] for a in arrays]
-            arrays = _combined(self.combine_fn.fn, self, *halves, dtypes)
+            arrays = combined(self.combine_fn, self, *halves, dtypes)
         arrays = [a[..., 0] for a in arrays]
         if self.keep_dims:
             arrays = [a.reshape((1,) * len(shape)) if axis is None else np.expand_dims(a, axis) for a in arrays]
@@ -89,11 +113,12 @@ def _custom(interpreter: ModuleType, patch: Patch) -> None:
         step = 1
         while step < length:
             before = [np.roll(a, step, axis) for a in arrays]
-            made = _combined(self.combine_fn.fn, self, before, arrays, dtypes)
+            made = combined(self.combine_fn, self, before, arrays, dtypes)
             arrays = [np.where(place >= step, new, old) for new, old in zip(made, arrays)]  # noqa: B905
             step *= 2
         return [self.to_tensor(a, t) for a, t in zip(arrays, dtypes)]  # noqa: B905
 
+    patch.set(interpreter, "_patch_lang_tensor", _patch_lang_tensor)
     patch.set(interpreter.ReduceOps, "generic_reduce", generic_reduce)
     patch.set(interpreter.ScanOps, "generic_scan", generic_scan)
 
