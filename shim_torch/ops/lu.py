@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -190,9 +191,9 @@ def _check_pivots(LU: Any, pivots: Any) -> None:
     dtype=lambda pivots: (None, _core.int64), function=False, method=False, native="row_order")  # fmt: skip
 def _row_order(xp, pivots, rows):
     """Where each row of P·A's factors comes from."""
-    lead = pivots.shape[:-1]
-    order = xp.broadcast_to(xp.arange(rows), (*lead, rows)).reshape(-1, rows).copy()
-    other, each = pivots.reshape(len(order), -1).astype("int64") - 1, xp.arange(len(order))
+    lead, count = pivots.shape[:-1], math.prod(pivots.shape[:-1])
+    order = xp.broadcast_to(xp.arange(rows), (count, rows)).copy()
+    other, each = pivots.reshape(count, pivots.shape[-1]).astype("int64") - 1, xp.arange(count)
     for j in range(other.shape[1]):
         here = order[:, j].copy()
         order[:, j] = order[each, other[:, j]]

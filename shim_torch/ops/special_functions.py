@@ -18,11 +18,16 @@ from ._special import special
 _SPECIAL: dict[str, Any] = {"module": "special", "method": False}
 
 
+def _native(name: str) -> str:
+    """The name of the C++ kernel of an operator."""
+    return name.removeprefix("special_")
+
+
 def _unary(name: str, body: Any, grad: Any, **options: Any) -> None:
     def run(xp: Any, self: Any) -> Any:
         return xp.asarray(body(xp, self)).astype(self.dtype)
 
-    op(f"{name}(Tensor self) -> Tensor", shape=same, dtype=refusing(name, int_to_float), out=True,
+    op(f"{name}(Tensor self) -> Tensor", shape=same, dtype=refusing(name, int_to_float), out=True, native=_native(name),
        grad={"self": grad} if grad else None, **{**_SPECIAL, **options})(run)  # fmt: skip
 
 
@@ -73,7 +78,7 @@ def _of_x(name: str, body: Any) -> None:
     def run(xp: Any, x: Any) -> Any:
         return xp.asarray(body(xp, x)).astype(x.dtype)
 
-    op(f"{name}(Tensor x) -> Tensor", shape=lambda x: x.shape, dtype=int_to_float, out=True, **_SPECIAL)(run)
+    op(f"{name}(Tensor x) -> Tensor", shape=lambda x: x.shape, dtype=int_to_float, out=True, native=_native(name), **_SPECIAL)(run)
 
 
 for _n in (0, 1):
@@ -172,7 +177,7 @@ _polygamma_shape.elementwise = True  # type: ignore[attr-defined]
 
 
 for _name, _options in (("polygamma", {"module": "", "method": False}), ("special_polygamma", _SPECIAL)):
-    op(f"{_name}(int n, Tensor self) -> Tensor", shape=_polygamma_shape, dtype=int_to_float, out=True,
+    op(f"{_name}(int n, Tensor self) -> Tensor", shape=_polygamma_shape, dtype=int_to_float, out=True, native="polygamma",
        grad={"self": lambda g, n, self: g * aten().polygamma(n + 1, self)}, **_options)(
         lambda xp, n, self: _polygamma_body(xp, n, self))  # fmt: skip
 
@@ -214,7 +219,7 @@ def _incomplete(name: str, upper: bool) -> None:
         return g * sign * ((self - 1) * other.log() - other - self.lgamma()).exp()
 
     op(f"{name}(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(name, promote), out=True, inplace=True,
-       grad={"self": _no_derivative(f"{name}: input"), "other": grad})(run)  # fmt: skip
+       native=name, grad={"self": _no_derivative(f"{name}: input"), "other": grad})(run)  # fmt: skip
     composite(f"special_gammainc{'c' if upper else ''}(Tensor self, Tensor other) -> Tensor", out=True, **_SPECIAL)(
         lambda self, other: getattr(aten(), name)(self, other)
     )
@@ -225,7 +230,7 @@ _incomplete("igammac", True)
 
 
 @op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_zeta", int_to_float), out=True,
-    grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten().special_zeta(self + 1, other)}, **_SPECIAL)  # fmt: skip
+    native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten().special_zeta(self + 1, other)}, **_SPECIAL)  # fmt: skip
 def special_zeta(xp, self, other):
     return _bessel.zeta(xp, self, other).astype(self.dtype)
 

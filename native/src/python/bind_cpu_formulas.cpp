@@ -3,6 +3,7 @@
 
 #include "autograd/autograd.h"
 #include "cpu/formulas.h"
+#include "cpu/special_functions.h"
 #include "python/forward_mode.h"
 #include "python/linear_backward.h"
 #include "python/native_cpu.h"
@@ -33,6 +34,24 @@ PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
     Py_DECREF(r);
     return Py_NewRef(args[0]);
   });
+}
+
+// Of float32 and float64 alone: what others get is the records' to say.
+template <bool InPlace>
+PyObject* native_special(Operator& op, PyObject* const* args, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    if (!is_tensor(args[i])) return nullptr;
+    const DType t = unwrap(args[i])->dtype();
+    if ((t != DType::f32 && t != DType::f64) || t != unwrap(args[0])->dtype()) return nullptr;
+  }
+  return native_formula<InPlace>(op, args, n);
+}
+
+// polygamma(n, x)
+PyObject* native_polygamma(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !PyLong_CheckExact(args[0]) || !on_cpu(args[1])) return nullptr;
+  const long long order = PyLong_AsLongLong(args[0]);
+  return guarded([&]() -> PyObject* { return computed(unwrap(args[1])->numel(), [&] { return polygamma(order, *unwrap(args[1])); }); });
 }
 
 // pointwise_backward(g, saved, name)
@@ -182,6 +201,12 @@ void register_cpu_formulas() {
       register_native_cpu(f.name, native_formula<false>, data);
       register_native_cpu((std::string(f.name) + "_").c_str(), native_formula<true>, data);
     }
+  for (const PointwiseFormula& f : special_formulas()) {
+    void* data = const_cast<PointwiseFormula*>(&f);
+    register_native_cpu(f.name, native_special<false>, data);
+    register_native_cpu((std::string(f.name) + "_").c_str(), native_special<true>, data);
+  }
+  register_native_cpu("polygamma", native_polygamma);
   register_native_cpu("pointwise_backward", native_slope);
   register_native_cpu("pow", native_power<false>);
   register_native_cpu("pow_", native_power<true>);

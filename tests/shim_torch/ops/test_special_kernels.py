@@ -1,0 +1,105 @@
+"""torch.special's kernels of the CPU against the bodies of their records, which serve elsewhere, and at their ends."""
+
+import math
+
+import numpy as np
+import pytest
+
+import shim_torch as torch
+from shim_torch.ops import _bessel, special_functions
+from shim_torch.ops._gamma_incomplete import gamma_incomplete
+from shim_torch.ops._special import special
+
+S = torch.special
+ENDS = [0.0, -0.0, 1.0, -1.0, 2.0, 25.0, 30.0, -30.0, 1e-8, 104.0, math.inf, -math.inf, math.nan]
+POINTS = np.concatenate([np.random.default_rng(0).standard_normal(200) * s for s in (0.01, 1, 5, 30)] + [ENDS])
+
+BODIES = {
+    "i0e": lambda x: _bessel.modified_i(np, x, 0, True),
+    "i1e": lambda x: _bessel.modified_i(np, x, 1, True),
+    "bessel_j0": lambda x: _bessel.bessel_j(np, x, 0),
+    "bessel_j1": lambda x: _bessel.bessel_j(np, x, 1),
+    "bessel_y0": lambda x: _bessel.bessel_y(np, x, 0),
+    "bessel_y1": lambda x: _bessel.bessel_y(np, x, 1),
+    "modified_bessel_k0": lambda x: _bessel.modified_k(np, x, 0, False),
+    "modified_bessel_k1": lambda x: _bessel.modified_k(np, x, 1, False),
+    "scaled_modified_bessel_k0": lambda x: _bessel.modified_k(np, x, 0, True),
+    "scaled_modified_bessel_k1": lambda x: _bessel.modified_k(np, x, 1, True),
+    "modified_bessel_i0": lambda x: special_functions._finite_i(np, x, 0),
+    "i1": lambda x: special_functions._finite_i(np, x, 1),
+    "airy_ai": lambda x: _bessel.airy_ai(np, x),
+    "erfcx": lambda x: special_functions._erfcx(np, x),
+    "log_ndtr": lambda x: special_functions._log_ndtr(np, x),
+    "entr": lambda x: special_functions._entropy(np, x),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", BODIES)
+def test_functions_of_one(name):
+    x = torch.from_numpy(POINTS)
+    theirs = torch.from_numpy(np.asarray(BODIES[name](POINTS)))
+    torch.testing.assert_close(getattr(S, name)(x), theirs, rtol=1e-9, atol=1e-10, equal_nan=True)
+    narrow = getattr(S, name)(x.float())
+    assert narrow.dtype is torch.float32
+    exact = torch.from_numpy(np.asarray(BODIES[name](POINTS.astype("float32").astype("float64")))).float()
+    torch.testing.assert_close(narrow, exact, rtol=1e-5, atol=1e-6, equal_nan=True)
+    assert getattr(S, name)(torch.tensor([1, 2])).dtype is torch.float32  # of integers by the record
+    strided = torch.from_numpy(POINTS.reshape(-1, 1).repeat(2, 1))[:, 0]
+    torch.testing.assert_close(getattr(S, name)(strided), getattr(S, name)(x), equal_nan=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("upper", [False, True])
+def test_incomplete_gamma(upper):
+    rng = np.random.default_rng(1)
+    a = np.concatenate([rng.uniform(0, 5, 200), rng.uniform(15, 400, 200), rng.uniform(200, 5000, 100), [0, 0, 1, math.inf, 2, math.nan]])
+    x = a * np.concatenate([rng.uniform(0, 3, 200), rng.uniform(0.6, 1.4, 200), rng.uniform(0.9, 1.1, 100), np.ones(6)])
+    x[-6:] = [0, 1, 0, 1, math.inf, 1]
+    theirs = gamma_incomplete(np, a, x, upper, special(np, "lgamma"), special(np, "erfc"))
+    mine = (torch.igammac if upper else torch.igamma)(torch.from_numpy(a), torch.from_numpy(x))
+    torch.testing.assert_close(mine, torch.from_numpy(theirs), rtol=1e-9, atol=1e-12, equal_nan=True)
+    with pytest.raises(NotImplementedError, match="igamma"):
+        torch.igamma(torch.tensor([1]), torch.tensor([1]))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_zeta_and_polygamma():
+    rng = np.random.default_rng(2)
+    s = np.concatenate([rng.uniform(1.01, 10, 100), [2, 3, 4, 1, 0.5, math.inf, 2, 2, 2.5]])
+    q = np.concatenate([rng.uniform(0.01, 20, 100), [-2.5, -0.5, -7.25, 1, 1, 1, -3, math.nan, -0.5]])
+    found = S.zeta(torch.from_numpy(s), torch.from_numpy(q))
+    torch.testing.assert_close(found[:103], torch.from_numpy(_bessel.zeta(np, s, q))[:103], rtol=1e-12, atol=0)
+    assert found[103:].tolist()[:4] == [math.inf, pytest.approx(math.nan, nan_ok=True), 1.0, math.inf] and bool(found[-2:].isnan().all())
+    assert S.zeta(torch.tensor(2.0), torch.tensor(1.0)).item() == pytest.approx(math.pi**2 / 6, rel=1e-6)
+    x = torch.tensor([0.5, 1.0, 3.0, 10.0], dtype=torch.float64, requires_grad=True)
+    assert torch.polygamma(1, x)[1].item() == pytest.approx(math.pi**2 / 6, rel=1e-14)
+    for n in (1, 2, 5):
+        scaled = (-1) ** (n + 1) * math.factorial(n) * S.zeta(torch.tensor(n + 1.0).double(), x)
+        torch.testing.assert_close(torch.polygamma(n, x), scaled, rtol=1e-12, atol=0)
+        assert torch.autograd.gradcheck(lambda t, n=n: torch.polygamma(n, t), (x,))
+    assert torch.polygamma(1, torch.tensor([math.inf])).item() == 0
+
+
+def test_quantiles_are_inverse():
+    p = torch.tensor([1e-300, 1e-10, 0.01, 0.3, 0.5, 0.7, 0.999, 1 - 1e-10], dtype=torch.float64)
+    torch.testing.assert_close(S.ndtr(S.ndtri(p)), p, rtol=1e-9, atol=0)
+    assert S.ndtri(torch.tensor([0.0, 1.0, -0.1, 1.1])).tolist()[:2] == [-math.inf, math.inf]
+    assert bool(S.ndtri(torch.tensor([-0.1, 1.1])).isnan().all())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_polynomials(dtype):
+    x = torch.linspace(-1, 1, 21, dtype=dtype).unsqueeze(1)
+    n = torch.arange(-1, 6, dtype=dtype)
+    powers = [torch.zeros_like(x), torch.ones_like(x), x, *(x**k for k in range(2, 6))]
+    t = [powers[0], powers[1], x, 2 * x**2 - 1, 4 * x**3 - 3 * x, 8 * x**4 - 8 * x**2 + 1, 16 * x**5 - 20 * x**3 + 5 * x]
+    torch.testing.assert_close(S.chebyshev_polynomial_t(x, n), torch.cat(t, 1), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(S.shifted_chebyshev_polynomial_t((x + 1) / 2, n), torch.cat(t, 1), rtol=1e-4, atol=1e-5)
+    he = [powers[0], powers[1], x, x**2 - 1, x**3 - 3 * x, x**4 - 6 * x**2 + 3, x**5 - 10 * x**3 + 15 * x]
+    torch.testing.assert_close(S.hermite_polynomial_he(x, n), torch.cat(he, 1), rtol=1e-4, atol=1e-5)
+    legendre = [powers[0], powers[1], x, (3 * x**2 - 1) / 2, (5 * x**3 - 3 * x) / 2, (35 * x**4 - 30 * x**2 + 3) / 8, (63 * x**5 - 70 * x**3 + 15 * x) / 8]
+    torch.testing.assert_close(S.legendre_polynomial_p(x, n), torch.cat(legendre, 1), rtol=1e-4, atol=1e-5)
+    assert S.laguerre_polynomial_l(torch.zeros(7, dtype=dtype), n).tolist() == [0, 1, 1, 1, 1, 1, 1]
+    assert S.chebyshev_polynomial_u(-torch.ones(7, dtype=dtype), n).tolist() == [0, 1, -2, 3, -4, 5, -6]
+    assert bool(S.hermite_polynomial_h(torch.ones(1, dtype=dtype), torch.full((1,), 600.0, dtype=dtype)).isnan())
