@@ -246,6 +246,7 @@ SAMPLES = {
     "linalg_eigh": ["torch.linalg.eigh(s + s.T)[0]", "torch.linalg.eigh(s + s.T)[1].abs()"],
     "linalg_eig": ["torch.linalg.eigvals(s).abs()"],
     "linalg_lu_factor_ex": ["torch.linalg.lu_factor(s)[0]"],
+    "_lu_solve_of": ["torch.linalg.lu_solve(*torch.linalg.lu_factor(s), m)"],
     "linalg_inv_ex": ["torch.linalg.inv(s)", "torch.linalg.inv(zs)"],
     "linalg_solve_ex": ["torch.linalg.solve(s, m)", "torch.linalg.solve(s, c)"],
     "linalg_solve_triangular": [
