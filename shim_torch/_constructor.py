@@ -106,8 +106,14 @@ def _data(data: Any, dtype: Any, device: Any) -> Any:
     from shim_torch._from_data import _from_data
 
     if isinstance(data, np.ndarray) or not dtype.is_floating_point:
-        return _from_data(data, None, _core.device("cpu")).to(device=device, dtype=dtype)
-    return _from_data(data, dtype, device)
+        made = _from_data(data, None, _core.device("cpu")).to(device=device, dtype=dtype)
+    else:
+        made = _from_data(data, dtype, device)
+    if _core._len_torch_dispatch_stack():
+        from shim_torch._from_data import _shown_to_modes
+
+        return _shown_to_modes(made, None)
+    return made
 
 
 def new(self: Any, *args: Any, **kwargs: Any) -> Any:

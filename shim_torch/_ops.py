@@ -169,7 +169,7 @@ class OpOverload(_core.OperatorCall):
         self.overloadpacket = self._overloadpacket = packet
         self._name = qualified + (f".{overload}" if overload else "")
         self.tags: list[Any] = _tags(qualified, overload)
-        self.is_view = False
+        self._lazy_view: bool | None = None
         self.__module__ = f"torch._ops.{self.namespace}"
         self._lazy_schema: FunctionSchema | None = None
 
@@ -185,6 +185,14 @@ class OpOverload(_core.OperatorCall):
                 parse_schema(shown) if shown else FunctionSchema(_core.operator_schema(self._qualified_op_name, self._overload))
             )
         return self._lazy_schema
+
+    @property
+    def is_view(self) -> bool:
+        """Whether results may share memory with arguments, none of which is written to."""
+        if self._lazy_view is None:
+            aliases = [a.alias_info for a in self._schema.arguments if a.alias_info is not None]
+            self._lazy_view = bool(aliases) and not any(a.is_write for a in aliases)
+        return self._lazy_view
 
     @property
     def op(self) -> OpOverload:

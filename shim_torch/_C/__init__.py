@@ -390,6 +390,11 @@ def _debug_only_are_vmap_fallback_warnings_enabled() -> bool:
     return _vmap_fallback_warnings
 
 
+def _storage_id(tensor: Any) -> int:
+    """A number that tensors over one storage share."""
+    return int(tensor.untyped_storage()._cdata)
+
+
 class Type:
     """The class of types in TorchScript; schemas have texts here."""
 

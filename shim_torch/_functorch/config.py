@@ -4,4 +4,8 @@ import sys
 
 from shim_torch.utils._config_module import install_config_module
 
+fake_tensor_allow_meta = True
+fake_tensor_propagate_real_tensors = False
+fake_tensor_crossref = False
+
 install_config_module(sys.modules[__name__])

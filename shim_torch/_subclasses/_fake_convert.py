@@ -14,6 +14,7 @@ class FakeTensorConverter:
 
     def __init__(self) -> None:
         self._fakes: dict[int, tuple[Any, Any]] = {}  # id of a tensor -> (weak reference to it, its fake)
+        self._known: dict[int, list[Any]] = {}  # memory of values that are known -> weak references to their fakes
 
     @property
     def tensor_memo(self) -> dict[int, Any]:
@@ -34,14 +35,23 @@ class FakeTensorConverter:
 
         fakes[key] = (weakref.ref(t, forget), fake)
 
+    def _note_constant(self, fake: Any) -> None:
+        """A fake's value is known, until its memory is written to."""
+        self._known.setdefault(fake.constant.untyped_storage()._cdata, []).append(weakref.ref(fake))
+
+    def invalidate_constant_aliases(self, constant: Any) -> None:
+        """The values of all fakes over the memory of a known one are not known any more."""
+        for reference in self._known.pop(constant.untyped_storage()._cdata, ()):
+            fake = reference()
+            if fake is not None:
+                fake.constant = None
+
     def from_real_tensor(self, fake_mode: Any, t: Any, make_constant: bool = False, **_: Any) -> Any:
         """The fake of a real tensor; ``make_constant`` keeps the value with it."""
         from shim_torch._subclasses.fake_tensor import FakeTensor, UnsupportedFakeTensorException
 
         if isinstance(t, FakeTensor):
-            if t.fake_mode is not fake_mode:
-                raise AssertionError("Mixing fake modes NYI")
-            return t
+            return t if t.fake_mode is fake_mode else self._of_other_mode(fake_mode, t)
         found = self._remembered(t)
         if found is not None:
             return found
@@ -53,8 +63,25 @@ class FakeTensorConverter:
             raise UnsupportedFakeTensorException("sparse or quantized tensors are not supported as fake tensors here")
         with _disable_current_modes():
             fake = self._made(fake_mode, t, make_constant)
+        if make_constant:
+            fake.constant = t
+            self._note_constant(fake)
         self.set_tensor_memo(t, fake)
         return fake
+
+    def _of_other_mode(self, mode: Any, t: Any) -> Any:
+        """A fake of this mode like one of another."""
+        from shim_torch._subclasses.fake_tensor import FakeTensor
+
+        found = self._remembered(t)
+        if found is None:
+            with _disable_current_modes():
+                meta = _core.empty_strided(tuple(t.shape), tuple(t.stride()), t.dtype, _core.device("meta"))
+                found = FakeTensor(mode, meta, t.fake_device)
+                if t.requires_grad:
+                    found.requires_grad = True
+            self.set_tensor_memo(t, found)
+        return found
 
     def _made(self, mode: Any, t: Any, make_constant: bool) -> Any:
         from shim_torch._subclasses.fake_tensor import FakeTensor

@@ -51,18 +51,26 @@ def run(mode: Any, func: Any, args: Any, kwargs: Any) -> Any:
     if any(not isinstance(t, _fake.FakeTensor) for t in tensors):
         args, kwargs = _all_fake(mode, func, args, kwargs)
         tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, _core.TensorBase)]
-    constant = _of_constants(func, name, args, kwargs, tensors)
+    if any(t.fake_mode is not mode for t in tensors):
+        raise AssertionError("Mixing fake modes NYI")
+    constant = _of_constants(mode, func, name, args, kwargs, tensors)
     if constant is not None:
         return constant[0]
     _refuse_data(func, name, args)
     device = _device(func, name, args, kwargs, tensors)
-    if not (name.endswith("_like") or name in _KEEP):
-        for t in tensors if func._schema.is_mutable else ():
-            t.constant = None
+    if func._schema.is_mutable:
+        _forget_constants(mode, func, args, kwargs)
     return _wrapped(mode, _kernel(func, args, kwargs, device), device)
 
 
-_KEEP = frozenset(("aten::detach", "aten::alias"))
+def _forget_constants(mode: Any, func: Any, args: Any, kwargs: Any) -> None:
+    """What an operator writes to is not known any more, nor what shares its memory."""
+    for i, argument in enumerate(func._schema.arguments):
+        if argument.alias_info is None or not argument.alias_info.is_write:
+            continue
+        for t in tree_leaves(args[i] if i < len(args) else kwargs.get(argument.name)):
+            if isinstance(t, _fake.FakeTensor) and t.constant is not None:
+                mode.fake_tensor_converter.invalidate_constant_aliases(t.constant)
 
 
 def _lifted(mode: Any, t: Any) -> Any:
@@ -85,12 +93,49 @@ def _all_fake(mode: Any, func: Any, args: Any, kwargs: Any) -> Any:
     return tree_map(fake, args), tree_map(fake, kwargs)
 
 
-def _of_constants(func: Any, name: str, args: Any, kwargs: Any, tensors: list[Any]) -> Any:
-    """(the result,) of the value of a known tensor; None where it is not known."""
-    if name == "aten::_local_scalar_dense" and tensors[0].constant is not None:
+def _of_constants(mode: Any, func: Any, name: str, args: Any, kwargs: Any, tensors: list[Any]) -> Any:
+    """(the result,) of known values; None where one is not known, or the result is no single number."""
+    from shim_torch.func._batched import RANDOM
+
+    if not tensors or any(t.constant is None for t in tensors):
+        return None
+    if name == "aten::_local_scalar_dense":
         with _no_dispatch():
             return (tensors[0].constant.item(),)
+    if name in RANDOM or name in _CHANGE_SHAPE or kwargs.get("device") is not None:
+        return None
+
+    def value(x: Any) -> Any:
+        return x.constant if isinstance(x, _fake.FakeTensor) else x
+
+    with _no_dispatch():
+        found = func(*tree_map(value, args), **tree_map(value, kwargs))
+    made = [x for x in tree_leaves(found) if isinstance(x, _core.TensorBase)]
+    if all(x.numel() <= 1 for x in made):
+        if func.is_view:
+            return (_known_view(mode, func, args, kwargs, tensors[0].fake_device, made),)
+
+        def fake(x: Any) -> Any:
+            return mode.fake_tensor_converter.from_real_tensor(mode, x, make_constant=True) if isinstance(x, _core.TensorBase) else x
+
+        return (tree_map(fake, found),)
+    for x in made:  # what was written to has its value no more
+        mode.fake_tensor_converter.invalidate_constant_aliases(x)
     return None
+
+
+def _known_view(mode: Any, func: Any, args: Any, kwargs: Any, device: Any, values: list[Any]) -> Any:
+    """The view of fakes, sharing their memory, with its known values."""
+    found = _wrapped(mode, _kernel(func, args, kwargs, device), device)
+    for fake, value in zip((x for x in tree_leaves(found) if isinstance(x, _fake.FakeTensor)), values, strict=True):
+        fake.constant = value
+        mode.fake_tensor_converter._note_constant(fake)
+    return found
+
+
+_CHANGE_SHAPE = frozenset(
+    "aten::" + n for n in "resize_ set_ t_ transpose_ squeeze_ unsqueeze_ as_strided_ swapdims_ swapaxes_".split()
+)
 
 
 def _refuse_data(func: Any, name: str, args: Any) -> None:

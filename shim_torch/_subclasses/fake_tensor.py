@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -246,7 +247,8 @@ class FakeTensorMode(TorchDispatchMode):
     ) -> None:
         super().__init__()
         self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
-        self.shape_env, self.static_shapes, self.export, self.allow_meta = shape_env, static_shapes, export, True
+        self.shape_env, self.static_shapes, self.export = shape_env, static_shapes, export
+        self.allow_meta = _meta_allowed()
         self.fake_tensor_converter = FakeTensorConverter()
         self._entered: list[bool] = []
 
@@ -276,6 +278,12 @@ class FakeTensorMode(TorchDispatchMode):
         if _any_batched(args, kwargs):
             return NotImplemented
         return run(self, func, args, kwargs or {})
+
+
+def _meta_allowed() -> bool:
+    """The setting ``torch._functorch.config.fake_tensor_allow_meta``, True unless it was changed."""
+    config = sys.modules.get("shim_torch._functorch.config")
+    return bool(getattr(config, "fake_tensor_allow_meta", True))
 
 
 class FakeCopyMode(TorchFunctionMode):

@@ -9,6 +9,16 @@ from shim_torch._missing import asked_of as _asked_of
 __all__ = ["functional_call"]
 
 
+def _reparametrize_module(
+    module: Any, parameters_and_buffers: dict[str, Any], tie_weights: bool = False, strict: bool = False,
+    stack_weights: bool = False,
+) -> Any:  # fmt: skip
+    """A context within which a module has other parameters and buffers, by full name."""
+    from shim_torch.func._functional import _replaced
+
+    return _replaced(module, parameters_and_buffers, tie_weights, strict)
+
+
 def functional_call(
     module: Any, parameters_and_buffers: Any, args: Any = None, kwargs: Any = None, *, tie_weights: bool = True,
     strict: bool = False,
