@@ -48,7 +48,8 @@ GradientEdge: Any = graph.GradientEdge
 
 
 def _sequence(x: Any) -> tuple[Any, ...]:
-    return (x,) if isinstance(x, (Tensor, GradientEdge)) or x is None else tuple(x)
+    alone = x is None or isinstance(x, (Tensor, GradientEdge)) or hasattr(x, "__torch_function__")
+    return (x,) if alone else tuple(x)
 
 
 def _ones_for(out: Any) -> Any:

@@ -31,6 +31,8 @@ def index_select(xp, self, dim, index):
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if xp.__name__ == "numpy" and index.size and (int(index.min()) < 0 or int(index.max()) >= self.shape[d]):
         wrong = next(int(i) for i in index.reshape(-1) if not 0 <= i < self.shape[d])
+        if d != 1 and self.size:  # the second dim is gathered by a kernel of its own, which names the index
+            raise IndexError("index out of range in self")
         raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong} axis_dim={self.shape[d]}")
     return xp.take(self, index.reshape(-1), axis=d)
 

@@ -48,7 +48,8 @@ def sum_all(xp, self, dtype):
     grad={"self": lambda g, self_shape, dim, keepdim: spread(g, self_shape, dim, keepdim)},
 )
 def sum_dim(xp, self, dim, keepdim, dtype):
-    return self.sum(axis=axes_of(dim, self.ndim), keepdims=keepdim)
+    add = self.any if self.dtype.kind == "b" else self.sum
+    return add(axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
 @op(
@@ -62,7 +63,8 @@ def sum_dim(xp, self, dim, keepdim, dtype):
 def nansum(xp, self, dim, keepdim, dtype):
     if self.dtype.kind == "c" and not on_cuda(self):
         raise RuntimeError("nansum on CPU does not support complex inputs")
-    return xp.nansum(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
+    add = xp.any if self.dtype.kind == "b" else xp.nansum
+    return add(self, axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
 def _mean(self, axis, keepdim):

@@ -135,3 +135,25 @@ def test_true_is_a_size_after_the_first():
     with pytest.raises(TypeError):
         torch.zeros(True)
     assert torch.ones(3, 4).var(0, True).shape == (4,)
+
+
+def test_a_gradient_of_what_is_no_tensor_but_has_parts():
+    class Pair(Seen):
+        def __iter__(self):
+            return iter((1, 2))
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func, [len(a) for a in args], [type(a[0]) for a in args]
+
+    assert torch.autograd.grad(Pair(), Pair()) == (torch.autograd.grad, [1, 1], [Pair, Pair])
+
+
+def test_sums_as_truth():
+    x = torch.tensor([[1, 0], [0, 0]])
+    for values in (x, x.bool(), x.double()):
+        for add in (torch.sum, torch.nansum):
+            got = add(values, 1, dtype=torch.bool)
+            assert got.dtype == torch.bool and got.tolist() == [True, False]
+    assert torch.sum(x, 1, keepdim=True, out=torch.empty(2, 1, dtype=torch.bool)).tolist() == [[True], [False]]
+    assert x.nansum(dtype=torch.bool).item() is True

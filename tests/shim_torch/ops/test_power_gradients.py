@@ -56,5 +56,10 @@ def test_products_with_several_zeros_in_a_place_have_one_gradient_only(along: bo
 def test_indices_out_of_bounds_are_named() -> None:
     with pytest.raises(RuntimeError, match="INDICES element is out of DATA bounds, id=5 axis_dim=4"):
         torch.randn(3, 4).index_select(1, torch.tensor([0, 5]))
+    for shape, dim in (((3,), 0), ((3, 4), 0), ((2, 2, 3), 2)):
+        with pytest.raises(IndexError, match="index out of range in self"):
+            torch.ones(shape).index_select(dim, torch.tensor([0, 3]))
+    with pytest.raises(RuntimeError, match="id=9 axis_dim=4"):
+        torch.ones(4, 0).index_select(0, torch.tensor([9]))
     with pytest.raises(RuntimeError, match="Index to scalar can have only 1 value, got 2 value"):
         torch.tensor(1.0).index_select(0, torch.tensor([0, 0]))
