@@ -11,6 +11,7 @@ from shim_torch.fx._symbolic_trace import symbolic_trace
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.graph_module import GraphModule
 from shim_torch.fx.node import Node, map_arg
+from shim_torch.nn.modules.module import Module
 
 __all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with_filters"]
 
@@ -146,7 +147,7 @@ def replace_pattern_with_filters(
         if graph is None:
             raise AssertionError("Must provide either replacement GraphModule or replacement callback")
         done.append(_replaced(gm, pattern_graph, graph, match, renamed))
-    if isinstance(replacement, GraphModule):
+    if isinstance(replacement, Module):
         _bring_attributes(gm, replacement)
     gm.recompile()
     return done
@@ -184,7 +185,7 @@ def _position(graph: Graph, node: Node) -> int:
     return next(i for i, n in enumerate(graph.nodes) if n is node)
 
 
-def _bring_attributes(gm: GraphModule, replacement: GraphModule) -> None:
+def _bring_attributes(gm: GraphModule, replacement: Module) -> None:
     """The modules and tensors that the replacement refers to become the module's."""
     from shim_torch.fx.graph_module import _assign
 

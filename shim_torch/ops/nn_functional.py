@@ -193,9 +193,9 @@ def dropout(input, p, train):
         return input * input.new_zeros(())
     if input.is_complex():
         raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
-    if input.dtype.is_floating_point and (input.is_cuda or _core.unseen(input)):
+    if input.dtype.is_floating_point and (input.is_cuda or (input.is_contiguous() and _core.unseen(input))):
         return _dropped(input, p)[0]
-    keep = _core.empty_tensor(input.shape, _core.float32, input.device).uniform_(0, 1) >= p
+    keep = _core.function("aten::empty_like")(input, dtype=_core.float32).uniform_(0, 1) >= p  # in the order of the input's memory
     return input * keep.to(input.dtype).mul_(1 / (1 - p))
 
 

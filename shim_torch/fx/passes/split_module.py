@@ -179,17 +179,18 @@ class _Splitter:
         if len(part.outputs) == 1 and not self.tuple_return:
             (name,) = part.outputs
             self.made[name] = call
+            call.meta = self.nodes[name].meta.copy()
             return
         import operator
 
         for i, name in enumerate(part.outputs):
             self.made[name] = self.graph.call_function(operator.getitem, (call, i))
+            self.made[name].meta = self.nodes[name].meta.copy()
 
     def finish(self) -> GraphModule:
         for node in self.m.graph.nodes:
             if node.op == "output":
-                made = self.graph.output(map_arg(node.args[0], lambda n: self.made[n.name]))
-                made.meta = node.meta.copy()
+                self.graph.output(map_arg(node.args[0], lambda n: self.made[n.name]))
         found = GraphModule(self.attributes, self.graph)
         found.meta.update(getattr(self.m, "meta", {}))
         return found

@@ -154,3 +154,35 @@ def test_copies_of_nodes_are_checked_by_lint_and_tracers_copy():
     tracer = Tracer()
     tracer.trace(lambda x: x + 1)
     assert str(copy.deepcopy(tracer).graph) == str(tracer.graph)
+
+
+def test_parts_keep_what_was_noted_of_steps():
+    gm = symbolic_trace(Parts())
+    for i, node in enumerate(gm.graph.nodes):
+        node.meta["idx"] = i
+    found = {n.name: n.meta.get("idx") for n in split_const_subgraphs(gm).graph.nodes}
+    assert [v for k, v in found.items() if "folded" in k] == [None] and found["output"] is None
+    single = symbolic_trace(lambda x: torch.relu(x) + 1)
+    for i, node in enumerate(single.graph.nodes):
+        node.meta["idx"] = i
+    split = split_module(single, None, _in_threes(1))
+    assert [(n.name, n.meta.get("idx")) for n in split.graph.nodes] == [
+        ("x", 0),
+        ("submod_0", 1),
+        ("submod_1", 2),
+        ("output", None),
+    ]
+
+
+def test_modules_of_a_replacement_are_brought_along():
+    class Replacement(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tanh = torch.nn.Tanh()
+
+        def forward(self, x):
+            return self.tanh(x)
+
+    gm = symbolic_trace(lambda x: torch.relu(x) + 1)
+    torch.fx.replace_pattern(gm, lambda x: torch.relu(x), Replacement())
+    assert gm(torch.zeros(2)).tolist() == [1.0, 1.0] and type(gm.tanh) is torch.nn.Tanh

@@ -95,7 +95,13 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
             "Batches of sparse tensors are not currently supported by the default collate_fn; please provide a custom collate_fn to "
             "handle them appropriately."
         )
-    return shim_torch.stack(list(batch), 0)
+    from shim_torch.utils.data._utils.worker import get_worker_info
+
+    if get_worker_info() is None or any(t.requires_grad or t.dtype != batch[0].dtype for t in batch):
+        return shim_torch.stack(list(batch), 0)
+    # In a worker: straight into memory that the main process maps.
+    out = batch[0].new_empty((len(batch), *batch[0].shape)).share_memory_()
+    return shim_torch.stack(list(batch), 0, out=out)
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
