@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import linecache
 import sys
@@ -203,8 +204,9 @@ class GraphModule(Module):
             if node.op in ("call_module", "get_attr"):
                 parts = node.target.split(".")
                 used |= {".".join(parts[: i + 1]) for i in range(len(parts))}
-                if node.op == "call_module":
-                    used |= {f"{node.target}.{n}" for n, _ in self.get_submodule(node.target).named_modules() if n}
+                if node.op == "call_module":  # the step may be there before its module is
+                    with contextlib.suppress(AttributeError):
+                        used |= {f"{node.target}.{n}" for n, _ in self.get_submodule(node.target).named_modules() if n}
         for name in [n for n, _ in self.named_modules() if n and n not in used]:
             self.delete_submodule(name)
 
