@@ -102,3 +102,39 @@ def test_pipes_at_the_places_of_their_kinds():
     from shim_torch.utils.data.datapipes.map.utils import SequenceWrapperMapDataPipe
 
     assert ShufflerIterDataPipe is of_items.Shuffler and SequenceWrapperMapDataPipe is by_key.SequenceWrapper
+
+
+def test_a_sharded_scaler_of_one_process():
+    from shim_torch import distributed
+    from shim_torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+
+    weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    step = torch.optim.SGD([weight], lr=0.5)
+    scaler = ShardedGradScaler("cpu", init_scale=4.0, growth_interval=1)
+    scaler.scale((weight * 2).sum()).backward()
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
+        scaler.unscale_(step)
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    try:
+        part = torch.empty(2)
+        distributed.scatter(part, [torch.tensor([3.0, 4.0])])
+        assert part.tolist() == [3.0, 4.0]
+        scaler, weight.grad = ShardedGradScaler("cpu", init_scale=4.0, growth_interval=1), None
+        scaler.scale((weight * 2).sum()).backward()
+        scaler.step(step)
+        scaler.update()
+        assert weight.tolist() == [0.0, 1.0] and scaler.get_scale() == 8.0
+        weight.grad = torch.tensor([float("inf"), 1.0])
+        scaler.unscale_(step)
+        scaler.step(step)
+        scaler.update()
+        assert weight.tolist() == [0.0, 1.0] and scaler.get_scale() == 4.0
+    finally:
+        distributed.destroy_process_group()
+
+
+def test_types_of_a_loader_s_functions():
+    from shim_torch.utils.data import dataloader
+
+    assert dataloader._collate_fn_t[int].__args__[-1] is not None and callable(dataloader.default_collate)
+    assert dataloader._worker_init_fn_t.__args__[0] is int

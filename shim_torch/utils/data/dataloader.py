@@ -6,7 +6,7 @@ import functools
 import itertools
 import pickle
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from shim_torch._missing import asked_of as _asked_of
@@ -21,7 +21,10 @@ from shim_torch.utils.data.graph_settings import apply_shuffle_settings
 from shim_torch.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
+_T = TypeVar("_T")
 T_co = TypeVar("T_co", covariant=True)
+_worker_init_fn_t = Callable[[int], None]
+_collate_fn_t = Callable[[list[_T]], Any]
 _FIXED = frozenset(("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"))
 
 
