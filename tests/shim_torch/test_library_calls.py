@@ -152,3 +152,11 @@ def test_redispatch():
     assert with_kernel("neg", lambda a: a * 2, lambda: torch.ops.aten.neg.default.redispatch(cpu, X)).tolist() == [2, -4, 6]
     with pytest.raises(TypeError, match="must be DispatchKeySet, not int"):
         torch.ops.aten.neg.default.redispatch(1, X)
+
+
+def test_an_overload_that_was_asked_for_is_still_called_for_numbers():
+    assert torch.ops.aten.eq.Scalar(X, 3).tolist() == [False, False, True]
+    assert torch.ops.aten.lt.Scalar(X, 0).tolist() == [False, True, False]
+    assert seen("eq.Scalar", lambda: X == 3) == (["tensor", 3], {})
+    assert seen("lt.Scalar", lambda: X < 0) == (["tensor", 0], {})
+    assert seen("lt.Tensor", lambda: X < X) == (["tensor", "tensor"], {})

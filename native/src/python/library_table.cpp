@@ -152,9 +152,10 @@ PyObject* set_kernel(const std::string& qualified, const std::string& overload, 
   if (Operator* op = find_operator(qualified, overload)) {
     if (kernel) op->overrides[key] = Py_NewRef(kernel);
     else op->overrides.erase(key);
-  } else if (qualified.starts_with("aten::")) {
-    for (Operator* op : overloads(qualified)) op->number_kernels = true;
   }
+  // Calls with numbers go to the overload for tensors, even where the one for numbers was made when somebody asked for it.
+  if (qualified.starts_with("aten::") && !overload.empty())
+    for (Operator* op : overloads(qualified)) op->number_kernels = true;
   return old;
 }
 
