@@ -231,7 +231,7 @@ def _declare_max(n: int) -> None:
             xp, self, [_adaptive_places(xp, s, o) for s, o in zip(self.shape[-n:], output_size, strict=True)]
         )
 
-    op(f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)", shape=adaptive_shape,
+    op(f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)", shape=adaptive_shape, native=f"adaptive_max_pool{n}d",
        dtype=_no_bool(f"adaptive_max_pool{n}d"), out=("out", "indices") if n > 1 else False, differentiable=(0,), grad={"self": _spread_back(n, True)},
        follows=("self",), **function)(adaptive)  # fmt: skip
 

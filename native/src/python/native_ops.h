@@ -32,6 +32,7 @@ void register_cpu_rows();                       // bind_cpu_rows.cpp
 void register_cpu_layers();                     // bind_cpu_layers.cpp
 void register_cpu_recurrent();                  // bind_cpu_recurrent.cpp
 void register_cpu_images();                     // bind_cpu_images.cpp
+void register_cpu_pools();                      // bind_cpu_pools.cpp
 void register_cpu_linalg();                     // bind_cpu_linalg.cpp
 int bind_cuda_kernels(PyObject* module);
 int bind_cuda_many(PyObject* module);           // bind_cuda_many.cpp
