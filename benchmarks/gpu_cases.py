@@ -90,6 +90,14 @@ def more(torch: Any) -> dict[str, Case]:
     adam = torch.optim.AdamW(parameters, lr=1e-3, foreach=True)
     sgd = torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, foreach=True)
     index = torch.randint(0, 64, (64,), device="cuda")
+    spots, rows = torch.randint(0, 4096, (4096, 4096), device="cuda"), torch.randint(0, 4096, (4096,), device="cuda")
+    whole, double, long = torch.randint(0, 1000, (1 << 22,), device="cuda"), x.double(), x.long()
+    wanted = x.clone().requires_grad_()
+
+    def mse_both() -> None:
+        wanted.grad = None
+        functional.mse_loss(wanted, y).backward()
+
     return {
         "x + bias 4096x4096 bf16": lambda: half + bias,
         "x * column 4096x4096 bf16": lambda: half * column,
@@ -105,12 +113,22 @@ def more(torch: Any) -> dict[str, Case]:
         "argsort 16384 experts": lambda: experts.argsort(stable=True),
         "bincount 16384 of 64": lambda: torch.bincount(experts, minlength=64),
         "unique 16384 of 64": lambda: torch.unique(experts),
+        "unique 2^22 of 1000, inverse": lambda: torch.unique(whole, return_inverse=True),
+        "unique_consecutive 2^22": lambda: torch.unique_consecutive(whole),
+        "bincount 2^22 of 1000": lambda: torch.bincount(whole),
+        "bincount 2^22 of 1000, weights": lambda: torch.bincount(whole, flat[: 1 << 22]),
         "searchsorted 4096x4096 in 4096": lambda: torch.searchsorted(spread, x),
         "cumprod 4096x4096": lambda: x.cumprod(-1),
         "logcumsumexp 4096x4096": lambda: x.logcumsumexp(-1),
         "cummax 4096x4096": lambda: x.cummax(-1),
         "logsumexp 4096x4096": lambda: x.logsumexp(-1),
         "mean 4096x4096, dim 0": lambda: x.mean(0),
+        "mean 4096x4096 bf16, dim 0": lambda: half.mean(0),
+        "sum 4096x4096 float64, dim 0": lambda: double.sum(0),
+        "sum 4096x4096 int64, dim 0": lambda: long.sum(0),
+        "amax 4096x4096 float64, dim 0": lambda: double.amax(0),
+        "sum 16x4096x256, dim 1": lambda: x.view(16, 4096, 256).sum(1),
+        "logsumexp 4096x4096 bf16": lambda: half.logsumexp(-1),
         "mean 4096x4096, dim 1": lambda: x.mean(1),
         "amax 4096x4096": lambda: x.amax(-1),
         "prod 4096x4096": lambda: x.prod(-1),
@@ -135,11 +153,23 @@ def more(torch: Any) -> dict[str, Case]:
         "index_copy 64x1024": lambda: small.index_copy(0, index, other),
         "index_fill 64x1024": lambda: small.index_fill(0, index, 1.0),
         "scatter_reduce 64x1024": lambda: small.scatter_reduce(0, index.unsqueeze(1).expand(64, 1024), other, "amax"),
+        "index_fill 4096x4096": lambda: x.index_fill(0, index, 1.0),
+        "index_copy 4096x4096": lambda: x.index_copy(0, index, x[:64]),
+        "scatter_reduce sum 4096x4096": lambda: x.scatter_reduce(0, spots, y, "sum"),
+        "scatter_reduce mean 4096x4096": lambda: x.scatter_reduce(0, spots, y, "mean"),
+        "scatter_reduce amax 4096x4096": lambda: x.scatter_reduce(0, spots, y, "amax"),
+        "index_reduce amax 4096x4096": lambda: x.index_reduce(0, rows, y, "amax"),
+        "masked_scatter 4096x4096": lambda: x.masked_scatter(y > 1, y),
         "masked_scatter 64x1024": lambda: small.masked_scatter(other > 0, other),
         "isin 16384 of 64": lambda: torch.isin(experts, index),
         "nan_to_num 64x1024": lambda: torch.nan_to_num(small),
         "histc 4096x4096": lambda: x.histc(100),
         "mse_loss 4096x4096": lambda: functional.mse_loss(x, y),
+        "mse_loss fwd+bwd 4096x4096": mse_both,
+        "mse_loss 4096x4096 bf16": lambda: functional.mse_loss(half, half),
+        "smooth_l1_loss 4096x4096": lambda: functional.smooth_l1_loss(x, y),
+        "flip 4096x4096 bf16": lambda: half.flip(1),
+        "flip 4096x4096, both": lambda: x.flip(0, 1),
         "l1_loss 64x1024": lambda: functional.l1_loss(small, other),
         "smooth_l1_loss 64x1024": lambda: functional.smooth_l1_loss(small, other),
         "bce_with_logits 64x1024": lambda: functional.binary_cross_entropy_with_logits(small, other),

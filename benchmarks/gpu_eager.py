@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -160,7 +161,7 @@ def measured(clock: Clock, call: Callable[[], Any], device: bool) -> list[float 
     return [host, clock.device(call, n, min(10, batches), min(host, 2000.0)) if device else None]
 
 
-def worker(side: str, operators: bool) -> None:
+def worker(side: str, operators: bool, only: str) -> None:
     start = time.perf_counter()
     module = load(side)
     imported = time.perf_counter() - start
@@ -176,6 +177,8 @@ def worker(side: str, operators: bool) -> None:
         )
     clock, results = Clock(module, side == "cupy"), {}
     for name, (call, device) in calls.items():
+        if not re.search(only, name):
+            continue
         try:
             results[name] = measured(clock, call, device)
         except Exception as error:
@@ -184,8 +187,8 @@ def worker(side: str, operators: bool) -> None:
     print(json.dumps(found))
 
 
-def run(side: str, operators: bool) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--worker", side, *(["--operators"] if operators else [])]
+def run(side: str, operators: bool, only: str) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--worker", side, "--only", only, *(["--operators"] if operators else [])]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
     sys.stderr.write(done.stderr[-2000:])
     if done.returncode:
@@ -223,18 +226,19 @@ def main() -> None:
     parser.add_argument("--worker")
     parser.add_argument("--operators", action="store_true", help="only those of gpu_cases.py")
     parser.add_argument("--base", action="store_true", help="only the short list")
+    parser.add_argument("--only", default="", help="names that this pattern is found in; without CuPy")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     if options.worker:
-        return worker(options.worker, options.operators)
+        return worker(options.worker, options.operators, options.only)
     for operators in (False, True):
         if (options.base and operators) or (options.operators and not operators):
             continue
-        names = ["ours", "peer", "cupy"] if operators else ["ours", "peer"]
+        names = ["ours", "peer", "cupy"] if operators and not options.only else ["ours", "peer"]
         sides: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         for _ in range(options.rounds):
             for name in names:
-                sides[name].append(run(name, operators))
+                sides[name].append(run(name, operators, options.only))
         versions = ", ".join(f"{name} {rounds[0]['version']}" for name, rounds in sides.items())
         print(f"{sides['ours'][0]['device']}, Python {platform.python_version()}, {versions}")
         print(f"{time.strftime('%Y-%m-%d')}, medians of {options.rounds} rounds, microseconds")

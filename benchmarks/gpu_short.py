@@ -36,7 +36,27 @@ def kernels(dtype: torch.dtype) -> None:
         plain.argmax(), plain.tril(), plain.gather(1, index.unsqueeze(1)), plain.masked_fill(plain > 0, 1.0)
         plain.scatter_add(1, index.unsqueeze(1), plain), plain.index_add(0, index.clamp(max=rows - 1), plain)
         plain.reshape(-1).cumsum(0), plain.reshape(-1).sort()
+        counted(plain, index)
         torch.rand(rows, columns, device="cuda", dtype=dtype), torch.randint(0, 7, (rows, columns), device="cuda")
+
+
+def counted(x: torch.Tensor, index: torch.Tensor) -> None:
+    """Writes at places, counts, losses and reductions down columns of a matrix; ``index`` names its columns."""
+    functional = torch.nn.functional
+    where = index.unsqueeze(1).expand_as(x).clamp(max=x.size(0) - 1)
+    for reduce in ("sum", "prod", "mean", "amax", "amin"):
+        x.scatter_reduce(0, where, x, reduce, include_self=reduce != "mean")
+    x.index_fill(1, index, 2.0), x.index_copy(1, index, x[:, : len(index)]), x.masked_scatter(x > 0, x)
+    x.index_reduce(1, index, x[:, : len(index)], "amax"), x.masked_scatter(x[:, :1] > 0, x)
+    for whole in (index, torch.randint(0, 3000, (20_001,), device="cuda")):
+        torch.bincount(whole), torch.bincount(whole, whole.float(), 7), torch.unique(whole, return_counts=True)
+        torch.unique_consecutive(whole, return_inverse=True)
+    torch.unique(x, return_inverse=True, return_counts=True)
+    x.float().histc(100), x.double().histc(9000, -1, 1), x.logsumexp(1), x.logsumexp((0, 1))
+    x.mean(0), x.double().sum(0), (x > 0).any(0), x.amax(0), x.flip(1), x[:, : x.size(1) // 8 * 8].contiguous().flip(0, 1)
+    leaf = x.clone().requires_grad_()
+    for loss in (functional.mse_loss, functional.l1_loss, functional.smooth_l1_loss, functional.huber_loss):
+        loss(leaf, x * 2).backward()
 
 
 def main() -> None:

@@ -269,7 +269,7 @@ def _bounds(xp: Any, self: Any, low: float, high: float) -> tuple[float, float]:
 
 
 @op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", shape=lambda bins: (bins,), dtype=same_dtype,
-    out=True)  # fmt: skip
+    native="histc", out=True)  # fmt: skip
 def histc(xp, self, bins, min, max):
     if self.dtype.kind != "f":
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{_kind(self)}'")

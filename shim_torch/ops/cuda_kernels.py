@@ -214,6 +214,68 @@ def cross_entropy_backward(xp, grad_output, log_p, target, factors, total, reduc
     return p * scale[:, None]
 
 
+# --- losses of two tensors ----------------------------------------------------------------------------------------------------
+
+
+def _pair_each(xp, self, target, name, setting):
+    d = self - target
+    m = abs(d)
+    if name == "square":
+        return d * d
+    if name == "magnitude":
+        return m
+    if name == "smooth":
+        return xp.where(m < setting, 0.5 * m * m / setting, m - 0.5 * setting)
+    return xp.where(m <= setting, 0.5 * m * m, setting * (m - 0.5 * setting))
+
+
+def _pair_slope(xp, self, target, name, setting):
+    d = self - target
+    if name == "square":
+        return 2 * d
+    if name == "magnitude":
+        return xp.sign(d)
+    near = abs(d) < setting if name == "smooth" else abs(d) <= setting
+    return xp.where(near, d / setting, xp.sign(d)) if name == "smooth" else xp.where(near, d, setting * xp.sign(d))
+
+
+def _pair_grad(g, self, target, name, mean, setting):
+    if not _core.is_grad_enabled():
+        return kernel("pair_loss_backward")(g, self, target, name, mean, setting)
+    import shim_torch
+
+    return _pair_slope(shim_torch, self, target, name, setting) * (g / self.numel() if mean else g)
+
+
+@op(
+    "shim::pair_loss(Tensor self, Tensor target, str name, bool mean, float setting) -> Tensor",
+    shape=lambda: (),
+    dtype=lambda self: self.dtype,
+    native="pair_loss",
+    grad={
+        "self": _pair_grad,
+        "target": lambda g, self, target, name, mean, setting: -_pair_grad(g, self, target, name, mean, setting),
+    },
+    **_SHIM,
+)
+def pair_loss(xp, self, target, name, mean, setting):
+    """The sum or the mean of what "square", "magnitude", "smooth" or "huber" makes of the differences of two tensors of one shape."""
+    each = _pair_each(xp, self, target, name, setting)
+    return each.mean() if mean else each.sum()
+
+
+@op(
+    "shim::pair_loss_backward(Tensor grad_output, Tensor self, Tensor target, str name, bool mean, float setting) -> Tensor",
+    shape=lambda self: self.shape,
+    dtype=lambda self: self.dtype,
+    native="pair_loss_backward",
+    **_SHIM,
+)
+def pair_loss_backward(xp, grad_output, self, target, name, mean, setting):
+    """The gradient of ``pair_loss`` by self."""
+    return _pair_slope(xp, self, target, name, setting) * (grad_output / self.size if mean else grad_output)
+
+
 # --- norms ----------------------------------------------------------------------------------------------------------------------
 
 

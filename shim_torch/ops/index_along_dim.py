@@ -162,7 +162,7 @@ def _filled_dtype(self, value):
     return holding(self, value)
 
 
-_FILL = {"inplace": True, "shape": _index_fill_shape, "dtype": same_dtype, "keep": ("index",)}
+_FILL = {"inplace": True, "native": "index_fill", "shape": _index_fill_shape, "dtype": same_dtype, "keep": ("index",)}
 
 
 @op("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", **_FILL,

@@ -9,6 +9,7 @@ from native import _core
 from ._record import composite, op
 from ._rules import broadcast, int_to_float, not_implemented, promote, type_name
 
+_FLOATS = (_core.float16, _core.bfloat16, _core.float32, _core.float64)
 _NN = {"module": "_C", "method": False, "function": False}
 
 
@@ -24,15 +25,30 @@ def _difference(kernel: str, self: Any, target: Any) -> Any:
     return (self if self.dtype == dtype else self.to(dtype)) - (target if target.dtype == dtype else target.to(dtype))
 
 
+def _in_one_pass(self: Any, target: Any, reduction: int, name: str, setting: float = 0.0) -> Any:
+    """The sum or mean on CUDA, without the differences in between; None where that is not the case."""
+    if not self.is_cuda or reduction not in (1, 2) or self.dtype not in _FLOATS or self.shape != target.shape:
+        return None
+    if target.dtype != self.dtype or target.device != self.device or not self.numel():
+        return None
+    import shim_torch
+
+    return shim_torch.ops.shim.pair_loss(self, target, name, reduction == 1, float(setting))
+
+
 @composite("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", native="squared_error_loss", **_NN)
 def mse_loss(self, target, reduction):
+    found = _in_one_pass(self, target, reduction, "square")
+    if found is not None:
+        return found
     d = _difference("mse_cpu", self, target)
     return _reduce(d * d, reduction)
 
 
 @composite("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", native="absolute_error_loss", **_NN)
 def l1_loss(self, target, reduction):
-    return _reduce((self - target).abs(), reduction)
+    found = _in_one_pass(self, target, reduction, "magnitude")
+    return _reduce((self - target).abs(), reduction) if found is None else found
 
 
 @composite(
@@ -47,6 +63,9 @@ def smooth_l1_loss(self, target, reduction, beta):
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return l1_loss(self, target, reduction)
+    found = _in_one_pass(self, target, reduction, "smooth", beta)
+    if found is not None:
+        return found
     d = _difference("smooth_l1_cpu", self, target).abs()
     return _reduce(shim_torch.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
 
@@ -59,6 +78,9 @@ def huber_loss(self, target, reduction, delta):
 
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    found = _in_one_pass(self, target, reduction, "huber", delta)
+    if found is not None:
+        return found
     d = _difference("huber_cpu", self, target).abs()
     return _reduce(shim_torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
 
@@ -184,14 +206,13 @@ def _check_target(self: Any, target: Any) -> None:
 
 
 def _one_kernel(self, target, weight):
-    floats = (_core.float16, _core.bfloat16, _core.float32, _core.float64)
     return (
         self.dim() > 1
         and target.dtype == _core.int64
         and (target.is_cuda or _core.unseen(self, target))
         and tuple(target.shape) == (self.size(0), *self.shape[2:])
         and self.numel() > 0
-        and self.dtype in floats
+        and self.dtype in _FLOATS
         and (weight is None or (weight.dtype == self.dtype and tuple(weight.shape) == (self.size(1),)))
     )
 

@@ -144,7 +144,7 @@ def _masked_scatter_dtype(self, mask, source):
     return self.dtype
 
 
-@op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", inplace=True, dtype=_masked_scatter_dtype,
+@op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", inplace=True, native="masked_scatter", dtype=_masked_scatter_dtype,
     shape=lambda self, mask: broadcast(self, mask), keep=("self", "mask", "source"),
     grad={"self": lambda g, mask: g.masked_fill(mask, 0), "source": _masked_source_grad})  # fmt: skip
 def masked_scatter(xp, self, mask, source):

@@ -76,7 +76,7 @@ def families():
     for t in ("float", "double", "Half", "Bf16", "u8", "Bool", "i64", "short", "u64"):
         yield "gather", {"ELEMENT": t, "INDEX": "i64", "WIDE": 0, "ADDS": 1}
     for t, compute, vector in floats:
-        for loads, centred in ((8, 1), (0, 0)) if vector > 2 else ((4, 1),):
+        for loads, centred in ((8, 1), (1, 0), (0, 0)) if vector > 2 else ((4, 1),):
             yield "norm", {"ELEMENT": t, "C": compute, "V": vector, "LOADS": loads, "CENTRED": centred}
         for part in ("LOG", "LARGEST", "MAKES", "MOMENTS") if vector > 2 else ("LOG",):
             yield "rows", {"ELEMENT": t, "C": compute, "OUT": t, "V": vector, "LOADS": 0, part: 1}
@@ -95,8 +95,16 @@ def families():
             yield "sort", {"ELEMENT": t, "KEYS": keys, "PAIR": pair}
         yield "select", {"ELEMENT": t, "KEYS": 1024, "PAIR": max(pair, 8), "SELECT": 1, "V": 2}
         yield "radix", {"ELEMENT": t}
+        yield "heads", {"ELEMENT": t, "C": "u32", "OUT": "i64", "V": 1, "HEADS": 1}
+        for count, slots in (("u32", 1024), ("float", 8192), ("double", 4096), ("u32", 0)):
+            compare = t if t in ("float", "double") else "float" if t == "Bf16" else "i64"
+            yield "tally", {"ELEMENT": t, "C": compare, "V": 2, "COUNT": count, "TALLY": 1 + slots // 8192, "SLOTS": slots}
+        for join in ("Sum", "Product", "Greatest", "Least"):
+            yield "join", {"ELEMENT": t, "INDEX": "int", "WIDE": 0, "ADDS": 1, "JOIN": join}
     for t, compute, vector in floats:
         own = {"ELEMENT": t, "C": compute, "V": vector}
+        for loss in range(4):
+            yield "pair", {**own, "LOSS": loss}
         for part in ({"NORM": 0}, {"NORM": 2}, {"ADAM": 1}, {"SGD": 1}):
             yield "many", {**own, **part}
         functors = {"RESULT": compute, "LOGIC": 0, "T0": t, "EACH": 1, "K1": 0}
@@ -105,6 +113,7 @@ def families():
         yield "each", {**own, **functors, "OP": "sqrt_", "N_IN": 1, "EXTRA": 0, "K2": 0, "K3": 0}
     for t, v, side in (("u8", 4, 128), ("u16", 2, 64), ("u16", 1, 64), ("u32", 1, 64), ("u64", 1, 32), ("Wide16", 1, 32)):
         yield "transpose", {"ELEMENT": t, "V": v, "SIDE": side}
+        yield "flip", {"ELEMENT": t, "V": 16 if t == "u8" else 2}
 
 
 @pytest.mark.slow

@@ -2,19 +2,23 @@
 #include <string_view>
 
 #include "cuda/block_source.h"
+#include "cuda/flip_source.h"
 #include "cuda/functors_source.h"
 #include "cuda/gather_source.h"
+#include "cuda/join_source.h"
 #include "cuda/keys_source.h"
 #include "cuda/launch.h"
 #include "cuda/many_source.h"
 #include "cuda/norm_source.h"
 #include "cuda/nvrtc.h"
+#include "cuda/pair_source.h"
 #include "cuda/radix_source.h"
 #include "cuda/random_source.h"
 #include "cuda/rows_source.h"
 #include "cuda/scan_source.h"
 #include "cuda/select_source.h"
 #include "cuda/sort_source.h"
+#include "cuda/tally_source.h"
 #include "cuda/transpose_source.h"
 #include "cuda/types_source.h"
 
@@ -24,7 +28,8 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
   struct Source { std::string_view family; const char *shared, *own, *more = ""; };
   const Source sources[] = {{"gather", "", kGatherSource},        {"norm", kBlockSource, kNormSource}, {"random", "", kRandomSource},
                             {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"sort", kKeysSource, kSortSource}, {"select", kKeysSource, kSortSource, kSelectSource}, {"radix", kKeysSource, kRadixSource},
-                            {"transpose", "", kTransposeSource},
+                            {"transpose", "", kTransposeSource}, {"flip", "", kFlipSource}, {"pair", kBlockSource, kPairSource}, {"join", kGatherSource, kJoinSource}, {"tally", kBlockSource, kTallySource},
+                            {"heads", kBlockSource, kScanSource, kHeadsSource},
                             {"each", kFunctorsSource, kManySource}, {"many", "", kManySource}};
   for (auto& m : macros) m = "-D" + m;
   for (const Source& s : sources) {

@@ -5,12 +5,13 @@
 #include "cuda/elementwise.h"
 #include "cuda/gather_source.h"
 #include "cuda/launch.h"
+#include "cuda/walk.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
 
-constexpr int kThreads = 256, kWalkDims = 6, kParts = 32;
+constexpr int kThreads = 256, kParts = 32;
 constexpr int64_t kGridBlocks = 1 << 20;          // more is done in turns
 
 const char* source() {
@@ -18,8 +19,6 @@ const char* source() {
   return text;
 }
 const Family family{"gather", source};
-
-struct Walk { int64_t size[kWalkDims] = {}; int64_t step[3][kWalkDims] = {}; int dims = 0; };
 
 // For kernels that only move words of `bytes` bytes.
 CUfunction mover(const char* entry, int64_t bytes, DType index, bool wide, int device) {
@@ -47,22 +46,6 @@ uint64_t address(const TensorImpl& t) { return reinterpret_cast<uintptr_t>(t.dat
 
 void run(CUfunction f, int64_t n, int64_t y, void** arguments, int device) {
   launch(f, std::min((n + kThreads - 1) / kThreads, kGridBlocks), y, kThreads, 1, arguments, device);
-}
-
-// One dimension more of a walk over three tensors, merged with the last where their strides allow. False: too many.
-bool extend(Walk& w, int64_t n, const int64_t (&steps)[3]) {
-  if (n == 1) return true;
-  bool merges = w.dims > 0;
-  for (int k = 0; merges && k < 3; ++k) merges = steps[k] == w.step[k][w.dims - 1] * w.size[w.dims - 1];
-  if (merges) {
-    w.size[w.dims - 1] *= n;
-    return true;
-  }
-  if (w.dims == kWalkDims) return false;
-  w.size[w.dims] = n;
-  for (int k = 0; k < 3; ++k) w.step[k][w.dims] = steps[k];
-  ++w.dims;
-  return true;
 }
 
 bool join(const Tensor& out, std::span<const Tensor> parts, size_t d, int64_t* start) {
@@ -219,7 +202,7 @@ Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
   return out;
 }
 
-bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, bool adds) {
+bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, bool adds, bool wraps) {
   const int n = out->dim();
   const bool one = src->dim() == 0;
   if (!kernels_ready() || !is_index(index->dtype()) || n == 0 || index->dim() != n || (!one && src->dim() != n) || dim < -n || dim >= n) return false;
@@ -239,7 +222,8 @@ bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& 
   if (!total) return true;
   void* to = out->data();
   const void *places = index->data(), *from = src->data();
-  void* arguments[] = {&to, &places, &from, &total, &dim_step, &size, &w};
+  int wrap = wraps;                             // adding has no such argument
+  void* arguments[] = {&to, &places, &from, &total, &dim_step, &size, &w, &wrap};
   run(f, total, 1, arguments, device);
   return true;
 }

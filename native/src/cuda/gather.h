@@ -15,7 +15,8 @@ Tensor flat_keys(std::span<const Tensor> indices, DimSpan sizes);
 Tensor take_points(const TensorImpl& self, int64_t first, std::span<const Tensor> indices);
 Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index);
 // out[..., index, ...] = or += src, in place. `index` and `src` have as many dims as out; src's sizes are at least index's, or it is 0-d.
-bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, bool adds);
+// `wraps`: negative indices count from the end (not where it adds).
+bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, bool adds, bool wraps = false);
 // out (rows, ...)[keys] = values (keys, ...), in place; values of one element count for all.
 bool put_rows(const Tensor& out, const Tensor& keys, const Tensor& values);
 // out[key] += the values at `order` of each run of equal sorted keys, in that order; keys of `skip` are left out.

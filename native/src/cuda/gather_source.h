@@ -88,10 +88,17 @@ extern "C" __global__ void __launch_bounds__(256) gather(const T* from, const I*
 }
 
 // out[p with the dimension's place index[p]] = from[p]
-extern "C" __global__ void __launch_bounds__(256) scatter(T* out, const I* index, const T* from, i64 total, i64 dim_step, i64 size, Walk g) {
+extern "C" __global__ void __launch_bounds__(256) scatter(T* out, const I* index, const T* from, i64 total, i64 dim_step, i64 size, Walk g, int wraps) {
   EACH(i, total) {
     const At p = at(g, i);
-    out[p.a + place(index[p.b], size, 0) * dim_step] = from[p.c];
+    out[p.a + place(index[p.b], size, wraps) * dim_step] = from[p.c];
+  }
+}
+// out[p with the dimension's place index[p]] = value
+extern "C" __global__ void __launch_bounds__(256) fill_at(T* out, const I* index, T value, i64 total, i64 dim_step, i64 size, int wraps, Walk g) {
+  EACH(i, total) {
+    const At p = at(g, i);
+    out[p.a + place(index[p.b], size, wraps) * dim_step] = value;
   }
 }
 #ifdef ADDS

@@ -56,7 +56,7 @@ constexpr int64_t kMostBlocks = 0x7fffffff, kMostRows = 65535;  // of a grid's x
 struct Cut { int64_t outer, n, inner; };
 Cut cut_at(const Tensor& t, int64_t dim);       // the sizes before a dimension, its own, and those after
 
-// What the compiler says of a family ("gather", "norm", "random", "rows", "scan", "sort") with these macros; empty when it compiles.
+// What the compiler says of a family (those that families.cpp lists) with these macros; empty when it compiles.
 std::string compile_family(std::string_view family, std::vector<std::string> macros, int architecture);
 
 }  // namespace shim::cuda

@@ -95,8 +95,33 @@ bool weight_sums(const Norm& n, const Tensor& g, const Tensor& mean, const Tenso
   void* first[] = {&grad, &x, &means, &rstds, &p, &rows, &cols};
   launch(sums, across, splits, 32, 8, first, device);
   void* second[] = {&p, &dw, &db, &splits, &cols};
-  launch(fold, (cols + 255) / 256, 2, 256, 1, second, device);
+  launch(fold, (cols + 31) / 32, 2, 32, 8, second, device);
   return true;
+}
+
+// dx and the sums in one pass over g and x, a block some of the rows; null where a row is too long for it.
+Tensor all_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
+  const DType t = n.x->dtype(), compute = compute_dtype(t);
+  int64_t cols = n.cols, rows = n.x->numel() / cols;
+  const int device = n.x->device().index, v = vector_for(n, {&n.x, &g, &n.weight});
+  const int64_t loads = (cols + v - 1) / v;
+  int kept = 1, threads = threads_for(std::min<int64_t>(loads, 512));
+  while (kept * v < 8 && int64_t(threads) * kept < loads) kept *= 2;
+  while (threads < 1024 && int64_t(threads) * kept < loads) threads *= 2;
+  if (int64_t(threads) * kept < loads || (bias && !n.centred)) return {};
+  const CUfunction f = kernel("backward_all", t, v, kept, n.centred, device), fold = kernel("fold", t, v, kept, n.centred, device);
+  if (!f || !fold) return {};
+  int64_t splits = std::min<int64_t>(rows, 132 * std::max(1, 1024 / threads));
+  Tensor parts = empty(Dims{n.centred ? 2 : 1, splits, cols}, compute, n.x->device()), dx = empty(n.x->sizes(), t, n.x->device());
+  for (Tensor* one : {weight, bias})
+    if (one) *one = empty(Dims{cols}, t, n.x->device());
+  const void *grad = g->data(), *x = n.x->data(), *w = data_of(n.weight), *means = data_of(mean), *rstds = rstd->data();
+  void *to = dx->data(), *p = parts->data(), *dw = weight ? (*weight)->data() : nullptr, *db = bias ? (*bias)->data() : nullptr;
+  void* first[] = {&grad, &x, &to, &w, &means, &rstds, &p, &rows, &cols};
+  launch(f, splits, 1, threads, 1, first, device);
+  void* second[] = {&p, &dw, &db, &splits, &cols};
+  launch(fold, (cols + 31) / 32, bias ? 2 : 1, 32, 8, second, device);
+  return dx;
 }
 
 }  // namespace
@@ -124,6 +149,8 @@ Tensor norm(const Norm& n, double eps, Tensor* mean, Tensor* rstd) {
 Tensor norm_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
   if (!fits(n) || g->dtype() != n.x->dtype() || !g->is_contiguous() || g->numel() != n.x->numel() || !n.x->numel()) return {};
   if (n.span) return group_backward(n, g, mean, rstd, weight, bias);
+  if (weight || bias)
+    if (const Tensor dx = all_backward(n, g, mean, rstd, weight, bias)) return dx;
   const DType t = n.x->dtype();
   int64_t cols = n.cols, rows = n.x->numel() / cols;
   const int device = n.x->device().index, v = vector_for(n, {&n.x, &g, &n.weight});

@@ -101,6 +101,79 @@ extern "C" __global__ void __launch_bounds__(1024) backward(const T* g, const T*
   });
 }
 
+#if LOADS && LOADS * V <= 8
+// The sums of two numbers over the block's threads, for each of them.
+struct Two { C a, b; };
+__device__ inline Two two_across(Two t) {
+  __shared__ Two shared[32];
+#pragma unroll
+  for (int step = 16; step; step /= 2) { t.a += __shfl_xor_sync(FULL, t.a, step); t.b += __shfl_xor_sync(FULL, t.b, step); }
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = t;
+  __syncthreads();
+  t = threadIdx.x % 32 < blockDim.x / 32 ? shared[threadIdx.x % 32] : Two{C(0), C(0)};
+#pragma unroll
+  for (int step = 16; step; step /= 2) { t.a += __shfl_xor_sync(FULL, t.a, step); t.b += __shfl_xor_sync(FULL, t.b, step); }
+  __syncthreads();
+  return t;
+}
+
+// dx of a block's rows, blockIdx.x, + gridDim.x, ..., the next one's loads under way; and parts[0][block] the sums over them of
+// g * normalised x, parts[1][block] (CENTRED) of g.
+extern "C" __global__ void __launch_bounds__(1024) backward_all(const T* g, const T* x, T* dx, const T* weight, const C* means, const C* rstds, C* parts, i64 rows, i64 cols) {
+  C w[LOADS][V], b[LOADS][V];
+  Load m[LOADS];
+#pragma unroll
+  for (int k = 0; k < LOADS; ++k) {
+    const i64 c = (i64(k) * blockDim.x + threadIdx.x) * V;
+    if (weight && c < cols) m[k] = load(weight + c);
+#pragma unroll
+    for (int i = 0; i < V; ++i) w[k][i] = b[k][i] = 0;
+  }
+  Kept now, next;
+  i64 row = blockIdx.x;
+  if (row < rows) keep<true>(now, x + row * cols, g + row * cols, cols);
+  for (; row < rows; row += gridDim.x, now = next) {
+    const i64 after = row + gridDim.x;
+    if (after < rows) keep<true>(next, x + after * cols, g + after * cols, cols);
+    const C mean = CENTRED ? means[row] : C(0), scale = rstds[row];
+    Two sums = {C(0), C(0)};
+#pragma unroll
+    for (int k = 0; k < LOADS; ++k) {
+      if ((i64(k) * blockDim.x + threadIdx.x) * V >= cols) break;
+#pragma unroll
+      for (int i = 0; i < V; ++i) {
+        const C grad = wide(now.b[k].v[i]), normal = (wide(now.a[k].v[i]) - mean) * scale, d = weight ? grad * wide(m[k].v[i]) : grad;
+        w[k][i] += grad * normal;
+        if (CENTRED) { b[k][i] += grad; sums.a += d; }
+        sums.b += d * normal;
+      }
+    }
+    sums = two_across(sums);
+    const C first = sums.a / C(cols), second = sums.b / C(cols);
+#pragma unroll
+    for (int k = 0; k < LOADS; ++k) {
+      const i64 c = (i64(k) * blockDim.x + threadIdx.x) * V;
+      if (c >= cols) break;
+      Load r;
+#pragma unroll
+      for (int i = 0; i < V; ++i) {
+        const C grad = wide(now.b[k].v[i]), normal = (wide(now.a[k].v[i]) - mean) * scale, d = weight ? grad * wide(m[k].v[i]) : grad;
+        r.v[i] = cast<T>(scale * (d - first - normal * second));
+      }
+      store(dx + row * cols + c, r);
+    }
+  }
+  C *of_weight = parts + i64(blockIdx.x) * cols, *of_bias = parts + (i64(gridDim.x) + blockIdx.x) * cols;
+#pragma unroll
+  for (int k = 0; k < LOADS; ++k) {
+    const i64 c = (i64(k) * blockDim.x + threadIdx.x) * V;
+    if (c >= cols) break;
+#pragma unroll
+    for (int i = 0; i < V; ++i) { of_weight[c + i] = w[k][i]; if (CENTRED) of_bias[c + i] = b[k][i]; }
+  }
+}
+#endif
+
 // Sums over the rows of g * normalised x, and of g: V columns a thread, parts[2][gridDim.y][cols]. 32 x 8 threads.
 extern "C" __global__ void __launch_bounds__(256) weights(const T* g, const T* x, const C* means, const C* rstds, C* parts, i64 rows, i64 cols) {
   __shared__ C shared[2][8][32 * V];
@@ -126,14 +199,22 @@ extern "C" __global__ void __launch_bounds__(256) weights(const T* g, const T* x
     if (to < cols) parts[(i64(which) * gridDim.y + blockIdx.y) * cols + to] = sum;
   }
 }
+// The sums over the splits: 32 columns a block, 8 parts of the splits. blockIdx.y 0 of the weight, 1 of the bias.
 extern "C" __global__ void __launch_bounds__(256) fold(const C* parts, T* weight, T* bias, i64 splits, i64 cols) {
-  const i64 c = i64(blockIdx.x) * 256 + threadIdx.x;
-  if (c >= cols) return;
+  __shared__ C shared[8][33];
+  const i64 c = i64(blockIdx.x) * 32 + threadIdx.x;
   T* to = blockIdx.y ? bias : weight;
   if (!to) return;
-  const C* from = parts + i64(blockIdx.y) * splits * cols;
+  const C* from = parts + i64(blockIdx.y) * splits * cols + c;
   C sum = 0;
-  for (i64 s = 0; s < splits; ++s) sum += from[s * cols + c];
+  if (c < cols) {
+#pragma unroll 4
+    for (i64 s = threadIdx.y; s < splits; s += 8) sum += from[s * cols];
+  }
+  shared[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y || c >= cols) return;
+  for (int k = 1; k < 8; ++k) sum += shared[k][threadIdx.x];
   to[c] = cast<T>(sum);
 }
 

@@ -85,24 +85,42 @@ CUfunction kernel_for(const char* entry, const char* op, DType in, DType compute
 
 struct Input { const void* data; DType dtype; Walk kept, reduced; int64_t outputs, length; };
 
+// Whether neighbouring outputs are made of neighbouring elements, and rows not.
+bool by_column(const Input& in) { return in.kept.dims >= 1 && in.kept.step[0] == 1 && in.outputs > 1 && !(in.reduced.dims == 1 && in.reduced.step[0] == 1); }
+
+// How many columns a thread takes: all begin with a whole load, and a warp has work for each thread.
+int column_vector(const Input& in) {
+  int v = vector_of(in.data, itemsize(in.dtype));
+  const auto fits = [&] {
+    if (in.kept.size[0] % v || in.outputs < 32 * v) return false;
+    for (int d = 1; d < in.kept.dims; ++d)
+      if (in.kept.step[d] % v) return false;
+    for (int d = 0; d < in.reduced.dims; ++d)
+      if (in.reduced.step[d] % v) return false;
+    return true;
+  };
+  while (v > 1 && !fits()) v /= 2;
+  return v;
+}
+
 // One pass: out[split, output]. With more than one split, out is partial and of the compute dtype.
 bool pass(const char* op, const Input& in, DType compute, void* out, DType out_dtype, int64_t splits, double divisor, int device) {
-  const bool by_column = in.kept.dims >= 1 && in.kept.step[0] == 1 && in.outputs > 1 && !(in.reduced.dims == 1 && in.reduced.step[0] == 1);
+  const bool down = by_column(in);
   const size_t size = itemsize(in.dtype);
-  int vector = 1;
-  if (!by_column && in.reduced.dims == 1 && in.reduced.step[0] == 1) {
+  int vector = down ? column_vector(in) : 1;
+  if (!down && in.reduced.dims == 1 && in.reduced.step[0] == 1) {
     vector = vector_of(in.data, size);
     for (int d = 0; d < in.kept.dims; ++d)
       while (vector > 1 && in.outputs > 1 && in.kept.step[d] % vector) vector /= 2;
   }
-  const CUfunction f = kernel_for(by_column ? "columns" : "rows", op, in.dtype, compute, out_dtype, vector, false, device);
+  const CUfunction f = kernel_for(down ? "columns" : "rows", op, in.dtype, compute, out_dtype, vector, false, device);
   if (!f) return false;
   int64_t per = (in.length + splits - 1) / splits;
   per = (per + 15) / 16 * 16;
   Input copy = in;
   void* arguments[] = {&copy.data, &out, &copy.outputs, &copy.length, &per, &divisor, &copy.kept, &copy.reduced};
-  if (by_column) {
-    launch(f, (in.outputs + 31) / 32, splits, 32, 8, arguments, device);
+  if (down) {
+    launch(f, (in.outputs + 32 * vector - 1) / (32 * vector), splits, 32, 8, arguments, device);
   } else if (in.length <= 1024 * vector && in.outputs > 64) {
     launch(f, (in.outputs + 7) / 8, splits, 32, 8, arguments, device);
   } else {
@@ -113,9 +131,9 @@ bool pass(const char* op, const Input& in, DType compute, void* out, DType out_d
 
 // How many parts each output's elements are cut into, so that the GPU is filled.
 int64_t splits_of(const Input& in) {
-  const bool by_column = in.kept.step[0] == 1 && in.outputs > 1;
-  const int64_t blocks = by_column ? (in.outputs + 31) / 32 : in.outputs;
-  const int64_t most = in.length / (by_column ? 64 : 8192);
+  const bool down = by_column(in);
+  const int64_t across = 32 * (down ? column_vector(in) : 1), blocks = down ? (in.outputs + across - 1) / across : in.outputs;
+  const int64_t most = in.length / (down ? 64 : 8192);
   const int64_t wanted = (kBlocks + blocks - 1) / blocks;
   const int64_t n = std::min({wanted, most, int64_t(1024)});
   if (n <= 1) return 1;

@@ -104,28 +104,49 @@ extern "C" __global__ void rows(const TIN* x, OUT* out, i64 n_rows, i64 n_cols, 
   if (threadIdx.x == 0) out[i64(blockIdx.y) * n_rows + row] = finish(value, divisor);
 }
 
-// out[split, column] = OP over the split's rows of each column; neighbouring threads read neighbouring columns.
+// out[split, column] = OP over the split's rows of each column; neighbouring threads read V neighbouring columns each.
 extern "C" __global__ void __launch_bounds__(256) columns(const TIN* x, OUT* out, i64 n_cols, i64 n_rows, i64 per_split, double divisor, Walk kept, Walk reduced) {
-  const i64 column = i64(blockIdx.x) * 32 + threadIdx.x;
+  constexpr int kAhead = V > 4 ? 2 : 4;                         // rows that are under way together
+  const i64 column = (i64(blockIdx.x) * 32 + threadIdx.x) * V;
   const i64 begin = i64(blockIdx.y) * per_split, end = begin + per_split < n_rows ? begin + per_split : n_rows;
-  C parts[4] = {OP::zero(), OP::zero(), OP::zero(), OP::zero()};
+  C parts[V];
+#pragma unroll
+  for (int k = 0; k < V; ++k) parts[k] = OP::zero();
   if (column < n_cols) {
     const TIN* from = x + offset_of(kept, column);
     i64 r = begin + threadIdx.y;
-    for (; r + 24 < end; r += 32) {
+    for (; r + 8 * (kAhead - 1) < end; r += 8 * kAhead) {
+      Pack<TIN, V> a[kAhead];
 #pragma unroll
-      for (int k = 0; k < 4; ++k) parts[k] = OP::f(parts[k], take(from[offset_of(reduced, r + 8 * k)]));
+      for (int u = 0; u < kAhead; ++u) a[u] = *reinterpret_cast<const Pack<TIN, V>*>(from + offset_of(reduced, r + 8 * u));
+#pragma unroll
+      for (int k = 0; k < V; ++k) {
+        C sum = take(a[0].v[k]);
+#pragma unroll
+        for (int u = 1; u < kAhead; ++u) sum = OP::f(sum, take(a[u].v[k]));
+        parts[k] = OP::f(parts[k], sum);
+      }
     }
-    for (; r < end; r += 8) parts[0] = OP::f(parts[0], take(from[offset_of(reduced, r)]));
+    for (; r < end; r += 8) {
+      const Pack<TIN, V> a = *reinterpret_cast<const Pack<TIN, V>*>(from + offset_of(reduced, r));
+#pragma unroll
+      for (int k = 0; k < V; ++k) parts[k] = OP::f(parts[k], take(a.v[k]));
+    }
   }
-  __shared__ C shared[8][33];
-  shared[threadIdx.y][threadIdx.x] = OP::f(OP::f(parts[0], parts[1]), OP::f(parts[2], parts[3]));
+  __shared__ C shared[8][V][33];
+#pragma unroll
+  for (int k = 0; k < V; ++k) shared[threadIdx.y][k][threadIdx.x] = parts[k];
   __syncthreads();
-  for (int half = 4; half; half /= 2) {
-    if (threadIdx.y < half) shared[threadIdx.y][threadIdx.x] = OP::f(shared[threadIdx.y][threadIdx.x], shared[threadIdx.y + half][threadIdx.x]);
-    __syncthreads();
+  const int thread = threadIdx.y * 32 + threadIdx.x;            // V * 32 columns among 256 threads
+  for (int c = thread; c < 32 * V; c += 256) {
+    const int k = c % V, lane = c / V;
+    const i64 to = i64(blockIdx.x) * 32 * V + c;
+    if (to >= n_cols) break;
+    C value = shared[0][k][lane];
+#pragma unroll
+    for (int y = 1; y < 8; ++y) value = OP::f(value, shared[y][k][lane]);
+    out[i64(blockIdx.y) * n_cols + to] = finish(value, divisor);
   }
-  if (threadIdx.y == 0 && column < n_cols) out[i64(blockIdx.y) * n_cols + column] = finish(shared[0][threadIdx.x], divisor);
 }
 
 #else

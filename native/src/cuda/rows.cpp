@@ -31,6 +31,23 @@ CUfunction kernel(const char* entry, const Pick& p, int device) {
   });
 }
 
+// The shape without `dims` (all, if there are none) and their size; false where they are not the last ones.
+bool last_dims(const TensorImpl& t, DimSpan dims, bool keepdim, Dims* shape, int64_t* cols) {
+  const int n = t.dim();
+  std::vector<bool> gone(size_t(n), dims.empty());
+  for (int64_t d : dims) {
+    if (n == 0 && (d == 0 || d == -1)) continue;
+    if (d < -n || d >= n || gone[size_t(d < 0 ? d + n : d)]) return false;
+    gone[size_t(d < 0 ? d + n : d)] = true;
+  }
+  for (int i = 0; i < n; ++i) {
+    const int64_t size = t.sizes()[size_t(i)];
+    if (i && gone[size_t(i - 1)] && !gone[size_t(i)]) return false;
+    if (gone[size_t(i)]) *cols *= size;
+    if (!gone[size_t(i)] || keepdim) shape->push_back(gone[size_t(i)] ? 1 : size);
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -146,23 +163,30 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
   return places;
 }
 
-Tensor variance(const Tensor& given, DimSpan dims, bool keepdim, double correction, bool root, Tensor* mean) {
+Tensor log_sum_exp(const Tensor& given, DimSpan dims, bool keepdim) {
   const DType t = given->dtype();
-  const int n = given->dim();
-  if (!kernels_ready() || !floating(t) || given->numel() == 0) return {};
-  std::vector<bool> gone(size_t(n), dims.empty());
-  for (int64_t d : dims) {
-    if (d < -n || d >= n || gone[size_t(d < 0 ? d + n : d)]) return {};
-    gone[size_t(d < 0 ? d + n : d)] = true;
-  }
   Dims shape;
   int64_t cols = 1;
-  for (int i = 0; i < n; ++i) {
-    const int64_t size = given->sizes()[size_t(i)];
-    if (i && gone[size_t(i - 1)] && !gone[size_t(i)]) return {};   // not the last ones
-    if (gone[size_t(i)]) cols *= size;
-    if (!gone[size_t(i)] || keepdim) shape.push_back(gone[size_t(i)] ? 1 : size);
-  }
+  if (!kernels_ready() || !floating(t) || given->numel() == 0 || !last_dims(*given, dims, keepdim, &shape, &cols)) return {};
+  const Tensor self = contiguous(given);
+  const int64_t rows = self->numel() / cols;
+  if (rows > kMostBlocks || (rows < 64 && cols > 1 << 17)) return {};
+  const int device = self->device().index, v = vector_for(cols, {&self});
+  const CUfunction f = kernel("log_sum_exp", {t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
+  if (!f) return {};
+  Tensor out = empty(shape, t, self->device());
+  const void* from = self->data();
+  void* to = out->data();
+  void* arguments[] = {&from, &to, &cols};
+  launch(f, rows, 1, threads_for(cols / v / 4), 1, arguments, device);
+  return out;
+}
+
+Tensor variance(const Tensor& given, DimSpan dims, bool keepdim, double correction, bool root, Tensor* mean) {
+  const DType t = given->dtype();
+  Dims shape;
+  int64_t cols = 1;
+  if (!kernels_ready() || !floating(t) || given->numel() == 0 || !last_dims(*given, dims, keepdim, &shape, &cols)) return {};
   const Tensor self = contiguous(given);
   const int64_t rows = self->numel() / cols;
   if (rows > kMostBlocks || (rows < 64 && cols > 1 << 17) || double(cols) <= correction) return {};

@@ -96,6 +96,35 @@ extern "C" __global__ void __launch_bounds__(1024) cross_entropy(const T* x, con
   factors[row] = w;
 }
 
+// out[row] = log(sum(exp(x))): infinities stay, NaN wins.
+extern "C" __global__ void __launch_bounds__(1024) log_sum_exp(const T* x, T* out, i64 cols) {
+  __shared__ Part shared[32];
+  const T* from = x + i64(blockIdx.x) * cols;
+  Part p = {lowest(), C(0)};
+  const auto gap = [](C a, C b) { return a == b ? C(0) : a - b; };             // of infinities too
+  const auto both = [&](Part a, Part b) {
+    if (a.top < b.top || a.top != a.top) { const Part t = a; a = b; b = t; }
+    if (b.sum != C(0)) a.sum += b.sum * exp(gap(b.top, a.top));
+    return a;
+  };
+  for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
+    const Load a = load(from + c);
+    C most = p.top;
+#pragma unroll
+    for (int k = 0; k < V; ++k) { const C w = wide(a.v[k]); most = w > most ? w : most; }
+    if (most > p.top) { p.sum = p.top == lowest() ? p.sum * C(0) : p.sum * exp(gap(p.top, most)); p.top = most; }
+#pragma unroll
+    for (int k = 0; k < V; ++k) { const C w = wide(a.v[k]); p.sum += w == lowest() ? C(0) : exp(gap(w, p.top)); }
+  }
+#pragma unroll
+  for (int step = 16; step; step /= 2) p = both(p, {__shfl_xor_sync(FULL, p.top, step), __shfl_xor_sync(FULL, p.sum, step)});
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = p;
+  __syncthreads();
+  if (threadIdx.x) return;
+  for (int k = 1; k < int(blockDim.x / 32); ++k) p = both(p, shared[k]);
+  out[blockIdx.x] = cast<T>(p.top + log(p.sum));
+}
+
 // loss = sum(losses), over sum(factors) where `mean`; one block. total = sum(factors).
 extern "C" __global__ void __launch_bounds__(1024) total(const C* losses, const C* factors, T* loss, C* total, i64 rows, int mean) {
   C a = 0, b = 0;
@@ -164,7 +193,20 @@ extern "C" __global__ void __launch_bounds__(1024) extreme_rows(const T* x, OUT*
   const T* from = x + i64(blockIdx.x) * cols;
   const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
   Best b = {C(0), -1};
-  for (i64 c = begin + i64(threadIdx.x) * V; c < end; c += i64(blockDim.x) * V) {
+  constexpr int kAhead = 4;                                     // loads that are under way together
+  const i64 stride = i64(blockDim.x) * V;
+  i64 c = begin + i64(threadIdx.x) * V;
+  for (; c + (kAhead - 1) * stride + V <= end; c += kAhead * stride) {
+    Load a[kAhead];
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u) a[u] = load(from + c + u * stride);
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u) {
+#pragma unroll
+      for (int k = 0; k < V; ++k) { const C next = wide(a[u].v[k]); if (better(next, b)) { b.value = next; b.at = c + u * stride + k; } }
+    }
+  }
+  for (; c < end; c += stride) {
     if (c + V <= end) {
       const Load a = load(from + c);
 #pragma unroll

@@ -31,7 +31,7 @@ bool scan_in_parts(Running how, const Tensor& self, const Tensor& out, Cut c, in
   const auto entry = [&](const char* name) { return sums(name, how, self->dtype(), compute, out->dtype(), v, device); };
   const CUfunction totals = entry("scan_parts"), scan = entry("scan_carries"), rest = entry("scan_rest");
   if (!totals || !scan || !rest) return false;
-  int64_t per = std::max<int64_t>(int64_t(threads) * v * 2, ((c.n * c.outer / 2048) + v - 1) / v * v);
+  int64_t per = std::max<int64_t>(int64_t(threads) * v * 4, ((c.n * c.outer / 1024) + v - 1) / v * v);
   int64_t parts = std::min<int64_t>((c.n + per - 1) / per, kMostRows);
   per = ((c.n + parts - 1) / parts + v - 1) / v * v;
   parts = (c.n + per - 1) / per;
@@ -64,8 +64,8 @@ struct Picked {
   int vector = 1, threads = 32;
 };
 
-// Counts; false where there is no kernel.
-bool count(const Tensor& mask, size_t moved, Picked* p) {
+// Counts, on the GPU; false where there is no kernel.
+bool start(const Tensor& mask, size_t moved, Picked* p) {
   p->mask = contiguous(mask);
   const int device = mask->device().index;
   p->vector = vector_of(p->mask->data(), mask->itemsize());
@@ -80,8 +80,14 @@ bool count(const Tensor& mask, size_t moved, Picked* p) {
   launch(each, parts, 1, p->threads, 1, counted, device);
   void* scanned[] = {&counts, &slots};
   launch(scan, 1, 1, threads_for(slots), 1, scanned, device);
+  return true;
+}
+
+// The same, and waits for how many there are.
+bool count(const Tensor& mask, size_t moved, Picked* p) {
+  if (!start(mask, moved, p)) return false;
   Tensor last = empty({}, DType::i64, Device{});
-  copy_(last, select(*p->starts, 0, parts));
+  copy_(last, select(*p->starts, 0, p->starts->numel() - 1));
   p->total = *last->data_as<int64_t>();
   return true;
 }
@@ -180,6 +186,24 @@ Tensor take_masked(const Tensor& self, const Tensor& mask) {
   void* arguments[] = {&bits, &n, &starts, &from, &to};
   launch(f, (n + kPart - 1) / kPart, 1, p.threads, 1, arguments, device);
   return out;
+}
+
+bool put_masked(const Tensor& out, const Tensor& mask, const Tensor& source) {
+  if (!kernels_ready() || mask->dtype() != DType::b8 || mask->device() != out->device() || source->device() != out->device() || out->numel() > kMostBlocks * kPart) return false;
+  if (!out->is_contiguous() || source->dtype() != out->dtype() || !std::ranges::equal(mask->sizes(), out->sizes())) return false;
+  if (!out->numel()) return true;
+  const int device = out->device().index;
+  Picked p;
+  if (!start(mask, out->itemsize(), &p)) return false;
+  const CUfunction f = picks("put_true", DType::b8, out->itemsize(), p.vector, device);
+  if (!f) return false;
+  const Tensor values = contiguous(source);
+  int64_t n = out->numel(), size = values->numel();
+  const void *bits = p.mask->data(), *starts = p.starts->data(), *from = values->data();
+  void* to = out->data();
+  void* arguments[] = {&bits, &n, &starts, &from, &to, &size};
+  launch(f, (n + kPart - 1) / kPart, 1, p.threads, 1, arguments, device);
+  return true;
 }
 
 }  // namespace shim::cuda

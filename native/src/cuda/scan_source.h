@@ -174,7 +174,20 @@ extern "C" __global__ void __launch_bounds__(1024) scan_parts(const T* x, C* par
   const T* from = x + i64(blockIdx.x) * cols;
   const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
   C sum = none();
-  for (i64 c = begin + i64(threadIdx.x) * V; c < end; c += i64(blockDim.x) * V) {
+  constexpr int kAhead = 4;                                     // loads that are under way together
+  const i64 stride = i64(blockDim.x) * V;
+  i64 c = begin + i64(threadIdx.x) * V;
+  for (; c + (kAhead - 1) * stride + V <= end; c += kAhead * stride) {
+    Load a[kAhead];
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u) a[u] = load(from + c + u * stride);
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u) {
+#pragma unroll
+      for (int k = 0; k < V; ++k) sum = Op::of(sum, wide(a[u].v[k]));
+    }
+  }
+  for (; c < end; c += stride) {
     if (c + V <= end) {
       const Load a = load(from + c);
 #pragma unroll
@@ -187,24 +200,20 @@ extern "C" __global__ void __launch_bounds__(1024) scan_parts(const T* x, C* par
   if (threadIdx.x == 0) parts[i64(blockIdx.x) * gridDim.y + blockIdx.y] = sum;
 }
 extern "C" __global__ void __launch_bounds__(1024) scan_carries(C* parts, i64 count) { scan_before<Op>(parts + i64(blockIdx.x) * count, count); }
-extern "C" __global__ void __launch_bounds__(1024) scan_rest(const T* x, OUT* out, const C* carried, i64 cols, i64 per) {
+extern "C" __global__ void __launch_bounds__(512) scan_rest(const T* x, OUT* out, const C* carried, i64 cols, i64 per) {
+  __shared__ C shared[ROUNDS * 16], whole;
   const T* from = x + i64(blockIdx.x) * cols;
   OUT* to = out + i64(blockIdx.x) * cols;
   const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
   C carry = carried[i64(blockIdx.x) * gridDim.y + blockIdx.y];
-  for (i64 first = begin; first < end; first += i64(blockDim.x) * V) {
-    const i64 c = first + i64(threadIdx.x) * V;
-    C sums[V], sum = none();
-    if (c + V <= end) {
-      const Load a = load(from + c);
-#pragma unroll
-      for (int k = 0; k < V; ++k) sums[k] = sum = Op::of(sum, wide(a.v[k]));
-    } else {
-      for (int k = 0; k < V; ++k) sums[k] = sum = c + k < end ? Op::of(sum, wide(from[c + k])) : sum;
-    }
-    const Sums<C> s = scan_block<Op>(sum);
-    for (int k = 0; k < V; ++k) if (c + k < end) to[c + k] = cast<OUT>(Op::of(Op::of(carry, s.before), sums[k]));
-    carry = Op::of(carry, s.all);
+  for (i64 first = begin; first < end; first += i64(blockDim.x) * V * ROUNDS) {
+    Tile tile;
+    const C all = tile.fill(from, first, end, shared);
+    if (threadIdx.x == 0) whole = all;
+    __syncthreads();
+    tile.put(to, first, end, shared, carry);
+    carry = Op::of(carry, whole);
+    __syncthreads();
   }
 }
 // (outer, n, inner) along n: 32 neighbouring columns and 32 parts of n a block.
@@ -288,6 +297,11 @@ extern "C" __global__ void __launch_bounds__(1024) place_true(const T* x, i64 n,
 }
 extern "C" __global__ void __launch_bounds__(1024) take_true(const T* mask, i64 n, const i64* starts, const OUT* from, OUT* out) {
   each_true(mask, n, starts, [&](i64 k, i64 element) { out[k] = from[element]; });
+}
+// The other way: `from`, of `size` elements, into the places in turn. More places than that end the program.
+extern "C" __global__ void __launch_bounds__(1024) put_true(const T* mask, i64 n, const i64* starts, const OUT* from, OUT* out, i64 size) {
+  if (starts[gridDim.x] > size) __trap();
+  each_true(mask, n, starts, [&](i64 k, i64 element) { out[element] = from[k]; });
 }
 #endif
 )cuda";

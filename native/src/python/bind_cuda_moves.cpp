@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise.h"
+#include "cuda/flip.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
 
@@ -22,6 +23,7 @@ PyObject* native_flip(Operator&, PyObject* const* args, size_t n) {
     const TensorImpl& self = *unwrap(args[0]);
     bool turned[kMaxDims] = {};
     if (!turned_dims(args[1], self, turned)) return nullptr;
+    if (const Tensor rows = cuda::flip_rows(self, turned)) return wrap(rows);
     Tensor out = empty(self.sizes(), self.dtype(), self.device());
     if (!self.numel()) return wrap(out);
     const DType word = word_of(self.itemsize());

@@ -131,7 +131,8 @@ PyObject* native_logsumexp(Operator&, PyObject* const* args, size_t n) {
     Tensor self(unwrap(args[0]));
     Dims dims;
     if (!dims_or_none(args[1], &dims)) return nullptr;
-    Tensor r = released(*self, [&] { return logsumexp(self, dims, args[2] == Py_True); });
+    const bool keep = args[2] == Py_True;
+    Tensor r = by_device(self, [&] { return logsumexp(self, dims, keep); }, [&] { return cuda::log_sum_exp(self, dims, keep); });
     return r ? wrap(r) : nullptr;
   });
 }
