@@ -233,10 +233,13 @@ def _pair_slope(xp, self, target, name, setting):
     d = self - target
     if name == "square":
         return 2 * d
+    unknown = d != d  # no number: of magnitudes there is no slope there, of the others none is known
+    sign = xp.sign(xp.where(unknown, 0.0, d))
     if name == "magnitude":
-        return xp.sign(d)
-    near = abs(d) < setting if name == "smooth" else abs(d) <= setting
-    return xp.where(near, d / setting, xp.sign(d)) if name == "smooth" else xp.where(near, d, setting * xp.sign(d))
+        return sign
+    if name == "smooth":
+        return xp.where((abs(d) < setting) | unknown, d / setting, sign)
+    return xp.where((abs(d) <= setting) | unknown, d, setting * sign)
 
 
 def _pair_grad(g, self, target, name, mean, setting):

@@ -177,7 +177,7 @@ def index_fill_tensor(xp, self, dim, index, value):
 
 
 @op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-    grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0)}, native="index_fill", **{**_FILL, "dtype": _filled_dtype})  # fmt: skip
+    grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0)}, **{**_FILL, "dtype": _filled_dtype})  # fmt: skip
 def index_fill(xp, self, dim, index, value):
     return _index_filled(xp, self, dim, index, value)
 

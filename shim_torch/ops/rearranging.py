@@ -130,6 +130,7 @@ def _repeat_grad(g, self_shape, repeats):
 
 @op(
     "repeat(Tensor self, SymInt[] repeats) -> Tensor",
+    native="repeat",
     function=False,
     shape=_repeat_shape,
     grad={"self": _repeat_grad},

@@ -68,6 +68,8 @@ def test_reductions_compile(path):
 
 
 def families():
+    yield "triangle", {"OUT": "int"}
+    yield "search", {"ELEMENT": "double", "OUT": "i64", "MAKES": 1}
     floats = (("float", "float", 4), ("Bf16", "float", 8), ("Half", "float", 1), ("double", "double", 2))
     for t in ("float", "double", "Half", "Bf16", "i64", "u8"):
         yield "random", {"ELEMENT": t, "WIDE": int(t == "double"), "V": 8 if t in ("Half", "Bf16") else 4}
@@ -95,6 +97,8 @@ def families():
             yield "sort", {"ELEMENT": t, "KEYS": keys, "PAIR": pair}
         yield "select", {"ELEMENT": t, "KEYS": 1024, "PAIR": max(pair, 8), "SELECT": 1, "V": 2}
         yield "radix", {"ELEMENT": t}
+        if t != "Bool":
+            yield "search", {"ELEMENT": t, "OUT": "int", "MAKES": 0}
         yield "heads", {"ELEMENT": t, "C": "u32", "OUT": "i64", "V": 1, "HEADS": 1}
         for count, slots in (("u32", 1024), ("float", 8192), ("double", 4096), ("u32", 0)):
             compare = t if t in ("float", "double") else "float" if t == "Bf16" else "i64"
@@ -113,6 +117,7 @@ def families():
         yield "each", {**own, **functors, "OP": "sqrt_", "N_IN": 1, "EXTRA": 0, "K2": 0, "K3": 0}
     for t, v, side in (("u8", 4, 128), ("u16", 2, 64), ("u16", 1, 64), ("u32", 1, 64), ("u64", 1, 32), ("Wide16", 1, 32)):
         yield "transpose", {"ELEMENT": t, "V": v, "SIDE": side}
+        yield "pad", {"ELEMENT": t, "V": 16 if t == "u8" else 1, "WIDE": int(t == "u8")}
         yield "flip", {"ELEMENT": t, "V": 16 if t == "u8" else 2}
 
 

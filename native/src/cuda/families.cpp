@@ -11,11 +11,13 @@
 #include "cuda/many_source.h"
 #include "cuda/norm_source.h"
 #include "cuda/nvrtc.h"
+#include "cuda/pad_source.h"
 #include "cuda/pair_source.h"
 #include "cuda/radix_source.h"
 #include "cuda/random_source.h"
 #include "cuda/rows_source.h"
 #include "cuda/scan_source.h"
+#include "cuda/search_source.h"
 #include "cuda/select_source.h"
 #include "cuda/sort_source.h"
 #include "cuda/tally_source.h"
@@ -28,7 +30,7 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
   struct Source { std::string_view family; const char *shared, *own, *more = ""; };
   const Source sources[] = {{"gather", "", kGatherSource},        {"norm", kBlockSource, kNormSource}, {"random", "", kRandomSource},
                             {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"sort", kKeysSource, kSortSource}, {"select", kKeysSource, kSortSource, kSelectSource}, {"radix", kKeysSource, kRadixSource},
-                            {"transpose", "", kTransposeSource}, {"flip", "", kFlipSource}, {"pair", kBlockSource, kPairSource}, {"join", kGatherSource, kJoinSource}, {"tally", kBlockSource, kTallySource},
+                            {"transpose", "", kTransposeSource}, {"flip", "", kFlipSource}, {"pad", "", kPadSource}, {"search", "", kSearchSource}, {"triangle", "", kTriangleSource}, {"pair", kBlockSource, kPairSource}, {"join", kGatherSource, kJoinSource}, {"tally", kBlockSource, kTallySource},
                             {"heads", kBlockSource, kScanSource, kHeadsSource},
                             {"each", kFunctorsSource, kManySource}, {"many", "", kManySource}};
   for (auto& m : macros) m = "-D" + m;

@@ -95,7 +95,8 @@ Tensor cat(std::span<const TensorImpl* const> tensors, int64_t dim) {
   const MemoryFormat format = common_memory_format(tensors);
   Tensor out = empty(shape, first.dtype(), first.device(), false, format);
   if (!out->numel()) return out;
-  if (format != MemoryFormat::contiguous) {
+  const bool packed_all = std::ranges::all_of(tensors, [](const TensorImpl* t) { return t->is_contiguous(); });
+  if (format != MemoryFormat::contiguous || (tensors.size() <= 4 && !packed_all)) {     // a copy of each anyway
     copy_parts(out, tensors, int64_t(d));
     return out;
   }

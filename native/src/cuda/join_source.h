@@ -4,17 +4,17 @@
 namespace shim::cuda {
 
 inline constexpr const char* kJoinSource = R"cuda(
-typedef typename pick<is_narrow<T>, float, T>::type Computed;
+template <class X> using Computed = typename pick<is_narrow<X>, float, X>::type;      // of X, so that what truths lack is not looked for
 struct Sum { template <class X> static __device__ X of(X, X b) { return b; } };          // add_to does it
 struct Product { template <class X> static __device__ X of(X a, X b) {
-  if constexpr (same_type<X, Bool>::value) return Bool{u8(a.v & b.v)}; else return cast<X>(Computed(cast<Computed>(a) * cast<Computed>(b))); } };
+  if constexpr (same_type<X, Bool>::value) return Bool{u8(a.v & b.v)}; else return cast<X>(Computed<X>(cast<Computed<X>>(a) * cast<Computed<X>>(b))); } };
 // NaN wins, whichever came first.
 struct Greatest { template <class X> static __device__ X of(X a, X b) {
   if constexpr (same_type<X, Bool>::value) return Bool{u8(a.v | b.v)};
-  else { const Computed x = cast<Computed>(a), y = cast<Computed>(b); return x != x || x > y || x == y ? a : b; } } };
+  else { const Computed<X> x = cast<Computed<X>>(a), y = cast<Computed<X>>(b); return x != x || x > y || x == y ? a : b; } } };
 struct Least { template <class X> static __device__ X of(X a, X b) {
   if constexpr (same_type<X, Bool>::value) return Bool{u8(a.v & b.v)};
-  else { const Computed x = cast<Computed>(a), y = cast<Computed>(b); return x != x || x < y || x == y ? a : b; } } };
+  else { const Computed<X> x = cast<Computed<X>>(a), y = cast<Computed<X>>(b); return x != x || x < y || x == y ? a : b; } } };
 
 template <class W> union Bits { W word; T value; __device__ Bits() {} };
 // *p = JOIN::of(*p, v) as one step; a value that stays is not written.
@@ -63,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(256) count_at(int* counts, const I*
   }
 }
 template <class X> __device__ inline X part_of(X x, int count) {
-  typedef typename pick<is_narrow<X>, float, X>::type W;
+  typedef Computed<X> W;
   if constexpr (same_type<X, Bool>::value) return x;
   else if constexpr (is_float<W>) return cast<X>(W(cast<W>(x) / W(count)));
   else { const i64 q = i64(x) / count; return X(i64(x) % count < 0 ? q - 1 : q); }

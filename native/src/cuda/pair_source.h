@@ -51,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(256) pair_slopes(const T* a, const 
   const i64 c = (i64(blockIdx.x) * 256 + threadIdx.x) * V;
   const C scale = divisor == 1 ? wide(*g) : wide(*g) / C(divisor);
   const auto slope = [&](T x, T y) {
-    const C d = wide(x) - wide(y), s = d > C(0) ? C(1) : d < C(0) ? C(-1) : d;           // of no number no number
+    const C d = wide(x) - wide(y), s = d > C(0) ? C(1) : d < C(0) ? C(-1) : LOSS == 1 ? C(0) : d;       // PyTorch's of no numbers
 #if LOSS == 0
     return cast<T>(C(2) * d * scale);
 #elif LOSS == 1

@@ -269,6 +269,7 @@ int bind_kernels(PyObject* module) {
   register_cuda_formulas();
   register_cuda_moves();
   register_cuda_places();
+  register_cuda_makes();
   register_cpu_formulas();
   register_cpu_scatters();
   register_cpu_fourier();

@@ -23,6 +23,7 @@ void register_cuda_kernels();                   // bind_cuda_kernels.cpp
 void register_cuda_formulas();                  // bind_cuda_formulas.cpp
 void register_cuda_moves();                     // bind_cuda_moves.cpp
 void register_cuda_places();                    // bind_cuda_places.cpp
+void register_cuda_makes();                     // bind_cuda_makes.cpp
 void register_cpu_formulas();                   // bind_cpu_formulas.cpp
 void register_cpu_scatters();                   // bind_cpu_scatters.cpp
 void register_cpu_fourier();                    // bind_cpu_fourier.cpp

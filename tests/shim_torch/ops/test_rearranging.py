@@ -13,6 +13,9 @@ import shim_torch
 EXPECTED = json.loads(Path(__file__).with_name("rearranging_expected.json").read_text())
 
 
+ON_CUDA = ("is out of bounds for dimension", "number of ones in mask", "histogram_cpu")
+
+
 def agree(got, wanted):
     if isinstance(wanted, list):
         return len(got) == len(wanted) and all(agree(g, w) for g, w in zip(got, wanted, strict=True))
@@ -28,6 +31,8 @@ def test_as_pytorch(expression, device):
         return
     if device == "cuda" and expression.startswith("one_hot") and EXPECTED[expression][0] == "error":
         pytest.skip("given classes are not checked on CUDA: that would wait for the GPU")
+    if device == "cuda" and any(text in str(EXPECTED[expression]) for text in ON_CUDA):
+        pytest.skip("what an index or a mask names wrongly ends the CUDA context, as in PyTorch; whole numbers have histograms there")
     got = outcome(shim_torch, expression)
     assert agree(got, EXPECTED[expression]), got
 

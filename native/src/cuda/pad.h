@@ -1,0 +1,12 @@
+#pragma once
+// Frames around CUDA tensors.
+#include "core/tensor.h"
+#include "ops/kernels.h"
+
+namespace shim::cuda {
+
+// self with before[d] and after[d] elements of `value` along each dimension, fewer of its own where they are negative; contiguous.
+// Null where there is no kernel for the case.
+Tensor pad(const TensorImpl& self, DimSpan before, DimSpan after, Number value);
+
+}  // namespace shim::cuda
