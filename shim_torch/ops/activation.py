@@ -334,7 +334,7 @@ def prelu(self, weight):
     return shim_torch.ops.aten._prelu_kernel(self, weight)
 
 
-@composite("glu(Tensor self, int dim=-1) -> Tensor", module="nn.functional", method=False)
+@composite("glu(Tensor self, int dim=-1) -> Tensor", module="nn.functional", method=False, native="glu")
 def glu(self, dim):
     if self.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")

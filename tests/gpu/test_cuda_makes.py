@@ -70,6 +70,16 @@ def test_pads(dtype):
                     both(lambda a: pad(a, sides, value=3), x)
 
 
+def test_glu_and_hard_activations():
+    functional = torch.nn.functional
+    for dtype, tolerance in ((torch.float64, 1e-12), (torch.float32, 1e-6), (torch.bfloat16, 1e-2)):
+        x = (torch.randn(4, 6, 34) * 4).to(dtype)
+        for dim in (-1, 0, 1):
+            both(lambda a: functional.glu(a, dim), x, tolerance=tolerance)
+        both(functional.hardswish, x, tolerance=tolerance)
+        both(functional.hardsigmoid, x, tolerance=tolerance)
+
+
 def test_stacks_of_expanded_ones():
     x, y = torch.randn(33), torch.randn(20)
     both(lambda a, b: torch.stack(torch.meshgrid(a, b, indexing="ij")), x, y)

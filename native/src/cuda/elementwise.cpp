@@ -24,7 +24,7 @@ const std::unordered_map<std::string, std::string>& functors() {
                              "add", "sub", "mul", "bitwise_and", "bitwise_or", "bitwise_xor", "div_trunc", "floor_divide", "maximum", "minimum", "eq",
                              "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "bitwise_left_shift", "bitwise_right_shift",
                              "add_scaled", "where", "clamp", "masked_scale", "sigmoid_backward", "tanh_backward", "relu_backward", "silu_backward",
-                             "gelu_backward", "gelu_tanh_backward", "lerp", "log_sigmoid", "mish", "hardswish", "hardsigmoid", "prelu", "xlogy",
+                             "gelu_backward", "gelu_tanh_backward", "lerp", "log_sigmoid", "mish", "hardswish", "hardsigmoid", "glu", "prelu", "xlogy",
                              "xlog1py", "logaddexp", "logaddexp2", "addcmul", "addcdiv", "leaky_relu", "elu", "softplus", "threshold", "hardtanh",
                              "hardshrink", "softshrink", "nan_to_num"})
       (*t)[name] = name;

@@ -115,8 +115,9 @@ UNARY(log_sigmoid, (x < T(0) ? x : T(0)) - log1p(exp(-fabs(x))));
 UNARY(mish, x * tanh(log1p(exp(x))));
 // Within bounds; NaN stays.
 template <class T> __device__ inline T held(T x, T least, T most) { return x < least ? least : x > most ? most : x; }
-UNARY(hardswish, x * held(x + T(3), T(0), T(6)) / T(6));
-UNARY(hardsigmoid, held(x + T(3), T(0), T(6)) / T(6));
+UNARY(hardswish, x * held(x + T(3), T(0), T(6)) * T(1.0 / 6));
+UNARY(hardsigmoid, held(x + T(3), T(0), T(6)) * T(1.0 / 6));
+BINARY(glu, a * logistic(b));
 BINARY(prelu, a > T(0) ? a : a * b);
 BINARY(copysign_, copysign(a, b));
 BINARY(xlogy, b != b ? b : a == T(0) ? T(0) : a * log(b));

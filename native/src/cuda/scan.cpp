@@ -27,7 +27,7 @@ CUfunction sums(const char* entry, Running how, DType t, DType compute, DType ou
 
 // Few long rows, in parts: too few to fill the GPU with otherwise.
 bool scan_in_parts(Running how, const Tensor& self, const Tensor& out, Cut c, int v, DType compute) {
-  const int device = self->device().index, threads = std::min(threads_for(c.n / v), 512);
+  const int device = self->device().index, threads = std::min(threads_for(c.n / v), 256);
   const auto entry = [&](const char* name) { return sums(name, how, self->dtype(), compute, out->dtype(), v, device); };
   const CUfunction totals = entry("scan_parts"), scan = entry("scan_carries"), rest = entry("scan_rest");
   if (!totals || !scan || !rest) return false;

@@ -1,6 +1,7 @@
 // Operators that are one pointwise kernel on CUDA; elsewhere, and for what the kernels do not take, their bodies run.
 #include <string_view>
 
+#include "autograd/autograd.h"
 #include "cuda/formulas.h"
 #include "python/native_ops.h"
 
@@ -42,9 +43,30 @@ PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
   });
 }
 
+// glu(self, dim): a composite, natively where no history is kept
+PyObject* native_glu(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !is_tensor(args[0]) || !unwrap(args[0])->device().is_cuda() || !PyLong_CheckExact(args[1]) || (GradMode::enabled() && any_requires_grad(args, n))) return nullptr;
+  const TensorImpl& self = *unwrap(args[0]);
+  long dim = PyLong_AsLong(args[1]);
+  if (dim < -self.dim() || dim >= self.dim()) return nullptr;
+  if (dim < 0) dim += self.dim();
+  const int64_t size = self.sizes()[size_t(dim)];
+  if (size % 2) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor a = narrow(self, dim, 0, size / 2), b = narrow(self, dim, size / 2, size / 2);
+    Input inputs[2];
+    inputs[0].tensor = a.get();
+    inputs[1].tensor = b.get();
+    const double none[3] = {};
+    const Tensor r = cuda::formula("glu", inputs, none, {});
+    return r ? wrap(r) : nullptr;
+  });
+}
+
 }  // namespace
 
 void register_cuda_formulas() {
+  register_native("glu", native_glu);
   for (const PointwiseFormula& f : kFormulas) {
     void* data = const_cast<PointwiseFormula*>(&f);
     register_native(f.name, native_formula<false>, data);
