@@ -1,7 +1,6 @@
 // Operators on CUDA that make tensors from places, look values up, repeat and frame; what the kernels do not take is the records' own.
 #include <algorithm>
 
-#include "autograd/autograd.h"
 #include "cuda/driver.h"
 #include "cuda/elementwise.h"
 #include "cuda/pad.h"
@@ -92,10 +91,10 @@ PyObject* native_repeat(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-// constant_pad_nd(self, pad, value): a composite, natively where no history is kept
+// constant_pad_nd(self, pad, value)
 PyObject* native_pad(Operator&, PyObject* const* args, size_t n) {
   Number value;
-  if (n != 3 || !on_cuda(args[0]) || !number_of(args[2], &value) || (GradMode::enabled() && any_requires_grad(args, n))) return nullptr;
+  if (n != 3 || !on_cuda(args[0]) || !number_of(args[2], &value)) return nullptr;
   return guarded([&]() -> PyObject* {
     const TensorImpl& self = *unwrap(args[0]);
     Dims sides;
@@ -121,7 +120,7 @@ void register_cuda_makes() {
   register_native("triu_indices", native_triangle_indices<true>);
   register_native("searchsorted", native_searchsorted);
   register_native("repeat", native_repeat);
-  register_native("constant_pad_nd", native_pad);
+  register_native("constant_pad", native_pad);
 }
 
 }  // namespace shim

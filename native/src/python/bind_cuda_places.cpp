@@ -17,10 +17,10 @@ bool on_cuda(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cuda()
 
 // self, in place or a copy, after f(self); null if f says no, which leaves self as it was.
 template <bool InPlace, class F>
-PyObject* changed(PyObject* self, F&& f) {
+PyObject* changed(PyObject* self, F&& f, MemoryFormat format = MemoryFormat::contiguous) {
   return guarded([&]() -> PyObject* {
     Tensor out(unwrap(self));
-    if (!InPlace) out = clone(out, MemoryFormat::contiguous);
+    if (!InPlace) out = clone(out, format);
     if (!f(out)) return nullptr;
     return InPlace ? Py_NewRef(self) : wrap(out);
   });
@@ -109,7 +109,7 @@ PyObject* native_index_fill(Operator&, PyObject* const* args, size_t n) {
     if (value.type == Number::Complex) return false;
     if (!tensor) check_fits(value, out->dtype());
     return cuda::fill_at(out, dim, places, value, true);
-  });
+  }, MemoryFormat::preserve);
 }
 
 // masked_scatter(self, mask, source)
