@@ -94,27 +94,6 @@ Tensor mean_pool(const Tensor& x, const Window& w, int64_t height, int64_t width
   return out;
 }
 
-Tensor adaptive_mean(const Tensor& x, int64_t height, int64_t width) {
-  const int64_t planes = x->sizes()[0], h = x->sizes()[1], v = x->sizes()[2];
-  Tensor out = empty(Dims{planes, height, width}, x->dtype(), Device{});
-  auto part = [](int64_t i, int64_t size, int64_t parts) { return Span{i * size / parts, ((i + 1) * size + parts - 1) / parts, 0}; };
-  by_dtype(x->dtype(), [&]<class T>(T) {
-    each_plane(planes, h * v + height * width, [&](int64_t p) {
-      const T* from = x->data_as<T>() + p * h * v;
-      T* to = out->data_as<T>() + p * height * width;
-      for (int64_t r = 0; r < height; ++r)
-        for (int64_t c = 0; c < width; ++c) {
-          const Span rows = part(r, h, height), cols = part(c, v, width);
-          T sum = 0;
-          for (int64_t i = rows.first; i < rows.last; ++i)
-            for (int64_t j = cols.first; j < cols.last; ++j) sum += from[i * v + j];
-          *to++ = sum / T((rows.last - rows.first) * (cols.last - cols.first));
-        }
-    });
-  });
-  return out;
-}
-
 Tensor mean_pool_backward(const Tensor& g, const Window& w, int64_t height, int64_t width, bool include_pad, int64_t divisor) {
   const int64_t planes = g->sizes()[0], h = g->sizes()[1], v = g->sizes()[2];
   Tensor out = empty(Dims{planes, height, width}, g->dtype(), Device{});

@@ -8,8 +8,6 @@ namespace shim {
 Tensor max_pool(const Tensor& x, const Window&, int64_t height, int64_t width, Tensor* places);
 // Means over windows; padding counts where `include_pad`, and `divisor` is what sums are divided by unless it is 0.
 Tensor mean_pool(const Tensor& x, const Window&, int64_t height, int64_t width, bool include_pad, int64_t divisor);
-// Means over the windows that divide the input as evenly as whole numbers can.
-Tensor adaptive_mean(const Tensor& x, int64_t height, int64_t width);
 Tensor mean_pool_backward(const Tensor& g, const Window&, int64_t height, int64_t width, bool include_pad, int64_t divisor);
 
 // The same over boxes of volumes (planes, depth, height, width): for each dim, where every window lies in the input.

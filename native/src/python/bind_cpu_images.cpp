@@ -187,22 +187,6 @@ PyObject* native_avg_pool(Operator& op, PyObject* const* args, size_t count) {
   return refused || history(args, count) ? nullptr : native_mean_pool<n>(op, args, count);
 }
 
-// adaptive_avg_pool2d(self, output_size), where no history is kept
-PyObject* native_adaptive_mean(Operator&, PyObject* const* args, size_t count) {
-  if (count != 2 || !usual(args[0]) || history(args, count)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const Tensor x(unwrap(args[0]));
-    Dims size;
-    if (x->dim() < 3 || x->dim() > 4 || !x->numel() || !PyTuple_Check(args[1]) || !dims_of(args[1], &size) || size.size() != 2 || size[0] < 1 || size[1] < 1) return nullptr;
-    if (size[0] == 1 && size[1] == 1) return wrapped(reduce(Reduction::mean, x, Dims{-1, -2}, true, DType::undefined));
-    Dims shape(x->sizes().begin(), x->sizes().end());
-    const int64_t height = shape[shape.size() - 2], width = shape.back();
-    shape[shape.size() - 2] = size[0], shape.back() = size[1];
-    const Tensor planes = view(*as(x, compute_dtype(x->dtype())), Dims{x->numel() / (height * width), height, width});
-    return wrap(narrowed(view(*adaptive_mean(planes, size[0], size[1]), shape), x->dtype()));
-  });
-}
-
 // mean_pool_backward(g, (height, width), kernel, stride, padding, count_include_pad, divisor)
 PyObject* native_mean_pool_backward(Operator&, PyObject* const* args, size_t count) {
   if (count != 7 || !usual(args[0]) || !PyLong_Check(args[6])) return nullptr;
@@ -268,7 +252,6 @@ void register_cpu_images() {
   register_native_cpu("mean_pool", native_mean_pool<2>);
   register_native_cpu("avg_pool1d", native_avg_pool<1>);
   register_native_cpu("avg_pool2d", native_avg_pool<2>);
-  register_native_cpu("adaptive_avg_pool2d", native_adaptive_mean);
   register_native_cpu("mean_pool_backward", native_mean_pool_backward);
   register_native_cpu("channel_norm", native_channel_norm);
   register_native_cpu("channel_norm_backward", native_channel_norm_backward);

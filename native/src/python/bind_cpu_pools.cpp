@@ -3,6 +3,7 @@
 
 #include "cpu/pointwise.h"
 #include "cpu/pooling.h"
+#include "cpu/reduce.h"
 #include "python/native_cpu.h"
 
 namespace shim {
@@ -72,6 +73,7 @@ PyObject* adaptive_mean_of(Operator&, PyObject* const* args, size_t count) {
     const Tensor x(unwrap(args[0])), volumes = as_volumes(x, n);
     Spans spans[3];
     if (!volumes || !adaptive_spans(volumes, n, args[1], spans)) return nullptr;
+    if (n == 2 && spans[1].size() == 1 && spans[2].size() == 1) return wrapped(reduce(Reduction::mean, x, Dims{-1, -2}, true, DType::undefined));
     return wrap(given_back(unlocked(x->numel(), [&] { return box_mean(volumes, spans, 0); }), x, n, x->dtype()));
   });
 }
@@ -160,6 +162,7 @@ void register_cpu_pools() {
   register_native_cpu("adaptive_max_pool2d", adaptive_max<2>);
   register_native_cpu("adaptive_max_pool3d", adaptive_max<3>);
   register_native_cpu("adaptive_avg_pool1d", adaptive_mean_of<1>);
+  register_native_cpu("adaptive_avg_pool2d", adaptive_mean_of<2>);
   register_native_cpu("adaptive_avg_pool3d", adaptive_mean_of<3>);
   register_native_cpu("max_pool3d_with_indices", max_of_windows);
   register_native_cpu("max_pool3d", maxima_of_windows);
