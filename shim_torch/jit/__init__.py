@@ -85,8 +85,26 @@ def _refuse(name: str) -> None:
 
 
 def script(obj: T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> T:
-    """The function, class or module itself: it runs as Python, with ``is_scripting()`` False."""
+    """The function, class or module itself: it runs as Python, with ``is_scripting()`` False.
+
+    Errors:  RuntimeError for a module whose parameters or buffers have no shape yet
+    """
+    if not _isinstance(obj, type) and hasattr(obj, "_parameters") and hasattr(obj, "_modules"):
+        _refuse_lazy(obj)
     return obj
+
+
+def _refuse_lazy(module: Any) -> None:
+    import shim_torch
+    from shim_torch.nn.parameter import is_lazy
+
+    for part in module.modules():
+        for what, held in (("parameters", part._parameters), ("buffers", part._buffers)):
+            for name, value in held.items():
+                if is_lazy(value):
+                    raise RuntimeError(
+                        f"'{shim_torch.typename(type(part))}' has uninitialized {what} {name}. Did you forget to run a forward pass?"
+                    )
 
 
 def script_if_tracing(fn: T) -> T:

@@ -6,7 +6,7 @@ from ._formulas import sizes_text
 from ._record import composite
 
 
-@composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", out=True, method=False)
+@composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", out=True, method=False, follows=("self",))
 def pixel_shuffle(self, upscale_factor):
     """(*, C · r², H, W) -> (*, C, H · r, W · r)."""
     r = upscale_factor
@@ -28,7 +28,7 @@ def pixel_shuffle(self, upscale_factor):
     return x.clone() if r == 1 else x
 
 
-@composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", out=True, method=False)
+@composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", out=True, method=False, follows=("self",))
 def pixel_unshuffle(self, downscale_factor):
     """The inverse of pixel_shuffle."""
     r = downscale_factor
