@@ -74,11 +74,18 @@ for _n in (0, 1):
     _unary(f"special_modified_bessel_k{_n}", lambda xp, x, n=_n: _bessel.modified_k(xp, x, n, False), None)
 
 
+def _shape_of_x(x: Any) -> Any:
+    return tuple(x.shape)
+
+
+_shape_of_x.elementwise = True  # type: ignore[attr-defined]
+
+
 def _of_x(name: str, body: Any) -> None:
     def run(xp: Any, x: Any) -> Any:
         return xp.asarray(body(xp, x)).astype(x.dtype)
 
-    op(f"{name}(Tensor x) -> Tensor", shape=lambda x: x.shape, dtype=int_to_float, out=True, native=_native(name), **_SPECIAL)(run)
+    op(f"{name}(Tensor x) -> Tensor", shape=_shape_of_x, dtype=int_to_float, out=True, native=_native(name), **_SPECIAL)(run)
 
 
 for _n in (0, 1):

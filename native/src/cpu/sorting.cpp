@@ -47,8 +47,20 @@ void write_row(const auto& items, int64_t count, const T* from, int64_t* index, 
   }
 }
 
-// The smallest (of keys) `count` of each row, in order.
-Tensor ranked(const Tensor& self, int64_t dim, int64_t count, bool inverted, Tensor* values) {
+// Which of equal items a selection gives depends on its steps: these are those of PyTorch's, on the same library.
+void select_first(auto& items, int64_t count, bool in_order) {
+  auto before = [](const auto& a, const auto& b) { return a.key < b.key; };
+  const auto first = items.begin(), last = items.end();
+  if (count * 64 <= int64_t(items.size())) {
+    std::partial_sort(first, first + count, last, before);
+  } else if (count > 0) {
+    std::nth_element(first, first + count - 1, last, before);
+    if (in_order) std::sort(first, first + count - 1, before);
+  }
+}
+
+// The smallest (of keys) `count` of each row, in order: `stable`, the first of equal ones first.
+Tensor ranked(const Tensor& self, int64_t dim, int64_t count, bool inverted, Tensor* values, bool stable = true, bool in_order = true) {
   Rows r;
   if (!rows_of(self, dim, &r)) return {};
   Dims shape(r.data->sizes().begin(), r.data->sizes().end());
@@ -59,7 +71,8 @@ Tensor ranked(const Tensor& self, int64_t dim, int64_t count, bool inverted, Ten
     T* to = picked->data_as<T>();
     each_row<T>(r, inverted, [&](auto& items, auto& spare, int64_t row, const T* from) {
       auto before = [](const auto& a, const auto& b) { return a.key < b.key || (a.key == b.key && a.at < b.at); };
-      if (count <= r.cols / 8) std::partial_sort(items.begin(), items.begin() + count, items.end(), before);
+      if (!stable) select_first(items, count, in_order);
+      else if (count <= r.cols / 8) std::partial_sort(items.begin(), items.begin() + count, items.end(), before);
       else if (r.cols <= kShort) std::sort(items.begin(), items.end(), before);
       else radix_sort(items, spare);
       write_row(items, count, from, places + row * count, to + row * count);
@@ -103,6 +116,44 @@ K kth_key(const K* keys, K* a, K* b, int64_t n, int64_t k) {
   return b[k];
 }
 
+// Puts the k-th smallest (from 0) in its place by swaps: a pivot of the middle and the ends, then pairs from both sides. Which of
+// equal ones arrives there is what PyTorch's kthvalue gives.
+template <class I>
+void put_kth_in_place(std::vector<I>& items, int64_t k) {
+  auto greater = [&](int64_t a, int64_t b) { return items[size_t(a)].key > items[size_t(b)].key; };
+  auto swap = [&](int64_t a, int64_t b) { std::swap(items[size_t(a)], items[size_t(b)]); };
+  for (int64_t low = 0, high = int64_t(items.size()) - 1; low < high;) {
+    if (high == low + 1) {
+      if (greater(low, high)) swap(low, high);
+      return;
+    }
+    swap(low + (high - low) / 2, low + 1);
+    if (greater(low + 1, high)) swap(low + 1, high);
+    if (greater(low, high)) swap(low, high);
+    if (greater(low + 1, low)) swap(low + 1, low);
+    int64_t i = low + 1, j = high;
+    for (;;) {
+      do ++i; while (greater(low, i));
+      do --j; while (greater(j, low));
+      if (j < i) break;
+      swap(i, j);
+    }
+    swap(low, j);
+    const int64_t split = j;
+    if (split <= k) low = i;
+    if (split >= k) high = split - 1;
+  }
+}
+
+template <class T>
+void kth_places(const Rows& r, int64_t k, int64_t* places, T* values) {
+  each_row<T>(r, false, [&](auto& items, auto&, int64_t row, const T* from) {
+    put_kth_in_place(items, k);
+    places[row] = items[size_t(k)].at;
+    values[row] = from[places[row]];
+  });
+}
+
 template <class T> constexpr bool kHasNan = std::is_floating_point_v<T> || NarrowFloat<T>;
 
 // The place and the value of each row's k-th smallest; of a row with a NaN, where those are to come first, its first one.
@@ -138,7 +189,8 @@ Tensor kth_value(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool 
   else kept.erase(kept.begin() + r.dim);
   Tensor index = empty(shape, DType::i64, Device{}), picked = empty(shape, self->dtype(), Device{});
   const bool known = of_type(self->dtype(), [&]<class T>(T) {
-    kth_of_rows(r, k, nan_first, index->data_as<int64_t>(), picked->data_as<T>());
+    if (nan_first) kth_of_rows(r, k, true, index->data_as<int64_t>(), picked->data_as<T>());
+    else kth_places(r, k, index->data_as<int64_t>(), picked->data_as<T>());
   });
   if (!known) return {};
   *values = view(*moved_back(r, picked), kept);
@@ -151,10 +203,10 @@ Tensor sort(const Tensor& self, int64_t dim, bool descending, Tensor* values) {
   return ranked(self, dim, self->size(dim), descending, values);
 }
 
-Tensor top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, Tensor* values) {
+Tensor top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted, Tensor* values) {
   const int64_t n = self->dim();
   if (n == 0 || dim < -n || dim >= n || k < 0 || k > self->size(dim)) return {};
-  return ranked(self, dim, k, largest, values);
+  return ranked(self, dim, k, largest, values, false, sorted);
 }
 
 }  // namespace shim

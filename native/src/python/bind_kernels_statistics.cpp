@@ -166,7 +166,7 @@ PyObject* native_topk(Operator&, PyObject* const* args, size_t n) {
     Tensor self(unwrap(args[0])), values;
     const long k = PyLong_AsLong(args[1]), dim = PyLong_AsLong(args[2]);
     const bool largest = args[3] == Py_True;
-    Tensor index = by_device(self, [&] { return top_k(self, k, dim, largest, &values); }, [&] { return cuda::top_k(self, k, dim, largest, &values); });
+    Tensor index = by_device(self, [&] { return top_k(self, k, dim, largest, args[4] != Py_False, &values); }, [&] { return cuda::top_k(self, k, dim, largest, &values); });
     return index ? pair(values, index) : nullptr;
   });
 }
