@@ -19,7 +19,7 @@ _EMBEDDING_BAG = (
 # What PyTorch answers for tensors without elements before it looks for a kernel.
 _NEVER_EMPTY = ("linear", "bilinear")
 # Of these, operands of different dtypes are refused as such, before any kernel is looked for.
-_OF_ONE_DTYPE = ("mm", "addmm", "mv", "addmv", "bmm", "baddbmm", "dot", "vdot", "linear", "lerp.Tensor")
+_OF_ONE_DTYPE = ("mm", "addmm", "mv", "addmv", "bmm", "baddbmm", "dot", "vdot", "linear", "lerp.Tensor", "prelu", "group_norm")
 # The dtypes that these check on meta tensors too, before they look for a kernel.
 _ON_META_TOO = ("cholesky_cpu", "cholesky_inverse_out_cpu", "cholesky_solve_cpu", "geqrf_cpu")
 # Several rules are a tuple of them. A text with a space is no kernel's name: a RuntimeError, or a NotImplementedError after "!".
@@ -149,6 +149,9 @@ for _n, _kernel in ((1, "slow_conv2d_cpu"), (2, "slow_conv2d_cpu"), (3, "slow_co
     for _name in (f"upsample_nearest{_n}d", f"_upsample_nearest_exact{_n}d"):
         for _overload in ("", ".vec"):
             _KERNELS[_name + _overload] = ("bsc", "compute_indices_weights_nearest")
+for _overload in ("", ".vec"):
+    _KERNELS[f"upsample_bilinear2d{_overload}"] = ("bsc", "upsample_bilinear2d_channels_last")
+    _KERNELS[f"upsample_bicubic2d{_overload}"] = ("bsc", "compute_indices_weights_cubic")
 for _name in ("upsample_linear1d", "upsample_trilinear3d"):
     for _overload in ("", ".vec"):
         _KERNELS[_name + _overload] = ("bic", "compute_indices_weights_linear")

@@ -284,8 +284,9 @@ def hinge_embedding_loss(self, target, margin, reduction):
     import shim_torch
 
     zero = shim_torch.zeros_like(self)
+    margin = shim_torch.full((), margin, dtype=self.dtype, device=self.device)  # in the dtype of the input, as PyTorch has it
     return _reduce(
-        shim_torch.where(target != 1, (margin - self).clamp(min=0), zero) + shim_torch.where(target != -1, self, zero),
+        shim_torch.where(target != 1, margin.sub(self).clamp(min=0), zero) + shim_torch.where(target != -1, self, zero),
         reduction,
     )
 
@@ -300,7 +301,8 @@ def margin_ranking_loss(input1, input2, target, margin, reduction):
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return _reduce((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+    further = input1 - input2
+    return _reduce((-target * further + margin).clamp(min=0), reduction)
 
 
 @composite(
@@ -336,6 +338,11 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
 def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
     import shim_torch
 
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+            f"{anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+        )
     near, far = (
         shim_torch.pairwise_distance(anchor, positive, p, eps),
         shim_torch.pairwise_distance(anchor, negative, p, eps),

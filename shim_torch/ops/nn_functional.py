@@ -87,6 +87,17 @@ def _check_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any)
     return n
 
 
+def _check_one_dtype(input: Any, *parameters: Any) -> None:
+    """Parameters of another dtype are float32, and the input is of half precision."""
+    given = [t for t in parameters if t is not None]
+    if not given or input.device.type != "cpu" or given[0].dtype == input.dtype:
+        return
+    if any(t.dtype is not _core.float32 for t in given):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if input.dtype not in (_core.float16, _core.bfloat16):
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
 def _norm_kernel(input: Any, weight: Any, bias: Any) -> bool:
     """Whether one kernel does it: one floating dtype for all, elements, and nobody looks on."""
     parts = [t for t in (weight, bias) if t is not None]
@@ -159,6 +170,7 @@ def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
         raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(input.shape)} and num_groups={num_groups}"
         )
+    _check_one_dtype(input, weight, bias)
     if input.size(0) and _norm_kernel(input, weight, bias):
         cols = input.numel() // (input.size(0) * num_groups)
         return _normed(input, weight, bias, cols, cols * num_groups // channels, num_groups, True, eps)

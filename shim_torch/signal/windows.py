@@ -90,6 +90,8 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> A
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Any:
     """The sum of (-1)^i a_i cos(2 pi i n / steps)."""
+    if not isinstance(a, Iterable):
+        raise TypeError("Coefficients must be a list/tuple")
     a = list(a)
     if not a:
         raise ValueError("Coefficients cannot be empty")
@@ -119,6 +121,7 @@ def hann(M: int, *, sym: bool = True, **options: Any) -> Any:
 
 def blackman(M: int, *, sym: bool = True, **options: Any) -> Any:
     """The Blackman window."""
+    _points(M, sym, options, "blackman")  # speaks of itself where a length or dtype is refused
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **options)
 
 

@@ -189,3 +189,33 @@ def test_references_of_layers_write_to_outputs():
     assert references.relu6(x, out=out) is out and out.tolist() == [0.0, 2.0]
     with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
         references.elu(x, out=torch.zeros(3))
+
+
+def test_selections_choose_among_equal_values():
+    x = torch.tensor([3, 1, 2, 1, 3, 1, 2, 2])
+    assert [torch.kthvalue(x, k).indices.item() for k in range(1, 9)] == [3, 5, 1, 6, 7, 2, 4, 0]
+    assert torch.topk(x, 3).values.tolist() == [3, 3, 2] and torch.topk(x, 3, largest=False).values.tolist() == [1, 1, 1]
+    assert torch.special.airy_ai(torch.ones(4, 3).T).stride() == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda x: F.prelu(x, torch.ones(1)), RuntimeError, "Type promoting not supported. Got Long and Float"),
+        (lambda x: F.group_norm(x, 1, torch.ones(3)), RuntimeError, "mixed dtype .CPU.: all inputs must share same datatype"),
+        (lambda x: F.interpolate(x, size=(3, 3), mode="bilinear"), NotImplementedError, "upsample_bilinear2d_channels_last"),
+        (lambda x: F.interpolate(x, size=(3, 3), mode="bicubic"), NotImplementedError, "compute_indices_weights_cubic"),
+        (lambda x: F.triplet_margin_loss(x[0], x, x), RuntimeError, "anchor 3D, positive 4D, and negative 4D inputs"),
+        (lambda x: F.hinge_embedding_loss(x.bool(), x.bool()), RuntimeError, "with two bool tensors is not supported"),
+        (lambda x: torch.signal.windows.blackman(-1), ValueError, "blackman requires non-negative window length"),
+        (lambda x: torch.signal.windows.general_cosine(3, a=None), TypeError, "Coefficients must be a list/tuple"),
+    ],
+)
+def test_dtypes_that_layers_refuse(call, error, text):
+    with pytest.raises(error, match=text):
+        call(torch.ones(1, 3, 4, 4, dtype=torch.int64))
+
+
+def test_hinge_losses_are_of_the_dtype_of_the_input():
+    loss = F.hinge_embedding_loss(torch.tensor([1, 5]), torch.tensor([-1, 1]), margin=8.4, reduction="none")
+    assert loss.dtype is torch.int64 and loss.tolist() == [7, 5]
