@@ -42,6 +42,12 @@ SHIM_CLONES void inner_loop(const int64_t* index, T* at, T* flat, int64_t n, int
       for (int64_t i = 0; i < n; ++i) Op::f(at[i], flat[i]);
       return;
     }
+    if constexpr (!std::is_same_v<Op, Take<T>>)
+      if (at_step == 1 && flat_step == 0) {
+        T value = *flat;
+        for (int64_t i = 0; i < n; ++i) Op::f(at[i], value);
+        return;
+      }
     for (int64_t i = 0; i < n; ++i) Op::f(at[i * at_step], flat[i * flat_step]);
   } else if (index_step == 1 && flat_step == 1 && at_step == 0) {
     if (along == 1) for (int64_t i = 0; i < n; ++i) Op::f(at[index[i]], flat[i]);
