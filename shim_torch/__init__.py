@@ -27,6 +27,7 @@ _DTYPES = (
     "preserve_format channels_last channels_last_3d"
 ).split()
 globals().update({_name: getattr(_core, _name) for _name in _DTYPES})
+legacy_contiguous_format = _core.contiguous_format
 inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 
 from shim_torch import autograd, functional  # noqa: E402

@@ -112,7 +112,7 @@ def __getattr__(name: str) -> Any:
     if name.endswith("_supported"):
         from shim_torch._C import _cpu
 
-        return getattr(_cpu, name)
+        return getattr(_cpu, "_is_avx512_vnni_supported" if name == "_is_vnni_supported" else name)
     from shim_torch._missing import missing
 
     return missing("torch.cpu", name)

@@ -69,6 +69,10 @@ def maybe_mark_dynamic(t: Any, index: Any) -> None:
     """As ``mark_dynamic``."""
 
 
+def reset_code_caches() -> None:
+    """Forgets compiled code, of which there is none."""
+
+
 def mark_static(t: Any, index: Any = None) -> None:
     """Marks a dim as fixed."""
 

@@ -64,9 +64,9 @@ def log_sigmoid_forward(self):
 
 @composite("_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", **_HIDDEN)
 def _weight_norm_interface(v, g, dim):
-    """The weight of norm ``g`` along ``v``, and the norms of ``v``."""
+    """The weight of norm ``g`` along ``v``, and the norms of ``v`` in the shape of ``g``."""
     norms = v.norm(2, [d for d in range(v.dim()) if d != dim % v.dim()], keepdim=True)
-    return v * (g / norms), norms
+    return v * (g.reshape(norms.shape) / norms), norms.reshape(g.shape)
 
 
 # --- indexing without bounds checks: checked here all the same --------------------------------------------------------

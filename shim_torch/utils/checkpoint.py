@@ -79,6 +79,27 @@ def _infer_device_type(*args: Any) -> str:
     return found[0] if found else DefaultDeviceType.get_device_type()
 
 
+def _get_device_module(device: str = "cuda") -> Any:
+    """``torch.cuda`` of ``"cuda"``; for ``"meta"`` its device."""
+    import shim_torch as torch
+
+    return torch.device("meta") if device == "meta" else getattr(torch, device)
+
+
+def _get_autocast_kwargs(device_type: str = "cuda") -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """How autocast stands for a device (None where it has none) and for the CPU, as ``torch.autocast`` takes it."""
+    import shim_torch as torch
+
+    def state(device: str) -> dict[str, Any]:
+        return {
+            "enabled": torch.is_autocast_enabled(device),
+            "dtype": torch.get_autocast_dtype(device),
+            "cache_enabled": torch.is_autocast_cache_enabled(),
+        }
+
+    return state(device_type) if torch.amp.is_autocast_available(device_type) else None, state("cpu")
+
+
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The inputs as leaves, each with its requires_grad."""
     if not isinstance(inputs, tuple):

@@ -53,6 +53,9 @@ def test_logsigmoid_and_weight_norm_give_what_backward_reads():
     weight, norms = aten._weight_norm_interface(v, g)
     close(norms, v.norm(2, 1, keepdim=True))
     close(weight, torch._weight_norm(v, g, 0))
+    flat, norms = aten._weight_norm_interface(v, g.reshape(3))
+    close(flat, weight)
+    close(norms, v.norm(2, 1))
 
 
 @pytest.mark.parametrize("name,mode,shape,size,more", [
