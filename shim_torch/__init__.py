@@ -135,7 +135,7 @@ _FROM = {
         for name in """Tag qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric
         per_channel_affine_float_qparams sym_int sym_float sym_max sym_min sym_not sym_ite sym_sum _sym_sqrt
         is_autocast_cpu_enabled get_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_cpu_dtype cond while_loop
-        is_vulkan_available TensorType SymInt SymFloat SymBool""".split()
+        is_vulkan_available _running_with_deploy TensorType SymInt SymFloat SymBool""".split()
     },
 }
 

@@ -139,6 +139,11 @@ def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Any) -> Any:
     return _higher_order_ops.while_loop(cond_fn, body_fn, carried_inputs)
 
 
+def _running_with_deploy() -> bool:
+    """Whether this interpreter is one of several in a process of ``torch::deploy``: no."""
+    return False
+
+
 def is_vulkan_available() -> bool:
     """Whether there is a Vulkan device: no."""
     return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from operator import index
 from typing import Any
 
 from native import _core
@@ -77,8 +78,8 @@ class TypedStorage:
             self._untyped_storage = wrap_storage
         elif not args:
             self._untyped_storage = UntypedStorage(0, device=device)
-        elif isinstance(args[0], int):
-            self._untyped_storage = UntypedStorage(args[0] * dtype.itemsize, device=device)
+        elif hasattr(args[0], "__index__") and not isinstance(args[0], _core.TensorBase):  # NumPy's integers too
+            self._untyped_storage = UntypedStorage(index(args[0]) * dtype.itemsize, device=device)
         else:
             self._untyped_storage = _bytes_of(args[0], dtype, device)
 

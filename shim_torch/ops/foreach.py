@@ -20,11 +20,11 @@ _UNARY = (
 
 
 def _lists(first: Any, *others: Any) -> None:
-    if not first:
-        raise RuntimeError("Tensor list must have at least one tensor.")
     for other in others:
         if len(other) != len(first):
             raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(first)} and {len(other)}")
+    if not first:
+        raise RuntimeError("Tensor list must have at least one tensor.")
 
 
 def _scalars(first: Any, scalars: Any) -> None:
@@ -177,27 +177,34 @@ def _declare_binary(name: str, word: str, run: Callable[..., Any], alpha: bool =
     _both(name, "List", f"Tensor[] {word}{more}", run, _check_list, launch)
 
 
-def _no_complex(kernel: str, t: Any) -> None:
+def _difference(t: Any, other: Any, alpha: Any = 1) -> Any:
+    if t.dtype == _core.bool and getattr(other, "dtype", None) == _core.bool:
+        t.sub(t)  # refuses the dtype, of which PyTorch speaks before it looks at the sizes
+    return t.sub(other, alpha=alpha)
+
+
+def _no_complex(kernel: str, t: Any, other: Any) -> None:
     if t.is_complex() and not t.is_meta:
+        t.eq(other)  # refuses sizes that do not fit, of which PyTorch speaks first
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{_scalar(t.dtype)}'")
 
 
 def _least(t: Any, other: Any) -> Any:
     if not hasattr(other, "dim"):
         return t.clamp_max(other)
-    _no_complex("minimum_cpu", t)
+    _no_complex("minimum_cpu", t, other)
     return t.minimum(other)
 
 
 def _greatest(t: Any, other: Any) -> Any:
     if not hasattr(other, "dim"):
         return t.clamp_min(other)
-    _no_complex("maximum_cpu", t)
+    _no_complex("maximum_cpu", t, other)
     return t.maximum(other)
 
 
 _declare_binary("add", "other", lambda t, other, alpha=1: t.add(other, alpha=alpha), alpha=True, tensor=True)
-_declare_binary("sub", "other", lambda t, other, alpha=1: t.sub(other, alpha=alpha), alpha=True)
+_declare_binary("sub", "other", _difference, alpha=True)
 _declare_binary("mul", "other", lambda t, other: t.mul(other), tensor=True)
 _declare_binary("div", "other", lambda t, other: t.div(other), tensor=True)
 _declare_binary("pow", "exponent", lambda t, exponent: t.pow(exponent))
@@ -324,6 +331,8 @@ def foreach_zero(self):
 
 @composite("_foreach_copy_(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()", **_METHODLESS)
 def foreach_copy(self, src, non_blocking):
+    _lists(self)
+    _lists(src)
     _lists(self, src)
     for t, s in zip(self, src, strict=True):
         t.copy_(s, non_blocking)

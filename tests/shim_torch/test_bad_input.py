@@ -12,6 +12,9 @@ def ones(*shape, dtype=torch.float32):
 
 
 CASES = {
+    "sizes that differ in several dims": (
+        lambda: ones(2, 3, 4) + ones(3, 4, 5), RuntimeError,
+        "The size of tensor a (4) must match the size of tensor b (5) at non-singleton dimension 2"),
     "unravel_index of a tensor's sizes": (
         lambda: torch.unravel_index(torch.tensor([1]), torch.tensor([1, 2])), TypeError,
         "expected 'shape' to be int or sequence of ints, but got <class 'torch.Tensor'>"),

@@ -59,3 +59,8 @@ def test_files_that_storages_share_have_names(tmp_path):
     assert storage.filename == path and torch.ones(2).untyped_storage().filename is None
     with pytest.raises(RuntimeError, match="is smaller than the required mapping size <32>"):
         torch.from_file(path, shared=False, size=8)
+
+
+def test_sizes_of_numpy():
+    assert torch.FloatStorage(np.int16(4)).size() == 4 and torch.UntypedStorage(np.uint8(3)).nbytes() == 3
+    assert torch.DoubleStorage([1, 2]).tolist() == [1.0, 2.0] and torch.UntypedStorage([1, 2, 3]).nbytes() == 3

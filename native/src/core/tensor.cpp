@@ -221,7 +221,7 @@ int64_t wrap_dim(int64_t dim, int64_t ndim) {
 Dims broadcast_shapes(DimSpan a, DimSpan b) {
   size_t n = std::max(a.size(), b.size());
   Dims out(n);
-  for (size_t i = 0; i < n; ++i) {
+  for (size_t i = n; i-- > 0;) {                  // from the last, which an error names first
     int64_t x = i < n - a.size() ? 1 : a[i - (n - a.size())], y = i < n - b.size() ? 1 : b[i - (n - b.size())];
     CHECK(Kind::Runtime, x == y || x == 1 || y == 1, "The size of tensor a (", x, ") must match the size of tensor b (", y,
           ") at non-singleton dimension ", i);

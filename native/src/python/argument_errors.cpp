@@ -46,7 +46,7 @@ std::string type_name(PyObject* o) {
 }
 
 std::string shown_name(const Argument& a, Form form) {
-  return a.name == "self" && form == Form::function ? "input" : a.name;
+  return a.name == "self" && !a.type.list && form == Form::function ? "input" : a.name;   // lists keep their name
 }
 
 std::string given_types(const CallArgs& c, Form form) {

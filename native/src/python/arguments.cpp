@@ -239,7 +239,7 @@ void prepare_slots(Operator& op) {
     const Argument& a = op.schema.args[i];
     Slot s;
     s.name = PyUnicode_InternFromString(a.name.c_str());
-    s.is_self = a.name == "self";
+    s.is_self = a.name == "self" && !a.type.list;
     s.alternative = numpy_word(a.name);
     s.none_ok = op.schema.ns != "aten" && a.type.base == ArgType::Tensor && !a.type.list;
     if (a.fallback) s.fallback = default_object(a);

@@ -46,6 +46,18 @@ void say_where(const Operator& op, Bound& b) {
     b.set(size_t(op.device_slot), device_object(Device{DeviceType::cpu}));
 }
 
+// What an operator without results gives: torch._foreach_add_ the very list that it was given, torch.ops nothing.
+PyObject* without_results(const Callable& f, const Operator& op, const CallArgs& c, PyObject* result) {
+  if (!result) return nullptr;
+  const std::string& name = op.schema.name;
+  PyObject* given = c.nargs ? c.args[0] : c.nkw() ? c.kwvalue(0) : nullptr;
+  for (size_t i = 0; !c.nargs && i < c.nkw(); ++i)
+    if (PyUnicode_CompareWithASCIIString(c.kwname(i), "self") == 0) given = c.kwvalue(i);
+  const bool of_lists = f.form != Form::op && given && name.starts_with("_foreach_") && name.ends_with('_');
+  Py_DECREF(result);
+  return Py_NewRef(of_lists ? given : Py_None);
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* f = reinterpret_cast<Callable*>(self);
   CallArgs c{args, size_t(PyVectorcall_NARGS(nargsf)), kwnames};
@@ -77,6 +89,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   }
   if (f->form != Form::op && op->factory && (__builtin_expect(python_dispatch, 0) || !op->overrides.empty())) say_where(*op, b);
   PyObject* result = call_operator(*op, b);
+  if (op->schema.returns.empty()) return without_results(*f, *op, c, result);
   return f->form == Form::op ? plain_results(*op, result) : name_results(*op, result);
 }
 

@@ -1,4 +1,5 @@
 // torch.UntypedStorage: the bytes under tensors.
+#include "python/held.h"
 #include "python/object.h"
 
 #include <structmember.h>
@@ -66,7 +67,7 @@ PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:UntypedStorage", const_cast<char**>(names), &size, &device)) return nullptr;
   return guarded([&]() -> PyObject* {
     Device where = device && device != Py_None ? device_of(device) : Device{};
-    if (size && !PyLong_Check(size)) {                                        // a sequence of byte values
+    if (size && !PyIndex_Check(size)) {                                       // a sequence of byte values
       PyObject* bytes = PyBytes_FromObject(size);
       if (!bytes) return nullptr;
       Ref<Storage> s = allocate(size_t(PyBytes_GET_SIZE(bytes)), Device{});
@@ -75,7 +76,9 @@ PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       Py_DECREF(bytes);
       return make(where.is_meta() ? allocate(count, where) : s, type);
     }
-    long long n = size ? PyLong_AsLongLong(size) : 0;
+    Held count{size ? PyNumber_Index(size) : PyLong_FromLong(0)};              // NumPy's integers too
+    if (!count.o) return nullptr;
+    const long long n = PyLong_AsLongLong(count.o);
     if (n < 0) return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_RuntimeError, "UntypedStorage: size must not be negative, got %lld", n);
     return make(allocate(size_t(n), where), type);
   });

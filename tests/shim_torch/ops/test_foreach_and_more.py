@@ -110,3 +110,28 @@ def test_dtypes_refused(call, error, text):
 def test_polar_keeps_infinities_apart():
     found = torch.polar(torch.tensor([-math.inf]), torch.tensor([4.0]))
     assert found.real.item() == math.inf and found.imag.item() == math.inf
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_lists_written_in_place_are_what_comes_back(kind):
+    given = kind([torch.ones(2), torch.ones(3)])
+    assert torch._foreach_add_(given, 1) is given and torch._foreach_zero_(given) is given
+    assert torch._foreach_mul_(given, [2.0, 3.0]) is given and torch._foreach_abs_(self=given) is given
+    assert torch.ops.aten._foreach_add_(given, 2) is None
+    assert [t.tolist() for t in given] == [[2.0] * 2, [2.0] * 3]
+
+
+def test_lists_that_do_not_fit():
+    a, b = torch.ones(2, 3, 4), torch.ones(3, 4, 5)
+    sizes = r"size of tensor a \(4\) must match the size of tensor b \(5\) at non-singleton dimension 2"
+    for call in (torch._foreach_add, torch._foreach_maximum, torch._foreach_maximum_, torch._foreach_copy_):
+        with pytest.raises(RuntimeError, match=sizes):
+            call([a], [b])
+    with pytest.raises(RuntimeError, match=sizes):
+        torch._foreach_maximum([a.to(torch.complex64)], [b.to(torch.complex64)])
+    with pytest.raises(RuntimeError, match="with two bool tensors is not supported"):
+        torch._foreach_sub([a > 0], [b > 0])
+    with pytest.raises(RuntimeError, match="must have the same number of tensors, got 0 and 1"):
+        torch._foreach_add([], [a])
+    with pytest.raises(RuntimeError, match="must have at least one tensor"):
+        torch._foreach_copy_([a], [])
