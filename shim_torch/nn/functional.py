@@ -376,6 +376,12 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     return shim_torch.zeros_like(logits).scatter(dim, index, 1.0) - soft.detach() + soft
 
 
+# They are functions of this module to whoever asks, wherever they are written.
+for _function in list(vars().values()):
+    if getattr(_function, "__module__", "").startswith("shim_torch.nn._") and hasattr(_function, "__code__"):
+        _function.__module__ = __name__
+
+
 def __getattr__(name: str) -> Any:
     if name in (
         "handle_torch_function",

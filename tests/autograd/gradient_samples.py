@@ -284,6 +284,10 @@ ELSEWHERE = {
     **dict.fromkeys("bernoulli binomial poisson".split(), "random, and the gradient is zero"),
     **dict.fromkeys("shim::add_runs shim::dropout shim::norm".split(), "tests/gpu/test_cuda_kernels.py"),
     "_convolution_weight": "the second derivatives of convolutions",
+    **dict.fromkeys("shim::channel_norm shim::mean_pool shim::mean_pool_backward".split(), "tests/native/test_cpu_images.py"),
+    **dict.fromkeys("shim::lstm_layer shim::lstm_step".split(), "tests/native/test_cpu_recurrent.py"),
+    **dict.fromkeys("shim::_outer shim::outer_backward_input shim::outer_backward_other".split(), "tests/shim_torch/ops/test_outer.py"),
+    "shim::pair_loss": "tests/shim_torch/ops/test_pair_losses.py",
 }
 
 # No second derivatives, and why.

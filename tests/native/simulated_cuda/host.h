@@ -57,6 +57,7 @@ static inline int __clz(unsigned v) { return v ? __builtin_clz(v) : 32; }
 static inline int __ffs(int v) { return __builtin_ffs(v); }
 static inline void sincospif(float x, float* s, float* c) { *s = float(std::sin(M_PI * double(x))); *c = float(std::cos(M_PI * double(x))); }
 static inline void sincospi(double x, double* s, double* c) { *s = std::sin(M_PI * x); *c = std::cos(M_PI * x); }
+static inline float __fdividef(float a, float b) { return a / b; }
 static inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 static inline float rsqrt(float x) { return 1.0f / std::sqrt(x); }
 static inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
