@@ -17,6 +17,7 @@ from typing import Any
 
 import cpu_cases
 import cpu_cases_layers
+import cpu_cases_linalg
 import cpu_cases_programs
 from side_by_side import Cases, Side, compare, machine, serve, version_of
 
@@ -32,6 +33,8 @@ GROUPS = {
     "reductions": cpu_cases.reduction_cases,
     "pointwise": cpu_cases.pointwise_cases,
     "dtypes": cpu_cases.dtype_cases,
+    "linalg": cpu_cases_linalg.linalg_cases,
+    "special": cpu_cases_linalg.special_cases,
 }
 Found = dict[str, dict[str, "list[float] | str"]]
 
