@@ -206,6 +206,8 @@ def addbmm(self, batch1, batch2, beta, alpha):
 
 def _addbmm_into(target: Any, self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
     found = addbmm(self, batch1, batch2, beta, alpha)
+    if target is not self and target.shape != found.shape:
+        target.resize_(found.shape)
     if target.dtype is not batch1.dtype:
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {_scalar(target.dtype)} and {_scalar(batch1.dtype)}"

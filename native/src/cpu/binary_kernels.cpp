@@ -25,7 +25,8 @@ struct Mul {
 struct Div {
   template <class T> static T f(T a, T b) { return a / b; }
   template <class T> static std::complex<T> f(std::complex<T> a, std::complex<T> b) {     // by the larger part, so that no square overflows
-    const T re = std::fabs(b.real()), im = std::fabs(b.imag()), scale = T(1) / (re > im ? re : im);
+    const T re = std::fabs(b.real()), im = std::fabs(b.imag()), most = re > im ? re : im, scale = T(1) / most;
+    if (most == T(0)) return {a.real() / most, a.imag() / most};
     const T c = b.real() * scale, d = b.imag() * scale, x = a.real() * scale, y = a.imag() * scale, size = c * c + d * d;
     return {(x * c + y * d) / size, (y * c - x * d) / size};
   }

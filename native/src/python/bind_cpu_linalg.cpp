@@ -160,7 +160,8 @@ template <bool Vectors>
 PyObject* eigh_of(Operator&, PyObject* const* args, size_t n) {
   const bool lower = n == 2 && (is(args[1], "L") || is(args[1], "l"));
   if (n != 2 || (!lower && !is(args[1], "U") && !is(args[1], "u"))) return nullptr;
-  if constexpr (Vectors) return run(args, 1, [&] { return eigh(at(args, 0), lower, true); });
+  if (Vectors && !lower) return nullptr;        // the body's vectors have the signs that PyTorch's have
+  if constexpr (Vectors) return run(args, 1, [&] { return eigh(at(args, 0), true, true); });
   else return run(args, 1, [&] { return eigh(at(args, 0), lower, false).first; });
 }
 

@@ -295,7 +295,7 @@ void store_output(PyObject* out, PyObject* result, const std::string& name, Resi
         ", but got ", to_string(target->device()), " instead");
   if (resizes_first(name)) resize_output(target, r->sizes(), strides_of_output(r, *target, name), how);
   check_out_dtype(name, r->dtype(), target->dtype());
-  check_result_cast(name == "mvlgamma" ? "mvlgamma_out" : name, r->dtype(), target->dtype());
+  check_result_cast(name, r->dtype(), target->dtype());
   // Ranges fill an out of as many elements whatever its shape is.
   if ((name == "linspace" || name == "logspace" || name == "arange" || name == "range") && target->numel() == r->numel())
     r = as_strided(*r, target->sizes(), contiguous_strides(target->sizes()), r->storage_offset());

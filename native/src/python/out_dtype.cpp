@@ -84,7 +84,6 @@ bool joins(const std::string& name) {
 const char* cast_text_of(const std::string& name, DType result) {
   if (name == "ldexp" && !is_complex(result)) return "ldexp can't be cast to the desired output type {O}";
   if (name == "mvlgamma") return "mvlgamma: result type {O} can't be cast to the desired output type {R}";     // names self's, which is written
-  if (name == "mvlgamma_out") return "mvlgamma: result type {R} can't be cast to the desired output type {R}";
   if (name == "diag") return "diag: result type {R} can't be cast to the desired out= type {O}";
   if (joins(name)) return "torch.cat(): input types can't be cast to the desired output type {O}";
   if (name == "logsumexp") return "logsumexp(): Expected floating point type for result tensor, but got: {O}";
