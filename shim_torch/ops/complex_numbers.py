@@ -40,6 +40,7 @@ def _angle_grad(g, x):
     shape=broadcast,
     dtype=lambda abs, angle: (real_pair(abs, angle), abs.dtype.to_complex()),
     out=True,
+    native="polar",
     grad={
         "abs": lambda g, result: (g.conj() * aten().sgn(result)).real,
         "angle": lambda g, result: (g.conj() * (result * 1j)).real,
@@ -57,6 +58,7 @@ def polar(xp, abs, angle):
     shape=same,
     dtype=lambda self: (int_to_float(self), int_to_float(self).to_real()),
     out=True,
+    native="angle",
     grad={"self": lambda g, self: _angle_grad(g, self)},
 )
 def angle(xp, self):

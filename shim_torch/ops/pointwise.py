@@ -136,7 +136,7 @@ def positive(self):
 
 
 _unary("square", lambda xp, self: self * self, lambda g, self: g * (2 * self).conj(), lambda self: _square_dtype(self))
-_unary("sgn", lambda xp, self: _sign(xp, self), lambda g, self, result: _sgn_grad(g, self, result), same_dtype)
+_unary("sgn", lambda xp, self: _sign(xp, self), lambda g, self, result: _sgn_grad(g, self, result), same_dtype, native="sign")
 _unary("sign", lambda xp, self: _sign(xp, self), zeros_as, same_dtype)
 _unary("logical_not", _f("logical_not"), None, fixed("bool"))
 _unary("bitwise_not", lambda xp, self: ~self, None, same_dtype)
@@ -181,6 +181,7 @@ def _decimals_dtype(self, decimals):
     dtype=_decimals_dtype,
     inplace=True,
     out=True,
+    native="round_decimals",
     grad={"self": zeros_as},
 )
 def round_decimals(xp, self, decimals):
@@ -211,6 +212,7 @@ def abs_(xp, self):
     dtype=refusing("logit", int_to_float),
     inplace=True,
     out=True,
+    native="logit",
     grad={"self": lambda g, self, eps: _logit_grad(g, self, eps)},
 )
 def logit(xp, self, eps):

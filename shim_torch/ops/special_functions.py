@@ -253,7 +253,7 @@ def _xlog1py(xp: Any, self: Any, other: Any) -> Any:
     return xp.where(xp.isnan(other), other, xp.where(self == 0, xp.zeros((), self.dtype), found))
 
 
-op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_xlog1py", int_to_float), out=True,
+op("special_xlog1py(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing("special_xlog1py", int_to_float), out=True, native="xlog1py",
    grad={"self": _xlog1py_grad,
          "other": lambda g, self, other: g * self / (other + 1)}, **_SPECIAL)(_xlog1py)  # fmt: skip
 

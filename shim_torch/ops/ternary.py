@@ -193,6 +193,7 @@ def clamp(xp, self, min, max):
     dtype=refusing("clamp_min.Tensor", promote),
     inplace=True,
     out=True,
+    native="clamp_min_tensor",
     grad={
         "self": lambda g, self, min: _kept(g, self >= min),
         "min": lambda g, self, min: _kept(g, self < min),
@@ -221,6 +222,7 @@ def clamp_min(xp, self, min):
     dtype=refusing("clamp_max.Tensor", promote),
     inplace=True,
     out=True,
+    native="clamp_max_tensor",
     grad={
         "self": lambda g, self, max: _kept(g, self <= max),
         "max": lambda g, self, max: _kept(g, self > max),

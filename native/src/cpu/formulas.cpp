@@ -42,6 +42,8 @@ FORMULA2(Heaviside, x == T(0) ? p : x < T(0) ? T(0) : x > T(0) ? T(1) : T(0));
 FORMULA1(Cube, x * x * x);
 FORMULA1(InverseSquare, T(1) / (x * x));
 FORMULA1(Itself, x);
+FORMULA1(Angle, x != x ? x : x < T(0) ? T(3.14159265358979323846) : T(0));
+FORMULA3(RoundTo, q == T(0) ? std::nearbyint(x * p) / p : std::nearbyint(x / q) * q);          // p: 10^digits, or q: 10^-digits
 
 constexpr PointwiseFormula kPlain[] = {
     formula_of<Lerp, 3, 0>("lerp"),
@@ -72,6 +74,8 @@ constexpr PointwiseFormula kPlain[] = {
     formula_of<Cube, 1, 0>("cube"),
     formula_of<InverseSquare, 1, 0>("inverse_square"),
     formula_of<Itself, 1, 0>("itself"),
+    formula_of<Angle, 1, 0>("angle"),
+    formula_of<RoundTo, 1, 2>("round_to"),
 };
 
 bool floating_input(const TensorImpl& t) { return t.device().is_cpu() && is_floating(t.dtype()) && t.itemsize() > 1; }

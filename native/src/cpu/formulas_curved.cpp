@@ -58,6 +58,21 @@ struct LogAddExp {
     return most == least && std::fabs(most) == std::numeric_limits<T>::infinity() ? most : a != a ? a : most + log1p_near(e_of(least - most));
   }
 };
+// log2(2^a + 2^b) by way of log(e^(a ln 2) + e^(b ln 2))
+struct LogAddExp2 {
+  template <class T> static T f(T a, T b) {
+    constexpr T ln2 = T(0.69314718055994530942);
+    const T most = a > b ? a : b, least = a > b ? b : a;
+    return most == least && std::fabs(most) == std::numeric_limits<T>::infinity() ? most : a != a ? a : most + log1p_near(e_of((least - most) * ln2)) / ln2;
+  }
+};
+// The least and greatest chances are p and q; p below zero: none are.
+struct Logit {
+  template <class T> static T f(T x, T p, T q) {
+    const T y = p < T(0) || x != x ? x : x < p ? p : x > q ? q : x;
+    return l_of(y / (T(1) - y));
+  }
+};
 
 // Slopes: g is the gradient.
 struct SiluSlope {
@@ -146,6 +161,8 @@ constexpr PointwiseFormula kCurved[] = {
     formula_of<Xlogy, 2, 0>("xlogy"),
     formula_of<Xlog1py, 2, 0>("xlog1py"),
     formula_of<LogAddExp, 2, 0>("logaddexp"),
+    formula_of<LogAddExp2, 2, 0>("logaddexp2"),
+    formula_of<Logit, 1, 2>("logit_of"),
     formula_of<SiluSlope, 2, 0>("silu_backward"),
     formula_of<GeluSlope, 2, 0>("gelu_backward"),
     formula_of<GeluTanhSlope, 2, 0>("gelu_tanh_backward"),

@@ -16,6 +16,8 @@ struct Plus { template <class T> static T f(T a, T b) { return a + b; } };
 struct Minus { template <class T> static T f(T a, T b) { return a - b; } };
 struct Times { template <class T> static T f(T a, T b) { return a * b; } };
 struct Over { template <class T> static T f(T a, T b) { return a / b; } };
+struct Largest { template <class T> static T f(T a, T b) { return a != a || a > b ? a : b; } };      // what is no number stays
+struct Least { template <class T> static T f(T a, T b) { return a != a || a < b ? a : b; } };
 
 template <class Op>
 SHIM_MATH_CLONES void bfloat16_loop(char* out, const char* const* in, int64_t n) {
@@ -35,8 +37,11 @@ __attribute__((target("avx,f16c"))) void half_loop(char* out, const char* const*
   for (; i + 8 <= n; i += 8) {
     const auto x = reinterpret_cast<Vector>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a + i))));
     const auto y = reinterpret_cast<Vector>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(b + i))));
-    const auto z = reinterpret_cast<__m256>(std::is_same_v<Op, Plus> ? x + y : std::is_same_v<Op, Minus> ? x - y : std::is_same_v<Op, Times> ? x * y : x / y);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(r + i), _mm256_cvtps_ph(z, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    Vector z;
+    if constexpr (std::is_same_v<Op, Largest>) z = (x != x) | (x > y) ? x : y;
+    else if constexpr (std::is_same_v<Op, Least>) z = (x != x) | (x < y) ? x : y;
+    else z = std::is_same_v<Op, Plus> ? x + y : std::is_same_v<Op, Minus> ? x - y : std::is_same_v<Op, Times> ? x * y : x / y;
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(r + i), _mm256_cvtps_ph(reinterpret_cast<__m256>(z), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
   for (; i < n; ++i) r[i] = to_half(Op::f(to_float(a[i]), to_float(b[i])));
 }
@@ -58,6 +63,8 @@ BlockKernel half_kernel(const char* name, DType t) {
   if (!std::strcmp(name, "sub")) return wide ? bfloat16_loop<Minus> : half_of<Minus>();
   if (!std::strcmp(name, "mul")) return wide ? bfloat16_loop<Times> : half_of<Times>();
   if (!std::strcmp(name, "div")) return wide ? bfloat16_loop<Over> : half_of<Over>();
+  if (!std::strcmp(name, "maximum")) return wide ? bfloat16_loop<Largest> : half_of<Largest>();
+  if (!std::strcmp(name, "minimum")) return wide ? bfloat16_loop<Least> : half_of<Least>();
   return nullptr;
 }
 

@@ -118,6 +118,8 @@ struct Laguerre {
   }
 };
 
+struct NextAfter { template <class T> static T f(T x, T to) { return std::nextafter(x, to); } };
+
 template <class F> constexpr PointwiseFormula one(const char* name) { return {name, 1, 0, of_one<F, float>, of_one<F, double>}; }
 template <class F> constexpr PointwiseFormula two(const char* name) { return {name, 2, 0, of_two<F, float>, of_two<F, double>}; }
 template <class F> constexpr PointwiseFormula polynomial(const char* name) { return {name, 2, 0, of_degree<F, float>, of_degree<F, double>}; }
@@ -133,7 +135,7 @@ constexpr PointwiseFormula kSpecial[] = {
     polynomial<Chebyshev<t, true, 6>>("shifted_chebyshev_polynomial_t"), polynomial<Chebyshev<u, true, 6>>("shifted_chebyshev_polynomial_u"),
     polynomial<Chebyshev<v, true, 6>>("shifted_chebyshev_polynomial_v"), polynomial<Chebyshev<w, true, 4>>("shifted_chebyshev_polynomial_w"),
     polynomial<Hermite<false>>("hermite_polynomial_h"), polynomial<Hermite<true>>("hermite_polynomial_he"), polynomial<Legendre>("legendre_polynomial_p"),
-    polynomial<Laguerre>("laguerre_polynomial_l"),
+    polynomial<Laguerre>("laguerre_polynomial_l"), polynomial<NextAfter>("nextafter"),
 };
 
 // (-1)^(n + 1) n! zeta(n + 1, x), x beside n + 1 and its factor.

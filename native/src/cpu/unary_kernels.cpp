@@ -55,6 +55,8 @@ UNARY(GeluTanh, T(0.5) * x * (T(1) + std::tanh(T(0.79788456080286535588) * (x + 
 
 struct IsNan { template <class T> static bool f(T x) { return x != x; } };
 struct IsInf { template <class T> static bool f(T x) { return is_float<T> && std::fabs(x) == std::numeric_limits<T>::infinity(); } };
+struct IsPositiveInf { template <class T> static bool f(T x) { return x == std::numeric_limits<T>::infinity(); } };
+struct IsNegativeInf { template <class T> static bool f(T x) { return x == -std::numeric_limits<T>::infinity(); } };
 struct IsFinite { template <class T> static bool f(T x) { return !is_float<T> || std::fabs(x) < std::numeric_limits<T>::infinity(); } };
 
 struct Table {
@@ -122,6 +124,8 @@ struct Table {
     test<IsNan>("isnan");
     test<IsInf>("isinf");
     test<IsFinite>("isfinite");
+    floats<IsPositiveInf, uint8_t>(add("isposinf", Rule::compare));
+    floats<IsNegativeInf, uint8_t>(add("isneginf", Rule::compare));
     functions();
     for (PointwiseOp& op : ops)
       for (BlockKernel f : {math_kernel(op.name), more_math_kernel(op.name)})

@@ -1,4 +1,5 @@
 // CPU kernels of operators that are one pointwise formula; what they do not take is left to other natives and the records' bodies.
+#include <cmath>
 #include <string_view>
 
 #include "autograd/autograd.h"
@@ -90,6 +91,77 @@ PyObject* native_power(Operator&, PyObject* const* args, size_t n) {      // (x,
     if (!InPlace || !r) return r;
     Py_DECREF(r);
     return Py_NewRef(args[0]);
+  });
+}
+
+template <bool InPlace>
+PyObject* with_numbers(const PointwiseFormula& f, PyObject* x, std::initializer_list<double> numbers) {
+  return guarded([&]() -> PyObject* {
+    const Tensor self(unwrap(x));
+    Input inputs[kMaxOperands] = {{self.get(), {}}};
+    size_t count = 1;
+    for (double number : numbers) inputs[count++].number = Number{Number::Float, 0, number};
+    PyObject* r = computed(self->numel(), [&] { return run_formula(f, {inputs, count}, InPlace ? self : Tensor{}); });
+    if (!InPlace || !r) return r;
+    Py_DECREF(r);
+    return Py_NewRef(x);
+  });
+}
+
+// logit(x, eps or None)
+template <bool InPlace>
+PyObject* native_logit(Operator&, PyObject* const* args, size_t n) {
+  static const PointwiseFormula& logit = *pointwise_formula("logit_of");
+  if (n != 2 || !on_cpu(args[0]) || !(args[1] == Py_None || PyFloat_Check(args[1]))) return nullptr;
+  const DType t = unwrap(args[0])->dtype();
+  if (!is_floating(t)) return nullptr;
+  const auto rounded = [&](double v) {          // the ends are of x's own precision
+    alignas(16) char element[16];
+    store_number(element, t, Number{Number::Float, 0, v});
+    return load_as_double(element, t);
+  };
+  const double least = args[1] == Py_None ? -1 : PyFloat_AS_DOUBLE(args[1]);
+  return with_numbers<InPlace>(logit, args[0], {rounded(least), rounded(1 - least)});
+}
+
+// round(x, decimals=digits)
+template <bool InPlace>
+PyObject* native_round_to(Operator&, PyObject* const* args, size_t n) {
+  static const PointwiseFormula& round_to = *pointwise_formula("round_to");
+  if (n != 2 || !on_cpu(args[0]) || !PyLong_CheckExact(args[1])) return nullptr;
+  const long digits = PyLong_AsLong(args[1]);
+  if (std::labs(digits) > 30) return nullptr;
+  const double power = std::pow(10.0, double(std::labs(digits)));
+  return with_numbers<InPlace>(round_to, args[0], {digits < 0 ? 0.0 : power, digits < 0 ? power : 0.0});
+}
+
+// clamp_min(x, least) and clamp_max(x, most) of tensors of one floating dtype
+template <bool Least>
+PyObject* native_clamp_tensor(Operator&, PyObject* const* args, size_t n) {
+  static const PointwiseFormula& f = *pointwise_formula(Least ? "clamp_least" : "clamp_most");
+  if (n != 2 || !on_cpu(args[0]) || !on_cpu(args[1])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Input inputs[2] = {{unwrap(args[0]), {}}, {unwrap(args[1]), {}}};
+    return computed(inputs[0].tensor->numel(), [&] { return run_formula(f, inputs); });
+  });
+}
+
+// polar(length, angle) of one shape
+PyObject* native_polar(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !on_cpu(args[0]) || !on_cpu(args[1])) return nullptr;
+  const Tensor length(unwrap(args[0])), angle(unwrap(args[1]));
+  const DType t = length->dtype();
+  if (angle->dtype() != t || (t != DType::f32 && t != DType::f64) || !std::ranges::equal(length->sizes(), angle->sizes()) || !length->is_contiguous() || !angle->is_contiguous() || !is_plain(length) || !is_plain(angle)) return nullptr;
+  return guarded([&] {
+    static const PointwiseOp &cosine = *unary_op("cos"), &sine = *unary_op("sin"), &times = *binary_op("mul");
+    const Tensor out = empty(length->sizes(), t == DType::f32 ? DType::c64 : DType::c128, Device{});
+    unlocked(length->numel(), [&] {
+      const Tensor parts = view_as_real(*out);
+      run_binary(times, {length.get(), {}}, {run_unary(cosine, angle).get(), {}}, select(*parts, -1, 0));
+      run_binary(times, {length.get(), {}}, {run_unary(sine, angle).get(), {}}, select(*parts, -1, 1));
+      return 0;
+    });
+    return wrap(out);
   });
 }
 
@@ -210,6 +282,13 @@ void register_cpu_formulas() {
   register_native_cpu("pointwise_backward", native_slope);
   register_native_cpu("pow", native_power<false>);
   register_native_cpu("pow_", native_power<true>);
+  register_native_cpu("logit", native_logit<false>);
+  register_native_cpu("logit_", native_logit<true>);
+  register_native_cpu("round_decimals", native_round_to<false>);
+  register_native_cpu("round_decimals_", native_round_to<true>);
+  register_native_cpu("clamp_min_tensor", native_clamp_tensor<true>);
+  register_native_cpu("clamp_max_tensor", native_clamp_tensor<false>);
+  register_native_cpu("polar", native_polar);
   register_native_cpu("clamp_tensors", native_clamp_tensors);
   register_native_cpu("masked_fill", native_masked_fill<false>);
   register_native_cpu("masked_fill_", native_masked_fill<true>);
