@@ -306,4 +306,14 @@ def _counting() -> Any:
 
     return counting
 
-__getattr__ = _asked_of(__name__)
+
+_missing_name = _asked_of(__name__)
+_OF_TORCH = frozenset(("cdist", "istft", "lu", "pca_lowrank", "svd_lowrank", "unique", "unique_consecutive", "unravel_index"))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OF_TORCH:
+        return _missing_name(name)
+    import shim_torch
+
+    return getattr(shim_torch, name)

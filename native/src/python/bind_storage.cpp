@@ -289,8 +289,8 @@ void expire(void* context, void*) {             // the deleter of a watched stor
 
 PyObject* weak_ref(PyObject* self, PyObject*) {
   Storage* s = in(self);
-  if (s->device().type != DeviceType::cpu)      // the allocator of devices knows its blocks by their deleter
-    return PyErr_Format(PyExc_NotImplementedError, "torch.UntypedStorage._weak_ref is not supported by shim-torch for memory of other devices than the CPU");
+  if (s->device().type != DeviceType::cpu && s->device().type != DeviceType::meta)  // the allocator of devices knows its blocks by their deleter
+    return PyErr_Format(PyExc_NotImplementedError, "torch.UntypedStorage._weak_ref is not supported by shim-torch for memory of a GPU");
   std::lock_guard guard(weak_mutex());
   Weak*& weak = watched()[s];
   if (!weak) {
