@@ -178,10 +178,6 @@ def _attribute(name: str) -> Any:
         return all_types()
     if name == "torch":  # torch.torch is torch
         return importlib.import_module("shim_torch")
-    if name == "Type":
-        from shim_torch._C import Type
-
-        return Type
     if name == "__future__":
         return importlib.import_module("shim_torch.__future__")
     from shim_torch._missing import has, missing
@@ -193,6 +189,9 @@ def _attribute(name: str) -> Any:
         if function is not None:
             globals()[name] = function
             return function
+        inner = None if name.startswith("_") else getattr(importlib.import_module("shim_torch._C"), name, None)
+        if isinstance(inner, type):  # torch shows the classes of torch._C
+            return inner
     return missing("torch", name)
 
 

@@ -242,3 +242,34 @@ def test_what_backward_saved_is_not_taken_for_written():
 def test_a_reshape_that_copies_is_made_by_the_handler():
     x = _Wrapped(torch.arange(6.0).reshape(2, 3)).transpose(0, 1)
     assert x.reshape(6).elem.tolist() == [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]
+
+
+def test_a_plain_tensor_takes_what_a_class_of_python_holds_in_forward_mode():
+    import shim_torch.autograd.forward_ad as fwad
+
+    class Holder(torch.Tensor):
+        @staticmethod
+        def __new__(cls, held):
+            made = torch.Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype)
+            made.held = held
+            return made
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            bare = tree_map(lambda t: t.held if isinstance(t, Holder) else t, (args, kwargs or {}))
+            made = func(*bare[0], **bare[1])
+            return args[0] if made is bare[0][0] else tree_map(lambda t: Holder(t) if isinstance(t, torch.Tensor) else t, made)
+
+    with fwad.dual_level():
+        dual = fwad.make_dual(Holder(torch.tensor([1.0, 2.0])), torch.tensor([3.0, 4.0]))
+        plain = torch.zeros(2)
+        plain.add_(dual, alpha=2.0)
+        primal, tangent = fwad.unpack_dual(plain)
+        assert primal.tolist() == [2.0, 4.0]
+        values = tangent.held if isinstance(tangent, Holder) else tangent
+        assert values.tolist() == [6.0, 8.0]
+
+
+def test_torch_shows_the_classes_of_its_core():
+    assert torch.OptionalType is torch._C.OptionalType and torch.ScriptMethod is torch._C.ScriptMethod
+    assert isinstance(torch.ops.aten.std.correction._schema.arguments[1].type, torch.OptionalType)

@@ -169,7 +169,7 @@ PyObject* inplace_with_tangents(Operator& op, PyObject** args, size_t n, bool hi
     target->bump_version();
   } else {
     if (target->is_inference) check_inplace(target);
-    if (has_data(*target)) write(target, Tensor(unwrap(result.o)));
+    if (has_data(*target) && has_data(*unwrap(result.o))) write(target, Tensor(unwrap(result.o)));
     else if (!take_value(args[0], result.o)) return nullptr;
   }
   write_tangent(target, tangent);
