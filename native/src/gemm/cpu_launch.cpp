@@ -8,6 +8,7 @@
 #include "core/tensor.h"
 #include "cpu/loaded_blas.h"
 #include "cpu/parallel.h"
+#include "cpu/dots.h"
 #include "gemm/cpu_multiply.h"
 #include "gemm/cpu_vector.h"
 #include "gemm/problem.h"
@@ -141,6 +142,7 @@ bool vector_product(const GemmProblem& p, const T* a, const T* b, T* d, Scalars 
     matrix_vector(!p.trans_b, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, T(s.alpha), b, p.ldb, a, p.trans_a ? 1 : p.lda, T(s.beta), d, p.ldd);
     return true;
   }
+  if constexpr (std::is_same_v<T, float>) return few_rows(p, a, b, d, s.alpha, s.beta);
   return false;
 }
 
@@ -209,6 +211,7 @@ bool launch_cpu(const GemmProblem& p, const GemmBuffers& buffers, double alpha, 
   if (!blas().sgemm64 && std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldd}) > INT32_MAX) return false;
   if (p.a_dtype == DType::f32) run<float>(p, buffers, {alpha, beta});
   else if (p.a_dtype == DType::f64) run<double>(p, buffers, {alpha, beta});
+  else if (p.a_dtype == DType::bf16 && bfloat16_dots()) launch_bfloat16(p, buffers, alpha, beta);
   else return false;
   ++counters().cpu;
   return true;

@@ -1,3 +1,4 @@
+#include "cpu/dots.h"
 #include "gemm/linear.h"
 
 #include "cpu/reduce.h"
@@ -14,7 +15,7 @@ namespace {
 bool narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
 
 // The 16-bit floats are computed in float32 on the CPU and rounded once, at the end.
-Tensor widened(const Tensor& t) { return t->device().is_cpu() && narrow(t->dtype()) ? to_dtype(t, DType::f32) : t; }
+Tensor widened(const Tensor& t) { return t->device().is_cpu() && narrow(t->dtype()) && !(t->dtype() == DType::bf16 && bfloat16_dots()) ? to_dtype(t, DType::f32) : t; }
 Tensor rounded(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
 
 Matrix result_of(const Tensor& out, int64_t rows, int64_t cols, int64_t batch = 1) {

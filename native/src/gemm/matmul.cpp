@@ -1,4 +1,5 @@
 // torch.mm, mv, bmm, addmm, baddbmm and matmul by way of one problem description.
+#include "cpu/dots.h"
 #include "gemm/cuda_kernels.h"
 #include "gemm/linear.h"
 #include "gemm/operands.h"
@@ -9,7 +10,7 @@ namespace shim::gemm {
 namespace {
 
 bool narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
-Tensor widened(const Tensor& t) { return t->device().is_cpu() && narrow(t->dtype()) ? to_dtype(t, DType::f32) : t; }
+Tensor widened(const Tensor& t) { return t->device().is_cpu() && narrow(t->dtype()) && !(t->dtype() == DType::bf16 && bfloat16_dots()) ? to_dtype(t, DType::f32) : t; }
 Tensor rounded(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
 void zero(const Tensor& t) { fill_(t, Number{Number::Int, 0}); }
 

@@ -49,7 +49,7 @@ struct GemmBuffers {
 size_t hash_of(const GemmProblem&);
 
 // Runs the product on a device, on its current stream; false if this device has nothing that can (the caller falls back).
-// CPU: float32 and float64 with no epilogue but none. CUDA: cuBLASLt.
+// CPU: float32 and float64, and bfloat16 where the processor has it, with no epilogue but none. CUDA: cuBLASLt.
 bool launch(Device, const GemmProblem&, const GemmBuffers&, double alpha = 1, double beta = 0);
 bool can_launch(Device, DType);                 // worth preparing operands for
 
