@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 KEY = "shim_torch_scopes"
+SPAWNING = tuple(f"{top}.spawn" for top in ("multiprocessing", "multiprocess", "loky.backend", "joblib.externals.loky.backend"))
 
 
 class Scopes:
@@ -32,15 +35,17 @@ def adopt(entries: list[tuple[Any, ...]]) -> None:
         enable_torch_proxy(set(names) if names is not None else None, blocked=set(blocked), version=version)
 
 
-def preparation(original: Any, entries: Any) -> Any:
-    """``multiprocessing.spawn.get_preparation_data`` with the scopes added."""
+def changes(module: ModuleType, entries: Callable[[], list[tuple[Any, ...]]]) -> Iterator[tuple[Any, str, Any]]:
+    """``get_preparation_data`` of a ``spawn`` module with the scopes added."""
     import functools
 
+    original = module.get_preparation_data
+
     @functools.wraps(original)
-    def get_preparation_data(name: str) -> dict[str, Any]:
-        data = original(name)
+    def get_preparation_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        data = original(*args, **kwargs)
         found = entries()
         # Unpickled first, before the child imports its main module.
         return {KEY: Scopes(found), **data} if found else data
 
-    return get_preparation_data
+    yield module, "get_preparation_data", get_preparation_data

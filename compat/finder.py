@@ -199,6 +199,9 @@ def _prepared(path: str, covered: bool) -> AbstractContextManager[None]:
     return nullcontext() if importing is None else importing(path)
 
 
-def find_spec_for(name: str, package: str | None) -> ModuleSpec | None:
-    """``importlib.util.find_spec`` for code in scope, torch names only."""
-    return torch_spec(importlib.util.resolve_name(name, package) if name.startswith(".") else name)
+def find_spec_for(name: str) -> ModuleSpec | None:
+    """``importlib.util.find_spec`` of a torch name, for code in scope. Errors: ModuleNotFoundError without its parent."""
+    parent = name.rpartition(".")[0]
+    if parent and not modules.exists(parent):
+        raise ModuleNotFoundError(f"No module named {parent!r}", name=parent)
+    return torch_spec(name)

@@ -13,7 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from compat import adapters, child, importer, lookups, metadata, modules, tools
+from compat import adapters, child, importer, lookups, metadata, modules, pickling, tools
 from compat.finder import ScopeFinder
 from compat.scope import Scope
 
@@ -204,15 +204,21 @@ def _install_base(stack: ExitStack) -> None:
         **dict.fromkeys(("importlib.metadata", "importlib_metadata"), lambda m: _set_all(stack, metadata.answers(m, _ask))),
         # What libraries compare (pyro, array-api-compat); relative imports go by __package__ and the spec, which stay.
         modules.ROOT: lambda m: _set(stack, m, "__name__", "torch"),
-        "multiprocessing.spawn": lambda m: _set(
-            stack, m, "get_preparation_data", child.preparation(m.get_preparation_data, for_children)
-        ),
     }
+    for name in (*pickling.MODULES, *child.SPAWNING):
+        later[name] = lambda m: _set_all(stack, _of_processes(m))
     for name, install in later.items():
         if name in sys.modules:
             install(sys.modules[name])
         else:
             finder.after[name] = install
+
+
+def _of_processes(module: ModuleType) -> Iterator[tuple[Any, str, Any]]:
+    if module.__name__ in pickling.MODULES:
+        yield from pickling.changes(module, scope)
+    if module.__name__ in child.SPAWNING:
+        yield from child.changes(module, for_children)
 
 
 def for_children() -> list[tuple[Any, ...]]:

@@ -111,6 +111,7 @@ def frame_has_torch(frame: FrameType) -> bool:
 
 _BETWEEN = frozenset(
     {*sys.stdlib_module_names, "importlib_metadata", "importlib_resources", "compat", "pkg_resources", "cloudpickle", "dill"}
+    | {"joblib", "loky", "multiprocess", "lazy_loader"}
 )
 _HELPERS = frozenset({"_pytest.outcomes", "_pytest.monkeypatch"})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.machinery
 import importlib.util
 import runpy
 import sys
@@ -33,6 +34,9 @@ def changes(scope: Callable[[], Scope], in_scope: Ask) -> Iterator[Change]:
         original = getattr(owner, name)
         yield owner, name, functools.wraps(original)(make(original, scope, in_scope))
     yield importlib.util.LazyLoader, "exec_module", _exec_lazily(importlib.util.LazyLoader.exec_module)
+    loader = importlib.machinery.SourceFileLoader
+    yield loader, "exec_module", _exec_by_hand(loader.exec_module, scope)
+    yield loader, "load_module", _load_by_hand(loader.load_module, scope)
 
 
 def _absolute(name: Any, package: Any) -> str:
@@ -58,6 +62,8 @@ def _import_module(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> 
                 if whole:
                     raise _refused(wanted)
                 return modules.get(wanted, _requester())
+        if name == "sys" and scope().names is not None and in_scope(2):  # pkgutil.resolve_name("sys.modules"), to be patched
+            return stand_ins.get(name)
         return original(name, package)
 
     return import_module
@@ -81,7 +87,7 @@ def _find_spec(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
         wanted = _absolute(name, package)
         if wanted and modules.is_torch(wanted):
             if in_scope(2):
-                return find_spec_for(wanted, None)
+                return find_spec_for(wanted)
             if scope().names is None:
                 return None  # blocked
         return original(name, package)
@@ -99,6 +105,41 @@ def _module_from_spec(original: Any, scope: Callable[[], Scope], in_scope: Ask) 
         return module
 
     return module_from_spec
+
+
+def _by_hand(module: ModuleType, scope: Callable[[], Scope]) -> None:
+    """What code in scope loads with a loader of its own, and no import statement, is in scope."""
+    if scope().names is not None and importer.frame_has_torch(sys._getframe(2)):
+        vars(module).setdefault("__builtins__", importer.SCOPED)
+
+
+def _exec_by_hand(original: Any, scope: Callable[[], Scope]) -> Any:
+    @functools.wraps(original)
+    def exec_module(self: Any, module: ModuleType) -> None:
+        _by_hand(module, scope)
+        original(self, module)
+
+    return exec_module
+
+
+def _load_by_hand(original: Any, scope: Callable[[], Scope]) -> Any:
+    @functools.wraps(original)
+    def load_module(self: Any, fullname: str | None = None) -> ModuleType:
+        name = fullname or self.name
+        if name not in sys.modules:
+            spec = importlib.util.spec_from_file_location(name, self.path, loader=self)
+            sys.modules[name] = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+            _by_hand(sys.modules[name], scope)
+            try:
+                self.exec_module(sys.modules[name])
+            except BaseException:
+                del sys.modules[name]
+                raise
+            return sys.modules[name]
+        module: ModuleType = original(self, fullname)
+        return module
+
+    return load_module
 
 
 def _reload(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:

@@ -16,6 +16,7 @@ _import_module = importlib.import_module  # the plain function: hook.py wraps th
 
 loaded: dict[str, ModuleType] = {}  # torch name -> module; read without a lock on the hot path
 _absent: set[str] = set()
+_forgotten: set[str] = set()  # deleted from ``sys.modules`` as code in scope sees it, and not imported since
 requests: Counter[str] = Counter()  # torch sub-module names asked for, first time and missing ones only
 missing: Counter[tuple[str, str]] = Counter()  # (torch name, requester)
 
@@ -89,3 +90,25 @@ def tree() -> dict[str, ModuleType]:
         if (name == ROOT or name.startswith(ROOT + ".")) and module is not None
     }
     return {**found, **loaded}
+
+
+def now(name: str) -> ModuleType:
+    """What ``sys.modules[name]`` is to code in scope; KeyError where no such module is loaded."""
+    if name in loaded:
+        return loaded[name]
+    module = None if name in _forgotten else sys.modules.get(real(name))
+    if module is None:
+        raise KeyError(name)
+    return module
+
+
+def forget(name: str) -> None:
+    """``del sys.modules[name]`` of code in scope. Errors: KeyError."""
+    now(name)
+    loaded.pop(name, None)
+    _forgotten.add(name)
+
+
+def seen() -> list[str]:
+    """The torch names in ``sys.modules`` as code in scope sees it."""
+    return [name for name in tree() if name in loaded or name not in _forgotten]

@@ -45,6 +45,16 @@ def _needed_by(top: str, path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n for n in found if n not in _NOT_PACKAGES and n != top))
 
 
+def is_installed() -> bool:
+    """Whether a real PyTorch is imported, or on the path."""
+    return sys.modules.get("torch") is not None or _is_found(tuple(p for p in sys.path if isinstance(p, str)))
+
+
+@lru_cache(maxsize=64)
+def _is_found(path: tuple[str, ...]) -> bool:
+    return _find("torch", list(path)) is not None
+
+
 def uses_torch(package: str) -> bool:
     """Whether a package that is installed cannot do without torch: by its metadata, or as its first file imports it.
 

@@ -46,11 +46,8 @@ class ModulesView(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if modules.is_torch(name):
-            return _loaded[name]
+            return modules.now(name)
         return sys.modules[name]
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return _loaded.get(name, default) if modules.is_torch(name) else sys.modules.get(name, default)
 
     def __setitem__(self, name: str, module: Any) -> None:
         if modules.is_torch(name):
@@ -60,16 +57,22 @@ class ModulesView(MutableMapping[str, Any]):
 
     def __delitem__(self, name: str) -> None:
         if modules.is_torch(name):
-            del _loaded[name]
+            modules.forget(name)
         else:
             del sys.modules[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in _loaded if isinstance(name, str) and modules.is_torch(name) else name in sys.modules
+        if not isinstance(name, str) or not modules.is_torch(name):
+            return name in sys.modules
+        try:
+            modules.now(name)
+        except KeyError:
+            return False
+        return True
 
     def __iter__(self) -> Iterator[str]:
         yield from [name for name in list(sys.modules) if not modules.is_torch(name)]
-        yield from list(_loaded)
+        yield from modules.seen()
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -77,7 +80,8 @@ class ModulesView(MutableMapping[str, Any]):
     def clear(self) -> None:
         for name in [name for name in list(sys.modules) if not modules.is_torch(name)]:
             sys.modules.pop(name, None)
-        _loaded.clear()
+        for name in modules.seen():
+            modules.forget(name)
 
     def copy(self) -> dict[str, Any]:
         return dict(self)

@@ -1,7 +1,8 @@
-"""Modules whose functions look up by name what their caller means: pickle, mock, pytest, pkg_resources."""
+"""Modules whose functions look up by name what their caller means: pickle, mock, pytest, pydoc and others; or run its source."""
 
 from __future__ import annotations
 
+import builtins
 import functools
 import sys
 from collections.abc import Callable, Iterator
@@ -21,6 +22,8 @@ def _imports(module: ModuleType, scope: Callable[[], Scope], in_scope: Callable[
     def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> ModuleType:
         if not level and modules.is_torch(name) and scope().names is not None and in_scope():
             return importer.scoped_import(name, globals, locals, tuple(fromlist or ()), level)
+        if name == "sys" and scope().names is not None and in_scope():  # "sys.modules", to be patched
+            return stand_ins.get(name)
         return vars(sys.modules["builtins"])["__import__"](name, globals, locals, fromlist, level)
 
     yield module, "__import__", __import__
@@ -72,6 +75,19 @@ def _resources(module: ModuleType, scope: Callable[[], Scope], in_scope: Callabl
     yield module, "require", need
 
 
+def _runs(module: ModuleType, scope: Callable[[], Scope], in_scope: Callable[[], bool]) -> Iterator[Change]:
+    """timeit and interactive consoles run source text for their caller."""
+
+    def exec(source: Any, space: dict[str, Any], local: Any = None) -> None:
+        if scope().names is not None and in_scope():
+            if space is vars(module):
+                space = {**space, "__builtins__": importer.SCOPED}
+            space.setdefault("__builtins__", importer.SCOPED)
+        builtins.exec(source, space, local)
+
+    yield module, "exec", exec
+
+
 CHANGES: dict[str, Give] = {
     "pickle": _imports,
     **({"unittest.mock": _imports} if sys.version_info < (3, 11) else {}),
@@ -79,4 +95,8 @@ CHANGES: dict[str, Give] = {
     "_pytest.monkeypatch": _imports,
     "_pytest.assertion.rewrite": _rewriting,
     "pkg_resources": _resources,
+    "pydoc": _imports,
+    "lazy_loader": _imports,
+    "timeit": _runs,
+    "code": _runs,
 }

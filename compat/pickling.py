@@ -1,0 +1,61 @@
+"""Code that pickles for others: C looks names up with the builtins of the Python code that called it, in any thread.
+
+multiprocessing's queues pickle in threads of their own, and its children unpickle before any code in scope runs; there
+nobody can be asked. Functions and classes of our torch are found there under torch's names where PyTorch is not installed,
+and ``sys.modules`` stays as it was.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType, ModuleType
+from typing import Any
+
+from compat import importer, modules, requirements, stand_ins
+from compat.lookups import Change
+from compat.scope import Scope
+
+_LOKY = ("backend.popen_loky_posix", "backend.queues", "backend.reduction", "process_executor")
+_CLOUDPICKLE = "cloudpickle.cloudpickle"
+MODULES = (
+    *(f"{top}.{part}" for top in ("multiprocessing", "multiprocess") for part in (
+        "connection", "managers", "pool", "queues", "reduction", "spawn"
+    )),
+    "concurrent.futures.process",
+    *(f"{top}.{part}" for top in ("loky", "joblib.externals.loky") for part in _LOKY),
+    _CLOUDPICKLE,
+    f"joblib.externals.{_CLOUDPICKLE}",
+    "dill._dill",
+    "shim_torch.multiprocessing.spawn",
+    "shim_torch.utils.data.dataloader",
+    "shim_torch.utils.data._utils.worker",
+)  # fmt: skip
+
+
+def _found(scope: Scope) -> bool:
+    """Whether a torch name that is asked for now is one of ours."""
+    if scope.names is None:
+        return False  # ours is in sys.modules
+    if not requirements.is_installed():
+        return True
+    beside = sys.modules.get("torch") is not None
+    frame: FrameType | None = importer.asking_frame(2) if beside else sys._getframe(2)
+    while frame is not None and not importer.frame_has_torch(frame):
+        frame = None if beside else frame.f_back
+    return frame is not None
+
+
+def changes(module: ModuleType, scope: Callable[[], Scope]) -> Iterator[Change]:
+    """What ``module`` is given, so that it finds our torch where there is no other."""
+
+    def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> ModuleType:
+        if not level and modules.is_torch(name) and _found(scope()):
+            return importer.scoped_import(name, globals, locals, fromlist, level)
+        return vars(builtins)["__import__"](name, globals, locals, fromlist, level)
+
+    yield module, "__builtins__", {**vars(builtins), "__import__": __import__}
+    yield module, "__import__", __import__
+    if vars(module).get("sys") is sys:
+        yield module, "sys", stand_ins.CallersSys(lambda: _found(scope()))
