@@ -49,11 +49,11 @@ std::vector<Ref<Hook>> AccumulateGrad::tensor_hooks() {
 
 namespace {
 
-bool dense(const TensorImpl& t) { return !is_sparse(t) && storage_bytes(t.sizes(), t.strides(), 1) == size_t(t.numel()); }
+bool is_dense(const TensorImpl& t) { return !is_sparse(t) && storage_bytes(t.sizes(), t.strides(), 1) == size_t(t.numel()); }
 
 // A gradient lies in memory as its variable does, where that has neither gaps nor overlaps; else it is contiguous.
 bool has_layout_for(const TensorImpl& g, const TensorImpl& variable) {
-  if (!dense(variable)) return g.is_contiguous();
+  if (!is_dense(variable)) return g.is_contiguous();
   for (int i = 0; i < g.dim(); ++i) {
     const int64_t step = g.strides()[size_t(i)];
     if (step != variable.strides()[size_t(i)] && (g.sizes()[size_t(i)] > 1 || step == 0)) return false;        // 0: spread from what others may hold
@@ -73,7 +73,7 @@ void accumulate_grad(const Tensor& variable, Tensor g, bool create_graph, uint32
     else if (mine) meta.grad = g->requires_grad() || (g->autograd() && g->autograd()->base) ? detach(g) : std::move(g);   // never a view
     else if (SubclassOps::is_special(*g) || is_sparse(*g) || is_sparse(*variable)) meta.grad = engine_ops().clone(g);
     else {
-      meta.grad = empty_strided(variable->sizes(), variable->is_contiguous() || !dense(*variable) ? DimSpan(contiguous_strides(variable->sizes())) : variable->strides(), g->dtype(), variable->device());
+      meta.grad = empty_strided(variable->sizes(), variable->is_contiguous() || !is_dense(*variable) ? DimSpan(contiguous_strides(variable->sizes())) : variable->strides(), g->dtype(), variable->device());
       engine_ops().copy_(meta.grad, g);
     }
   } else if (is_sparse(*meta.grad) && !is_sparse(*g)) {

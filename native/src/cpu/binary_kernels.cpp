@@ -128,6 +128,35 @@ struct ShiftRight {
   }
 };
 
+// The low bits of these are the same whether the sign bit is one: one loop serves signed and unsigned integers of a size.
+template <class Op>
+constexpr bool kSignless = (std::is_same_v<Op, Add> || std::is_same_v<Op, Sub> || std::is_same_v<Op, Mul> || std::is_same_v<Op, Or> ||
+                            std::is_same_v<Op, And> || std::is_same_v<Op, Xor> || std::is_same_v<Op, Eq> || std::is_same_v<Op, Ne> ||
+                            std::is_same_v<Op, ShiftLeft>);
+// Divisions of integers have no vector instruction to gain from.
+template <class Op>
+constexpr bool kDivides = (std::is_same_v<Op, TruncDiv> || std::is_same_v<Op, FloorDiv> || std::is_same_v<Op, Fmod> ||
+                           std::is_same_v<Op, Remainder> || std::is_same_v<Op, Pow>);
+
+template <class Op, class T, class R>
+void scalar_loop(char* out, const char* const* in, int64_t n) {
+  auto *a = reinterpret_cast<const T*>(in[0]), *b = reinterpret_cast<const T*>(in[1]);
+  auto* r = reinterpret_cast<R*>(out);
+  for (int64_t i = 0; i < n; ++i) r[i] = R(Op::f(a[i], b[i]));
+}
+
+template <class Op, class T, class R>
+BlockKernel integer_loop() {
+  if constexpr (kDivides<Op>) {
+    return scalar_loop<Op, T, R>;
+  } else if constexpr (kSignless<Op>) {
+    using U = std::make_unsigned_t<T>;
+    return binary_loop<Op, U, std::conditional_t<std::is_same_v<R, T>, U, R>>;
+  } else {
+    return binary_loop<Op, T, R>;
+  }
+}
+
 struct Table {
   std::deque<PointwiseOp> ops;
   std::unordered_map<std::string, const PointwiseOp*> names;
@@ -140,7 +169,7 @@ struct Table {
     return op;
   }
   template <class Op, class R = void> static void ints(PointwiseOp& op) {
-    auto one = [&]<class T>(DType t, T) { op.put(t, binary_loop<Op, T, std::conditional_t<std::is_void_v<R>, T, R>>); };
+    auto one = [&]<class T>(DType t, T) { op.put(t, integer_loop<Op, T, std::conditional_t<std::is_void_v<R>, T, R>>()); };
     one(DType::u8, uint8_t{});
     one(DType::i8, int8_t{});
     one(DType::i16, int16_t{});
@@ -256,8 +285,8 @@ const PointwiseOp& add_scaled() {
   static const PointwiseOp op = [] {
     PointwiseOp o;
     o.name = "add";
-    o.put(DType::u8, scaled_loop<uint8_t>), o.put(DType::i8, scaled_loop<int8_t>), o.put(DType::i16, scaled_loop<int16_t>);
-    o.put(DType::i32, scaled_loop<int32_t>), o.put(DType::i64, scaled_loop<int64_t>), o.put(DType::u16, scaled_loop<uint16_t>);
+    o.put(DType::u8, scaled_loop<uint8_t>), o.put(DType::i8, scaled_loop<uint8_t>), o.put(DType::i16, scaled_loop<uint16_t>);
+    o.put(DType::i32, scaled_loop<uint32_t>), o.put(DType::i64, scaled_loop<uint64_t>), o.put(DType::u16, scaled_loop<uint16_t>);
     o.put(DType::u32, scaled_loop<uint32_t>), o.put(DType::u64, scaled_loop<uint64_t>);
     o.put(DType::f32, scaled_loop<float>), o.put(DType::f64, scaled_loop<double>);
     o.put(DType::c64, scaled_loop<std::complex<float>>), o.put(DType::c128, scaled_loop<std::complex<double>>);

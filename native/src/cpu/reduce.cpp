@@ -1,7 +1,9 @@
 #include "cpu/reduce.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "cpu/parallel.h"
 #include "cpu/reduce_loops.h"
 #include "cuda/reduce.h"
 #include "ops/kernels.h"
@@ -9,11 +11,35 @@
 namespace shim {
 namespace {
 
-struct Loops {
-  void (*rows)(const char* in, Source, char* out, int64_t rows, int64_t cols) = nullptr;
-  void (*columns)(const char* in, char* out, int64_t rows, int64_t cols) = nullptr;
-};
-template <class Op, class T> Loops loops_of() { return {reduce_rows<Op, T>, reduce_columns<Op, T>}; }
+void reduce_rows(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t cols) {
+  if (!from.load) from.size = loops.size;
+  if (rows == 1 && cols >= 2 * kGrain) {        // one long row: fixed pieces, so that the result does not depend on the threads
+    const int64_t pieces = (cols + kGrain - 1) / kGrain;
+    std::vector<std::complex<double>> partial(size_t((pieces * loops.size + 15) / 16));      // as many bytes, aligned for every type
+    auto* results = reinterpret_cast<char*>(partial.data());
+    parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) loops.piece(x + p * kGrain * from.size, from, results + p * loops.size, std::min(kGrain, cols - p * kGrain));
+    });
+    return loops.joined(results, {nullptr, loops.size}, to, pieces);
+  }
+  if (loops.narrow && !from.load && cols > 0 && cols <= kNarrow && rows >= 4) {
+    parallel_for(rows, kGrain / cols, [&](int64_t begin, int64_t end) {
+      loops.narrow(x + begin * cols * loops.size, to + begin * loops.size, end - begin, cols);
+    });
+    return;
+  }
+  parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(cols, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) loops.piece(x + r * cols * from.size, from, to + r * loops.size, cols);
+  });
+}
+
+void reduce_columns(const Loops& loops, const char* x, char* to, int64_t rows, int64_t cols) {
+  const int64_t strips = (cols + 127) / 128;
+  parallel_for(strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(rows * 128, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin * 128; at < std::min(end * 128, cols); at += 128)
+      loops.columns(x + at * loops.size, to + at * loops.size, rows, cols, std::min<int64_t>(128, cols - at));
+  });
+}
 
 template <class Op>
 Loops float_loops(DType t) { return t == DType::f32 ? loops_of<Op, float>() : t == DType::f64 ? loops_of<Op, double>() : Loops{}; }
@@ -137,7 +163,7 @@ Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DTyp
   const DType result = output_dtype(op, in, dtype);
   const DType compute = op == Reduction::any || op == Reduction::all ? DType::b8 : compute_dtype(result);
   const Loops loops = find_loops(op, compute);
-  if (!loops.rows || (op == Reduction::mean && is_integral(result, true))) return {};
+  if (!loops.piece || (op == Reduction::mean && is_integral(result, true))) return {};
   const int n = self->dim();
   bool reduced[kMaxDims] = {};
   if (dims.empty()) std::fill_n(reduced, n, true);
@@ -171,13 +197,13 @@ Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DTyp
   bool columns = self->is_contiguous() && leading > 0 && int(leading) < n && !reduced[n - 1] && rows > 1;
   for (int d = 1; columns && d < n; ++d) columns = !(reduced[d] && !reduced[d - 1]);
   if (columns && op == Reduction::nansum) return reduce(Reduction::sum, without_nans(self, compute), dims, keepdim, result);
-  if (columns) loops.columns(static_cast<const char*>(as(self, compute)->data()), static_cast<char*>(out->data()), cols, rows);
+  if (columns) reduce_columns(loops, static_cast<const char*>(as(self, compute)->data()), static_cast<char*>(out->data()), cols, rows);
   else if (rows) {
     Tensor seen = leading == 0 && self->is_contiguous() ? self : permute(*self, order);
     const bool passing = seen->is_contiguous() && compute == DType::f32 && (in == DType::f16 || in == DType::bf16);
     if (!passing) seen = as(seen, compute);
-    loops.rows(static_cast<const char*>(seen->data()), passing ? Source{converter(in, compute), int64_t(itemsize(in)), in} : Source{},
-               static_cast<char*>(out->data()), rows, cols);
+    reduce_rows(loops, static_cast<const char*>(seen->data()), passing ? Source{converter(in, compute), int64_t(itemsize(in)), in} : Source{},
+                static_cast<char*>(out->data()), rows, cols);
   }
   if (op == Reduction::mean) divide(out, cols, compute);
   return result == compute ? out : to_dtype(out, result);

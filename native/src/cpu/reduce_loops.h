@@ -4,12 +4,10 @@
 #include <cmath>
 #include <complex>
 #include <limits>
-#include <vector>
 
 #include "cpu/convert.h"
 #include "cpu/kernel_table.h"
 #include "cpu/loops.h"
-#include "cpu/parallel.h"
 
 namespace shim {
 namespace {
@@ -206,33 +204,6 @@ SHIM_CLONES void narrow_rows(const T* x, T* y, int64_t rows, int64_t cols) {
   }
 }
 
-template <class Op, class T>
-void reduce_rows(const char* x, Source from, char* out, int64_t rows, int64_t cols) {
-  auto* y = reinterpret_cast<T*>(out);
-  if (!from.load) from.size = sizeof(T);
-  if (rows == 1 && cols >= 2 * kGrain) {        // one long row: fixed pieces, so that the result does not depend on the threads
-    const int64_t pieces = (cols + kGrain - 1) / kGrain;
-    std::vector<T> partial;
-    partial.resize(size_t(pieces));
-    parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; ++p)
-        partial[size_t(p)] = pairwise<Op, T>(x + p * kGrain * from.size, from, std::min(kGrain, cols - p * kGrain));
-    });
-    using Joined = std::conditional_t<std::is_same_v<Op, NanSumOp>, SumOp, Op>;
-    y[0] = pairwise<Joined, T>(reinterpret_cast<const char*>(partial.data()), {nullptr, sizeof(T)}, pieces);
-    return;
-  }
-  if (!std::is_same_v<Op, NanSumOp> && !from.load && cols > 0 && cols <= kNarrow && rows >= 4) {
-    parallel_for(rows, kGrain / cols, [&](int64_t begin, int64_t end) {
-      narrow_rows<Op, T>(reinterpret_cast<const T*>(x) + begin * cols, y + begin, end - begin, cols);
-    });
-    return;
-  }
-  parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(cols, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) y[r] = pairwise<Op, T>(x + r * cols * from.size, from, cols);
-  });
-}
-
 // out[c] = f over r of in[r, c] for a strip of columns: rows are halved, so that errors grow with the logarithm of their number.
 template <class Op, class T>
 SHIM_CLONES void strip(const T* x, T* to, int64_t rows, int64_t step, int64_t width) {
@@ -253,14 +224,28 @@ SHIM_CLONES void strip(const T* x, T* to, int64_t rows, int64_t step, int64_t wi
   for (int64_t c = 0; c < width; ++c) to[c] = Op::f(to[c], other[c]);
 }
 
+// What a reduction does with elements of one type; how the work is cut up and shared is the same for all (reduce_rows, reduce_columns).
+struct Loops {
+  int64_t size = 0;                             // bytes of an element as it is computed with
+  void (*piece)(const char* x, Source from, char* to, int64_t n) = nullptr;                   // one result of n elements
+  void (*joined)(const char* x, Source from, char* to, int64_t n) = nullptr;                  // of such results
+  void (*narrow)(const char* x, char* to, int64_t rows, int64_t cols) = nullptr;              // null where rows of few elements are nothing special
+  void (*columns)(const char* x, char* to, int64_t rows, int64_t step, int64_t width) = nullptr;
+};
+
 template <class Op, class T>
-void reduce_columns(const char* in, char* out, int64_t rows, int64_t cols) {
-  auto* x = reinterpret_cast<const T*>(in);
-  auto* y = reinterpret_cast<T*>(out);
-  const int64_t strips = (cols + 127) / 128;
-  parallel_for(strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(rows * 128, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t s = begin; s < end; ++s) strip<Op, T>(x + s * 128, y + s * 128, rows, cols, std::min<int64_t>(128, cols - s * 128));
-  });
+void piece_of(const char* x, Source from, char* to, int64_t n) { *reinterpret_cast<T*>(to) = pairwise<Op, T>(x, from, n); }
+template <class Op, class T>
+void narrow_of(const char* x, char* to, int64_t rows, int64_t cols) { narrow_rows<Op>(reinterpret_cast<const T*>(x), reinterpret_cast<T*>(to), rows, cols); }
+template <class Op, class T>
+void columns_of(const char* x, char* to, int64_t rows, int64_t step, int64_t width) {
+  strip<Op>(reinterpret_cast<const T*>(x), reinterpret_cast<T*>(to), rows, step, width);
+}
+
+template <class Op, class T>
+Loops loops_of() {
+  if constexpr (std::is_same_v<Op, NanSumOp>) return {sizeof(T), piece_of<Op, T>, piece_of<SumOp, T>, nullptr, nullptr};   // columns: NaNs are taken out before
+  else return {sizeof(T), piece_of<Op, T>, piece_of<Op, T>, narrow_of<Op, T>, columns_of<Op, T>};
 }
 
 }  // namespace

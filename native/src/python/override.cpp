@@ -83,39 +83,54 @@ PyObject* ask_method_with(size_t i, PyObject* self, PyObject* args, PyObject* kw
   return r;
 }
 
-#define LOOK_FIRST(call)                                                      \
-  if (__builtin_expect(overridden(self), 0)) {                                \
-    PyObject* r = call;                                                       \
-    if (r || PyErr_Occurred()) return r;                                      \
-  }
+// Whether an override gave a result or an error; the method itself runs otherwise.
+bool answered(PyObject* r) { return r || PyErr_Occurred(); }
 
-template <size_t I> PyObject* no_arguments(PyObject* self, PyObject* nothing) {
-  LOOK_FIRST(ask_method(I, self, nullptr, 0))
-  return methods[I].original.ml_meth(self, nothing);
+// One body for each calling convention; what stands for the number I only hands it on, and costs a jump.
+[[gnu::noinline]] PyObject* call_without_arguments(size_t i, PyObject* self, PyObject* nothing) {
+  if (__builtin_expect(overridden(self), 0))
+    if (PyObject* r = ask_method(i, self, nullptr, 0); answered(r)) return r;
+  return methods[i].original.ml_meth(self, nothing);
 }
-template <size_t I> PyObject* one_argument(PyObject* self, PyObject* o) {
-  LOOK_FIRST(ask_method(I, self, &o, 1))
-  return methods[I].original.ml_meth(self, o);
+[[gnu::noinline]] PyObject* call_with_one(size_t i, PyObject* self, PyObject* o) {
+  if (__builtin_expect(overridden(self), 0))
+    if (PyObject* r = ask_method(i, self, &o, 1); answered(r)) return r;
+  return methods[i].original.ml_meth(self, o);
 }
-template <size_t I> PyObject* fast(PyObject* self, PyObject* const* args, Py_ssize_t n) {
-  LOOK_FIRST(ask_method(I, self, args, n))
-  return as<Fast>(methods[I].original.ml_meth)(self, args, n);
+[[gnu::noinline]] PyObject* call_fast(size_t i, PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  if (__builtin_expect(overridden(self), 0))
+    if (PyObject* r = ask_method(i, self, args, n); answered(r)) return r;
+  return as<Fast>(methods[i].original.ml_meth)(self, args, n);
 }
+[[gnu::noinline]] PyObject* call_fast_keywords(size_t i, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  if (__builtin_expect(overridden(self), 0))
+    if (PyObject* r = ask_method(i, self, args, n, names); answered(r)) return r;
+  return as<FastKeywords>(methods[i].original.ml_meth)(self, args, n, names);
+}
+[[gnu::noinline]] PyObject* call_with_tuple(size_t i, PyObject* self, PyObject* args) {
+  if (__builtin_expect(overridden(self), 0))
+    if (PyObject* r = ask_method_with(i, self, args, nullptr); answered(r)) return r;
+  return methods[i].original.ml_meth(self, args);
+}
+[[gnu::noinline]] PyObject* call_with_tuple_and_dict(size_t i, PyObject* self, PyObject* args, PyObject* kwargs) {
+  if (__builtin_expect(overridden(self), 0))
+    if (PyObject* r = ask_method_with(i, self, args, kwargs); answered(r)) return r;
+  return as<PyCFunctionWithKeywords>(methods[i].original.ml_meth)(self, args, kwargs);
+}
+
+template <size_t I> PyObject* no_arguments(PyObject* self, PyObject* nothing) { return call_without_arguments(I, self, nothing); }
+template <size_t I> PyObject* one_argument(PyObject* self, PyObject* o) { return call_with_one(I, self, o); }
+template <size_t I> PyObject* fast(PyObject* self, PyObject* const* args, Py_ssize_t n) { return call_fast(I, self, args, n); }
 template <size_t I> PyObject* fast_keywords(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  LOOK_FIRST(ask_method(I, self, args, n, names))
-  return as<FastKeywords>(methods[I].original.ml_meth)(self, args, n, names);
+  return call_fast_keywords(I, self, args, n, names);
 }
-template <size_t I> PyObject* tuple(PyObject* self, PyObject* args) {
-  LOOK_FIRST(ask_method_with(I, self, args, nullptr))
-  return methods[I].original.ml_meth(self, args);
-}
+template <size_t I> PyObject* tuple(PyObject* self, PyObject* args) { return call_with_tuple(I, self, args); }
 template <size_t I> PyObject* tuple_and_dict(PyObject* self, PyObject* args, PyObject* kwargs) {
-  LOOK_FIRST(ask_method_with(I, self, args, kwargs))
-  return as<PyCFunctionWithKeywords>(methods[I].original.ml_meth)(self, args, kwargs);
+  return call_with_tuple_and_dict(I, self, args, kwargs);
 }
 
 struct Forms { PyCFunction no_arguments, one_argument, fast, fast_keywords, tuple, tuple_and_dict; };
-template <size_t... I> constexpr std::array<Forms, sizeof...(I)> all_forms(std::index_sequence<I...>) {
+template <size_t... I> std::array<Forms, sizeof...(I)> all_forms(std::index_sequence<I...>) {
   return {Forms{no_arguments<I>, one_argument<I>, plain(fast<I>), plain(fast_keywords<I>), tuple<I>, plain(tuple_and_dict<I>)}...};
 }
 
