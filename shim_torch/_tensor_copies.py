@@ -14,7 +14,7 @@ def _reduce(self: Any, protocol: Any) -> Any:
         from shim_torch.utils.hooks import warn_if_has_hooks
 
         warn_if_has_hooks(self)
-    state = dict(self.__dict__) if getattr(self, "__dict__", None) else None
+    state = _state(self)
     if self.layout != _core.strided:
         from shim_torch._utils import _rebuild_sparse_tensor
         from shim_torch.sparse._pickling import arguments
@@ -72,8 +72,8 @@ def _rebuild(
         t = t.as_subclass(cls)
     if requires_grad:
         t.requires_grad_()
-    for name, value in (state or {}).items():
-        setattr(t, name, value)
+    if state:
+        _restore(t, state)
     return t
 
 
@@ -82,6 +82,20 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> An
     made = func(*args)
     if type(made) is not new_type:
         made = made.as_subclass(new_type)
+    return _restore(made, state)
+
+
+def _state(self: Any) -> Any:
+    """What a plain tensor's or a subclass's instance holds besides its values; None where that is nothing."""
+    if type(self) is Tensor:
+        return dict(self.__dict__) or None
+    from shim_torch._utils import _get_obj_state
+
+    return _get_obj_state(self) or None
+
+
+def _restore(made: Any, state: Any) -> Any:
+    new_type = type(made)
     if getattr(new_type, "__setstate__", None) is not getattr(Tensor, "__setstate__", None):
         made.__setstate__(state)
         return made
@@ -113,9 +127,20 @@ def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
     memo[id(self)] = new
     if self.grad is not None:
         new.grad = copy.deepcopy(self.grad, memo)
+    _copy_attributes(self, new, memo)
+    return new
+
+
+def _copy_attributes(self: Any, new: Any, memo: dict[Any, Any]) -> None:
+    import copy
+    import copyreg
+
+    if type(self) is not Tensor:  # plain tensors have no slots
+        for name in copyreg._slotnames(type(self)):  # type: ignore[attr-defined]
+            if hasattr(self, name):
+                setattr(new, name, copy.deepcopy(getattr(self, name), memo))
     for name, value in self.__dict__.items():
         setattr(new, name, copy.deepcopy(value, memo))
-    return new
 
 
 def _deepcopied(self: Any, memo: dict[Any, Any]) -> Any:

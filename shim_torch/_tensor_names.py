@@ -96,11 +96,6 @@ def _aten() -> Any:
     return shim_torch.ops.aten
 
 
-def _lazy_clone(self: Any) -> Any:
-    """A copy; PyTorch's is made at the first write to either."""
-    return self.clone()
-
-
 def _is_zerotensor(self: Any) -> bool:
     """Whether it is zeros without memory: there are none."""
     return False
@@ -150,7 +145,7 @@ def _refusing_method(name: str) -> Any:
 def install(tensor_type: Any) -> None:
     """Gives the tensor type what it does not have yet of the above."""
     names = (is_nonzero, is_same_size, is_set_to, is_distributed, float_power_, chalf,
-             resize, resize_as, _fill_grown, _is_all_true, _is_any_true, _fix_weakref, _lazy_clone, _is_zerotensor,
+             resize, resize_as, _fill_grown, _is_all_true, _is_any_true, _fix_weakref, _is_zerotensor,
              *map(_named_method, _NAMED), *map(_operator_method, _OPERATORS), *map(_refusing_method, _REFUSED))  # fmt: skip
     for function in names:
         if not hasattr(tensor_type, function.__name__):

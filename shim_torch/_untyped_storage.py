@@ -69,7 +69,7 @@ def map_file(filename: str, shared: bool, nbytes: int) -> Any:
 
 def _filename(self: Any) -> str | None:
     """The file whose bytes these are and to which writes go; None of memory of one's own."""
-    return _mapped.get(self.data_ptr()) if _mapped and self.device.type == "cpu" else None
+    return _mapped.get(self.data_ptr()) if _mapped and self.device.type == "cpu" and not _of_wrapper(self) else None
 
 
 def _from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
@@ -128,10 +128,14 @@ def _new_shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
     return UntypedStorage(size, device=device).share_memory_()
 
 
-def _write_file(self: Any, file: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
-    """The count of elements (if ``save_size``) and the bytes, at the place where the file stands."""
+def _write_file(self: Any, *args: Any) -> None:
+    """(file, is_real_file, save_size, element_size): the count of elements (if ``save_size``) and the bytes, where the file stands."""
     if self.device.type == "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    _need_memory(self, "_write_file")
+    if len(args) != 4:
+        raise TypeError("_write_file takes exactly 4 arguments")
+    file, _, save_size, element_size = args
     if save_size:
         file.write((self.nbytes() // element_size).to_bytes(8, "little"))
     file.write(memoryview(_core.to_numpy(untyped_tensor(self.cpu()))))
@@ -162,7 +166,18 @@ def _resize_meta(self: Any, size: int) -> Any:
     return self
 
 
+def _of_wrapper(self: Any) -> bool:
+    """Whether the storage is that of a wrapper subclass, which has a size and no memory."""
+    return bool(self.nbytes() and self.device.type != "meta" and untyped_tensor(self).data_ptr() == 0)
+
+
+def _need_memory(self: Any, name: str) -> None:
+    if _of_wrapper(self):
+        raise RuntimeError(f"Attempted to call {name}() on an invalid python storage.")
+
+
 def _fill(self: Any, value: int) -> Any:
+    _need_memory(self, "fill_")
     untyped_tensor(self).fill_(value)
     return self
 

@@ -169,6 +169,18 @@ def _rebuild_parameter_with_state(data: Any, requires_grad: bool, backward_hooks
     return _set_obj_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
 
 
+def _get_obj_state(obj: Any) -> Any:
+    """What an instance of a tensor's class holds: its ``__dict__``, or a pair of that and its slots, or its own ``__getstate__``."""
+    import copyreg
+
+    own = getattr(type(obj), "__getstate__", None)
+    if own is not None and own is not getattr(object, "__getstate__", None):
+        return own(obj)
+    slots = copyreg._slotnames(type(obj))  # type: ignore[attr-defined]
+    attributes = dict(getattr(obj, "__dict__", None) or {})
+    return (attributes, {name: getattr(obj, name) for name in slots if hasattr(obj, name)}) if slots else attributes
+
+
 def _set_obj_state(obj: Any, state: Any) -> Any:
     """Gives ``obj`` its ``__dict__`` back, and its slots where ``state`` is a pair."""
     plain, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)

@@ -67,6 +67,8 @@ def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     from types import FunctionType
 
     kwargs = {} if kwargs is None else kwargs
+    if type(func) is type(vars(_core.Tensor)["__deepcopy__"]):  # a method of Tensor, written in Python
+        return func.__wrapped__(*args, **kwargs)
     if not isinstance(func, FunctionType):  # operators are one level with all that they consist of
         with DisableTorchFunctionSubclass():
             return func(*args, **kwargs)

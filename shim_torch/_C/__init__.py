@@ -39,6 +39,7 @@ _FunctionBase, _set_fwd_grad_enabled = _core._FunctionBase, _core._pause_tangent
 set_anomaly_enabled, is_anomaly_enabled = _core.set_anomaly_enabled, _core.is_anomaly_enabled
 is_anomaly_check_nan_enabled = _core.is_anomaly_check_nan_enabled
 _from_dlpack = _core.from_dlpack_capsule
+_is_cow_tensor, _data_address, _storage_address = _core.is_lazy_clone, _core.data_address, _core.storage_address
 _set_conj, _set_neg = _core._set_conj, _core._set_neg
 
 _has_cuda = has_cuda = True

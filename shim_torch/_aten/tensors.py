@@ -106,11 +106,6 @@ def _resize_output_(self, size, device):
     return self if tuple(self.shape) == tuple(size) else self.resize_(size)
 
 
-@aten("_lazy_clone")
-def _lazy_clone(self):
-    return self.clone()
-
-
 @aten("_copy_from")
 def _copy_from(self, dst, non_blocking):
     return dst.copy_(self, non_blocking)

@@ -108,7 +108,7 @@ def _reduce_tensor(t: Any, protocol: int) -> Any:
         func, args = _utils._rebuild_wrapper_subclass, _utils._wrapper_arguments(t)
     else:
         func, args = _rebuild_arguments(t)
-    state = dict(getattr(t, "__dict__", None) or {})
+    state = {} if cls is _core.Tensor and not t.__dict__ else _utils._get_obj_state(t)
     if cls is _core.Tensor and not state:
         return func, args
     return _tensor._rebuild_from_type_v2, (func, cls, args, state)

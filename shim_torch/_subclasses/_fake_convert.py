@@ -9,31 +9,83 @@ from native import _core
 from shim_torch.utils._python_dispatch import _disable_current_modes, is_traceable_wrapper_subclass
 
 
-class FakeTensorConverter:
-    """Remembers the fake of each tensor while the tensor lives."""
+class _Memory:
+    """The memory of real tensors and that of their fakes."""
+
+    def __init__(self, storage: Any) -> None:
+        self.storage = weakref.ref(storage)  # the fakes'; each of them holds it
+        self.tensors: dict[int, Any] = {}  # weak references to the real tensors over it
+
+
+class _MetaConverter:
+    """Which storages of fakes stand for those of real tensors, while both live."""
 
     def __init__(self) -> None:
-        self._fakes: dict[int, tuple[Any, Any]] = {}  # id of a tensor -> (weak reference to it, its fake)
+        self.memories: dict[int, _Memory] = {}  # by the address of the real storage: valid while one of its tensors lives
+
+    @property
+    def storage_memo(self) -> dict[int, Any]:
+        """The fakes' storages, by the identity of the real ones."""
+        found = {key: memory.storage() for key, memory in self.memories.items()}
+        return {key: storage for key, storage in found.items() if storage is not None}
+
+    def storage_of(self, t: Any) -> Any:
+        """The storage on ``meta`` that stands for a real tensor's."""
+        memory = self.memories.get(t.untyped_storage()._cdata)
+        found = memory.storage() if memory is not None else None
+        return found if found is not None else _core.UntypedStorage(t.untyped_storage().nbytes(), device="meta")
+
+    def note(self, t: Any, storage: Any) -> None:
+        """A real tensor's storage has this one for its fakes."""
+        key, mine = t.untyped_storage()._cdata, id(t)
+        memory = self.memories.get(key)
+        if memory is None or memory.storage() is not storage:
+            memory = self.memories[key] = _Memory(storage)
+        memories, tensors = self.memories, memory.tensors
+
+        def forget(_: Any) -> None:
+            tensors.pop(mine, None)
+            if not tensors and key in memories and memories[key].tensors is tensors:
+                del memories[key]
+
+        tensors[mine] = weakref.ref(t, forget)
+
+    def real_storage(self, fake: Any) -> Any:
+        """The real storage that a fake's stands for; None where it is gone."""
+        storage = fake.untyped_storage()
+        for memory in self.memories.values():
+            if memory.storage() is storage:
+                return next((t.untyped_storage() for t in (r() for r in memory.tensors.values()) if t is not None), None)
+        return None
+
+
+class FakeTensorConverter:
+    """Remembers the fake of each tensor while both live."""
+
+    def __init__(self) -> None:
+        self._fakes: dict[tuple[int], tuple[Any, Any]] = {}  # identity of a tensor -> weak references to it and its fake
+        self.meta_converter = _MetaConverter()
         self._known: dict[int, list[Any]] = {}  # memory of values that are known -> weak references to their fakes
 
     @property
-    def tensor_memo(self) -> dict[int, Any]:
+    def tensor_memo(self) -> dict[Any, Any]:
         """The fakes, by the identity of their tensors."""
-        return {key: fake for key, (_, fake) in self._fakes.items()}
+        found = {key: fake() for key, (_, fake) in self._fakes.items()}
+        return {key: fake for key, fake in found.items() if fake is not None}
 
     def _remembered(self, t: Any) -> Any:
-        found = self._fakes.get(id(t))
-        return found[1] if found is not None and found[0]() is t else None
+        found = self._fakes.get((id(t),))
+        return found[1]() if found is not None and found[0]() is t else None
 
     def set_tensor_memo(self, t: Any, fake: Any) -> None:
         """Notes the fake of a tensor."""
-        key = id(t)
+        key = (id(t),)
         fakes = self._fakes
 
         def forget(_: Any) -> None:
             fakes.pop(key, None)
 
-        fakes[key] = (weakref.ref(t, forget), fake)
+        fakes[key] = (weakref.ref(t, forget), weakref.ref(fake))
 
     def _note_constant(self, fake: Any) -> None:
         """A fake's value is known, until its memory is written to."""
@@ -84,7 +136,6 @@ class FakeTensorConverter:
         return found
 
     def _made(self, mode: Any, t: Any, make_constant: bool) -> Any:
-        from shim_torch._subclasses.fake_tensor import FakeTensor
         from shim_torch.autograd.grad_mode import enable_grad, no_grad
 
         if t._is_view():
@@ -92,9 +143,8 @@ class FakeTensorConverter:
             with enable_grad() if t.requires_grad and not t.is_leaf else no_grad():
                 fake = base.as_strided(tuple(t.shape), tuple(t.stride()), t.storage_offset())
             return fake
-        with no_grad():
-            meta = _core.empty_strided(tuple(t.shape), tuple(t.stride()), t.dtype, _core.device("meta"))
-        fake = FakeTensor(mode, meta, t.device, constant=t if make_constant else None)
+        fake = self._over_memory(mode, t)
+        fake.constant = t if make_constant else None
         if isinstance(t, _parameter()):
             fake._is_param = True
         if t.requires_grad:
@@ -104,6 +154,21 @@ class FakeTensorConverter:
                     fake = fake.clone()
         if t.is_leaf and t.grad is not None:
             fake.grad = self.from_real_tensor(mode, t.grad)
+        return fake
+
+    def _over_memory(self, mode: Any, t: Any) -> Any:
+        """A leaf of a real tensor's geometry; what shares memory with it has fakes that do."""
+        from shim_torch._subclasses._fake_run import _META
+        from shim_torch._subclasses.fake_tensor import FakeTensor
+        from shim_torch.autograd.grad_mode import no_grad
+
+        storage = self.meta_converter.storage_of(t)
+        with no_grad():
+            meta = _core.empty_tensor((0,), t.dtype, _META)
+            meta = meta.set_(storage, t.storage_offset(), tuple(t.shape), tuple(t.stride()))
+        fake = FakeTensor(mode, meta, t.device)
+        fake._memory = storage
+        self.meta_converter.note(t, storage)
         return fake
 
     def from_meta_and_device(self, fake_mode: Any, t: Any, device: Any, *_: Any, **__: Any) -> Any:

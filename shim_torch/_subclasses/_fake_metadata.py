@@ -1,4 +1,4 @@
-"""What tells tensors apart to operators that look at no data."""
+"""What tells tensors apart to operators that look at no data, and which operators make tensors."""
 
 from __future__ import annotations
 
@@ -55,3 +55,37 @@ def extract_tensor_metadata(t: Any) -> TensorMetadata:
         t.is_quantized, t.is_conj(), t.is_neg(), t.is_inference(), t.is_sparse, t.is_coalesced() if t.is_sparse else None,
         t.dense_dim() if sparse else None, t.sparse_dim() if sparse else None,
     )  # fmt: skip
+
+
+def _overloads(names: str) -> tuple[Any, ...]:
+    from shim_torch._ops import ops
+
+    aten: Any = ops.aten
+    packets = [getattr(aten, name, None) for name in names.split()]
+    return tuple(getattr(p, o) for p in packets if p is not None for o in p.overloads())
+
+
+def _is_tensor_constructor(func: Any) -> bool:
+    """Whether an operator makes one tensor of no tensors."""
+    schema = func._schema
+    if any("Tensor" in str(argument.type) for argument in schema.arguments):
+        return False
+    return len(schema.returns) == 1 and str(schema.returns[0].type) == "Tensor"
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_like_tensor_constructors":
+        found = _overloads(
+            "empty_like full_like ones_like rand_like randn_like randint_like zeros_like new_empty new_empty_strided new_full "
+            "new_zeros new_ones"
+        )
+    elif name == "_device_not_kwarg_ops":
+        from shim_torch._ops import ops
+
+        aten: Any = ops.aten
+        found = _overloads("_resize_output_ _resize_output pin_memory _pin_memory is_pinned _nested_tensor_from_tensor_list")
+        found = (*found, *(getattr(aten.to, o) for o in ("device", "prim_Device") if o in aten.to.overloads()))
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = dict.fromkeys(found, True)
+    return globals()[name]

@@ -186,6 +186,7 @@ def _kernel(func: Any, args: Any, kwargs: Any, device: Any) -> Any:
         kwargs = {**kwargs, "pin_memory": False}
     with _no_dispatch():
         _fake._inside.depth += 1
+        outer, _fake._inside.func = _fake._inside.func, func
         try:
             return func(*args, **kwargs)
         except NotImplementedError as error:
@@ -194,6 +195,7 @@ def _kernel(func: Any, args: Any, kwargs: Any, device: Any) -> Any:
             raise
         finally:
             _fake._inside.depth -= 1
+            _fake._inside.func = outer
 
 
 def _wrapped(mode: Any, found: Any, device: Any) -> Any:

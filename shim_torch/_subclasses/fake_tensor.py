@@ -71,6 +71,7 @@ class FakeTensorDeviceMismatchError(RuntimeError):
 
 class _Inside(threading.local):
     depth = 0  # > 0 while a kernel runs: a fake tensor is the meta tensor that it is
+    func: Any = None  # the operator whose kernel runs
 
 
 _inside = _Inside()
@@ -363,6 +364,10 @@ class unset_fake_temporarily:
 
 def __getattr__(name: str) -> Any:
     if name in ("TensorMetadata", "extract_tensor_metadata"):
+        from shim_torch._subclasses import _fake_metadata
+
+        return getattr(_fake_metadata, name)
+    if name in ("_like_tensor_constructors", "_device_not_kwarg_ops", "_is_tensor_constructor"):
         from shim_torch._subclasses import _fake_metadata
 
         return getattr(_fake_metadata, name)

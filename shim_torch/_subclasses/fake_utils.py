@@ -8,6 +8,7 @@ from typing import Any
 import shim_torch as torch
 from shim_torch._prims_common._layouts import compare_tensor_meta
 from shim_torch._subclasses.fake_tensor import (
+    FakeTensor,
     FakeTensorMode,
     MetadataMismatchError,
     UnsupportedFakeTensorException,
@@ -76,6 +77,20 @@ def _compares(func: Any) -> bool:
         return False
     tags = (torch.Tag.dynamic_output_shape, torch.Tag.inplace_view, torch.Tag.data_dependent_output)
     return not any(tag in func.tags for tag in tags)
+
+
+def try_convert_fake_to_real(ten_list: list[Any]) -> list[Any]:
+    """The list with the fakes of tensors that are still there as tensors over their memory; other entries as they are."""
+
+    def real(t: Any) -> Any:
+        if not isinstance(t, FakeTensor) or t.layout != torch.strided:
+            return t
+        storage = t.fake_mode.fake_tensor_converter.meta_converter.real_storage(t)
+        if storage is None:
+            return t
+        return torch.empty([], dtype=t.dtype, device=t.device).set_(storage, t.storage_offset(), t.shape, t.stride())
+
+    return [real(t) for t in ten_list]
 
 
 class CrossRefFakeMode(TorchDispatchMode):

@@ -6,7 +6,7 @@ from typing import Any
 
 from native import _core
 
-from ._record import composite, op
+from ._record import composite, direct, op
 from ._rules import same, same_dtype
 
 
@@ -19,6 +19,16 @@ from ._rules import same, same_dtype
 )
 def clone(xp, self, memory_format):
     return self.copy()
+
+
+@direct("_lazy_clone(Tensor self) -> Tensor", grad={"self": lambda g: g})
+def _lazy_clone(self):
+    return _core.lazy_clone(self)
+
+
+@composite("_test_parallel_materialize(Tensor self, int num_parallel, bool skip_first=False) -> Tensor", method=False)
+def _test_parallel_materialize(self, num_parallel, skip_first):
+    return _core.own_in_parallel(self, num_parallel, skip_first)
 
 
 @composite("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", function=False)

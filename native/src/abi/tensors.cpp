@@ -3,6 +3,7 @@
 
 #include "abi/abi.h"
 #include "autograd/autograd.h"
+#include "core/lazy_clone.h"
 #include "ops/kernels.h"
 
 namespace shim::abi {
@@ -115,8 +116,8 @@ SHIM_EXPORT Err aoti_torch_is_defined(Handle h, bool* result) {
     });                                                                 \
   }
 
-SHIM_GETTER(aoti_torch_get_data_ptr, void*, t.data())
-SHIM_GETTER(torch_get_mutable_data_ptr, void*, t.data())
+SHIM_GETTER(aoti_torch_get_data_ptr, void*, (own_data(*t.storage()), t.data()))
+SHIM_GETTER(torch_get_mutable_data_ptr, void*, (own_data(*t.storage()), t.data()))
 SHIM_GETTER(torch_get_const_data_ptr, const void*, t.data())
 SHIM_GETTER(aoti_torch_get_dim, int64_t, t.dim())
 SHIM_GETTER(aoti_torch_get_numel, int64_t, t.numel())

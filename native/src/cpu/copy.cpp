@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/lazy_clone.h"
 #include "core/math_bits.h"
 #include "cpu/copy_bits.h"
 #include "cpu/kernel_table.h"
@@ -150,6 +151,7 @@ void copy_parts(const Tensor& self, std::span<const TensorImpl* const> parts, in
 
 void copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
   if (self.get() == src.get()) return;
+  own_data(*self->storage());
   if (__builtin_expect(self->has_math_bits() || src->has_math_bits(), 0)) return copy_through_math_bits(self, src, non_blocking);
   Tensor from = src;
   if (!same_shape(self->sizes(), src->sizes())) {
@@ -226,6 +228,7 @@ void fill_packed(const void* element, void* to, size_t size, int64_t n) {
 
 void fill_(const Tensor& self, Number value) {
   check_fits(value, self->dtype());
+  own_data(*self->storage());
   value = number_in_memory(*self, value);
   if (self->numel() == 0 || self->device().is_meta()) return;
   if (!self->device().is_cpu()) {

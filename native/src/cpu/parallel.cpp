@@ -12,6 +12,8 @@
 #include <pthread.h>
 #endif
 
+#include "core/lazy_clone.h"
+
 namespace shim {
 namespace {
 
@@ -114,9 +116,17 @@ Pool& pool() {
 
 std::atomic<int> threads_{std::max(1, int(std::thread::hardware_concurrency()))};
 thread_local bool inside_ = false;
+thread_local bool piece_ = false;               // as inside_, and where one thread has it all
+
+struct Piece {
+  const bool before = piece_;
+  Piece() { piece_ = true; }
+  ~Piece() { piece_ = before; }
+};
 
 }  // namespace
 
+bool in_parallel_region() { return piece_; }   // core/lazy_clone.h
 int num_threads() { return threads_; }
 void set_num_threads(int n) { threads_ = n; }
 
@@ -124,12 +134,14 @@ void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, in
   grain = std::max<int64_t>(grain, 1);
   const int64_t most = std::min<int64_t>(num_threads(), n / grain);
   if (most < 2 || inside_) {
+    const Piece piece;
     if (n > 0) f(0, n);
     return;
   }
   std::function<void(int64_t, int64_t)> marked = [&f](int64_t begin, int64_t end) {
     bool before = inside_;
     inside_ = true;
+    const Piece piece;
     try { f(begin, end); } catch (...) { inside_ = before; throw; }
     inside_ = before;
   };

@@ -1,6 +1,7 @@
 // Memory shared with others: DLPack both ways and its C exchange API.
 #include <cstring>
 
+#include "core/lazy_clone.h"
 #include "core/sparse.h"
 #include "cuda/driver.h"
 #include "python/dlpack.h"
@@ -39,6 +40,7 @@ DLDevice device_code(Device d) {
 
 void fill(DLTensor* out, TensorImpl* t) {
   CHECK(Kind::Buffer, !is_sparse(*t), "Can't export tensors with layout other than torch.strided");
+  own_data(*t->storage());
   // data is the first element: byte_offset 0, as most consumers assume
   *out = {t->numel() ? t->data() : nullptr, device_code(t->device()), t->dim(), code_of(t->dtype()), const_cast<int64_t*>(t->sizes_data()),
           const_cast<int64_t*>(t->strides_data()), 0};

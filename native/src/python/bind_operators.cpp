@@ -358,6 +358,7 @@ PyMethodDef functions[] = {
 
 int bind_schema(PyObject* module);
 int bind_run(PyObject* module);
+int bind_lazy_clones(PyObject* module);
 int bind_return_types(PyObject* module);
 
 int bind_operators(PyObject* module) {
@@ -367,7 +368,7 @@ int bind_operators(PyObject* module) {
   if (!FunctionType || !MethodType || !OpType) return -1;
   if (PyModule_AddObject(module, "OperatorCall", Py_NewRef(reinterpret_cast<PyObject*>(OpType))) < 0) return -1;
   if (PyModule_AddFunctions(module, functions) < 0) return -1;
-  return bind_run(module) < 0 || bind_return_types(module) < 0 || bind_schema(module) < 0 || bind_library(module) < 0 || bind_modes(module) < 0 || bind_torch_function(module) < 0 || bind_torch_dispatch(module) < 0 || bind_sparse(module) < 0 ? -1 : 0;
+  return bind_run(module) < 0 || bind_lazy_clones(module) < 0 || bind_return_types(module) < 0 || bind_schema(module) < 0 || bind_library(module) < 0 || bind_modes(module) < 0 || bind_torch_function(module) < 0 || bind_torch_dispatch(module) < 0 || bind_sparse(module) < 0 ? -1 : 0;
 }
 
 }  // namespace shim

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/lazy_clone.h"
 #include "cpu/loops.h"
 #include "ops/kernels.h"
 #include "python/body.h"
@@ -114,8 +115,11 @@ PyObject* own_memory(PyObject*, PyObject* o) {  // a tensor over a body's array:
 }
 
 PyObject* lend_memory(PyObject*, PyObject* o) {  // an array stands over the tensor's memory, which must stay where it is
-  unwrap(o)->storage()->set_resizable(false);
-  return Py_NewRef(o);
+  return guarded([&] {
+    own_data(*unwrap(o)->storage());
+    unwrap(o)->storage()->set_resizable(false);
+    return Py_NewRef(o);
+  });
 }
 
 PyMethodDef functions[] = {

@@ -1,4 +1,5 @@
 // torch.UntypedStorage: the bytes under tensors.
+#include "core/lazy_clone.h"
 #include "python/held.h"
 #include "python/object.h"
 
@@ -84,7 +85,6 @@ PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   });
 }
 
-PyObject* data_ptr(PyObject* o, PyObject*) { return PyLong_FromVoidPtr(in(o)->data()); }
 PyObject* nbytes(PyObject* o, PyObject*) { return PyLong_FromSize_t(in(o)->nbytes()); }
 PyObject* element_size(PyObject*, PyObject*) { return PyLong_FromLong(1); }
 PyObject* get_device(PyObject* o, void*) { return device_object(in(o)->device()); }
@@ -97,10 +97,19 @@ Py_ssize_t length(PyObject* o) { return Py_ssize_t(in(o)->nbytes()); }
 
 // A wrapper subclass's has a size and no memory.
 bool without_memory(Storage* s) { return s->nbytes() && !s->data(); }
+bool of_wrapper(Storage* s) { return without_memory(s) && !s->device().is_meta(); }
+
+PyObject* data_ptr(PyObject* o, PyObject*) {
+  if (of_wrapper(in(o))) return PyErr_SetString(PyExc_RuntimeError, "Attempted to access the data pointer on an invalid python storage."), nullptr;
+  return guarded([&] {
+    own_data(*in(o));
+    return PyLong_FromVoidPtr(in(o)->data());
+  });
+}
 constexpr const char* kNoData = "The tensor has a non-zero number of elements, but its data is not allocated yet.";
 
 Tensor bytes_of(Storage* s) {
-  CHECK(Kind::Runtime, s->device().is_meta() || !without_memory(s), "Attempted to call copy_() on an invalid python storage.");
+  CHECK(Kind::Runtime, !of_wrapper(s), "Attempted to call copy_() on an invalid python storage.");
   int64_t sizes[] = {int64_t(s->nbytes())}, strides[] = {1};
   return Tensor(new TensorImpl(Ref<Storage>(s), DType::u8, sizes, strides, 0));
 }
@@ -137,6 +146,7 @@ PyObject* copy_method(PyObject* o, PyObject* args) {
     Ref<Storage> from = storage_of(source);
     CHECK(Kind::Type, from, "copy_(): expected a storage, not ", Py_TYPE(source)->tp_name);
     CHECK(Kind::Runtime, from->nbytes() == in(o)->nbytes(), "size does not match, self was ", in(o)->nbytes(), " bytes but src was ", from->nbytes(), " bytes");
+    CHECK(Kind::Runtime, !of_wrapper(in(o)), "Attempted to call copy_() on an invalid python storage.");
     if (from.get() != in(o) && from->data() != in(o)->data() && from->nbytes()) copy_(bytes_of(in(o)), bytes_of(from.get()), non_blocking);
     Py_INCREF(o);
     return o;
@@ -147,6 +157,7 @@ PyObject* resize_method(PyObject* o, PyObject* size) {
   long long n = PyLong_AsLongLong(size);
   if (n == -1 && PyErr_Occurred()) return nullptr;
   return guarded([&]() -> PyObject* {
+    CHECK(Kind::Runtime, !of_wrapper(in(o)), "Attempted to call resize_() on an invalid python storage.");
     in(o)->resize(size_t(n));
     Py_INCREF(o);
     return o;
@@ -158,6 +169,7 @@ PyObject* become_shared(PyObject* o, PyObject* other) {
   Ref<Storage> from = storage_of(other);
   if (!from || from->nbytes() != in(o)->nbytes()) return PyErr_SetString(PyExc_RuntimeError, "_become_shared_: expected a storage of the same size"), nullptr;
   from->set_resizable(false);
+  own_data(*from);
   in(o)->swap_data(*from);
   Py_RETURN_NONE;
 }
@@ -202,6 +214,7 @@ PyObject* subscript(PyObject* o, PyObject* key) {
 
 int assign(PyObject* o, PyObject* key, PyObject* value) {
   Storage* s = in(o);
+  own_data(*s);
   Py_ssize_t start, stop, step;
   if (PySlice_Check(key)) {
     if (PySlice_Unpack(key, &start, &stop, &step) < 0) return -1;

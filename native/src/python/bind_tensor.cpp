@@ -1,6 +1,7 @@
 // Attributes and methods of torch.Tensor that need no operator: geometry, dtype, device, storage, numbers.
 #include <cstring>
 
+#include "core/lazy_clone.h"
 #include "core/math_bits.h"
 #include "ops/kernels.h"
 #include "python/tensor_type.h"
@@ -122,7 +123,14 @@ PyObject* stride_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names
 
 METHOD0(dim_method, integer(t->dim()))
 METHOD0(numel_method, integer(t->numel()))
-METHOD0(data_ptr_method, is_sparse(*t) ? PyErr_Format(PyExc_RuntimeError, "Cannot access data pointer of Tensor that doesn't have storage") : PyLong_FromVoidPtr(t->numel() ? t->data() : nullptr))
+PyObject* data_pointer(const TensorImpl& t) {
+  if (is_sparse(t)) return PyErr_Format(PyExc_RuntimeError, "Cannot access data pointer of Tensor that doesn't have storage");
+  return guarded([&] {
+    own_data(*t.storage());                     // whoever asks may write
+    return PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr);
+  });
+}
+METHOD0(data_ptr_method, data_pointer(*t))
 METHOD0(storage_offset_method, integer(t->storage_offset()))
 METHOD0(element_size_method, integer(int64_t(t->itemsize())))
 METHOD0(get_device_method, integer(t->device().is_cpu() ? -1 : t->device().index))
@@ -364,7 +372,7 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
     t->own_version() = std::make_shared<std::atomic<uint32_t>>(0);
     return wrap_as(t, reinterpret_cast<PyTypeObject*>(cls));
   });
-  if (made && require_grad && PyObject_SetAttrString(made, "requires_grad", Py_True) < 0) Py_CLEAR(made);
+  if (made && require_grad && !make_require_grad(made)) Py_CLEAR(made);  // not the attribute: a subclass may catch that one
   return made;
 }
 

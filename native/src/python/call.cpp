@@ -1,6 +1,7 @@
 // The call of an operator once its arguments are bound.
 
 #include "autograd/autograd.h"
+#include "core/lazy_clone.h"
 #include "python/batching.h"
 #include "python/dispatch.h"
 #include "python/overlap.h"
@@ -227,6 +228,18 @@ void check_forward_mode(const Operator& op, PyObject* const* args, size_t n) {
   CHECK(Kind::NotImplemented, it == missing.end() || !any_tangent(args, n), no_forward_formula(it == missing.end() ? name : it->second));
 }
 
+// Lazy clones that the operator writes to get memory of their own first.
+static void own_written(const Operator& op, PyObject* const* args, size_t n) {
+  auto own = [](PyObject* o) { if (is_tensor(o) && !is_sparse(*unwrap(o))) own_data(*unwrap(o)->storage()); };
+  for (size_t i = 0; i < n && i < op.schema.args.size(); ++i) {
+    const auto& alias = op.schema.args[i].alias;
+    if (!alias || !alias->write) continue;
+    own(args[i]);
+    if (PyList_CheckExact(args[i]))
+      for (Py_ssize_t k = 0; k < PyList_GET_SIZE(args[i]); ++k) own(PyList_GET_ITEM(args[i], k));
+  }
+}
+
 PyObject* call_operator(Operator& op, Bound& b) {
   PyObject** args = b.data();
   const size_t n = b.size();
@@ -237,6 +250,7 @@ PyObject* call_operator(Operator& op, Bound& b) {
   if (__builtin_expect(batched_class != nullptr, 0) && op.kind != Operator::Composite && !lift_to_batch(b)) return nullptr;
   args = b.data();
   return guarded([&]() -> PyObject* {
+    if (__builtin_expect(lazy_clones, 0)) own_written(op, args, n);
     if (__builtin_expect(forward_gradients(), 0)) check_forward_mode(op, args, n);
     if (__builtin_expect(python_dispatch, 0) && (op.dispatch_leaf || op.dispatch_parts)) {
       bool done;

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/lazy_clone.h"
 #include "cuda/driver.h"
 #include "python/object.h"
 #include "python/triton_call.h"
@@ -175,7 +176,10 @@ PyObject* launch(const Record& r, const Call& call, const unsigned* grid, int de
     for (const Launched& l : r.launched) {
       PyObject* o = call.values[l.parameter];
       Value& v = values[n];
-      if (l.slot == Slot::pointer) v.pointer = unwrap(o)->data();
+      if (l.slot == Slot::pointer) {
+        own_data(*unwrap(o)->storage());        // the kernel may write
+        v.pointer = unwrap(o)->data();
+      }
       else if (l.slot == Slot::f32) v.f = float(PyFloat_Check(o) ? PyFloat_AS_DOUBLE(o) : PyLong_AsDouble(o));
       else if (l.slot == Slot::f64) v.d = PyFloat_Check(o) ? PyFloat_AS_DOUBLE(o) : PyLong_AsDouble(o);
       else v.word = o == Py_True ? 1 : o == Py_False ? 0 : PyLong_AsLongLong(o);
