@@ -238,6 +238,9 @@ def batch_norm(
         count *= size
     if count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+    if eps < 0 or (training and eps == 0):
+        wanted = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
     return _aten().batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._formulas import sizes_text
-from ._record import composite
+from ._record import composite, op
 from .resampling import _NARROW, cubic_weights
 
 _METHODLESS: dict[str, Any] = {"method": False}
@@ -67,8 +67,8 @@ def _taken(input: Any, places: Any) -> Any:
         at = at.clamp(0, size - 1).nan_to_num(0.0).long()  # what is no number takes nothing; its weight is none either
         flat = at if flat is None else flat * size + at
     n, c = input.shape[:2]
-    index = flat.reshape(n, 1, -1).expand(n, c, -1)
-    values = input.reshape(n, c, -1).gather(2, index).reshape(n, c, *flat.shape[1:])
+    index = flat.flatten(1).unsqueeze(1).expand(n, c, -1)
+    values = input.flatten(2).gather(2, index).reshape(n, c, *flat.shape[1:])
     return values * inside.unsqueeze(1).to(values.dtype)
 
 
@@ -133,19 +133,32 @@ for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
         return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-@composite("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", out=True, method=False)
-def affine_grid_generator(theta, size, align_corners):
-    """Places of an affine map for sizes (N, C, *out): (N, *out, spatial dims)."""
-    import shim_torch
-
-    sizes = size[2:]
+def _affine_base(xp: Any, sizes: Any, dtype: Any, align_corners: bool) -> Any:
+    """The places of an output of these sizes, each with a one behind: (places, spatial dims + 1)."""
     lines = []
     for s in sizes:
-        # Built with linspace's own spacing so that the corners are exact.
-        line = (shim_torch.linspace(-1, 1, s, dtype=theta.dtype, device=theta.device) if s > 1
-                else shim_torch.zeros(1, dtype=theta.dtype, device=theta.device))  # fmt: skip
+        line = xp.linspace(-1, 1, s, dtype=dtype) if s > 1 else xp.zeros((1,), dtype=dtype)
         lines.append(line if align_corners else line * (s - 1) / s)
-    grids = shim_torch.meshgrid(*lines, indexing="ij")
-    base = shim_torch.stack([*reversed(grids), shim_torch.ones_like(grids[0])], -1)
-    flat = base.reshape(1, -1, len(sizes) + 1).expand(size[0], -1, -1)
-    return flat.bmm(theta.transpose(1, 2)).reshape(size[0], *sizes, len(sizes))
+    grids = xp.meshgrid(*lines, indexing="ij")
+    return xp.stack([*reversed(grids), xp.ones_like(grids[0])], -1).reshape(-1, len(sizes) + 1).astype(dtype)
+
+
+def _affine_grid_backward(g: Any, size: Any, align_corners: bool) -> Any:
+    """Of the places (N, *out, n) to the maps (N, n, n + 1); the map of ones on the diagonal gives the places themselves."""
+    import shim_torch
+
+    n = len(size) - 2
+    identity = shim_torch.eye(n + 1, dtype=g.dtype, device=g.device)[:n].unsqueeze(0)
+    places = shim_torch.affine_grid_generator(identity, [1, *size[1:]], align_corners).reshape(-1, n)
+    base = shim_torch.cat([places, shim_torch.ones_like(places[:, :1])], 1).t()
+    return base.unsqueeze(0).expand(size[0], -1, -1).bmm(g.reshape(size[0], -1, n)).transpose(1, 2)
+
+
+@op("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", out=True, method=False,
+    shape=lambda theta, size, align_corners: (size[0], *size[2:], len(size) - 2), dtype=lambda theta: theta.dtype,
+    grad={"theta": _affine_grid_backward})  # fmt: skip
+def affine_grid_generator(xp, theta, size, align_corners):
+    """Places of an affine map for sizes (N, C, *out): (N, *out, spatial dims)."""
+    base = _affine_base(xp, size[2:], theta.dtype, align_corners)
+    places = xp.matmul(base[None], theta.swapaxes(1, 2))
+    return places.reshape(size[0], *size[2:], len(size) - 2)

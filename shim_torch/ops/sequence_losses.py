@@ -93,11 +93,8 @@ def _ctc(log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduc
     before = alpha.gather(1, (2 * label_ends - 1).clamp(min=0).unsqueeze(1)).squeeze(1)
     before = before.masked_fill(label_ends == 0, _NEVER)
     loss = -torch.stack([last, before]).logsumexp(0)
-    loss = (
-        loss.masked_fill(input_ends == 0, float("inf"))
-        if not device.type == "meta" and bool((input_ends == 0).any())
-        else loss
-    )
+    unheard = input_ends == 0  # no step: certain if there is no label either, else impossible
+    loss = loss.masked_fill(unheard & (label_ends > 0), float("inf")).masked_fill(unheard & (label_ends == 0), -0.0)
     hopeless = loss > -_NEVER / 2
     loss = loss.masked_fill(hopeless, 0.0 if zero_infinity else float("inf"))
     # PyTorch's gradient is that of log_softmax followed by this loss: e^log_probs less the true one, where a step counts.
@@ -169,7 +166,7 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
     gap = gap if weight is None else gap * weight[y].unsqueeze(1)
     own = torch.arange(c, device=x.device) == y.unsqueeze(1)
     loss = gap.masked_fill(own, 0).sum(1) / c
-    return _reduced(loss if self.dim() == 2 else loss.squeeze(0), reduction)
+    return _reduced(loss if target.dim() else loss.squeeze(0), reduction)
 
 
 @composite(

@@ -264,10 +264,20 @@ class OneCycleLR(_WithMomentum):
         )
         return [up, down, phase(last, ("initial_lr", "min_lr"), ("max_momentum", "max_momentum"))]
 
-    def _between(self, start: Any, end: Any, done: float) -> Any:
-        if self._anneal_func_type == "linear":
-            return (end - start) * done + start
-        return end + (start - end) / 2.0 * (1 + math.cos(math.pi * done))
+    @staticmethod
+    def _annealing_cos(start: Any, end: Any, pct: float) -> Any:
+        return end + (start - end) / 2.0 * (1 + math.cos(math.pi * pct))
+
+    @staticmethod
+    def _annealing_linear(start: Any, end: Any, pct: float) -> Any:
+        return (end - start) * pct + start
+
+    def _anneal_func(self, start: Any, end: Any, pct: float) -> Any:
+        """The value at the part ``pct`` of a phase; old checkpoints bring the function itself, as ``anneal_func``."""
+        kind = getattr(self, "_anneal_func_type", None)
+        if kind is None:
+            return self.anneal_func(start, end, pct)  # type: ignore[attr-defined]
+        return (self._annealing_linear if kind == "linear" else self._annealing_cos)(start, end, pct)
 
     def get_lr(self) -> list[Any]:
         """The rates; sets the momentum as well."""
@@ -283,8 +293,8 @@ class OneCycleLR(_WithMomentum):
         done = (at - begin) / (phase["end_step"] - begin)
         rates = []
         for group in self.optimizer.param_groups:
-            rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], done))
+            rates.append(self._anneal_func(group[phase["start_lr"]], group[phase["end_lr"]], done))
             if self.cycle_momentum:
                 low, high = group[phase["start_momentum"]], group[phase["end_momentum"]]
-                self._set_momentum(group, self._between(low, high, done))
+                self._set_momentum(group, self._anneal_func(low, high, done))
         return rates

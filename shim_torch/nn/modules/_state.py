@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -34,6 +35,34 @@ class _WithModule:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.hook, self.module = state["hook"], weakref.ref(state["module"])
+
+
+def _as_parameter_like(own: Any, given: Any) -> Any:
+    """``given`` as what takes a parameter's place: a parameter that wants gradients where ``own`` did."""
+    if not isinstance(own, Parameter):
+        return given
+    if isinstance(given, Parameter):
+        return given.requires_grad_(own.requires_grad)
+    return Parameter(given, requires_grad=own.requires_grad)
+
+
+def _load_tree(module: Any, state: Any, prefix: str, metadata: Any, assign: bool, keys: Any, errors: list[str]) -> None:
+    """Loads a module, then its children, from what ``state`` has below ``prefix``; runs their hooks."""
+    own = {} if metadata is None else metadata.get(prefix[:-1], {})
+    if assign:
+        own["assign_to_params_buffers"] = assign
+    module._load_from_state_dict(state, prefix, own, True, keys.missing_keys, keys.unexpected_keys, errors)
+    for name, child in module._modules.items():
+        if child is not None:
+            below = prefix + name + "."
+            part = {k: v for k, v in state.items() if k.startswith(below)}
+            _load_tree(child, part, below, metadata, assign, keys, errors)
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, keys) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                "values, if incompatible_keys need to be modified, it should be done inplace."
+            )
 
 
 class StateDictMixin:
@@ -190,19 +219,22 @@ class StateDictMixin:
                 f"the shape in current model is {own.shape}."
             )
             return
+        if own.is_meta and not given.is_meta and not assign:
+            warnings.warn(
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary "
+                "to their corresponding key in the module instead of copying them in place?)",
+                stacklevel=2,
+            )
         try:
             with no_grad():
-                if assign:
-                    if isinstance(own, Parameter) and not isinstance(given, Parameter):
-                        given = Parameter(given, requires_grad=own.requires_grad)
-                    setattr(self, name, given)
-                elif get_swap_module_params_on_conversion():
+                if get_swap_module_params_on_conversion():
                     loaded = own.module_load(given, assign=assign)
                     if loaded is own or loaded is given:
                         raise RuntimeError("module_load returned one of self or other, please .detach() the result")
-                    if isinstance(own, Parameter) and not isinstance(loaded, Parameter):
-                        loaded = Parameter(loaded, requires_grad=own.requires_grad)
-                    swap_tensors(own, loaded)
+                    swap_tensors(own, _as_parameter_like(own, loaded))
+                elif assign:
+                    setattr(self, name, _as_parameter_like(own, given))
                 else:
                     own.copy_(given)
         except Exception as error:
@@ -228,24 +260,7 @@ class StateDictMixin:
         if metadata is not None:
             state._metadata = metadata
 
-        def load(module: Any, local: Any, prefix: str = "") -> None:
-            own = {} if metadata is None else metadata.get(prefix[:-1], {})
-            if assign:
-                own["assign_to_params_buffers"] = assign
-            module._load_from_state_dict(local, prefix, own, True, missing, unexpected, errors)
-            for name, child in module._modules.items():
-                if child is not None:
-                    below = prefix + name + "."
-                    load(child, {k: v for k, v in local.items() if k.startswith(below)}, below)
-            keys = _IncompatibleKeys(missing, unexpected)
-            for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, keys) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
-                        "values, if incompatible_keys need to be modified, it should be done inplace."
-                    )
-
-        load(self, state)
+        _load_tree(self, state, "", metadata, assign, _IncompatibleKeys(missing, unexpected), errors)
         if strict:
             if unexpected:
                 errors.insert(

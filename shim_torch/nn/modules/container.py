@@ -11,6 +11,7 @@ from typing import Any
 
 from native import _core
 from shim_torch._missing import asked_of as _asked_of
+from shim_torch._utils import typename
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
 
@@ -307,6 +308,9 @@ class ParameterList(Module):
             self.append(value)
         return self
 
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("ParameterList should not be called.")
+
     def extra_repr(self) -> str:
         lines = []
         for i, p in enumerate(self):
@@ -320,7 +324,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict of parameters."""
+    """A dict of parameters by string keys, in the order of insertion (tensors become parameters; other objects are kept)."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -328,20 +332,26 @@ class ParameterDict(Module):
         if parameters is not None:
             self.update(parameters)
 
+    def _key_to_attr(self, key: str) -> str:
+        if not isinstance(key, str):
+            raise TypeError(
+                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                f"'{type(key).__name__}'). Open an issue on github if you need non-string keys."
+            )
+        return key
+
     def __getitem__(self, key: str) -> Any:
-        if key not in self._keys:
-            raise KeyError(key)
-        return getattr(self, key)
+        return getattr(self, self._key_to_attr(key))
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._keys[key] = None
         if isinstance(value, Tensor) and not isinstance(value, Parameter):
             value = Parameter(value)
-        setattr(self, key, value)
+        setattr(self, self._key_to_attr(key), value)
 
     def __delitem__(self, key: str) -> None:
         del self._keys[key]
-        delattr(self, key)
+        delattr(self, self._key_to_attr(key))
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -349,8 +359,55 @@ class ParameterDict(Module):
     def __iter__(self) -> Iterator[str]:
         return iter(self._keys)
 
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self._keys))
+
     def __contains__(self, key: object) -> bool:
         return key in self._keys
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("ParameterDict should not be called.")
+
+    def __or__(self, other: Any) -> ParameterDict:
+        copy = self.copy()
+        copy.update(other)
+        return copy
+
+    def __ror__(self, other: Any) -> Any:
+        copy = other.copy()
+        copy.update(self)
+        return copy
+
+    def __ior__(self, other: Any) -> ParameterDict:
+        self.update(other)
+        return self
+
+    def copy(self) -> ParameterDict:
+        """Another ParameterDict of the same parameters."""
+        return ParameterDict(OrderedDict((k, self[k]) for k in self._keys))
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The parameter of ``key``, which becomes ``default`` where there is none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def clear(self) -> None:
+        """Removes all."""
+        for k in list(self._keys):
+            del self[k]
+
+    def popitem(self) -> tuple[str, Any]:
+        """Removes and gives back the last (key, parameter)."""
+        key, _ = self._keys.popitem()
+        self._keys[key] = None  # so that del takes it out
+        value = self[key]
+        del self[key]
+        return key, value
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A new ParameterDict with ``default`` under each key."""
+        return ParameterDict((k, default) for k in keys)
 
     def keys(self) -> Any:
         """The names."""
@@ -375,8 +432,42 @@ class ParameterDict(Module):
         return value
 
     def update(self, parameters: Any) -> None:
-        """Adds or replaces from a mapping or an iterable of pairs."""
-        for key, value in parameters.items() if hasattr(parameters, "items") else parameters:
+        """Adds or replaces from a mapping (a plain one's keys sorted) or an iterable of pairs."""
+        if not isinstance(parameters, Iterable):
+            raise TypeError(
+                "ParametersDict.update should be called with an iterable of key/value pairs, but got "
+                + type(parameters).__name__
+            )
+        if isinstance(parameters, Mapping):
+            in_order = isinstance(parameters, OrderedDict)
+            parameters = parameters.items() if in_order else sorted(parameters.items())
+        elif isinstance(parameters, ParameterDict):
+            parameters = parameters.items()
+        for j, pair in enumerate(parameters):
+            if not isinstance(pair, Iterable):
+                raise TypeError(
+                    f"ParameterDict update sequence element #{j} should be Iterable; is{type(pair).__name__}"
+                )
+            if len(pair) != 2:  # type: ignore[arg-type]
+                raise ValueError(
+                    f"ParameterDict update sequence element #{j} has length {len(pair)}; 2 is required"  # type: ignore[arg-type]
+                )
+            key, value = pair
             self[key] = value
+
+    def extra_repr(self) -> str:
+        lines = []
+        for k, p in self.items():
+            if isinstance(p, Tensor):
+                device = "" if not p.is_cuda else f" (GPU {p.get_device()})"
+                size = "x".join(str(n) for n in p.size())
+                lines.append(
+                    f"  ({k}): {'Parameter' if isinstance(p, Parameter) else 'Tensor'} containing: "
+                    f"[{typename(p)} of size {size}{device}]"
+                )
+            else:
+                lines.append(f"  ({k}): Object of type: {type(p).__name__}")
+        return "\n".join(lines)
+
 
 __getattr__ = _asked_of(__name__)

@@ -268,6 +268,10 @@ class LinearCrossEntropyLoss(Module):
         device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Any = None,
         ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
     ) -> None:  # fmt: skip
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         super().__init__()
         from shim_torch.nn.modules.linear import Linear
 

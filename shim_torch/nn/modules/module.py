@@ -40,8 +40,18 @@ __all__ = [
     "register_module_parameter_registration_hook",
 ]
 Tensor = _core.Tensor
-_IncompatibleKeys = namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])
 
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    """What ``load_state_dict`` returns."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return super().__repr__()
+
+    __str__ = __repr__
 
 # Hooks of all modules.
 _global_forward_pre_hooks: dict[int, Callable[..., Any]] = OrderedDict()
@@ -336,8 +346,10 @@ class Module(ConversionMixin, StateDictMixin):
     def _replicate_for_data_parallel(self) -> Module:
         replica = type(self).__new__(type(self))
         replica.__dict__ = self.__dict__.copy()
-        for table in ("_parameters", "_buffers", "_modules"):
-            replica.__dict__[table] = dict(getattr(self, table))
+        replica._parameters = {}  # a replica's are no leaves: the copies are set as plain attributes
+        replica._buffers = replica._buffers.copy()
+        replica._modules = replica._modules.copy()
+        replica._is_replica = True
         return replica
 
 

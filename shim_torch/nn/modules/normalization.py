@@ -219,6 +219,16 @@ class _NormBase(Module):
             wanted = " or ".join(f"{d}D" for d in self._dims)
             raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
 
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any, missing: Any, unexpected: Any, errors: Any
+    ) -> None:
+        key = prefix + "num_batches_tracked"
+        old = local_metadata.get("version") is None or local_metadata["version"] < 2  # those did not count batches
+        if old and self.track_running_stats and key not in state_dict:
+            own = self.num_batches_tracked
+            state_dict[key] = own if own is not None and not own.is_meta else shim_torch.tensor(0, dtype=_core.int64)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
+
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
@@ -326,6 +336,24 @@ class _InstanceNorm(_NormBase):
         bias: bool = True,
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any, missing: Any, unexpected: Any, errors: Any
+    ) -> None:
+        if local_metadata.get("version") is None and not self.track_running_stats:
+            found = [key for key in (prefix + "running_mean", prefix + "running_var") if key in state_dict]
+            if found:
+                names, kind = " and ".join(f'"{key}"' for key in found), type(self).__name__
+                errors.append(
+                    f"Unexpected running stats buffer(s) {names} for {kind} with track_running_stats=False. If state_dict "
+                    "is a checkpoint saved before 0.4.0, this may be expected because {klass} does not track running "
+                    "stats by default since 0.4.0. Please remove these keys from state_dict. If the running stats are "
+                    "actually needed, instead set track_running_stats=True in {klass} to enable them. See the "
+                    "documentation of {klass} for details.".replace("{klass}", kind)
+                )
+                for key in found:
+                    del state_dict[key]
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
 
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)

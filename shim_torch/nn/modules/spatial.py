@@ -206,6 +206,15 @@ class _ReplicationPadNd(_Pad):
 class _CircularPadNd(_Pad):
     _mode = "circular"
 
+    def _check_input_dim(self, input: Any) -> None:
+        n = self._dims
+        if input.dim() not in (n + 1, n + 2):
+            raise ValueError(f"expected {n + 1}D or {n + 2}D input (got {input.dim()}D input)")
+
+    def forward(self, input: Any) -> Any:
+        self._check_input_dim(input)
+        return super().forward(input)
+
 
 class _ZeroPad:
     """The constant is zero."""

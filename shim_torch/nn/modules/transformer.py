@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
+from shim_torch.nn.modules.activation import GELU, ReLU
 from shim_torch.nn.modules.attention import MultiheadAttention
 from shim_torch.nn.modules.container import ModuleList
 from shim_torch.nn.modules.dropout import Dropout
@@ -87,6 +89,9 @@ class TransformerEncoderLayer(_Layer):
             d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **place
         )
         self._common(d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first, bias, 2, place)
+        kinds = ((F.relu, ReLU), (F.gelu, GELU))
+        known = [i for i, (f, kind) in enumerate(kinds, 1) if self.activation is f or isinstance(self.activation, kind)]
+        self.activation_relu_or_gelu = known[0] if known else 0
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
         x = src
@@ -155,6 +160,23 @@ def _copies(module: Module, n: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(n)])
 
 
+def _why_not_nested(layer: Any) -> str:
+    """What about an encoder layer makes PyTorch keep padded tensors, as this package always does; empty: nothing."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    attention = layer.self_attn
+    reasons = {
+        "norm_first was True": layer.norm_first,
+        "self_attn.batch_first was not True(use batch_first for better inference performance)": not attention.batch_first,
+        "self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
+        "self_attn was passed bias=False": attention.in_proj_bias is None,
+        "activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
+        "norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
+        "self_attn.num_heads is odd": attention.num_heads % 2 == 1,
+    }
+    return next((f"encoder_layer.{reason}" for reason, holds in reasons.items() if holds), "")
+
+
 class TransformerEncoder(Module):
     """Several encoder layers, and a last normalisation."""
 
@@ -168,6 +190,11 @@ class TransformerEncoder(Module):
         self.layers = _copies(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
         self.enable_nested_tensor, self.use_nested_tensor, self.mask_check = enable_nested_tensor, False, mask_check
+        why_not = _why_not_nested(encoder_layer)
+        if enable_nested_tensor and why_not:
+            warnings.warn(
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why_not}", stacklevel=2
+            )
 
     def forward(
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None

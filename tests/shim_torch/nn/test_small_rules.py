@@ -1,0 +1,104 @@
+"""What PyTorch's own test files hold layers and losses to: sizes of nothing, errors, warnings, a second backward."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import shim_torch as torch
+import shim_torch.nn.functional as F
+from shim_torch import nn
+
+
+def test_an_affine_grid_can_be_run_backward_twice():
+    theta = torch.arange(12.0).reshape(2, 2, 3).requires_grad_()
+    grid = F.affine_grid(theta, [2, 3, 2, 3], align_corners=True)
+    weights = torch.arange(grid.numel()).reshape(grid.shape).float()
+    grid.backward(weights)
+    first = theta.grad.clone()
+    grid.backward(weights)
+    # Row i, column j: the sum over places of weight i times the place's j-th coordinate (x, y, 1).
+    assert first[0].tolist() == [[8.0, 18.0, 30.0], [8.0, 18.0, 36.0]] and theta.grad.equal(2 * first)
+
+
+def test_affine_grids_of_volumes_have_first_and_second_gradients():
+    theta = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda t: F.affine_grid(t, [2, 1, 2, 3, 1], align_corners=False), (theta,))
+    assert torch.autograd.gradgradcheck(lambda t: F.affine_grid(t, [2, 1, 2, 3, 1], align_corners=False).pow(2), (theta,))
+
+
+@pytest.mark.parametrize("n, c, places", [(2, 0, 2), (2, 3, 0), (0, 3, 2)])
+def test_grids_of_nothing(n, c, places):
+    got = F.grid_sample(torch.ones(n, c, 3, 4), torch.ones(n, places, 2, 2), align_corners=False)
+    assert got.shape == (n, c, places, 2)
+
+
+def test_an_utterance_of_no_steps_is_certain_or_impossible():
+    lp = torch.randn(2, 2, 5).log_softmax(2).requires_grad_()
+    loss = F.ctc_loss(lp, torch.ones(2, 2, dtype=torch.int), torch.tensor([0, 0]), torch.tensor([0, 1]), reduction="none")
+    assert loss.tolist() == [0.0, float("inf")]
+    loss.sum().backward()
+    assert lp.grad.abs().sum().item() == 0
+    zeroed = F.ctc_loss(
+        lp, torch.ones(2, 2, dtype=torch.int), torch.tensor([0, 0]), torch.tensor([0, 1]), reduction="none", zero_infinity=True
+    )
+    assert zeroed.tolist() == [0.0, 0.0]
+
+
+def test_the_target_gives_a_margin_loss_its_shape():
+    x = torch.tensor([0.1, 0.2, 0.7])
+    for target, shape in ((torch.tensor(1), ()), (torch.tensor([1]), (1,))):
+        got = F.multi_margin_loss(x, target, reduction="none")
+        assert got.shape == shape and got.item() == pytest.approx(0.8)
+
+
+def test_batch_norm_wants_a_positive_eps():
+    x = torch.ones(2, 3)
+    with pytest.raises(ValueError, match="eps must be positive during training, but got 0"):
+        nn.BatchNorm1d(3, eps=0)(x)
+    with pytest.raises(ValueError, match="eps must be non-negative, but got -1.0"):
+        nn.BatchNorm1d(3, eps=-1.0).eval()(x)
+    assert nn.BatchNorm1d(3, eps=0).eval()(x).tolist() == [[1.0] * 3] * 2
+
+
+def test_errors_of_layers():
+    with pytest.raises(ValueError, match="expected 4D or 5D input .got 2D input."):
+        nn.CircularPad3d(1)(torch.ones(2, 2))
+    with pytest.raises(RuntimeError, match="expected weight shape to be .2,., got .3,."):
+        nn.LinearCrossEntropyLoss(3, 2, weight=torch.ones(3))
+    with pytest.raises(RuntimeError, match="label_smoothing to be in range .0, 1., got 2.0"):
+        nn.LinearCrossEntropyLoss(3, 2, label_smoothing=2.0)
+
+
+def test_an_encoder_says_why_it_keeps_padded_tensors():
+    def encoder(**settings):
+        layer = nn.TransformerEncoderLayer(4, settings.pop("heads", 2), **settings)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            nn.TransformerEncoder(layer, 1)
+        return [str(w.message).partition("because encoder_layer.")[2] for w in seen], layer
+
+    assert encoder(batch_first=True)[0] == []
+    assert encoder(batch_first=True, bias=False)[0] == ["self_attn was passed bias=False"]
+    assert encoder(batch_first=True, heads=1)[0] == ["self_attn.num_heads is odd"]
+    assert encoder()[0][0].startswith("self_attn.batch_first was not True")
+    assert encoder(batch_first=True, activation="gelu")[1].activation_relu_or_gelu == 2
+    assert encoder(batch_first=True, activation=torch.tanh)[0] == ["activation_relu_or_gelu was not True"]
+
+
+def test_a_one_cycle_checkpoint_of_before_strategies_had_names():
+    def schedule():
+        optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=0.1, momentum=0.9)
+        return torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
+
+    new, old = schedule(), schedule()
+    del old._anneal_func_type
+    state = old.state_dict()
+    state["anneal_func"] = torch.optim.lr_scheduler.OneCycleLR._annealing_cos
+    old.load_state_dict(state)
+    for _ in range(6):
+        for s in (new, old):
+            s.optimizer.step()
+            s.step()
+    assert new.get_last_lr() == old.get_last_lr() and 0 < new.get_last_lr()[0] < 1
