@@ -41,7 +41,8 @@ enum PreferenceAttribute : int {
   preference_workspace = 1, preference_reductions = 3, preference_align_a = 5, preference_align_b = 6, preference_align_c = 7,
   preference_align_d = 8
 };
-enum AlgoConfig : int { algo_id = 0 };
+enum AlgoConfig : int { algo_id = 0, algo_tile = 1, algo_swizzle = 4, algo_cluster = 8 };
+enum ClusterShape : uint16_t { cluster_1x1 = 2, cluster_2x1 = 3, cluster_1x2 = 5 };
 constexpr int32_t kScaleTensor = 0, kScaleOuterVector = 3;      // of a float8 operand: one factor, one a row (12.9 and later)
 
 // X(member, symbol, result, argument types)
@@ -65,6 +66,7 @@ constexpr int32_t kScaleTensor = 0, kScaleOuterVector = 3;      // of a float8 o
     (Handle, const MatmulDesc*, const MatrixLayout*, const MatrixLayout*, const MatrixLayout*, const MatrixLayout*,            \
      const Algo*, HeuristicResult*))                                                                                           \
   X(algo_config, cublasLtMatmulAlgoConfigGetAttribute, Status, (const Algo*, int, void*, size_t, size_t*))                     \
+  X(algo_set, cublasLtMatmulAlgoConfigSetAttribute, Status, (Algo*, int, const void*, size_t))                                  \
   X(matmul, cublasLtMatmul, Status,                                                                                            \
     (Handle, const MatmulDesc*, const void* alpha, const void* a, const MatrixLayout*, const void* b, const MatrixLayout*,     \
      const void* beta, const void* c, const MatrixLayout*, void* d, const MatrixLayout*, const Algo*, void* workspace, size_t, \

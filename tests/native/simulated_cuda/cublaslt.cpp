@@ -154,6 +154,7 @@ int cublasLtMatmulAlgoCheck(void*, const Desc* d, const Layout* a, const Layout*
   return Ok;
 }
 int cublasLtMatmulAlgoConfigGetAttribute(const Algo*, int, void*, size_t, size_t*) { return Ok; }
+int cublasLtMatmulAlgoConfigSetAttribute(Algo*, int, const void*, size_t) { return NotSupported; }  // one algorithm, without options
 
 }  // extern "C"
 
