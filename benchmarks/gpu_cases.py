@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpu_cases_layers import layers
+
 Case = Callable[[], Any]
 
 
@@ -70,7 +72,7 @@ def operators(torch: Any) -> dict[str, Case]:
         "softmax bf16 4096x4096": lambda: half.softmax(-1),
         "one_hot 4096 of 64": lambda: functional.one_hot(places[:, 0] % 64, 64),
     }
-    return {**found, **gradients(torch), **more(torch)}
+    return {**found, **gradients(torch), **more(torch), **layers(torch)}
 
 
 def more(torch: Any) -> dict[str, Case]:

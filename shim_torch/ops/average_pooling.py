@@ -66,7 +66,7 @@ def _declare_mean(n: int) -> None:
         _pool_shape(name, n, self, settings, ceil_mode)
         if self.dtype == _core.bool:
             raise NotImplementedError(f"\"avg_pool{n}d_out_frame\" not implemented for 'Bool'")
-        if n == 2 and self.is_floating_point() and _core.unseen(self) and _plain_order(self):
+        if n == 2 and self.is_floating_point() and (self.is_cuda or (_core.unseen(self) and _plain_order(self))):
             kernel, step, pad, _ = settings
             return torch_module().ops.shim.mean_pool(
                 self, kernel, step, pad, ceil_mode, count_include_pad, divisor_override or 0
@@ -99,7 +99,7 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
         kernel = "adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{_scalar(self.dtype)}'")
     sizes = tuple(self.shape[-n:])
-    if n == 2 and 0 not in output_size and _core.unseen(self) and _plain_order(self):
+    if n == 2 and 0 not in output_size and (self.is_cuda or (_core.unseen(self) and _plain_order(self))):
         if all(s % o == 0 for s, o in zip(sizes, output_size, strict=True)):
             window = [s // o for s, o in zip(sizes, output_size, strict=True)]
             if output_size[0] == output_size[1] == 1:

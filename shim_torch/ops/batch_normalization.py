@@ -21,14 +21,17 @@ def _check(channels: int, **given: Any) -> None:
 
 
 def _one_kernel(input: Any, *others: Any) -> bool:
-    """Whether one kernel does it: contiguous CPU tensors of floats with elements, and nobody looks on."""
+    """Whether one kernel does it: tensors of floats with elements on CUDA, or contiguous ones of the CPU where nobody looks on."""
     given = [t for t in others if t is not None]
     return (
         input.is_floating_point()
         and input.dim() > 1
         and input.numel() > 0
-        and _core.unseen(input, *given)
-        and (input.is_contiguous() or _core.suggest_memory_format(input) == _core.contiguous_format)
+        and (
+            input.is_cuda
+            or _core.unseen(input, *given)
+            and (input.is_contiguous() or _core.suggest_memory_format(input) == _core.contiguous_format)
+        )
         and (input.dtype != _core.float64 or all(t.dtype == input.dtype for t in given))
         and all(t.dtype.is_floating_point and t.dim() == 1 for t in given)
     )

@@ -115,6 +115,9 @@ def families():
         yield "each", {**own, **functors, "OP": "addcdiv", "N_IN": 3, "EXTRA": 1, "K2": 0, "K3": 0}
         yield "each", {**own, **functors, "OP": "mul", "N_IN": 2, "EXTRA": 0, "K2": 1, "K3": 0}
         yield "each", {**own, **functors, "OP": "sqrt_", "N_IN": 1, "EXTRA": 0, "K2": 0, "K3": 0}
+        for part in ({}, {"KIND": 1}, {"KIND": 2}, {"KIND": 3}, {"PADDING": 0}, {"PADDING": 2}):
+            yield "images", {**own, "V": 1, **part}
+        yield "channels", {**own, "P": t}
     for t, v, side in (("u8", 4, 128), ("u16", 2, 64), ("u16", 1, 64), ("u32", 1, 64), ("u64", 1, 32), ("Wide16", 1, 32)):
         yield "transpose", {"ELEMENT": t, "V": v, "SIDE": side}
         yield "pad", {"ELEMENT": t, "V": 16 if t == "u8" else 1, "WIDE": int(t == "u8")}

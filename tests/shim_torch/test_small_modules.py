@@ -7,6 +7,7 @@ import json
 import pytest
 
 import shim_torch as torch
+from native import _core
 
 
 def test_c_module():
@@ -35,9 +36,14 @@ def test_backends_settings():
     b.cudnn.benchmark = True
     assert b.cudnn.benchmark is True
     b.cudnn.benchmark = False
+    b.cudnn.allow_tf32 = False
+    assert _core.cudnn_setting("allow_tf32") is False
+    b.cudnn.allow_tf32 = True
     with b.cudnn.flags(enabled=False, deterministic=True):
+        assert (_core.cudnn_setting("enabled"), _core.cudnn_setting("deterministic")) == (False, True)
         assert (b.cudnn.enabled, b.cudnn.deterministic) == (False, True)
     assert (b.cudnn.enabled, b.cudnn.deterministic) == (True, False)
+    assert (_core.cudnn_setting("enabled"), _core.cudnn_setting("deterministic")) == (True, False)
     assert not b.mps.is_available()
     assert b.cuda.is_built()
     assert b.cpu.get_cpu_capability() in ("AVX512", "AVX2", "NO AVX", "DEFAULT")

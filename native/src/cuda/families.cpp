@@ -5,6 +5,7 @@
 #include "cuda/flip_source.h"
 #include "cuda/functors_source.h"
 #include "cuda/gather_source.h"
+#include "cuda/images_source.h"
 #include "cuda/join_source.h"
 #include "cuda/keys_source.h"
 #include "cuda/launch.h"
@@ -31,6 +32,7 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
   const Source sources[] = {{"gather", "", kGatherSource},        {"norm", kBlockSource, kNormSource}, {"random", "", kRandomSource},
                             {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"sort", kKeysSource, kSortSource}, {"select", kKeysSource, kSortSource, kSelectSource}, {"radix", kKeysSource, kRadixSource},
                             {"transpose", "", kTransposeSource}, {"flip", "", kFlipSource}, {"pad", "", kPadSource}, {"search", "", kSearchSource}, {"triangle", "", kTriangleSource}, {"pair", kBlockSource, kPairSource}, {"join", kGatherSource, kJoinSource}, {"tally", kBlockSource, kTallySource},
+                            {"images", kBlockSource, kImagesSource}, {"channels", kBlockSource, kChannelsSource},
                             {"heads", kBlockSource, kScanSource, kHeadsSource},
                             {"each", kFunctorsSource, kManySource}, {"many", "", kManySource}};
   for (auto& m : macros) m = "-D" + m;

@@ -270,6 +270,7 @@ int bind_kernels(PyObject* module) {
   register_cuda_moves();
   register_cuda_places();
   register_cuda_makes();
+  register_cuda_images();
   register_cpu_formulas();
   register_cpu_scatters();
   register_cpu_fourier();
@@ -282,7 +283,7 @@ int bind_kernels(PyObject* module) {
   register_cpu_linalg();
   register_cpu_pools();
   register_cpu_recurrent();
-  return PyModule_AddFunctions(module, functions) < 0 || bind_numbers(module) < 0 || bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 || bind_cuda_many(module) < 0 ? -1 : bind_getitem(module);
+  return PyModule_AddFunctions(module, functions) < 0 || bind_numbers(module) < 0 || bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 || bind_cuda_many(module) < 0 || bind_cuda_images(module) < 0 ? -1 : bind_getitem(module);
 }
 
 }  // namespace shim

@@ -24,6 +24,7 @@ void register_cuda_formulas();                  // bind_cuda_formulas.cpp
 void register_cuda_moves();                     // bind_cuda_moves.cpp
 void register_cuda_places();                    // bind_cuda_places.cpp
 void register_cuda_makes();                     // bind_cuda_makes.cpp
+void register_cuda_images();                    // bind_cuda_images.cpp
 void register_cpu_formulas();                   // bind_cpu_formulas.cpp
 void register_cpu_scatters();                   // bind_cpu_scatters.cpp
 void register_cpu_fourier();                    // bind_cpu_fourier.cpp
@@ -38,6 +39,7 @@ void register_cpu_pools();                      // bind_cpu_pools.cpp
 void register_cpu_linalg();                     // bind_cpu_linalg.cpp
 int bind_cuda_kernels(PyObject* module);
 int bind_cuda_many(PyObject* module);           // bind_cuda_many.cpp
+int bind_cuda_images(PyObject* module);         // bind_cuda_images.cpp
 int bind_cpu_formulas(PyObject* module);        // bind_cpu_formulas.cpp
 int bind_cpu_random(PyObject* module);          // bind_cpu_random.cpp
 int bind_numbers(PyObject* module);             // bind_kernels_memory.cpp

@@ -1,0 +1,220 @@
+#include "cuda/images.h"
+
+#include <algorithm>
+
+#include "cuda/block_source.h"
+#include "cuda/elementwise.h"
+#include "cuda/images_source.h"
+#include "cuda/launch.h"
+
+namespace shim::cuda {
+namespace {
+
+const char* planes_source() {
+  static const char* text = joined_source({kBlockSource, kImagesSource});
+  return text;
+}
+const char* channels_source() {
+  static const char* text = joined_source({kBlockSource, kChannelsSource});
+  return text;
+}
+const Family planes{"images", planes_source}, channels_family{"channels", channels_source};
+constexpr int kThreads = 256;
+
+CUfunction plane_kernel(const char* entry, DType t, const char* macro, int kind, int device) {
+  return find_kernel(planes, entry, key_of(int(t), kind, macro ? 1 : 0), device, [&] {
+    std::vector<std::string> macros{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=1"};
+    if (macro) macros.push_back(std::string(macro) + "=" + std::to_string(kind));
+    return macros;
+  });
+}
+
+bool fits(const Tensor& t) { return kernels_ready() && floating(t->dtype()) && t->numel() < INT32_MAX; }
+void launch_each(CUfunction f, int64_t n, void** arguments, int device) { launch(f, (n + kThreads - 1) / kThreads, 1, kThreads, 1, arguments, device); }
+
+Tensor planes_like(const Tensor& x, const Sides& s, bool inputs, DType t) {
+  Dims sizes{x->sizes()[0]};
+  for (const Side& side : s.of) sizes.push_back(inputs ? side.size : side.out);
+  return empty(sizes, t, x->device());
+}
+
+}  // namespace
+
+Tensor box_max(const Tensor& x, const Sides& s, Tensor* places) {
+  const int device = x->device().index;
+  Tensor out = planes_like(x, s, false, x->dtype());
+  if (!fits(x) || !fits(out)) return {};
+  if (places) *places = planes_like(x, s, false, DType::i64);
+  if (!out->numel()) return out;
+  const CUfunction f = plane_kernel("box_max", x->dtype(), nullptr, 0, device);
+  if (!f) return {};
+  const void* from = x->data();
+  void *to = out->data(), *at = places ? (*places)->data() : nullptr;
+  uint32_t n = uint32_t(out->numel());
+  Sides sides = s;
+  void* arguments[] = {&from, &to, &at, &n, &sides.of[0], &sides.of[1], &sides.of[2]};
+  launch_each(f, n, arguments, device);
+  return out;
+}
+
+namespace {
+
+Tensor means(const char* entry, const Tensor& x, const Sides& s, bool back, bool include_pad, int64_t divisor) {
+  const int device = x->device().index;
+  Tensor out = planes_like(x, s, back, x->dtype());
+  if (!fits(x) || !fits(out) || divisor > INT32_MAX || divisor < -INT32_MAX) return {};
+  if (!out->numel()) return out;
+  const CUfunction f = plane_kernel(entry, x->dtype(), nullptr, 0, device);
+  if (!f) return {};
+  const void* from = x->data();
+  void* to = out->data();
+  uint32_t n = uint32_t(out->numel());
+  int include = include_pad, by = int(divisor);
+  Sides sides = s;
+  void* arguments[] = {&from, &to, &n, &include, &by, &sides.of[0], &sides.of[1], &sides.of[2]};
+  launch_each(f, n, arguments, device);
+  return out;
+}
+
+}  // namespace
+
+Tensor box_mean(const Tensor& x, const Sides& s, bool include_pad, int64_t divisor) { return means("box_mean", x, s, false, include_pad, divisor); }
+Tensor box_mean_backward(const Tensor& g, const Sides& s, bool include_pad, int64_t divisor) {
+  return means("box_mean_backward", g, s, true, include_pad, divisor);
+}
+
+namespace {
+
+template <class C>
+struct Stretched { int size, out, aligned; alignas(sizeof(C)) C scale; };
+
+template <class C>
+void stretch(CUfunction f, const Tensor& x, const Tensor& out, const Stretch (&sides)[3]) {
+  Stretched<C> s[3];
+  for (int d = 0; d < 3; ++d) s[d] = {sides[d].size, sides[d].out, sides[d].aligned, C(sides[d].scale)};
+  const void* from = x->data();
+  void* to = out->data();
+  uint32_t n = uint32_t(out->numel());
+  void* arguments[] = {&from, &to, &n, &s[0], &s[1], &s[2]};
+  launch_each(f, n, arguments, x->device().index);
+}
+
+}  // namespace
+
+Tensor resize(Stretching how, const Tensor& x, const Stretch (&sides)[3]) {
+  const Tensor out = empty(Dims{x->sizes()[0], sides[0].out, sides[1].out, sides[2].out}, x->dtype(), x->device());
+  if (!fits(x) || !fits(out)) return {};
+  if (!out->numel()) return out;
+  const CUfunction f = plane_kernel("resize", x->dtype(), "KIND", int(how), x->device().index);
+  if (!f) return {};
+  x->dtype() == DType::f64 ? stretch<double>(f, x, out, sides) : stretch<float>(f, x, out, sides);
+  return out;
+}
+
+Tensor sample_grid(const Tensor& x, const Tensor& grid, bool near, int padding, bool align_corners) {
+  const DimSpan of = x->sizes(), places = grid->sizes();
+  const Tensor out = empty(Dims{of[0], of[1], places[1], places[2]}, x->dtype(), x->device());
+  if (!fits(x) || !fits(grid) || !fits(out)) return {};
+  if (!out->numel()) return out;
+  const int device = x->device().index;
+  const CUfunction f = plane_kernel("sample_grid", x->dtype(), "PADDING", padding, device);
+  if (!f) return {};
+  const void *from = x->data(), *at = grid->data();
+  void* to = out->data();
+  uint32_t n = uint32_t(grid->numel() / 2), spots = uint32_t(places[1] * places[2]);
+  int channels = int(of[1]), height = int(of[2]), width = int(of[3]), aligned = align_corners, nearest = near;
+  void* arguments[] = {&from, &at, &to, &n, &channels, &height, &width, &spots, &aligned, &nearest};
+  launch_each(f, n, arguments, device);
+  return out;
+}
+
+// --- norms over channels ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Shape { int64_t channels, inner, groups, parts; int vector, threads; };
+
+Shape shape_of(const Tensor& x, std::initializer_list<const Tensor*> all) {
+  Shape s{x->sizes()[1], 1, 0, 1, 1, 256};
+  for (int d = 2; d < x->dim(); ++d) s.inner *= x->sizes()[size_t(d)];
+  s.vector = vector_for(s.inner, all);
+  s.groups = x->numel() / s.channels / s.vector;
+  s.threads = int(std::clamp<int64_t>(threads_for(s.groups / 4), 32, 256));
+  // Parts of a channel, so that there are some blocks for each multiprocessor, none with less than a few loads a thread.
+  s.parts = std::clamp<int64_t>(132 * 8 / s.channels, 1, std::max<int64_t>(1, std::min<int64_t>(64, s.groups / (4 * s.threads))));
+  return s;
+}
+
+CUfunction channel_kernel(const char* entry, DType t, DType parameter, int vector, int device) {
+  return find_kernel(channels_family, entry, key_of(int(t), int(parameter), vector), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=" + std::to_string(vector),
+                                    std::string("P=") + element_type(parameter)};
+  });
+}
+
+const void* data_of(const Tensor& t) { return t ? t->data() : nullptr; }
+
+bool usable(const Tensor& x) { return fits(x) && x->dim() > 1 && x->numel() && x->sizes()[1] <= kMostBlocks; }
+
+}  // namespace
+
+Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance) {
+  if (!usable(x)) return {};
+  const DType t = x->dtype(), compute = compute_dtype(t), parameter = weight ? weight->dtype() : bias ? bias->dtype() : compute;
+  if ((weight && bias && bias->dtype() != parameter) || !floating(parameter)) return {};
+  const int device = x->device().index;
+  Tensor out = empty(x->sizes(), t, x->device());
+  Shape s = shape_of(x, {&x, &out});
+  const auto kernel = [&](const char* entry) { return channel_kernel(entry, t, parameter, s.vector, device); };
+  const CUfunction apply = kernel("channel_norm");
+  if (!apply) return {};
+  const void* from = x->data();
+  if (!*mean) {
+    const CUfunction moments = kernel("channel_moments"), statistics = kernel("channel_statistics");
+    if (!moments || !statistics) return {};
+    const Tensor partial = empty(Dims{s.channels, s.parts, 3}, compute, x->device());
+    *mean = empty(Dims{s.channels}, compute, x->device());
+    *variance = empty(Dims{s.channels}, compute, x->device());
+    void* to = partial->data();
+    void* first[] = {&from, &to, &s.channels, &s.inner, &s.groups};
+    launch(moments, s.channels, s.parts, s.threads, 1, first, device);
+    void *m = (*mean)->data(), *v = (*variance)->data();
+    int parts = int(s.parts);
+    void* second[] = {&to, &m, &v, &s.channels, &parts};
+    launch(statistics, (s.channels + kThreads - 1) / kThreads, 1, kThreads, 1, second, device);
+  }
+  if ((*mean)->dtype() != compute || (*variance)->dtype() != compute) return {};
+  const void *m = (*mean)->data(), *v = (*variance)->data(), *w = data_of(weight), *b = data_of(bias);
+  void* to = out->data();
+  float narrow = float(eps);
+  double wide = eps;
+  void* epsilon = compute == DType::f64 ? static_cast<void*>(&wide) : &narrow;
+  void* arguments[] = {&from, &to, &m, &v, &w, &b, epsilon, &s.channels, &s.inner, &s.groups};
+  launch(apply, s.channels, s.parts, s.threads, 1, arguments, device);
+  return out;
+}
+
+ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean, const Tensor& variance, double eps, bool of_batch) {
+  if (!usable(x) || g->dtype() != x->dtype()) return {};
+  const DType t = x->dtype(), compute = compute_dtype(t), parameter = weight ? weight->dtype() : compute;
+  if (mean->dtype() != compute || variance->dtype() != compute || !floating(parameter)) return {};
+  const int device = x->device().index;
+  ChannelSlopes r{empty(x->sizes(), t, x->device()), empty(Dims{x->sizes()[1]}, compute, x->device()), empty(Dims{x->sizes()[1]}, compute, x->device())};
+  Shape s = shape_of(x, {&x, &g, &r.input});
+  const CUfunction slopes = channel_kernel("channel_slopes", t, parameter, s.vector, device), apply = channel_kernel("channel_norm_backward", t, parameter, s.vector, device);
+  if (!slopes || !apply) return {};
+  const Tensor partial = empty(Dims{s.channels, s.parts, 2}, compute, x->device());
+  const void *grad = g->data(), *from = x->data(), *m = mean->data(), *v = variance->data(), *w = data_of(weight);
+  void *sums = partial->data(), *dx = r.input->data(), *dw = r.weight->data(), *db = r.bias->data();
+  void* first[] = {&grad, &from, &m, &sums, &s.channels, &s.inner, &s.groups};
+  launch(slopes, s.channels, s.parts, s.threads, 1, first, device);
+  float narrow = float(eps);
+  double wide = eps;
+  void* epsilon = compute == DType::f64 ? static_cast<void*>(&wide) : &narrow;
+  int parts = int(s.parts), batch = of_batch;
+  void* second[] = {&grad, &from, &dx, &m, &v, &w, &sums, &dw, &db, epsilon, &parts, &batch, &s.channels, &s.inner, &s.groups};
+  launch(apply, s.channels, s.parts, s.threads, 1, second, device);
+  return r;
+}
+
+}  // namespace shim::cuda

@@ -1,0 +1,29 @@
+#pragma once
+// Pools over windows of planes, images at other sizes and at the places of a grid, and norms over channels, on CUDA. Each gives null where
+// there is no kernel. Tensors are contiguous, of real floats.
+#include "core/tensor.h"
+
+namespace shim::cuda {
+
+// How places of a result stand to those of the input along one dim.
+struct Side { int size = 1, out = 1, kernel = 1, stride = 1, padding = 0, dilation = 1, adaptive = 0; };
+struct Sides { Side of[3]; };                   // depth, height, width
+
+// Of (planes, depth, height, width), with the sides' out sizes. `places` (may be null) gets the flat places in the planes.
+Tensor box_max(const Tensor& x, const Sides&, Tensor* places);
+// `divisor` 0: how many places there are, padding with them where `include_pad`.
+Tensor box_mean(const Tensor& x, const Sides&, bool include_pad, int64_t divisor);
+Tensor box_mean_backward(const Tensor& g, const Sides&, bool include_pad, int64_t divisor);
+
+enum class Stretching : int { nearest = 0, nearest_exact = 1, linear = 2, cubic = 3 };
+struct Stretch { int size = 1, out = 1, aligned = 0; double scale = 1; };    // `scale`: places of the source for one of the result
+Tensor resize(Stretching, const Tensor& x, const Stretch (&sides)[3]);
+// x (batch, channels, height, width), grid (batch, rows, cols, 2). `padding`: 0 zeros, 1 the border, 2 reflections.
+Tensor sample_grid(const Tensor& x, const Tensor& grid, bool nearest, int padding, bool align_corners);
+
+// (batch, channels, ...): by the given mean and variance, or by the batch's where they are null, which then get them.
+Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance);
+struct ChannelSlopes { Tensor input, weight, bias; };
+ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean, const Tensor& variance, double eps, bool of_batch);
+
+}  // namespace shim::cuda
