@@ -14,10 +14,11 @@ namespace {
 using namespace cuda;
 
 constexpr size_t kFlush = size_t(96) << 20;     // more than the second-level cache: candidates start cold, and the host gets ahead
-constexpr int kFewest = 3, kMost = 24;          // rounds
+constexpr int kFewest = 3, kMost = 48;          // rounds
 constexpr double kBudget = 20;                  // milliseconds of the best candidate's runs
-constexpr double kHopeless = 1.25, kBehind = 1.04;      // times the best: not measured again, after one round and after some
-constexpr double kAsGood = 1.015;               // times the best: as fast as can be told
+constexpr double kHopeless = 1.25, kBehind = 1.04, kClose = 1.02;      // times the best: not measured again, after one round, some and many
+// Times the best: as fast as can be told, of a launch and of what takes longer than 30 microseconds.
+constexpr double kAsGood = 1.015, kAsGoodLong = 1.004, kLong = 0.03;
 constexpr double kSooner = 1;                   // microseconds on the host that make a difference
 
 struct DeviceMemory {
@@ -73,6 +74,7 @@ class Race {
     for (int i = 1; i < rounds; ++i) {
       if (!round()) return -1;
       if (i == 4 || i == 10) drop(kBehind);
+      if (i == 20) drop(kClose);
     }
     return choice();
   }
@@ -128,8 +130,9 @@ class Race {
       if (!r->out && (!best || r->time() < best->time())) best = r.get();
     if (!best) return -1;
     const Runner* chosen = best;
+    const double limit = best->time() * (best->time() > kLong ? kAsGoodLong : kAsGood);
     for (auto& r : runners_) {
-      if (r->out || r->time() > kAsGood * best->time()) continue;
+      if (r->out || r->time() > limit) continue;
       const double sooner = median(chosen->host) - median(r->host);
       if (sooner > kSooner || (r->number == 0 && sooner > -kSooner && best->number < favoured_before_)) chosen = r.get();
     }
