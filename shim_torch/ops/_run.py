@@ -181,6 +181,8 @@ def execute(plan: Plan, bound: tuple[Any, ...]) -> Any:
         return _meta(plan, bound, shape, compute, result, device)
     backend = backends.of_type(where)
     if where == "cuda":
+        if not tensors:
+            _need_cuda()
         try:
             return _compute(plan, bound, shape, compute, result, tensors, backend)
         except (NotImplementedError, TypeError, AttributeError) as error:
@@ -188,6 +190,13 @@ def execute(plan: Plan, bound: tuple[Any, ...]) -> Any:
                 raise
             return _on_host(plan, bound, device, error)
     return _compute(plan, bound, shape, compute, result, tensors, backend)
+
+
+def _need_cuda() -> None:
+    """Refuses a factory's CUDA device in our words, not CuPy's, where there is none."""
+    from shim_torch import cuda
+
+    cuda._lazy_init()
 
 
 def _compute(

@@ -24,6 +24,7 @@ from compat.adapters.triton.mends import (
     reductions,
     scalars,
     scaled,
+    shapes,
 )
 from compat.adapters.triton.mends.mend import Mend, Patch
 
@@ -39,6 +40,7 @@ MENDS: tuple[Mend, ...] = (
     *libdevice.MENDS,
     *launch.MENDS,
     *names.MENDS,
+    *shapes.MENDS,
 )
 _DONE = "_mended_by_shim_torch"
 MODULES = tuple(sorted({mend.module for mend in MENDS}))

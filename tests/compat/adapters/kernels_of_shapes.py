@@ -1,0 +1,36 @@
+"""Kernels that ask for shapes of their blocks."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sizes(out, x, BLOCK: tl.constexpr):
+    rows = tl.load(x + tl.arange(0, BLOCK))
+    table = rows[:, None] + rows[None, :]
+    tl.static_assert(table.shape[0] == BLOCK)
+    tl.static_assert(table.shape == (rows[None, :] + rows[:, None]).shape)
+    tl.static_assert(table.shape != rows.shape)
+    tl.static_assert(table.type == (table * 2.0).type)
+    tl.static_assert(table.type != (table > 0).type)
+    flat = tl.reshape(table, (table.numel,))
+    tl.store(out + 0, table.numel)
+    tl.store(out + 1, flat.shape[0])
+    tl.store(out + 2, len(table.shape))
+    tl.store(out + 3, tl.zeros(rows.shape, tl.float32).numel)
+    tl.store(out + 4, tl.sum(rows).numel)
+
+
+@triton.jit
+def zeros_of(out, SIZE: tl.constexpr):
+    tl.store(out, tl.sum(tl.zeros((16,), tl.float32) + 1))
+    tl.store(out, tl.sum(tl.zeros((SIZE,), tl.float32) + 1))
+
+
+@triton.jit
+def halves(x, out, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    pointers = x + offsets
+    tl.static_assert(pointers.type.element_ty == x.type)
+    block = tl.load(pointers, mask=offsets < BLOCK // 2, other=7)
+    tl.store(out + offsets, tl.where(offsets < 3, block.to(tl.float32), block * 0.5))
