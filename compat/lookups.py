@@ -34,9 +34,6 @@ def changes(scope: Callable[[], Scope], in_scope: Ask) -> Iterator[Change]:
         original = getattr(owner, name)
         yield owner, name, functools.wraps(original)(make(original, scope, in_scope))
     yield importlib.util.LazyLoader, "exec_module", _exec_lazily(importlib.util.LazyLoader.exec_module)
-    loader = importlib.machinery.SourceFileLoader
-    yield loader, "exec_module", _exec_by_hand(loader.exec_module, scope)
-    yield loader, "load_module", _load_by_hand(loader.load_module, scope)
 
 
 def _absolute(name: Any, package: Any) -> str:
@@ -107,41 +104,6 @@ def _module_from_spec(original: Any, scope: Callable[[], Scope], in_scope: Ask) 
     return module_from_spec
 
 
-def _by_hand(module: ModuleType, scope: Callable[[], Scope]) -> None:
-    """What code in scope loads with a loader of its own, and no import statement, is in scope."""
-    if scope().names is not None and importer.frame_has_torch(sys._getframe(2)):
-        vars(module).setdefault("__builtins__", importer.SCOPED)
-
-
-def _exec_by_hand(original: Any, scope: Callable[[], Scope]) -> Any:
-    @functools.wraps(original)
-    def exec_module(self: Any, module: ModuleType) -> None:
-        _by_hand(module, scope)
-        original(self, module)
-
-    return exec_module
-
-
-def _load_by_hand(original: Any, scope: Callable[[], Scope]) -> Any:
-    @functools.wraps(original)
-    def load_module(self: Any, fullname: str | None = None) -> ModuleType:
-        name = fullname or self.name
-        if name not in sys.modules:
-            spec = importlib.util.spec_from_file_location(name, self.path, loader=self)
-            sys.modules[name] = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
-            _by_hand(sys.modules[name], scope)
-            try:
-                self.exec_module(sys.modules[name])
-            except BaseException:
-                del sys.modules[name]
-                raise
-            return sys.modules[name]
-        module: ModuleType = original(self, fullname)
-        return module
-
-    return load_module
-
-
 def _reload(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
     def reload(module: ModuleType) -> ModuleType:
         if any(module is ours for ours in modules.loaded.values()):
@@ -204,8 +166,39 @@ class ScopedImportlib(stand_ins.StandIn):
         return stand_ins.get("importlib.util")
 
     @property
+    def machinery(self) -> ModuleType:
+        return stand_ins.get("importlib.machinery")
+
+    @property
     def metadata(self) -> Any:
         return stand_ins.get("importlib.metadata") if hasattr(importlib, "metadata") else importlib.metadata
+
+
+class LoaderByHand(importlib.machinery.SourceFileLoader):
+    """``SourceFileLoader``: what code in scope loads with a loader of its own, and no import statement, is in scope."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module).setdefault("__builtins__", importer.SCOPED)
+        super().exec_module(module)
+
+    def load_module(self, fullname: str | None = None) -> ModuleType:
+        name = fullname or self.name
+        module = sys.modules.get(name) or ModuleType(name)
+        vars(module).update(__spec__=importlib.util.spec_from_file_location(name, self.path, loader=self), __file__=self.path)
+        sys.modules[name] = module
+        try:
+            self.exec_module(module)
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+        return sys.modules[name]
+
+
+LoaderByHand.__name__ = LoaderByHand.__qualname__ = "SourceFileLoader"
+
+
+def _stand_in_machinery() -> ModuleType:
+    return stand_ins.StandIn(importlib.machinery, SourceFileLoader=LoaderByHand)
 
 
 def _stand_in_util() -> ModuleType:
@@ -233,6 +226,7 @@ def _stand_in_metadata(name: str) -> ModuleType:
 
 stand_ins.register("importlib", _stand_in_importlib)
 stand_ins.register("importlib.util", _stand_in_util)
+stand_ins.register("importlib.machinery", _stand_in_machinery)
 for _name in ("importlib.metadata", "importlib_metadata"):
     stand_ins.register(_name, functools.partial(_stand_in_metadata, _name))
 

@@ -2,7 +2,70 @@
 
 from __future__ import annotations
 
-from shim_torch.distributed._stores import HashStore, PrefixStore, Store, TCPStore
-from shim_torch.distributed.distributed_c10d import GradBucket, ProcessGroup, ReduceOp, Work
+from shim_torch.distributed._groups import (
+    AllgatherOptions,
+    AllreduceCoalescedOptions,
+    AllreduceOptions,
+    AllToAllOptions,
+    BarrierOptions,
+    BroadcastOptions,
+    GatherOptions,
+    GradBucket,
+    ProcessGroup,
+    RedOpType,
+    ReduceOp,
+    ReduceOptions,
+    ReduceScatterOptions,
+    ScatterOptions,
+    Work,
+)
+from shim_torch.distributed._stores import (
+    DistBackendError,
+    DistError,
+    DistNetworkError,
+    DistStoreError,
+    FileStore,
+    HashStore,
+    PrefixStore,
+    QueueEmptyError,
+    Store,
+    TCPStore,
+)
+from shim_torch.distributed.distributed_c10d import (
+    DebugLevel,
+    get_debug_level,
+    set_debug_level,
+    set_debug_level_from_env,
+)
 
-__all__ = ["GradBucket", "HashStore", "PrefixStore", "ProcessGroup", "ReduceOp", "Store", "TCPStore", "Work"]
+__all__ = [
+    "AllToAllOptions",
+    "AllgatherOptions",
+    "AllreduceCoalescedOptions",
+    "AllreduceOptions",
+    "BarrierOptions",
+    "BroadcastOptions",
+    "DebugLevel",
+    "DistBackendError",
+    "DistError",
+    "DistNetworkError",
+    "DistStoreError",
+    "FileStore",
+    "GatherOptions",
+    "GradBucket",
+    "HashStore",
+    "PrefixStore",
+    "ProcessGroup",
+    "QueueEmptyError",
+    "RedOpType",
+    "ReduceOp",
+    "ReduceOptions",
+    "ReduceScatterOptions",
+    "ScatterOptions",
+    "Store",
+    "TCPStore",
+    "Work",
+    "get_debug_level",
+    "set_debug_level",
+    "set_debug_level_from_env",
+]

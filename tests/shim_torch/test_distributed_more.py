@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
 
@@ -83,5 +85,6 @@ def test_stores():
     inner.set("a", "2")
     assert store.get("p/a") == b"2"
     assert inner.check(["a"])
-    with pytest.raises(RuntimeError, match="Key p.b not found"):
+    store.set_timeout(timedelta(milliseconds=10))
+    with pytest.raises(RuntimeError, match="Wait timeout"):
         inner.get("b")
