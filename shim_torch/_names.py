@@ -162,7 +162,11 @@ class TensorType:
 
 
 class SymInt:
-    """``torch.SymInt``: a size that a tracer leaves open. Nothing is traced here: sizes are numbers, none of these."""
+    """``torch.SymInt``: a size that is no number. Nothing is traced here: only the varying sizes of nested tensors are such."""
+
+    def __new__(cls, node: Any = None, *_: Any) -> Any:
+        """The size that a node stands for."""
+        return node.size() if cls is SymInt and hasattr(node, "is_nested_int") else super().__new__(cls)
 
 
 class SymFloat:

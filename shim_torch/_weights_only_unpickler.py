@@ -61,11 +61,14 @@ def replace_safe_globals(found: list[Any]) -> None:
 def _torch_names() -> dict[str, Any]:
     """The names of torch files that are always allowed."""
     from shim_torch import _legacy_types, _tensor, _utils, serialization, storage
+    from shim_torch.nested._internal import _base as nested
     from shim_torch.nn.parameter import Parameter
 
     allowed: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict,
         "collections.Counter": Counter,
+        "shim_torch.nested._internal._base._rebuild": nested._rebuild,
+        "torch.nested._internal._base._rebuild": nested._rebuild,
         "_codecs.encode": _encode,
         "builtins.bytearray": bytearray,
         "builtins.set": set,

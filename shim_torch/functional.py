@@ -312,6 +312,10 @@ _OF_TORCH = frozenset(("cdist", "istft", "lu", "pca_lowrank", "svd_lowrank", "un
 
 
 def __getattr__(name: str) -> Any:
+    if name == "F":  # PyTorch's module imports torch.nn.functional by this name
+        from shim_torch.nn import functional
+
+        return functional
     if name not in _OF_TORCH:
         return _missing_name(name)
     import shim_torch

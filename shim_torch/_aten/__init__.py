@@ -24,6 +24,7 @@ FAMILIES: tuple[str, ...] = (
     "recurrent_cells",
     "numeric",
     "probes",
+    "nested_tensors",
 )
 
 _complete: set[str] = set()  # names whose overloads were looked for

@@ -210,7 +210,13 @@ class TensorLikePair(Pair):
 
     def compare(self) -> None:
         actual, expected = self.actual, self.expected
+        if actual.is_nested and expected.is_nested and actual.layout == _core.strided:
+            self._compare_parts(actual, expected)
+            return
         self._compare_attributes(actual, expected)
+        if actual.is_nested and expected.is_nested:
+            self._compare_parts(actual, expected)
+            return
         if actual.is_meta or expected.is_meta:
             return
         self._compare_values(*self._equalize_attributes(actual, expected))
@@ -228,6 +234,16 @@ class TensorLikePair(Pair):
             if wanted and read(actual) != read(expected):
                 text = f"The values for attribute '{name}' do not match: {read(actual)} != {read(expected)}."
                 self._fail(AssertionError, text)
+
+    def _compare_parts(self, actual: Any, expected: Any) -> None:
+        """Nested tensors, part by part."""
+        one, two = actual.unbind(), expected.unbind()
+        if len(one) != len(two):
+            self._fail(AssertionError, f"The numbers of parts do not match: {len(one)} != {len(two)}.")
+        for a, b in zip(one, two, strict=True):
+            if a.shape != b.shape:
+                self._fail(AssertionError, f"The shapes of two parts do not match: {a.shape} != {b.shape}.")
+            self._compare_values(*self._equalize_attributes(a, b))
 
     def _equalize_attributes(self, actual: Any, expected: Any) -> tuple[Any, Any]:
         if actual.device != expected.device:

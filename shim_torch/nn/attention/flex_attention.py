@@ -189,6 +189,11 @@ def flex_attention(
     """
     import shim_torch
 
+    if shim_torch.overrides.has_torch_function((query, key, value)):
+        return shim_torch.overrides.handle_torch_function(
+            flex_attention, (query, key, value), query, key, value, score_mod=score_mod, block_mask=block_mask, scale=scale,
+            enable_gqa=enable_gqa, return_lse=return_lse, kernel_options=kernel_options, return_aux=return_aux,
+        )  # fmt: skip
     _check(query, key, value, enable_gqa)
     B, H, L, E = query.shape
     S, groups = key.size(-2), H // key.size(-3)
@@ -216,6 +221,10 @@ def flex_attention(
 
 
 def __getattr__(name: str) -> Any:
+    if name == "create_nested_block_mask":
+        from shim_torch.nested._internal.flex import create_nested_block_mask
+
+        return create_nested_block_mask
     from shim_torch._missing import missing
 
     return missing("torch.nn.attention.flex_attention", name)

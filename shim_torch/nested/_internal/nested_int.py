@@ -1,0 +1,113 @@
+"""``j1``: the size of a dimension whose lengths vary, one symbol for each tensor of offsets."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from shim_torch._names import SymInt
+
+__all__ = ["NestedInt", "NestedIntNode", "get_tensor_symint"]
+
+_COUNT = itertools.count(1)
+
+
+class NestedInt(SymInt):
+    """A size that differs from row to row: ``factor`` times the symbol ``j<number>``; it is known only to be at least two."""
+
+    _number: int
+    _factor: int
+
+    def __new__(cls, number: Any, factor: int = 1) -> NestedInt:
+        made = object.__new__(cls)
+        made._number, made._factor = number, factor
+        return made
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        """Among the sizes given to a function: it is nested tensors' then."""
+        from shim_torch.nested._internal._base import Nested
+
+        return Nested.__torch_function__(func, types, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"j{self._number}" if self._factor == 1 else f"{self._factor}*j{self._number}"
+
+    __str__ = __repr__
+
+    def __hash__(self) -> int:
+        return hash((NestedInt, self._number, self._factor))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, NestedInt):
+            return (self._number, self._factor) == (other._number, other._factor)
+        return False
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def _least(self, other: Any, name: str) -> bool:
+        """Whether the size is at least ``other``; ValueError where that cannot be known."""
+        if isinstance(other, NestedInt):
+            if self._number == other._number:
+                return self._factor >= other._factor
+        elif other <= 2:
+            return True
+        raise ValueError(f"{name}: Relation is indeterminate")
+
+    def __ge__(self, other: Any) -> bool:
+        return self._least(other, "ge")
+
+    def __gt__(self, other: Any) -> bool:
+        return self != other and self._least(other if isinstance(other, NestedInt) else other + 1, "gt")
+
+    def __lt__(self, other: Any) -> bool:
+        return not self._least(other, "lt")
+
+    def __le__(self, other: Any) -> bool:
+        return self == other or not self._least(other if isinstance(other, NestedInt) else other + 1, "le")
+
+    def __mul__(self, other: Any) -> NestedInt:
+        if isinstance(other, int) and not isinstance(other, bool):
+            return NestedInt(self._number, self._factor * other)
+        return NotImplemented
+
+    __rmul__ = __mul__
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __deepcopy__(self, memo: Any) -> NestedInt:
+        return self
+
+    def is_nested_int(self) -> bool:
+        """It is one."""
+        return True
+
+    def nested_int_coeff(self) -> int:
+        """What multiplies the symbol."""
+        return self._factor
+
+
+class NestedIntNode:
+    """What ``torch.SymInt`` makes a varying size of: the symbol's number and a factor."""
+
+    def __init__(self, t_id: int, coeff: int) -> None:
+        self.t_id, self.coeff = t_id, coeff
+
+    def is_nested_int(self) -> bool:
+        """It is."""
+        return True
+
+    def size(self) -> NestedInt:
+        """The size."""
+        return NestedInt(self.t_id, self.coeff)
+
+
+def get_tensor_symint(tensor: Any, *, coeff: int = 1) -> NestedInt:
+    """The symbol of a tensor of offsets (or lengths): the same one each time for the same tensor."""
+    number = tensor.__dict__.get("_nested_int_number") if hasattr(tensor, "__dict__") else None
+    if number is None:
+        number = next(_COUNT)
+        tensor._nested_int_number = number
+    return NestedInt(number, coeff)
