@@ -50,6 +50,7 @@ FAMILIES = (
     "nn_functional",
     "cuda_kernels",
     "image_kernels",
+    "weighted_taps",
     "recurrent_kernels",
     "loss",
     "joining",

@@ -9,6 +9,7 @@ from native import _core
 from ._formulas import torch_module
 from ._record import composite
 from .pooling import _check_adaptive, _check_some, _pool_shape, _settings, pooled_size
+from .weighted_taps import separable, separable_here
 
 
 def mean_over_windows(self: Any, n: int, settings: Any, ceil_mode: bool, include_pad: bool, divisor: Any) -> Any:
@@ -40,9 +41,42 @@ def mean_over_windows(self: Any, n: int, settings: Any, ceil_mode: bool, include
     return total if narrow is None else total.to(narrow)
 
 
+def _window_taps(
+    x: Any, size: int, out: int, kernel: int, stride: int, padding: int, include_pad: bool, divided: bool
+) -> tuple[Any, Any]:
+    """Where each window lies in its dim, and what part of its mean an element is."""
+    start = torch_module().arange(out, device=x.device) * stride - padding
+    end = (start + kernel).clamp(max=size + padding)
+    first, last = start.clamp(min=0), end.clamp(max=size)
+    counted = (end - start if include_pad else last - first) if divided else None
+    return _span_taps(x, first, last, counted)
+
+
+def _part_taps(x: Any, size: int, out: int) -> tuple[Any, Any]:
+    place = torch_module().arange(out, device=x.device)
+    first, last = place * size // out, ((place + 1) * size + out - 1) // out
+    return _span_taps(x, first, last, last - first)
+
+
+def _span_taps(x: Any, first: Any, last: Any, counted: Any) -> tuple[Any, Any]:
+    at = first.unsqueeze(1) + torch_module().arange(max(int((last - first).max()), 1), device=x.device)
+    each = x.new_ones(first.shape) if counted is None else 1 / counted.to(x.dtype)
+    return at.where(at < last.unsqueeze(1), -1), each.unsqueeze(1).expand(at.shape).contiguous()
+
+
 def _plain_order(x: Any) -> bool:
     """Whether a result like ``x`` is contiguous: not in channels last."""
     return x.is_contiguous() or _core.suggest_memory_format(x) == _core.contiguous_format
+
+
+def _mean_of_boxes(self: Any, settings: Any, ceil_mode: bool, include_pad: bool, divisor: Any) -> Any:
+    kernel, stride, padding, _ = settings
+    keys = []
+    for i, size in enumerate(self.shape[-3:]):
+        out = pooled_size(size, *[s[i] for s in settings], ceil_mode)  # type: ignore[call-arg]
+        keys.append((size, out, kernel[i], stride[i], padding[i], include_pad, divisor is None))
+    total = separable(self, self.dim() - 3, _window_taps, keys)
+    return total if divisor is None else total / divisor
 
 
 def _declare_mean(n: int) -> None:
@@ -71,6 +105,12 @@ def _declare_mean(n: int) -> None:
             return torch_module().ops.shim.mean_pool(
                 self, kernel, step, pad, ceil_mode, count_include_pad, divisor_override or 0
             )
+        if n == 3 and separable_here(self):
+            return _mean_of_boxes(self, settings, ceil_mode, count_include_pad, divisor_override)
+        if n == 1 and self.is_floating_point() and _core.unseen(self) and _plain_order(self) and self.numel():
+            kernel, step, pad = ((1, s[0]) if i < 2 else (0, s[0]) for i, s in enumerate(settings[:3]))
+            pooled = torch_module().ops.shim.mean_pool(self.unsqueeze(-2), kernel, step, pad, ceil_mode, count_include_pad, 0)
+            return pooled.squeeze(-2)
         return mean_over_windows(self, n, settings, ceil_mode, count_include_pad, divisor_override)
 
     size = "int[1]" if n == 1 else f"SymInt[{n}]"
@@ -107,6 +147,9 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
             return torch_module().ops.shim.mean_pool(self, window, window, (0, 0), False, True, 0)
     narrow = self.dtype if self.dtype in (_core.float16, _core.bfloat16) else None
     x = self.float() if narrow is not None else self
+    if 0 not in output_size and separable_here(x):
+        y = separable(x, x.dim() - n, _part_taps, list(zip(sizes, output_size, strict=True)))
+        return y if narrow is None else y.to(narrow)
     for i, out in enumerate(output_size):
         d = self.dim() - n + i
         size = self.shape[d]

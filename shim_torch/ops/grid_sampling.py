@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._formulas import sizes_text
+from ._formulas import sizes_text, torch_module
 from ._record import composite, op
 from .resampling import _NARROW, cubic_weights
+from .weighted_taps import separable_here
 
 _METHODLESS: dict[str, Any] = {"method": False}
 
@@ -130,6 +131,10 @@ for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
         f"{_name}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
         native="grid_sampler", **_METHODLESS)  # fmt: skip
     def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+        if interpolation_mode in (0, 1) and padding_mode in (0, 1, 2) and separable_here(input) and separable_here(grid):
+            _check_grid(input, grid, interpolation_mode)
+            run = torch_module().ops.shim.sample_grid
+            return run(input, grid, interpolation_mode, padding_mode, align_corners)
         return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
 

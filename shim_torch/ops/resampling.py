@@ -8,6 +8,7 @@ from native import _core
 
 from ._formulas import operator
 from ._record import composite
+from .weighted_taps import separable, separable_here
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False, "out": True}
 _NARROW = (_core.float16, _core.bfloat16)
@@ -47,6 +48,9 @@ def _scale(size: int, out: int, given: float | None, align_corners: bool) -> flo
 
 def _nearest(self: Any, output_size: Any, scales: Any, exact: bool) -> Any:
     _check(self, len(output_size), output_size)
+    found = _resized(self, output_size, scales, _nearest_taps, exact)
+    if found is not None:
+        return found
     x = self
     for i, (out, given) in enumerate(zip(output_size, scales, strict=True)):
         size = self.shape[2 + i]
@@ -66,6 +70,37 @@ def _source(self: Any, size: int, out: int, given: float | None, align_corners: 
     return source if cubic else source.clamp(min=0)
 
 
+def _nearest_taps(x: Any, size: int, out: int, given: float | None, exact: bool) -> tuple[Any, Any]:
+    at = _places(x, out, exact=True)
+    at = (at + 0.5 if exact else at) * _scale(size, out, given, False)
+    return at.floor().long().clamp(0, size - 1).unsqueeze(1), x.new_ones((out, 1))
+
+
+def _linear_taps(x: Any, size: int, out: int, given: float | None, align_corners: bool) -> tuple[Any, Any]:
+    source = _source(x, size, out, given, align_corners, False)
+    low = source.floor().clamp(max=size - 1)
+    high, first = (source - low).to(x.dtype), low.long()
+    stack = operator("stack")
+    return stack([first, (first + 1).clamp(max=size - 1)], 1), stack([1 - high, high], 1)
+
+
+def _cubic_taps(x: Any, size: int, out: int, given: float | None, align_corners: bool) -> tuple[Any, Any]:
+    source = _source(x, size, out, given, align_corners, True)
+    low = source.floor()
+    weights, first = cubic_weights(source - low), low.long() - 1
+    stack = operator("stack")
+    return stack([(first + k).clamp(0, size - 1) for k in range(4)], 1), stack([w.to(x.dtype) for w in weights], 1)
+
+
+def _resized(self: Any, output_size: Any, scales: Any, make: Any, setting: bool) -> Any:
+    """``self`` by the taps of each dim, where that is one kernel a dim; else None."""
+    if not separable_here(self):
+        return None
+    sizes = self.shape[2:]
+    keys = [(s, out, given, setting) for s, out, given in zip(sizes, output_size, scales, strict=True)]
+    return separable(self, 2, make, keys)
+
+
 def _shaped(w: Any, d: int, ndim: int, dtype: Any) -> Any:
     return w.to(dtype).reshape([-1 if i == d else 1 for i in range(ndim)])
 
@@ -74,6 +109,9 @@ def _linear(self: Any, output_size: Any, align_corners: bool, scales: Any) -> An
     _check(self, len(output_size), output_size)
     if not self.is_floating_point():
         return _whole(self, lambda x, *to: _linear(x, to[0], align_corners, to[1]), output_size, scales)
+    found = _resized(self, output_size, scales, _linear_taps, align_corners)
+    if found is not None:
+        return found
     x = self.float() if self.dtype in _NARROW else self
     for i, (out, given) in enumerate(zip(output_size, scales, strict=True)):
         d, size = 2 + i, self.shape[2 + i]
@@ -134,6 +172,9 @@ def _cubic(self: Any, output_size: Any, align_corners: bool, scales: Any) -> Any
     _check(self, 2, output_size)
     if not self.is_floating_point():
         return _whole(self, lambda x, *to: _cubic(x, to[0], align_corners, to[1]), output_size, scales)
+    found = _resized(self, output_size, scales, _cubic_taps, align_corners)
+    if found is not None:
+        return found
     x = self.float() if self.dtype in _NARROW else self
     for i, (out, given) in enumerate(zip(output_size, scales, strict=True)):
         d, size = 2 + i, self.shape[2 + i]
@@ -160,23 +201,45 @@ def _cubic_kernel(x: Any) -> Any:
     return near.where(x < 1, far.where(x < 2, 0.0))
 
 
+def _span_weights(
+    x: Any, size: int, out: int, given: float | None, align_corners: bool, kernel: Any, support: float
+) -> tuple[Any, Any, Any]:
+    """What every source gives to every result (out, size), and where each result's sources begin and end."""
+    scale = _scale(size, out, given, align_corners)
+    reach, inverse = (support * scale, 1 / scale) if scale >= 1 else (support, 1.0)
+    centre = (scale * (_places(x, out) + 0.5)).unsqueeze(1)
+    first = (centre - reach + 0.5).trunc().clamp(min=0)
+    last = (centre + reach + 0.5).trunc().clamp(max=size)
+    at = _places(x, size)
+    weights = kernel((at - centre + 0.5) * inverse) * ((at >= first) & (at < last))
+    return (weights / weights.sum(1, keepdim=True)).to(x.dtype), first.long(), last.long()
+
+
+def _spans(kernel: Any) -> Any:
+    def make(x: Any, size: int, out: int, given: float | None, align_corners: bool, support: float) -> tuple[Any, Any]:
+        weights, first, last = _span_weights(x, size, out, given, align_corners, kernel, support)
+        at = first + operator("arange")(int((last - first).max()), device=x.device)
+        return at.where(at < last, -1), weights.gather(1, at.clamp(max=size - 1))
+
+    return make
+
+
+_triangle_spans, _cubic_spans = _spans(_triangle), _spans(_cubic_kernel)
+
+
 def _antialiased(self: Any, output_size: Any, align_corners: bool, scales: Any, kernel: Any, support: float) -> Any:
     _check(self, 2, output_size)
     if not self.is_floating_point():
         return _whole(
             self, lambda x, *to: _antialiased(x, to[0], align_corners, to[1], kernel, support), output_size, scales
         )
+    if separable_here(self):
+        keys = [(s, out, given, align_corners, support) for s, out, given in zip(self.shape[2:], output_size, scales, strict=True)]
+        return separable(self, 2, _cubic_spans if support > 1 else _triangle_spans, keys)
     x = self.float() if self.dtype in _NARROW else self
     for i, (out, given) in enumerate(zip(output_size, scales, strict=True)):
         d, size = 2 + i, self.shape[2 + i]
-        scale = _scale(size, out, given, align_corners)
-        reach, inverse = (support * scale, 1 / scale) if scale >= 1 else (support, 1.0)
-        centre = (scale * (_places(x, out) + 0.5)).unsqueeze(1)
-        first = (centre - reach + 0.5).trunc().clamp(min=0)
-        last = (centre + reach + 0.5).trunc().clamp(max=size)
-        at = _places(x, size)
-        weights = kernel((at - centre + 0.5) * inverse) * ((at >= first) & (at < last))
-        weights = (weights / weights.sum(1, keepdim=True)).to(x.dtype)
+        weights = _span_weights(x, size, out, given, align_corners, kernel, support)[0]
         x = x.movedim(d, -1).matmul(weights.t()).movedim(-1, d)
     return x.to(self.dtype) if self.dtype in _NARROW else x
 

@@ -61,7 +61,7 @@ T kept_inside(T x, int64_t size, int padding, bool align_corners) {
 }
 
 template <class T>
-void find_taps(const T* grid, int64_t count, int64_t height, int64_t width, bool nearest, int padding, bool align_corners, Taps<T>& taps) {
+SHIM_MATH_CLONES void find_taps(const T* grid, int64_t count, int64_t height, int64_t width, bool nearest, int padding, bool align_corners, Taps<T>& taps) {
   auto place = [&](T at, int64_t size) {
     return kept_inside(align_corners ? (at + T(1)) / T(2) * T(size - 1) : ((at + T(1)) * T(size) - T(1)) / T(2), size, padding, align_corners);
   };

@@ -1,0 +1,152 @@
+"""Operators of our own (``torch.ops.shim``) for resizing and sampling on the CPU, one kernel each: sums of a few weighted elements
+along one dim, and samples at the places of a grid.
+
+What they serve calls them where nobody looks on (``_core.unseen``); bodies are their references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from native import _core
+
+from ._formulas import torch_module
+from ._record import op
+
+_SHIM = {"function": False}
+_WIDE = (_core.float32, _core.float64)
+_CACHED = 256  # sizes whose taps are kept
+_taps: dict[Any, tuple[Any, Any]] = {}
+
+
+def _shim(name: str) -> Any:
+    return getattr(torch_module().ops.shim, name)
+
+
+def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
+    return (*sizes[:dim], size, *sizes[dim + 1 :])
+
+
+@op(
+    "shim::weighted_taps(Tensor self, int dim, Tensor places, Tensor weights) -> Tensor",
+    shape=lambda self, dim, places: _replaced(self.shape, dim, places.shape[0]),
+    dtype=lambda self: self.dtype,
+    keep=("places",),
+    native="weighted_taps",
+    grad={
+        "self": lambda g, self_shape, dim, places, weights: _shim("spread_taps")(
+            g, dim, self_shape[dim], places, weights
+        )
+    },
+    **_SHIM,
+)
+def weighted_taps(xp, self, dim, places, weights):
+    """Along a dim, element i is the sum over k of weights[i, k] self[places[i, k]]; a place below 0 ends its row."""
+    parts = xp.take(self, xp.maximum(places, 0), axis=dim)
+    shape = (*[1] * dim, *places.shape, *[1] * (self.ndim - dim - 1))
+    return xp.where((places >= 0).reshape(shape), parts * weights.reshape(shape), 0).sum(axis=dim + 1)
+
+
+@op(
+    "shim::spread_taps(Tensor grad_output, int dim, int size, Tensor places, Tensor weights) -> Tensor",
+    shape=lambda grad_output, dim, size: _replaced(grad_output.shape, dim, size),
+    dtype=lambda grad_output: grad_output.dtype,
+    keep=("places",),
+    native="spread_taps",
+    grad={"grad_output": lambda g, dim, places, weights: _shim("weighted_taps")(g, dim, places, weights)},
+    **_SHIM,
+)
+def spread_taps(xp, grad_output, dim, size, places, weights):
+    """The gradient of ``weighted_taps`` by an input of ``size`` along the dim."""
+    matrix = xp.zeros((places.shape[0], size), grad_output.dtype)
+    rows = xp.broadcast_to(xp.arange(places.shape[0])[:, None], places.shape)
+    xp.add.at(matrix, (rows[places >= 0], places[places >= 0]), weights[places >= 0])
+    return xp.moveaxis(xp.tensordot(grad_output, matrix, axes=(dim, 0)), -1, dim)
+
+
+def taps(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> tuple[Any, Any]:
+    """``make(like, *key)``: places and weights (count, taps) of the dtype of ``like``, made once."""
+    found = _taps.get((make, key, like.dtype))
+    if found is None:
+        torch = torch_module()
+        with torch.inference_mode(False), torch.no_grad():
+            found = make(torch.empty((), dtype=like.dtype, device="cpu"), *key)
+        if len(_taps) >= _CACHED:
+            _taps.clear()
+        _taps[make, key, like.dtype] = found
+    return (found[0].to("meta"), found[1].to("meta")) if like.is_meta else found
+
+
+def separable(self: Any, first: int, make: Callable[..., tuple[Any, Any]], keys: Sequence[Any]) -> Any:
+    """The taps of each key along the dims from ``first`` on (a key of None: nothing along its dim), one after the other."""
+    run = _shim("weighted_taps")
+    x = self
+    for i, key in enumerate(keys):
+        if key is not None:
+            x = run(x, first + i, *taps(key, make, self))
+    return x
+
+
+def separable_here(self: Any) -> bool:
+    """Whether ``separable`` serves a tensor: plain, on the CPU (or meta), float32 or float64, with elements, in the usual order."""
+    if self.dtype not in _WIDE or not self.numel():
+        return False
+    if not _core.unseen(self) and not (self.is_meta and type(self) is _core.Tensor and not _core._len_torch_dispatch_stack()):
+        return False
+    return self.is_contiguous() or _core.suggest_memory_format(self) == _core.contiguous_format
+
+
+# --- grids --------------------------------------------------------------------------------------------------------------
+
+
+def _by_composite(input: Any, grid: Any, mode: int, padding: int, align_corners: bool) -> Any:
+    from .grid_sampling import _sampled
+
+    return _sampled(input, grid, mode, padding, align_corners)
+
+
+def _grid_gradient(of_grid: bool) -> Callable[..., Any]:
+    def formula(g, input, grid, mode, padding, align_corners):
+        if not _core.is_grad_enabled():
+            return _shim("sample_grid_backward")(g, input, grid, mode, padding, align_corners, of_grid)
+        torch = torch_module()  # gradients of gradients: those of the tensor operations
+        leaf = grid if of_grid else input
+        if not leaf.requires_grad:
+            leaf = leaf.detach().requires_grad_()
+            input, grid = (input, leaf) if of_grid else (leaf, grid)
+        found = _by_composite(input, grid, mode, padding, align_corners)
+        return torch.autograd.grad(found, leaf, g, create_graph=True)[0]
+
+    return formula
+
+
+@op(
+    "shim::sample_grid(Tensor input, Tensor grid, int mode, int padding, bool align_corners) -> Tensor",
+    shape=lambda input, grid: (*input.shape[:2], *grid.shape[1:-1]),
+    dtype=lambda input: input.dtype,
+    native="sample_grid",
+    grad={"input": _grid_gradient(False), "grid": _grid_gradient(True)},
+    **_SHIM,
+)
+def sample_grid(xp, input, grid, mode, padding, align_corners):
+    """Samples of images or volumes at the places of a grid, as ``grid_sampler`` says, in modes 0 and 1."""
+    given = (_core.from_numpy(xp.ascontiguousarray(a)) for a in (input, grid))
+    return _core.to_numpy(_by_composite(*given, mode, padding, align_corners).detach())
+
+
+@op(
+    "shim::sample_grid_backward(Tensor grad_output, Tensor input, Tensor grid, int mode, int padding, bool align_corners, bool of_grid) -> Tensor",
+    shape=lambda input, grid, of_grid: grid.shape if of_grid else input.shape,
+    dtype=lambda input: input.dtype,
+    native="sample_grid_backward",
+    **_SHIM,
+)
+def sample_grid_backward(xp, grad_output, input, grid, mode, padding, align_corners, of_grid):
+    """The gradient of ``sample_grid`` by its grid, or by its input."""
+    torch = torch_module()
+    g, x, at = (_core.from_numpy(xp.ascontiguousarray(a)) for a in (grad_output, input, grid))
+    with torch.enable_grad():
+        leaf = (at if of_grid else x).requires_grad_()
+        found = torch.autograd.grad(_by_composite(x, at, mode, padding, align_corners), leaf, g)[0]
+    return _core.to_numpy(found)
