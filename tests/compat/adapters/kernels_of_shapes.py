@@ -34,3 +34,18 @@ def halves(x, out, BLOCK: tl.constexpr):
     tl.static_assert(pointers.type.element_ty == x.type)
     block = tl.load(pointers, mask=offsets < BLOCK // 2, other=7)
     tl.store(out + offsets, tl.where(offsets < 3, block.to(tl.float32), block * 0.5))
+
+
+@triton.jit
+def grows(x, out, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out + offsets, tl.load(x + offsets) + 1)
+
+
+@triton.jit
+def table(x, y, out, ROWS: tl.constexpr, COLUMNS: tl.constexpr, WRONG: tl.constexpr):
+    rows, columns = tl.load(x + tl.arange(0, ROWS)), tl.load(y + tl.arange(0, COLUMNS))
+    both = rows[:, None] * columns[None, :] + columns - rows[:, None]
+    if WRONG:
+        both += tl.zeros((ROWS, COLUMNS * 2), tl.float32)
+    tl.store(out + tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :], both)

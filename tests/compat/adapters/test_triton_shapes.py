@@ -68,3 +68,26 @@ def test_a_shape_is_checked_once(monkeypatch):
         kernels.sizes[(2,)](out, torch.arange(4.0), BLOCK=4)
     assert len(seen) <= 12
     np.testing.assert_array_equal(out.numpy(), [16, 16, 2, 4, 1])
+
+
+def test_sums_overflow_silently_unless_debugged():
+    x, out = torch.tensor([2**31 - 1, 5], dtype=torch.int32), torch.zeros(2, dtype=torch.int32)
+    kernels.grows[(1,)](x, out, BLOCK=2)
+    assert out.tolist() == [-(2**31), 6]
+    with pytest.raises(Exception, match="overflow detected"):
+        kernels.grows[(1,)](x, out, BLOCK=2, debug=True)
+    kernels.grows[(1,)](x - 1, out, BLOCK=2, debug=True)
+    assert out.tolist() == [2**31 - 1, 5]
+
+
+@pytest.mark.parametrize("rows, columns", [(4, 8), (1, 4), (4, 1), (2, 2)])
+def test_rows_and_columns_are_broadcast(rows, columns):
+    x, y, out = torch.arange(1.0, rows + 1), torch.arange(columns) * 0.5, torch.zeros(rows, columns)
+    kernels.table[(1,)](x, y, out, ROWS=rows, COLUMNS=columns, WRONG=False)
+    a, b = x.numpy()[:, None], y.numpy()[None, :]
+    np.testing.assert_array_equal(out.numpy(), a * b + b - a)
+
+
+def test_blocks_that_do_not_match():
+    with pytest.raises(Exception, match="incompatible dimensions"):
+        kernels.table[(1,)](torch.zeros(4), torch.zeros(8), torch.zeros(4, 8), ROWS=4, COLUMNS=8, WRONG=True)

@@ -102,6 +102,18 @@ def _debug(interpreter: ModuleType, patch: Patch) -> None:
     patch.set(interpreter.GridExecutor, "__call__", __call__)
 
 
+def _overflow(semantic: ModuleType, patch: Patch) -> None:
+    """A sum's overflow is looked for in launches with debug=True alone; stock computes it in each, and then drops it."""
+    owner = semantic.TritonSemantic
+    stock = owner.binary_op_sanitize_overflow_impl
+
+    def binary_op_sanitize_overflow_impl(self: Any, lhs: Any, rhs: Any, binary_op: Any) -> None:
+        if self.builder.options.debug:
+            stock(self, lhs, rhs, binary_op)
+
+    patch.set(owner, "binary_op_sanitize_overflow_impl", binary_op_sanitize_overflow_impl)
+
+
 class _Nothing:
     def restore(self) -> None:
         pass
@@ -164,6 +176,7 @@ MENDS = (
     Mend("warmup", "returns a kernel that can be launched", "triton.runtime.interpreter", _warmup),
     Mend("warnings", "kernels overflow and make NaN silently, as on a GPU", "triton.runtime.interpreter", _quiet),
     Mend("device_assert", "asserts in launches with debug=True", "triton.runtime.interpreter", _debug),
+    Mend("overflow", "is looked for in launches with debug=True only", "triton.language.semantic", _overflow),
     Mend("grids", "a list is a grid", "triton.runtime.interpreter", _grids),
     Mend("Python 3.10", "imports Gluon before a launch, not within", "triton.runtime.interpreter", _gluon_first),
     Mend("device functions", "are called without preparing the language again", "triton.runtime.interpreter", _once),

@@ -83,15 +83,26 @@ def _equality(core: ModuleType, patch: Patch) -> None:
 
 
 def _broadcast(semantic: ModuleType, patch: Patch) -> None:
-    """Blocks of one shape need no broadcasting."""
-    owner = semantic.TritonSemantic
+    """Blocks of one shape need no broadcasting, and sizes are compared as numbers."""
+    owner, block_type = semantic.TritonSemantic, semantic.tl.block_type
     stock = owner.broadcast_impl_value
+
+    def grown(self: Any, value: Any, sizes: list[int]) -> Any:
+        if value.type.shape.values == sizes:
+            return value
+        return self.tensor(self.builder.create_broadcast(value.handle, sizes), block_type(value.type.scalar, sizes))
 
     def broadcast_impl_value(self: Any, lhs: Any, rhs: Any) -> Any:
         left, right = lhs.type, rhs.type
-        if left.is_block() and right.is_block() and left.shape is right.shape:
+        if not (left.is_block() and right.is_block()):
+            return stock(self, lhs, rhs)
+        if left.shape is right.shape:
             return lhs, rhs
-        return stock(self, lhs, rhs)
+        pairs = list(zip(left.shape, right.shape, strict=False))
+        if len(left.shape) != len(right.shape) or any(a != b and a != 1 and b != 1 for a, b in pairs):
+            return stock(self, lhs, rhs)
+        sizes = [b if a == 1 else a for a, b in pairs]
+        return grown(self, lhs, sizes), grown(self, rhs, sizes)
 
     patch.set(owner, "broadcast_impl_value", broadcast_impl_value)
 
@@ -100,5 +111,5 @@ MENDS = (
     Mend("block types", "a shape is checked once, not with every value", _MODULE, _types),
     Mend("shapes", "a tensor's shape is made once, not with every value", _MODULE, _values),
     Mend("equal types", "a type is compared with others, not with itself", _MODULE, _equality),
-    Mend("equal shapes", "blocks of one shape are not broadcast", "triton.language.semantic", _broadcast),
+    Mend("equal shapes", "blocks of one shape are not broadcast again", "triton.language.semantic", _broadcast),
 )
