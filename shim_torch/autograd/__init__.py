@@ -337,6 +337,11 @@ def kineto_available() -> bool:
     return False
 
 
+def _is_checkpoint_valid() -> bool:
+    """Whether checkpoints work in the backward pass that runs: not in one that was given inputs."""
+    return _core._is_checkpoint_valid()
+
+
 def is_multithreading_enabled() -> bool:
     """What ``set_multithreading_enabled`` says; backward runs on the calling thread either way."""
     from shim_torch.autograd import grad_mode

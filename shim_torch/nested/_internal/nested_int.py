@@ -111,3 +111,24 @@ def get_tensor_symint(tensor: Any, *, coeff: int = 1) -> NestedInt:
         number = next(_COUNT)
         tensor._nested_int_number = number
     return NestedInt(number, coeff)
+
+
+class _Symbols:
+    """The symbols of tensors of offsets: giving one tensor another's makes their rows the same."""
+
+    def __contains__(self, tensor: Any) -> bool:
+        return "_nested_int_number" in tensor.__dict__
+
+    def __getitem__(self, tensor: Any) -> NestedInt:
+        if tensor not in self:
+            raise KeyError("the tensor has no symbol yet")
+        return get_tensor_symint(tensor)
+
+    def get(self, tensor: Any, default: Any = None) -> Any:
+        return self[tensor] if tensor in self else default
+
+    def __setitem__(self, tensor: Any, symbol: NestedInt) -> None:
+        tensor._nested_int_number = symbol._number
+
+
+_tensor_symint_registry = _Symbols()

@@ -7,12 +7,13 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch.nested._internal._base import Nested, wrapper
-from shim_torch.nested._internal.nested_int import NestedInt, get_tensor_symint
+from shim_torch.nested._internal.nested_int import NestedInt, _tensor_symint_registry, get_tensor_symint
 
 __all__ = [
     "NestedTensor",
     "ViewBufferFromNested",
     "ViewNestedFromBuffer",
+    "_tensor_symint_registry",
     "buffer_from_jagged",
     "get_tensor_symint",
     "jagged_from_list",

@@ -173,3 +173,15 @@ def test_what_it_cannot_hold():
         torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 5)], layout=torch.jagged)
     with pytest.raises(RuntimeError, match="Converting between nested tensor layouts is not supported"):
         torch.nested.as_nested_tensor(nested(), layout=torch.strided)
+
+
+def test_offsets_that_share_a_symbol():
+    from shim_torch.nested._internal.nested_tensor import _tensor_symint_registry
+    from shim_torch.nested._internal.ops import extract_kwargs
+
+    x = nested()
+    offsets = x.offsets().clone()
+    _tensor_symint_registry[offsets] = _tensor_symint_registry[x.offsets()]
+    y = NestedTensor(x.values() * 2, **(extract_kwargs(x) | {"offsets": offsets}))
+    assert y.shape == x.shape
+    same(x + y, [A * 3, B * 3])

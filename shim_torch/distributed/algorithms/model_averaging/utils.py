@@ -1,0 +1,47 @@
+"""The average of parameters over the processes of a group."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from shim_torch import distributed
+
+__all__ = ["average_parameters", "average_parameters_or_parameter_groups", "get_params_to_average"]
+
+
+def average_parameters(params: Iterable[Any], process_group: Any) -> None:
+    """Sets each parameter to its mean over the group, in place."""
+    import shim_torch
+
+    first, second = itertools.tee(params)
+    found = [p for p in first if p.numel()]
+    if not found:
+        return
+    with shim_torch.no_grad():
+        flat = shim_torch.cat([p.data.reshape(-1) for p in found])
+        flat /= distributed.get_world_size(process_group)
+        distributed.all_reduce(flat, group=process_group)
+        at = 0
+        for p in second:
+            p.data = flat[at : at + p.numel()].view_as(p).type_as(p)
+            at += p.numel()
+
+
+def get_params_to_average(params: Iterable[Any]) -> list[Any]:
+    """The parameters that have a gradient, of parameters or of an optimizer's groups."""
+    found: list[Any] = []
+    for item in params:
+        if isinstance(item, dict):
+            found += [p for p in item["params"] if p.grad is not None]
+        elif hasattr(item, "grad"):
+            found += [item] if item.grad is not None else []
+        else:
+            raise NotImplementedError(f"Parameter input of type {type(item)} is not supported")
+    return found
+
+
+def average_parameters_or_parameter_groups(params: Iterator[Any] | Iterable[Any], process_group: Any) -> None:
+    """Averages what ``get_params_to_average`` finds."""
+    average_parameters(iter(get_params_to_average(params)), process_group)
