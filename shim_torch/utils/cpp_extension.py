@@ -1,4 +1,4 @@
-"""``torch.utils.cpp_extension``: where things are for building extensions; compiling them here is not supported."""
+"""``torch.utils.cpp_extension``: builds C++ extensions that use PyTorch's stable C ABI; its C++ headers are not here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shim_torch._missing import asked_of as _asked_of
 
@@ -52,6 +52,8 @@ JIT_EXTENSION_VERSIONER = None
 _TORCH_PATH = str(Path(__file__).resolve().parent.parent)
 TORCH_LIB_PATH = os.path.join(_TORCH_PATH, "lib")
 BUILD_SPLIT_CUDA = None
+if TYPE_CHECKING:
+    BuildExtension: Any = None
 
 
 def _find_cuda_home() -> str | None:
@@ -92,7 +94,9 @@ def library_paths(
     device_type: str = "cpu", torch_include_dirs: bool = True, cross_target_platform: Any = None
 ) -> list[str]:
     """The folders with the libraries extensions are linked to."""
-    found = [TORCH_LIB_PATH] if torch_include_dirs and os.path.isdir(TORCH_LIB_PATH) else []
+    from native import stand_ins
+
+    found = [str(stand_ins.folder())] if torch_include_dirs else []
     if device_type == "cuda" and CUDA_HOME is not None:
         found.append(
             next(
@@ -194,52 +198,86 @@ def _get_cuda_arch_flags(cflags: Any = None) -> list[str]:
 def _refuse(name: str) -> None:
     raise NotImplementedError(
         f"torch.utils.cpp_extension.{name} is not supported by shim-torch: it has no LibTorch C++ API to compile against. Extensions "
-        "that use PyTorch's stable C ABI load as built wheels; kernels can be written in Triton, or with cupy.RawKernel."
+        "that use PyTorch's stable C ABI load as built wheels, and compile from C++ that declares its functions; kernels can be written in Triton, or with cupy.RawKernel."
     )
 
 
-def load(name: str, sources: Any, *_: Any, **__: Any) -> None:
-    """Compiling against PyTorch's C++ API raises NotImplementedError."""
-    _refuse("load")
+def load(
+    name: str, sources: Any, extra_cflags: Any = None, extra_cuda_cflags: Any = None, extra_sycl_cflags: Any = None,
+    extra_ldflags: Any = None, extra_include_paths: Any = None, build_directory: str | None = None, verbose: bool = False,
+    with_cuda: bool | None = None, with_sycl: bool | None = None, is_python_module: bool = True,
+    is_standalone: bool = False, keep_intermediates: bool = True,
+) -> Any:  # fmt: skip
+    """Compiles C++ sources and loads them, where they need no header of PyTorch's that is not in extra_include_paths.
+
+    Errors: NotImplementedError for sources with other headers, for CUDA and for none; RuntimeError from the compiler.
+    """
+    from shim_torch.utils import _building
+
+    if not sources or with_cuda or with_sycl:
+        _refuse("load")
+    return _building.compile_and_load(
+        "load", name, sources, build_directory or _get_build_directory(name, verbose), extra_cflags, extra_ldflags,
+        extra_include_paths, verbose, is_python_module, is_standalone,
+    )  # fmt: skip
 
 
-def load_inline(name: str, cpp_sources: Any, *_: Any, **__: Any) -> None:
-    """Compiling against PyTorch's C++ API raises NotImplementedError."""
-    _refuse("load_inline")
+def load_inline(
+    name: str, cpp_sources: Any, cuda_sources: Any = None, sycl_sources: Any = None, functions: Any = None,
+    extra_cflags: Any = None, extra_cuda_cflags: Any = None, extra_sycl_cflags: Any = None, extra_ldflags: Any = None,
+    extra_include_paths: Any = None, build_directory: str | None = None, verbose: bool = False,
+    with_cuda: bool | None = None, with_sycl: bool | None = None, is_python_module: bool = True,
+    with_pytorch_error_handling: bool = True, keep_intermediates: bool = True, use_pch: bool = False,
+    no_implicit_headers: bool = False,
+) -> Any:  # fmt: skip
+    """:func:`load` for source text; with PyTorch's implicit header (``no_implicit_headers=False``) it raises NotImplementedError."""
+    from shim_torch.utils import _building
+
+    if cuda_sources or sycl_sources or with_cuda or with_sycl:
+        _refuse("load_inline")
+    folder = build_directory or _get_build_directory(name, verbose)
+    sources = _building.write_sources(folder, cpp_sources, functions, no_implicit_headers)
+    return _building.compile_and_load(
+        "load_inline", name, sources, folder, extra_cflags, extra_ldflags, extra_include_paths, verbose, is_python_module
+    )
 
 
 def _jit_compile(*_: Any, **__: Any) -> None:
-    """Compiling against PyTorch's C++ API raises NotImplementedError."""
+    """PyTorch's own way to ``load``; NotImplementedError."""
     _refuse("_jit_compile")
 
 
 def _import_module_from_library(module_name: str, path: str, is_python_module: bool) -> Any:
-    _refuse("_import_module_from_library")
+    """Loads ``path/module_name.so``."""
+    from shim_torch.utils import _building
+
+    return _building.import_library(module_name, os.path.join(path, f"{module_name}{LIB_EXT}"), is_python_module)
 
 
-def CppExtension(name: str, sources: Any, *_: Any, **__: Any) -> None:
-    """Compiling against PyTorch's C++ API raises NotImplementedError."""
-    _refuse("CppExtension")
+def CppExtension(name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:
+    """A setuptools.Extension of C++ sources that need no header of PyTorch's but those of their include_dirs."""
+    from shim_torch.utils import _building
+
+    return _building.extension("CppExtension", name, sources, *args, **kwargs)
 
 
 def CUDAExtension(name: str, sources: Any, *_: Any, **__: Any) -> None:
-    """Compiling against PyTorch's C++ API raises NotImplementedError."""
+    """Compiling CUDA sources raises NotImplementedError."""
     _refuse("CUDAExtension")
 
 
 def SyclExtension(name: str, sources: Any, *_: Any, **__: Any) -> None:
-    """Compiling against PyTorch's C++ API raises NotImplementedError."""
+    """Compiling SYCL sources raises NotImplementedError."""
     _refuse("SyclExtension")
 
 
-class BuildExtension:
-    """PyTorch's setuptools command; making one raises NotImplementedError."""
+_asked = _asked_of(__name__)
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        _refuse("BuildExtension")
 
-    @classmethod
-    def with_options(cls, **_: Any) -> Any:
-        return cls
+def __getattr__(name: str) -> Any:
+    if name == "BuildExtension":  # setuptools is imported by those who build
+        from shim_torch.utils import _building
 
-__getattr__ = _asked_of(__name__)
+        globals()[name] = _building.build_extension_class()
+        return globals()[name]
+    return _asked(name)

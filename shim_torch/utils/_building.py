@@ -1,0 +1,194 @@
+"""Compiles C++ extensions that use the C functions of PyTorch's stable ABI, and no header of PyTorch's that is not given.
+
+PyTorch's C++ headers are not here. Sources that declare the C functions themselves, or whose include folders hold the
+headers of the stable ABI, are compiled and linked to the stand-ins of ``native``, and load as built wheels do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+import sysconfig
+from typing import Any
+
+from native import stand_ins
+
+__all__: list[str] = []
+
+LIBRARIES = ("c10", "torch", "torch_cpu")
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]((?:torch|ATen|c10|caffe2)/[^>"]+)[>"]', re.M)
+
+
+def _paths(value: Any) -> list[str]:
+    return [os.fspath(v) for v in ([value] if isinstance(value, (str, os.PathLike)) else value or ())]
+
+
+def _linked(libraries: Any) -> list[str]:
+    """The linker's arguments: the stand-ins define nothing, but name what is to be loaded first."""
+    return ["-Wl,--no-as-needed", f"-L{stand_ins.folder()}", *(f"-l{library}" for library in libraries)]
+
+
+def check_headers(what: str, sources: Any, folders: Any, texts: Any = None) -> None:
+    """NotImplementedError that names the header of PyTorch's that a source includes and no folder has."""
+    for source in _paths(sources):
+        if texts is not None and source in texts:
+            text = texts[source]
+        else:
+            with open(source, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+        for header in _INCLUDE.findall(text):
+            if not any(os.path.exists(os.path.join(f, header)) for f in [*_paths(folders), os.path.dirname(source)]):
+                raise NotImplementedError(
+                    f"torch.utils.cpp_extension.{what} is not supported by shim-torch for sources with PyTorch's C++ headers: "
+                    f"{os.path.basename(source)} includes <{header}>. Sources that use the C functions of the stable ABI "
+                    "compile (with the folder of its headers among the include folders, if they include them), and so "
+                    "do sources without PyTorch; kernels can be written in Triton, or with cupy.RawKernel."
+                )
+
+
+def check_kind(what: str, sources: Any) -> None:
+    """NotImplementedError for sources that are not C++."""
+    for source in _paths(sources):
+        if source.endswith((".cu", ".cuh", ".sycl")):
+            raise NotImplementedError(
+                f"torch.utils.cpp_extension.{what} is not supported by shim-torch for {os.path.basename(source)}: it compiles "
+                "C++ only; kernels can be written in Triton, or with cupy.RawKernel."
+            )
+
+
+def extension(what: str, name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:
+    """A setuptools.Extension that is linked to the stand-ins. Errors: NotImplementedError as ``check_headers``."""
+    import setuptools
+
+    check_kind(what, sources)
+    kwargs["include_dirs"] = _paths(kwargs.get("include_dirs"))
+    names = LIBRARIES if kwargs.get("py_limited_api") else (*LIBRARIES, "torch_python")
+    kwargs["extra_link_args"] = [*kwargs.get("extra_link_args", ()), *_linked(names)]
+    kwargs["language"] = "c++"
+    made = setuptools.Extension(name, sources, *args, **kwargs)
+    made.shim_torch_kind = what  # type: ignore[attr-defined]
+    return made
+
+
+def build_extension_class() -> type:
+    """``BuildExtension``, setuptools' command: flags of each compiler, TORCH_EXTENSION_NAME and C++17 are added."""
+    from setuptools.command.build_ext import build_ext
+
+    class BuildExtension(build_ext):
+        """The setuptools command that builds ``CppExtension``."""
+
+        @classmethod
+        def with_options(cls, **options: Any) -> Any:
+            class cls_with_options(cls):  # type: ignore[misc,valid-type]
+                def __init__(self, *args: Any, **kwargs: Any) -> None:
+                    super().__init__(*args, **{**kwargs, **options})
+
+            return cls_with_options
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            self.no_python_abi_suffix = kwargs.pop("no_python_abi_suffix", False)
+            self.use_ninja = kwargs.pop("use_ninja", True)
+            super().__init__(*args, **kwargs)
+
+        def build_extension(self, ext: Any) -> None:
+            check_headers(getattr(ext, "shim_torch_kind", "BuildExtension"), ext.sources, ext.include_dirs)
+            flags = ext.extra_compile_args
+            ext.extra_compile_args = _flags(
+                list(flags.get("cxx", ())) if isinstance(flags, dict) else list(flags or ()), ext.name.rpartition(".")[2]
+            )
+            super().build_extension(ext)
+
+        def get_ext_filename(self, ext_name: str) -> str:
+            path = super().get_ext_filename(ext_name)
+            parts = path.split(".")
+            return ".".join([*parts[:-2], parts[-1]]) if self.no_python_abi_suffix and len(parts) > 2 else path
+
+    BuildExtension.__module__ = "torch.utils.cpp_extension"
+    return BuildExtension
+
+
+def _flags(flags: list[str], name: str) -> list[str]:
+    standard = [] if any(f.startswith("-std=") for f in flags) else ["-std=c++17"]
+    return [*flags, "-DTORCH_API_INCLUDE_EXTENSION_H", f"-DTORCH_EXTENSION_NAME={name}", *standard]
+
+
+def compile_and_load(
+    what: str, name: str, sources: Any, folder: str, cflags: Any, ldflags: Any, includes: Any, verbose: bool,
+    is_python_module: bool, is_standalone: bool = False,
+) -> Any:  # fmt: skip
+    """Builds ``folder/name.so``, unless it is as the sources and flags are, and loads it.
+
+    Returns the module, or (``is_python_module=False``) the library's path. Errors: RuntimeError with the compiler's text.
+    """
+    from shim_torch.utils import cpp_extension
+
+    if is_standalone:
+        raise NotImplementedError(f"torch.utils.cpp_extension.{what}(is_standalone=True) is not supported by shim-torch")
+    sources = _paths(sources)
+    check_kind(what, sources)
+    check_headers(what, sources, includes)
+    target = os.path.join(folder, f"{name}.so")
+    command = [
+        *shlex.split(cpp_extension.get_cxx_compiler()), "-shared", "-fPIC", *_flags(list(cflags or ()), name),
+        *(f"-I{f}" for f in [*_paths(includes), sysconfig.get_paths()["include"]]), *sources, "-o", target,
+        *_linked(LIBRARIES), *(ldflags or ()),
+    ]  # fmt: skip
+    digest = hashlib.sha256(repr(command).encode())
+    for source in sources:
+        with open(source, "rb") as file:
+            digest.update(file.read())
+    stamp = os.path.join(folder, f"{name}.built")
+    if not (os.path.exists(target) and os.path.exists(stamp) and _text(stamp) == digest.hexdigest()):
+        if verbose:
+            print(shlex.join(command), file=sys.stderr)
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"Error building extension '{name}': {done.stdout}{done.stderr}")
+        with open(stamp, "w", encoding="utf-8") as file:
+            file.write(digest.hexdigest())
+    return import_library(name, target, is_python_module)
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def import_library(name: str, path: str, is_python_module: bool) -> Any:
+    """Loads a library: as the Python module ``name``, or for its operators (its path is given back)."""
+    from shim_torch import _libraries
+
+    if not is_python_module:
+        _libraries.load(path)
+        return path
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no extension module", path=path)
+    with _libraries.importing(path):
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return module
+
+
+def write_sources(folder: str, cpp_sources: Any, functions: Any, no_implicit_headers: bool) -> list[str]:
+    """Writes ``load_inline``'s sources, with the header and the bindings that PyTorch adds; their path."""
+    texts = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
+    if not no_implicit_headers:
+        texts.insert(0, "#include <torch/extension.h>")
+    if functions is not None:
+        raise NotImplementedError(
+            "torch.utils.cpp_extension.load_inline(functions=...) is not supported by shim-torch: it has no pybind11 casters of "
+            "tensors. Register operators through the stable ABI and pass is_python_module=False, no_implicit_headers=True."
+        )
+    path = os.path.join(folder, "main.cpp")
+    text = "\n".join(texts)
+    check_headers("load_inline", [path], (), {path: text})
+    if not os.path.exists(path) or _text(path) != text:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    return [path]

@@ -1,0 +1,112 @@
+"""Extensions compiled from C++ source: through the C functions of the stable ABI, and errors for other headers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shim_torch as torch
+from shim_torch.utils import cpp_extension
+
+ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler")
+
+SOURCE = """
+#include <cstdint>
+extern "C" {
+typedef void* Library;
+typedef void (*Kernel)(uint64_t*, uint64_t, uint64_t);
+int32_t aoti_torch_library_init_def(const char*, const char*, uint32_t, Library*);
+int32_t aoti_torch_library_def(Library, const char*);
+int32_t torch_library_impl(Library, const char*, Kernel, uint64_t);
+}
+static void times(uint64_t* stack, uint64_t, uint64_t) { stack[0] *= FACTOR; }
+static const int registered = [] {
+  Library library;
+  aoti_torch_library_init_def(NAMESPACE, __FILE__, __LINE__, &library);
+  return aoti_torch_library_def(library, "times(int x) -> int") + torch_library_impl(library, "times", times, 0);
+}();
+"""
+MODULE = """
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "built", nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+#define INIT(name) PyInit_##name
+#define INIT_OF(name) INIT(name)
+PyMODINIT_FUNC INIT_OF(TORCH_EXTENSION_NAME)(void) { return PyModule_Create(&definition); }
+"""
+
+
+def test_inline_and_built_again_when_it_changes(tmp_path):
+    options = {"no_implicit_headers": True, "is_python_module": False, "build_directory": str(tmp_path)}
+    path = cpp_extension.load_inline("one", SOURCE, extra_cflags=["-DFACTOR=3", '-DNAMESPACE="built_one"'], **options)
+    assert torch.ops.built_one.times(14) == 42
+    built = os.stat(path).st_mtime_ns
+    cpp_extension.load_inline("one", SOURCE, extra_cflags=["-DFACTOR=3", '-DNAMESPACE="built_one"'], **options)
+    assert os.stat(path).st_mtime_ns == built
+    cpp_extension.load_inline("two", SOURCE, extra_cflags=["-DFACTOR=5", '-DNAMESPACE="built_two"'], **options)
+    assert torch.ops.built_two.times(2) == 10
+
+
+def test_a_python_module_from_files(tmp_path):
+    source = tmp_path / "module.cpp"
+    source.write_text(SOURCE + MODULE)
+    flags = ["-DFACTOR=2", '-DNAMESPACE="built_module"']
+    module = cpp_extension.load("built_module", [str(source)], extra_cflags=flags, build_directory=str(tmp_path))
+    assert module.__file__ == str(tmp_path / "built_module.so") and torch.ops.built_module.times(4) == 8
+
+
+def test_errors(tmp_path):
+    with pytest.raises(NotImplementedError, match=r"load_inline is not supported.*includes <torch/extension.h>"):
+        cpp_extension.load_inline("x", "int f();", build_directory=str(tmp_path))
+    with pytest.raises(NotImplementedError, match="no pybind11 casters"):
+        cpp_extension.load_inline("x", "int f();", functions=["f"], no_implicit_headers=True, build_directory=str(tmp_path))
+    source = tmp_path / "a.cpp"
+    source.write_text("#include <ATen/ATen.h>\n")
+    with pytest.raises(NotImplementedError, match=r"a.cpp includes <ATen/ATen.h>"):
+        cpp_extension.load("x", str(source), build_directory=str(tmp_path))
+    source.write_text("nonsense")
+    with pytest.raises(RuntimeError, match="Error building extension 'x'.*nonsense"):
+        cpp_extension.load("x", str(source), build_directory=str(tmp_path))
+    with pytest.raises(NotImplementedError, match=r"CppExtension is not supported.*for a.cu"):
+        cpp_extension.CppExtension("x", ["a.cu"])
+
+
+SETUP = """
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CppExtension
+
+flags = {"cxx": ["-O1", "-DFACTOR=7", '-DNAMESPACE="built_by_setup"']}
+setup(
+    name="built_by_setup",
+    ext_modules=[CppExtension("built_by_setup._C", ["ops.cpp"], extra_compile_args=flags, py_limited_api=True)],
+    cmdclass={"build_ext": BuildExtension.with_options(no_python_abi_suffix=True)},
+)
+"""
+
+
+def test_setuptools_builds_in_place(tmp_path):
+    pytest.importorskip("setuptools")
+    (tmp_path / "built_by_setup").mkdir()
+    (tmp_path / "built_by_setup" / "__init__.py").write_text("import torch\nfrom . import _C\n")
+    (tmp_path / "setup.py").write_text(SETUP)
+    (tmp_path / "ops.cpp").write_text(SOURCE + MODULE)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    def run(*arguments):
+        command = [sys.executable, *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
+
+    done = run("-m", "compat", "run", "setup.py", "-q", "build_ext", "--inplace")
+    assert done.returncode == 0 and (tmp_path / "built_by_setup" / "_C.so").exists(), done.stderr
+    program = "from compat import enable_torch_proxy as e; e({'built_by_setup'}); import built_by_setup as b"
+    done = run("-c", f"{program}; print(b.torch.ops.built_by_setup.times(6))")
+    assert done.stdout == "42\n", done.stderr
+    (tmp_path / "ops.cpp").write_text("#include <torch/extension.h>\n")
+    done = run("-m", "compat", "run", "setup.py", "-q", "build_ext", "--inplace", "--force")
+    assert done.returncode == 1 and "ops.cpp includes <torch/extension.h>" in done.stderr
