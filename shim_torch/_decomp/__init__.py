@@ -1,11 +1,14 @@
-"""``torch._decomp``: operators written with other operators. The table holds what libraries register; nothing is traced."""
+"""``torch._decomp``: operators written with other operators: PyTorch's list, and what libraries register."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import Any
 
 from shim_torch._ops import OpOverload, OpOverloadPacket
+
+from ._table import build
 
 __all__ = [
     "_register_decomposition",
@@ -18,8 +21,10 @@ __all__ = [
     "register_decomposition",
 ]
 
+_ALL, _CORE = build()
+
 global_decomposition_table: dict[str, dict[Any, Callable[..., Any]]] = {
-    "post_autograd": {},
+    "post_autograd": _ALL,
     "pre_autograd": {},
     "meta": {},
 }
@@ -80,13 +85,16 @@ def remove_decompositions(decompositions: dict[Any, Any], aten_ops: Iterable[Any
 
 
 def core_aten_decompositions() -> Any:
-    """PyTorch's own decompositions: NotImplementedError."""
-    raise NotImplementedError(
-        "torch._decomp.core_aten_decompositions is not supported by shim-torch: operators are not decomposed"
-    )
+    """Those of the table whose operators are no core operators: what is left then is written with the core."""
+    return dict(_CORE)
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("decompositions", "decompositions_for_jvp", "decompositions_for_rng"):
+        try:
+            return import_module(f"shim_torch._decomp.{name}")
+        except ModuleNotFoundError:
+            pass
     from shim_torch._missing import missing
 
     return missing("torch._decomp", name)

@@ -20,6 +20,10 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("InvokeQuant", "invoke_quant_packed"):
+        from shim_torch._higher_order_ops import _invoke_quant
+
+        return getattr(_invoke_quant, name)
     from shim_torch._missing import missing
 
     return missing("torch._higher_order_ops", name)

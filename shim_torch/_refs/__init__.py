@@ -7,8 +7,11 @@ serve: what is a method or only an in-place operator in PyTorch is a function he
 from __future__ import annotations
 
 import builtins
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import wraps
+from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from native import _core
@@ -97,13 +100,49 @@ def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
             raise RuntimeError(f"result type {_core.scalar_name(found.dtype)} can't be cast to the desired output type {_core.scalar_name(out.dtype)}")
         return resized_out(out, found.shape).copy_(found)
 
+    written._torch_decompositions_out_wrapper = "The out wrapper"  # type: ignore[attr-defined]
     return written
+
+
+def _described(served: Any, name: str) -> Any:
+    """A function of the operator table as one of Python, which says what its arguments are called."""
+    import inspect
+
+    from shim_torch._ops import ops
+
+    packet = getattr(ops.aten, ("" if hasattr(ops.aten, name) else "linalg_") + name, None)
+    schemas = [getattr(packet, o)._schema for o in packet.overloads() if "out" not in o] if packet is not None else []
+    if not schemas:
+        return served
+    longest = max((s.arguments for s in schemas), key=len)
+    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    empty = inspect.Parameter.empty
+    parameters = [
+        inspect.Parameter(
+            "a" if i == 0 else a.name, kinds[bool(a.kwarg_only)], default=a.default_value if a.has_default_value() else empty
+        )
+        for i, a in enumerate(longest)
+    ]
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return served(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    with contextlib.suppress(ValueError):  # a name that is asked for after one with a default
+        function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return function
+
+
+# The references that reduce: what asks for their arguments is told.
+_REDUCING = frozenset("all amax amin any count_nonzero mean nansum norm std sum var vector_norm".split())
 
 
 def find(module: Any, name: str) -> Any:
     """The function of that name: of ``module``, a method of tensors, or an in-place method on a copy; None without."""
     served = vars(module).get(name)
     if served is not None and callable(served) and not isinstance(served, type):
+        if name in _REDUCING and not isinstance(served, FunctionType):
+            return _described(served, name)
         return _writing(served) if name in _WRITING and module.__name__.endswith("nn.functional") else served
     method = getattr(_core.Tensor, _PLAIN_METHODS.get(name, name), None)
     if callable(method):
@@ -113,8 +152,18 @@ def find(module: Any, name: str) -> Any:
     return None
 
 
+def names_of(presented: str) -> list[str]:
+    """``__all__`` of a module of references: PyTorch's."""
+    section = presented.removeprefix("shim_torch._refs").lstrip(".") or "."
+    text = Path(__file__).with_name("_names.txt").read_text(encoding="utf-8")
+    return text.partition(f"[{section}]\n")[2].partition("[")[0].split()
+
+
 def served_as(names: dict[str, Any], module: Any, name: str) -> Any:
     """What ``find`` finds in ``module``, kept in ``names``, the globals of a module here; the missing name's error without."""
+    if name == "__all__":
+        names[name] = names_of(names["__name__"])
+        return names[name]
     found = None if name.startswith("__") else find(module, name)
     if found is None:
         from shim_torch._missing import missing

@@ -8,6 +8,7 @@ from typing import Any
 from shim_torch import complex as complex
 from shim_torch import polar as polar
 from shim_torch import preserve_format
+from shim_torch._refs import names_of
 
 _DTYPES = (
     "bfloat16:bfloat16 bool:bool byte:uint8 cdouble:complex128 cfloat:complex64 chalf:complex32 char:int8 double:float64 "
@@ -32,3 +33,4 @@ def _install() -> None:
 
 
 _install()
+__all__ = names_of(__name__)

@@ -113,7 +113,6 @@ def test_optimizers_without_our_init_step():
     [
         ("rpc.rpc_sync", lambda: torch.distributed.rpc.rpc_sync("a", len)),
         ("SparseSemiStructuredTensorCUTLASS", lambda: torch.sparse.SparseSemiStructuredTensorCUTLASS(torch.ones(2))),
-        ("core_aten_decompositions", lambda: __import__("shim_torch._decomp")._decomp.core_aten_decompositions()),
     ],
 )
 def test_what_is_not_supported_says_so(name, call):

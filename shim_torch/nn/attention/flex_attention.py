@@ -90,6 +90,15 @@ def _vmap_for_bhqkv(
     return call
 
 
+def _create_empty_block_mask(query: Any, key: Any) -> BlockMask:
+    """A mask that keeps everything, of one block that no sequence outgrows."""
+    import shim_torch
+
+    count = shim_torch.ones([1, 1, 1], dtype=shim_torch.int32, device=query.device)
+    first = shim_torch.zeros([1, 1, 1, 1], dtype=shim_torch.int32, device=query.device)
+    return BlockMask.from_kv_blocks(count, first, BLOCK_SIZE=_LARGE_SPARSE_BLOCK_SIZE, seq_lengths=(1, 1))
+
+
 def _get_mod_type(fn: Callable[..., Any]) -> _ModificationType:
     import inspect
 
@@ -197,7 +206,8 @@ def flex_attention(
     _check(query, key, value, enable_gqa)
     B, H, L, E = query.shape
     S, groups = key.size(-2), H // key.size(-3)
-    if block_mask is not None and (block_mask.seq_lengths[0] < L or block_mask.seq_lengths[1] < S):
+    sized = block_mask is not None and block_mask.BLOCK_SIZE[1] != _LARGE_SPARSE_BLOCK_SIZE  # else it is for any length
+    if block_mask is not None and sized and (block_mask.seq_lengths[0] < L or block_mask.seq_lengths[1] < S):
         raise ValueError(
             f"block_mask was created for block_mask.shape={block_mask.shape} but got q_len={L} and kv_len={S}. As the block mask was "
             "created for a smaller length than you're using it for, you likely need to create a new block mask."
