@@ -47,10 +47,15 @@ class Generator:
             device = "cpu"
         if isinstance(device, bool) or not isinstance(device, (_core.device, str, int)):
             raise TypeError(f"Generator(): argument 'device' (position 1) must be torch.device, not {type_name(device)}")
-        self.device = device if isinstance(device, _core.device) else _core.device(device)
-        if self.device.type == "cuda" and self.device.index is None:
-            self.device = _core.device("cuda", _core.cuda_current_device())
+        self._device = device if isinstance(device, _core.device) else _core.device(device)
+        if self._device.type == "cuda" and self._device.index is None:
+            self._device = _core.device("cuda", _core.cuda_current_device())
         self._seed, self._offset = _DEFAULT_SEED, 0
+
+    @property
+    def device(self) -> Any:
+        """The device whose numbers these are (torch.device)."""
+        return self._device
 
     def manual_seed(self, seed: int) -> Generator:
         """Starts the stream of ``seed`` (negative seeds count from 2**64)."""

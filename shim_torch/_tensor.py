@@ -120,13 +120,18 @@ def _reversed(self: Any) -> Any:
 def storage(self: Any) -> Any:
     """The storage as elements of this dtype; deprecated for ``untyped_storage()``."""
     from shim_torch._warnings import warn_once
-    from shim_torch.storage import TypedStorage
 
     warn_once(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "
         "only matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() "
         "instead of tensor.storage()",
     )
+    return _typed_storage(self)
+
+
+def _typed_storage(self: Any) -> Any:
+    """The same without the warning."""
+    from shim_torch.storage import TypedStorage
 
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
@@ -312,6 +317,7 @@ def install(tensor_type: Any) -> None:
         "share_memory_": share_memory_,
         "is_shared": is_shared,
         "storage_type": storage_type,
+        "_typed_storage": _typed_storage,
         **{name: _lowrank._gone(name) for name in ("eig", "lstsq", "solve", "symeig")},
         "map2_": map2_,
         "dim_order": dim_order,

@@ -20,6 +20,11 @@ _FLOATS: dict[str, tuple[int, float, float, float, float, float]] = {
     "float8_e8m0fnu": (8, 1.0, 2.0**127, 2.0**-127, 2.0**-127, 1.0),
 }
 
+def _limit(name: str) -> Any:
+    """An attribute that the class shows too, and that cannot be set."""
+    return property(lambda self: self._limits[name])
+
+
 _DEFAULT = object()  # finfo() is of the default dtype; finfo(None) is an error
 
 
@@ -33,10 +38,17 @@ class finfo:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
             )
-        self.dtype = str(dtype.to_real()).removeprefix("torch.")
-        self.bits, self.eps, self.max, self.smallest_normal, _, self.resolution = _FLOATS[self.dtype]
-        self.min = -self.max if self.dtype != "float8_e8m0fnu" else 2.0**-127
-        self.tiny = self.smallest_normal
+        name = str(dtype.to_real()).removeprefix("torch.")
+        bits, eps, most, smallest_normal, _, resolution = _FLOATS[name]
+        least = -most if name != "float8_e8m0fnu" else 2.0**-127
+        self._limits = {
+            "dtype": name, "bits": bits, "eps": eps, "max": most, "min": least,
+            "resolution": resolution, "smallest_normal": smallest_normal, "tiny": smallest_normal,
+        }  # fmt: skip
+
+    dtype, bits, eps, max, min, resolution, smallest_normal, tiny = map(
+        _limit, ("dtype", "bits", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+    )
 
     def __repr__(self) -> str:
         return (
@@ -60,11 +72,13 @@ class iinfo:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         if type == _core.bool:
             raise TypeError("torch.bool is not supported by torch.iinfo")
-        self.dtype = str(type).removeprefix("torch.")
-        self.bits = type.itemsize * 8
-        signed = type.is_signed
-        self.max = 2 ** (self.bits - signed) - 1
-        self.min = -(2 ** (self.bits - 1)) if signed else 0
+        bits, signed = type.itemsize * 8, type.is_signed
+        self._limits = {
+            "dtype": str(type).removeprefix("torch."), "bits": bits,
+            "max": 2 ** (bits - signed) - 1, "min": -(2 ** (bits - 1)) if signed else 0,
+        }  # fmt: skip
+
+    dtype, bits, max, min = map(_limit, ("dtype", "bits", "max", "min"))
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

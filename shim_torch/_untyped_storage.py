@@ -142,6 +142,48 @@ def _write_file(self: Any, *args: Any) -> None:
     file.flush()
 
 
+# Methods that give the bytes' values in another dtype.
+_CONVERSIONS = {
+    "double": "float64", "float": "float32", "half": "float16", "bfloat16": "bfloat16", "long": "int64", "int": "int32",
+    "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool", "complex_double": "complex128",
+    "complex_float": "complex64", **{name: name for name in ("float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz")},
+}  # fmt: skip
+
+
+def _conversion(name: str, dtype: Any) -> Any:
+    def method(self: Any) -> Any:
+        check_real(self)
+        return untyped_tensor(self).to(dtype, copy=True)._typed_storage()
+
+    method.__name__ = name
+    method.__doc__ = f"A TypedStorage of {dtype} with a copy of each byte's value."
+    return method
+
+
+def _to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
+    """A storage on a device: this one where it is there."""
+    device = _core.device(device)
+    if device == self.device or (device.type == self.device.type and device.index is None):
+        return self
+    return untyped_tensor(self).to(device, non_blocking=non_blocking).untyped_storage()
+
+
+def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The type's name; with a storage class or its name, the bytes' values as that class holds them."""
+    if dtype is None:
+        return "torch.storage.UntypedStorage"
+    if dtype is UntypedStorage:
+        return self
+    from shim_torch.storage import _CLASSES
+
+    name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
+    *parts, last = name.split(".")
+    if last not in _CLASSES:
+        raise RuntimeError(f"invalid type: '{name}'")
+    moved = self.cuda() if "cuda" in parts else self
+    return untyped_tensor(moved).to(_CLASSES[last], copy=True)._typed_storage()
+
+
 def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
     """One copy for everything that is copied together and shares this storage, tensors too."""
     key = ("storage", self._cdata)
@@ -217,4 +259,9 @@ def install() -> None:
     UntypedStorage.__sizeof__ = lambda self: object.__sizeof__(self) + self.nbytes()
     UntypedStorage.byteswap = _byteswap
     UntypedStorage.is_sparse = False
+    UntypedStorage.is_sparse_csr = UntypedStorage.is_hpu = False
     UntypedStorage.filename = property(_filename)
+    UntypedStorage.to, UntypedStorage.type = _to, _type
+    UntypedStorage.new = lambda self: UntypedStorage(0, device=self.device)
+    for name, dtype in _CONVERSIONS.items():
+        setattr(UntypedStorage, name, _conversion(name, getattr(_core, dtype)))

@@ -77,6 +77,64 @@ class set_stance:
         return fn
 
 
+_backend: Any = "inductor"
+
+
+def get_default_backend() -> Any:
+    """The backend that ``set_default_backend`` was given; "inductor" at first. Nothing here compiles with it."""
+    return _backend
+
+
+def set_default_backend(backend: Any) -> None:
+    """Keeps a backend's name or function as the default; None: "inductor" again."""
+    global _backend
+    _backend = "inductor" if backend is None else backend
+
+
+def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of tensors from one of NumPy's arrays, nested in tuples, lists and dicts as they may be.
+
+    Arguments share their memory with the arrays; gradients do not pass (RuntimeError for a tensor that requires them).
+    """
+    from functools import wraps
+
+    import numpy as np
+
+    from native import _core
+    from shim_torch.utils._pytree import tree_map
+
+    def to_array(x: Any) -> Any:
+        return x.numpy() if isinstance(x, _core.TensorBase) else x
+
+    def to_tensor(x: Any) -> Any:
+        return _core.from_numpy(np.array(x) if isinstance(x, np.generic) else x) if isinstance(x, (np.ndarray, np.generic)) else x
+
+    @wraps(fn)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return tree_map(to_tensor, fn(*tree_map(to_array, args), **tree_map(to_array, kwargs)))
+
+    return wrapped
+
+
+def skip_guard_on_globals_unsafe(guard_entries: Any) -> list[bool]:
+    """For a compiler's ``guard_filter_fn``: which guards to keep, those that are of no global."""
+    return [not entry.is_global for entry in guard_entries]
+
+
+def skip_all_guards_unsafe(guard_entries: Any) -> list[bool]:
+    """None of the guards."""
+    return [False for _ in guard_entries]
+
+
+def keep_tensor_guards_unsafe(guard_entries: Any, keep_parameters: bool = False) -> list[bool]:
+    """Those of tensors that are no parameters (or are, with ``keep_parameters``)."""
+    from shim_torch.nn import Parameter
+
+    return [
+        entry.guard_type == "TENSOR_MATCH" and (keep_parameters or not isinstance(entry.value, Parameter)) for entry in guard_entries
+    ]
+
+
 def save_cache_artifacts() -> None:
     """What was compiled, for another process: nothing was."""
     return None
@@ -85,5 +143,6 @@ def save_cache_artifacts() -> None:
 def load_cache_artifacts(serialized_artifacts: bytes) -> None:
     """What another process compiled: nothing here reads it."""
     return None
+
 
 __getattr__ = _asked_of(__name__)

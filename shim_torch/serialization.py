@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import mmap
 import os
 import pickle
 import sys
@@ -364,5 +365,8 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
         names = _weights_only.globals_in(archive.Reader(file).read("data.pkl"))
     return sorted(names - _weights_only._torch_names().keys() - _weights_only._user.keys())
 
+
+SHORT_SIZE, INT_SIZE, LONG_SIZE = 2, 4, 4  # bytes of the numbers in files older than PyTorch 1.6
+MAP_SHARED, MAP_PRIVATE = mmap.MAP_SHARED, mmap.MAP_PRIVATE
 
 __getattr__ = _asked_of(__name__)

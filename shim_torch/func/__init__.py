@@ -21,6 +21,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",
@@ -63,6 +64,10 @@ def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "replace_all_batch_norm_modules_":
+        from shim_torch._functorch.batch_norm_replacement import replace_all_batch_norm_modules_
+
+        return replace_all_batch_norm_modules_
     from shim_torch._missing import missing
 
     return missing("torch.func", name)

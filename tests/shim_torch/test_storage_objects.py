@@ -64,3 +64,19 @@ def test_files_that_storages_share_have_names(tmp_path):
 def test_sizes_of_numpy():
     assert torch.FloatStorage(np.int16(4)).size() == 4 and torch.UntypedStorage(np.uint8(3)).nbytes() == 3
     assert torch.DoubleStorage([1, 2]).tolist() == [1.0, 2.0] and torch.UntypedStorage([1, 2, 3]).nbytes() == 3
+
+
+def test_bytes_as_other_dtypes() -> None:
+    storage = torch.arange(4, dtype=torch.uint8).untyped_storage()
+    for name, dtype in (("float", torch.float32), ("half", torch.float16), ("long", torch.int64), ("complex_double", torch.complex128)):
+        typed = getattr(storage, name)()
+        assert typed.dtype == dtype and typed.tolist() == [0, 1, 2, 3]
+    copy = storage.byte()
+    copy[0] = 9
+    assert storage.tolist() == [0, 1, 2, 3]
+    assert storage.type() == "torch.storage.UntypedStorage" and storage.type(torch.UntypedStorage) is storage
+    assert storage.type("torch.ShortStorage").dtype == torch.int16
+    with pytest.raises(RuntimeError, match="invalid type: 'torch.NoStorage'"):
+        storage.type("torch.NoStorage")
+    assert storage.to(device="cpu") is storage and storage.to(device="meta").device.type == "meta"
+    assert storage.new().nbytes() == 0 and not storage.is_hpu and not storage.is_sparse_csr

@@ -93,14 +93,12 @@ def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in (
-        "memory_allocated",
-        "max_memory_allocated",
-        "memory_reserved",
-        "memory_stats",
-        "reset_peak_memory_stats",
-    ):
-        return getattr(cuda, name)
+    from importlib import import_module
+
+    if name == "memory" or name.split("_")[0] in ("max", "memory", "reset"):
+        memory = import_module("shim_torch.accelerator.memory")
+        if name == "memory" or name in memory.__all__:
+            return memory if name == "memory" else getattr(memory, name)
     from shim_torch._missing import missing
 
     return missing("torch.accelerator", name)
