@@ -184,6 +184,7 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
     PyObject* item = PyTuple_GET_ITEM(self, i);
     if (PyLong_Check(item)) continue;
+    if (PyObject_HasAttrString(item, "is_nested_int")) continue;               // a size that varies: torch.SymInt
     PyObject* number = PyIndex_Check(item) ? PyNumber_Index(item) : nullptr;
     if (!number) {
       PyErr_Format(PyExc_TypeError, "torch.Size() takes an iterable of 'int' (item %zd is '%s')", i, Py_TYPE(item)->tp_name);

@@ -47,7 +47,7 @@ class NestedTensor(Nested):
         )
         made._values, made._offsets, made._lengths, made._ragged_idx = values, offsets, lengths, place
         symbol = get_tensor_symint(offsets if lengths is None else lengths)
-        made._size = torch.Size([rows]) + (*values.shape[: place - 1], symbol, *values.shape[place:])
+        made._size = torch.Size((rows, *values.shape[: place - 1], symbol, *values.shape[place:]))
         made._metadata_cache = dict(more.get("_metadata_cache") or {})
         return made
 
@@ -114,6 +114,17 @@ class NestedTensor(Nested):
     @property
     def _maybe_min_seqlen(self) -> int | None:
         return self._metadata_cache.get("min_seqlen")
+
+    @property
+    def _max_seqlen_tensor(self) -> Any:
+        """The longest row's length as the size of an empty tensor: so it passes through operators."""
+        known = self._maybe_max_seqlen
+        return None if known is None else _stored(known)
+
+    @property
+    def _min_seqlen_tensor(self) -> Any:
+        known = self._maybe_min_seqlen
+        return None if known is None else _stored(known)
 
     def symbol(self) -> NestedInt:
         """The size that varies."""
@@ -219,9 +230,13 @@ def jagged_from_tensor_and_lengths(tensor: Any, starts: Any, lengths: Any) -> tu
     return nested_view_from_values_offsets_lengths(tensor.flatten(0, 1), offsets, lengths), offsets, lengths
 
 
+def _stored(length: int) -> Any:
+    return torch.zeros(length, 0)
+
+
 def _cache_of(min_seqlen: Any, max_seqlen: Any) -> dict[str, int]:
     given = {"min_seqlen": min_seqlen, "max_seqlen": max_seqlen}
-    return {k: int(v.item() if isinstance(v, torch.Tensor) else v) for k, v in given.items() if v is not None}
+    return {k: v.shape[0] if isinstance(v, torch.Tensor) and v.dim() == 2 else int(v) for k, v in given.items() if v is not None}
 
 
 def nested_view_from_values_offsets(

@@ -185,3 +185,13 @@ def test_offsets_that_share_a_symbol():
     y = NestedTensor(x.values() * 2, **(extract_kwargs(x) | {"offsets": offsets}))
     assert y.shape == x.shape
     same(x + y, [A * 3, B * 3])
+
+
+def test_lengths_known_beforehand_and_sizes_made_by_hand():
+    x = torch.nested.nested_tensor_from_jagged(torch.tensor(V), torch.tensor([0, 2, 6]), min_seqlen=2, max_seqlen=4)
+    assert x._metadata_cache == {"min_seqlen": 2, "max_seqlen": 4} and tuple(x._max_seqlen_tensor.shape) == (4, 0)
+    size = torch.Size((2, x.size(1), 3))
+    assert size == x.shape and size[:1] == torch.Size([2])
+    assert x._view_func(x._base * 2)._min_seqlen == 2
+    with pytest.raises(TypeError, match="takes an iterable of 'int'"):
+        torch.Size((2, "j", 3))
