@@ -6,6 +6,7 @@ import builtins
 import copy
 import functools
 import inspect
+import itertools
 import math
 import sys
 from collections import OrderedDict
@@ -15,15 +16,35 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import shim_torch as torch
+from shim_torch.fx._pytree_codegen import PyTreeInfo, _PyTreeCodeGen
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.graph_module import GraphModule
 from shim_torch.fx.node import Argument, Node, map_aggregate
 from shim_torch.fx.proxy import ParameterProxy, Proxy, TracerBase
 from shim_torch.nn.modules.module import Module
+from shim_torch.utils import _pytree
 
 __all__ = ["PH", "Tracer", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace", "wrap"]
 
-PH = object()  # in concrete_args: this one stays an input
+
+class PHBase:
+    """In ``concrete_args``: what stays an input. Its attributes become those of the input's node."""
+
+    def __repr__(self) -> str:
+        return "PH"
+
+
+PH = PHBase()
+
+
+class PHWithMeta(PHBase):
+    """A PH whose input's node has the attribute ``ph_key``."""
+
+    def __init__(self, ph_key: str | None = None) -> None:
+        super().__init__()
+        self.ph_key = ph_key
+
+
 _wrapped: dict[tuple[int, str], dict[str, Any]] = {}
 _wrapped_methods_to_patch: list[tuple[type, str]] = []  # methods that become nodes too
 _tracing = 0
@@ -226,7 +247,7 @@ class Tracer(TracerBase):
             concrete = dict(zip(names[len(args) :], concrete_args, strict=False))
         keywords: dict[str, Any] = {}
         for i, name in enumerate(names[len(args) :], len(args)):
-            value = self._input(name, parameters[name].default, concrete.get(name, PH))
+            value = self._input(name, parameters[name].default, concrete)
             if i < code.co_argcount:
                 args.append(value)
             else:
@@ -246,13 +267,36 @@ class Tracer(TracerBase):
             positional = code.co_argcount
             return plain, [*args[:positional], *(v for k, v in keywords.items() if k), *args[positional:],
                            *([keywords[""]] if "" in keywords else [])]  # fmt: skip
-        return functools.partial(function, **keywords) if keywords else function, args
+        whole = functools.partial(function, **keywords) if keywords else function
+        return self._flattened(whole, args, names, int(is_module)) if concrete else (whole, args)
 
-    def _input(self, name: str, default: Any, concrete: Any) -> Any:
+    def _flattened(self, function: Any, args: list[Any], names: list[str], first: int) -> tuple[Any, list[Any]]:
+        """The function of the leaves of nested concrete arguments; the graph's code then flattens what it is given."""
+        flat, spec = _pytree.tree_flatten(tuple(args[first:]))
+        if all(child.is_leaf() for child in spec.children()):
+            return function, args
+        codegen = self.graph._codegen = _PyTreeCodeGen(PyTreeInfo(names[first:], spec, None))
+
+        def run(*leaves: Any) -> Any:
+            found, out_spec = _pytree.tree_flatten(function(*args[:first], *_pytree.tree_unflatten(list(leaves), spec)))
+            codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
+            return found
+
+        return run, flat
+
+    def _input(self, name: str, default: Any, concrete: dict[str, Any]) -> Any:
         given = () if default is inspect.Parameter.empty else (default,)
-        if concrete is PH:
+        if name not in concrete:
             return self.create_proxy("placeholder", name, given, {})
-        proxy = self.create_proxy("placeholder", f"{name}_1", given, {})
+        count = itertools.count(1)
+        return _pytree.tree_map(lambda leaf: self._concrete(name, f"{name}_{next(count)}", given, leaf), concrete[name])
+
+    def _concrete(self, name: str, numbered: str, given: tuple[Any, ...], concrete: Any) -> Any:
+        proxy = self.create_proxy("placeholder", numbered, given, {})
+        if isinstance(concrete, PHBase):
+            if concrete is not PH:
+                _transfer_attrs(concrete, proxy.node)
+            return proxy
         text = f"{name} has been specialized to have value {concrete} but got another value"
         if isinstance(concrete, (bool, int, float, str)):
             self.create_proxy("call_function", torch._assert, (proxy == concrete, text), {})
@@ -337,6 +381,14 @@ class Tracer(TracerBase):
                     space.pop(name, None)
                 else:
                     space[name] = before
+
+
+def _transfer_attrs(fr: Any, to: Any) -> None:
+    """Gives ``to`` the plain attributes of ``fr`` that it does not have."""
+    for name in dir(fr):
+        value = getattr(fr, name)
+        if not callable(value) and not name.startswith("__") and not hasattr(to, name):
+            setattr(to, name, value)
 
 
 def _namespaces() -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import shim_torch as torch
+from shim_torch._ops import OpOverload, OpOverloadPacket
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.node import Argument, Node, Target, map_aggregate
@@ -177,7 +178,7 @@ def _public(function: Any) -> Any:
     name = getattr(function, "__name__", "")
     if getattr(function, "__module__", None) is None and name.startswith("__"):
         return getattr(operator, name.strip("_"), function)
-    if getattr(function, "__module__", "") != "torch._ops.aten":
+    if getattr(function, "__module__", "") != "torch._ops.aten" or isinstance(function, (OpOverload, OpOverloadPacket)):
         return function
     functional = torch.nn.functional
     return getattr(functional if hasattr(functional, name) else torch, name, function)

@@ -10,7 +10,8 @@ from shim_torch._missing import asked_of as _asked_of
 from shim_torch.fx._symbolic_trace import symbolic_trace
 from shim_torch.fx.graph import Graph
 from shim_torch.fx.graph_module import GraphModule
-from shim_torch.fx.node import Node, map_arg
+from shim_torch.fx.node import Node
+from shim_torch.fx.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 from shim_torch.nn.modules.module import Module
 
 __all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with_filters"]
@@ -21,15 +22,6 @@ class Match(NamedTuple):
 
     anchor: Node
     nodes_map: dict[Node, Node]
-
-
-class InternalMatch(NamedTuple):
-    """A match as filters get it."""
-
-    anchors: list[Node]
-    nodes_map: dict[Node, Node]
-    placeholder_nodes: list[Node]
-    returning_nodes: list[Node]
 
 
 class ReplacedPatterns(NamedTuple):
@@ -44,78 +36,6 @@ def _graph_of(source: Any) -> Graph:
     if isinstance(source, Graph):
         return source
     return source.graph if isinstance(source, GraphModule) else symbolic_trace(source).graph
-
-
-class _Matcher:
-    def __init__(self, pattern: Graph, ignore_literals: bool = False) -> None:
-        self.pattern, self.ignore_literals = pattern, ignore_literals
-        found: list[Node] = []
-        map_arg(pattern.output_node().args, lambda n: found.append(n) or n)  # type: ignore[func-returns-value]
-        self.returning = found
-        self.placeholders = [n for n in pattern.nodes if n.op == "placeholder"]
-
-    def _same(self, a: Any, b: Any, made: dict[Node, Node]) -> bool:
-        """Whether arguments of the pattern's and the graph's nodes are alike."""
-        if isinstance(a, Node):
-            if a.op == "placeholder" and self.ignore_literals and not isinstance(b, Node):
-                return made.setdefault(a, b) == b
-            return isinstance(b, Node) and self.match(a, b, made)
-        if isinstance(b, Node):
-            return False
-        if isinstance(a, (list, tuple)):
-            return isinstance(b, (list, tuple)) and len(a) == len(b) and all(map(lambda x, y: self._same(x, y, made), a, b))
-        if isinstance(a, dict):
-            return isinstance(b, dict) and a.keys() == b.keys() and all(self._same(v, b[k], made) for k, v in a.items())
-        return self.ignore_literals or type(a) is type(b) and bool(a == b)
-
-    def match(self, p: Node, g: Node, made: dict[Node, Node]) -> bool:
-        """Whether the pattern's node ``p`` may be the graph's ``g``; ``made`` takes the pairs up."""
-        if p in made:
-            return made[p] is g
-        if p.op != "placeholder" and (p.op != g.op or p.target != g.target or g in made.values()):
-            return False
-        made[p] = g
-        if p.op == "placeholder":
-            return True
-        return self._same(p.args, g.args, made) and self._same(p.kwargs, g.kwargs, made)
-
-    def all(self, graph: Graph) -> list[InternalMatch]:
-        """The matches in the order of the graph, none of which share a node."""
-        found: list[InternalMatch] = []
-        taken: set[Node] = set()
-        for node in reversed(graph.nodes):
-            made: dict[Node, Node] = {}
-            if not self.returning or not self.match(self.returning[0], node, made):
-                continue
-            if not self._rest(graph, made):
-                continue
-            inner = {g for p, g in made.items() if p.op != "placeholder"}
-            if inner & taken or not self._closed(made, inner):
-                continue
-            taken |= inner
-            ends = [made[n] for n in self.returning]
-            inputs = [made[n] for n in self.placeholders if n in made]
-            found.append(InternalMatch(self.returning[:1], made, inputs, ends))
-        return found[::-1]
-
-    def _rest(self, graph: Graph, made: dict[Node, Node]) -> bool:
-        """Finds the pattern's further results."""
-        for p in self.returning[1:]:
-            if p in made:
-                continue
-            for g in graph.nodes:
-                trial = dict(made)
-                if self.match(p, g, trial):
-                    made.update(trial)
-                    break
-            else:
-                return False
-        return True
-
-    def _closed(self, made: dict[Node, Node], inner: set[Node]) -> bool:
-        """Whether nothing else takes what the part computes on its way."""
-        ends = {made[n] for n in self.returning}
-        return all(user in inner for g in inner - ends for user in g.users)
 
 
 def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
@@ -138,7 +58,7 @@ def replace_pattern_with_filters(
     """As replace_pattern, for the matches that all filters ``f(match, graph, pattern graph)`` agree to."""
     pattern_graph = _graph_of(pattern)
     common = None if replacement is None else _graph_of(replacement)
-    matches = _Matcher(pattern_graph, ignore_literals).all(gm.graph)
+    matches = SubgraphMatcher(pattern_graph, ignore_literals=ignore_literals).match(gm.graph, node_name_match)
     matches = [m for m in matches if all(f(m, gm.graph, pattern_graph) for f in match_filters or ())]
     renamed: dict[Node, Node] = {}  # nodes that earlier replacements took away -> what came for them
     done = []

@@ -51,7 +51,7 @@ Fit to_int(PyObject* o, PyObject** out) {
   if (PyBool_Check(o)) return Fit::no;
   if (PyLong_Check(o) || numpy_is(o, &NumpyTypes::integer)) return made(PyNumber_Index(o), out);
   if (is_tensor(o)) return plain_zero_dim(o) && is_integral(unwrap(o)->dtype()) ? item(o, out) : Fit::no;
-  if (!PyIndex_Check(o)) return Fit::no;
+  if (!PyIndex_Check(o) || (torch_function_enabled() && has_torch_function(o))) return Fit::no;   // the latter: left to its override
   if (PyObject* index = PyNumber_Index(o)) return made(index, out);         // numpy.array(3)
   if (!PyErr_ExceptionMatches(PyExc_TypeError)) return Fit::error;
   PyErr_Clear();                                                            // numpy.array(3.0)

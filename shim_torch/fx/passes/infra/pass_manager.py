@@ -38,7 +38,7 @@ def this_before_that_pass_constraint(this: Callable[..., Any], that: Callable[..
     return lambda a, b: not (a is that and b is this)
 
 
-def _validate(constraint: Callable[..., bool], passes: list[Any]) -> None:
+def _validate_pass_schedule_constraint(constraint: Callable[..., bool], passes: list[Any]) -> None:
     for i, a in enumerate(passes):
         for j, b in enumerate(passes[i + 1 :], i + 1):
             if not constraint(a, b):
@@ -46,7 +46,7 @@ def _validate(constraint: Callable[..., bool], passes: list[Any]) -> None:
                                    f"at index{j} in pass list.")  # fmt: skip
 
 
-def _ordered(passes: list[Any], constraints: list[Callable[..., bool]]) -> list[Any]:
+def _topological_sort_passes(passes: list[Any], constraints: list[Callable[..., bool]]) -> list[Any]:
     """The passes in an order that every constraint allows. Errors: RuntimeError where there is none."""
     if not constraints:
         return passes
@@ -91,12 +91,12 @@ class PassManager:
         """Errors: RuntimeError where the order breaks a constraint."""
         if not self._validated:
             for constraint in self.constraints:
-                _validate(constraint, self.passes)
+                _validate_pass_schedule_constraint(constraint, self.passes)
             self._validated = True
 
     def solve_constraints(self) -> None:
         """Puts the passes in an order that the constraints allow. Errors: RuntimeError where there is none."""
-        self.passes = _ordered(self.passes, self.constraints)
+        self.passes = _topological_sort_passes(self.passes, self.constraints)
         self._validated = True
 
     def add_checks(self, check: Callable[..., Any]) -> None:
