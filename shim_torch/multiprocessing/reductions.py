@@ -13,6 +13,7 @@ __all__ = [
     "ForkingPickler",
     "StorageWeakRef",
     "init_reductions",
+    "rebuild_cuda_tensor",
     "rebuild_storage_empty",
     "rebuild_storage_fd",
     "rebuild_storage_filename",
@@ -101,6 +102,11 @@ def reduce_tensor(tensor: Any) -> tuple[Any, tuple[Any, ...]]:
         return tuple(tensor.__reduce_ex__(2))  # type: ignore[return-value]
     metadata = (tensor.storage_offset(), tensor.size(), tensor.stride(), tensor.requires_grad, tensor.dtype)
     return rebuild_tensor, (_sent(type(tensor)), tensor.untyped_storage(), metadata)
+
+
+def rebuild_cuda_tensor(*handle: Any) -> Any:
+    """NotImplementedError: memory of a GPU isn't shared between processes (``reduce_tensor`` gives no handle of it)."""
+    raise NotImplementedError("torch.multiprocessing.reductions.rebuild_cuda_tensor is not supported by shim-torch")
 
 
 def rebuild_storage_empty(cls: Any) -> Any:

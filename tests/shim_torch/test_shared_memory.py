@@ -118,3 +118,10 @@ def test_plain_pickle_still_copies() -> None:
     made = pickle.loads(pickle.dumps(t))
     assert made.tolist() == [1, 1] and made.data_ptr() != t.data_ptr()
     assert os.getpid() and mp.get_all_sharing_strategies() == {"file_descriptor", "file_system"}
+
+
+def test_memory_of_a_gpu_is_not_rebuilt():
+    from shim_torch.multiprocessing import reductions
+
+    with pytest.raises(NotImplementedError, match="rebuild_cuda_tensor"):
+        reductions.rebuild_cuda_tensor()

@@ -49,3 +49,9 @@ def table(x, y, out, ROWS: tl.constexpr, COLUMNS: tl.constexpr, WRONG: tl.conste
     if WRONG:
         both += tl.zeros((ROWS, COLUMNS * 2), tl.float32)
     tl.store(out + tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :], both)
+
+
+@triton.jit
+def rows(counts, out, n, BLOCK: tl.constexpr, OFFSET: tl.constexpr = 1):
+    row = tl.program_id(0)
+    tl.store(out + row, tl.load(counts + row) * n + OFFSET)

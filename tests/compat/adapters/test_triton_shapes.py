@@ -91,3 +91,25 @@ def test_rows_and_columns_are_broadcast(rows, columns):
 def test_blocks_that_do_not_match():
     with pytest.raises(Exception, match="incompatible dimensions"):
         kernels.table[(1,)](torch.zeros(4), torch.zeros(8), torch.zeros(4, 8), ROWS=4, COLUMNS=8, WRONG=True)
+
+
+def test_a_grid_gets_and_exchanges_the_callers_arguments():
+    counts, out, seen = torch.zeros(1), torch.zeros(4), {}
+
+    def grid(meta):
+        seen.update(meta)
+        meta["counts"].resize_(3).fill_(2.0)
+        meta["n"] = 5
+        return [meta["counts"].nelement()]
+
+    kernels.rows[grid](counts, out, n=4, BLOCK=8, num_warps=2)
+    assert seen["counts"] is counts and seen["out"] is out and (seen["n"], seen["BLOCK"], seen["OFFSET"]) == (4, 8, 1)
+    assert type(seen["n"]) is int
+    assert out.tolist() == [11, 11, 11, 0]
+
+    def exchange(meta):
+        meta["counts"] = torch.arange(4.0)
+        return (4,)
+
+    kernels.rows[exchange](counts, out, 2, 8, OFFSET=3)
+    assert out.tolist() == [3, 5, 7, 9]

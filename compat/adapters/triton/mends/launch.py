@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import inspect
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -73,13 +74,19 @@ def _quiet(interpreter: ModuleType, patch: Patch) -> None:
 
 
 def _grids(interpreter: ModuleType, patch: Patch) -> None:
-    """A grid may be a list, as for compiled kernels."""
+    """A grid may be a list, and a function of the caller's own arguments; what it puts in their place is launched."""
     stock = interpreter.GridExecutor.__call__
 
     def __call__(self: Any, *args: Any, **kwargs: Any) -> None:
-        grid = self.grid
-        as_tuple = lambda sizes: tuple(sizes) if isinstance(sizes, list) else sizes
-        self.grid = (lambda meta: as_tuple(grid(meta))) if callable(grid) else as_tuple(grid)
+        if callable(self.grid):
+            spec = inspect.getfullargspec(self.fn)
+            names = {*spec.args, *spec.kwonlyargs}
+            meta = inspect.getcallargs(self.fn, *args, **{k: v for k, v in kwargs.items() if k in names})
+            self.grid = self.grid(meta)
+            args = tuple([meta[name] for name in spec.args[: len(args)]])
+            kwargs = {name: meta.get(name, value) for name, value in kwargs.items()}
+        if isinstance(self.grid, list):
+            self.grid = tuple(self.grid)
         stock(self, *args, **kwargs)
 
     patch.set(interpreter.GridExecutor, "__call__", __call__)
@@ -177,7 +184,7 @@ MENDS = (
     Mend("warnings", "kernels overflow and make NaN silently, as on a GPU", "triton.runtime.interpreter", _quiet),
     Mend("device_assert", "asserts in launches with debug=True", "triton.runtime.interpreter", _debug),
     Mend("overflow", "is looked for in launches with debug=True only", "triton.language.semantic", _overflow),
-    Mend("grids", "a list is a grid", "triton.runtime.interpreter", _grids),
+    Mend("grids", "a list is a grid; a function gets the caller's arguments", "triton.runtime.interpreter", _grids),
     Mend("Python 3.10", "imports Gluon before a launch, not within", "triton.runtime.interpreter", _gluon_first),
     Mend("device functions", "are called without preparing the language again", "triton.runtime.interpreter", _once),
 )
