@@ -7,7 +7,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import one_pass
+from ._formulas import one_pass, one_pass_on_cuda
 from ._record import composite, op
 from ._refusals import refusing
 from ._rules import int_to_float, promote, same, same_dtype, type_name, wrap_dim
@@ -108,10 +108,15 @@ def _gelu_grad(g, x, approximate):
     inplace=True,
     method=False,
     module="_C",
-    grad={"self": lambda g, self, alpha, scale, input_scale: g * _elu_slope(self, alpha, scale, input_scale)},
+    grad={"self": lambda g, self, alpha, scale, input_scale: _elu_grad(g, self, alpha, scale, input_scale)},
 )
 def elu(xp, self, alpha, scale, input_scale):
     return xp.where(self > 0, self * scale, alpha * scale * xp.expm1(xp.minimum(self, 0) * input_scale))
+
+
+def _elu_grad(g, x, alpha, scale, input_scale):
+    done = one_pass_on_cuda(g, x, "elu_backward", alpha, scale, input_scale)
+    return g * _elu_slope(x, alpha, scale, input_scale) if done is None else done
 
 
 def _elu_slope(x, alpha, scale, input_scale):
@@ -137,7 +142,8 @@ def leaky_relu(xp, self, negative_slope):
 def _leaky(g, x, slope):
     import shim_torch
 
-    return shim_torch.where(x > 0, g, g * slope)
+    done = one_pass_on_cuda(g, x, "leaky_relu_backward", slope)
+    return done if done is not None else shim_torch.where(x > 0, g, g * slope)
 
 
 @op(
@@ -157,7 +163,8 @@ def softplus(xp, self, beta, threshold):
 def _softplus_grad(g, x, beta, threshold):
     import shim_torch
 
-    return shim_torch.where(x * beta > threshold, g, g * (x * beta).sigmoid())
+    done = one_pass_on_cuda(g, x, "softplus_backward", beta, threshold)
+    return done if done is not None else shim_torch.where(x * beta > threshold, g, g * (x * beta).sigmoid())
 
 
 @op(
@@ -168,10 +175,15 @@ def _softplus_grad(g, x, beta, threshold):
     method=False,
     module="_C",
     out=True,
-    grad={"self": lambda g, self: g * (-self).sigmoid()},
+    grad={"self": lambda g, self: _log_sigmoid_grad(g, self)},
 )
 def log_sigmoid(xp, self):
     return -_softplus(xp, -self)
+
+
+def _log_sigmoid_grad(g, x):
+    done = one_pass_on_cuda(g, x, "log_sigmoid_backward")
+    return g * (-x).sigmoid() if done is None else done
 
 
 @op(
@@ -189,7 +201,7 @@ def mish(xp, self):
 
 
 def _mish_grad(g, x):
-    done = one_pass(g, x, "mish_backward") if g.device.type == "cpu" else None
+    done = one_pass(g, x, "mish_backward")
     if done is not None:
         return done
     import shim_torch.nn.functional as F
@@ -206,10 +218,15 @@ def _mish_grad(g, x):
     inplace=True,
     method=False,
     module="_C",
-    grad={"self": lambda g, self, min_val, max_val: g * ((self > min_val) & (self < max_val))},
+    grad={"self": lambda g, self, min_val, max_val: _hardtanh_grad(g, self, min_val, max_val)},
 )
 def hardtanh(xp, self, min_val, max_val):
     return xp.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
+
+
+def _hardtanh_grad(g, x, least, most):
+    done = one_pass_on_cuda(g, x, "hardtanh_backward", least, most)
+    return g * ((x > least) & (x < most)) if done is None else done
 
 
 @op(
@@ -220,10 +237,15 @@ def hardtanh(xp, self, min_val, max_val):
     inplace=True,
     method=False,
     module="_C",
-    grad={"self": lambda g, self: g * (((self * 2 + 3) / 6).masked_fill(self < -3, 0.0).masked_fill(self > 3, 1.0))},
+    grad={"self": lambda g, self: _hardswish_grad(g, self)},
 )
 def hardswish(xp, self):
     return self * xp.clip(self + 3, 0, 6) / 6
+
+
+def _hardswish_grad(g, x):
+    done = one_pass_on_cuda(g, x, "hardswish_backward")
+    return g * (((x * 2 + 3) / 6).masked_fill(x < -3, 0.0).masked_fill(x > 3, 1.0)) if done is None else done
 
 
 @op(

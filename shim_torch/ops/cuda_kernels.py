@@ -99,17 +99,31 @@ def add_runs(xp, self, keys, order, values, skip):
 # --- gradients of activations ---------------------------------------------------------------------------------------------
 
 
+_SLOPES = {
+    "leaky_relu_backward": lambda xp, x, p, q, r: xp.where(x > 0, 1, p),
+    "elu_backward": lambda xp, x, p, q, r: xp.where(x > 0, q, p * q * r * xp.exp(xp.minimum(x, 0) * r)),
+    "softplus_backward": lambda xp, x, p, q, r: xp.where(x * p > q, 1, 1 / (1 + xp.exp(-x * p))),
+    "hardtanh_backward": lambda xp, x, p, q, r: (x > p) & (x < q),
+    "hardswish_backward": lambda xp, x, p, q, r: xp.where(x < -3, 0, xp.where(x > 3, 1, x / 3 + 0.5)),
+    "hardsigmoid_backward": lambda xp, x, p, q, r: ((x > -3) & (x < 3)) / 6,
+    "log_sigmoid_backward": lambda xp, x, p, q, r: 1 / (1 + xp.exp(x)),
+}
+
+
 @op(
-    "shim::pointwise_backward(Tensor grad_output, Tensor saved, str name) -> Tensor",
+    "shim::pointwise_backward(Tensor grad_output, Tensor saved, str name, float p=0, float q=0, float r=0) -> Tensor",
     shape=lambda grad_output: grad_output.shape,
     dtype=lambda grad_output: grad_output.dtype,
     native="pointwise_backward",
     **_SHIM,
 )
-def pointwise_backward(xp, grad_output, saved, name):
+def pointwise_backward(xp, grad_output, saved, name, p=0.0, q=0.0, r=0.0):
     """g · f'(x) for "silu_backward", "gelu_backward", "gelu_tanh_backward", on the CPU "mish_backward" (saved: x), and
-    "sigmoid_backward", "tanh_backward", "relu_backward" (saved: the result)."""
+    "sigmoid_backward", "tanh_backward", "relu_backward" (saved: the result); and, of the input and the numbers p, q, r, those of
+    ``_SLOPES``."""
     g, x = grad_output, saved
+    if name in _SLOPES:
+        return g * _SLOPES[name](xp, x, p, q, r).astype(x.dtype)
     if name == "relu_backward":
         return xp.where(x <= 0, g.dtype.type(0), g)
     if name in ("sigmoid_backward", "tanh_backward"):

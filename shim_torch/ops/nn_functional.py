@@ -9,6 +9,7 @@ from native import _core
 
 from ._record import composite, op
 from ._rules import not_implemented
+from .attention_kernel import attention_kernel, in_one_kernel
 
 _NN = {"module": "nn.functional", "method": False}
 
@@ -241,6 +242,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     if attn_mask is not None and is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     _check_attention(query, key, value)
+    if not dropout_p and in_one_kernel(query, key, value, attn_mask, enable_gqa):
+        return attention_kernel(query, key, value, attn_mask, is_causal, scale)
     if enable_gqa:
         times = query.size(-3) // key.size(-3)
         key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)

@@ -269,6 +269,16 @@ def pairwise_distance(x1, x2, p, eps, keepdim):
     return linalg_norm_of(x1 - x2 + eps, p, -1, keepdim)
 
 
+def _distances_by_products(x1: Any, x2: Any) -> Any:
+    """√(‖a‖² - 2 a·b + ‖b‖²) as one product of lengthened rows."""
+    import shim_torch
+
+    first, second = (x.square().sum(-1, keepdim=True) for x in (x1, x2))
+    left = shim_torch.cat([x1 * -2, first, shim_torch.ones_like(first)], -1)
+    right = shim_torch.cat([x2, shim_torch.ones_like(second), second], -1)
+    return left.matmul(right.transpose(-2, -1)).clamp_min(1e-30).sqrt()
+
+
 @composite("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False,
     native="cdist")  # fmt: skip
 def cdist(x1, x2, p, compute_mode):
@@ -286,6 +296,9 @@ def cdist(x1, x2, p, compute_mode):
         raise RuntimeError("cdist only supports non-negative p values")
     if compute_mode not in (None, 0, 1, 2):
         raise RuntimeError(f"possible modes: 0, 1, 2, but was: {compute_mode}")
+    by_products = compute_mode == 1 or (compute_mode != 2 and max(x1.size(-2), x2.size(-2)) > 25)
+    if p == 2 and x1.is_cuda and by_products and x1.numel() and x2.numel():
+        return _distances_by_products(x1, x2)
     between = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     found = linalg_norm_of(between, p, -1)
     if p == 0:  # the count has no gradient, cdist a zero one

@@ -179,3 +179,36 @@ def test_batch_norm_of_a_mean_far_from_zero():
 
 def test_instance_norm():
     same(lambda a: functional.instance_norm(a), torch.randn(2, 3, 9, 9))
+
+
+@pytest.mark.parametrize("shape", ((1 << 20,), (3, 1 << 18)), ids=str)
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.bfloat16), ids=str)
+def test_variance_of_long_rows(shape, dtype):
+    x = (torch.randn(shape, dtype=torch.float64) * 2 + 100).to(dtype)
+    for correction in (0, 1, 5):
+        mine = torch.var_mean(x.cuda(), -1, correction=correction)
+        for m, t in zip(mine, torch.var_mean(x.double(), -1, correction=correction), strict=True):
+            torch.testing.assert_close(m.cpu().double(), t, rtol=1e-2 if dtype == torch.bfloat16 else 1e-5, atol=1e-5)
+    torch.testing.assert_close(x.cuda().std().cpu().double(), x.double().std(), rtol=1e-2, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", ((700, 40), (40, 700), (3, 500, 5)), ids=str)
+def test_extremes_of_columns(shape):
+    x = torch.randn(shape).round()
+    x[..., 100 % shape[-2], 2] = float("nan")
+    for call in (torch.max, torch.min):
+        mine, theirs = call(x.cuda(), -2), call(x, -2)
+        assert torch.equal(mine.indices.cpu(), theirs.indices)
+        assert torch.equal(mine.values.cpu().nan_to_num(99), theirs.values.nan_to_num(99))
+    assert torch.equal(x.cuda().argmax(-2).cpu(), x.argmax(-2))
+
+
+def test_distances_by_products():
+    same(torch.cdist, torch.randn(2, 40, 8), torch.randn(2, 30, 8), strides=False)
+    same(lambda a, b: torch.cdist(a, b, 1.0), torch.randn(4, 8), torch.randn(3, 8))
+
+
+def test_take():
+    x, at = torch.randn(5, 7), torch.tensor([[0, -1], [34, 3]])
+    assert torch.equal(x.cuda().take(at.cuda()).cpu(), x.take(at))
+    assert torch.equal(x.cuda().t().take(at.cuda()).cpu(), x.t().take(at))

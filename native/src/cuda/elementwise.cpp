@@ -19,18 +19,21 @@ constexpr int64_t kWorthTiles = 4096;           // elements of a copy
 // Functors whose names differ from the operators': what CUDA has a function of that name for.
 const std::unordered_map<std::string, std::string>& functors() {
   static const auto* table = [] {
-    auto* t = new std::unordered_map<std::string, std::string>{{"copy", "Copy"}};
+    auto* t = new std::unordered_map<std::string, std::string>{{"copy", "Copy"}, {"modified_bessel_i0", "i0"}, {"modified_bessel_i1", "i1"}};
     for (const char* name : {"neg", "square", "relu", "sign", "frac", "reciprocal", "sigmoid", "silu", "gelu", "gelu_tanh", "bitwise_not", "logical_not",
                              "add", "sub", "mul", "bitwise_and", "bitwise_or", "bitwise_xor", "div_trunc", "floor_divide", "maximum", "minimum", "eq",
                              "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "bitwise_left_shift", "bitwise_right_shift",
                              "add_scaled", "where", "clamp", "masked_scale", "sigmoid_backward", "tanh_backward", "relu_backward", "silu_backward",
                              "gelu_backward", "gelu_tanh_backward", "lerp", "log_sigmoid", "mish", "hardswish", "hardsigmoid", "glu", "prelu", "xlogy",
                              "xlog1py", "logaddexp", "logaddexp2", "addcmul", "addcdiv", "leaky_relu", "elu", "softplus", "threshold", "hardtanh",
-                             "hardshrink", "softshrink", "nan_to_num"})
+                             "hardshrink", "softshrink", "nan_to_num", "mish_backward", "hardswish_backward", "hardsigmoid_backward",
+                             "log_sigmoid_backward", "sinc", "deg2rad", "rad2deg", "heaviside", "i0", "i1", "i0e", "i1e", "bessel_j0", "bessel_j1",
+                             "bessel_y0", "bessel_y1", "ndtr", "ndtri", "zeta", "logit", "polygamma", "leaky_relu_backward", "elu_backward",
+                             "softplus_backward", "hardtanh_backward"})
       (*t)[name] = name;
     for (const char* name : {"abs", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin",
                              "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc", "isnan", "isinf", "isfinite", "div", "atan2",
-                             "hypot", "fmod", "remainder", "pow", "fmax", "fmin", "copysign", "asinh", "acosh", "atanh", "lgamma", "erfinv"})
+                             "hypot", "fmod", "remainder", "pow", "fmax", "fmin", "copysign", "asinh", "acosh", "atanh", "lgamma", "erfinv", "erfcx", "nextafter"})
       (*t)[name] = std::string(name) + "_";
     return t;
   }();
@@ -205,7 +208,8 @@ std::string compile_elementwise(const char* op, DType in, DType result, DType ou
 }
 
 bool takes_extra(std::string_view op) {
-  for (std::string_view name : {"addcmul", "addcdiv", "leaky_relu", "elu", "softplus", "threshold", "hardtanh", "hardshrink", "softshrink", "nan_to_num"})
+  for (std::string_view name : {"addcmul", "addcdiv", "leaky_relu", "elu", "softplus", "threshold", "hardtanh", "hardshrink", "softshrink", "nan_to_num", "logit",
+                                "polygamma", "leaky_relu_backward", "elu_backward", "softplus_backward", "hardtanh_backward"})
     if (op == name) return true;
   return false;
 }

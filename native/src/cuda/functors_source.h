@@ -107,6 +107,12 @@ struct gelu_backward { template <class T> __device__ static T f(T g, T x) {
 struct gelu_tanh_backward { template <class T> __device__ static T f(T g, T x) {
   const T c = T(0.79788456080286535588), t = tanh(c * (x + T(0.044715) * x * x * x));
   return g * (T(0.5) * (T(1) + t) + T(0.5) * x * (T(1) - t * t) * c * (T(1) + T(3 * 0.044715) * x * x)); } };
+struct mish_backward { template <class T> __device__ static T f(T g, T x) {
+  const T e = exp(x < T(20) ? x : T(20)), n = e * (e + T(2)), t = n / (n + T(2));
+  return x > T(20) ? g : g * (t + x * (T(1) - t * t) * (e / (T(1) + e))); } };
+BINARY(hardswish_backward, b < T(-3) ? T(0) : b > T(3) ? a : a * (b * T(1.0 / 3) + T(0.5)));
+BINARY(hardsigmoid_backward, b > T(-3) && b < T(3) ? a * T(1.0 / 6) : T(0));
+BINARY(log_sigmoid_backward, a / (T(1) + exp(b)));
 struct clamp { template <class T> __device__ static T f(T x, T least, T most) {
   if (x != x) return x; T low = x < least ? least : x; return low > most ? most : low; } };
 
@@ -127,11 +133,79 @@ struct logaddexp { template <class T> __device__ static T f(T a, T b) {
 struct logaddexp2 { template <class T> __device__ static T f(T a, T b) {
   if (isinf(a) && a == b) return a; const T most = a != a || b != b ? a + b : a > b ? a : b; return most + log1p(exp2(-fabs(a - b))) * T(1.44269504088896340736); } };
 UNARY(asinh_, asinh(x)); UNARY(acosh_, acosh(x)); UNARY(atanh_, atanh(x)); UNARY(lgamma_, lgamma(x)); UNARY(erfinv_, erfinv(x));
+UNARY(sinc, x == T(0) ? T(1) : sin(T(3.14159265358979323846) * x) / (T(3.14159265358979323846) * x));
+UNARY(deg2rad, x * T(0.01745329251994329577)); UNARY(rad2deg, x * T(57.2957795130823208768));
+BINARY(heaviside, a == T(0) ? b : a > T(0) ? T(1) : T(0));
+UNARY(i0, cyl_bessel_i0(x)); UNARY(i1, cyl_bessel_i1(x));
+UNARY(bessel_j0, j0(x)); UNARY(bessel_j1, j1(x)); UNARY(bessel_y0, x == T(0) ? -T(__int_as_float(0x7f800000)) : y0(x)); UNARY(bessel_y1, x == T(0) ? -T(__int_as_float(0x7f800000)) : y1(x));
+UNARY(ndtr, normcdf(x)); UNARY(ndtri, normcdfinv(x)); UNARY(erfcx_, erfcx(x));
+// exp(-|x|) times them: far out by their expansions, where the functions themselves overflow.
+struct i0e { template <class T> __device__ static T f(T x) {
+  const T a = fabs(x), z = T(1) / a;
+  if (a > T(sizeof(T) == 8 ? 700 : 20)) return rsqrt(T(6.28318530717958647693) * a) * (T(1) + z * (T(0.125) + z * (T(0.0703125) + z * (T(0.0732421875) + z * T(0.112152099609375)))));
+  return exp(-a) * cyl_bessel_i0(a); } };
+struct i1e { template <class T> __device__ static T f(T x) {
+  const T a = fabs(x), z = T(1) / a;
+  const T r = a > T(sizeof(T) == 8 ? 700 : 20) ? rsqrt(T(6.28318530717958647693) * a) * (T(1) - z * (T(0.375) + z * (T(0.1171875) + z * (T(0.1025390625) + z * T(0.144195556640625)))))
+                                               : exp(-a) * cyl_bessel_i1(a);
+  return x < T(0) ? -r : r; } };
+// Hurwitz's: the first terms, and Euler and Maclaurin's sum of the rest.
+struct zeta { template <class T> __device__ static T f(T s, T q) {
+  constexpr double numbers[12] = {12, -720, 30240, -1209600, 47900160, -1.8924375803183791606e9, 7.47242496e10, -2.950130727918164224e12,
+                                  1.1646782814350067249e14, -4.5979787224074726105e15, 1.8152105401943546773e17, -7.1661652561756670113e18};
+  const T small = T(sizeof(T) == 8 ? 1.11e-16 : 5.96e-8), infinite = T(__int_as_float(0x7f800000));
+  if (s == T(1)) return infinite;
+  if (s < T(1)) return infinite - infinite;
+  if (q <= T(0)) {
+    if (q == floor(q)) return infinite;
+    if (s != floor(s)) return infinite - infinite;
+  }
+  T sum = pow(q, -s), at = q, term = 0;
+  for (int i = 0; i < 9 || at <= T(9);) {
+    ++i;
+    at += T(1);
+    term = pow(at, -s);
+    sum += term;
+    if (-small * sum < term && term < small * sum) return sum;
+  }
+  const T w = at;
+  sum += term * w / (s - T(1)) - T(0.5) * term;
+  T factor = 1, k = 0;
+  for (int i = 0; i < 12; ++i) {
+    factor *= s + k;
+    term /= w;
+    const T part = factor * term / T(numbers[i]);
+    sum += part;
+    if (fabs(part) <= small * fabs(sum)) return sum;
+    k += T(1);
+    factor *= s + k;
+    term /= w;
+    k += T(1);
+  }
+  return sum; } };
+// The neighbour of a on b's side, of the tensors' own type.
+template <class N, class T> __device__ inline T next_narrow(T a, T b) {
+  if (a != a || b != b) return a + b;
+  if (a == b) return b;
+  N n = cast<N>(a);
+  if (a == T(0)) n.v = b > T(0) ? 1 : 0x8001;
+  else n.v = (a < b) == (a > T(0)) ? n.v + 1 : n.v - 1;
+  return cast<T>(n);
+}
+struct nextafter_ { template <class T> __device__ static T f(T a, T b) {
+  if constexpr (is_narrow<T0>) return next_narrow<T0>(a, b); else return nextafter(a, b); } };
 // With numbers p, q, r.
 #define NUMBERS1(Name, expression) struct Name { template <class T> __device__ static T f(T x, T p, T q, T r) { return expression; } }
 #define NUMBERS3(Name, expression) struct Name { template <class T> __device__ static T f(T a, T b, T c, T p, T q, T r) { return expression; } }
 NUMBERS3(addcmul, a + p * b * c);
 NUMBERS3(addcdiv, a + p * (b / c));
+NUMBERS1(logit, log((p < T(0) ? x : held(x, p, T(1) - p)) / (T(1) - (p < T(0) ? x : held(x, p, T(1) - p)))));
+NUMBERS1(polygamma, (int(p) % 2 ? T(1) : T(-1)) * tgamma(p + T(1)) * zeta::f(p + T(1), x));
+// Gradients: of g, the input, and (not used) c.
+NUMBERS3(leaky_relu_backward, b > T(0) ? a : a * p);
+NUMBERS3(elu_backward, b > T(0) ? a * q : a * (p * q * r) * exp(b * r));
+NUMBERS3(softplus_backward, b * p > q ? a : a / (T(1) + exp(-b * p)));
+NUMBERS3(hardtanh_backward, b > p && b < q ? a : T(0));
 NUMBERS1(leaky_relu, x > T(0) ? x : x * p);
 NUMBERS1(elu, x > T(0) ? x * q : x != x ? x : p * q * expm1(x * r));
 NUMBERS1(softplus, x * p > q ? x : log1p(exp(x * p)) / p);

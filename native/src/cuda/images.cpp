@@ -154,9 +154,36 @@ CUfunction channel_kernel(const char* entry, DType t, DType parameter, int vecto
 
 const void* data_of(const Tensor& t) { return t ? t->data() : nullptr; }
 
+// Mean (or null) and variance of each channel, of one dtype: the compute dtype or x's.
+bool measure(const Tensor& x, Shape& s, DType parameter, double correction, bool root, const Tensor& mean, const Tensor& variance) {
+  const int device = x->device().index;
+  const DType compute = compute_dtype(x->dtype());
+  const CUfunction moments = channel_kernel("channel_moments", x->dtype(), parameter, s.vector, device);
+  const CUfunction statistics = channel_kernel("channel_statistics", variance->dtype(), parameter, 1, device);
+  if (!moments || !statistics) return false;
+  const Tensor partial = empty(Dims{s.channels, s.parts, 3}, compute, x->device());
+  const void* from = x->data();
+  void *to = partial->data(), *m = mean ? mean->data() : nullptr, *v = variance->data();
+  void* first[] = {&from, &to, &s.channels, &s.inner, &s.groups};
+  launch(moments, s.channels, s.parts, s.threads, 1, first, device);
+  int parts = int(s.parts), rooted = root;
+  void* second[] = {&to, &m, &v, &s.channels, &parts, &correction, &rooted};
+  launch(statistics, (s.channels + kThreads - 1) / kThreads, 1, kThreads, 1, second, device);
+  return true;
+}
+
 bool usable(const Tensor& x) { return fits(x) && x->dim() > 1 && x->numel() && x->sizes()[1] <= kMostBlocks; }
 
 }  // namespace
+
+bool variance_of_rows(const Tensor& x, double correction, bool root, const Tensor& mean, const Tensor& variance) {
+  const int64_t rows = variance->numel(), cols = x->numel() / std::max<int64_t>(rows, 1);
+  const Tensor lines = view(*x, Dims{1, rows, cols});
+  if (!usable(lines)) return false;
+  Shape s = shape_of(lines, {&lines});
+  s.parts = std::clamp<int64_t>(132 * 8 / rows, 1, std::max<int64_t>(1, s.groups / (4 * s.threads)));
+  return measure(lines, s, compute_dtype(x->dtype()), correction, root, mean, variance);
+}
 
 Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance) {
   if (!usable(x)) return {};
@@ -170,18 +197,9 @@ Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, d
   if (!apply) return {};
   const void* from = x->data();
   if (!*mean) {
-    const CUfunction moments = kernel("channel_moments"), statistics = kernel("channel_statistics");
-    if (!moments || !statistics) return {};
-    const Tensor partial = empty(Dims{s.channels, s.parts, 3}, compute, x->device());
     *mean = empty(Dims{s.channels}, compute, x->device());
     *variance = empty(Dims{s.channels}, compute, x->device());
-    void* to = partial->data();
-    void* first[] = {&from, &to, &s.channels, &s.inner, &s.groups};
-    launch(moments, s.channels, s.parts, s.threads, 1, first, device);
-    void *m = (*mean)->data(), *v = (*variance)->data();
-    int parts = int(s.parts);
-    void* second[] = {&to, &m, &v, &s.channels, &parts};
-    launch(statistics, (s.channels + kThreads - 1) / kThreads, 1, kThreads, 1, second, device);
+    if (!measure(x, s, parameter, 0, false, *mean, *variance)) return {};
   }
   if ((*mean)->dtype() != compute || (*variance)->dtype() != compute) return {};
   const void *m = (*mean)->data(), *v = (*variance)->data(), *w = data_of(weight), *b = data_of(bias);

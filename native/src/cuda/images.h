@@ -21,6 +21,8 @@ Tensor resize(Stretching, const Tensor& x, const Stretch (&sides)[3]);
 // x (batch, channels, height, width), grid (batch, rows, cols, 2). `padding`: 0 zeros, 1 the border, 2 reflections.
 Tensor sample_grid(const Tensor& x, const Tensor& grid, bool nearest, int padding, bool align_corners);
 
+// The variance (or its root) of each of few long rows of contiguous x, and their mean unless it is null, into tensors of x's dtype.
+bool variance_of_rows(const Tensor& x, double correction, bool root, const Tensor& mean, const Tensor& variance);
 // (batch, channels, ...): by the given mean and variance, or by the batch's where they are null, which then get them.
 Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance);
 struct ChannelSlopes { Tensor input, weight, bias; };

@@ -4,6 +4,7 @@
 
 #include "cuda/block_source.h"
 #include "cuda/elementwise.h"
+#include "cuda/images.h"
 #include "cuda/launch.h"
 #include "cuda/rows_source.h"
 #include "ops/kernels.h"
@@ -138,7 +139,7 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
     const CUfunction f = kernel("extreme_columns", {t, compute, t, 1, 0, macro}, device);
     void* arguments[] = {&from, &found, &at, &c.n, &c.inner};
     if (!f) return {};
-    launch(f, (c.inner + 31) / 32, c.outer, 32, 8, arguments, device);
+    launch(f, (c.inner + 31) / 32, c.outer, 32, c.n >= 256 ? 32 : 8, arguments, device);
     return places;
   }
   const int v = vector_for(c.n, {&self});
@@ -189,7 +190,12 @@ Tensor variance(const Tensor& given, DimSpan dims, bool keepdim, double correcti
   if (!kernels_ready() || !floating(t) || given->numel() == 0 || !last_dims(*given, dims, keepdim, &shape, &cols)) return {};
   const Tensor self = contiguous(given);
   const int64_t rows = self->numel() / cols;
-  if (rows > kMostBlocks || (rows < 64 && cols > 1 << 17) || double(cols) <= correction) return {};
+  if (rows > kMostBlocks || double(cols) <= correction) return {};
+  if (rows < 64 && cols > 1 << 17) {
+    const Tensor out = empty(shape, t, self->device());
+    if (mean) *mean = empty(shape, t, self->device());
+    return variance_of_rows(self, correction, root, mean ? *mean : Tensor(), out) ? out : Tensor();
+  }
   const int device = self->device().index, v = vector_for(cols, {&self});
   const CUfunction f = kernel("variance", {t, compute_dtype(t), t, v, 0, "MOMENTS=1"}, device);
   if (!f) return {};

@@ -226,19 +226,29 @@ extern "C" __global__ void __launch_bounds__(1024) extreme_parts(const C* found,
   b = best_of_block(b);
   if (threadIdx.x == 0) { if (values) values[blockIdx.x] = cast<OUT>(b.value); places[blockIdx.x] = b.at; }
 }
-// (outer, n, inner) over n: 32 neighbouring columns and 8 parts of n a block.
-extern "C" __global__ void __launch_bounds__(256) extreme_columns(const T* x, OUT* values, i64* places, i64 n, i64 inner) {
-  __shared__ Best shared[8][32];
+// (outer, n, inner) over n: 32 neighbouring columns and up to 32 parts of n a block.
+extern "C" __global__ void __launch_bounds__(1024) extreme_columns(const T* x, OUT* values, i64* places, i64 n, i64 inner) {
+  __shared__ Best shared[32][32];
   const i64 column = i64(blockIdx.x) * 32 + threadIdx.x;
   Best b = {C(0), -1};
   if (column < inner) {
     const T* from = x + i64(blockIdx.y) * n * inner + column;
-    for (i64 k = threadIdx.y; k < n; k += 8) { const C next = wide(from[k * inner]); if (better(next, b)) { b.value = next; b.at = k; } }
+    constexpr int kAhead = 4;                                   // loads that are under way together
+    const i64 parts = blockDim.y;
+    i64 k = threadIdx.y;
+    for (; k + (kAhead - 1) * parts < n; k += kAhead * parts) {
+      C next[kAhead];
+#pragma unroll
+      for (int u = 0; u < kAhead; ++u) next[u] = wide(from[(k + u * parts) * inner]);
+#pragma unroll
+      for (int u = 0; u < kAhead; ++u) if (better(next[u], b)) { b.value = next[u]; b.at = k + u * parts; }
+    }
+    for (; k < n; k += parts) { const C next = wide(from[k * inner]); if (better(next, b)) { b.value = next; b.at = k; } }
   }
   shared[threadIdx.y][threadIdx.x] = b;
   __syncthreads();
   if (threadIdx.y || column >= inner) return;
-  for (int k = 1; k < 8; ++k) if (before(shared[k][threadIdx.x], b)) b = shared[k][threadIdx.x];
+  for (int k = 1; k < blockDim.y; ++k) if (before(shared[k][threadIdx.x], b)) b = shared[k][threadIdx.x];
   const i64 to = i64(blockIdx.y) * inner + column;
   if (values) values[to] = cast<OUT>(b.value);
   places[to] = b.at;

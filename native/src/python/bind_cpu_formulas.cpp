@@ -55,9 +55,9 @@ PyObject* native_polygamma(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* { return computed(unwrap(args[1])->numel(), [&] { return polygamma(order, *unwrap(args[1])); }); });
 }
 
-// pointwise_backward(g, saved, name)
+// pointwise_backward(g, saved, name, p, q, r): of those without numbers
 PyObject* native_slope(Operator&, PyObject* const* args, size_t n) {
-  if (n != 3 || !on_cpu(args[0]) || !on_cpu(args[1]) || !PyUnicode_Check(args[2])) return nullptr;
+  if (n != 6 || !on_cpu(args[0]) || !on_cpu(args[1]) || !PyUnicode_Check(args[2])) return nullptr;
   const char* name = PyUnicode_AsUTF8(args[2]);
   const PointwiseFormula* f = name ? pointwise_formula(name) : nullptr;
   if (!f || f->tensors != 2 || f->numbers) return nullptr;

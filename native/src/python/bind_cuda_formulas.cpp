@@ -17,7 +17,11 @@ constexpr PointwiseFormula kFormulas[] = {
     {"copysign", 2, 0},  {"xlogy", 2, 0},       {"xlog1py", 2, 0},   {"logaddexp", 2, 0}, {"logaddexp2", 2, 0},  {"asinh", 1, 0},
     {"acosh", 1, 0},     {"atanh", 1, 0},       {"lgamma", 1, 0},    {"erfinv", 1, 0},    {"addcmul", 3, 1},     {"addcdiv", 3, 1},
     {"leaky_relu", 1, 1}, {"elu", 1, 3},        {"softplus", 1, 2},  {"threshold", 1, 2}, {"hardtanh", 1, 2},    {"hardshrink", 1, 1},
-    {"softshrink", 1, 1}, {"nan_to_num", 1, 3}};
+    {"softshrink", 1, 1}, {"nan_to_num", 1, 3},  {"sinc", 1, 0},
+    {"deg2rad", 1, 0},   {"rad2deg", 1, 0},     {"heaviside", 2, 0}, {"i0", 1, 0},        {"i1", 1, 0},          {"i0e", 1, 0},
+    {"i1e", 1, 0},       {"bessel_j0", 1, 0},   {"bessel_j1", 1, 0}, {"bessel_y0", 1, 0}, {"bessel_y1", 1, 0},   {"modified_bessel_i0", 1, 0},
+    {"modified_bessel_i1", 1, 0}, {"ndtr", 1, 0}, {"ndtri", 1, 0},   {"erfcx", 1, 0},     {"zeta", 2, 0},        {"nextafter", 2, 0},
+    {"logit", 1, 1}};
 
 template <bool InPlace>
 PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
@@ -32,6 +36,10 @@ PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
     }
     for (int k = 0; k < f.numbers; ++k) {
       Number number;
+      if (args[f.tensors + k] == Py_None && std::string_view(f.name) == "logit") {
+        extra[k] = -1;                          // no bound
+        continue;
+      }
       if (!number_of(args[f.tensors + k], &number) || number.type == Number::Complex) return nullptr;
       extra[k] = number.to_double();
     }
@@ -40,6 +48,20 @@ PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {
     const Tensor r = cuda::formula(f.name, {inputs, size_t(f.tensors)}, extra, InPlace ? self : Tensor{});
     if (!r) return nullptr;
     return InPlace ? Py_NewRef(args[0]) : wrap(r);
+  });
+}
+
+// polygamma(n, self)
+PyObject* native_polygamma(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !PyLong_CheckExact(args[0]) || !is_tensor(args[1]) || !unwrap(args[1])->device().is_cuda()) return nullptr;
+  const long order = PyLong_AsLong(args[0]);
+  if (order < 1 || order > 1000) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Input inputs[1];
+    inputs[0].tensor = unwrap(args[1]);
+    const double extra[3] = {double(order)};
+    const Tensor r = cuda::formula("polygamma", inputs, extra, {});
+    return r ? wrap(r) : nullptr;
   });
 }
 
@@ -67,6 +89,7 @@ PyObject* native_glu(Operator&, PyObject* const* args, size_t n) {
 
 void register_cuda_formulas() {
   register_native("glu", native_glu);
+  register_native("polygamma", native_polygamma);
   for (const PointwiseFormula& f : kFormulas) {
     void* data = const_cast<PointwiseFormula*>(&f);
     register_native(f.name, native_formula<false>, data);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "autograd/autograd.h"
+#include "cuda/attention.h"
 #include "cuda/cudnn.h"
 #include "cuda/elementwise.h"
 #include "cuda/images.h"
@@ -412,6 +413,18 @@ PyObject* native_channel_norm_backward(Operator&, PyObject* const* args, size_t 
   });
 }
 
+// attention(q, k, v, mask, causal, scale) -> (out, logsumexp)
+PyObject* native_attention(Operator&, PyObject* const* args, size_t count) {
+  Number scale;
+  if (count != 6 || !usual(args[0]) || !usual(args[1]) || !usual(args[2]) || !(args[3] == Py_None || (is_tensor(args[3]) && unwrap(args[3])->device().is_cuda()))) return nullptr;
+  return guarded([&]() -> PyObject* {
+    if (!number_of(args[5], &scale)) return nullptr;
+    Tensor lse;
+    const Tensor out = cuda::attention(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), tensor_or_none(args[3]), args[4] == Py_True, scale.to_double(), &lse);
+    return out ? tuple_of({out, lse}) : nullptr;
+  });
+}
+
 template <int n>
 void register_pools() {
   const std::string d = std::to_string(n) + "d";
@@ -468,6 +481,7 @@ void register_cuda_images() {
   register_resize<linear, 3>("upsample_trilinear3d");
   register_resize<cubic, 2>("upsample_bicubic2d");
   register_native("grid_sampler", native_grid_sampler);
+  register_native("attention", native_attention);
   register_native("channel_norm", native_channel_norm);
   register_native("channel_norm_backward", native_channel_norm_backward);
 }

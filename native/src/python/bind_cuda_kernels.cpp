@@ -164,7 +164,7 @@ PyObject* native_index_put(Operator&, PyObject* const* args, size_t n) {
 bool plain_float(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64; }
 
 // Of two tensors of equal shape on one device, and a number or none; the result is like the first.
-Tensor pointwise(const char* op, const Tensor& a, const Tensor& b, const double* number) {
+Tensor pointwise(const char* op, const Tensor& a, const Tensor& b, const double* number, const double* extra = nullptr) {
   const DType t = a->dtype(), compute = t == DType::f64 ? DType::f64 : DType::f32;
   if (!plain_float(t) || a->device() != b->device() || !std::ranges::equal(a->sizes(), b->sizes())) return {};
   const TensorImpl* inputs[] = {a.get(), b.get()};
@@ -177,6 +177,7 @@ Tensor pointwise(const char* op, const Tensor& a, const Tensor& b, const double*
     e.operands[3].dtype = compute;
     e.numbers[3] = true;
   }
+  if (extra) std::copy(extra, extra + 3, e.extra);
   return cuda::run_elementwise(e, a->sizes(), a->device().index) ? out : Tensor{};
 }
 
@@ -190,15 +191,22 @@ PyObject* native_masked_scale(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-// pointwise_backward(g, saved, name)
+// pointwise_backward(g, saved, name, p, q, r)
 PyObject* native_pointwise_backward(Operator&, PyObject* const* args, size_t n) {
-  if (n != 3 || !on_cuda(args[0]) || !on_cuda(args[1]) || !PyUnicode_Check(args[2])) return nullptr;
-  for (const char* name : {"silu_backward", "gelu_backward", "gelu_tanh_backward", "sigmoid_backward", "tanh_backward", "relu_backward"}) {
+  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !PyUnicode_Check(args[2])) return nullptr;
+  for (const char* name : {"silu_backward", "gelu_backward", "gelu_tanh_backward", "sigmoid_backward", "tanh_backward", "relu_backward", "mish_backward", "hardswish_backward",
+                           "hardsigmoid_backward", "log_sigmoid_backward", "leaky_relu_backward", "elu_backward", "softplus_backward", "hardtanh_backward"}) {
     if (PyUnicode_CompareWithASCIIString(args[2], name) != 0) continue;
     return guarded([&]() -> PyObject* {
       Tensor g(unwrap(args[0])), saved(unwrap(args[1]));
       if (g->dtype() != saved->dtype()) return nullptr;
-      Tensor r = pointwise(name, g, saved, nullptr);
+      double extra[3] = {};
+      for (int k = 0; k < 3; ++k) {
+        Number number;
+        if (!number_of(args[3 + k], &number) || number.type == Number::Complex) return nullptr;
+        extra[k] = number.to_double();
+      }
+      Tensor r = pointwise(name, g, saved, nullptr, extra);
       return r ? wrap(r) : nullptr;
     });
   }

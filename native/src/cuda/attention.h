@@ -1,0 +1,12 @@
+#pragma once
+// Attention whose scores never reach memory.
+#include "core/tensor.h"
+
+namespace shim::cuda {
+
+// softmax(scale * q k' + mask) v for q (batch, heads, rows, D), k and v (batch, heads / n, cols, D) of float16 or bfloat16, D a multiple of 16
+// up to 128; `mask` (null: none) expands to (batch, heads, rows, cols) and holds truth values or numbers of q's dtype. `lse`, (batch, heads,
+// rows) float32, gets the scores' logsumexp. The result has the heads next to each other in memory. Null where there is no kernel.
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale, Tensor* lse);
+
+}  // namespace shim::cuda

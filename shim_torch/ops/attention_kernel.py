@@ -1,0 +1,124 @@
+"""Attention of half-precision CUDA tensors as one kernel (``torch.ops.shim.attention``), with its gradient."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from native import _core
+
+from ._formulas import torch_module
+from ._record import op
+
+_NARROW = (_core.float16, _core.bfloat16)
+_MOST = 128  # elements of a head
+
+
+def in_one_kernel(q: Any, k: Any, v: Any, mask: Any, shared: bool) -> bool:
+    """Whether the kernel takes these: of one half-precision dtype on CUDA, heads of 16 to 128 elements, equal leading dims
+    (``shared``: fewer heads of keys and values), a mask without gradient."""
+    if not (q.is_cuda and k.is_cuda and v.is_cuda) or q.dtype not in _NARROW or q.dim() not in (3, 4) or k.dim() != q.dim():
+        return False
+    if k.shape != v.shape or q.size(-1) != k.size(-1) or q.size(-1) % 16 or q.size(-1) > _MOST:
+        return False
+    if not q.numel() or not k.numel() or q.shape[:-3] != k.shape[:-3]:
+        return False
+    if q.size(-3) != k.size(-3) and not (shared and q.dim() == 4 and q.size(-3) % k.size(-3) == 0):
+        return False
+    if mask is None:
+        return True
+    whole = (*q.shape[:-1], k.size(-2))
+    fits = mask.dim() <= len(whole) and all(
+        m in (1, w) for m, w in zip(reversed(mask.shape), reversed(whole), strict=False)
+    )
+    return bool(mask.is_cuda and not mask.requires_grad and fits and mask.dtype in (_core.bool, q.dtype))
+
+
+def attention_kernel(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float | None) -> Any:
+    """softmax(scale · q kᵀ + mask) v, (*, L, D) of q (*, L, D), k and v (*, S, D)."""
+    factor = 1 / math.sqrt(q.size(-1)) if scale is None else float(scale)
+    if q.dim() == 3:
+        mask = mask.unsqueeze(0) if mask is not None and mask.dim() == 3 else mask
+        return torch_module().ops.shim.attention(*(t.unsqueeze(0) for t in (q, k, v)), mask, causal, factor)[0].squeeze(0)
+    return torch_module().ops.shim.attention(q, k, v, mask, causal, factor)[0]
+
+
+@contextlib.contextmanager
+def _matrix_units() -> Iterator[None]:
+    """Products of float32 on the matrix units: of what was half precision they are exact, up to the sums' rounding."""
+    before = _core.gemm_flag("allow_tf32")
+    _core.gemm_flag("allow_tf32", True)
+    try:
+        yield
+    finally:
+        _core.gemm_flag("allow_tf32", before)
+
+
+def _scores(q: Any, k: Any, mask: Any, causal: bool, scale: float) -> Any:
+    s = q.matmul(k.transpose(-2, -1)) * scale
+    if mask is not None:
+        s = s.masked_fill(~mask, -math.inf) if mask.dtype == _core.bool else s + mask.float()
+    if causal:
+        seen = torch_module().ones(s.shape[-2:], dtype=_core.bool, device=s.device).tril()
+        s = s.masked_fill(~seen, -math.inf)
+    return s
+
+
+def _grads(g, q, k, v, mask, result0, result1, causal, scale):
+    times = q.size(1) // k.size(1)
+    wide_q, wide_g = q.float(), g.float()
+    wide_k, wide_v = (t.float() if times == 1 else t.float().repeat_interleave(times, 1) for t in (k, v))
+    with _matrix_units():
+        s = _scores(wide_q, wide_k, mask, causal, scale)
+        if _core.is_grad_enabled():  # to be differentiated itself: from the inputs alone
+            p = s.softmax(-1).masked_fill(s == -math.inf, 0.0)
+            inner = (wide_g * p.matmul(wide_v)).sum(-1, keepdim=True)
+        else:
+            p = (s - result1.unsqueeze(-1)).exp_().masked_fill_(s == -math.inf, 0.0)
+            inner = (wide_g * result0.float()).sum(-1, keepdim=True)
+        gv = p.transpose(-2, -1).matmul(wide_g)
+        ds = p * (wide_g.matmul(wide_v.transpose(-2, -1)) - inner)
+        gq, gk = ds.matmul(wide_k) * scale, ds.transpose(-2, -1).matmul(wide_q) * scale
+    if times > 1:
+        gk, gv = (t.unflatten(1, (k.size(1), times)).sum(2) for t in (gk, gv))
+    return gq.to(q.dtype), gk.to(k.dtype), gv.to(v.dtype)
+
+
+def _one(which: int) -> Any:
+    def formula(g, query, key, value, mask, result0, result1, causal, scale):
+        return _grads(g, query, key, value, mask, result0, result1, causal, scale)[which]
+
+    return formula
+
+
+def _all(g, query, key, value, mask, result0, result1, causal, scale):
+    return _grads(g, query, key, value, mask, result0, result1, causal, scale)
+
+
+@op(
+    "shim::attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool causal, float scale) -> (Tensor, Tensor)",
+    shape=lambda query: [query.shape, query.shape[:-1]],
+    dtype=lambda query: (_core.float32, [query.dtype, _core.float32]),
+    keep=("mask",),
+    native="attention",
+    differentiable=(0,),
+    grad={"query": _one(0), "key": _one(1), "value": _one(2)},
+    fused={"query, key, value": _all},
+    function=False,
+)
+def attention(xp, query, key, value, mask, causal, scale):
+    """Attention of (batch, heads, L, D) with keys and values (batch, heads / n, S, D), and the scores' logsumexp."""
+    times = query.shape[1] // key.shape[1]
+    key, value = (xp.repeat(t, times, 1) for t in (key, value))
+    s = xp.matmul(query, key.swapaxes(-2, -1)) * query.dtype.type(scale)
+    if mask is not None:
+        s = xp.where(mask, s, -xp.inf) if mask.dtype.kind == "b" else s + mask.astype(s.dtype)
+    if causal:
+        s = xp.where(xp.tril(xp.ones(s.shape[-2:], dtype=bool)), s, -xp.inf)
+    top = s.max(-1, keepdims=True)
+    p = xp.exp(s - xp.where(xp.isfinite(top), top, 0))
+    total = p.sum(-1, keepdims=True)
+    out = xp.matmul(p, value) / xp.where(total == 0, 1, total)
+    return out, (xp.log(total) + top)[..., 0]

@@ -1,0 +1,72 @@
+"""Attention as one kernel on CUDA, against float64 on the CPU."""
+
+from __future__ import annotations
+
+import pytest
+
+import shim_torch as torch
+from shim_torch.nn.functional import scaled_dot_product_attention as attend
+
+CLOSE = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
+
+
+def compared(q, k, v, mask=None, **how):
+    """Values and gradients of both sides."""
+    sides = []
+    weigh = torch.cos(torch.arange(q.numel(), dtype=torch.float64)).reshape(q.shape)
+    for device, dtype in (("cuda", q.dtype), ("cpu", torch.float64)):
+        own = [t.to(device, dtype).requires_grad_() for t in (q, k, v)]
+        m = mask if mask is None else mask.to(device, mask.dtype if mask.dtype == torch.bool else dtype)
+        out = attend(*own, m, **how)
+        sides.append([out.detach(), *torch.autograd.grad(out, own, weigh.to(device, dtype))])
+    for mine, theirs in zip(*sides, strict=True):
+        assert mine.shape == theirs.shape
+        bound = CLOSE[q.dtype] * max(1.0, float(theirs.abs().max()))
+        assert float((mine.cpu().double() - theirs).abs().max()) <= bound
+
+
+@pytest.mark.parametrize("dtype", CLOSE, ids=str)
+@pytest.mark.parametrize("size", (16, 64, 80, 128))
+@pytest.mark.parametrize("causal", (False, True))
+@pytest.mark.parametrize("lengths", ((1, 1), (64, 64), (130, 200), (77, 50)), ids=str)
+def test_values_and_gradients(lengths, causal, size, dtype, seeded):
+    rows, cols = lengths
+    q, k, v = (torch.randn(2, 3, n, size).to(dtype) for n in (rows, cols, cols))
+    compared(q, k, v, is_causal=causal)
+
+
+@pytest.mark.parametrize("shape", ((70, 90), (1, 90), (2, 1, 70, 90), (2, 3, 70, 90), (3, 1, 1)), ids=str)
+@pytest.mark.parametrize("truth", (True, False))
+def test_masks(truth, shape, seeded):
+    q, k, v = (torch.randn(2, 3, n, 64).bfloat16() for n in (70, 90, 90))
+    mask = torch.rand(shape) > 0.3 if truth else torch.randn(shape).bfloat16()
+    compared(q, k, v, mask)
+
+
+def test_a_query_that_sees_nothing(seeded):
+    q, k, v = (torch.randn(1, 1, 5, 16).half() for _ in range(3))
+    mask = torch.ones(5, 5, dtype=torch.bool)
+    mask[2] = False
+    compared(q, k, v, mask)
+
+
+def test_fewer_heads_of_keys_and_other_layouts(seeded):
+    q, k, v = torch.randn(2, 40, 6, 64).half(), torch.randn(2, 33, 2, 64).half(), torch.randn(2, 33, 2, 64).half()
+    compared(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), enable_gqa=True)
+    compared(*(t[:, :, 0].unsqueeze(1)[..., :32] for t in (q, k, v)), scale=0.3)
+    compared(*(torch.randn(4, 20, 48).half() for _ in range(3)))
+
+
+def test_large_scores(seeded):
+    q, k, v = (torch.randn(1, 2, 100, 64) * s for s in (30, 30, 1))
+    compared(q.bfloat16(), k.bfloat16(), v.bfloat16())
+
+
+def test_gradients_of_gradients(seeded):
+    q, k, v = (torch.randn(1, 1, 4, 16, device="cuda").half().requires_grad_() for _ in range(3))
+    (g,) = torch.autograd.grad(attend(q, k, v).float().square().sum(), q, create_graph=True)
+    (second,) = torch.autograd.grad(g.float().sum(), k)
+    wide = [t.detach().cpu().double().requires_grad_() for t in (q, k, v)]
+    (g,) = torch.autograd.grad(attend(*wide).square().sum(), wide[0], create_graph=True)
+    (theirs,) = torch.autograd.grad(g.sum(), wide[1])
+    assert float((second.cpu().double() - theirs).abs().max()) < 3e-2
