@@ -16,8 +16,8 @@ HANDLERS: dict[str, Handler] = {}
 _OF_THE_WRAPPER = frozenset(
     "device.get dtype.get is_cuda.get is_cpu.get is_sparse.get is_quantized.get is_meta.get is_mkldnn.get is_xpu.get "
     "is_mps.get is_sparse_csr.get names.get is_floating_point is_complex is_signed get_device is_inference is_conj is_neg __hash__ "
-    "ndim.get dim ndimension __dict__.get element_size itemsize.get is_shared has_names _has_symbolic_sizes_strides is_distributed "
-    "__reduce_ex__ _is_zerotensor result_type is_hpu.get is_ipu.get is_maia.get is_mtia.get is_xla.get is_vulkan.get is_ort.get "
+    "ndim.get dim ndimension __dict__.get element_size itemsize.get has_names _has_symbolic_sizes_strides is_distributed "
+    "_is_zerotensor result_type is_hpu.get is_ipu.get is_maia.get is_mtia.get is_xla.get is_vulkan.get is_ort.get "
     "is_same_size.layout can_cast _cdata.get __format__ __dir__ __dlpack_device__ _dimI _dimV".split()
 )
 
@@ -75,6 +75,8 @@ class Nested(torch.Tensor):
         handler = HANDLERS.get(key)
         if handler is not None:
             return handler(func, args, kwargs or {})
+        if key.startswith("_foreach_"):
+            return _for_each(func, args, kwargs or {})
         if key in _OF_THE_WRAPPER:
             return plain_call(func, args, kwargs or {})
         raise NotImplementedError(
@@ -116,6 +118,24 @@ class Nested(torch.Tensor):
 
     def _state(self) -> tuple[Any, ...]:
         raise NotImplementedError
+
+
+def _for_each(func: Any, args: Any, kwargs: Any) -> Any:
+    """A function of lists, of the tensors that hold the nested ones' elements."""
+    tensors = list(args[0])
+    counts = [len(t.held()) if is_nested(t) else 1 for t in tensors]
+
+    def spread(given: Any) -> Any:
+        if not isinstance(given, (list, tuple)) or len(given) != len(tensors):
+            return given
+        return [h for g, n in zip(given, counts, strict=True) for h in (g.held() if is_nested(g) else [g] * n)]
+
+    found = func(*(spread(a) for a in args), **{k: spread(v) for k, v in kwargs.items()})
+    if not isinstance(found, (list, tuple)):
+        return found
+    rest = iter(found)
+    held = [[next(rest) for _ in range(n)] for n in counts]
+    return tuple(t.like(h) if is_nested(t) else h[0] for t, h in zip(tensors, held, strict=True))
 
 
 def _rebuild(kind: str, *state: Any) -> Any:

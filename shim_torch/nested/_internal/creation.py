@@ -6,6 +6,7 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch.nested._internal._base import handles, is_nested
+from shim_torch.nested._internal.nested_int import _tensor_symint_registry, get_tensor_symint
 from shim_torch.nested._internal.nested_tensor import NestedTensor
 from shim_torch.nested._internal.strided import StridedNestedTensor
 
@@ -44,8 +45,7 @@ def _moved(x: Any, held: list[Any]) -> Any:
     offsets = x._offsets.to(held[0].device)
     lengths = None if x._lengths is None else x._lengths.to(held[0].device)
     kept, moved = (x._offsets, offsets) if lengths is None else (x._lengths, lengths)
-    if "_nested_int_number" in kept.__dict__:
-        moved._nested_int_number = kept._nested_int_number
+    _tensor_symint_registry[moved] = get_tensor_symint(kept)
     return NestedTensor(held[0], offsets, lengths=lengths, _ragged_idx=x._ragged_idx, _metadata_cache=x._metadata_cache)
 
 

@@ -96,6 +96,23 @@ def _is_pinned(func: Any, args: Any, kwargs: Any) -> bool:
     return all(h.is_pinned() for h in args[0].held()) if args[0].held() else False
 
 
+@handles("is_shared")
+def _is_shared(func: Any, args: Any, kwargs: Any) -> bool:
+    return all(h.is_shared() for h in args[0].held())
+
+
+@handles("share_memory_")
+def _share_memory(func: Any, args: Any, kwargs: Any) -> Any:
+    for h in args[0].held():
+        h.share_memory_()
+    return args[0]
+
+
+@handles("__reduce_ex__")
+def _reduce(func: Any, args: Any, kwargs: Any) -> Any:
+    return Nested.__reduce_ex__(*args)
+
+
 @handles("data_ptr", "untyped_storage", "storage", "_typed_storage")
 def _of_the_buffer(func: Any, args: Any, kwargs: Any) -> Any:
     x = args[0]

@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 from shim_torch._names import SymInt
+from shim_torch.utils.weak import WeakIdKeyDictionary
 
 __all__ = ["NestedInt", "NestedIntNode", "get_tensor_symint"]
 
@@ -104,31 +105,30 @@ class NestedIntNode:
         return NestedInt(self.t_id, self.coeff)
 
 
-def get_tensor_symint(tensor: Any, *, coeff: int = 1) -> NestedInt:
-    """The symbol of a tensor of offsets (or lengths): the same one each time for the same tensor."""
-    number = tensor.__dict__.get("_nested_int_number") if hasattr(tensor, "__dict__") else None
-    if number is None:
-        number = next(_COUNT)
-        tensor._nested_int_number = number
-    return NestedInt(number, coeff)
-
-
 class _Symbols:
-    """The symbols of tensors of offsets: giving one tensor another's makes their rows the same."""
+    """The symbols of tensors of offsets, by the tensors themselves: giving one another's makes their rows the same."""
+
+    def __init__(self) -> None:
+        self._of: Any = WeakIdKeyDictionary()
 
     def __contains__(self, tensor: Any) -> bool:
-        return "_nested_int_number" in tensor.__dict__
+        return tensor in self._of
 
     def __getitem__(self, tensor: Any) -> NestedInt:
-        if tensor not in self:
-            raise KeyError("the tensor has no symbol yet")
-        return get_tensor_symint(tensor)
+        return NestedInt(self._of[tensor])
 
     def get(self, tensor: Any, default: Any = None) -> Any:
         return self[tensor] if tensor in self else default
 
     def __setitem__(self, tensor: Any, symbol: NestedInt) -> None:
-        tensor._nested_int_number = symbol._number
+        self._of[tensor] = symbol._number
 
 
 _tensor_symint_registry = _Symbols()
+
+
+def get_tensor_symint(tensor: Any, *, coeff: int = 1) -> NestedInt:
+    """The symbol of a tensor of offsets (or lengths): the same one each time for the same tensor."""
+    if tensor not in _tensor_symint_registry:
+        _tensor_symint_registry[tensor] = NestedInt(next(_COUNT))
+    return _tensor_symint_registry[tensor] * coeff

@@ -195,3 +195,16 @@ def test_lengths_known_beforehand_and_sizes_made_by_hand():
     assert x._view_func(x._base * 2)._min_seqlen == 2
     with pytest.raises(TypeError, match="takes an iterable of 'int'"):
         torch.Size((2, "j", 3))
+
+
+def test_lists_of_tensors_and_symbols_of_files():
+    import pickle
+
+    x, y = nested(), torch.ones(2)
+    a, b = torch._foreach_add([x, y], 1)
+    same(a, [A + 1, B + 1])
+    assert a.shape == x.shape and b.tolist() == [2, 2]
+    torch._foreach_mul_([a, b], [2.0, 3.0])
+    same(a, [(A + 1) * 2, (B + 1) * 2])
+    one, two = pickle.loads(pickle.dumps((x, a)))
+    assert one.shape == two.shape and one.shape != x.shape
