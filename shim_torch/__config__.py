@@ -13,6 +13,11 @@ def show() -> str:
     return f"PyTorch built with:\n  - shim-torch {__version__}\n  - Build settings: {settings}, \n"
 
 
+def _cxx_flags() -> str:
+    """The C++ compiler's flags."""
+    return "-std=c++20 -O2 -fPIC -fvisibility=hidden -Wall -Wextra"
+
+
 def parallel_info() -> str:
     """The number of threads and processors, as text."""
     import os

@@ -87,6 +87,12 @@ def _over(storage: Any, dtype: Any) -> Any:
 def _sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
     for i, n in enumerate(args):
         if isinstance(n, bool) or not hasattr(n, "__index__"):
+            if i == 0 and len(args) > 1:
+                raise TypeError(
+                    f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)}), but "
+                    "expected one of:\n * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
+                    " * (tuple of ints size, *, torch.device device = None)\n * (object data, *, torch.device device = None)\n"
+                )
             raise TypeError(
                 f"new(): argument 'size' failed to unpack the object at pos {i + 1} with error "
                 f'"type must be tuple of ints,but got {type(n).__name__}"'

@@ -48,6 +48,8 @@ class Generator:
         if isinstance(device, bool) or not isinstance(device, (_core.device, str, int)):
             raise TypeError(f"Generator(): argument 'device' (position 1) must be torch.device, not {type_name(device)}")
         self._device = device if isinstance(device, _core.device) else _core.device(device)
+        if self._device.type not in ("cpu", "cuda"):
+            raise RuntimeError(f"{self._device.type.upper()} device type not an accelerator.")
         if self._device.type == "cuda" and self._device.index is None:
             self._device = _core.device("cuda", _core.cuda_current_device())
         self._seed, self._offset = _DEFAULT_SEED, 0

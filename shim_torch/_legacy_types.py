@@ -51,7 +51,7 @@ class tensortype(type):
     def is_cuda(cls) -> bool:
         return cls._device == "cuda"
 
-    layout = _core.strided
+    layout, is_sparse = _core.strided, False
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__module__}.{cls.__name__}'>"

@@ -210,22 +210,24 @@ def apply_(self: Any, function: Any) -> Any:
     """Replaces every element by function(element); CPU only and slow."""
     if self.device.type != "cpu":
         raise TypeError("apply_ is only implemented on CPU tensors")
-    return _replaced(self, [], function)
+    return _replaced("apply_", self, [], function)
 
 
 def map_(self: Any, other: Any, function: Any) -> Any:
     """Every element becomes function(element, of other); CPU only and slow."""
-    return _replaced(self, [other], function)
+    return _replaced("map_", self, [other], function)
 
 
 def map2_(self: Any, x: Any, y: Any, function: Any) -> Any:
     """Every element becomes function(element, of x, of y); CPU only and slow."""
-    return _replaced(self, [x, y], function)
+    return _replaced("map2_", self, [x, y], function)
 
 
-def _replaced(self: Any, others: list[Any], function: Any) -> Any:
+def _replaced(name: str, self: Any, others: list[Any], function: Any) -> Any:
     from shim_torch import tensor
 
+    if any(t.requires_grad for t in (self, *others)):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     if not callable(function):
         raise TypeError(f"'{type(function).__name__}' object is not callable")
     given = [self, *(t.expand(self.shape) for t in others)]
@@ -306,6 +308,7 @@ def install(tensor_type: Any) -> None:
         "__contains__": _contains,
         "__reversed__": _reversed,
         "storage": storage,
+        "_typed_storage": _typed_storage,
         "new_tensor": new_tensor,
         "new": new,
         "record_stream": record_stream,

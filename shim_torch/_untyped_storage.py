@@ -256,6 +256,7 @@ def install() -> None:
     UntypedStorage._new_shared = classmethod(_new_shared)
     UntypedStorage._write_file = _write_file
     UntypedStorage.__deepcopy__ = _deepcopy
+    UntypedStorage.__copy__ = lambda self: self.clone()
     UntypedStorage.__sizeof__ = lambda self: object.__sizeof__(self) + self.nbytes()
     UntypedStorage.byteswap = _byteswap
     UntypedStorage.is_sparse = False

@@ -7,6 +7,7 @@ from operator import index
 from typing import Any
 
 from native import _core
+from shim_torch._storage_arguments import OnlyChildren, check_legacy, check_typed, not_for_cuda
 from shim_torch._untyped_storage import check_real, over
 
 __all__ = ["TypedStorage", "UntypedStorage"]
@@ -61,20 +62,13 @@ class TypedStorage:
     _fixed_dtype: Any = None
 
     def __init__(self, *args: Any, wrap_storage: Any = None, dtype: Any = None, device: Any = None, **_: Any) -> None:
-        if len(args) > 1:
-            raise RuntimeError(f"{_call(args)}\nToo many positional arguments")
         if wrap_storage is None and args and isinstance(args[0], UntypedStorage):
             wrap_storage, args = args[0], ()
             dtype = dtype if dtype is not None else _core.uint8
+        check_typed(args, wrap_storage, self._fixed_dtype if dtype is None else dtype, device)
         dtype = dtype if dtype is not None else self._fixed_dtype or _core.get_default_dtype()
-        if not isinstance(dtype, _core.dtype):
-            raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype)}")
         self.dtype = dtype
         if wrap_storage is not None:
-            if args:
-                raise RuntimeError(f"{_call(args)}\nNo positional arguments should be given when using 'wrap_storage'")
-            if not isinstance(wrap_storage, UntypedStorage):
-                raise TypeError(f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
             self._untyped_storage = wrap_storage
         elif not args:
             self._untyped_storage = UntypedStorage(0, device=device)
@@ -157,6 +151,8 @@ class TypedStorage:
             over(self._untyped_storage, self.dtype)[index] = value
 
     def fill_(self, value: Any) -> TypedStorage:
+        if isinstance(value, (TypedStorage, UntypedStorage)):
+            raise RuntimeError(f"cannot set item with value type {type(value)}")
         over(self._untyped_storage, self.dtype).fill_(value)
         return self
 
@@ -262,6 +258,8 @@ class TypedStorage:
         return "\n" + "\n".join(f" {x}" for x in self) + "\n" + head
 
     __repr__ = __str__
+    _setitem, _getitem, _element_size, _deepcopy = __setitem__, __getitem__, element_size, __deepcopy__
+    _data_ptr, _nbytes = data_ptr, nbytes
 
 
 for _name in "double float half long int short char byte bool bfloat16 complex_double complex_float".split():
@@ -269,10 +267,6 @@ for _name in "double float half long int short char byte bool bfloat16 complex_d
         _name, _name
     )
     setattr(TypedStorage, _name, lambda self, _to=getattr(_core, _dtype): self._to(_to))
-
-
-def _call(args: tuple[Any, ...]) -> str:
-    return f"TypedStorage({', '.join(type(a).__name__ for a in args)})"
 
 
 def _from_buffer(buffer: Any, dtype: Any, byte_order: str, count: int, offset: int) -> TypedStorage:
@@ -322,7 +316,8 @@ def legacy_class(name: str, device_type: str = "cpu") -> Any:
     """``torch.FloatStorage`` and its like: a TypedStorage of one dtype on one device. KeyError for an unknown name."""
     dtype = _CLASSES[name]
 
-    def __new__(cls: Any, *args: Any, wrap_storage: Any = None, **_: Any) -> Any:
+    def __new__(cls: Any, *args: Any, wrap_storage: Any = None, **others: Any) -> Any:
+        check_legacy(cls, args, wrap_storage, others)
         device = device_type if wrap_storage is None else None
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=dtype, device=device)
 
@@ -334,6 +329,8 @@ def legacy_class(name: str, device_type: str = "cpu") -> Any:
         return TypedStorage(wrap_storage=storage, dtype=dtype)
 
     members = {"from_buffer": staticmethod(from_buffer), "from_file": staticmethod(from_file)}
+    if device_type == "cuda":
+        members |= {n: not_for_cuda(n) for n in ("from_buffer", "_new_with_weak_ptr", "_new_shared_filename")}
     return _LegacyMeta(
         name,
         (TypedStorage,),
@@ -379,7 +376,7 @@ def __getattr__(name: str) -> Any:
     if name == "_load_from_bytes":
         return _from_bytes
     if name in ("_LegacyStorage", "_LegacyStorageMeta"):
-        return {"_LegacyStorage": TypedStorage, "_LegacyStorageMeta": _LegacyMeta}[name]
+        return {"_LegacyStorage": OnlyChildren, "_LegacyStorageMeta": _LegacyMeta}[name]
     from shim_torch._missing import missing
 
     return missing("torch.storage", name)
