@@ -101,6 +101,11 @@ def _format(self: Any, spec: str) -> str:
     return object.__format__(self, spec) if spec else str(self)
 
 
+def _dir(self: Any) -> list[str]:
+    gone = {"volatile"} | (set() if self.is_cuda and not self.is_sparse else {"__cuda_array_interface__"})
+    return sorted({*dir(type(self)), *self.__dict__} - gone)
+
+
 def _iter(self: Any) -> Any:
     if self.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
@@ -304,6 +309,7 @@ def install(tensor_type: Any) -> None:
         "__deepcopy__": _deepcopy,
         "__repr__": _repr,
         "__format__": _format,
+        "__dir__": _dir,
         "__iter__": _iter,
         "__contains__": _contains,
         "__reversed__": _reversed,
@@ -320,7 +326,6 @@ def install(tensor_type: Any) -> None:
         "share_memory_": share_memory_,
         "is_shared": is_shared,
         "storage_type": storage_type,
-        "_typed_storage": _typed_storage,
         **{name: _lowrank._gone(name) for name in ("eig", "lstsq", "solve", "symeig")},
         "map2_": map2_,
         "dim_order": dim_order,

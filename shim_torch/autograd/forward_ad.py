@@ -86,8 +86,38 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     finally:
         _core._pause_tangents(on)
     if on:
-        _core._set_tangent(dual, tangent)
+        _core._set_tangent(dual, tangent if _laid_out_alike(dual, tangent) else _relaid(tensor, tangent))
     return dual
+
+
+def _laid_out_alike(tensor: Any, tangent: Any) -> bool:
+    """Whether every view of the one is a view of the other: a tangent that is not is copied."""
+    if tensor.layout != _core.strided or tangent.layout != _core.strided or _is_of_python(tensor) or _is_of_python(tangent):
+        return True
+    strides = zip(tensor.shape, tensor.stride(), tangent.stride(), strict=True)
+    elements = [t.untyped_storage().nbytes() // t.element_size() for t in (tensor, tangent)]
+    return (
+        all(n < 2 or a == b for n, a, b in strides)
+        and elements[0] == elements[1]
+        and tensor.storage_offset() == tangent.storage_offset()
+        and (tensor.is_conj(), tensor.is_neg()) == (tangent.is_conj(), tangent.is_neg())
+    )
+
+
+def _is_of_python(t: Any) -> bool:
+    """Whether a class of Python holds what the tensor's values are."""
+    kind = type(t)
+    return kind is not _core.Tensor and kind.__torch_dispatch__ is not _core._disabled_torch_dispatch_impl
+
+
+def _relaid(tensor: Any, tangent: Any) -> Any:
+    """A copy of the tangent in the tensor's layout, over as much memory."""
+    made = _core.function("aten::_new_zeros_with_same_feature_meta")(tangent.detach(), tensor.detach())
+    if tensor.is_conj():
+        made = made.conj()
+    if tensor.is_neg():
+        made = made._neg_view()
+    return made.copy_(tangent)
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:

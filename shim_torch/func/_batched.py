@@ -186,7 +186,7 @@ class _Wrap(Function):
     @staticmethod
     def forward(ctx: Any, x: Any, level: int) -> Any:
         ctx.level, ctx.size = level, x.shape[0]
-        return BatchedTensor(x.detach(), level)
+        return _put(x.detach(), level)
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
@@ -197,7 +197,7 @@ class _Unwrap(Function):
     @staticmethod
     def forward(ctx: Any, x: Any, level: int) -> Any:
         ctx.level = level
-        return x.value.detach()
+        return _taken(x, level).detach()
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
@@ -205,15 +205,29 @@ class _Unwrap(Function):
 
 
 def _released(g: Any, level: int, size: int) -> Any:
-    if not (isinstance(g, BatchedTensor) and g.level == level):
+    if level not in _noted(g, {}):
         return g.expand((size, *g.shape))
-    return _Unwrap._apply_directly(g, level) if g.requires_grad else g.value
+    return _Unwrap._apply_directly(g, level) if g.requires_grad else _taken(g, level)
 
 
 def _wrapped_with_history(x: Any, level: int) -> Any:
     if _core.is_grad_enabled() and x.requires_grad:
         return _Wrap._apply_directly(x, level)
+    return _put(x, level)
+
+
+def _put(x: Any, level: int) -> Any:
+    """A tensor whose first dim is the batch of a level, as one without it: below the levels that began after that one."""
+    if isinstance(x, BatchedTensor) and x.level > level:
+        return BatchedTensor(_put(x.value.movedim(1, 0), level), x.level)
     return BatchedTensor(x, level)
+
+
+def _taken(x: Any, level: int) -> Any:
+    """The reverse: the batch of a level, wherever among the others it is, as the first dim."""
+    if x.level > level:
+        return BatchedTensor(_taken(x.value, level).movedim(0, 1), x.level)
+    return x.value
 
 
 # --- the same for a whole batch, and needing gradients --------------------------------------------------------------
@@ -240,7 +254,7 @@ def _lift(args: tuple[Any, ...]) -> Any:
         if not isinstance(x, Tensor) or not x.requires_grad:
             return x
         for level in sorted(levels):
-            if not isinstance(x, BatchedTensor) or x.level < level:
+            if level not in _noted(x, {}):
                 x = _wrapped_with_history(x.expand((levels[level], *x.shape)), level)
         return x
 
@@ -361,6 +375,11 @@ def _random(level: Level, func: Any, name: str, args: Any, kwargs: Any) -> Any:
         raise RuntimeError(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
             "randomness flags on vmap or perform the randomness operation out of vmap"
+        )
+    if level.randomness == "legacy":
+        raise RuntimeError(
+            "vmap: We do not yet support calling random operations inside of vmap. Please perform random operations outside of vmap "
+            "as a workaround"
         )
     op, same = name.removeprefix("aten::"), level.randomness == "same"
     mine = [isinstance(a, BatchedTensor) and a.level == level.id for a in args]

@@ -232,6 +232,8 @@ def _jacobian(
 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        import shim_torch
+
         numbers = _pick(args, argnums)
         enabled, outer = _core.is_grad_enabled(), _outer((args, kwargs))
         _refuse_complex(tree_leaves(tuple(args[n] for n in numbers)), public, "inputs")
@@ -251,8 +253,14 @@ def _jacobian(
                 """One backward pass for all elements of a result at once, as a batch of cotangents."""
                 shape = tuple(result.shape)
                 if result.requires_grad and result.numel():
-                    rows = vmap(lambda seed: tuple(_gradients([result], leaves, [seed], True)), chunk_size=chunk_size)
-                    columns = rows(_basis(result))
+
+                    def row(seed: Any) -> Any:
+                        return tuple(_gradients([result], leaves, [seed], True))
+
+                    if chunk_size == 1:  # no vmap, and so none of its limits
+                        columns = [shim_torch.stack(c) for c in zip(*map(row, _basis(result).unbind()), strict=True)]
+                    else:
+                        columns = vmap(row, chunk_size=chunk_size)(_basis(result))
                 else:
                     columns = [x.new_zeros((result.numel(), *x.shape)) for x in leaves]
                 parts = [c.reshape(shape + tuple(x.shape)) for c, x in zip(columns, leaves, strict=True)]

@@ -26,7 +26,7 @@ def vmap(
     batch is in each result. randomness: what random operators do: "error", "different" for every item, or the "same" for
     all. chunk_size: how many items are computed at a time. Operators without a batching rule run once for each item.
     """
-    if randomness not in ("error", "different", "same"):
+    if randomness not in ("error", "different", "same", "legacy"):  # the last: of torch._vmap_internals
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import warnings
 
+from native import _core
+
 from ._formulas import axes_of, reduced_count, with_dims
-from ._record import composite, op
+from ._record import composite, direct, op
 from ._rules import reduced, wrap_dims
 
 
@@ -25,6 +27,28 @@ def _var_grad(g, self, dim, correction, keepdim):
         * g
         * (self - self.mean(wrap_dims(dim, self.dim()) or None, True))
     )
+
+
+def _std_grad(g, self, result, dim, correction, keepdim):
+    return _var_grad((g / (result * 2)).masked_fill(result == 0, 0.0), self, dim, correction, keepdim)
+
+
+def _with_mean(found, g1, self, dim, keepdim):
+    """The gradient of a deviation, or None, and that of the mean beside it."""
+    if g1 is None:
+        return found
+    of_mean = with_dims(g1, self.shape, dim, keepdim).expand(self.shape) / reduced_count(self.shape, dim)
+    return of_mean if found is None else found + of_mean
+
+
+def _var_mean_grad(g0, g1, self, dim, correction, keepdim):
+    found = None if g0 is None else _var_grad(g0, self, dim, correction, keepdim)
+    return _with_mean(found, g1, self, dim, keepdim)
+
+
+def _std_mean_grad(g0, g1, self, result0, dim, correction, keepdim):
+    found = None if g0 is None else _std_grad(g0, self, result0, dim, correction, keepdim)
+    return _with_mean(found, g1, self, dim, keepdim)
 
 
 def _warn_of_freedom(name, degrees):
@@ -69,17 +93,18 @@ def var(xp, self, dim, correction, keepdim):
     dtype=_deviation_dtype,
     native="std",
     out=True,
-    grad={
-        "self": lambda g, self, result, dim, correction, keepdim: _var_grad(
-            (g / (result * 2)).masked_fill(result == 0, 0.0), self, dim, correction, keepdim
-        )
-    },
+    grad={"self": _std_grad},
 )
 def std(xp, self, dim, correction, keepdim):
     c = 1 if correction is None else correction
     _warn_of_freedom("std", reduced_count(self.shape, dim) - c)
     with _quiet(xp):
         return self.std(axis=axes_of(dim, self.ndim), ddof=c, keepdims=keepdim)
+
+
+def _both(name, self, dim, unbiased, keepdim):
+    both = _core.function(f"aten::{name}_mean")
+    return both(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
 for _name in ("var", "std"):
@@ -93,10 +118,11 @@ for _name in ("var", "std"):
             )
         )(_name)
     )
-    composite(
+    direct(
         f"{_name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
         method=False,
         native=f"{_name}_mean",
+        grad={"self": _std_mean_grad if _name == "std" else _var_mean_grad},
     )(
         (
             lambda n: (
@@ -108,18 +134,9 @@ for _name in ("var", "std"):
         )(_name)
     )
     composite(f"{_name}_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)", method=False)(
-        (lambda n: lambda self, unbiased: (getattr(self, n)(None, correction=int(unbiased)), self.mean()))(_name)
+        (lambda n: lambda self, unbiased: _both(n, self, None, unbiased, False))(_name)
     )
     composite(
         f"{_name}_mean.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> (Tensor, Tensor)",
         method=False,
-    )(
-        (
-            lambda n: (
-                lambda self, dim, unbiased, keepdim: (
-                    getattr(self, n)(dim, correction=int(unbiased), keepdim=keepdim),
-                    self.mean(dim, keepdim),
-                )
-            )
-        )(_name)
-    )
+    )((lambda n: lambda self, dim, unbiased, keepdim: _both(n, self, dim, unbiased, keepdim))(_name))

@@ -74,7 +74,7 @@ _UNSAFE: dict[str, Any] = {"grad": {"self": lambda g, dim: torch_module().cat(g,
 
 
 def _unsafe(parts: Any) -> tuple[Any, ...]:
-    return tuple(_core.alias(t) for t in parts)
+    return tuple(t.data for t in parts)  # with a count of writes of their own
 
 
 direct("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", **_UNSAFE)(
