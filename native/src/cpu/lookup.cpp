@@ -8,6 +8,7 @@
 
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
+#include "cpu/types.h"
 #include "ops/kernels.h"
 
 namespace shim {
@@ -138,19 +139,12 @@ Tensor repeat_each(const Tensor& self, int64_t times, int64_t dim) {
   shape[d] *= times;
   const Tensor in = contiguous(self);
   Tensor out = empty(shape, self->dtype(), Device{});
-  auto run = [&]<class T>(T) {
+  return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
     parallel_for(slices, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, inner * times)), [&](int64_t begin, int64_t end) {
       repeat(static_cast<const T*>(in->data()) + begin * inner, static_cast<T*>(out->data()) + begin * inner * times, end - begin, inner, times);
     });
     return out;
-  };
-  switch (self->itemsize()) {
-    case 1: return run(uint8_t{});
-    case 2: return run(uint16_t{});
-    case 4: return run(uint32_t{});
-    case 8: return run(uint64_t{});
-    default: return {};
-  }
+  });
 }
 
 int all_equal(const Tensor& given, const Tensor& other) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu/parallel.h"
+#include "cpu/types.h"
 
 namespace shim {
 namespace {
@@ -93,17 +94,10 @@ Tensor pad_from_itself(const Tensor& self, const Dims& pad, Padding mode) {
     shape[d] = int64_t(places[d].size());
   }
   const Tensor in = contiguous(self), out = empty(shape, self->dtype(), Device{});
-  auto run = [&]<class T>(T) {
+  return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
     copy_rows(static_cast<const T*>(in->data()), static_cast<T*>(out->data()), self->sizes(), shape, places);
     return out;
-  };
-  switch (self->itemsize()) {
-    case 1: return run(uint8_t{});
-    case 2: return run(uint16_t{});
-    case 4: return run(uint32_t{});
-    case 8: return run(uint64_t{});
-    default: return {};
-  }
+  });
 }
 
 }  // namespace shim

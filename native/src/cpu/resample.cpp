@@ -6,6 +6,7 @@
 
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
+#include "cpu/types.h"
 
 namespace shim {
 namespace {
@@ -128,7 +129,7 @@ Tensor resize_nearest(const Tensor& self, int64_t height, int64_t width, Scales 
   const int64_t planes = self->sizes()[0] * self->sizes()[1], h = self->sizes()[2], w = self->sizes()[3];
   const auto rows = nearest_places(h, height, scales.height), cols = nearest_places(w, width, scales.width);
   Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(), Device{});
-  auto run = [&]<class T>(T) {
+  return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
     each_plane(planes, height * width, [&](int64_t p) {
       T* to = static_cast<T*>(out->data()) + p * height * width;
       for (int64_t r : rows) {
@@ -137,14 +138,7 @@ Tensor resize_nearest(const Tensor& self, int64_t height, int64_t width, Scales 
       }
     });
     return out;
-  };
-  switch (self->itemsize()) {
-    case 1: return run(uint8_t{});
-    case 2: return run(uint16_t{});
-    case 4: return run(uint32_t{});
-    case 8: return run(uint64_t{});
-    default: return {};
-  }
+  });
 }
 
 Tensor resize_linear(const Tensor& self, int64_t height, int64_t width, bool align_corners, Scales scales) {

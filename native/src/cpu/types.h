@@ -39,4 +39,16 @@ inline To cast_element(From x) {
   else return static_cast<To>(x);
 }
 
+// run(T) for an unsigned T of as many bytes: what only moves elements asks no more of a type. No other size: nothing, R().
+template <class R, class F>
+R of_size(size_t bytes, F&& run) {
+  switch (bytes) {
+    case 1: return run(uint8_t{});
+    case 2: return run(uint16_t{});
+    case 4: return run(uint32_t{});
+    case 8: return run(uint64_t{});
+    default: return R();
+  }
+}
+
 }  // namespace shim

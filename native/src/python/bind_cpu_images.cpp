@@ -9,14 +9,7 @@
 namespace shim {
 namespace {
 
-// A CPU tensor of real floats of two bytes or more in no other order than its dims'. (A result in channels last is the bodies' work.)
-bool usual(PyObject* o) {
-  if (!is_tensor(o)) return false;
-  const TensorImpl& t = *unwrap(o);
-  if (!t.device().is_cpu() || !is_floating(t.dtype()) || t.itemsize() == 1) return false;
-  return suggest_memory_format(t) == MemoryFormat::contiguous;
-}
-bool usual_or_none(PyObject* o) { return o == Py_None || usual(o); }
+bool plain_floats_or_none(PyObject* o) { return o == Py_None || plain_floats(o); }
 
 Tensor as(const Tensor& t, DType dtype) { return !t ? t : t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype)); }
 
@@ -50,7 +43,7 @@ bool window_of(int n, PyObject* stride, PyObject* padding, PyObject* dilation, W
 
 // convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 PyObject* native_convolution(Operator&, PyObject* const* args, size_t count) {
-  if (count != 9 || !usual(args[0]) || !usual(args[1]) || !usual_or_none(args[2]) || !PyLong_Check(args[8]) || !gemm::can_launch_cpu()) return nullptr;
+  if (count != 9 || !plain_floats(args[0]) || !plain_floats(args[1]) || !plain_floats_or_none(args[2]) || !PyLong_Check(args[8]) || !gemm::can_launch_cpu()) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0])), w(unwrap(args[1])), bias = tensor_or_none(args[2]);
     const int n = w->dim() - 2;
@@ -85,7 +78,7 @@ PyObject* native_convolution(Operator&, PyObject* const* args, size_t count) {
 
 // _convolution_weight(input, grad_output, kernel, stride, padding, dilation, groups)
 PyObject* native_convolution_weight(Operator&, PyObject* const* args, size_t count) {
-  if (count != 7 || !usual(args[0]) || !usual(args[1]) || !PyLong_Check(args[6]) || !gemm::can_launch_cpu()) return nullptr;
+  if (count != 7 || !plain_floats(args[0]) || !plain_floats(args[1]) || !PyLong_Check(args[6]) || !gemm::can_launch_cpu()) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0])), g(unwrap(args[1]));
     const int n = x->dim() - 2;
@@ -141,7 +134,7 @@ bool pool_of(const Tensor& x, int n, PyObject* kernel, PyObject* stride, PyObjec
 // max_pool_with_indices(self, kernel, stride, padding, dilation, ceil_mode) -> (values, places)
 template <int n>
 PyObject* native_max_pool(Operator&, PyObject* const* args, size_t count) {
-  if (count != 6 || !usual(args[0])) return nullptr;
+  if (count != 6 || !plain_floats(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     Pool p;
@@ -160,17 +153,13 @@ PyObject* native_max_pool(Operator&, PyObject* const* args, size_t count) {
 // max_pool(self, kernel, stride, padding, dilation, ceil_mode), where no history is kept
 template <int n>
 PyObject* native_max_pool_whole(Operator& op, PyObject* const* args, size_t count) {
-  PyObject* both = history(args, count) ? nullptr : native_max_pool<n>(op, args, count);
-  if (!both) return nullptr;
-  PyObject* values = Py_NewRef(PyTuple_GET_ITEM(both, 0));
-  Py_DECREF(both);
-  return values;
+  return history(args, count) ? nullptr : values_of(native_max_pool<n>(op, args, count));
 }
 
 // mean_pool(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor (0 or None: none))
 template <int n>
 PyObject* native_mean_pool(Operator&, PyObject* const* args, size_t count) {
-  if (count < 6 || count > 7 || !usual(args[0])) return nullptr;
+  if (count < 6 || count > 7 || !plain_floats(args[0])) return nullptr;
   const int64_t divisor = count == 7 && PyLong_Check(args[6]) ? PyLong_AsLongLong(args[6]) : 0;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
@@ -189,7 +178,7 @@ PyObject* native_avg_pool(Operator& op, PyObject* const* args, size_t count) {
 
 // mean_pool_backward(g, (height, width), kernel, stride, padding, count_include_pad, divisor)
 PyObject* native_mean_pool_backward(Operator&, PyObject* const* args, size_t count) {
-  if (count != 7 || !usual(args[0]) || !PyLong_Check(args[6])) return nullptr;
+  if (count != 7 || !plain_floats(args[0]) || !PyLong_Check(args[6])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor g(unwrap(args[0]));
     Window w{};
@@ -207,9 +196,9 @@ PyObject* native_mean_pool_backward(Operator&, PyObject* const* args, size_t cou
 // channel_norm(input, weight, bias, mean, variance, of_batch, eps) -> (output, mean, variance)
 PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
   Number eps;
-  if (count != 7 || !usual(args[0]) || (args[5] == Py_True) != (args[3] == Py_None) || (args[3] == Py_None) != (args[4] == Py_None)) return nullptr;
+  if (count != 7 || !plain_floats(args[0]) || (args[5] == Py_True) != (args[3] == Py_None) || (args[3] == Py_None) != (args[4] == Py_None)) return nullptr;
   for (int i = 1; i < 5; ++i)
-    if (!usual_or_none(args[i])) return nullptr;
+    if (!plain_floats_or_none(args[i])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     if (!number_of(args[6], &eps) || x->dim() < 2 || !x->numel()) return nullptr;
@@ -226,7 +215,7 @@ PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
 // channel_norm_backward(g, input, weight, mean, variance, eps, of_batch) -> (dx, dweight, dbias)
 PyObject* native_channel_norm_backward(Operator&, PyObject* const* args, size_t count) {
   Number eps;
-  if (count != 7 || !usual(args[0]) || !usual(args[1]) || !usual_or_none(args[2]) || !usual(args[3]) || !usual(args[4])) return nullptr;
+  if (count != 7 || !plain_floats(args[0]) || !plain_floats(args[1]) || !plain_floats_or_none(args[2]) || !plain_floats(args[3]) || !plain_floats(args[4])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor g(unwrap(args[0])), x(unwrap(args[1]));
     if (!number_of(args[5], &eps) || x->dim() < 2 || !x->numel()) return nullptr;

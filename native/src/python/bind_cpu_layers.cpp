@@ -248,9 +248,11 @@ PyObject* native_triangle_places(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+}  // namespace
+
 // roll(self, shifts, dims): two parts of each dimension change places.
 PyObject* native_roll(Operator&, PyObject* const* args, size_t n) {
-  if (n != 3 || !on_cpu(args[0])) return nullptr;
+  if (n != 3 || !is_tensor(args[0]) || !(unwrap(args[0])->device().is_cpu() || unwrap(args[0])->device().is_cuda())) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor self(unwrap(args[0]));
     Dims shifts, dims;
@@ -264,18 +266,16 @@ PyObject* native_roll(Operator&, PyObject* const* args, size_t n) {
       if (d < 0) d += now->dim();
       const int64_t size = now->sizes()[size_t(d)], start = ((size - shifts[i] % size) % size + size) % size;
       if (start == 0) continue;
-      Tensor next = empty(now->sizes(), now->dtype(), Device{});
+      Tensor next = empty(now->sizes(), now->dtype(), now->device());
       copy_(slice(*next, d, 0, size - start, 1), slice(*now, d, start, size, 1));
       copy_(slice(*next, d, size - start, size, 1), slice(*now, d, 0, start, 1));
       now = next;
     }
-    if (flat) now = view(*now, self->sizes());
+    if (flat) now = view(*contiguous(now), self->sizes());
     if (now->data() == self->data()) now = clone(now, MemoryFormat::contiguous);
     return wrap(now);
   });
 }
-
-}  // namespace
 
 void register_cpu_layers() {
   register_native_cpu("norm", native_norm);

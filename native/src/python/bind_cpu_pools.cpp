@@ -9,11 +9,7 @@
 namespace shim {
 namespace {
 
-bool usual(PyObject* o) {
-  if (!on_cpu(o)) return false;
-  const TensorImpl& t = *unwrap(o);
-  return is_floating(t.dtype()) && t.itemsize() > 1 && t.numel() && suggest_memory_format(t) == MemoryFormat::contiguous;
-}
+bool usual(PyObject* o) { return plain_floats(o) && unwrap(o)->numel(); }
 
 // (planes, depth, height, width) of the compute dtype, of an input whose last n dims are pooled; null where it has no dims for that.
 Tensor as_volumes(const Tensor& x, int n) {
@@ -134,11 +130,7 @@ PyObject* max_of_windows(Operator&, PyObject* const* args, size_t count) {
 
 // max_pool3d: its values, where no history is kept
 PyObject* maxima_of_windows(Operator& op, PyObject* const* args, size_t count) {
-  PyObject* both = history(args, count) ? nullptr : max_of_windows(op, args, count);
-  if (!both) return nullptr;
-  PyObject* values = Py_NewRef(PyTuple_GET_ITEM(both, 0));
-  Py_DECREF(both);
-  return values;
+  return history(args, count) ? nullptr : values_of(max_of_windows(op, args, count));
 }
 
 // avg_pool3d(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override), where no history is kept

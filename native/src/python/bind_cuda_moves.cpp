@@ -1,4 +1,4 @@
-// Operators that only move elements of CUDA tensors: flip and roll.
+// Operators that only move elements of CUDA tensors: flip; roll, whose copies are either device's.
 #include <algorithm>
 
 #include "cuda/elementwise.h"
@@ -37,33 +37,6 @@ PyObject* native_flip(Operator&, PyObject* const* args, size_t n) {
     cuda::Elementwise e{"copy", word, word, 2, {Operand::of(*out), Operand{data, word, self.sizes(), strides}}};
     e.operands[0].dtype = word;
     return cuda::run_elementwise(e, out->sizes(), self.device().index) ? wrap(out) : nullptr;
-  });
-}
-
-// roll(self, shifts, dims): two parts of each dimension change places.
-PyObject* native_roll(Operator&, PyObject* const* args, size_t n) {
-  if (n != 3 || !on_cuda(args[0])) return nullptr;
-  return guarded([&]() -> PyObject* {
-    Tensor self(unwrap(args[0]));
-    Dims shifts, dims;
-    if (!dims_of(args[1], &shifts) || !dims_of(args[2], &dims) || shifts.empty() || !self->numel()) return nullptr;
-    const bool flat = dims.empty();
-    if (flat ? shifts.size() != 1 : shifts.size() != dims.size()) return nullptr;
-    Tensor now = flat ? view(*contiguous(self), Dims{self->numel()}) : self;
-    for (size_t i = 0; i < shifts.size(); ++i) {
-      int64_t d = flat ? 0 : dims[i];
-      if (d < -now->dim() || d >= now->dim()) return nullptr;
-      if (d < 0) d += now->dim();
-      const int64_t size = now->sizes()[size_t(d)], start = ((size - shifts[i] % size) % size + size) % size;
-      if (start == 0) continue;
-      Tensor next = empty(now->sizes(), now->dtype(), now->device());
-      if (!cuda::copy_elementwise(slice(*next, d, 0, size - start, 1), slice(*now, d, start, size, 1))) return nullptr;
-      if (!cuda::copy_elementwise(slice(*next, d, size - start, size, 1), slice(*now, d, 0, start, 1))) return nullptr;
-      now = next;
-    }
-    if (flat) now = view(*contiguous(now), self->sizes());
-    if (now.get() == self.get() || now->data() == self->data()) now = clone(now, MemoryFormat::contiguous);
-    return wrap(now);
   });
 }
 

@@ -10,6 +10,12 @@ namespace shim {
 
 inline bool on_cpu(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cpu(); }
 inline bool on_cpu_or_none(PyObject* o) { return o == Py_None || on_cpu(o); }
+// Real floats of two bytes or more in no other order than their dims'. (A result in channels last is the bodies' work.)
+inline bool plain_floats(PyObject* o) {
+  if (!on_cpu(o)) return false;
+  const TensorImpl& t = *unwrap(o);
+  return is_floating(t.dtype()) && t.itemsize() > 1 && suggest_memory_format(t) == MemoryFormat::contiguous;
+}
 inline Tensor tensor_or_none(PyObject* o) { return o == Py_None ? Tensor{} : Tensor(unwrap(o)); }
 inline bool history(PyObject* const* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }
 
@@ -18,6 +24,14 @@ auto unlocked(int64_t elements, F&& f) {        // without the GIL where that pa
   std::optional<GilRelease> released;
   if (elements >= 2 * kGrain) released.emplace();
   return f();
+}
+
+// Of what gives (values, places): the values; nothing where `both` is nothing.
+inline PyObject* values_of(PyObject* both) {
+  if (!both) return nullptr;
+  PyObject* values = Py_NewRef(PyTuple_GET_ITEM(both, 0));
+  Py_DECREF(both);
+  return values;
 }
 
 inline PyObject* wrapped(const Tensor& t) { return t ? wrap(t) : nullptr; }   // null: not a native's
