@@ -153,7 +153,7 @@ def dot(xp, self, tensor):
 
 @composite("vdot(Tensor self, Tensor other) -> Tensor", out=True)
 def vdot(self, other):
-    return self.conj().dot(other)
+    return (self.conj() if self.is_complex() else self).dot(other)
 
 
 def _outer_half(name: str) -> Any:
@@ -228,6 +228,10 @@ def inner(self, other):
             f"inner() the last dimension must match on both input tensors but got shapes {list(self.shape)} and "
             f"{list(other.shape)}"
         )
+    if self.dtype != other.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    if self.dim() == 1 and other.dim() == 1:
+        return self.dot(other)
     return shim_torch.tensordot(self, other, ([-1], [-1]))
 
 

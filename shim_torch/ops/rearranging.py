@@ -101,8 +101,14 @@ def _rot90_order(self, k, dims):
 @op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", shape=_rot90_shape, out=True, order=_rot90_order,
     grad={"self": lambda g, k, dims: g.rot90(-k, dims)}, **_COPY)  # fmt: skip
 def rot90(xp, self, k, dims):
-    turned = xp.rot90(self, k, tuple(dims))
-    return turned if k % 4 else turned.copy()
+    a, b = dims
+    if k % 4 == 0:
+        return self.copy()
+    turned = self if k % 4 == 2 else self.swapaxes(a, b)
+    back = [slice(None)] * self.ndim
+    for d in (a, b) if k % 4 == 2 else (a,) if k % 4 == 1 else (b,):
+        back[d] = slice(None, None, -1)
+    return turned[tuple(back)]
 
 
 def _repeat_shape(self, repeats):

@@ -117,7 +117,12 @@ def movedim(self, source, destination):
 
 @composite("movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", aliases=("moveaxis",))
 def movedim_int(self, source, destination):
-    return self.movedim((source,), (destination,))
+    n = self.dim()
+    if not (-n <= source < n and -n <= destination < n):
+        return self.movedim((source,), (destination,))  # which says what is wrong
+    order = list(range(n))
+    order.insert(destination % n, order.pop(source % n))
+    return self.permute(order)
 
 
 @view(

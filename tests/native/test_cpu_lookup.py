@@ -108,8 +108,20 @@ def test_draws_are_the_same_by_every_way():
 
 @pytest.mark.parametrize("n", [0, 1, 2, 9, 1000, 70000])
 def test_permutations(n):
-    keys, order = drawn(lambda: torch.empty(n, dtype=torch.int64).random_(0, 2**62), lambda: torch.randperm(n))
-    assert torch.equal(order, keys.argsort(stable=True)) and torch.equal(order.sort()[0], torch.arange(n))
+    keys, order = drawn(lambda: torch.empty(n, dtype=torch.int64).random_(-(2**63), None), lambda: torch.randperm(n))
+    assert order.dtype == torch.int64 and torch.equal(order.sort()[0], torch.arange(n))
+    expected = list(range(n))  # every place takes one of what is left
+    for i, key in enumerate(keys.tolist()):
+        to = i + ((key + 2**63) * (n - i) >> 64)
+        expected[i], expected[to] = expected[to], expected[i]
+    assert order.tolist() == expected
+
+
+def test_permutations_are_all_as_likely():
+    torch.manual_seed(0)
+    seen = [tuple(torch.randperm(4).tolist()) for _ in range(4800)]
+    counts = [seen.count(p) for p in set(seen)]
+    assert len(counts) == 24 and max(counts) < 270 and min(counts) > 140
 
 
 def test_division_of_complex_numbers_keeps_large_and_small_ones():

@@ -226,4 +226,31 @@ Tensor convolution_weight(const Tensor& x, const Tensor& g, const Window& win, i
   return out;
 }
 
+Tensor to_window_columns(const Tensor& x, const Window& win, int64_t height, int64_t width) {
+  const int64_t batch = x->sizes()[0], channels = x->sizes()[1], rows = channels * win.kernel[0] * win.kernel[1], all = height * width;
+  const Image im{channels, x->sizes()[2], x->sizes()[3]};
+  Tensor out = empty(Dims{batch, rows, all}, x->dtype(), Device{});
+  by_dtype(x->dtype(), [&]<class T>(T) {
+    parallel_for(batch, std::max<int64_t>(1, kGrain / (rows * all)), [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b)
+        to_columns(x->data_as<T>() + b * channels * im.height * im.width, im, win, {height, width}, 0, height, out->data_as<T>() + b * rows * all);
+    });
+  });
+  return out;
+}
+
+Tensor from_window_columns(const Tensor& columns, const Window& win, int64_t channels, int64_t image_height, int64_t image_width, int64_t height, int64_t width) {
+  const int64_t batch = columns->sizes()[0], rows = columns->sizes()[1], all = height * width, pixels = channels * image_height * image_width;
+  Tensor out = empty(Dims{batch, channels, image_height, image_width}, columns->dtype(), Device{});
+  by_dtype(columns->dtype(), [&]<class T>(T) {
+    parallel_for(batch, std::max<int64_t>(1, kGrain / (rows * all)), [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        std::fill_n(out->data_as<T>() + b * pixels, pixels, T(0));
+        from_columns(columns->data_as<T>() + b * rows * all, {channels, image_height, image_width}, win, {height, width}, out->data_as<T>() + b * pixels);
+      }
+    });
+  });
+  return out;
+}
+
 }  // namespace shim

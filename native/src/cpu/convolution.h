@@ -13,4 +13,8 @@ Tensor convolve_transposed(const Tensor& x, const Tensor& w, const Tensor& bias,
 // The gradient of w in `convolve`: (channels of g, channels of x / groups, kernel).
 Tensor convolution_weight(const Tensor& x, const Tensor& g, const Window&, int64_t groups);
 
+// Windows of `planes` as columns, (batch, channels, height, width) to (batch, channels * kernel, places), and their sums back.
+Tensor to_window_columns(const Tensor& x, const Window&, int64_t height, int64_t width);
+Tensor from_window_columns(const Tensor& columns, const Window&, int64_t channels, int64_t image_height, int64_t image_width, int64_t height, int64_t width);
+
 }  // namespace shim

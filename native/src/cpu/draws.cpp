@@ -1,8 +1,7 @@
 #include "cpu/draws.h"
 
 #include <algorithm>
-#include <bit>
-#include <vector>
+#include <utility>
 
 #include "cpu/parallel.h"
 #include "cpu/philox.h"
@@ -55,26 +54,18 @@ Tensor chances(const Tensor& like, Stream s) {
   return out;
 }
 
-// The numbers are spread evenly, so their leading bits put each near its place, and few steps are left.
+// Every place takes one of what is left.
 Tensor permutation(int64_t n, Stream s) {
-  constexpr int kBits = 62;
-  struct Item { uint64_t key; int64_t at; };
-  const Tensor out = empty(Dims{n}, DType::i64, Device{});
-  auto* keys = out->data_as<int64_t>();
-  draw_integer(keys, n, s.seed, s.start, uint64_t{1} << kBits, 0);
-  const int shift = kBits - std::min(20, std::max(1, int(std::bit_width(uint64_t(n))) + 1));
-  std::vector<uint32_t> starts((size_t{1} << (kBits - shift)) + 1);
-  for (int64_t i = 0; i < n; ++i) ++starts[size_t(keys[i] >> shift) + 1];
-  for (size_t b = 1; b < starts.size(); ++b) starts[b] += starts[b - 1];
-  std::vector<Item> items(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) items[size_t(starts[size_t(keys[i] >> shift)]++)] = {uint64_t(keys[i]), i};
-  for (size_t i = 1; i < items.size(); ++i) {            // equal ones stand in their order already
-    const Item item = items[i];
-    size_t to = i;
-    for (; to > 0 && items[to - 1].key > item.key; --to) items[to] = items[to - 1];
-    items[to] = item;
+  const Tensor numbers = empty(Dims{n}, DType::i64, Device{}), out = empty(Dims{n}, DType::i64, Device{});
+  const auto* drawn = numbers->data_as<int64_t>();
+  draw_integer(numbers->data_as<int64_t>(), n, s.seed, s.start, 0, 0);
+  auto* order = out->data_as<int64_t>();
+  for (int64_t i = 0; i < n; ++i) order[i] = i;
+  for (int64_t i = 0; i + 1 < n; ++i) {
+    const auto left = uint64_t(n - i), high = uint64_t(drawn[i]) >> 32, low = uint64_t(drawn[i]) & 0xffffffff;
+    const uint64_t taken = left >> 32 ? uint64_t(drawn[i]) % left : (high * left + (low * left >> 32)) >> 32;     // drawn * left / 2^64
+    std::swap(order[i], order[i + int64_t(taken)]);
   }
-  for (int64_t i = 0; i < n; ++i) keys[i] = items[size_t(i)].at;
   return out;
 }
 

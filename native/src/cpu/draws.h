@@ -12,7 +12,7 @@ void fill_normal(const Tensor& out, double mean, double deviation, Stream);
 void fill_exponential(const Tensor& out, double rate, Stream);
 // A contiguous int64 tensor, with numbers from [low, low + span); a span of 0 is 2^64.
 void fill_integer(const Tensor& out, int64_t low, uint64_t span, Stream);
-// The order that sorts n random numbers: int64.
+// The numbers below n in random order: int64.
 Tensor permutation(int64_t n, Stream);
 // 1 where a uniform number of its own is below the chance, else 0; of `like`'s dtype, float32 or float64.
 Tensor chances(const Tensor& like, Stream);

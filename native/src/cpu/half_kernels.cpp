@@ -55,10 +55,60 @@ BlockKernel half_of() {
   return nullptr;
 }
 
+// A sign is one bit, of both formats.
+SHIM_CLONES void turn_signs(char* out, const char* const* in, int64_t n) {
+  auto* a = reinterpret_cast<const uint16_t*>(in[0]);
+  auto* r = reinterpret_cast<uint16_t*>(out);
+  for (int64_t i = 0; i < n; ++i) r[i] = a[i] ^ 0x8000;
+}
+SHIM_CLONES void drop_signs(char* out, const char* const* in, int64_t n) {
+  auto* a = reinterpret_cast<const uint16_t*>(in[0]);
+  auto* r = reinterpret_cast<uint16_t*>(out);
+  for (int64_t i = 0; i < n; ++i) r[i] = a[i] & 0x7fff;
+}
+
+// With a number, a float32, for the second input.
+template <class Op>
+SHIM_MATH_CLONES void bfloat16_number_loop(char* out, const char* const* in, int64_t n) {
+  auto* a = reinterpret_cast<const BFloat16*>(in[0]);
+  auto* r = reinterpret_cast<BFloat16*>(out);
+  const float b = *reinterpret_cast<const float*>(in[1]);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) r[i] = to_bfloat16(Op::f(to_float(a[i]), b));
+}
+#ifdef SHIM_F16C
+template <class Op>
+__attribute__((target("avx,f16c"))) void half_number_loop(char* out, const char* const* in, int64_t n) {
+  auto* a = reinterpret_cast<const Half*>(in[0]);
+  auto* r = reinterpret_cast<Half*>(out);
+  const float b = *reinterpret_cast<const float*>(in[1]);
+  const __m256 y = _mm256_set1_ps(b);
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m256 x = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a + i)));
+    const __m256 z = std::is_same_v<Op, Plus> ? _mm256_add_ps(x, y) : _mm256_mul_ps(x, y);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(r + i), _mm256_cvtps_ph(z, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+  for (; i < n; ++i) r[i] = to_half(Op::f(to_float(a[i]), b));
+}
+#endif
+
 }  // namespace
+
+BlockKernel half_number_kernel(const char* name, DType t) {
+  const bool plus = !std::strcmp(name, "add");
+  if (!plus && std::strcmp(name, "mul") != 0) return nullptr;
+  if (t == DType::bf16) return plus ? bfloat16_number_loop<Plus> : bfloat16_number_loop<Times>;
+#ifdef SHIM_F16C
+  if (t == DType::f16 && __builtin_cpu_supports("f16c")) return plus ? half_number_loop<Plus> : half_number_loop<Times>;
+#endif
+  return nullptr;
+}
 
 BlockKernel half_kernel(const char* name, DType t) {
   const bool wide = t == DType::bf16;           // of the range of float32
+  if (!std::strcmp(name, "neg")) return turn_signs;
+  if (!std::strcmp(name, "abs")) return drop_signs;
   if (!std::strcmp(name, "add")) return wide ? bfloat16_loop<Plus> : half_of<Plus>();
   if (!std::strcmp(name, "sub")) return wide ? bfloat16_loop<Minus> : half_of<Minus>();
   if (!std::strcmp(name, "mul")) return wide ? bfloat16_loop<Times> : half_of<Times>();

@@ -50,6 +50,7 @@ BlockKernel binary_math_kernel(const char* name);
 // For float16 and bfloat16 inputs as they are, contiguous; null if there is none. Kept in the table at their own dtypes, which no
 // operator computes in.
 BlockKernel half_kernel(const char* name, DType);
+BlockKernel half_number_kernel(const char* name, DType);   // the second input is one float32 number
 
 DType compute_dtype(DType t);                              // float32 for the 16-bit floats, complex64 for complex32
 

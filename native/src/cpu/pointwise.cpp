@@ -113,6 +113,15 @@ void run_flat(BlockKernel kernel, const TensorImpl& out, size_t out_size, const 
   });
 }
 
+void run_flat_with(BlockKernel kernel, const TensorImpl& out, const TensorImpl& a, const char* number, size_t size) {
+  char* to = static_cast<char*>(out.data());
+  const char* x = static_cast<const char*>(a.data());
+  parallel_for(a.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    const char* in[2] = {x + begin * int64_t(size), number};
+    kernel(to + begin * int64_t(size), in, end - begin);
+  });
+}
+
 Dims broadcast_of(const Input& a, const Input& b) {
   if (!b.tensor) return Dims(a.tensor->sizes().begin(), a.tensor->sizes().end());
   if (!a.tensor) return Dims(b.tensor->sizes().begin(), b.tensor->sizes().end());
@@ -155,6 +164,11 @@ Tensor run_unary(const PointwiseOp& op, const Tensor& self, Tensor out) {
     run_flat(kernel, *out, itemsize(d.result), *self, nullptr, itemsize(d.in), n);
     return out;
   }
+  const BlockKernel narrow = d.out == self->dtype() && d.in != d.out && self->device().is_cpu() ? op.at(d.out) : nullptr;
+  if (narrow && (fresh || !clashes(*out, *self)) && flat(*out, d.out, *self, nullptr, d.out) >= 0) {
+    run_flat(narrow, *out, itemsize(d.out), *self, nullptr, itemsize(d.out), self->numel());
+    return out;
+  }
   Args args;
   args.operands[0] = Operand::of(*out);
   args.tensor(*self, out, d.in);
@@ -192,6 +206,13 @@ Tensor run_binary(const PointwiseOp& op, const Input& a, const Input& b, Tensor 
       return out;
     }
   }
+  if (!b.tensor && where.is_cpu() && d.out == common && common != d.in && d.in == DType::f32 && (fresh || !clashes(*out, *a.tensor)) && flat(*out, common, *a.tensor, nullptr, common) >= 0)
+    if (const BlockKernel narrow = half_number_kernel(op.name, common)) {
+      alignas(16) char number[16];
+      store_number(number, DType::f32, b.number);
+      run_flat_with(narrow, *out, *a.tensor, number, itemsize(common));
+      return out;
+    }
   Args args;
   args.operands[0] = Operand::of(*out);
   for (const Input* i : {&a, &b})

@@ -130,6 +130,9 @@ struct Table {
     for (PointwiseOp& op : ops)
       for (BlockKernel f : {math_kernel(op.name), more_math_kernel(op.name)})
         if (f) op.put(DType::f32, f);
+    for (PointwiseOp& op : ops)
+      for (DType t : {DType::f16, DType::bf16})
+        if (BlockKernel f = half_kernel(op.name, t)) op.put(t, f);
   }
 
   void functions() {

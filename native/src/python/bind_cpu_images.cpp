@@ -99,6 +99,52 @@ PyObject* native_convolution_weight(Operator&, PyObject* const* args, size_t cou
   });
 }
 
+// How many windows stand in an image, height and width; false where there are none.
+bool windows_in(const Window& w, int64_t height, int64_t width, int64_t (&many)[2]) {
+  for (int i = 0; i < 2; ++i) {
+    const int64_t room = (i ? width : height) + 2 * w.padding[i] - w.dilation[i] * (w.kernel[i] - 1) - 1;
+    if (room < 0) return false;
+    many[i] = room / w.stride[i] + 1;
+  }
+  return true;
+}
+
+bool wide_float(const Tensor& t) { return t->dtype() == DType::f32 || t->dtype() == DType::f64; }
+
+// im2col(self, kernel_size, dilation, padding, stride)
+PyObject* native_im2col(Operator&, PyObject* const* args, size_t count) {
+  if (count != 5 || !usual(args[0])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor x(unwrap(args[0]));
+    Window w;
+    int64_t many[2];
+    if (!wide_float(x) || (x->dim() != 3 && x->dim() != 4) || !x->numel()) return nullptr;
+    if (!pair_of(args[1], 2, 1, 1, w.kernel) || !window_of(2, args[4], args[3], args[2], &w)) return nullptr;
+    const int64_t *sizes = x->sizes_data() + x->dim() - 3, batch = x->dim() == 4 ? x->sizes()[0] : 1;
+    if (!windows_in(w, sizes[1], sizes[2], many)) return nullptr;
+    const Tensor image = view(*contiguous(x), Dims{batch, sizes[0], sizes[1], sizes[2]});
+    const Tensor out = unlocked(x->numel() * w.kernel[0] * w.kernel[1], [&] { return to_window_columns(image, w, many[0], many[1]); });
+    return wrap(x->dim() == 4 ? out : view(*out, Dims{out->sizes()[1], out->sizes()[2]}));
+  });
+}
+
+// col2im(self, output_size, kernel_size, dilation, padding, stride)
+PyObject* native_col2im(Operator&, PyObject* const* args, size_t count) {
+  if (count != 6 || !usual(args[0])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor x(unwrap(args[0]));
+    Window w;
+    int64_t many[2], size[2];
+    if (!wide_float(x) || (x->dim() != 2 && x->dim() != 3) || !x->numel()) return nullptr;
+    if (!pair_of(args[1], 2, 1, 1, size) || !pair_of(args[2], 2, 1, 1, w.kernel) || !window_of(2, args[5], args[4], args[3], &w)) return nullptr;
+    const int64_t *sizes = x->sizes_data() + x->dim() - 2, batch = x->dim() == 3 ? x->sizes()[0] : 1, area = w.kernel[0] * w.kernel[1];
+    if (!windows_in(w, size[0], size[1], many) || sizes[0] % area || many[0] * many[1] != sizes[1]) return nullptr;
+    const Tensor columns = view(*contiguous(x), Dims{batch, sizes[0], sizes[1]});
+    const Tensor out = unlocked(x->numel(), [&] { return from_window_columns(columns, w, sizes[0] / area, size[0], size[1], many[0], many[1]); });
+    return wrap(x->dim() == 3 ? out : view(*out, Dims{out->sizes()[1], size[0], size[1]}));
+  });
+}
+
 struct Pool {
   int n;
   Window window;
@@ -232,6 +278,8 @@ PyObject* native_channel_norm_backward(Operator&, PyObject* const* args, size_t 
 }  // namespace
 
 void register_cpu_images() {
+  register_native_cpu("im2col", native_im2col);
+  register_native_cpu("col2im", native_col2im);
   register_native_cpu("convolution", native_convolution);
   register_native_cpu("_convolution_weight", native_convolution_weight);
   register_native_cpu("max_pool1d_with_indices", native_max_pool<1>);

@@ -29,7 +29,9 @@ def get_total_norm(
     first = tensors[0].device
     stacked = norms_on_cuda(tensors, float(norm_type))
     if stacked is None:
-        norms = [shim_torch.ops.aten.linalg_vector_norm(t, float(norm_type)).to(first) for t in tensors]
+        norm, order = _core.function("aten::linalg_vector_norm"), float(norm_type)
+        norms = [norm(t, order) for t in tensors]
+        norms = [n if n.device == first else n.to(first) for n in norms]
         stacked = shim_torch.stack(norms)
     total = shim_torch.ops.aten.linalg_vector_norm(stacked, float(norm_type))
     if error_if_nonfinite and bool(shim_torch.logical_or(total.isnan(), total.isinf())):
@@ -62,7 +64,7 @@ def _scale(grads: list[Any], factor: Any) -> None:
     if grads and grads[0].is_cuda and _core.cuda_each("mul", True, grads, (factor,), None) is not None:
         return
     for g in grads:
-        g.mul_(factor.to(g.device))
+        g.mul_(factor if g.device == factor.device else factor.to(g.device))
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
