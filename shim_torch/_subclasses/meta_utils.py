@@ -44,6 +44,43 @@ def safe_grad(t: Any) -> Any:
         return t.grad
 
 
+def assert_metadata_eq(
+    assert_eq: Any, m1: Any, m2: Any, *, skip_symbolic: bool = False, skip_leaf: bool = False
+) -> None:
+    """Calls ``assert_eq`` for everything that two tensors must share to be alike but for their data and device."""
+
+    def sizes(a: Any, b: Any) -> None:
+        assert_eq(tuple(a.shape), tuple(b.shape))
+        if a.layout == _core.strided:
+            assert_eq(tuple(a.stride()), tuple(b.stride()))
+            assert_eq(a.storage_offset(), b.storage_offset())
+
+    def alike(a: Any, b: Any) -> None:
+        assert_eq(a.dtype, b.dtype)
+        if not skip_symbolic:
+            assert_eq(tuple(a.shape), tuple(b.shape))
+        assert_eq(a.requires_grad, b.requires_grad)
+        if not skip_leaf:
+            assert_eq(safe_is_leaf(a), safe_is_leaf(b))
+        assert_eq(a.grad_fn is None, b.grad_fn is None)
+        assert_eq(a.layout, b.layout)
+        assert_eq(a.is_inference(), b.is_inference())
+        assert_eq(a.is_conj(), b.is_conj())
+        assert_eq(a.is_neg(), b.is_neg())
+        assert_eq(safe_grad(a) is not None, safe_grad(b) is not None)
+        if safe_grad(a) is not None:
+            alike(safe_grad(a), safe_grad(b))
+        if a.is_sparse:
+            assert_eq((a.dense_dim(), a.sparse_dim(), a.is_coalesced()), (b.dense_dim(), b.sparse_dim(), b.is_coalesced()))
+        elif not skip_symbolic:
+            sizes(a, b)
+        assert_eq(a._is_view(), b._is_view())
+        if a._is_view():
+            alike(a._base, b._base)
+
+    alike(m1, m2)
+
+
 def is_sparse_compressed_layout(layout: Any) -> bool:
     """Whether a layout is CSR, CSC, BSR or BSC."""
     return layout in (_core.sparse_csr, _core.sparse_csc, _core.sparse_bsr, _core.sparse_bsc)

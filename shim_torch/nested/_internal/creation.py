@@ -6,7 +6,7 @@ from typing import Any
 
 import shim_torch as torch
 from shim_torch.nested._internal._base import handles, is_nested
-from shim_torch.nested._internal.nested_int import _tensor_symint_registry, get_tensor_symint
+from shim_torch.nested._internal.nested_int import NestedInt, _tensor_symint_registry, get_tensor_symint
 from shim_torch.nested._internal.nested_tensor import NestedTensor
 from shim_torch.nested._internal.strided import StridedNestedTensor
 
@@ -110,6 +110,24 @@ def _new(func: Any, args: Any, kwargs: Any) -> Any:
 @handles("_nested_from_padded_and_nested_example")
 def _from_padded_like(func: Any, args: Any, kwargs: Any) -> Any:
     return torch._nested_from_padded(args[0], args[1]._nested_tensor_size())
+
+
+@handles("zeros", "ones", "empty", "rand", "randn", "full", "randint")
+def _of_size(func: Any, args: Any, kwargs: Any) -> Any:
+    """A factory whose sizes hold a varying one: of the rows that it stands for."""
+    args, kwargs = list(args), dict(kwargs)
+    if any(isinstance(a, NestedInt) for a in args):
+        args = [list(args)]
+    holder: Any = kwargs if "size" in kwargs else args
+    at: Any = "size" if "size" in kwargs else next(i for i, a in enumerate(args) if isinstance(a, (list, tuple)))
+    size = list(holder[at])
+    place = next(i for i, n in enumerate(size) if isinstance(n, NestedInt))
+    symbol = size[place]
+    rows = _tensor_symint_registry.rows_of(symbol)
+    if rows is None or place == 0 or symbol.nested_int_coeff() != 1 or rows.shape[0] != size[0] + 1:
+        raise RuntimeError(f"torch.{func.__name__}: the rows that {symbol} stands for are not known")
+    holder[at] = [int(rows[-1]) if i == place else n for i, n in enumerate(size)][1:]
+    return NestedTensor(func(*args, **kwargs), rows, _ragged_idx=place)
 
 
 @handles("to_padded_tensor", "nested_to_padded_tensor")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from typing import Any
 
 from shim_torch._names import SymInt
@@ -110,6 +111,7 @@ class _Symbols:
 
     def __init__(self) -> None:
         self._of: Any = WeakIdKeyDictionary()
+        self._rows: dict[int, Any] = {}
 
     def __contains__(self, tensor: Any) -> bool:
         return tensor in self._of
@@ -122,6 +124,13 @@ class _Symbols:
 
     def __setitem__(self, tensor: Any, symbol: NestedInt) -> None:
         self._of[tensor] = symbol._number
+        number = symbol._number
+        self._rows.setdefault(number, weakref.ref(tensor, lambda _: self._rows.pop(number, None)))
+
+    def rows_of(self, symbol: NestedInt) -> Any:
+        """The tensor of a symbol; None where it is gone."""
+        kept = self._rows.get(symbol._number)
+        return None if kept is None else kept()
 
 
 _tensor_symint_registry = _Symbols()

@@ -48,6 +48,8 @@ def _reduce_jagged(func: Any, x: NestedTensor, dims: list[int], keepdim: bool, k
     _check_rows(func.__name__.partition(".")[0], x, dims)
 
     def call(t: Any, at: list[int], keep: bool) -> Any:
+        if "ord" in kwargs:
+            return func(t, dim=at, keepdim=keep, **kwargs)
         return func(t, at if several else at[0], keepdim=keep, **kwargs)
 
     inner = [d - 1 for d in dims if d]
@@ -76,11 +78,13 @@ def _reduce_strided(func: Any, x: Any, dims: list[int], keepdim: bool, kwargs: A
     return x.of_parts([func(p, [-1] if several else -1, keepdim=True, **kwargs) for p in x.parts()])
 
 
-@handles(*_KEEPDIM_THIRD)
+@handles(*_KEEPDIM_THIRD, "linalg_vector_norm")
 def _reduce(func: Any, args: Any, kwargs: Any) -> Any:
     x, kwargs = args[0], dict(kwargs)
     name = func.__name__.partition(".")[0]
     rest = list(args[1:])
+    if name == "linalg_vector_norm":
+        kwargs["ord"] = rest.pop(0) if rest else kwargs.get("ord", 2)
     if name == "norm":
         kwargs["p"] = rest.pop(0) if rest else kwargs.get("p", 2)
     if name in ("max", "min") and rest and isinstance(rest[0], torch.Tensor):
@@ -105,6 +109,7 @@ def _reduce(func: Any, args: Any, kwargs: Any) -> Any:
         "var",
         "std",
         "norm",
+        "linalg_vector_norm",
         "count_nonzero",
     )
     several = several or (name in ("any", "all") and isinstance(dim, (list, tuple)))

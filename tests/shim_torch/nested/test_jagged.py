@@ -208,3 +208,14 @@ def test_lists_of_tensors_and_symbols_of_files():
     same(a, [(A + 1) * 2, (B + 1) * 2])
     one, two = pickle.loads(pickle.dumps((x, a)))
     assert one.shape == two.shape and one.shape != x.shape
+
+
+def test_factories_of_varying_sizes():
+    x = nested()
+    y = torch.zeros(2, x.size(1), 5, dtype=torch.float64)
+    assert y.shape == (2, x.size(1), 5) and y.dtype == torch.float64 and y.values().shape == (6, 5)
+    assert torch.randn(x.shape).shape == x.shape and torch.full((2, x.size(1)), 3.0).sum().item() == 18
+    same(x + torch.ones(x.shape), [A + 1, B + 1])
+    np.testing.assert_allclose(torch.linalg.vector_norm(x, dim=1).numpy(), [np.sqrt((a * a).sum(0)) for a in (A, B)], rtol=1e-6)
+    with pytest.raises(RuntimeError, match="stands for are not known"):
+        torch.zeros(3, x.size(1))
