@@ -113,7 +113,7 @@ bool wide_float(const Tensor& t) { return t->dtype() == DType::f32 || t->dtype()
 
 // im2col(self, kernel_size, dilation, padding, stride)
 PyObject* native_im2col(Operator&, PyObject* const* args, size_t count) {
-  if (count != 5 || !usual(args[0])) return nullptr;
+  if (count != 5 || !plain_floats(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     Window w;
@@ -130,7 +130,7 @@ PyObject* native_im2col(Operator&, PyObject* const* args, size_t count) {
 
 // col2im(self, output_size, kernel_size, dilation, padding, stride)
 PyObject* native_col2im(Operator&, PyObject* const* args, size_t count) {
-  if (count != 6 || !usual(args[0])) return nullptr;
+  if (count != 6 || !plain_floats(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(args[0]));
     Window w;
