@@ -87,6 +87,7 @@ _LAZY = frozenset(
     signal _vmap_internals quasirandom""".split()
 )
 _FROM = {
+    "_is_functional_tensor": ("_C", "_is_functional_tensor"),
     "Future": ("futures", "Future"),
     "StorageBase": ("_C", "StorageBase"),
     "ScriptModule": ("jit", "ScriptModule"),

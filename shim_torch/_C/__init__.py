@@ -187,6 +187,11 @@ def _get_tracing_state() -> None:
     """No function is being traced."""
 
 
+def _is_functional_tensor(tensor: Any) -> bool:
+    """Whether a tensor stands for one that is never written to: none does here."""
+    return False
+
+
 def _is_tracing() -> bool:
     return False
 

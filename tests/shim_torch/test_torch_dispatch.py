@@ -244,21 +244,24 @@ def test_a_reshape_that_copies_is_made_by_the_handler():
     assert x.reshape(6).elem.tolist() == [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]
 
 
+class Holder(torch.Tensor):
+    """Holds a tensor; every operator runs on what is held."""
+
+    @staticmethod
+    def __new__(cls, held):
+        made = torch.Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype)
+        made.held = held
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        bare = tree_map(lambda t: t.held if isinstance(t, Holder) else t, (args, kwargs or {}))
+        made = func(*bare[0], **bare[1])
+        return args[0] if made is bare[0][0] else tree_map(lambda t: Holder(t) if isinstance(t, torch.Tensor) else t, made)
+
+
 def test_a_plain_tensor_takes_what_a_class_of_python_holds_in_forward_mode():
     import shim_torch.autograd.forward_ad as fwad
-
-    class Holder(torch.Tensor):
-        @staticmethod
-        def __new__(cls, held):
-            made = torch.Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype)
-            made.held = held
-            return made
-
-        @classmethod
-        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-            bare = tree_map(lambda t: t.held if isinstance(t, Holder) else t, (args, kwargs or {}))
-            made = func(*bare[0], **bare[1])
-            return args[0] if made is bare[0][0] else tree_map(lambda t: Holder(t) if isinstance(t, torch.Tensor) else t, made)
 
     with fwad.dual_level():
         dual = fwad.make_dual(Holder(torch.tensor([1.0, 2.0])), torch.tensor([3.0, 4.0]))
@@ -268,6 +271,15 @@ def test_a_plain_tensor_takes_what_a_class_of_python_holds_in_forward_mode():
         assert primal.tolist() == [2.0, 4.0]
         values = tangent.held if isinstance(tangent, Holder) else tangent
         assert values.tolist() == [6.0, 8.0]
+
+
+def test_a_gradient_that_a_class_of_python_holds_goes_through_writes_into_views():
+    x, y = torch.arange(4.0).requires_grad_(), torch.ones(2, requires_grad=True)
+    written = x * 1
+    written[1:3] = y * 2
+    dx, dy = torch.autograd.grad(written, (x, y), Holder(torch.tensor([1.0, 2.0, 3.0, 4.0])))
+    assert isinstance(dx, Holder) and isinstance(dy, Holder)
+    assert dx.held.tolist() == [1.0, 0.0, 0.0, 4.0] and dy.held.tolist() == [4.0, 6.0]
 
 
 def test_torch_shows_the_classes_of_its_core():

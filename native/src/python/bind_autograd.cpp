@@ -378,7 +378,7 @@ void install_engine_ops() {
   e.clone = [](const Tensor& a) { return method(a, "clone"); };
   e.copy_ = [](const Tensor& a, const Tensor& b) { method(a, "copy_", wrap(b)); };
   e.as_strided = [](const Tensor& a, DimSpan s, DimSpan st, int64_t o) {
-    return GradMode::enabled() ? method(a, "as_strided", size_object(s), size_object(st), PyLong_FromLongLong(o)) : as_strided(*a, s, st, o);
+    return GradMode::enabled() || !has_data(*a) ? method(a, "as_strided", size_object(s), size_object(st), PyLong_FromLongLong(o)) : as_strided(*a, s, st, o);
   };
   e.view_operator = view_operator;
   e.zeros = op_zeros;

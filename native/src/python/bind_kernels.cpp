@@ -22,31 +22,34 @@ Tensor call_method(const char* name, const Tensor& self, PyObject* argument) {
   return Tensor(unwrap(result.o));
 }
 
+// Without history a kernel does; what a Python class holds has no memory that a kernel could read.
+bool by_kernel(const Tensor& a) { return !GradMode::enabled() && has_data(*a); }
+
 Tensor engine_add(const Tensor& a, const Tensor& b) {
-  if (!GradMode::enabled())
+  if (by_kernel(a) && has_data(*b))
     if (Tensor r = add(resolved(a), resolved(b), Number{Number::Int, 1})) return r;
   return call_method("add", a, wrap(b));
 }
 
 void engine_add_in_place(const Tensor& a, const Tensor& b) {
-  if (!GradMode::enabled() && !a->has_math_bits() && add(a, resolved(b), Number{Number::Int, 1}, a)) return a->bump_version();
+  if (by_kernel(a) && has_data(*b) && !a->has_math_bits() && add(a, resolved(b), Number{Number::Int, 1}, a)) return a->bump_version();
   call_method("add_", a, wrap(b));
 }
 
 Tensor engine_sum_to(const Tensor& t, DimSpan sizes) {
-  if (!GradMode::enabled())
+  if (by_kernel(t))
     if (Tensor r = sum_to_size(resolved(t), sizes)) return r;
   GilAcquire gil;
   return call_method("sum_to_size", t, size_object(sizes));
 }
 
 Tensor engine_cast(const Tensor& t, DType dtype) {
-  if (!GradMode::enabled()) return to_dtype(t, dtype);
+  if (by_kernel(t)) return to_dtype(t, dtype);
   GilAcquire gil;
   return call_method("to", t, dtype_object(dtype));
 }
 
-Tensor engine_clone(const Tensor& t) { return GradMode::enabled() ? call_method("clone", t, nullptr) : clone(t); }
+Tensor engine_clone(const Tensor& t) { return by_kernel(t) ? clone(t) : call_method("clone", t, nullptr); }
 
 Tensor engine_zeros(DimSpan sizes, DType dtype, Device device) {
   Tensor t = empty(sizes, dtype, device);
@@ -55,7 +58,7 @@ Tensor engine_zeros(DimSpan sizes, DType dtype, Device device) {
 }
 
 void engine_copy(const Tensor& self, const Tensor& src) {
-  if (GradMode::enabled()) {
+  if (!by_kernel(self) || !has_data(*src)) {
     call_method("copy_", self, wrap(src));
     return;
   }
