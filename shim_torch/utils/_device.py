@@ -10,8 +10,8 @@ from typing import Any
 from shim_torch._missing import asked_of as _asked_of
 
 
-def decorate(device: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """``@torch.device(...)``: the function runs with that default device."""
+def device_decorator(device: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function runs with that default device."""
     if inspect.isclass(function):
         raise RuntimeError(
             "Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods should have the "
@@ -27,16 +27,11 @@ def decorate(device: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def device_decorator(device: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The name PyTorch's own code uses for ``decorate``."""
-    return decorate(device, function)
-
-
 def set_device(device: Any) -> Callable[..., Any]:
     """A decorator: the function runs with that default device."""
     import shim_torch as torch
 
-    return functools.partial(decorate, torch.device(device))
+    return functools.partial(device_decorator, torch.device(device))
 
 
 class DeviceContext:

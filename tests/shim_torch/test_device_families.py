@@ -15,19 +15,22 @@ def test_absent_families_answer_and_refuse(name):
 
 
 def test_device_as_context_and_decorator():
+    from shim_torch.utils._device import set_device
+
     with torch.device("meta"):
         assert torch.ones(2).device.type == "meta"
         assert torch.tensor([1, 2]).device.type == "meta"
         assert torch.get_default_device().type == "meta"
 
-    @torch.device("meta")
+    @set_device("meta")
     def make():
         return torch.zeros(3)
 
     assert make().device.type == "meta"
     assert torch.ones(1).device.type == "cpu"
     with pytest.raises(RuntimeError, match="Cannot decorate classes"):
-        torch.device("meta")(int)
+        set_device("meta")(int)
+    assert not callable(torch.device("meta"))  # libraries tell functions from devices so (tvm_ffi)
 
 
 def test_copies_to_meta_keep_the_layout_and_none_come_back():

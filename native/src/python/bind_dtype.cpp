@@ -115,21 +115,16 @@ PyObject* device_get_index(PyObject* o, void*) {
 }
 PyObject* device_reduce(PyObject* o, PyObject*) { return Py_BuildValue("O(s)", rebuild_named, to_string(device_in(o)).c_str()); }
 
-// `with torch.device("meta"):` and `@torch.device(...)`: the mode is in Python (shim_torch.utils._device).
-PyObject* call_mode(const char* what, PyObject* device, PyObject* argument = nullptr) {
+// `with torch.device("meta"):`: the mode is in Python (shim_torch.utils._device).
+PyObject* call_mode(const char* what, PyObject* device) {
   PyObject* module = PyImport_ImportModule("shim_torch.utils._device");
   if (!module) return nullptr;
-  PyObject* result = PyObject_CallMethod(module, what, argument ? "OO" : "O", device, argument);
+  PyObject* result = PyObject_CallMethod(module, what, "O", device);
   Py_DECREF(module);
   return result;
 }
 PyObject* device_enter(PyObject* o, PyObject*) { return call_mode("enter", o); }
 PyObject* device_exit(PyObject* o, PyObject*) { return call_mode("leave", o); }
-PyObject* device_call(PyObject* o, PyObject* args, PyObject*) {
-  PyObject* function = nullptr;
-  if (!PyArg_ParseTuple(args, "O:device", &function)) return nullptr;
-  return call_mode("decorate", o, function);
-}
 
 PyGetSetDef device_getset[] = {{"type", device_get_type, nullptr, nullptr, nullptr},
                                {"index", device_get_index, nullptr, nullptr, nullptr},
@@ -143,7 +138,6 @@ PyType_Slot device_slots[] = {{Py_tp_new, reinterpret_cast<void*>(device_new)},
                               {Py_tp_str, reinterpret_cast<void*>(device_str)},
                               {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
                               {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
-                              {Py_tp_call, reinterpret_cast<void*>(device_call)},
                               {Py_tp_getset, device_getset},
                               {Py_tp_methods, device_methods},
                               {Py_tp_doc, const_cast<char*>("A place for tensors: a type and, optionally, an index.")},
