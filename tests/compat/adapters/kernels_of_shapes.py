@@ -55,3 +55,10 @@ def table(x, y, out, ROWS: tl.constexpr, COLUMNS: tl.constexpr, WRONG: tl.conste
 def rows(counts, out, n, BLOCK: tl.constexpr, OFFSET: tl.constexpr = 1):
     row = tl.program_id(0)
     tl.store(out + row, tl.load(counts + row) * n + OFFSET)
+
+
+@triton.jit
+def methods(x, out, SIZE: tl.constexpr):
+    offsets = tl.arange(0, SIZE)
+    block = tl.load(x + offsets)
+    tl.store(out + offsets, block.sigmoid() + block.sum() + block.max(axis=0) + block.softmax())

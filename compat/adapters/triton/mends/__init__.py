@@ -17,6 +17,7 @@ from compat.adapters.triton.mends import (
     descriptors,
     elementwise,
     floats,
+    functions,
     launch,
     libdevice,
     logic,
@@ -41,6 +42,7 @@ MENDS: tuple[Mend, ...] = (
     *launch.MENDS,
     *names.MENDS,
     *shapes.MENDS,
+    *functions.MENDS,
 )
 _DONE = "_mended_by_shim_torch"
 MODULES = tuple(sorted({mend.module for mend in MENDS}))
