@@ -51,7 +51,7 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
 def _circular(self: Any, pad: Any) -> Any:
     """Cut where the padding is negative, then continued from the other end."""
     n = len(pad) // 2
-    x = self
+    x, fresh = self, False
     for i in range(n):
         d = self.dim() - 1 - i
         before, after = pad[2 * i], pad[2 * i + 1]
@@ -65,8 +65,20 @@ def _circular(self: Any, pad: Any) -> Any:
         if max(before, 0) or max(after, 0):
             left = x.size(d)
             place = aten().arange(-max(before, 0), left + max(after, 0), device=x.device)
-            x = x.index_select(d, place.remainder(left) if left else place[:0])
-    return x.clone() if x is self else x
+            x, fresh = x.index_select(d, place.remainder(left) if left else place[:0]), True
+    if fresh:
+        return x
+    return x.clone(memory_format=_core.contiguous_format) if x is not self else x.clone()
+
+
+def _kernel(n: int, mode: str) -> Any:
+    def run(self, padding):
+        if len(padding) != 2 * n:
+            got = f", but got: {len(padding)}" if mode == "reflect" else ""
+            raise RuntimeError(f"padding size is expected to be {2 * n}{got}")
+        return _continued(self, padding, mode)
+
+    return run
 
 
 def _declare(n: int) -> None:
@@ -74,7 +86,7 @@ def _declare(n: int) -> None:
     for name, mode in (("reflection_pad", "reflect"), ("replication_pad", "replicate")):
         schema = f"{name}{n}d(Tensor self, {size}) -> Tensor"
         composite(schema, out=True, follows=("self",), native=name, **_HIDDEN)(
-            (lambda how: lambda self, padding: _continued(self, padding, how))(mode)
+            _kernel(n, mode)
         )
 
 

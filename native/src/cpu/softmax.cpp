@@ -34,7 +34,7 @@ SHIM_MATH_CLONES T exponentials(const T* x, T* y, T m, int64_t n) {
 template <class T>
 SHIM_MATH_CLONES void scale(T* y, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] *= by; }
 template <class T>
-SHIM_MATH_CLONES void shift(const T* x, T* y, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] = x[i] - by; }
+SHIM_MATH_CLONES void shift(const T* x, T* y, T most, T by, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - most) - by; }   // together they would round in large x
 
 template <class T>
 void rows_of(const T* x, T* y, int64_t rows, int64_t cols, bool log) {
@@ -43,7 +43,7 @@ void rows_of(const T* x, T* y, int64_t rows, int64_t cols, bool log) {
       const T* from = x + r * cols;
       T* to = y + r * cols;
       const T m = largest(from, cols);
-      if (log) shift(from, to, T(m + std::log(sum_of_exponentials(from, m, cols))), cols);
+      if (log) shift(from, to, m, T(std::log(sum_of_exponentials(from, m, cols))), cols);
       else scale(to, T(1) / exponentials(from, to, m, cols), cols);
     }
   });
@@ -64,9 +64,9 @@ SHIM_MATH_CLONES void strip_of(const T* x, T* y, int64_t n, int64_t step, int64_
       y[i * step + c] = e;
     }
   if (log) {
-    for (int64_t c = 0; c < width; ++c) most[c] += std::log(sums[c]);
+    for (int64_t c = 0; c < width; ++c) sums[c] = std::log(sums[c]);
     for (int64_t i = 0; i < n; ++i)
-      for (int64_t c = 0; c < width; ++c) y[i * step + c] = x[i * step + c] - most[c];
+      for (int64_t c = 0; c < width; ++c) y[i * step + c] = (x[i * step + c] - most[c]) - sums[c];
   } else {
     for (int64_t c = 0; c < width; ++c) sums[c] = T(1) / sums[c];
     for (int64_t i = 0; i < n; ++i)

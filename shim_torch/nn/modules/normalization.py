@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from typing import Any
 
 import shim_torch
@@ -355,8 +356,23 @@ class _InstanceNorm(_NormBase):
                     del state_dict[key]
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
 
+    def _get_no_batch_dim(self) -> int:
+        return min(self._dims)
+
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
+        dim = input.dim() - self._get_no_batch_dim()
+        if input.size(dim) != self.num_features:
+            if self.affine:
+                raise ValueError(
+                    f"expected input's size at dim={dim} to match num_features ({self.num_features}), "
+                    f"but got: {input.size(dim)}."
+                )
+            warnings.warn(
+                f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing in "
+                "num_features, which is not used because affine=False",
+                stacklevel=2,
+            )
         batched = input.dim() == max(self._dims)
         x = input if batched else input.unsqueeze(0)
         y = F.instance_norm(

@@ -78,8 +78,23 @@ class StackDataset(Dataset[Any]):
             return {k: d[index] for k, d in self.datasets.items()}
         return tuple(d[index] for d in self.datasets)
 
+    def __getitems__(self, indices: list[Any]) -> list[Any]:
+        """The items of a batch, asked of each data set at once where it can. ValueError where one gives another number."""
+        found = [_items(d, indices) for d in (self.datasets.values() if isinstance(self.datasets, dict) else self.datasets)]
+        rows = list(zip(*found, strict=True))
+        return [dict(zip(self.datasets, row, strict=True)) for row in rows] if isinstance(self.datasets, dict) else rows
+
     def __len__(self) -> int:
         return self._length
+
+
+def _items(dataset: Any, indices: list[Any]) -> list[Any]:
+    if not callable(getattr(dataset, "__getitems__", None)):
+        return [dataset[i] for i in indices]
+    items = dataset.__getitems__(indices)
+    if len(items) != len(indices):
+        raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)}")
+    return list(items)
 
 
 class ConcatDataset(Dataset[T_co]):

@@ -258,3 +258,20 @@ def test_types_of_tensors():
 
 def test_modules_without_an_owner_are_graph_modules():
     assert isinstance(symbolic_trace(lambda x: x + 1), GraphModule)
+
+
+class Pair:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+
+def test_nested_arguments_may_hold_more_than_the_code_reads():
+    from shim_torch.fx import _pytree as fx_pytree
+    from shim_torch.utils import _pytree
+
+    gm = symbolic_trace(lambda x: x["a"] + x["z"][0], concrete_args={"x": {"a": PH, "z": (PH, PH)}})
+    assert gm({"other": 5, "z": (torch.tensor(2.0), 7), "a": torch.tensor(1.0)}).item() == 3.0
+    _, spec = _pytree.tree_flatten([1, {"k": (2, 3)}])
+    assert fx_pytree.tree_flatten_spec([4, {"k": (5, 6), "more": 7}], spec) == [4, 5, 6]
+    fx_pytree.register_pytree_flatten_spec(Pair, lambda p, spec: [p.a, p.b])
+    assert fx_pytree.SUPPORTED_NODES[Pair](Pair(1, 2), None) == [1, 2]

@@ -102,3 +102,61 @@ def test_a_one_cycle_checkpoint_of_before_strategies_had_names():
             s.optimizer.step()
             s.step()
     assert new.get_last_lr() == old.get_last_lr() and 0 < new.get_last_lr()[0] < 1
+
+
+def test_log_softmax_does_not_depend_on_a_common_offset():
+    x = torch.tensor([[1.0, 5.0, 3.0, 99.0], [7.0, 7.0, 8.0, 9.0]])
+    for dim in (0, 1):
+        assert torch.equal(F.log_softmax(x, dim), F.log_softmax(x + 1e7, dim))
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
+@pytest.mark.parametrize("pad", [(0, 0, 0, 0), (0, 0, -1, -1), (-1, 0, 0, 0)])
+def test_padding_gives_memory_of_its_own(mode, pad):
+    x = torch.zeros(1, 2, 4, 4)
+    out = F.pad(x, pad, mode=mode)
+    out.fill_(3)
+    assert x.abs().sum().item() == 0 and out.is_contiguous()
+    assert out.shape == (1, 2, 4 + pad[2] + pad[3], 4 + pad[0] + pad[1])
+
+
+def test_replication_wants_a_pair_a_dim():
+    with pytest.raises(RuntimeError, match="padding size is expected to be 4"):
+        torch._C._nn.replication_pad2d(torch.ones(2), padding=[])
+    with pytest.raises(RuntimeError, match="padding size is expected to be 2, but got: 0"):
+        torch._C._nn.reflection_pad1d(torch.ones(2), padding=[])
+
+
+def test_instance_norm_checks_the_channels():
+    with pytest.raises(ValueError, match=r"size at dim=1 to match num_features \(4\), but got: 2"):
+        nn.InstanceNorm1d(4, affine=True)(torch.ones(2, 2, 3))
+    with pytest.raises(ValueError, match=r"size at dim=0 to match num_features \(4\), but got: 2"):
+        nn.InstanceNorm1d(4, affine=True)(torch.ones(2, 3))
+    with pytest.warns(UserWarning, match="which is not used because affine=False"):
+        nn.InstanceNorm2d(4)(torch.randn(2, 2, 3, 3))
+
+
+def test_complex_modules_are_warned_of():
+    with pytest.warns(UserWarning, match="Complex modules are a new feature"):
+        assert nn.Linear(2, 2).to(torch.cfloat).weight.dtype == torch.complex64
+
+
+def test_stacked_data_sets_give_batches():
+    class Asked(torch.utils.data.Dataset):
+        def __init__(self, short=False):
+            self.short = short
+
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, i):
+            return i * 10
+
+        def __getitems__(self, items):
+            return [i * 10 for i in items][self.short :]
+
+    stack = torch.utils.data.StackDataset
+    assert stack(Asked(), [1, 2, 3, 4]).__getitems__([0, 3]) == [(0, 1), (30, 4)]
+    assert stack(t=Asked(), n=[1, 2, 3, 4]).__getitems__([1]) == [{"t": 10, "n": 2}]
+    with pytest.raises(ValueError, match="output size mismatch. Expected 4, got 3"):
+        stack(Asked(short=True), [1, 2, 3, 4]).__getitems__([0, 1, 2, 3])
