@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from native import _core
@@ -100,42 +99,6 @@ def is_sparse_coo(t: Any) -> bool:
 def is_sparse_compressed(t: Any) -> bool:
     """Whether a tensor is a CSR, CSC, BSR or BSC tensor."""
     return isinstance(t, _core.TensorBase) and is_sparse_compressed_layout(t.layout)
-
-
-def assert_metadata_eq(
-    assert_eq: Callable[[Any, Any], None], m1: Any, m2: Any, *, skip_symbolic: bool = False, skip_leaf: bool = False
-) -> None:
-    """Calls ``assert_eq`` on each trait of two tensors and of their gradients and bases: all but the data.
-
-    skip_symbolic: not sizes, strides and offsets; skip_leaf: not whether they are leaves.
-    """
-    assert_eq(m1.dtype, m2.dtype)
-    if not skip_symbolic:
-        assert_eq(m1.shape, m2.shape)
-    assert_eq(m1.requires_grad, m2.requires_grad)
-    if not skip_leaf:
-        assert_eq(m1.is_leaf, m2.is_leaf)
-    assert_eq(m1.is_sparse, m2.is_sparse)
-    for trait in ("is_inference", "is_conj", "is_neg"):
-        assert_eq(getattr(m1, trait)(), getattr(m2, trait)())
-    grads = [m.grad if m.is_leaf else None for m in (m1, m2)]
-    assert_eq(grads[0] is not None, grads[1] is not None)
-    rest: dict[str, Any] = {"skip_symbolic": skip_symbolic, "skip_leaf": skip_leaf}
-    if grads[0] is not None:
-        assert_metadata_eq(assert_eq, *grads, **rest)
-    if is_sparse_any(m1):
-        assert_eq(m1.layout, m2.layout)
-        assert_eq(m1.dense_dim(), m2.dense_dim())
-        assert_eq(m1.sparse_dim(), m2.sparse_dim())
-        if is_sparse_coo(m1):
-            assert_eq(m1.is_coalesced(), m2.is_coalesced())
-        return
-    if not skip_symbolic:
-        assert_eq(m1.stride(), m2.stride())
-        assert_eq(m1.storage_offset(), m2.storage_offset())
-    assert_eq(m1._is_view(), m2._is_view())
-    if m1._is_view():
-        assert_metadata_eq(assert_eq, m1._base, m2._base, **rest)
 
 
 def __getattr__(name: str) -> Any:
