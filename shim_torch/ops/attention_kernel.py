@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterator
 from typing import Any
 
 from native import _core
@@ -45,45 +43,31 @@ def attention_kernel(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: flo
     return torch_module().ops.shim.attention(q, k, v, mask, causal, factor)[0]
 
 
-@contextlib.contextmanager
-def _matrix_units() -> Iterator[None]:
-    """Products of float32 on the matrix units: of what was half precision they are exact, up to the sums' rounding."""
-    before = _core.gemm_flag("allow_tf32")
-    _core.gemm_flag("allow_tf32", True)
-    try:
-        yield
-    finally:
-        _core.gemm_flag("allow_tf32", before)
-
-
-def _scores(q: Any, k: Any, mask: Any, causal: bool, scale: float) -> Any:
-    s = q.matmul(k.transpose(-2, -1)) * scale
-    if mask is not None:
-        s = s.masked_fill(~mask, -math.inf) if mask.dtype == _core.bool else s + mask.float()
-    if causal:
-        seen = torch_module().ones(s.shape[-2:], dtype=_core.bool, device=s.device).tril()
-        s = s.masked_fill(~seen, -math.inf)
-    return s
-
-
 def _grads(g, q, k, v, mask, result0, result1, causal, scale):
+    if _core.is_grad_enabled():  # to be differentiated itself
+        gq, gk, gv = _by_steps(g, q, k, v, mask, causal, scale)
+    else:
+        gq, gk, gv = torch_module().ops.shim.attention_backward(g, q, k, v, mask, result0, result1, causal, scale)
+    times = q.size(1) // k.size(1)
+    if times > 1:
+        gk, gv = (t.unflatten(1, (k.size(1), times)).sum(2) for t in (gk, gv))
+    return gq, gk, gv
+
+
+def _by_steps(g, q, k, v, mask, causal, scale):
+    """The gradients in tensor operations, from the inputs alone."""
     times = q.size(1) // k.size(1)
     wide_q, wide_g = q.float(), g.float()
     wide_k, wide_v = (t.float() if times == 1 else t.float().repeat_interleave(times, 1) for t in (k, v))
-    with _matrix_units():
-        s = _scores(wide_q, wide_k, mask, causal, scale)
-        if _core.is_grad_enabled():  # to be differentiated itself: from the inputs alone
-            p = s.softmax(-1).masked_fill(s == -math.inf, 0.0)
-            inner = (wide_g * p.matmul(wide_v)).sum(-1, keepdim=True)
-        else:
-            p = (s - result1.unsqueeze(-1)).exp_().masked_fill_(s == -math.inf, 0.0)
-            inner = (wide_g * result0.float()).sum(-1, keepdim=True)
-        gv = p.transpose(-2, -1).matmul(wide_g)
-        ds = p * (wide_g.matmul(wide_v.transpose(-2, -1)) - inner)
-        gq, gk = ds.matmul(wide_k) * scale, ds.transpose(-2, -1).matmul(wide_q) * scale
-    if times > 1:
-        gk, gv = (t.unflatten(1, (k.size(1), times)).sum(2) for t in (gk, gv))
-    return gq.to(q.dtype), gk.to(k.dtype), gv.to(v.dtype)
+    s = wide_q.matmul(wide_k.transpose(-2, -1)) * scale
+    if mask is not None:
+        s = s.masked_fill(~mask, -math.inf) if mask.dtype == _core.bool else s + mask.float()
+    if causal:
+        s = s.masked_fill(~torch_module().ones(s.shape[-2:], dtype=_core.bool, device=s.device).tril(), -math.inf)
+    p = s.softmax(-1).masked_fill(s == -math.inf, 0.0)
+    ds = p * (wide_g.matmul(wide_v.transpose(-2, -1)) - (wide_g * p.matmul(wide_v)).sum(-1, keepdim=True))
+    gq, gk = ds.matmul(wide_k) * scale, ds.transpose(-2, -1).matmul(wide_q) * scale
+    return gq.to(q.dtype), gk.to(k.dtype), p.transpose(-2, -1).matmul(wide_g).to(v.dtype)
 
 
 def _one(which: int) -> Any:
@@ -95,6 +79,13 @@ def _one(which: int) -> Any:
 
 def _all(g, query, key, value, mask, result0, result1, causal, scale):
     return _grads(g, query, key, value, mask, result0, result1, causal, scale)
+
+
+def _scores(xp, query, key, mask, causal, scale):
+    s = xp.matmul(query, key.swapaxes(-2, -1)) * query.dtype.type(scale)
+    if mask is not None:
+        s = xp.where(mask, s, -xp.inf) if mask.dtype.kind == "b" else s + mask.astype(s.dtype)
+    return xp.where(xp.tril(xp.ones(s.shape[-2:], dtype=bool)), s, -xp.inf) if causal else s
 
 
 @op(
@@ -112,13 +103,28 @@ def attention(xp, query, key, value, mask, causal, scale):
     """Attention of (batch, heads, L, D) with keys and values (batch, heads / n, S, D), and the scores' logsumexp."""
     times = query.shape[1] // key.shape[1]
     key, value = (xp.repeat(t, times, 1) for t in (key, value))
-    s = xp.matmul(query, key.swapaxes(-2, -1)) * query.dtype.type(scale)
-    if mask is not None:
-        s = xp.where(mask, s, -xp.inf) if mask.dtype.kind == "b" else s + mask.astype(s.dtype)
-    if causal:
-        s = xp.where(xp.tril(xp.ones(s.shape[-2:], dtype=bool)), s, -xp.inf)
+    s = _scores(xp, query, key, mask, causal, scale)
     top = s.max(-1, keepdims=True)
     p = xp.exp(s - xp.where(xp.isfinite(top), top, 0))
     total = p.sum(-1, keepdims=True)
     out = xp.matmul(p, value) / xp.where(total == 0, 1, total)
     return out, (xp.log(total) + top)[..., 0]
+
+
+@op(
+    "shim::attention_backward(Tensor grad_output, Tensor query, Tensor key, Tensor value, Tensor? mask, Tensor out, Tensor logsumexp, bool causal, float scale) -> (Tensor, Tensor, Tensor)",
+    shape=lambda query, key: [query.shape, *[(*query.shape[:2], *key.shape[2:])] * 2],
+    dtype=lambda query: (_core.float32, [query.dtype] * 3),
+    keep=("mask",),
+    native="attention_backward",
+    function=False,
+)
+def attention_backward(xp, grad_output, query, key, value, mask, out, logsumexp, causal, scale):
+    """The gradients of ``attention``; those of keys and values have as many heads as the queries."""
+    times = query.shape[1] // key.shape[1]
+    key, value = (xp.repeat(t, times, 1) for t in (key, value))
+    s = _scores(xp, query, key, mask, causal, scale)
+    p = xp.where(xp.isfinite(s), xp.exp(s - logsumexp[..., None]), 0)
+    inner = (grad_output * out).sum(-1, keepdims=True)
+    ds = p * (xp.matmul(grad_output, value.swapaxes(-2, -1)) - inner) * query.dtype.type(scale)
+    return xp.matmul(ds, key), xp.matmul(ds.swapaxes(-2, -1), query), xp.matmul(p.swapaxes(-2, -1), grad_output)

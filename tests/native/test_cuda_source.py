@@ -118,6 +118,8 @@ def families():
         for part in ({}, {"KIND": 1}, {"KIND": 2}, {"KIND": 3}, {"PADDING": 0}, {"PADDING": 2}):
             yield "images", {**own, "V": 1, **part}
         yield "channels", {**own, "P": t}
+    for family, t, size in (("attention", "Half", 64), ("attention", "Bf16", 128), ("attention_backward", "Bf16", 64), ("attention_backward", "Half", 128)):
+        yield family, {"ELEMENT": t, "D": size, "TILES": 2 if size == 64 else 1, "CAUSAL": 1, "MASK": 2}
     for t, v, side in (("u8", 4, 128), ("u16", 2, 64), ("u16", 1, 64), ("u32", 1, 64), ("u64", 1, 32), ("Wide16", 1, 32)):
         yield "transpose", {"ELEMENT": t, "V": v, "SIDE": side}
         yield "pad", {"ELEMENT": t, "V": 16 if t == "u8" else 1, "WIDE": int(t == "u8")}

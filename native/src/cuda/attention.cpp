@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda/attention_backward_source.h"
 #include "cuda/attention_source.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
@@ -14,7 +15,11 @@ const char* source() {
   static const char* text = joined_source({kAttentionSource});
   return text;
 }
-const Family family{"attention", source};
+const char* backward_source() {
+  static const char* text = joined_source({kAttentionSource, kAttentionBackwardSource});
+  return text;
+}
+const Family family{"attention", source}, backward_family{"attention_backward", backward_source};
 constexpr int kThreads = 128;
 
 struct Strides { int64_t batch, head, row; };
@@ -29,38 +34,91 @@ Tensor in_lines(const Tensor& t) {
   return good ? t : clone(t, MemoryFormat::contiguous);
 }
 
+// The macros of a problem; empty where there is no kernel for it.
+struct Problem { DType type; int size, kind; bool causal, usable; };
+
+Problem problem_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal) {
+  const DType t = q->dtype();
+  Problem p{t, 0, !mask ? 0 : mask->dtype() == DType::b8 ? 1 : 2, causal, false};
+  if (!kernels_ready() || (t != DType::f16 && t != DType::bf16) || q->dim() != 4 || k->dim() != 4 || k->dtype() != t || v->dtype() != t) return p;
+  const DimSpan of = q->sizes(), keys = k->sizes();
+  if (!std::ranges::equal(keys, v->sizes()) || of[0] != keys[0] || of[3] != keys[3] || !keys[1] || of[1] % keys[1]) return p;
+  if (of[3] % 16 || of[3] > 128 || !q->numel() || !k->numel() || of[0] * of[1] > kMostRows || std::max(of[2], keys[2]) > (1 << 24)) return p;
+  if (mask && ((mask->dtype() != DType::b8 && mask->dtype() != t) || mask->dim() > 4)) return p;
+  p.size = int(of[3]);
+  p.usable = true;
+  return p;
+}
+
+int tiles_of(const Problem& p) { return p.size <= 64 ? 2 : 1; }
+
+CUfunction kernel_of(const Family& which, const char* entry, const Problem& p, int device) {
+  return find_kernel(which, entry, key_of(int(p.type), p.size / 16, int(p.causal), p.kind), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(p.type), "D=" + std::to_string(p.size), "TILES=" + std::to_string(tiles_of(p)),
+                                    std::string("CAUSAL=") + (p.causal ? "1" : "0"), "MASK=" + std::to_string(p.kind)};
+  });
+}
+
+MaskStrides mask_strides(const Tensor& mask, DimSpan q, DimSpan k) {
+  if (!mask) return {};
+  const Tensor whole = expand(*mask, Dims{q[0], q[1], q[2], k[2]});
+  return {whole->strides()[0], whole->strides()[1], whole->strides()[2], whole->strides()[3]};
+}
+
+// (batch, heads, rows, size) with the heads next to each other in memory.
+Tensor beside(DimSpan of, int64_t rows, DType t, Device device) {
+  const int64_t order[] = {0, 2, 1, 3};
+  return permute(*empty(Dims{of[0], rows, of[1], of[3]}, t, device), order);
+}
+
 }  // namespace
 
 Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask, bool causal, double scale, Tensor* lse) {
-  const DType t = q0->dtype();
+  const Problem p = problem_of(q0, k0, v0, mask, causal);
+  if (!p.usable) return {};
   const DimSpan of = q0->sizes(), keys = k0->sizes();
-  if (!kernels_ready() || (t != DType::f16 && t != DType::bf16) || q0->dim() != 4 || k0->dim() != 4 || k0->dtype() != t || v0->dtype() != t) return {};
-  if (!std::ranges::equal(keys, v0->sizes()) || of[0] != keys[0] || of[3] != keys[3] || !keys[1] || of[1] % keys[1]) return {};
-  if (of[3] % 16 || of[3] > 128 || !of[3] || !q0->numel() || !k0->numel() || of[0] * of[1] > kMostRows || std::max(of[2], keys[2]) > (1 << 24)) return {};
-  if (mask && ((mask->dtype() != DType::b8 && mask->dtype() != t) || mask->dim() > 4)) return {};
-  const int device = q0->device().index, size = int(of[3]), tiles = size <= 64 ? 2 : 1, kind = !mask ? 0 : mask->dtype() == DType::b8 ? 1 : 2;
-  const CUfunction f = find_kernel(family, "attention", key_of(int(t), size / 16, int(causal), kind), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "D=" + std::to_string(size), "TILES=" + std::to_string(tiles),
-                                    std::string("CAUSAL=") + (causal ? "1" : "0"), "MASK=" + std::to_string(kind)};
-  });
+  const int device = q0->device().index, block = 64 * tiles_of(p);
+  const CUfunction f = kernel_of(family, "attention", p, device);
   if (!f) return {};
-  const Tensor q = in_lines(q0), k = in_lines(k0), v = in_lines(v0);
-  const int64_t order[] = {0, 2, 1, 3};
-  const Tensor out = permute(*empty(Dims{of[0], of[2], of[1], of[3]}, t, q0->device()), order);
+  const Tensor q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = beside(of, of[2], p.type, q0->device());
   *lse = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
-  MaskStrides sm;
-  if (mask) {
-    const Tensor whole = expand(*mask, Dims{of[0], of[1], of[2], keys[2]});
-    sm = {whole->strides()[0], whole->strides()[1], whole->strides()[2], whole->strides()[3]};
-  }
+  MaskStrides sm = mask_strides(mask, of, keys);
   const void *from = q->data(), *of_keys = k->data(), *values = v->data(), *bias = mask ? mask->data() : nullptr;
   void *to = out->data(), *sums = (*lse)->data();
   Strides sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out);
   int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
   float factor = float(scale);
   void* arguments[] = {&from, &of_keys, &values, &bias, &to, &sums, &sq, &sk, &sv, &so, &sm, &heads, &group, &rows, &cols, &factor};
-  launch(f, (of[2] + 64 * tiles - 1) / (64 * tiles), of[0] * of[1], kThreads, 1, arguments, device);
+  launch(f, (of[2] + block - 1) / block, of[0] * of[1], kThreads, 1, arguments, device);
   return out;
+}
+
+AttentionSlopes attention_backward(const Tensor& g0, const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask, const Tensor& out0, const Tensor& lse,
+                                   bool causal, double scale) {
+  const Problem p = problem_of(q0, k0, v0, mask, causal);
+  if (!p.usable || g0->dtype() != p.type || out0->dtype() != p.type || lse->dtype() != DType::f32 || !lse->is_contiguous()) return {};
+  const DimSpan of = q0->sizes(), keys = k0->sizes();
+  if (!std::ranges::equal(g0->sizes(), of) || !std::ranges::equal(out0->sizes(), of)) return {};
+  const int device = q0->device().index;
+  const CUfunction inner = kernel_of(backward_family, "attention_inner", p, device), queries = kernel_of(backward_family, "attention_queries", p, device);
+  const CUfunction key_kernel = kernel_of(backward_family, "attention_keys", p, device);
+  if (!inner || !queries || !key_kernel) return {};
+  const Tensor g = in_lines(g0), q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = in_lines(out0);
+  const Tensor inners = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
+  AttentionSlopes r{beside(of, of[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device())};
+  MaskStrides sm = mask_strides(mask, of, keys);
+  const void *grad = g->data(), *from = q->data(), *of_keys = k->data(), *values = v->data(), *bias = mask ? mask->data() : nullptr, *made = out->data(), *levels = lse->data();
+  void *sums = inners->data(), *dq = r.query->data(), *dk = r.key->data(), *dv = r.value->data();
+  Strides sg = strides_of(g), sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out), sd = strides_of(r.query), sh = strides_of(r.key);
+  int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
+  float factor = float(scale);
+  void* first[] = {&grad, &made, &sums, &sg, &so, &heads, &rows};
+  launch(inner, (of[2] + 3) / 4, of[0] * of[1], kThreads, 1, first, device);
+  void* second[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dq, &sq, &sk, &sv, &sg, &sd, &sm, &heads, &group, &rows, &cols, &factor};
+  launch(queries, (of[2] + 63) / 64, of[0] * of[1], kThreads, 1, second, device);
+  void* third[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dk, &dv, &sq, &sk, &sv, &sg, &sh, &sm, &heads, &group, &rows, &cols, &factor};
+  launch(key_kernel, (keys[2] + 63) / 64, of[0] * of[1], kThreads, 1, third, device);
+  return r;
 }
 
 }  // namespace shim::cuda

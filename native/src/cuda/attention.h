@@ -9,4 +9,9 @@ namespace shim::cuda {
 // rows) float32, gets the scores' logsumexp. The result has the heads next to each other in memory. Null where there is no kernel.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale, Tensor* lse);
 
+// Its gradients; those of k and v have as many heads as q.
+struct AttentionSlopes { Tensor query, key, value; };
+AttentionSlopes attention_backward(const Tensor& g, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const Tensor& out, const Tensor& lse, bool causal,
+                                   double scale);
+
 }  // namespace shim::cuda

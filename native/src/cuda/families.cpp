@@ -1,6 +1,7 @@
 // Compiles our kernels without loading them, for tests: needs NVRTC and no GPU.
 #include <string_view>
 
+#include "cuda/attention_backward_source.h"
 #include "cuda/attention_source.h"
 #include "cuda/block_source.h"
 #include "cuda/flip_source.h"
@@ -33,7 +34,7 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
   const Source sources[] = {{"gather", "", kGatherSource},        {"norm", kBlockSource, kNormSource}, {"random", "", kRandomSource},
                             {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"sort", kKeysSource, kSortSource}, {"select", kKeysSource, kSortSource, kSelectSource}, {"radix", kKeysSource, kRadixSource},
                             {"transpose", "", kTransposeSource}, {"flip", "", kFlipSource}, {"pad", "", kPadSource}, {"search", "", kSearchSource}, {"triangle", "", kTriangleSource}, {"pair", kBlockSource, kPairSource}, {"join", kGatherSource, kJoinSource}, {"tally", kBlockSource, kTallySource},
-                            {"attention", "", kAttentionSource}, {"images", kBlockSource, kImagesSource}, {"channels", kBlockSource, kChannelsSource},
+                            {"attention", "", kAttentionSource}, {"attention_backward", "", kAttentionSource, kAttentionBackwardSource}, {"images", kBlockSource, kImagesSource}, {"channels", kBlockSource, kChannelsSource},
                             {"heads", kBlockSource, kScanSource, kHeadsSource},
                             {"each", kFunctorsSource, kManySource}, {"many", "", kManySource}};
   for (auto& m : macros) m = "-D" + m;

@@ -425,6 +425,19 @@ PyObject* native_attention(Operator&, PyObject* const* args, size_t count) {
   });
 }
 
+// attention_backward(g, q, k, v, mask, out, logsumexp, causal, scale) -> (dq, dk, dv)
+PyObject* native_attention_backward(Operator&, PyObject* const* args, size_t count) {
+  Number scale;
+  if (count != 9 || !(args[4] == Py_None || (is_tensor(args[4]) && unwrap(args[4])->device().is_cuda()))) return nullptr;
+  for (int i : {0, 1, 2, 3, 5, 6}) if (!usual(args[i])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    if (!number_of(args[8], &scale)) return nullptr;
+    const auto at = [&](int i) { return Tensor(unwrap(args[i])); };
+    const cuda::AttentionSlopes r = cuda::attention_backward(at(0), at(1), at(2), at(3), tensor_or_none(args[4]), at(5), at(6), args[7] == Py_True, scale.to_double());
+    return r.query ? tuple_of({r.query, r.key, r.value}) : nullptr;
+  });
+}
+
 template <int n>
 void register_pools() {
   const std::string d = std::to_string(n) + "d";
@@ -482,6 +495,7 @@ void register_cuda_images() {
   register_resize<cubic, 2>("upsample_bicubic2d");
   register_native("grid_sampler", native_grid_sampler);
   register_native("attention", native_attention);
+  register_native("attention_backward", native_attention_backward);
   register_native("channel_norm", native_channel_norm);
   register_native("channel_norm_backward", native_channel_norm_backward);
 }
