@@ -255,7 +255,7 @@ def mathematics(torch: Any) -> dict[str, Case]:
         "vander 1024": lambda: torch.vander(small[0], 8),
         "trapezoid": lambda: torch.trapezoid(x),
         "corrcoef": lambda: torch.corrcoef(small),
-        "histogramdd none: bincount of small": lambda: torch.bincount(whole[0], minlength=100),
+        "bincount of 4096": lambda: torch.bincount(whole[0], minlength=100),
     }
 
 
