@@ -232,6 +232,21 @@ def _check_attention(query: Any, key: Any, value: Any) -> None:
         )
 
 
+def _takes_both_masks(query: Any, key: Any, value: Any, mask: Any, dropout_p: float) -> bool:
+    """Whether PyTorch's kernel of the CPU would run, which alone takes a mask and causality together."""
+    from shim_torch.backends import cuda
+
+    tensors = (query, key, value)
+    return (
+        all(t.device.type == "cpu" and t.dim() == 4 and t.numel() and t.stride(-1) == 1 for t in tensors)
+        and query.size(-1) == key.size(-1) == value.size(-1)
+        and not dropout_p
+        and mask.dim() in (2, 4)
+        and not mask.requires_grad
+        and cuda.flash_sdp_enabled()
+    )
+
+
 @composite(
     "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     **_NN,
@@ -240,7 +255,11 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     import shim_torch
 
     if attn_mask is not None and is_causal:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+        if not _takes_both_masks(query, key, value, attn_mask, dropout_p):
+            raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+        before = shim_torch.ones((query.size(-2), key.size(-2)), dtype=_core.bool).tril()
+        attn_mask = attn_mask & before if attn_mask.dtype == _core.bool else attn_mask.masked_fill(~before, float("-inf"))
+        is_causal = False
     _check_attention(query, key, value)
     if not dropout_p and in_one_kernel(query, key, value, attn_mask, enable_gqa):
         return attention_kernel(query, key, value, attn_mask, is_causal, scale)
