@@ -17,10 +17,12 @@ class DistributedDataParallel(Module):
 
     def __init__(
         self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0, broadcast_buffers: bool = True,
-        process_group: Any = None, **_: Any,
+        process_group: Any = None, bucket_cap_mb: Any = None, find_unused_parameters: bool = False,
+        check_reduction: bool = False, gradient_as_bucket_view: bool = False, static_graph: bool = False, **_: Any,
     ) -> None:  # fmt: skip
         super().__init__()
         from shim_torch import distributed
+        from shim_torch.distributed.algorithms.join import _JoinConfig
 
         if not distributed.is_initialized():
             raise RuntimeError(
@@ -40,7 +42,12 @@ class DistributedDataParallel(Module):
             output_device,
             process_group,
         )
-        self.require_backward_grad_sync = True
+        self.dim, self.broadcast_buffers, self.find_unused_parameters = dim, broadcast_buffers, find_unused_parameters
+        self.gradient_as_bucket_view, self.static_graph = gradient_as_bucket_view, static_graph
+        self.device = next(p for p in module.parameters() if p.requires_grad).device
+        self.device_type, self.is_multi_device_module = self.device.type, False
+        self.require_backward_grad_sync = self.require_forward_param_sync = True
+        self._join_config = _JoinConfig.construct_disabled_join_config()
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)
@@ -53,5 +60,35 @@ class DistributedDataParallel(Module):
             yield
         finally:
             self.require_backward_grad_sync = old
+
+    @contextlib.contextmanager
+    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False) -> Iterator[None]:
+        """Training with uneven inputs: there is no other process that could have fewer."""
+        yield
+
+    def join_hook(self, **kwargs: Any) -> Any:
+        """For ``Join``: there is nothing to do for other processes."""
+        from shim_torch.distributed.algorithms.join import JoinHook
+
+        return JoinHook()
+
+    @property
+    def join_device(self) -> Any:
+        return self.device
+
+    @property
+    def join_process_group(self) -> Any:
+        return self.process_group
+
+    def _set_static_graph(self) -> None:
+        """Says that every iteration uses the same parameters; nothing depends on it."""
+        self.static_graph = True
+
+    def register_comm_hook(self, state: object, hook: Any) -> None:
+        """A function that reduces the gradients: NotImplementedError, for none are reduced."""
+        raise NotImplementedError(
+            "torch.nn.parallel.DistributedDataParallel.register_comm_hook is not supported by shim-torch: groups have one process"
+        )
+
 
 __getattr__ = _asked_of(__name__)
