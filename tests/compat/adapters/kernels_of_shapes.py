@@ -62,3 +62,16 @@ def methods(x, out, SIZE: tl.constexpr):
     offsets = tl.arange(0, SIZE)
     block = tl.load(x + offsets)
     tl.store(out + offsets, block.sigmoid() + block.sum() + block.max(axis=0) + block.softmax())
+
+
+@triton.jit
+def perhaps(out, bias: tl.constexpr):
+    held = tl.tuple([tl.constexpr(None), tl.constexpr(3)])
+    total = 1
+    if held[0] is not None:
+        total += 10
+    if held[1] is not None:
+        total += 100
+    if bias is None:
+        total += 1000
+    tl.store(out, total)

@@ -79,3 +79,10 @@ def test_library_functions_are_methods():
     kernels.methods[(1,)](x, out, SIZE=4)
     sigmoid = torch.sigmoid(x)
     torch.testing.assert_close(out, sigmoid + x.sum() + x.max() + torch.softmax(x, 0))
+
+
+@pytest.mark.parametrize("bias, expected", [(None, 1101), (2, 101)])
+def test_a_constant_that_holds_none(bias, expected):
+    out = torch.zeros(1)
+    kernels.perhaps[(1,)](out, bias=bias)
+    assert out.item() == expected

@@ -83,6 +83,23 @@ def _constants(interpreter: ModuleType, patch: Patch) -> None:
     patch.set(interpreter.ASTTransformer, "visit_Attribute", visit_Attribute)
 
 
+def _nothing(interpreter: ModuleType, patch: Patch) -> None:
+    """``x is None`` of a constant None, as an element of a tuple is, looks at what the constant holds."""
+    transformer, tl = interpreter.ASTTransformer, interpreter.tl
+    stock = getattr(transformer, "visit_Compare", transformer.generic_visit)
+
+    def shim_held(value: Any) -> Any:
+        return value.value if isinstance(value, tl.constexpr) else value
+
+    def visit_Compare(self: Any, node: ast.Compare) -> ast.AST:
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            node.left = _call("shim_held", node.left)
+        return stock(self, node)
+
+    patch.set(interpreter, "shim_held", shim_held)
+    patch.set(transformer, "visit_Compare", visit_Compare)
+
+
 def _assigned(interpreter: ModuleType, patch: Patch) -> None:
     """What is assigned is rewritten too."""
     stock = interpreter.ASTTransformer.visit_Assign
@@ -99,4 +116,5 @@ MENDS = (
     Mend("logical operators", "and, or and not of blocks are decided for each element", _MODULE, _logic),
     Mend("assignments", "their values are rewritten as other expressions are", _MODULE, _assigned, until=(3, 9)),
     Mend("constants", "a constexpr argument has .value", _MODULE, _constants),
+    Mend("is None", "of a constant that holds None", _MODULE, _nothing),
 )
