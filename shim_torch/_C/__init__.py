@@ -6,7 +6,14 @@ import weakref
 from typing import Any
 
 from native import _core
-from shim_torch._C._dispatch import DispatchKey, DispatchKeySet, _ExcludeDispatchKeyGuard
+from shim_torch._C._dispatch import (
+    DispatchKey,
+    DispatchKeySet,
+    _dispatch_tls_local_exclude_set,
+    _dispatch_tls_local_include_set,
+    _ExcludeDispatchKeyGuard,
+    keys_of,
+)
 from shim_torch._generator import Generator
 from shim_torch.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 
@@ -154,7 +161,12 @@ def _dispatch_has_kernel_for_dispatch_key(name: str, key: str) -> bool:
 
 def _dispatch_keys(tensor: Any) -> Any:
     """The dispatch keys of a tensor."""
-    return DispatchKeySet("Meta" if tensor.is_meta else tensor.device.type.upper())
+    return keys_of(tensor)
+
+
+def _dispatch_key_set(tensor: Any) -> str:
+    """The same as a text."""
+    return repr(keys_of(tensor))
 
 
 class _DisableTorchDispatch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -53,8 +54,20 @@ for _name in _NAMES:
     setattr(DispatchKey, _name, _Key(_name))
 
 
+def _place(key: str) -> int:
+    """Where a key stands among those of a set that is printed."""
+    if key == "PythonTLSSnapshot":
+        return len(_NAMES)
+    return _NAMES.index(key) if key in _NAMES else 0
+
+
 class DispatchKeySet(frozenset[str]):
     """A set of dispatch keys; ``|``, ``&`` and ``-`` as with sets."""
+
+    def __repr__(self) -> str:
+        return f"DispatchKeySet({', '.join(k.name for k in sorted(self, key=_place))})"  # type: ignore[attr-defined]
+
+    __str__ = __repr__
 
     def __new__(cls, keys: Any = ()) -> DispatchKeySet:
         one: Iterable[str] = (keys,) if isinstance(keys, str) else keys
@@ -82,14 +95,49 @@ class DispatchKeySet(frozenset[str]):
         return DispatchKeySet(super().__sub__(other))
 
 
+class _Excluded(threading.local):
+    keys: frozenset[str] = frozenset()
+
+
+_excluded = _Excluded()
+_AUTOCASTS = tuple(k for k in _NAMES if k.startswith("Autocast"))
+
+
+def _dispatch_tls_local_exclude_set() -> DispatchKeySet:
+    """The keys that this thread's calls leave out: of autocast those that are off, and what guards exclude."""
+    off = (k for k in _AUTOCASTS if k not in ("AutocastCPU", "AutocastCUDA") or not _core.is_autocast_enabled(k[8:].lower()))
+    return DispatchKeySet((*off, *_excluded.keys))
+
+
+def _dispatch_tls_local_include_set() -> DispatchKeySet:
+    """The keys that all of this thread's calls have."""
+    return DispatchKeySet(("BackendSelect", "ADInplaceOrView"))
+
+
+def keys_of(tensor: Any) -> DispatchKeySet:
+    """The dispatch keys of a tensor."""
+    kind = type(tensor)
+    handled = kind is not _core.Tensor and kind.__torch_dispatch__ is not _core._disabled_torch_dispatch_impl
+    device = "Meta" if tensor.device.type == "meta" else tensor.device.type.upper()
+    layout = "" if tensor.layout == _core.strided else "Sparse" if tensor.is_sparse else "SparseCsr"
+    keys = [f"{layout}{device}"]
+    keys += ["Python", "PythonTLSSnapshot"] if handled else []
+    keys += ["Conjugate"] if tensor.is_conj() else []
+    keys += ["Negative"] if tensor.is_neg() else []
+    keys += [] if tensor.is_inference() else ["ADInplaceOrView", f"Autograd{device}"]
+    return DispatchKeySet((*keys, *([] if device == "Meta" else [f"Autocast{device}"])))
+
+
 class _ExcludeDispatchKeyGuard:
     """Leaves dispatch keys out of the calls within: autocast is off, Autograd kernels are skipped."""
 
     def __init__(self, keys: DispatchKeySet) -> None:
         self._autocast = [t for t in ("cpu", "cuda") if f"Autocast{t.upper()}" in keys]
         self._autograd = any(k.startswith("Autograd") for k in keys)
+        self._keys = frozenset(keys)
 
     def __enter__(self) -> None:
+        self._outer, _excluded.keys = _excluded.keys, _excluded.keys | self._keys
         self._before = [_core.is_autocast_enabled(t) for t in self._autocast]
         for t in self._autocast:
             _core.set_autocast_enabled(t, False)
@@ -97,6 +145,7 @@ class _ExcludeDispatchKeyGuard:
             self._below = _core._set_below_autograd(True)
 
     def __exit__(self, *_: object) -> None:
+        _excluded.keys = self._outer
         for t, on in zip(self._autocast, self._before, strict=True):
             _core.set_autocast_enabled(t, on)
         if self._autograd:

@@ -47,10 +47,12 @@ def gradients(kind: str = "Grad", hooks: bool = False) -> Iterator[Transform]:
     old = _core._saved_tensors_hooks_get_disabled_error_message()
     if not hooks:
         _core._saved_tensors_hooks_disable(NO_HOOKS)
+    below = _core._set_below_autograd(False)  # where a guard leaves autograd out, a transform has it all the same
     try:
         with Transform(kind) as transform:
             yield transform
     finally:
+        _core._set_below_autograd(below)
         if not hooks:
             if old is None:
                 _core._saved_tensors_hooks_enable()
