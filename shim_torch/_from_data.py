@@ -45,12 +45,20 @@ def tensor(
         )
         made = data.detach().clone().to(device=device, dtype=as_dtype(dtype))
     elif _core._len_torch_dispatch_stack():
-        made = _shown_to_modes(_from_data(data, dtype, _core.device("cpu")), device)
+        made = _shown_to_modes(_unseen(data, dtype), device)
     else:
         made = _from_data(data, dtype, device or _core.device("cpu"))
     if pin_memory:
         made = made.pin_memory()
     return requiring(made, requires_grad)
+
+
+def _unseen(data: Any, dtype: Any) -> Any:
+    """New data on the CPU, made without the modes that are on."""
+    from shim_torch.utils._python_dispatch import _disable_current_modes
+
+    with _disable_current_modes():
+        return _from_data(data, dtype, _core.device("cpu"))
 
 
 def _shown_to_modes(made: Any, device: Any) -> Any:
@@ -68,13 +76,15 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Any:
     if isinstance(data, Tensor):
         return data.to(device=device, dtype=dtype)
     if isinstance(data, np.ndarray):
-        return from_array(data).to(device=device, dtype=dtype)
+        made = from_array(data)
+        made = _shown_to_modes(made, None) if _core._len_torch_dispatch_stack() else made
+        return made.to(device=device, dtype=dtype)
     if hasattr(data, "__cuda_array_interface__"):
         return from_cuda(data).to(device=device, dtype=dtype)
     if hasattr(data, "__dlpack__") and not isinstance(data, (list, tuple, np.generic)):
         return from_dlpack(data).to(device=device, dtype=dtype)
     if _core._len_torch_dispatch_stack():
-        return _shown_to_modes(_from_data(data, dtype, _core.device("cpu")), device)
+        return _shown_to_modes(_unseen(data, dtype), device)
     return _from_data(data, dtype, device or _core.device("cpu"))
 
 

@@ -40,7 +40,13 @@ def from_cuda(obj: Any) -> Any:
 
 def from_numpy(ndarray: Any) -> Any:
     """A tensor over an array's memory."""
-    return _core.from_numpy(ndarray)
+    made = _core.from_numpy(ndarray)
+    if not _core._len_torch_dispatch_stack():
+        return made
+    from shim_torch._ops import ops
+
+    aten: Any = ops.aten
+    return aten.lift_fresh.default(made)  # what dispatch modes make of it
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:

@@ -70,8 +70,8 @@ def reductify_leaf(
         return grad_input.movedim(grad_input_bdim, input_bdim)
     from shim_torch.func import vmap
 
-    shape = tuple(target_shape_without_bdim_to_reduce_to)
-    return vmap(lambda g: g.sum_to_size(shape), in_dims=grad_input_bdim, out_dims=input_bdim)(grad_input)
+    target = tuple(target_shape_without_bdim_to_reduce_to)
+    return vmap(lambda g: g.sum_to_size(target), in_dims=grad_input_bdim, out_dims=input_bdim)(grad_input)
 
 
 def reductify(

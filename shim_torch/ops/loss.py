@@ -171,7 +171,7 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
         )
     t = t.long()
     keep = t != ignore_index
-    if t.numel() and t.device.type == "cpu":
+    if t.numel() and t.device.type == "cpu" and type(t) is _core.Tensor:  # what a class of Python holds may have no values
         bad = keep & ((t < 0) | (t >= x.size(1)))
         if bool(bad.any()):
             raise IndexError(f"Target {int(t[bad][0])} is out of bounds.")
