@@ -269,6 +269,8 @@ def rrelu_with_noise_backward(
 
 
 def _weighed(self: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    if not (self.dtype.is_floating_point or self.dtype.is_complex):
+        beta, alpha = int(beta), int(alpha)
     product = product if alpha == 1 else product * alpha
     return product if beta == 0 else product + (self if beta == 1 else self * beta)
 

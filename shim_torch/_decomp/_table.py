@@ -13,8 +13,12 @@ from typing import Any
 
 Table = dict[Any, Callable[..., Any]]
 
-# Composites whose bodies run what the operator itself is part of below autograd.
-_RECURSIVE = frozenset("embedding lift lift_fresh detach native_batch_norm.out item empty_like is_complex sym_numel".split())
+# Composites whose bodies run what the operator itself is part of below autograd, and further forms of single kernels.
+_KEPT = frozenset(
+    """embedding lift lift_fresh detach native_batch_norm.out item empty_like is_complex sym_numel frexp.Tensor_out
+    special_zeta.other_scalar special_zeta.self_scalar linspace.Scalar_Tensor linspace.Tensor_Scalar linspace.Tensor_Tensor
+    logspace.Scalar_Tensor logspace.Tensor_Scalar logspace.Tensor_Tensor""".split()
+)
 
 
 def names() -> Iterator[tuple[str, bool]]:
@@ -109,7 +113,7 @@ def build() -> tuple[Table, Table]:
     later = []
     for name, in_core in names():
         op = overload(name)
-        if op is None or name in _RECURSIVE:
+        if op is None or name in _KEPT:
             continue
         record = RECORDS.get(f"aten::{name}")
         what: Callable[..., Any] | None = FORMULAS.get(name)

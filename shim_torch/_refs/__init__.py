@@ -86,6 +86,9 @@ _WRITING = frozenset(
 )
 
 
+_WRITING_TENSORS = frozenset("as_strided_scatter diag_embed diagonal_scatter isfinite isreal".split())  # of torch itself
+
+
 def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with ``out=``, a tensor that takes the result."""
 
@@ -143,6 +146,8 @@ def find(module: Any, name: str) -> Any:
     if served is not None and callable(served) and not isinstance(served, type):
         if name in _REDUCING and not isinstance(served, FunctionType):
             return _described(served, name)
+        if name in _WRITING_TENSORS and module.__name__ == "shim_torch":
+            return _writing(served)
         return _writing(served) if name in _WRITING and module.__name__.endswith("nn.functional") else served
     method = getattr(_core.Tensor, _PLAIN_METHODS.get(name, name), None)
     if callable(method):

@@ -62,6 +62,8 @@ def test_references_have_their_names_and_arguments():
     assert all(callable(getattr(_refs, name)) for name in _refs.__all__)
     assert "dtype" in inspect.getfullargspec(_refs.sum).kwonlyargs
     assert "dtype" not in inspect.getfullargspec(_refs.all).kwonlyargs
+    out = torch.empty(0, dtype=torch.bool)
+    assert _refs.isfinite(torch.tensor([1.0, float("nan")]), out=out) is out and out.tolist() == [True, False]
     assert _refs.sum(torch.ones(3), dtype=torch.int64).item() == 3
 
 
