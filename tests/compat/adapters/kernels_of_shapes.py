@@ -75,3 +75,25 @@ def perhaps(out, bias: tl.constexpr):
     if bias is None:
         total += 1000
     tl.store(out, total)
+
+
+@triton.jit
+def questions(out):
+    tl.extra.cuda.gdc_wait()
+    tl.store(out, tl.extra.cuda.num_threads())
+    tl.store(out + 1, tl.max(tl.full([tl.extra.cuda.num_threads()], 2.0, tl.float32)))
+    tl.store(out + 2, tl.extra.cuda.num_warps() + tl.extra.cuda.smid())
+    tl.store(out + 3, tl.extra.cuda.globaltimer() > 0)
+    tl.extra.cuda.gdc_launch_dependents()
+
+
+@triton.jit
+def first_and_half():
+    return 7, 0.5
+
+
+@triton.jit
+def numbers(out):
+    first, half = first_and_half()
+    tl.store(out, first.to(tl.int64) + half.to(tl.float32))
+    tl.store(out + 1, half.to(tl.int32))

@@ -86,3 +86,15 @@ def test_a_constant_that_holds_none(bias, expected):
     out = torch.zeros(1)
     kernels.perhaps[(1,)](out, bias=bias)
     assert out.item() == expected
+
+
+def test_what_a_kernel_asks_of_its_gpu():
+    out = torch.zeros(4)
+    kernels.questions[(2,)](out)
+    assert out.tolist() == [128, 2, 4, 1]
+
+
+def test_numbers_are_cast():
+    out = torch.ones(2)
+    kernels.numbers[(1,)](out)
+    assert out.tolist() == [7.5, 0]

@@ -14,6 +14,7 @@ from types import ModuleType
 
 from compat.adapters.triton.mends import (
     arithmetic,
+    cuda,
     descriptors,
     elementwise,
     floats,
@@ -43,6 +44,7 @@ MENDS: tuple[Mend, ...] = (
     *names.MENDS,
     *shapes.MENDS,
     *functions.MENDS,
+    *cuda.MENDS,
 )
 _DONE = "_mended_by_shim_torch"
 MODULES = tuple(sorted({mend.module for mend in MENDS}))

@@ -67,17 +67,24 @@ def _logic(interpreter: ModuleType, patch: Patch) -> None:
 
 
 def _constants(interpreter: ModuleType, patch: Patch) -> None:
-    """``DTYPE.value`` of a constexpr argument, which is a plain value in the interpreter."""
+    """``DTYPE.value`` of a constexpr argument, ``x.to(…)`` of a number: plain values in the interpreter."""
     plain, tl = (int, float, str, tuple, type(None)), interpreter.tl
 
     def shim_value(owner: Any) -> Any:
         return owner if isinstance(owner, (*plain, tl.dtype)) and not hasattr(owner, "value") else owner.value
 
+    def shim_scalar(owner: Any) -> Any:
+        return interpreter.interpreter_semantic.to_tensor(owner) if type(owner) in (bool, int, float) else owner
+
     def visit_Attribute(self: Any, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
+        if node.attr == "to":
+            node.value = _call("shim_scalar", node.value)
         if node.attr != "value" or not isinstance(node.ctx, ast.Load):
             return node
         return ast.copy_location(_call("shim_value", node.value), node)
+
+    patch.set(interpreter, "shim_scalar", shim_scalar)
 
     patch.set(interpreter, "shim_value", shim_value)
     patch.set(interpreter.ASTTransformer, "visit_Attribute", visit_Attribute)
@@ -115,6 +122,6 @@ _MODULE = "triton.runtime.interpreter"
 MENDS = (
     Mend("logical operators", "and, or and not of blocks are decided for each element", _MODULE, _logic),
     Mend("assignments", "their values are rewritten as other expressions are", _MODULE, _assigned, until=(3, 9)),
-    Mend("constants", "a constexpr argument has .value", _MODULE, _constants),
+    Mend("constants", "a constexpr argument has .value, a number .to", _MODULE, _constants),
     Mend("is None", "of a constant that holds None", _MODULE, _nothing),
 )
