@@ -353,6 +353,7 @@ from shim_torch.utils._pytree_paths import (  # noqa: E402
 from shim_torch.utils._pytree_registry import (  # noqa: E402
     _deregister_pytree_node,
     _private_register_pytree_node,
+    _register_namedtuple,
     _register_pytree_node,
     _register_structseq,
     is_constant_class,
@@ -369,6 +370,7 @@ __all__ = [
     "SequenceKey",
     "_deregister_pytree_node",
     "_private_register_pytree_node",
+    "_register_namedtuple",
     "_register_pytree_node",
     "is_constant_class",
     "register_constant",

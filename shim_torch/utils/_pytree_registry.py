@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+import importlib
 import json
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
@@ -148,6 +150,8 @@ def _register_builtin() -> None:
         lambda d: (list(d.values()), [d.default_factory, list(d)]),
         lambda v, c: defaultdict(c[0], zip(c[1], v, strict=True)),
         serialized_type_name="collections.defaultdict",
+        to_dumpable_context=_factory_to_json,
+        from_dumpable_context=_factory_from_json,
         flatten_with_keys_fn=lambda d: (_mapping_keys(d), [d.default_factory, list(d)]),
     )
     add(
@@ -162,8 +166,73 @@ def _register_builtin() -> None:
         lambda t: (list(t), type(t)),
         lambda v, cls: cls(*v),
         serialized_type_name="collections.namedtuple",
+        to_dumpable_context=_namedtuple_serialize,
+        from_dumpable_context=_namedtuple_deserialize,
         flatten_with_keys_fn=lambda t: ([(tree.GetAttrKey(n), getattr(t, n)) for n in t._fields], type(t)),
     )
+
+
+def _register_namedtuple(cls: Any, *, serialized_type_name: str) -> None:
+    """Gives a namedtuple class the name under which ``treespec_dumps`` writes it."""
+    _private_register_pytree_node(
+        cls,
+        lambda t: (list(t), type(t)),
+        lambda v, kind: kind(*v),
+        serialized_type_name=serialized_type_name,
+        to_dumpable_context=_namedtuple_serialize,
+        from_dumpable_context=_namedtuple_deserialize,
+        flatten_with_keys_fn=lambda t: ([(tree.GetAttrKey(n), getattr(t, n)) for n in t._fields], type(t)),
+    )
+
+
+def _namedtuple_serialize(context: Any) -> str:
+    found = tree.SUPPORTED_SERIALIZED_TYPES.get(context)
+    if found is None or found.serialized_type_name == tree.NO_SERIALIZED_TYPE_NAME_FOUND:
+        why = "didn't register a" if found is None else "couldn't find a"
+        raise NotImplementedError(
+            f"Can't serialize TreeSpec of namedtuple class {context} because we {why} serializated_type_name. Please "
+            "register using `_register_namedtuple`."
+        )
+    return str(found.serialized_type_name)
+
+
+def _namedtuple_deserialize(name: str) -> Any:
+    if name not in tree.SERIALIZED_TYPE_TO_PYTHON_TYPE:
+        raise NotImplementedError(
+            f"Can't deserialize TreeSpec of namedtuple class {name} because we couldn't find a serializated name."
+        )
+    return tree.SERIALIZED_TYPE_TO_PYTHON_TYPE[name]
+
+
+def _named(module: str, qualified: str) -> Any:
+    found: Any = importlib.import_module(module)
+    for part in qualified.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _factory_to_json(context: Any) -> dict[str, Any]:
+    factory, keys = context
+    return {
+        "default_factory_module": factory.__module__,
+        "default_factory_name": factory.__qualname__,
+        "dict_context": keys,
+    }
+
+
+def _factory_from_json(written: dict[str, Any]) -> list[Any]:
+    return [_named(written["default_factory_module"], written["default_factory_name"]), written["dict_context"]]
+
+
+def _enum_to_json(value: Any) -> dict[str, Any]:
+    if not isinstance(value, enum.Enum):
+        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    kind = type(value)
+    return {"__enum__": True, "fqn": f"{kind.__module__}:{kind.__qualname__}", "name": value.name}
+
+
+def _enum_from_json(written: dict[str, Any]) -> Any:
+    return _named(*written["fqn"].split(":"))[written["name"]] if "__enum__" in written else written
 
 
 _PROTOCOL = 1
@@ -189,11 +258,9 @@ def _to_json(spec: Any) -> dict[str, Any]:
             f"No registered serialization name for {spec.type} found. Please update your _register_pytree_node call with a "
             "`serialized_type_name` kwarg."
         )
-    if spec.type in (defaultdict, tree.namedtuple) and found.to_dumpable_context is None:
-        raise NotImplementedError(
-            f"torch.utils._pytree.treespec_dumps of {spec.type.__name__} is not supported by shim-torch"
-        )
-    context = found.to_dumpable_context(spec.context) if found.to_dumpable_context else json.dumps(spec.context)
+    context = (
+        found.to_dumpable_context(spec.context) if found.to_dumpable_context else json.dumps(spec.context, default=_enum_to_json)
+    )
     return {
         "type": found.serialized_type_name,
         "context": context,
@@ -217,7 +284,7 @@ def _from_json(schema: dict[str, Any]) -> Any:
         raise KeyError(f"{schema['type']} is not a registered type name")
     found = tree.SUPPORTED_SERIALIZED_TYPES[kind]
     context = (
-        found.from_dumpable_context(schema["context"]) if found.from_dumpable_context else json.loads(schema["context"])
+        found.from_dumpable_context(schema["context"]) if found.from_dumpable_context else json.loads(schema["context"], object_hook=_enum_from_json)
     )
     return tree.TreeSpec(kind, context, [_from_json(c) for c in schema["children_spec"]])
 

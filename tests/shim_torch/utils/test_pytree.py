@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import pytest
@@ -103,3 +104,29 @@ def test_json():
         '"context": null, "children_spec": []}]}]}]'
     )
     assert tree.treespec_loads(tree.treespec_dumps(spec)) == spec
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+Place = namedtuple("Place", ["x", "y"])
+Unnamed = namedtuple("Unnamed", ["x"])
+
+
+def test_shapes_of_named_tuples_and_default_dicts_are_written():
+    spec = tree.tree_structure(Unnamed(1))
+    with pytest.raises(NotImplementedError, match="Please register using `_register_namedtuple`"):
+        tree.treespec_dumps(spec)
+    tree._register_namedtuple(Place, serialized_type_name="tests.Place")
+    for value in (Place(1, (2, 3)), defaultdict(list, {"a": [1], "b": 2}), {Colour.RED.name: 1}):
+        spec = tree.tree_structure(value)
+        again = tree.treespec_loads(tree.treespec_dumps(spec))
+        assert again == spec
+        assert tree.tree_unflatten(tree.tree_leaves(value), again) == value
+
+
+def test_enums_in_shapes_are_written():
+    spec = tree.tree_structure({Colour.RED: 1})
+    text = tree.treespec_dumps(spec)
+    assert "__enum__" in text and list(tree.treespec_loads(text).context) == [Colour.RED]
