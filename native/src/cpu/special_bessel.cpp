@@ -60,6 +60,9 @@ double bessel_j(double x, int order) {
   const double size = std::fabs(x), sign = order && x < 0 ? -1 : 1;
   if (size < 1) return power_series_j(x, order);
   if (size > kFar) return sign * hankel(size, order, false);
+#if defined(__GLIBC__)
+  return order ? ::j1(x) : ::j0(x);
+#endif
   double j[kMost + 1];
   all_orders(size, j);
   return sign * j[order];
@@ -69,6 +72,9 @@ double bessel_y(double x, int order) {
   if (x == 0) return -kInf;
   if (!(x > 0) || !std::isfinite(x)) return kNan;
   if (x > kFar) return hankel(x, order, true);
+#if defined(__GLIBC__)
+  return order ? ::y1(x) : ::y0(x);
+#endif
   double j[kMost + 1] = {}, tail = 0;           // Neumann's series
   if (x < 0.25) {                               // the recurrence would leave the range of numbers
     for (int n = 0; n < 12; ++n) {
