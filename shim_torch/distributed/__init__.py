@@ -102,6 +102,9 @@ from shim_torch.distributed.distributed_c10d import (
     _coalescing_manager as _coalescing_manager,
 )
 from shim_torch.distributed.distributed_c10d import (
+    _rank_not_in_group as _rank_not_in_group,
+)
+from shim_torch.distributed.distributed_c10d import (
     _reduce_scatter_base as _reduce_scatter_base,
 )
 

@@ -108,3 +108,8 @@ def test_a_backward_of_inputs_holds_no_checkpoints():
     Looks.apply(x).sum().backward()
     torch.autograd.grad(Looks.apply(x).sum(), x)
     assert seen == [True, False]
+
+
+def test_who_is_in_a_group():
+    assert not dist._rank_not_in_group(None) and not dist._rank_not_in_group(dist.group.WORLD)
+    assert dist._rank_not_in_group(dist.GroupMember.NON_GROUP_MEMBER)

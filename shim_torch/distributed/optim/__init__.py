@@ -1,9 +1,17 @@
-"""``torch.distributed.optim``: optimizers that divide their state among processes; in a group of one it is whole."""
+"""``torch.distributed.optim``: optimizers of parameters that several processes share; there is one process here."""
 
 from __future__ import annotations
 
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.distributed.optim.zero_redundancy_optimizer import ZeroRedundancyOptimizer
 
-__all__ = ["ZeroRedundancyOptimizer"]
+from .apply_optimizer_in_backward import _apply_optimizer_in_backward, _get_in_backward_optimizers
+from .post_localSGD_optimizer import PostLocalSGDOptimizer
+from .zero_redundancy_optimizer import ZeroRedundancyOptimizer
+
+__all__ = [
+    "PostLocalSGDOptimizer",
+    "ZeroRedundancyOptimizer",
+    "_apply_optimizer_in_backward",
+    "_get_in_backward_optimizers",
+]
 __getattr__ = _asked_of(__name__)

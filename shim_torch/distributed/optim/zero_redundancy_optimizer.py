@@ -1,68 +1,119 @@
-"""``ZeroRedundancyOptimizer``: each process keeps the state of a part of the parameters; here one keeps all."""
+"""An optimizer whose state is split over the processes of a group: the one process here has it all."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from shim_torch._missing import asked_of as _asked_of
+from shim_torch import distributed
 from shim_torch.distributed.algorithms.join import Joinable, JoinHook
-from shim_torch.optim.optimizer import Optimizer
+from shim_torch.optim import Optimizer
 
 __all__ = ["ZeroRedundancyOptimizer"]
 
 
-class ZeroRedundancyOptimizer(Optimizer, Joinable):
-    """Wraps ``optimizer_class(params, **defaults)``, as ``optim``; groups and state are the wrapped optimizer's.
+class _ZeROJoinHook(JoinHook):
+    def __init__(self, zero: ZeroRedundancyOptimizer) -> None:
+        self.zero = zero
+        super().__init__()
 
-    Errors: ValueError before ``init_process_group``; NotImplementedError for ``overlap_with_ddp``.
+    def main_hook(self) -> None:
+        """A step without gradients of its own, for the others' sake."""
+        self.zero.step()
+
+
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
+    """``optimizer_class`` over the parameters of this process's part: of a group of one, all of them.
+
+    Errors:  TypeError or ValueError for parameters that are no dense tensors of one type; RuntimeError where no process
+             group was made, and for a state dict that was not consolidated
     """
 
     def __init__(
-        self, params: Any, optimizer_class: type[Optimizer], process_group: Any = None,
-        parameters_as_bucket_view: bool = False, overlap_with_ddp: bool = False, **defaults: Any,
-    ) -> None:  # fmt: skip
-        from shim_torch import distributed
-
-        distributed.get_world_size(process_group)
-        if overlap_with_ddp:
-            raise NotImplementedError(
-                "torch.distributed.optim.ZeroRedundancyOptimizer(overlap_with_ddp=True) is not supported by shim-torch"
-            )
-        self.process_group, self.parameters_as_bucket_view = process_group, parameters_as_bucket_view
-        self.rank = self.global_rank = 0
-        self.world_size = 1
-        params = list(params)
-        Joinable.__init__(self)
+        self,
+        params: Iterable[Any],
+        optimizer_class: Any,
+        process_group: Any = None,
+        parameters_as_bucket_view: bool = False,
+        overlap_with_ddp: bool = False,
+        **defaults: Any,
+    ) -> None:
+        params = self._checked(params)
+        self.process_group = process_group if process_group is not None else distributed.group.WORLD
+        self.world_size: int = distributed.get_world_size(self.process_group)
+        self.rank: int = distributed.get_rank(self.process_group)
+        self.global_rank: int = distributed.get_global_rank(self.process_group, self.rank)
+        self._optim_constructor, self._optim_defaults = optimizer_class, defaults
+        self._overlap_with_ddp, self.parameters_as_bucket_view = overlap_with_ddp, parameters_as_bucket_view
+        self.initialized = False
+        self._all_state_dicts: list[dict[str, Any]] = []
         Optimizer.__init__(self, params, defaults)
-        self.optim = optimizer_class(self.param_groups, **defaults)
-        self.param_groups, self.state = self.optim.param_groups, self.optim.state
+        Joinable.__init__(self)
+        self.optim: Any = optimizer_class(self.param_groups, **defaults)
+        self._share_groups()
+        self.state = self.optim.state
+        self.initialized = True
 
-    def step(self, closure: Any = None, **kwargs: Any) -> Any:
-        """One step of the wrapped optimizer."""
-        return self.optim.step(**({} if closure is None else {"closure": closure}), **kwargs)
+    @staticmethod
+    def _checked(params: Any) -> list[Any]:
+        import shim_torch
+
+        if isinstance(params, shim_torch.Tensor):
+            raise TypeError(
+                f"`params` argument should be an iterable of Tensors, but got {shim_torch.typename(params)}"
+            )
+        try:
+            found = list(params)
+        except TypeError as e:
+            raise TypeError(
+                f"`params` argument should be an iterable of Tensors, but got {shim_torch.typename(params)}"
+            ) from e
+        if not found:
+            raise ValueError("ZeroRedundancyOptimizer got an empty parameter list")
+        if not (all(isinstance(p, shim_torch.Tensor) for p in found) or all(isinstance(p, dict) for p in found)):
+            raise TypeError("`params` argument should be an iterable of Tensors or dicts")
+        return found
+
+    def _share_groups(self) -> None:
+        """Schedulers change our groups and the optimizer steps by its own: they are the same dicts."""
+        self.optim.param_groups = self.param_groups
+        for group in self.param_groups:
+            for name, value in self.optim.defaults.items():
+                group.setdefault(name, value)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds a group of parameters, to the wrapped optimizer too."""
-        if "optim" in vars(self):
-            self.optim.add_param_group(param_group)
-        else:
-            super().add_param_group(param_group)
+        """Adds parameters with settings of their own."""
+        Optimizer.add_param_group(self, param_group)
+        if self.initialized:
+            self._share_groups()
+
+    def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
+        """The optimizer's step; its loss if a closure gives one."""
+        from shim_torch.distributed.algorithms.join import Join
+
+        Join.notify_join_context(self)
+        return self.optim.step(**kwargs) if closure is None else self.optim.step(closure=closure, **kwargs)
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Gathers the state on one process: it is there."""
+        """Gathers the states of all processes on one."""
+        self._all_state_dicts = [self.optim.state_dict()] if self.rank == to else []
 
     def state_dict(self) -> dict[str, Any]:
-        """The wrapped optimizer's state."""
+        """The state as the optimizer itself would give it, after ``consolidate_state_dict``."""
+        if not self._all_state_dicts:
+            raise RuntimeError(
+                f"Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to={self.rank})` "
+                "on all ranks beforehand if you meant to save the global state."
+            )
         return self.optim.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads the wrapped optimizer's state."""
+        """Takes a state, of this class or of the optimizer itself."""
         self.optim.load_state_dict(state_dict)
         self.param_groups, self.state = self.optim.param_groups, self.optim.state
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """For ``Join``: there is nothing to do for other processes."""
-        return JoinHook()
+        return _ZeROJoinHook(self)
 
     @property
     def join_device(self) -> Any:
@@ -71,6 +122,3 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     @property
     def join_process_group(self) -> Any:
         return self.process_group
-
-
-__getattr__ = _asked_of(__name__)

@@ -40,7 +40,7 @@ class DistributedDataParallel(Module):
             module,
             device_ids,
             output_device,
-            process_group,
+            process_group if process_group is not None else distributed.group.WORLD,
         )
         self.dim, self.broadcast_buffers, self.find_unused_parameters = dim, broadcast_buffers, find_unused_parameters
         self.gradient_as_bucket_view, self.static_graph = gradient_as_bucket_view, static_graph
