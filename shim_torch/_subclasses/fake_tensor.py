@@ -236,6 +236,8 @@ class FakeTensorMode(TorchDispatchMode):
     ``shape_env`` too.
     """
 
+    _makes_leaves = True  # history is recorded above the mode, never by what it runs
+
     def __init__(
         self,
         *,

@@ -183,6 +183,8 @@ PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool
   if (forward_gradients() && any_tangent(args, n)) return nullptr;       // its parts carry tangents on
   const bool grad = grad_wanted(args, n) && !makes_new(op);
   if (modes.empty() && grad) return nullptr;
+  // A fake mode alone makes leaves: the history is that of the parts, which are shown to it one by one.
+  if (grad && modes.size() == 1 && PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(modes[0])), "_makes_leaves")) return nullptr;
   if (op.dispatch_parts) {
     *done = true;
     return PyObject_Vectorcall(op.dispatch_parts, args, n, nullptr);

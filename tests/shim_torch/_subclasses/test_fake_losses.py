@@ -39,3 +39,25 @@ def test_arrays_become_fakes(make):
     plain = make(array)
     assert isinstance(found, FakeTensor) and found.shape == (2, 3) and found.dtype == plain.dtype
     assert type(plain) is torch.Tensor and plain.tolist() == array.tolist()
+
+
+GRADIENTS = {
+    "softmax": lambda x: x.softmax(1),
+    "log_softmax": lambda x: x.log_softmax(1),
+    "layer_norm": lambda x: torch.nn.functional.layer_norm(x, (4,)),
+    "attention": lambda x: torch.nn.functional.scaled_dot_product_attention(x[None], x[None], x[None]),
+    "dropout": lambda x: torch.nn.functional.dropout(x),
+    "linear": lambda x: torch.nn.functional.linear(x, x),
+    "cross_entropy": lambda x: torch.nn.functional.cross_entropy(x, x.detach().argmax(1), label_smoothing=0.1),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_fakes_have_gradients_of_operators_that_modes_see_as_parts(name):
+    x = torch.ones(3, 4, requires_grad=True)
+    with FakeTensorMode() as mode:
+        fake = mode.from_tensor(x)
+        found = GRADIENTS[name](fake)
+        assert found.grad_fn is not None
+        found.sum().backward()
+        assert isinstance(fake.grad, FakeTensor) and fake.grad.shape == (3, 4)
