@@ -40,6 +40,8 @@ def device(request: Any) -> Any:
     """The device under test: where the test's factories make their tensors, unless they are told otherwise."""
     import shim_torch
 
+    if request.param == "cuda":
+        shim_torch.backends.cudnn.allow_tf32 = False  # float32 is computed as such
     with shim_torch.device(request.param):
         yield request.param
 

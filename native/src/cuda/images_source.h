@@ -191,6 +191,11 @@ extern "C" __global__ void __launch_bounds__(256) sample_grid(const T* x, const 
       for (int ch = 0; ch < channels; ++ch, from += height * width, to += spots) *to = good ? from[r * width + c] : cast<T>(C(0));
       continue;
     }
+    const C lost = wide(grid[2 * i64(k)]) + wide(grid[2 * i64(k) + 1]);
+    if (lost != lost) {                                         // of no number: none
+      for (int ch = 0; ch < channels; ++ch, to += spots) *to = cast<T>(lost);
+      continue;
+    }
     const int c = int(floor(px)), r = int(floor(py));
     const C right = px - C(c), left = C(1) - right, down = py - C(r), up = C(1) - down;
     const bool nw = inside(r, c), ne = inside(r, c + 1), sw = inside(r + 1, c), se = inside(r + 1, c + 1);

@@ -310,22 +310,9 @@ PyObject* native_unsafe_view(Operator&, PyObject* const* args, size_t n) {   // 
   });
 }
 
-// take(self, index) on CUDA, where indices are checked by the kernel
-PyObject* native_take(Operator&, PyObject* const* args, size_t n) {
-  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) return nullptr;
-  const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[1]);
-  if (!self.device().is_cuda() || index.device() != self.device() || index.dtype() != DType::i64 || !self.numel() || self.has_math_bits()) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const Tensor line = view(*contiguous(Tensor(unwrap(args[0]))), Dims{self.numel()});
-    const Tensor r = cuda::take_along(*line, 0, index, true);
-    return r ? wrap(r) : nullptr;
-  });
-}
-
 }  // namespace
 
 void register_indexing() {
-  register_native("take", native_take);
   register_native("cat", native_cat);
   register_native("stack", native_stack);
   register_native("index_select", native_index_select);
