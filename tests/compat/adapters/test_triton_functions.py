@@ -98,3 +98,19 @@ def test_numbers_are_cast():
     out = torch.ones(2)
     kernels.numbers[(1,)](out)
     assert out.tolist() == [7.5, 0]
+
+
+class Address:
+    """A part of a tensor that is no tensor."""
+
+    def __init__(self, tensor: torch.Tensor, offset: int) -> None:
+        self.tensor, self.offset, self.dtype = tensor, offset, tensor.dtype
+
+    def data_ptr(self) -> int:
+        return self.tensor.data_ptr() + self.offset * self.tensor.element_size()
+
+
+def test_arguments_that_are_addresses():
+    x, out = torch.arange(8, dtype=torch.int32), torch.zeros(8, dtype=torch.int32)
+    kernels.grows[(1,)](Address(x, 4), out=Address(out, 2), BLOCK=4)
+    assert out.tolist() == [0, 0, 5, 6, 7, 8, 0, 0]

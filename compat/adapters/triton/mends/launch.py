@@ -92,6 +92,32 @@ def _grids(interpreter: ModuleType, patch: Patch) -> None:
     patch.set(interpreter.GridExecutor, "__call__", __call__)
 
 
+def _addresses(interpreter: ModuleType, patch: Patch) -> None:
+    """An argument may be any object with ``data_ptr`` and ``dtype``, as for compiled kernels: an address, not a tensor."""
+    owner = interpreter.GridExecutor
+    stock_in, stock_out = owner._init_args_hst, owner._restore_args_dev
+
+    def hidden(arg: Any) -> Any:
+        is_address = hasattr(arg, "data_ptr") and hasattr(arg, "dtype") and not hasattr(arg, "untyped_storage")
+        return SimpleNamespace(address=arg) if is_address and not hasattr(arg, "base") else arg
+
+    def shown(arg: Any) -> Any:
+        return arg.address if type(arg) is SimpleNamespace and hasattr(arg, "address") else arg
+
+    def all_of(change: Callable[[Any], Any], args: Any, kwargs: Any) -> Any:
+        return tuple([change(arg) for arg in args]), {name: change(arg) for name, arg in kwargs.items()}
+
+    def init(self: Any, args_dev: Any, kwargs: Any) -> Any:
+        return all_of(shown, *stock_in(self, *all_of(hidden, args_dev, kwargs)))
+
+    def restore(self: Any, args_dev: Any, args_hst: Any, kwargs: Any, kwargs_hst: Any) -> Any:
+        args_dev, kwargs = all_of(hidden, args_dev, kwargs)
+        return stock_out(self, args_dev, args_hst, kwargs, kwargs_hst)
+
+    patch.set(owner, "_init_args_hst", init)
+    patch.set(owner, "_restore_args_dev", restore)
+
+
 def _debug(interpreter: ModuleType, patch: Patch) -> None:
     """``debug=True`` of a launch, and Triton's knob, let ``tl.device_assert`` assert (stock: never)."""
     stock = interpreter.GridExecutor.__call__
@@ -183,6 +209,7 @@ MENDS = (
     Mend("warmup", "returns a kernel that can be launched", "triton.runtime.interpreter", _warmup),
     Mend("warnings", "kernels overflow and make NaN silently, as on a GPU", "triton.runtime.interpreter", _quiet),
     Mend("device_assert", "asserts in launches with debug=True", "triton.runtime.interpreter", _debug),
+    Mend("addresses", "any object with data_ptr and dtype", "triton.runtime.interpreter", _addresses),
     Mend("overflow", "is looked for in launches with debug=True only", "triton.language.semantic", _overflow),
     Mend("grids", "a list is a grid; a function gets the caller's arguments", "triton.runtime.interpreter", _grids),
     Mend("Python 3.10", "imports Gluon before a launch, not within", "triton.runtime.interpreter", _gluon_first),
