@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -146,7 +147,7 @@ def find(module: Any, name: str) -> Any:
     if served is not None and callable(served) and not isinstance(served, type):
         if name in _REDUCING and not isinstance(served, FunctionType):
             return _described(served, name)
-        if name in _WRITING_TENSORS and module.__name__ == "shim_torch":
+        if name in _WRITING_TENSORS and module is sys.modules["shim_torch"]:  # its name is torch where the proxy is
             return _writing(served)
         return _writing(served) if name in _WRITING and module.__name__.endswith("nn.functional") else served
     method = getattr(_core.Tensor, _PLAIN_METHODS.get(name, name), None)

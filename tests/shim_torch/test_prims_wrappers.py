@@ -1,6 +1,8 @@
 """What torch._prims_common.wrappers gives functions, and the references that the tests of operators ask for."""
 
 import inspect
+import subprocess
+import sys
 
 import pytest
 
@@ -84,3 +86,15 @@ def test_attention_with_a_function_as_an_operator():
     torch.testing.assert_close(lse * 0.6931471805599453, natural)
     assert peak.shape == (1, 2, 3)
     assert InvokeQuant()(torch.neg, v).equal(-v) and invoke_quant_packed(torch.neg, v).equal(-v)
+
+
+def test_references_are_the_same_under_the_proxy():
+    code = (
+        "from compat import enable_torch_proxy; enable_torch_proxy()\n"
+        "import torch, torch._refs as refs\n"
+        "out = torch.empty(0, dtype=torch.bool)\n"
+        "assert refs.isfinite(torch.tensor([1.0, float('inf')]), out=out) is out\n"
+        "print(out.tolist())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[True, False]\n", done.stderr
