@@ -26,8 +26,13 @@ def of_type(device_type: str) -> ModuleType:
             raise NotImplementedError(f"operators do not run on device type {device_type!r}")
         from shim_torch.cuda._streams import link_cupy
 
-        from . import cupy
-
+        try:
+            from . import cupy
+        except ModuleNotFoundError as error:
+            if error.name != "cupy":
+                raise
+            text = "operators without a CUDA kernel of their own run on CuPy, which is not installed: pip install 'shim-torch[cuda13]'"
+            raise ModuleNotFoundError(f"{text} (or [cuda12])", name="cupy") from None
         link_cupy()  # before CuPy allocates: its memory comes from our blocks, its current stream is ours
         found = _BY_TYPE["cuda"] = cupy
     return found

@@ -179,10 +179,10 @@ def execute(plan: Plan, bound: tuple[Any, ...]) -> Any:
     where = device.type
     if where == "meta" or (where != "cpu" and where != "cuda"):
         return _meta(plan, bound, shape, compute, result, device)
+    if where == "cuda" and not tensors:
+        _need_cuda()
     backend = backends.of_type(where)
     if where == "cuda":
-        if not tensors:
-            _need_cuda()
         try:
             return _compute(plan, bound, shape, compute, result, tensors, backend)
         except (NotImplementedError, TypeError, AttributeError) as error:
