@@ -6,6 +6,14 @@ from typing import Any
 
 from native import _core
 from shim_torch import cuda
+from shim_torch._missing import asked_of as _asked_of
+from shim_torch.cuda.memory import max_memory_allocated as max_memory_allocated
+from shim_torch.cuda.memory import max_memory_reserved as max_memory_reserved
+from shim_torch.cuda.memory import memory_allocated as memory_allocated
+from shim_torch.cuda.memory import memory_reserved as memory_reserved
+from shim_torch.cuda.memory import memory_stats as memory_stats
+from shim_torch.cuda.memory import reset_accumulated_memory_stats as reset_accumulated_memory_stats
+from shim_torch.cuda.memory import reset_peak_memory_stats as reset_peak_memory_stats
 
 
 def is_available() -> bool:
@@ -92,13 +100,4 @@ def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
     return cuda.mem_get_info(device_index)
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name == "memory" or name.split("_")[0] in ("max", "memory", "reset"):
-        memory = import_module("shim_torch.accelerator.memory")
-        if name == "memory" or name in memory.__all__:
-            return memory if name == "memory" else getattr(memory, name)
-    from shim_torch._missing import missing
-
-    return missing("torch.accelerator", name)
+__getattr__ = _asked_of(__name__)

@@ -1,7 +1,8 @@
 """``torch.accelerator.memory``: figures of the accelerator's memory, which are CUDA's."""
 
-from shim_torch.accelerator import empty_cache, get_memory_info
-from shim_torch.cuda.memory import (
+from shim_torch.accelerator import (
+    empty_cache,
+    get_memory_info,
     max_memory_allocated,
     max_memory_reserved,
     memory_allocated,
