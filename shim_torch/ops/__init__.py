@@ -49,6 +49,7 @@ FAMILIES = (
     "random",
     "nn_functional",
     "cuda_kernels",
+    "cuda_losses",
     "image_kernels",
     "weighted_taps",
     "recurrent_kernels",

@@ -232,6 +232,10 @@ def cross_entropy_backward(xp, grad_output, log_p, target, factors, total, reduc
 
 
 def _pair_each(xp, self, target, name, setting):
+    if name == "chance":
+        return (target - 1) * xp.maximum(xp.log1p(-self), -100) - target * xp.maximum(xp.log(self), -100)
+    if name == "logit":
+        return (1 - target) * self + xp.maximum(-self, 0) + xp.log1p(xp.exp(-abs(self)))
     d = self - target
     m = abs(d)
     if name == "square":
@@ -244,7 +248,12 @@ def _pair_each(xp, self, target, name, setting):
 
 
 def _pair_slope(xp, self, target, name, setting):
+    if name == "logit":
+        return 1 / (1 + xp.exp(-self)) - target
     d = self - target
+    if name == "chance":  # at 0 and 1, where there is no slope, PyTorch divides by 1e-12
+        spread = (1 - self) * self
+        return d / (spread + (1e-12 - spread) * (spread < 1e-12))
     if name == "square":
         return 2 * d
     unknown = d != d  # no number: of magnitudes there is no slope there, of the others none is known
@@ -264,19 +273,24 @@ def _pair_grad(g, self, target, name, mean, setting):
     return _pair_slope(shim_torch, self, target, name, setting) * (g / self.numel() if mean else g)
 
 
+def _pair_target_grad(g, self, target, name, mean, setting):
+    if name not in ("chance", "logit"):
+        return -_pair_grad(g, self, target, name, mean, setting)
+    slope = -self if name == "logit" else (-self).log1p().clamp(min=-100) - self.log().clamp(min=-100)
+    return slope * (g / self.numel() if mean else g)
+
+
 @op(
     "shim::pair_loss(Tensor self, Tensor target, str name, bool mean, float setting) -> Tensor",
     shape=lambda: (),
     dtype=lambda self: self.dtype,
     native="pair_loss",
-    grad={
-        "self": _pair_grad,
-        "target": lambda g, self, target, name, mean, setting: -_pair_grad(g, self, target, name, mean, setting),
-    },
+    grad={"self": _pair_grad, "target": _pair_target_grad},
     **_SHIM,
 )
 def pair_loss(xp, self, target, name, mean, setting):
-    """The sum or the mean of what "square", "magnitude", "smooth" or "huber" makes of the differences of two tensors of one shape."""
+    """The sum or the mean of what "square", "magnitude", "smooth" or "huber" makes of the differences of two tensors of one shape; or of the
+    binary cross entropies of a "chance" or its "logit" with the target."""
     each = _pair_each(xp, self, target, name, setting)
     return each.mean() if mean else each.sum()
 

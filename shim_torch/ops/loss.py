@@ -124,8 +124,25 @@ def binary_cross_entropy(self, target, weight, reduction):
         raise RuntimeError(f"Found dtype {type_name(target.dtype)} but expected {type_name(self.dtype)}")
     if not self.is_floating_point():
         raise not_implemented("binary_cross_entropy", self.dtype)
+    found = _in_one_pass(self, target, reduction, "chance") if weight is None else None
+    if found is not None:
+        return found
     loss = shim_torch.ops.aten._binary_cross_entropy_each(self, target)
     return _reduce(loss if weight is None else loss * weight, reduction)
+
+
+@op(
+    "shim::bce_logits_each(Tensor self, Tensor target) -> Tensor",
+    native="bce_logits_each",
+    shape=broadcast,
+    dtype=int_to_float,
+    function=False,
+    method=False,
+    grad={"self": lambda g, self, target: g * (self.sigmoid() - target), "target": lambda g, self: -g * self},
+)
+def bce_logits_each(xp, self, target):
+    """The binary cross entropies of the logits' chances with the targets."""
+    return (1 - target) * self + xp.maximum(-self, 0) + xp.log1p(xp.exp(-abs(self)))
 
 
 @composite(
@@ -135,6 +152,12 @@ def binary_cross_entropy(self, target, weight, reduction):
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     import shim_torch
 
+    found = _in_one_pass(self, target, reduction, "logit") if weight is None and pos_weight is None else None
+    if found is not None:
+        return found
+    if pos_weight is None and self.is_cuda and self.dtype in _FLOATS and target.dtype == self.dtype:
+        loss = shim_torch.ops.shim.bce_logits_each(self, target)
+        return _reduce(loss if weight is None else loss * weight, reduction)
     log_sigmoid = shim_torch.ops.aten.log_sigmoid(self)
     if pos_weight is None:
         loss = (1 - target) * self - log_sigmoid
@@ -149,6 +172,8 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     **_NN,
 )
 def nll_loss_nd(self, target, weight, reduction, ignore_index):
+    import shim_torch
+
     if self.dim() == 0:
         raise ValueError(f"Expected 1 or more dimensions (got {self.dim()})")
     batched = self.dim() > 1
@@ -170,6 +195,9 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
             f"{list(weight.shape)}"
         )
     t = t.long()
+    if x.is_cuda and t.is_cuda and x.dtype in _FLOATS and (weight is None or weight.dtype == x.dtype):
+        loss = shim_torch.ops.shim.nll_loss(x, t, weight, reduction, ignore_index)[0]
+        return loss.squeeze(0) if reduction == 0 and not batched else loss
     keep = t != ignore_index
     if t.numel() and t.device.type == "cpu" and type(t) is _core.Tensor:  # what a class of Python holds may have no values
         bad = keep & ((t < 0) | (t >= x.size(1)))

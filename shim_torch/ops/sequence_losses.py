@@ -11,6 +11,7 @@ from ._formulas import torch_module
 from ._record import composite
 from ._rules import no_meta_kernel
 
+_FLOATS = (_core.float16, _core.bfloat16, _core.float32, _core.float64)
 _NEVER = -1e30  # the log of zero: finite, so that gradients of what never happens are zero
 
 
@@ -159,6 +160,9 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
         raise RuntimeError(f"inconsistent weight size, expected {c} but got {list(weight.shape)}")
     if target.dtype is not _core.int64:
         raise RuntimeError(f"expected scalar type Long but found {_scalar(target.dtype)}")
+    if x.is_cuda and y.is_cuda and x.dtype in _FLOATS and n and (weight is None or weight.dtype == x.dtype):
+        loss = torch.ops.shim.multi_margin_loss(x, y, weight, int(p), float(margin), reduction)  # a target out of range ends the program
+        return loss.squeeze(0) if reduction == 0 and not target.dim() else loss
     if not y.is_meta and bool(((y < 0) | (y >= c)).any()):
         raise RuntimeError("target out of range")
     gap = (margin - x.gather(1, y.unsqueeze(1)) + x).clamp(min=0)

@@ -8,7 +8,7 @@ from native import _core
 
 from ._record import composite, op
 from ._refusals import refuse
-from ._rules import wrap_dim
+from ._rules import reduced, wrap_dim
 
 
 def _ranked(name: str) -> dict[str, Any]:
@@ -135,6 +135,21 @@ def kthvalue(xp, self, k, dim, keepdim):
     return values, index.astype("int64")
 
 
+@op("shim::nanmedian(Tensor self, int dim, bool keepdim) -> (Tensor values, Tensor indices)", shape=lambda self, dim, keepdim: [
+        reduced(self, (dim,), keepdim)] * 2, native="nanmedian", grad={"self": _kth_grad}, function=False, method=False,
+    **_ranked("median"))  # fmt: skip
+def nanmedian(xp, self, dim, keepdim):
+    """The median of a row's numbers, or what is no number where it has none; the place that a stable sort gives it."""
+    axis = wrap_dim(dim, self.ndim)
+    order = _order(xp, self, axis, False)
+    count = (~xp.isnan(self)).sum(axis=axis, keepdims=True)
+    index = xp.take_along_axis(order, xp.maximum((count - 1) // 2, 0), axis)
+    values = xp.take_along_axis(self, index, axis)
+    if not keepdim:
+        values, index = xp.squeeze(values, axis), xp.squeeze(index, axis)
+    return values, index.astype("int64")
+
+
 def _mode_shape(self, dim, keepdim):
     d, shape = wrap_dim(dim, len(self.shape)), list(self.shape)
     if shape and shape[d] == 0:
@@ -145,7 +160,7 @@ def _mode_shape(self, dim, keepdim):
 
 
 @op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", shape=_mode_shape, out=True,
-    grad={"self": _kth_grad}, **_ranked("mode"))  # fmt: skip
+    native="mode", grad={"self": _kth_grad}, **_ranked("mode"))  # fmt: skip
 def mode(xp, self, dim, keepdim):
     """The most frequent value, the smallest where several are; its last place."""
     if self.ndim == 0:

@@ -33,7 +33,7 @@ def cases():
     yield from ((str(d), op, d, d, d, 2) for op in BINARY for d in (f32, i64, u8))
     yield from ((str(d), op, d, b8, b8, 2) for op in TESTS for d in (f32, b8))
     yield from (("three", op, f32, f32, _core.float16, 3) for op in ("where", "clamp", "add_scaled", "lerp", "addcmul", "addcdiv"))
-    yield from (("two", op, f32, f32, _core.bfloat16, 2) for op in ("prelu", "copysign", "xlogy", "logaddexp", "logaddexp2"))
+    yield from (("two", op, f32, f32, _core.bfloat16, 2) for op in ("bce_each", "bce_logits_each", "prelu", "copysign", "xlogy", "logaddexp", "logaddexp2"))
     yield from (("one", op, d, d, d, 1) for op in FORMULAS for d in (f32, f64))
     yield from (("fp8", "copy", d, d, f32, 1) for d in (_core.float8_e4m3fn, _core.float8_e5m2))
     yield from (("fp8", "copy", f32, f32, d, 1) for d in (_core.float8_e4m3fn, _core.float8_e5m2))
@@ -97,6 +97,7 @@ def families():
             yield "sort", {"ELEMENT": t, "KEYS": keys, "PAIR": pair}
         yield "select", {"ELEMENT": t, "KEYS": 1024, "PAIR": max(pair, 8), "SELECT": 1, "V": 2}
         yield "radix", {"ELEMENT": t}
+        yield "rank", {"ELEMENT": t}
         if t != "Bool":
             yield "search", {"ELEMENT": t, "OUT": "int", "MAKES": 0}
         yield "heads", {"ELEMENT": t, "C": "u32", "OUT": "i64", "V": 1, "HEADS": 1}
@@ -107,8 +108,9 @@ def families():
             yield "join", {"ELEMENT": t, "INDEX": "int", "WIDE": 0, "ADDS": 1, "JOIN": join}
     for t, compute, vector in floats:
         own = {"ELEMENT": t, "C": compute, "V": vector}
-        for loss in range(4):
+        for loss in range(6):
             yield "pair", {**own, "LOSS": loss}
+        yield "classes", {**own, "V": 1}
         for part in ({"NORM": 0}, {"NORM": 2}, {"ADAM": 1}, {"SGD": 1}):
             yield "many", {**own, **part}
         functors = {"RESULT": compute, "LOGIC": 0, "T0": t, "EACH": 1, "K1": 0}

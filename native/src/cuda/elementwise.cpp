@@ -29,7 +29,7 @@ const std::unordered_map<std::string, std::string>& functors() {
                              "hardshrink", "softshrink", "nan_to_num", "mish_backward", "hardswish_backward", "hardsigmoid_backward",
                              "log_sigmoid_backward", "sinc", "deg2rad", "rad2deg", "heaviside", "i0", "i1", "i0e", "i1e", "bessel_j0", "bessel_j1",
                              "bessel_y0", "bessel_y1", "ndtr", "ndtri", "zeta", "logit", "polygamma", "leaky_relu_backward", "elu_backward",
-                             "softplus_backward", "hardtanh_backward"})
+                             "softplus_backward", "hardtanh_backward", "bce_each", "bce_logits_each"})
       (*t)[name] = name;
     for (const char* name : {"abs", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin",
                              "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc", "isnan", "isinf", "isfinite", "div", "atan2",

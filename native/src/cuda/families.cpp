@@ -4,6 +4,7 @@
 #include "cuda/attention_backward_source.h"
 #include "cuda/attention_source.h"
 #include "cuda/block_source.h"
+#include "cuda/classes_source.h"
 #include "cuda/flip_source.h"
 #include "cuda/functors_source.h"
 #include "cuda/gather_source.h"
@@ -18,6 +19,7 @@
 #include "cuda/pair_source.h"
 #include "cuda/radix_source.h"
 #include "cuda/random_source.h"
+#include "cuda/rank_source.h"
 #include "cuda/rows_source.h"
 #include "cuda/scan_source.h"
 #include "cuda/search_source.h"
@@ -32,8 +34,8 @@ namespace shim::cuda {
 std::string compile_family(std::string_view family, std::vector<std::string> macros, int architecture) {
   struct Source { std::string_view family; const char *shared, *own, *more = ""; };
   const Source sources[] = {{"gather", "", kGatherSource},        {"norm", kBlockSource, kNormSource}, {"random", "", kRandomSource},
-                            {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"sort", kKeysSource, kSortSource}, {"select", kKeysSource, kSortSource, kSelectSource}, {"radix", kKeysSource, kRadixSource},
-                            {"transpose", "", kTransposeSource}, {"flip", "", kFlipSource}, {"pad", "", kPadSource}, {"search", "", kSearchSource}, {"triangle", "", kTriangleSource}, {"pair", kBlockSource, kPairSource}, {"join", kGatherSource, kJoinSource}, {"tally", kBlockSource, kTallySource},
+                            {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"sort", kKeysSource, kSortSource}, {"select", kKeysSource, kSortSource, kSelectSource}, {"radix", kKeysSource, kRadixSource}, {"rank", kKeysSource, kRankSource},
+                            {"transpose", "", kTransposeSource}, {"flip", "", kFlipSource}, {"pad", "", kPadSource}, {"search", "", kSearchSource}, {"triangle", "", kTriangleSource}, {"pair", kBlockSource, kPairSource}, {"classes", kBlockSource, kClassesSource}, {"join", kGatherSource, kJoinSource}, {"tally", kBlockSource, kTallySource},
                             {"attention", "", kAttentionSource}, {"attention_backward", "", kAttentionSource, kAttentionBackwardSource}, {"images", kBlockSource, kImagesSource}, {"channels", kBlockSource, kChannelsSource},
                             {"heads", kBlockSource, kScanSource, kHeadsSource},
                             {"each", kFunctorsSource, kManySource}, {"many", "", kManySource}};

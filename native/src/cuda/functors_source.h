@@ -124,6 +124,12 @@ template <class T> __device__ inline T held(T x, T least, T most) { return x < l
 UNARY(hardswish, x * held(x + T(3), T(0), T(6)) * T(1.0 / 6));
 UNARY(hardsigmoid, held(x + T(3), T(0), T(6)) * T(1.0 / 6));
 BINARY(glu, a * logistic(b));
+// Cross entropies of a chance (PyTorch asserts that both are such) and of a logit with the target b.
+struct bce_each { template <class T> __device__ static T f(T a, T b) {
+  if (!(a >= T(0) && a <= T(1) && b >= T(0) && b <= T(1))) __trap();
+  const T yes = log(a), no = log1p(-a);
+  return (b - T(1)) * (no > T(-100) ? no : T(-100)) - b * (yes > T(-100) ? yes : T(-100)); } };
+BINARY(bce_logits_each, (T(1) - b) * a + (a < T(0) ? -a : T(0)) + log1p(exp(-fabs(a))));
 BINARY(prelu, a > T(0) ? a : a * b);
 BINARY(copysign_, copysign(a, b));
 BINARY(xlogy, b != b ? b : a == T(0) ? T(0) : a * log(b));

@@ -4,7 +4,7 @@
 
 namespace shim::cuda {
 
-enum class PairLoss { square, magnitude, smooth, huber };       // `setting`: the last two's bound
+enum class PairLoss { square, magnitude, smooth, huber, chance, logit };        // `setting`: the bound of smooth and huber
 
 // Of two tensors of one shape and floating dtype: the sum, or with `mean` the mean.
 Tensor pair_loss(PairLoss, const Tensor& a, const Tensor& b, bool mean, double setting);

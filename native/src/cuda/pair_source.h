@@ -1,6 +1,7 @@
 #pragma once
 // CUDA C++ of losses of two tensors, summed, compiled by NVRTC after types_source.h and block_source.h with macros:
-//   ELEMENT the element type, C the type it is computed in, V elements of one load; LOSS 0 squares, 1 magnitudes, 2 smooth magnitudes, 3 Huber's.
+//   ELEMENT the element type, C the type it is computed in, V elements of one load; LOSS 0 squares, 1 magnitudes, 2 smooth magnitudes,
+//   3 Huber's, of differences; 4 the cross entropy of a chance, which ends the program where it is none, as PyTorch's assertion does, 5 that of its logit.
 namespace shim::cuda {
 
 inline constexpr const char* kPairSource = R"cuda(
@@ -12,8 +13,15 @@ __device__ inline C loss_of(T a, T b, C p) {
   return m;
 #elif LOSS == 2
   return m < p ? C(0.5) * m * m / p : m - C(0.5) * p;
-#else
+#elif LOSS == 3
   return m <= p ? C(0.5) * m * m : p * (m - C(0.5) * p);
+#elif LOSS == 4
+  const C x = wide(a), y = wide(b), yes = log(x), no = log1p(-x);
+  if (!(x >= C(0) && x <= C(1) && y >= C(0) && y <= C(1))) __trap();
+  return (y - C(1)) * (no > C(-100) ? no : C(-100)) - y * (yes > C(-100) ? yes : C(-100));
+#else
+  const C x = wide(a);
+  return (C(1) - wide(b)) * x + (x < C(0) ? -x : C(0)) + log1p(exp(-fabs(x)));
 #endif
 }
 // The blocks' sums; or the whole, divided, where there is one block.
@@ -58,8 +66,13 @@ extern "C" __global__ void __launch_bounds__(256) pair_slopes(const T* a, const 
     return cast<T>(s * scale);
 #elif LOSS == 2
     return cast<T>((fabs(d) < p ? d / p : s) * scale);
-#else
+#elif LOSS == 3
     return cast<T>((fabs(d) <= p ? d : p * s) * scale);
+#elif LOSS == 4
+    const C spread = (C(1) - wide(x)) * wide(x);
+    return cast<T>(d / (spread > C(1e-12) ? spread : C(1e-12)) * scale);
+#else
+    return cast<T>((C(1) / (C(1) + exp(-wide(x))) - wide(y)) * scale);
 #endif
   };
   if (c + V <= n) {

@@ -177,9 +177,9 @@ PyObject* native_unique_consecutive(Operator&, PyObject* const* args, size_t n) 
 
 // --- losses -----------------------------------------------------------------------------------------------------------
 
-constexpr const char* kPairs[] = {"square", "magnitude", "smooth", "huber"};
+constexpr const char* kPairs[] = {"square", "magnitude", "smooth", "huber", "chance", "logit"};
 int pair_of(PyObject* o) {
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < 6; ++i)
     if (PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, kPairs[i]) == 0) return i;
   return -1;
 }

@@ -274,6 +274,8 @@ int bind_kernels(PyObject* module) {
   register_cuda_places();
   register_cuda_makes();
   register_cuda_images();
+  register_cuda_ranks();
+  register_cuda_losses();
   register_cpu_formulas();
   register_cpu_scatters();
   register_cpu_fourier();

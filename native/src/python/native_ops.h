@@ -26,6 +26,8 @@ void register_cuda_moves();                     // bind_cuda_moves.cpp
 void register_cuda_places();                    // bind_cuda_places.cpp
 void register_cuda_makes();                     // bind_cuda_makes.cpp
 void register_cuda_images();                    // bind_cuda_images.cpp
+void register_cuda_ranks();                     // bind_cuda_ranks.cpp
+void register_cuda_losses();                    // bind_cuda_losses.cpp
 void register_cpu_formulas();                   // bind_cpu_formulas.cpp
 void register_cpu_scatters();                   // bind_cpu_scatters.cpp
 void register_cpu_fourier();                    // bind_cpu_fourier.cpp

@@ -1,0 +1,67 @@
+// Losses of scores over classes on CUDA.
+#include "cuda/classes.h"
+#include "python/native_ops.h"
+#include "python/tensor_type.h"
+
+namespace shim {
+namespace {
+
+bool on_cuda(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cuda(); }
+bool on_cuda_or_none(PyObject* o) { return o == Py_None || on_cuda(o); }
+Tensor tensor_or_none(PyObject* o) { return o == Py_None ? Tensor{} : Tensor(unwrap(o)); }
+bool whole(PyObject* o, int64_t* value) {
+  int overflow = 0;
+  if (!PyLong_CheckExact(o)) return false;
+  *value = PyLong_AsLongLongAndOverflow(o, &overflow);
+  return !overflow;
+}
+
+// nll_loss(self, target, weight, reduction, ignore_index) -> (loss, total_weight)
+PyObject* native_nll(Operator&, PyObject* const* args, size_t n) {
+  int64_t reduction, ignored;
+  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda_or_none(args[2]) || !whole(args[3], &reduction) || !whole(args[4], &ignored)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor total;
+    const Tensor r = cuda::class_loss(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]), int(reduction), ignored, &total);
+    return r ? tuple_of({r, total}) : nullptr;
+  });
+}
+
+// nll_loss_backward(grad_output, target, weight, total_weight, sizes, reduction, ignore_index)
+PyObject* native_nll_backward(Operator&, PyObject* const* args, size_t n) {
+  int64_t reduction, ignored;
+  if (n != 7 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda_or_none(args[2]) || !on_cuda(args[3]) || !whole(args[5], &reduction) || !whole(args[6], &ignored)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Dims sizes;
+    if (!dims_of(args[4], &sizes)) return nullptr;
+    const Tensor r = cuda::class_loss_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]), Tensor(unwrap(args[3])), sizes, int(reduction), ignored);
+    return r ? wrap(r) : nullptr;
+  });
+}
+
+// multi_margin_loss([grad_output,] self, target, weight, p, margin, reduction)
+template <bool Backward>
+PyObject* native_margin(Operator&, PyObject* const* args, size_t n) {
+  int64_t p, reduction;
+  if (n != (Backward ? 7 : 6) || (Backward && !on_cuda(args[0]))) return nullptr;
+  PyObject* const* a = args + Backward;
+  if (!on_cuda(a[0]) || !on_cuda(a[1]) || !on_cuda_or_none(a[2]) || !whole(a[3], &p) || !PyFloat_Check(a[4]) || !whole(a[5], &reduction)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor x(unwrap(a[0])), target(unwrap(a[1])), weight = tensor_or_none(a[2]);
+    const double margin = PyFloat_AS_DOUBLE(a[4]);
+    const Tensor r = Backward ? cuda::margin_loss_backward(Tensor(unwrap(args[0])), x, target, weight, int(p), margin, int(reduction))
+                              : cuda::margin_loss(x, target, weight, int(p), margin, int(reduction));
+    return r ? wrap(r) : nullptr;
+  });
+}
+
+}  // namespace
+
+void register_cuda_losses() {
+  register_native("nll_loss", native_nll);
+  register_native("nll_loss_class_backward", native_nll_backward);
+  register_native("multi_margin_loss_class", native_margin<false>);
+  register_native("multi_margin_loss_class_backward", native_margin<true>);
+}
+
+}  // namespace shim
