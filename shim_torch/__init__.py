@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math as _math
+import sys
 from typing import TYPE_CHECKING, Any
 
 from native import _core
@@ -105,8 +106,13 @@ _FROM = {
     "set_autocast_dtype": ("amp", "set_autocast_dtype"),
     "get_autocast_gpu_dtype": ("amp", "get_autocast_gpu_dtype"),
     "is_autocast_cache_enabled": ("amp", "is_autocast_cache_enabled"),
-    **{name: ("amp._switches", name) for name in ("set_autocast_gpu_dtype", "set_autocast_cache_enabled", "clear_autocast_cache")},
-    **{f"autocast_{step}_nesting": ("amp._switches", f"autocast_{step}_nesting") for step in ("increment", "decrement")},
+    **{
+        name: ("amp._switches", name)
+        for name in ("set_autocast_gpu_dtype", "set_autocast_cache_enabled", "clear_autocast_cache")
+    },
+    **{
+        f"autocast_{step}_nesting": ("amp._switches", f"autocast_{step}_nesting") for step in ("increment", "decrement")
+    },
     "parse_schema": ("_C", "parse_schema"),
     "_nnpack_available": ("backends.nnpack", "is_available"),
     "set_printoptions": ("_tensor_str", "set_printoptions"),
@@ -120,7 +126,17 @@ _FROM = {
     "_assert_async": ("_python_functions", "_assert_async"),
     **{
         f"_check{kind}": ("_checks", f"_check{kind}")
-        for kind in ("", "_index", "_value", "_type", "_not_implemented", "_is_size", "_tensor_all", "_tensor_all_with", "_with")
+        for kind in (
+            "",
+            "_index",
+            "_value",
+            "_type",
+            "_not_implemented",
+            "_is_size",
+            "_tensor_all",
+            "_tensor_all_with",
+            "_with",
+        )
     },
     "_assert": ("_checks", "_assert"),
     "_test_check_tensor": ("_checks", "_test_check_tensor"),
@@ -149,6 +165,19 @@ def set_default_dtype(d: Any, /) -> None:
     _core.set_default_dtype(d)
 
 
+_table = sys.modules["shim_torch.ops"]  # torch.ops is the namespace of operators
+
+
+def _publish() -> None:
+    for name, function in _table_functions().items():
+        globals().setdefault(name, function)
+
+
+def _names() -> list[str]:
+    _table.complete()
+    return sorted(globals())
+
+
 def _attribute(name: str) -> Any:
     if name in _FROM:
         module, attribute = _FROM[name]
@@ -159,6 +188,10 @@ def _attribute(name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != f"shim_torch.{name}":
                 raise
+    if not name.startswith("__"):
+        _table.complete()
+        if name in globals():  # now, also where another thread did it in the meantime
+            return globals()[name]
     if name.endswith("Tensor"):
         from shim_torch._legacy_types import TENSORS, legacy_type
 
@@ -199,4 +232,7 @@ def _attribute(name: str) -> Any:
     return missing("torch", name)
 
 
+_table.when_complete.append(_publish)  # operators that wait to be asked for
+_core.set_waiting_operators(_table.complete)
+__dir__ = _names
 __getattr__ = _attribute  # a name and no function: type checkers resolve it within import cycles

@@ -23,12 +23,12 @@ def overload(qualified: str, name: str) -> Any:
 
 def consists_of_operators(qualified: str, overload: str) -> bool:
     """Whether an operator is one that PyTorch runs as other operators, at every level."""
-    from shim_torch.ops._record import RECORDS
+    from shim_torch.ops import records
 
     name = qualified.removeprefix("aten::") + (f".{overload}" if overload else "")
     if name in PARTS:
         return True
-    record = RECORDS.get(f"aten::{name}")
+    record = records().get(f"aten::{name}")
     leaves = Path(__file__).with_name("_dispatch_leaves.txt").read_text(encoding="utf-8").split()
     return record is not None and record.kind == "composite" and name not in leaves
 

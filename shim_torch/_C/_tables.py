@@ -62,7 +62,7 @@ class _VariableFunctionsClass:
     def __dir__(self) -> list[str]:
         import shim_torch
 
-        return [name for name, value in vars(shim_torch).items() if callable(value) and not isinstance(value, type)]
+        return [name for name in dir(shim_torch) if callable(value := vars(shim_torch)[name]) and not isinstance(value, type)]
 
 
 _VariableFunctionsClass.__module__ = "torch._C"

@@ -43,9 +43,10 @@ def table() -> dict[str, list[tuple[str, bool]]]:
 
 @lru_cache(maxsize=1)
 def _load_families() -> None:
-    from shim_torch.ops import define_late
+    from shim_torch.ops import complete, define_families
 
-    define_late([f"{__name__}.{family}" for family in FAMILIES])
+    complete()
+    define_families(f"{__name__}.{family}" for family in FAMILIES)
 
 
 def complete(name: str) -> None:

@@ -143,7 +143,8 @@ def _copied(value: Any) -> Any:
 def define(text: str, body: Callable[..., Any]) -> None:
     """A composite that only ``torch.ops`` has."""
     from shim_torch.ops import define as define_record
-    from shim_torch.ops._record import RECORDS, composite
+    from shim_torch.ops import records
+    from shim_torch.ops._record import composite
 
     composite(text, function=False, method=False, ops_only=True)(body)
-    define_record(RECORDS[_core.schema_names(text)[3]])
+    define_record(records()[_core.schema_names(text)[3]])

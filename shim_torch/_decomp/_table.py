@@ -103,7 +103,7 @@ def _form(name: str, op: Any, found: Table) -> Callable[..., Any] | None:
 
 def build() -> tuple[Table, Table]:
     """The whole table, and that of what is no core operator."""
-    from shim_torch.ops._record import RECORDS
+    from shim_torch.ops import records
 
     from . import _layouts as _layouts
     from ._formulas import FORMULAS
@@ -115,7 +115,7 @@ def build() -> tuple[Table, Table]:
         op = overload(name)
         if op is None or name in _KEPT:
             continue
-        record = RECORDS.get(f"aten::{name}")
+        record = records().get(f"aten::{name}")
         what: Callable[..., Any] | None = FORMULAS.get(name)
         if what is None and record is not None and record.kind == "composite":
             what = Decomposition(name, op, record.body)

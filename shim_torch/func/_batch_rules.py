@@ -11,7 +11,7 @@ from native import _core
 from shim_torch import Tensor
 from shim_torch._library.custom_ops import VMAP_RULES
 from shim_torch.func._batched import CONTROL_FLOW, ITEM, BatchedTensor, VmapInfo, _wrapped, stack, whole
-from shim_torch.ops._record import RECORDS
+from shim_torch.ops import records
 from shim_torch.ops._rules import broadcast, same
 
 Rule = Callable[..., Any]
@@ -146,7 +146,7 @@ _ALSO_POINTWISE = {"where", "masked_fill", "clone", "detach", "alias", "_to_copy
 def _is_pointwise(key: str, name: str) -> bool:
     if name in _ALSO_POINTWISE:
         return True
-    record = RECORDS.get(key) or RECORDS.get(f"aten::{name}")
+    record = records().get(key) or records().get(f"aten::{name}")
     if record is None or name in _NOT_POINTWISE or record.shape not in (same, broadcast):
         return False
     return not {"dim", "dims", "dim0", "dim1", "diagonal", "k", "size", "weight", "reduction"} & set(record.arguments)

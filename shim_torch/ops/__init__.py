@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import threading
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
@@ -31,7 +33,6 @@ FAMILIES = (
     "splitting",
     "reshaping",
     "view_variants",
-    "geometry",
     "math_bits",
     "copying",
     "indexing",
@@ -52,17 +53,7 @@ FAMILIES = (
     "cuda_losses",
     "image_kernels",
     "weighted_taps",
-    "recurrent_kernels",
-    "loss",
     "joining",
-    "convolution",
-    "convolution_functions",
-    "columns",
-    "pooling",
-    "average_pooling",
-    "resampling",
-    "grid_sampling",
-    "pixel_shuffling",
     "norms",
     "cholesky",
     "decomposition",
@@ -71,33 +62,49 @@ FAMILIES = (
     "matrix_products",
     "least_squares",
     "householder",
-    "fourier",
-    "foreach",
-    "matmul_narrow",
-    "backward",
-    "recurrent",
     "special_functions",
-    "polynomials",
     "signal",
     "histograms",
     "quantiles",
     "differences",
     "segments",
+    "tensor_names",
+    "chunks_and_masks",
+    "gamma_draws",
+    "sparse",
+    "sparse_math",
+)
+
+# Defined when one of their operators is first asked for, or a module that shows them: a third of the time that importing all
+# takes. None of them has a method of the tensor, nor further overloads of an operator of the others.
+LATER = (
+    "geometry",
+    "recurrent_kernels",
+    "loss",
+    "convolution",
+    "convolution_functions",
+    "columns",
+    "pooling",
+    "average_pooling",
+    "resampling",
+    "grid_sampling",
+    "pixel_shuffling",
+    "fourier",
+    "foreach",
+    "matmul_narrow",
+    "backward",
+    "recurrent",
+    "polynomials",
     "count_draws",
     "random_layers",
     "sequence_losses",
     "embedding_bag",
     "batch_normalization",
-    "tensor_names",
     "attention",
     "attention_efficient",
     "attention_native",
-    "chunks_and_masks",
-    "gamma_draws",
     "indefinite",
     "padding",
-    "sparse",
-    "sparse_math",
     "aten_names",
     "aten_inner",
 )
@@ -114,6 +121,10 @@ INPLACE_FUNCTIONS = frozenset(
 
 _defined: dict[str, list[str]] = {}  # record key -> names of its operators and variants
 _functions: dict[str, list[Record]] = {}  # module -> the records that give it functions
+_whole = False  # whether the families of LATER are defined
+_completing = False
+when_complete: list[Callable[[], None]] = []
+_lock = threading.RLock()
 
 
 # Symbols that __torch_function__ sees themselves, by these names; the others it sees as the operator's method.
@@ -147,14 +158,14 @@ COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
 
 
-def define_all() -> None:
-    """Imports every family and defines records that are not defined yet."""
+def define_families(modules: Iterable[str]) -> None:
+    """Imports families and defines the records that are not defined yet."""
     collects = gc.isenabled()
     gc.disable()  # all that is made here stays: looking through it for garbage would be a tenth of the time
     try:
-        for family in FAMILIES:
-            import_module(f"{__name__}.{family}")
-        for key, record in RECORDS.items():
+        for module in modules:
+            import_module(module)
+        for key, record in list(RECORDS.items()):
             if key not in _defined:
                 define(record)
     finally:
@@ -162,13 +173,32 @@ def define_all() -> None:
             gc.enable()
 
 
-def define_late(modules: list[str]) -> None:
-    """Imports further families, whose operators torch.ops alone has, and defines their records."""
-    for module in modules:
-        import_module(module)
-    for key, record in list(RECORDS.items()):
-        if key not in _defined:
-            define(record)
+def complete() -> bool:
+    """Defines the families of LATER; whether they were not defined before (another thread may be at it: this one waits)."""
+    global _whole, _completing
+    if _whole:
+        return False
+    with _lock:
+        if _whole:  # by another thread, in the meantime
+            return True
+        if _completing:  # asked for by what is being defined
+            return False
+        _completing = True
+        try:
+            define_families(f"{__name__}.{family}" for family in LATER)
+            for publish in when_complete:
+                publish()
+            _whole = True
+            _core.set_waiting_operators(None)
+        finally:
+            _completing = False
+    return True
+
+
+def records() -> dict[str, Record]:
+    """Every record by its key, those of LATER too."""
+    complete()
+    return RECORDS
 
 
 def define(record: Record) -> list[str]:
@@ -185,7 +215,9 @@ def define(record: Record) -> list[str]:
 
 
 def functions(module: str = "") -> dict[str, Any]:
-    """The functions of a torch module by name: ``""`` is torch itself, ``"nn.functional"``, ``"linalg"`` and so on."""
+    """The functions of a torch module by name: ``"nn.functional"``, ``"linalg"``; ``""`` is torch itself, of what is defined."""
+    if module:
+        complete()
     found: dict[str, Any] = {}
     path = f"torch.{module}" if module else "torch"
     prefix = module.rpartition(".")[2] + "_"
@@ -232,4 +264,4 @@ def _install_symbols(tensor_type: Any) -> None:
         put(f"__{symbol}__", name)
 
 
-define_all()
+define_families(f"{__name__}.{family}" for family in FAMILIES)

@@ -53,9 +53,9 @@ def _load() -> None:
     if _loaded:
         return
     _loaded = True
-    from shim_torch.ops._record import RECORDS
+    from shim_torch.ops import records
 
-    for record in RECORDS.values():
+    for record in records().values():
         if "(a!)" in record.schema and record.kind == "direct" and getattr(record.body, "__module__", "").startswith("shim_torch.ops.sparse"):
             _kernels[record.key.partition("::")[2]] = record.body  # writes to self by itself
         elif getattr(record.body, "__module__", "").startswith("shim_torch.ops.sparse"):
@@ -131,9 +131,9 @@ def refuse(qualified: str, args: list[Any]) -> NoReturn:
 
 
 def _is_pointwise(qualified: str) -> bool:
-    from shim_torch.ops._record import RECORDS
+    from shim_torch.ops import records
 
-    record = RECORDS.get(qualified)
+    record = records().get(qualified)
     return getattr(getattr(record, "shape", None), "__name__", "") in ("broadcast", "same") and record is not None
 
 

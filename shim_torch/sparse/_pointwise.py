@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
-from shim_torch.ops._record import RECORDS
+from shim_torch.ops import records
 
 from . import _coo
 from ._dispatch import composite, kernel, refuse
@@ -40,7 +40,7 @@ def _unary(name: str) -> None:
         whole = self.coalesce()
         return _coo.unsafe(whole.indices(), _function(public)(whole.values(), *rest), self.shape, coalesced=True)
 
-    record = RECORDS.get(f"aten::{name}")
+    record = records().get(f"aten::{name}")
     if record is not None and (record.kind == "composite" or name in ("relu", "log1p")):
         composite(name)(differentiable)
     else:

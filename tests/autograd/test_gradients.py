@@ -8,7 +8,7 @@ from gradient_samples import ELSEWHERE, ONCE, SAMPLES, inputs
 
 import shim_torch
 from shim_torch.autograd import gradcheck, gradgradcheck
-from shim_torch.ops._record import RECORDS
+from shim_torch.ops import records
 
 VALUES = {"cpu": inputs(shim_torch)}
 LEAVES = [
@@ -131,7 +131,7 @@ def test_underived_operators(name, call):
 def test_every_gradient_has_a_sample():
     keys = {
         (f"{r.ns}::" if r.ns != "aten" else "") + r.name + (f".{r.overload}" if r.overload else "")
-        for r in RECORDS.values()
+        for r in records().values()
         if r.ns in ("aten", "shim") and r.kind != "composite" and (r.grad or r.fused)
     }
     missing = sorted(keys - set(SAMPLES) - set(ELSEWHERE))

@@ -14,7 +14,7 @@ from native import _core
 
 ops = importlib.import_module("shim_torch.ops")
 
-ops.define_all()
+ops.complete()
 
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 INTS = [np.uint8, np.int8, np.int16, np.int32, np.int64]

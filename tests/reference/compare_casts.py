@@ -42,7 +42,7 @@ def codes(peer: bool) -> dict[str, np.ndarray]:
 
     ops = importlib.import_module("shim_torch.ops")
 
-    ops.define_all()
+    ops.complete()
     cast = _core.function("aten::_to_copy")
     return {n: _core.to_numpy(cast(_core.from_numpy(x), dtype=getattr(_core, n))).view(np.uint8) for n in NAMES.split()}
 

@@ -9,7 +9,7 @@ import pytest
 
 import shim_torch
 
-RECORDS = sys.modules["shim_torch.ops._record"].RECORDS
+RECORDS = sys.modules["shim_torch.ops"].records()
 
 
 def run(code: str) -> str:

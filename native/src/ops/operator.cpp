@@ -26,6 +26,7 @@ std::unordered_map<std::string, Native>& natives() {
 }  // namespace
 
 void (*before_lookup)() = nullptr;
+bool (*define_waiting)() = nullptr;
 
 void register_native(const char* name, NativeFn fn, void* data) {
   Native& native = natives()[name];
@@ -61,10 +62,12 @@ const std::vector<Operator*>& public_overloads(const std::string& qualified_name
 
 Operator* find_operator(const std::string& qualified_name, const std::string& overload) {
   if (before_lookup) before_lookup();
-  auto it = table().by_name.find(qualified_name);
-  if (it == table().by_name.end()) return nullptr;
-  for (Operator* op : it->second)
-    if (op->schema.overload == overload) return op;
+  do {
+    auto it = table().by_name.find(qualified_name);
+    if (it == table().by_name.end()) continue;
+    for (Operator* op : it->second)
+      if (op->schema.overload == overload) return op;
+  } while (define_waiting && qualified_name.starts_with("aten::") && define_waiting());
   return nullptr;
 }
 
@@ -88,6 +91,7 @@ void remove_operator(Operator* op) {
 
 std::vector<std::string> operator_names(const std::string& ns) {
   if (before_lookup) before_lookup();
+  if (define_waiting && ns == "aten") define_waiting();
   std::vector<std::string> names;
   for (auto& [name, ops] : table().by_name)
     if (!ops.empty() && name.compare(0, ns.size() + 2, ns + "::") == 0) names.push_back(name.substr(ns.size() + 2));

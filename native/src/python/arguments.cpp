@@ -182,6 +182,8 @@ Operator* bind_arguments(const std::vector<Operator*>& candidates, const char* n
     if (fit == Fit::yes) return op;
     if (fit == Fit::error) return nullptr;
   }
+  // A callable may have been made before its operator.
+  if (candidates.empty() && define_waiting && define_waiting()) return bind_arguments(candidates, name, form, c, b);
   if (Operator* op = bind_deprecated(candidates, name, form, c, b)) return op;
   if (!PyErr_Occurred()) set_binding_error(candidates, name, form, c);
   return nullptr;

@@ -302,8 +302,10 @@ PyObject* py_symbol(PyObject*, PyObject* args) {                    // ("__add__
 PyObject* py_overloads(PyObject*, PyObject* args) {                 // (qualified) -> [overload, ...]
   const char* qualified;
   if (!PyArg_ParseTuple(args, "s", &qualified)) return nullptr;
+  const std::vector<Operator*>& found = overloads(qualified);
+  if (found.empty() && define_waiting && std::strncmp(qualified, "aten::", 6) == 0) define_waiting();
   PyObject* list = PyList_New(0);
-  for (Operator* op : overloads(qualified)) {
+  for (Operator* op : found) {
     PyObject* s = PyUnicode_FromString(op->schema.overload.c_str());
     PyList_Append(list, s);
     Py_DECREF(s);
@@ -326,6 +328,30 @@ PyObject* py_names(PyObject*, PyObject* args) {                     // (ns) -> o
   return strings(operator_names(ns));
 }
 PyObject* py_namespaces(PyObject*, PyObject*) { return strings(operator_namespaces()); }
+
+PyObject* waiting = nullptr;
+
+bool run_waiting() {
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyObject* call = Py_NewRef(waiting);
+  PyObject* made = PyObject_CallNoArgs(call);
+  const bool defined = made == Py_True;
+  if (!made) PyErr_WriteUnraisable(call);
+  Py_XDECREF(made);
+  Py_DECREF(call);
+  PyErr_Restore(type, value, trace);
+  PyGILState_Release(state);
+  return defined;
+}
+
+PyObject* py_set_waiting(PyObject*, PyObject* define) {
+  PyObject* old = std::exchange(waiting, define == Py_None ? nullptr : Py_NewRef(define));
+  define_waiting = waiting ? run_waiting : nullptr;
+  Py_XDECREF(old);
+  Py_RETURN_NONE;
+}
 
 PyObject* py_counts(PyObject*, PyObject*) {     // {"aten::add.Tensor": (body calls, native calls)} of those called
   PyObject* d = PyDict_New();
@@ -350,6 +376,7 @@ PyMethodDef functions[] = {
     {"symbol_method", py_symbol, METH_VARARGS, "symbol_method(\"__add__\", \"aten::add\", reflected=False, seen=None): the descriptor behind x + y; `seen`: what overrides see, a method, or itself by that name."},
     {"operator_overloads", py_overloads, METH_VARARGS, "The overload names of an operator."},
     {"operator_names", py_names, METH_VARARGS, "The operators of a namespace."},
+    {"set_waiting_operators", py_set_waiting, METH_O, "What defines the operators of aten that wait to be asked for, and gives whether it did; None: none wait."},
     {"operator_namespaces", py_namespaces, METH_NOARGS, "The namespaces that have operators."},
     {"operator_counts", py_counts, METH_NOARGS, "Body and native calls of each operator called so far."},
     {nullptr, nullptr, 0, nullptr}};
