@@ -8,9 +8,10 @@ and ``sys.modules`` stays as it was.
 from __future__ import annotations
 
 import builtins
+import pickle
 import sys
 from collections.abc import Callable, Iterator
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 from compat import importer, modules, requirements, stand_ins
@@ -47,6 +48,16 @@ def _found(scope: Scope) -> bool:
     return frame is not None
 
 
+def _called_from(function: Callable[..., Any], module: ModuleType, table: dict[str, Any]) -> FunctionType:
+    """``function`` as code of ``module`` calls it, with these builtins."""
+    source = f"def {function.__name__}(*args, **kwargs):\n    return function(*args, **kwargs)"
+    names: dict[str, Any] = {"__builtins__": table, "__name__": module.__name__, "function": function}
+    exec(source, names)
+    made: FunctionType = names[function.__name__]
+    made.__doc__ = function.__doc__
+    return made
+
+
 def changes(module: ModuleType, scope: Callable[[], Scope]) -> Iterator[Change]:
     """What ``module`` is given, so that it finds our torch where there is no other."""
 
@@ -55,7 +66,11 @@ def changes(module: ModuleType, scope: Callable[[], Scope]) -> Iterator[Change]:
             return importer.scoped_import(name, globals, locals, fromlist, level)
         return vars(builtins)["__import__"](name, globals, locals, fromlist, level)
 
-    yield module, "__builtins__", {**vars(builtins), "__import__": __import__}
+    table = {**vars(builtins), "__import__": __import__}
+    yield module, "__builtins__", table
     yield module, "__import__", __import__
+    for name in ("load", "loads"):  # C's own, handed on: whoever calls it is the Python code that is asked
+        if vars(module).get(name) is getattr(pickle, name):
+            yield module, name, _called_from(getattr(pickle, name), module, table)
     if vars(module).get("sys") is sys:
         yield module, "sys", stand_ins.CallersSys(lambda: _found(scope()))
