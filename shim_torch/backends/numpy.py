@@ -67,7 +67,11 @@ def dtype_of(dtype: Any) -> Any:
 
 
 def asarray(tensor: Any, dtype: Any = None) -> Any:
-    """An array over the tensor's memory; a cast copy where ``dtype`` is another one."""
+    """An array over the tensor's memory; a cast copy where ``dtype`` is another one, and of complex32, which NumPy lacks."""
+    if tensor.dtype is _core.complex32:
+        wide = _core.empty_raw(tuple(tensor.shape), _core.complex64, tensor.device)
+        _core.copy_raw(wide, tensor)
+        tensor = wide
     array = _core.to_numpy(tensor)
     if dtype is not None and tensor.dtype is not dtype:
         array = array.astype(dtype_of(dtype))
