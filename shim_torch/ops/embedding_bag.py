@@ -8,12 +8,15 @@ from native import _core
 from shim_torch._utils import _scalar
 
 from ._formulas import torch_module
-from ._record import composite
+from ._record import composite, op
 
 _TYPES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor"}
 
 
-def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weights: Any, padding: int) -> None:
+_FLOATS = (_core.float16, _core.bfloat16, _core.float32, _core.float64)
+
+
+def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weights: Any, padding: int, known: bool) -> None:
     for t, what, at in ((indices, "indices", 1), (offsets, "offsets", 1)):
         if t.dtype not in (_core.int32, _core.int64):
             name = _TYPES.get(str(t.dtype).removeprefix("torch."), f"torch.{_scalar(t.dtype)}Tensor")
@@ -21,7 +24,7 @@ def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weight
                 f"Expected tensor for argument #{at} '{what}' to have one of the following scalar types: Long, Int; but got {name} "
                 "instead (while checking arguments for embedding_bag)"
             )
-    if weight.dtype not in (_core.float16, _core.bfloat16, _core.float32, _core.float64):
+    if weight.dtype not in _FLOATS:
         raise RuntimeError(
             "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; "
             f"but got torch.{_scalar(weight.dtype)}Tensor instead (while checking arguments for embedding_bag)"
@@ -30,7 +33,6 @@ def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weight
         raise RuntimeError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     if offsets.dim() != 1:
         raise RuntimeError(f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.dim()}")
-    known = not (weight.is_meta or indices.is_meta or offsets.is_meta)
     if known and offsets.numel() and int(offsets[0]) != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got "
@@ -76,8 +78,18 @@ def _bags(
     if indices.dim() not in (1, 2):
         raise RuntimeError(f"input has to be a 1D or 2D Tensor, but got Tensor of dimension {indices.dim()}")
     indices = indices.reshape(-1)
-    _check(weight, indices, offsets, mode, samples, padding)
     bags = offsets.numel() - 1 if last else offsets.numel()
+    one_kernel = _one_kernel(weight, indices, offsets, samples, bags) and not (sparse or scale_by_freq)
+    # Where a kernel checks the indices, nobody waits for their values.
+    known = not (one_kernel or weight.is_meta or indices.is_meta or offsets.is_meta)
+    _check(weight, indices, offsets, mode, samples, padding, known)
+    if one_kernel:
+        samples = samples if samples is None else samples.reshape(-1)
+        offsets = offsets if offsets.dtype == indices.dtype else offsets.to(indices.dtype)
+        out, where, counts, most = torch.ops.shim.embedding_bags(weight, indices, offsets, samples, mode, last, padding)
+        if mode == 0:
+            counts = most = counts.new_zeros((bags,))
+        return out, where if mode or padding >= 0 else where[:0], counts, most if mode != 1 else counts
     if weight.is_meta:
         width = weight.size(1)
         most = indices.new_empty((bags, width)) if mode == 2 else offsets.new_empty(offsets.shape)
@@ -118,6 +130,122 @@ def _bags(
         most = counts
     where = bag_of if mode != 0 or padding >= 0 else bag_of[:0]
     return out.to(weight.dtype) if narrow else out, where, counts if mode else most, most
+
+
+def _one_kernel(weight: Any, indices: Any, offsets: Any, samples: Any, bags: int) -> bool:
+    on_cuda = weight.is_cuda and indices.is_cuda and offsets.is_cuda and weight.dim() == 2 and weight.dtype in _FLOATS
+    whole = indices.dtype in (_core.int32, _core.int64) and offsets.dtype in (_core.int32, _core.int64) and offsets.dim() == 1
+    fits = samples is None or (samples.is_cuda and samples.dtype == weight.dtype and samples.numel() == indices.numel())
+    return on_cuda and whole and fits and bags > 0 and weight.numel() > 0
+
+
+def _weight_grad(g0, weight_shape, indices, per_sample_weights, mode, padding, result1, result2, result3):
+    torch = torch_module()
+    if mode == 2:  # as PyTorch's, in no order
+        g = g0.masked_fill((result2 == 0).unsqueeze(1), 0)
+        return g.new_zeros(weight_shape).scatter_add(0, result3, g)
+    if not _core.is_grad_enabled():
+        settings = (per_sample_weights, weight_shape[0], mode == 1, padding)
+        return torch.ops.shim.embedding_bags_backward(g0, indices, result1, result2, *settings)
+    used = (result1 < g0.size(0)) & (indices != padding)
+    slopes = g0[result1[used]]
+    if mode == 1:
+        slopes = slopes / result2[result1[used]].to(slopes.dtype).unsqueeze(1)
+    elif per_sample_weights is not None:
+        slopes = slopes * per_sample_weights[used].unsqueeze(1)
+    return g0.new_zeros(weight_shape).index_add(0, indices[used], slopes)
+
+
+def _sample_grad(g0, weight, indices, padding, result1):
+    if not _core.is_grad_enabled():
+        return torch_module().ops.shim.embedding_bags_samples(g0, weight, indices, result1, padding)
+    used = (result1 < g0.size(0)) & (indices != padding)
+    found = (g0[result1.masked_fill(~used, 0)] * weight[indices]).sum(1)
+    return found.masked_fill(~used, 0)
+
+
+def _bags_shape(weight, indices, offsets, mode, closed):
+    bags = offsets.shape[0] - int(closed)
+    return [(bags, weight.shape[1]), indices.shape, (bags,), (bags, weight.shape[1]) if mode == 2 else (0,)]
+
+
+def _wide(dtype):
+    return dtype if dtype == _core.float64 else _core.float32
+
+
+@op(
+    "shim::embedding_bags(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights, int mode, bool closed, int padding) -> (Tensor, Tensor, Tensor, Tensor)",
+    shape=_bags_shape,
+    dtype=lambda weight: (_wide(weight.dtype), [weight.dtype, *[_core.int64] * 3]),
+    keep=("indices", "offsets"),
+    native="embedding_bags",
+    differentiable=(0,),
+    grad={"weight": _weight_grad, "per_sample_weights": _sample_grad},
+    function=False,
+    method=False,
+)
+def embedding_bags(xp, weight, indices, offsets, per_sample_weights, mode, closed, padding):
+    """Sums (mode 0), means (1) or maxima (2) of bags; the bag of each index, how many each bag has, the rows that maxima came from.
+
+    Shapes:  weight (rows, width), indices (n,), offsets (bags,), or with ``closed`` (bags + 1,), the last one the end of the last bag
+    """
+    n, bags = len(indices), len(offsets) - int(closed)
+    out, bag_of = xp.zeros((bags, weight.shape[1]), weight.dtype), xp.full((n,), bags, "int64")
+    counts, most = xp.zeros((bags,), "int64"), xp.zeros(out.shape if mode == 2 else (0,), "int64")
+    for b in range(bags):
+        end = n if b + 1 == bags and (not closed or padding >= 0) else int(offsets[b + 1])
+        bag_of[int(offsets[b]) : end] = b
+        places = xp.arange(int(offsets[b]), end)
+        places = places[indices[places] != padding]
+        counts[b] = len(places)
+        if not len(places):
+            continue
+        values = weight[indices[places]]
+        if mode == 2:
+            out[b], most[b] = values.max(axis=0), indices[places][values.argmax(axis=0)]
+        elif mode == 1:
+            out[b] = values.mean(axis=0)
+        else:
+            out[b] = (values if per_sample_weights is None else values * per_sample_weights[places][:, None]).sum(axis=0)
+    return out, bag_of, counts, most
+
+
+@op(
+    "shim::embedding_bags_backward(Tensor grad_output, Tensor indices, Tensor bag_of, Tensor counts, Tensor? per_sample_weights, int rows, bool mean, int padding) -> Tensor",
+    shape=lambda grad_output, rows: (rows, grad_output.shape[1]),
+    dtype=lambda grad_output: (_wide(grad_output.dtype), grad_output.dtype),
+    keep=("indices", "bag_of", "counts"),
+    native="embedding_bags_backward",
+    function=False,
+    method=False,
+)
+def embedding_bags_backward(xp, grad_output, indices, bag_of, counts, per_sample_weights, rows, mean, padding):
+    """The gradient of ``embedding_bags`` by the table, of sums or means: the same sums in every run."""
+    used = (bag_of < len(counts)) & (indices != padding)
+    slopes = grad_output[bag_of[used]]
+    if mean:
+        slopes = slopes / counts[bag_of[used]][:, None]
+    elif per_sample_weights is not None:
+        slopes = slopes * per_sample_weights[used][:, None]
+    found = xp.zeros((rows, grad_output.shape[1]), grad_output.dtype)
+    xp.add.at(found, indices[used], slopes.astype(found.dtype))
+    return found
+
+
+@op(
+    "shim::embedding_bags_samples(Tensor grad_output, Tensor weight, Tensor indices, Tensor bag_of, int padding) -> Tensor",
+    shape=lambda indices: indices.shape,
+    dtype=lambda grad_output: (_wide(grad_output.dtype), grad_output.dtype),
+    keep=("indices", "bag_of"),
+    native="embedding_bags_samples",
+    function=False,
+    method=False,
+)
+def embedding_bags_samples(xp, grad_output, weight, indices, bag_of, padding):
+    """The gradient of sums by the samples' weights."""
+    used = (bag_of < len(grad_output)) & (indices != padding)
+    found = (grad_output[xp.minimum(bag_of, len(grad_output) - 1)] * weight[indices]).sum(axis=1)
+    return xp.where(used, found, 0).astype(found.dtype)
 
 
 def _maxima(values: Any, rows: Any, bag: Any, zeros: Any) -> tuple[Any, Any]:

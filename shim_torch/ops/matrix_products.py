@@ -10,7 +10,7 @@ from shim_torch._warnings import warn_once
 
 from ._formulas import aten
 from ._matrices import check_matrix
-from ._record import composite
+from ._record import composite, op
 from ._rules import wrap_dim
 from .linear_systems import identity, linalg_inv, linalg_solve
 
@@ -149,6 +149,21 @@ def kron(self, other):
     return (a * b).reshape(sizes)
 
 
+@op(
+    "shim::vector_product(Tensor self, Tensor other, int dim) -> Tensor",
+    shape=lambda self: self.shape,
+    dtype=lambda self: self.dtype,
+    native="vector_product",
+    grad={"self": lambda g, other, dim: _cross(other, g, dim), "other": lambda g, self, dim: _cross(g, self, dim)},
+    function=False,
+    method=False,
+)
+def vector_product(xp, self, other, dim):
+    """The vector products along a dim of size 3 of two real tensors of one shape."""
+    x, y = xp.moveaxis(self, dim, 0), xp.moveaxis(other, dim, 0)
+    return xp.stack([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]], dim)
+
+
 def _cross(self: Any, other: Any, dim: int) -> Any:
     import shim_torch
 
@@ -164,6 +179,8 @@ def _cross(self: Any, other: Any, dim: int) -> Any:
     if self.dtype != other.dtype:
         raise RuntimeError(f"expected scalar type {_scalar(self.dtype)} but found {_scalar(other.dtype)}")
     a, b = shim_torch.broadcast_tensors(self, other)
+    if a.is_cuda and b.is_cuda and not a.is_complex():
+        return shim_torch.ops.shim.vector_product(a, b, d)
     (a0, a1, a2), (b0, b1, b2) = a.unbind(d), b.unbind(d)
     return shim_torch.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], d)
 

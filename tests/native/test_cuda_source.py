@@ -33,7 +33,7 @@ def cases():
     yield from ((str(d), op, d, d, d, 2) for op in BINARY for d in (f32, i64, u8))
     yield from ((str(d), op, d, b8, b8, 2) for op in TESTS for d in (f32, b8))
     yield from (("three", op, f32, f32, _core.float16, 3) for op in ("where", "clamp", "add_scaled", "lerp", "addcmul", "addcdiv"))
-    yield from (("two", op, f32, f32, _core.bfloat16, 2) for op in ("bce_each", "bce_logits_each", "prelu", "copysign", "xlogy", "logaddexp", "logaddexp2"))
+    yield from (("two", op, f32, f32, _core.bfloat16, 2) for op in ("igamma", "igammac", "bce_each", "bce_logits_each", "prelu", "copysign", "xlogy", "logaddexp", "logaddexp2"))
     yield from (("one", op, d, d, d, 1) for op in FORMULAS for d in (f32, f64))
     yield from (("fp8", "copy", d, d, f32, 1) for d in (_core.float8_e4m3fn, _core.float8_e5m2))
     yield from (("fp8", "copy", f32, f32, d, 1) for d in (_core.float8_e4m3fn, _core.float8_e5m2))
@@ -120,6 +120,8 @@ def families():
         for part in ({}, {"KIND": 1}, {"KIND": 2}, {"KIND": 3}, {"PADDING": 0}, {"PADDING": 2}):
             yield "images", {**own, "V": 1, **part}
         yield "channels", {**own, "P": t}
+        yield "bags", {**own, "INDEX": "int" if vector > 2 else "i64"}
+        yield "vectors", {"ELEMENT": t, "C": compute}
     for family, t, size in (("attention", "Half", 64), ("attention", "Bf16", 128), ("attention_backward", "Bf16", 64), ("attention_backward", "Half", 128)):
         yield family, {"ELEMENT": t, "D": size, "TILES": 2 if size == 64 else 1, "CAUSAL": 1, "MASK": 2}
     for t, v, side in (("u8", 4, 128), ("u16", 2, 64), ("u16", 1, 64), ("u32", 1, 64), ("u64", 1, 32), ("Wide16", 1, 32)):

@@ -11,7 +11,7 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int64_t kBlocks = 132 * 4, kGridBlocks = 1 << 20;    // what fills a large GPU; more is done in turns
+constexpr int64_t kFewElements = 1 << 19, kBlocks = 132 * 4, kGridBlocks = 1 << 20;    // what fills a large GPU; more is done in turns
 
 const char* source() {
   static const char* text = joined_source({kBlockSource, kClassesSource});
@@ -82,12 +82,16 @@ Tensor class_loss_backward(const Tensor& g, const Tensor& target, const Tensor& 
   if (!usable(t, target, weight, classes) || target->numel() * classes != product_of(sizes, 0, sizes.size()) || total->dtype() != compute_dtype(t)) return {};
   if (g->numel() != (reduction ? 1 : target->numel())) return {};
   for (size_t d = 2; d < sizes.size(); ++d) inner *= sizes[d];
-  if (inner > INT32_MAX || classes > INT32_MAX) return {};
   const int device = g->device().index;
-  const CUfunction f = kernel("class_slopes", t, device);
+  const bool few = n <= kFewElements;           // one launch is faster than zeros first
+  const CUfunction f = kernel(few ? "class_slopes" : "class_slopes_at", t, device);
   if (!f) return {};
   const Tensor out = empty(sizes, t, g->device()), grad = contiguous(g), targets = contiguous(target), weights = whole(weight);
   if (!n) return out;
+  if (!few) {
+    fill_(out, Number{});
+    n = target->numel();
+  }
   const void *from = grad->data(), *named = targets->data(), *w = data_of(weights), *sum = total->data();
   void* to = out->data();
   int mean = reduction == 1, each = reduction == 0;

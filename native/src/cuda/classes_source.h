@@ -39,20 +39,26 @@ extern "C" __global__ void __launch_bounds__(512) class_losses(const T* x, const
   }
   if (parts) two_sums(sum, weights, parts, out, total, mean);
 }
-// Its derivative, whole: -weight * g (/ *total where `mean`) at the targets, else 0. `each`: a g for each target.
+// Its derivative: -weight * g (/ *total where `mean`) at the targets, else 0. `each`: a g for each target.
+__device__ inline T class_slope(const T* g, i64 spot, i64 named, const T* weight, const C* total, int mean, int each) {
+  const C slope = -(weight ? wide(weight[named]) : C(1)) * wide(g[each ? spot : 0]);
+  return cast<T>(mean ? slope / *total : slope);
+}
+// Whole, for few elements.
 extern "C" __global__ void __launch_bounds__(256) class_slopes(const T* g, const i64* target, const T* weight, const C* total, T* out, i64 n, i64 classes, i64 inner,
                                                                i64 ignored, int mean, int each) {
+  const u32 i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= n) return;
+  const u32 line = i / u32(inner), row = line / u32(classes), named = line - row * u32(classes), spot = row * u32(inner) + (i - line * u32(inner));
+  const i64 t = target[spot];
+  out[i] = t == named && t != ignored ? class_slope(g, spot, t, weight, total, mean, each) : cast<T>(C(0));
+}
+// At the targets alone, of which there are `n`, the rest being 0 before.
+extern "C" __global__ void __launch_bounds__(256) class_slopes_at(const T* g, const i64* target, const T* weight, const C* total, T* out, i64 n, i64 classes, i64 inner,
+                                                                  i64 ignored, int mean, int each) {
   for (i64 i = i64(blockIdx.x) * 256 + threadIdx.x; i < n; i += i64(gridDim.x) * 256) {
-    i64 row, at = 0;                            // the row of classes, and the place in it
-    if (n <= 0x7fffffff) { const u32 q = u32(i) / u32(inner); at = u32(i) - q * u32(inner); row = q / u32(classes); at += i64(q - u32(row) * u32(classes)) << 32; }
-    else { const i64 q = i / inner; at = i - q * inner; row = q / classes; at += (q - row * classes) << 32; }
-    const i64 named = at >> 32, spot = row * inner + (at & 0xffffffff), t = target[spot];
-    C slope = 0;
-    if (t == named && t != ignored) {
-      slope = -(weight ? wide(weight[t]) : C(1)) * wide(g[each ? spot : 0]);
-      if (mean) slope /= *total;
-    }
-    out[i] = cast<T>(slope);
+    const i64 t = target[i], o = inner == 1 ? i : i / inner;
+    if (t != ignored) out[(o * classes + class_of(t, classes)) * inner + (i - o * inner)] = class_slope(g, i, t, weight, total, mean, each);
   }
 }
 

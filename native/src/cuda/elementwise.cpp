@@ -1,9 +1,11 @@
 #include "cuda/elementwise.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <unordered_map>
 
+#include "cpu/special_tables.h"
 #include "cuda/elementwise_source.h"
 #include "cuda/functors_source.h"
 #include "cuda/nvrtc.h"
@@ -29,7 +31,8 @@ const std::unordered_map<std::string, std::string>& functors() {
                              "hardshrink", "softshrink", "nan_to_num", "mish_backward", "hardswish_backward", "hardsigmoid_backward",
                              "log_sigmoid_backward", "sinc", "deg2rad", "rad2deg", "heaviside", "i0", "i1", "i0e", "i1e", "bessel_j0", "bessel_j1",
                              "bessel_y0", "bessel_y1", "ndtr", "ndtri", "zeta", "logit", "polygamma", "leaky_relu_backward", "elu_backward",
-                             "softplus_backward", "hardtanh_backward", "bce_each", "bce_logits_each"})
+                             "softplus_backward", "hardtanh_backward", "bce_each", "bce_logits_each", "igamma",
+                             "igammac"})
       (*t)[name] = name;
     for (const char* name : {"abs", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin",
                              "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc", "isnan", "isinf", "isfinite", "div", "atan2",
@@ -89,9 +92,24 @@ uint64_t packed(const Plan& p, int device) {
   return key | uint64_t(p.inputs) << 56;
 }
 
-const char* source() {
+// Temme's coefficients, for the operators that need them.
+std::string gamma_tables() {
+  using namespace special;
+  std::string text = "#define GAMMA 1\nconstexpr int kTemmeRows = " + std::to_string(kTemmeRows) + ", kTemmeColumns = " + std::to_string(kTemmeColumns) +
+                     ";\n__device__ const double kTemme[] = {";
+  char number[32];
+  for (const auto& row : kTemme)
+    for (double v : row) {
+      std::snprintf(number, sizeof number, "%.17g,", v);
+      text += number;
+    }
+  return text + "};\n";
+}
+
+const char* source(std::string_view op) {
   static const auto* text = new std::string(std::string(kTypesSource) + kFunctorsSource + kElementwiseSource);
-  return text->c_str();
+  static const auto* of_gamma = new std::string(kTypesSource + gamma_tables() + kFunctorsSource + kElementwiseSource);
+  return (op.starts_with("igamma") ? of_gamma : text)->c_str();
 }
 
 // The compiler's macros; empty where there is no such operator.
@@ -123,7 +141,7 @@ CUfunction build(const Plan& p, int device) {
   if (options.empty()) return nullptr;
   std::string name = std::string("pointwise-") + p.op;
   for (size_t i = 1; i < options.size(); ++i) name += "-" + options[i].substr(options[i].find('=') + 1);
-  return nvrtc::kernel(device, name, source(), options, p.flat ? "flat" : "strided");
+  return nvrtc::kernel(device, name, source(p.op), options, p.flat ? "flat" : "strided");
 }
 
 struct KeyHash {
@@ -203,7 +221,7 @@ std::string compile_elementwise(const char* op, DType in, DType result, DType ou
   if (!element_type(in) || !element_type(out)) return "no kernel for this dtype";
   const std::vector<std::string> options = options_of(p);
   if (options.empty()) return std::string("no operator ") + op;
-  nvrtc::Compiled c = nvrtc::compile(source(), architecture, options);
+  nvrtc::Compiled c = nvrtc::compile(source(op), architecture, options);
   return c.cubin.empty() ? c.log : "";
 }
 

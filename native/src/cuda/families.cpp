@@ -3,6 +3,7 @@
 
 #include "cuda/attention_backward_source.h"
 #include "cuda/attention_source.h"
+#include "cuda/bags_source.h"
 #include "cuda/block_source.h"
 #include "cuda/classes_source.h"
 #include "cuda/flip_source.h"
@@ -28,6 +29,7 @@
 #include "cuda/tally_source.h"
 #include "cuda/transpose_source.h"
 #include "cuda/types_source.h"
+#include "cuda/vectors_source.h"
 
 namespace shim::cuda {
 
@@ -37,6 +39,7 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
                             {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"sort", kKeysSource, kSortSource}, {"select", kKeysSource, kSortSource, kSelectSource}, {"radix", kKeysSource, kRadixSource}, {"rank", kKeysSource, kRankSource},
                             {"transpose", "", kTransposeSource}, {"flip", "", kFlipSource}, {"pad", "", kPadSource}, {"search", "", kSearchSource}, {"triangle", "", kTriangleSource}, {"pair", kBlockSource, kPairSource}, {"classes", kBlockSource, kClassesSource}, {"join", kGatherSource, kJoinSource}, {"tally", kBlockSource, kTallySource},
                             {"attention", "", kAttentionSource}, {"attention_backward", "", kAttentionSource, kAttentionBackwardSource}, {"images", kBlockSource, kImagesSource}, {"channels", kBlockSource, kChannelsSource},
+                            {"vectors", "", kVectorsSource}, {"bags", kBlockSource, kBagsSource},
                             {"heads", kBlockSource, kScanSource, kHeadsSource},
                             {"each", kFunctorsSource, kManySource}, {"many", "", kManySource}};
   for (auto& m : macros) m = "-D" + m;

@@ -167,8 +167,8 @@ bool measure(const Tensor& x, Shape& s, DType parameter, double correction, bool
   void* first[] = {&from, &to, &s.channels, &s.inner, &s.groups};
   launch(moments, s.channels, s.parts, s.threads, 1, first, device);
   int parts = int(s.parts), rooted = root;
-  void* second[] = {&to, &m, &v, &s.channels, &parts, &correction, &rooted};
-  launch(statistics, (s.channels + kThreads - 1) / kThreads, 1, kThreads, 1, second, device);
+  void* second[] = {&to, &m, &v, &parts, &correction, &rooted};
+  launch(statistics, s.channels, 1, std::min(threads_for(parts), 256), 1, second, device);
   return true;
 }
 

@@ -256,15 +256,17 @@ extern "C" __global__ void __launch_bounds__(512) channel_moments(const T* x, Mo
   const Moments m = of_block({count, mean + about, rest < C(0) ? C(0) : rest});
   if (threadIdx.x == 0) partial[i64(blockIdx.x) * gridDim.y + blockIdx.y] = m;
 }
-extern "C" __global__ void __launch_bounds__(256) channel_statistics(const Moments* partial, T* mean, T* variance, i64 channels, int parts, double correction, int root) {
-  const i64 c = i64(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (c >= channels) return;
-  Moments m = partial[c * parts];
-  for (int k = 1; k < parts; ++k) m = joined(m, partial[c * parts + k]);
+// A block a channel.
+extern "C" __global__ void __launch_bounds__(256) channel_statistics(const Moments* partial, T* mean, T* variance, int parts, double correction, int root) {
+  const Moments* from = partial + i64(blockIdx.x) * parts;
+  Moments m = {C(0), C(0), C(0)};
+  for (int k = threadIdx.x; k < parts; k += blockDim.x) m = k == threadIdx.x ? from[k] : joined(m, from[k]);
+  m = of_block(m);
+  if (threadIdx.x) return;
   const double freedom = double(m.count) - correction;
   const C v = m.squares / C(freedom > 0 ? freedom : 0);
-  if (mean) mean[c] = cast<T>(m.mean);
-  variance[c] = cast<T>(root ? sqrt(v) : v);
+  if (mean) mean[blockIdx.x] = cast<T>(m.mean);
+  variance[blockIdx.x] = cast<T>(root ? sqrt(v) : v);
 }
 __device__ inline C weight_of(const P* weight) { return weight ? cast<C>(weight[blockIdx.x]) : C(1); }
 extern "C" __global__ void __launch_bounds__(512) channel_norm(const T* x, T* out, const C* mean, const C* variance, const P* weight, const P* bias, C eps, i64 channels, i64 inner, i64 groups) {

@@ -21,7 +21,8 @@ constexpr PointwiseFormula kFormulas[] = {
     {"deg2rad", 1, 0},   {"rad2deg", 1, 0},     {"heaviside", 2, 0}, {"i0", 1, 0},        {"i1", 1, 0},          {"i0e", 1, 0},
     {"i1e", 1, 0},       {"bessel_j0", 1, 0},   {"bessel_j1", 1, 0}, {"bessel_y0", 1, 0}, {"bessel_y1", 1, 0},   {"modified_bessel_i0", 1, 0},
     {"modified_bessel_i1", 1, 0}, {"ndtr", 1, 0}, {"ndtri", 1, 0},   {"erfcx", 1, 0},     {"zeta", 2, 0},        {"nextafter", 2, 0},
-    {"logit", 1, 1},     {"bce_each", 2, 0},    {"bce_logits_each", 2, 0}};
+    {"logit", 1, 1},     {"bce_each", 2, 0},    {"bce_logits_each", 2, 0},
+    {"igamma", 2, 0},    {"igammac", 2, 0}};
 
 template <bool InPlace>
 PyObject* native_formula(Operator& op, PyObject* const* args, size_t n) {

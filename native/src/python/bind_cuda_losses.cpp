@@ -1,4 +1,8 @@
-// Losses of scores over classes on CUDA.
+// Losses of scores over classes, and bags of embeddings, on CUDA.
+#include <algorithm>
+
+#include "autograd/autograd.h"
+#include "cuda/bags.h"
 #include "cuda/classes.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
@@ -25,6 +29,18 @@ PyObject* native_nll(Operator&, PyObject* const* args, size_t n) {
     const Tensor r = cuda::class_loss(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]), int(reduction), ignored, &total);
     return r ? tuple_of({r, total}) : nullptr;
   });
+}
+
+// nll_loss_nd, its loss alone, where no history is kept and nothing is out of the ordinary
+PyObject* native_nll_whole(Operator& op, PyObject* const* args, size_t n) {
+  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda_or_none(args[2]) || (GradMode::enabled() && any_requires_grad(args, n))) return nullptr;
+  const TensorImpl &x = *unwrap(args[0]), &target = *unwrap(args[1]);
+  if (x.dim() < 2 || target.dim() != x.dim() - 1 || target.dtype() != DType::i64 || target.sizes()[0] != x.sizes()[0] || x.has_math_bits()) return nullptr;
+  if (!std::equal(x.sizes().begin() + 2, x.sizes().end(), target.sizes().begin() + 1)) return nullptr;
+  PyObject* both = native_nll(op, args, n);
+  PyObject* loss = both ? Py_NewRef(PyTuple_GET_ITEM(both, 0)) : nullptr;
+  Py_XDECREF(both);
+  return loss;
 }
 
 // nll_loss_backward(grad_output, target, weight, total_weight, sizes, reduction, ignore_index)
@@ -55,10 +71,47 @@ PyObject* native_margin(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// embedding_bags(weight, indices, offsets, per_sample_weights, mode, closed, padding) -> (out, bag_of, counts, most)
+PyObject* native_bags(Operator&, PyObject* const* args, size_t n) {
+  int64_t mode, padding;
+  if (n != 7 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda_or_none(args[3]) || !whole(args[4], &mode) || !whole(args[6], &padding)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    cuda::Bags r = cuda::embedding_bags(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), tensor_or_none(args[3]), int(mode), args[5] == Py_True, padding);
+    if (!r.out) return nullptr;
+    if (!r.most) r.most = empty(Dims{0}, DType::i64, r.out->device());
+    return tuple_of({r.out, r.bag_of, r.counts, r.most});
+  });
+}
+
+// embedding_bags_backward(grad_output, indices, bag_of, counts, per_sample_weights, rows, mean, padding)
+PyObject* native_bags_backward(Operator&, PyObject* const* args, size_t n) {
+  int64_t rows, padding;
+  if (n != 8 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]) || !on_cuda_or_none(args[4]) || !whole(args[5], &rows) || !whole(args[7], &padding)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor r = cuda::embedding_bags_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), tensor_or_none(args[4]), rows,
+                                                   args[6] == Py_True, padding);
+    return r ? wrap(r) : nullptr;
+  });
+}
+
+// embedding_bags_samples(grad_output, weight, indices, bag_of, padding)
+PyObject* native_bags_samples(Operator&, PyObject* const* args, size_t n) {
+  int64_t padding;
+  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]) || !whole(args[4], &padding)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor r = cuda::embedding_bags_samples(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), padding);
+    return r ? wrap(r) : nullptr;
+  });
+}
+
 }  // namespace
 
 void register_cuda_losses() {
+  register_native("embedding_bags", native_bags);
+  register_native("embedding_bags_backward", native_bags_backward);
+  register_native("embedding_bags_samples", native_bags_samples);
   register_native("nll_loss", native_nll);
+  register_native("nll_loss_whole", native_nll_whole);
   register_native("nll_loss_class_backward", native_nll_backward);
   register_native("multi_margin_loss_class", native_margin<false>);
   register_native("multi_margin_loss_class_backward", native_margin<true>);

@@ -1,6 +1,9 @@
-// Elements of a rank, medians, modes and elements at places of the whole, on CUDA.
+// Elements of a rank, medians, modes, elements at places of the whole, vector products, polar coordinates and diagonals on CUDA.
+#include <algorithm>
+
 #include "cuda/gather.h"
 #include "cuda/rank.h"
+#include "cuda/vectors.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
 
@@ -72,6 +75,46 @@ PyObject* native_take(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// vector_product(self, other, dim)
+PyObject* native_cross(Operator&, PyObject* const* args, size_t n) {
+  int64_t dim;
+  if (n != 3 || !on_cuda(args[0]) || !on_cuda(args[1]) || !whole(args[2], &dim)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor r = cuda::cross(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), dim);
+    return r ? wrap(r) : nullptr;
+  });
+}
+
+// polar(abs, angle)
+PyObject* native_polar(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !on_cuda(args[0]) || !on_cuda(args[1])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor r = cuda::polar(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])));
+    return r ? wrap(r) : nullptr;
+  });
+}
+
+// diag_embed(self, offset, dim1, dim2)
+PyObject* native_diag_embed(Operator&, PyObject* const* args, size_t n) {
+  int64_t offset, first, second;
+  if (n != 4 || !on_cuda(args[0]) || !whole(args[1], &offset) || !whole(args[2], &first) || !whole(args[3], &second)) return nullptr;
+  const Tensor self(unwrap(args[0]));
+  const int64_t dims = self->dim() + 1;
+  if (first < -dims || first >= dims || second < -dims || second >= dims || dims < 2 || self->has_math_bits() || std::abs(offset) > (int64_t(1) << 30)) return nullptr;
+  first = first < 0 ? first + dims : first;
+  second = second < 0 ? second + dims : second;
+  if (first == second) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const int64_t side = self->sizes().back() + std::abs(offset);
+    Dims shape(self->sizes().begin(), self->sizes().end() - 1);
+    for (int64_t d : {std::min(first, second), std::max(first, second)}) shape.insert(shape.begin() + d, side);
+    const Tensor out = empty(shape, self->dtype(), self->device());
+    fill_(out, Number{});
+    copy_(diagonal(*out, offset, first, second), self);
+    return wrap(out);
+  });
+}
+
 }  // namespace
 
 void register_cuda_ranks() {
@@ -80,6 +123,9 @@ void register_cuda_ranks() {
   register_native("nanmedian", native_nanmedian);
   register_native("mode", native_mode);
   register_native("take", native_take);
+  register_native("vector_product", native_cross);
+  register_native("polar", native_polar);
+  register_native("diag_embed", native_diag_embed);
 }
 
 }  // namespace shim

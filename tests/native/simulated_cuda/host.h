@@ -2,6 +2,7 @@
 // CUDA sources by compile.py, which also writes its table of kernels.
 #include <ucontext.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -62,6 +63,7 @@ static inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 static inline float rsqrt(float x) { return 1.0f / std::sqrt(x); }
 static inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 using std::abs; using std::floor; using std::ceil; using std::fabs; using std::exp; using std::log; using std::tanh; using std::erf; using std::sqrt;
+using std::min; using std::max;
 using std::isnan; using std::isinf; using std::isfinite; using std::fmod; using std::pow; using std::trunc; using std::copysign; using std::nearbyint;
 template <class A> static A shuffled(A v, unsigned from, bool in) {
   std::memcpy(exchanged[running->warp][running->lane], &v, sizeof v);
@@ -99,8 +101,8 @@ static inline float half_to_float(unsigned short v) { _Float16 h; std::memcpy(&h
 static inline unsigned short float_to_half(float f) { _Float16 h = _Float16(f); unsigned short v; std::memcpy(&v, &h, 2); return v; }
 static inline unsigned atomicCAS(unsigned* p, unsigned compare, unsigned value) { unsigned old = *p; if (old == compare) *p = value; return old; }
 
-template <class... P, size_t... I>
-static void call(void (*f)(P...), void** args, std::index_sequence<I...>) { f(*static_cast<std::remove_reference_t<P>*>(args[I])...); }
+template <class... Given, size_t... I>
+static void call(void (*f)(Given...), void** args, std::index_sequence<I...>) { f(*static_cast<std::remove_reference_t<Given>*>(args[I])...); }
 
 static void release(Wait what, unsigned warp) {
   for (Fiber& f : fibers)
@@ -138,13 +140,13 @@ static void run_block() {
   }
 }
 
-template <class... P>
-static void run(void (*f)(P...), unsigned gx, unsigned gy, unsigned bx, unsigned by, void** args) {
+template <class... Given>
+static void run(void (*f)(Given...), unsigned gx, unsigned gy, unsigned bx, unsigned by, void** args) {
   gridDim = {gx, gy, 1};
   blockDim = {bx, by, 1};
   for (blockIdx.y = 0; blockIdx.y < gy; ++blockIdx.y)
     for (blockIdx.x = 0; blockIdx.x < gx; ++blockIdx.x) {
-      body = [=] { call(f, args, std::index_sequence_for<P...>()); };
+      body = [=] { call(f, args, std::index_sequence_for<Given...>()); };
       fibers.resize(bx * by);
       for (unsigned i = 0; i < bx * by; ++i) {
         Fiber& fiber = fibers[i];
