@@ -46,6 +46,9 @@ def prepare() -> None:
     for full, parts in PARTS.items():
         name, _, variant = full.partition(".")
         _core._mark_for_dispatch(f"aten::{name}", variant, False, parts)
+    from shim_torch import _dispatch_formulas
+
+    _dispatch_formulas.prepare()
 
 
 def name_parts() -> None:
@@ -150,7 +153,13 @@ def _contiguous(self: Any, memory_format: Any = _core.contiguous_format) -> Any:
 def _dropout(input: Any, p: float, train: bool) -> Any:
     import shim_torch as torch
 
-    return torch.ops.aten.native_dropout(input, p, train)[0] if train and p > 0 else input
+    if not train or p == 0 or not input.numel():
+        return input
+    if p == 1:
+        return input.mul(torch.zeros((), dtype=input.dtype, device=input.device))
+    if input.device.type == "cuda":
+        return torch.ops.aten.native_dropout(input, p, train)[0]
+    return input * torch.empty_like(input).bernoulli_(1 - p).div_(1 - p)
 
 
 def _layer_norm(
@@ -159,6 +168,62 @@ def _layer_norm(
     import shim_torch as torch
 
     return torch.ops.aten.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+
+
+def _group_norm(
+    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, cudnn_enabled: bool = True
+) -> Any:
+    import shim_torch as torch
+
+    batch, channels, *rest = input.shape
+    settings = (batch, channels, math.prod(rest), num_groups, eps)
+    return torch.ops.aten.native_group_norm(input.contiguous(), weight, bias, *settings)[0]
+
+
+def _nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100) -> Any:
+    import shim_torch as torch
+
+    return torch.ops.aten.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
+
+
+def _nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100) -> Any:
+    if self.dim() in (1, 2):
+        return _nll_loss(self, target, weight, reduction, ignore_index)
+    from shim_torch.ops.loss import nll_loss_nd
+
+    return nll_loss_nd(self, target, weight, reduction, ignore_index)
+
+
+def _batch_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float, *_: Any
+) -> Any:
+    import shim_torch as torch
+
+    given = (input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return torch.ops.aten.native_batch_norm(*given)[0]
+
+
+def _log_sigmoid(self: Any) -> Any:
+    import shim_torch as torch
+
+    return torch.ops.aten.log_sigmoid_forward(self)[0]
+
+
+def _adaptive_avg_pool2d(self: Any, output_size: Any) -> Any:
+    """A mean where one value a channel is asked for."""
+    import shim_torch as torch
+
+    if tuple(output_size) == (1, 1):
+        return self.mean((-1, -2), keepdim=True)
+    return torch.ops.aten._adaptive_avg_pool2d(self, output_size)
+
+
+def _grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    import shim_torch as torch
+
+    aten = torch.ops.aten
+    one = aten.grid_sampler_2d if input.dim() == 4 else aten.grid_sampler_3d
+    return one(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 PARTS: dict[str, Callable[..., Any]] = {
@@ -171,6 +236,13 @@ PARTS: dict[str, Callable[..., Any]] = {
     "contiguous": _contiguous,
     "dropout": _dropout,
     "layer_norm": _layer_norm,
+    "group_norm": _group_norm,
+    "batch_norm": _batch_norm,
+    "nll_loss": _nll_loss,
+    "nll_loss_nd": _nll_loss_nd,
+    "log_sigmoid": _log_sigmoid,
+    "adaptive_avg_pool2d": _adaptive_avg_pool2d,
+    "grid_sampler": _grid_sampler,
     "to.dtype": lambda self, dtype, wait, copy, form: _to(self, dtype, None, copy, form),
     "to.device": lambda self, device, dtype, wait, copy, form: _to(self, dtype, device, copy, form),
     "to.dtype_layout": lambda self, dtype, layout, device, pin, wait, copy, form: _to(self, dtype, device, copy, form),
@@ -186,8 +258,15 @@ CALLS = {
     "square": "pow.Tensor_Scalar",
     "reshape": "clone",
     "contiguous": "clone",
-    "dropout": "native_dropout",
+    "dropout": "native_dropout bernoulli_.float",
     "layer_norm": "native_layer_norm",
+    "group_norm": "native_group_norm",
+    "batch_norm": "native_batch_norm",
+    "nll_loss": "nll_loss_forward",
+    "nll_loss_nd": "nll_loss_forward",
+    "log_sigmoid": "log_sigmoid_forward",
+    "adaptive_avg_pool2d": "_adaptive_avg_pool2d mean.dim",
+    "grid_sampler": "grid_sampler_2d grid_sampler_3d",
     "to.dtype": "_to_copy",
     "to.device": "_to_copy",
     "to.dtype_layout": "_to_copy",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from native import _core
+from shim_torch.ops._formulas import recording
 from shim_torch.ops._record import composite
 
 from . import table
@@ -52,7 +53,7 @@ def pulled(function: Body, inputs: Sequence[Any], gradients: Any, mask: Sequence
     engine = torch()
     keep = engine.is_grad_enabled()
     wanted = [x is not None and (mask is None or bool(mask[i])) for i, x in enumerate(inputs)]
-    with engine.enable_grad():
+    with recording():
         leaves = [
             x if not w else x if x.requires_grad and keep else _core._require_grad(x.detach())
             for x, w in zip(inputs, wanted, strict=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from native import _core
@@ -19,6 +21,18 @@ def one_pass(g: Any, saved: Any, name: str, *numbers: float) -> Any:
 def one_pass_on_cuda(g: Any, saved: Any, name: str, *numbers: float) -> Any:
     """The same of the gradients that have such a kernel on CUDA alone."""
     return one_pass(g, saved, name, *map(float, numbers)) if g.is_cuda else None
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[None]:
+    """Within it operators record history, in a ``__torch_dispatch__`` handler too: for gradients that are found by the engine."""
+    below, enabled = _core._set_below_dispatch(False), _core.is_grad_enabled()
+    _core._set_grad_enabled(True)
+    try:
+        yield
+    finally:
+        _core._set_grad_enabled(enabled)
+        _core._set_below_dispatch(below)
 
 
 def torch_module() -> Any:

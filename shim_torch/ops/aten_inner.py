@@ -7,6 +7,7 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import recording
 from ._record import composite
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
@@ -124,7 +125,7 @@ def _linalg_svd(A, full_matrices, compute_uv, driver):
 def _pulled(function: Callable[..., Any], inputs: tuple[Any, ...], g: Any) -> tuple[Any, ...]:
     """The gradients of ``function`` at ``inputs`` along ``g``, with no history of their own."""
     torch = _torch()
-    with torch.enable_grad():
+    with recording():
         leaves = tuple(_core._require_grad(x.detach()) for x in inputs)
         return tuple(torch.autograd.grad(function(*leaves), leaves, g.detach()))
 

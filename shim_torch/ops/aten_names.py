@@ -7,7 +7,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import torch_module
+from ._formulas import recording, torch_module
 from ._record import composite
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
@@ -140,7 +140,7 @@ def _pulled(g: Any, function: Callable[[Any], Any], at: Any) -> Any:
     """The gradient of ``function`` at ``at``, weighted by ``g``."""
     torch = torch_module()
     keep = torch.is_grad_enabled()
-    with torch.enable_grad():
+    with recording():
         x = at if at.requires_grad and keep else _core._require_grad(at.detach())
         (found,) = torch.autograd.grad(function(x), x, g, create_graph=keep)
     return found

@@ -89,8 +89,8 @@ def _logit(g: Any, x: Any, eps: float | None) -> Any:
 
 _declare("silu_backward(Tensor grad_output, Tensor self) -> Tensor", _silu)
 _declare("gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor", _gelu)
-_declare("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", lambda g, y: g * (1 - y) * y)
-_declare("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", lambda g, y: g * (1 - y * y))
+_declare("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", lambda g, y: g * ((1 - y) * y).conj())
+_declare("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", lambda g, y: g * (1 - y * y).conj())
 _declare("threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
          lambda g, x, threshold: g.masked_fill(x <= threshold, 0))  # fmt: skip
 _declare("hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",

@@ -285,7 +285,10 @@ def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoo
         if reduction:
             loss = loss.sum() if reduction == 2 else loss.sum() / (self.numel() // n if n else loss.new_zeros(()))
         return loss
-    nll = nll_loss_nd(log_p, target, weight, reduction, ignore_index)
+    import shim_torch
+
+    seen = _core._len_torch_dispatch_stack() > 0  # by a mode, which sees the operator whole
+    nll = (shim_torch.ops.aten.nll_loss_nd if seen else nll_loss_nd)(log_p, target, weight, reduction, ignore_index)
     if not label_smoothing:
         return nll
     keep = target != ignore_index

@@ -59,6 +59,8 @@ struct Operator {
   _object* record = nullptr;                    // the Python record, or null
   _object* run = nullptr;                       // Python callable: bound arguments in schema order -> result
   std::vector<Formula> formulas, fused;
+  std::vector<Formula> shown;                   // by PyTorch's operators, which __torch_dispatch__ sees in backward
+  int shown_outputs = -1;                       // how many results they are gradients of; -1: all
   std::vector<std::string> differentiable_outputs;   // empty: all floating outputs
   bool ops_only = false;                        // torch.ops has it, the functions and methods of that name do not know it
   bool inplace = false, out = false;            // derived variants: add_, add.out

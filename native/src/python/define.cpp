@@ -6,6 +6,7 @@
 #include "python/dispatch.h"
 #include "python/held.h"
 #include "python/math_bits.h"
+#include "python/record_plan.h"
 
 namespace shim {
 namespace {
@@ -40,7 +41,9 @@ std::vector<std::string> parameter_names(PyObject* function) {
   return names;
 }
 
-std::vector<Formula> formulas(PyObject* dict) {
+}  // namespace
+
+std::vector<Formula> formulas_of(PyObject* dict) {
   std::vector<Formula> all;
   PyObject *key, *value;
   Py_ssize_t at = 0;
@@ -53,6 +56,8 @@ std::vector<Formula> formulas(PyObject* dict) {
   }
   return all;
 }
+
+namespace {
 
 // A Python number may stand for a tensor in these (PyTorch has Scalar overloads or converts).
 bool takes_numbers(const std::string& name) {
@@ -194,8 +199,8 @@ PyObject* define_record(PyObject* record, PyObject* run) {
   base.record = Py_NewRef(record);
   base.run = Py_NewRef(run && run != Py_None ? run : body.o);
   Held grad = attribute(record, "grad"), fused = attribute(record, "fused");
-  base.formulas = formulas(grad);
-  base.fused = formulas(fused);
+  base.formulas = formulas_of(grad);
+  base.fused = formulas_of(fused);
   Held differentiable = attribute(record, "differentiable");
   if (PyTuple_Check(differentiable))
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(differentiable.o); ++i)

@@ -59,7 +59,8 @@ void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* res
   if ((op.schema.name == "silu" || op.schema.name == "scatter_reduce") && is_complex(outputs[0]->dtype()))
     throw Error(Kind::Runtime, op.schema.name + " does not support automatic differentiation for outputs with complex dtype.");
   Plan& plan = plan_of(op);
-  if (op.formulas.empty() && op.fused.empty()) {
+  const bool shown = op.kind == Operator::Composite && !op.shown.empty();      // recorded for what __torch_dispatch__ saw as one
+  if (op.formulas.empty() && op.fused.empty() && !shown) {
     bool flows = op.record == nullptr;          // operators of torch.library: no formula, no history, as PyTorch
     auto node = make<NotDerivable>(op.schema.qualified());
     if (flows) return;
@@ -78,6 +79,7 @@ void record_history(Operator& op, PyObject* const* args, size_t n, PyObject* res
     rebase_history(outputs[0], node);
     return;
   }
+  if (shown && op.shown_outputs >= 0 && outputs.size() > size_t(op.shown_outputs)) outputs.resize(size_t(op.shown_outputs));
   for (auto& t : outputs) {
     if (differentiable(*t)) set_history(t, node);
     else node->add_input(*t);

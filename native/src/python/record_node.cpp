@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "python/autograd_python.h"
+#include "python/torch_dispatch.h"
 
 namespace shim {
 namespace {
@@ -70,7 +71,7 @@ void RecordNode::build(PyObject* const* args, size_t n) {
   }
   first_edge_[n] = int(edges.size());
   set_next_edges(std::move(edges));
-  choose();
+  choose(__builtin_expect(python_dispatch, 0) && !plan_.shown.empty() && wants_dispatch(args, n));
 }
 
 void RecordNode::save(PyObject* const* args, PyObject* result) {
@@ -80,7 +81,7 @@ void RecordNode::save(PyObject* const* args, PyObject* result) {
   values_.reserve(count);
   for (auto* f : chosen_)
     for (const Source& s : f->sources) {
-      if (s.kind == Source::Grad || (s.kind == Source::Result && !result) || find(s)) continue;
+      if (s.kind == Source::Grad || s.kind == Source::Wanted || (s.kind == Source::Result && !result) || find(s)) continue;
       keys_.push_back(s);
       values_.push_back(value(s, args, result));
     }
@@ -139,19 +140,22 @@ bool RecordNode::wanted(int argument) const {
   return false;
 }
 
-void RecordNode::choose() {
+void RecordNode::choose(bool shown) {
   std::vector<bool> done(op_.schema.args.size());
+  auto add = [&](const PlannedFormula& f) {     // one that serves several inputs is called when any of them is wanted
+    if (std::none_of(f.inputs.begin(), f.inputs.end(), [&](int i) { return wanted(i) && !done[size_t(i)]; })) return;
+    chosen_.push_back(&f);
+    for (int i : f.inputs) done[size_t(i)] = true;
+  };
+  if (shown)
+    for (auto& f : plan_.shown) add(f);
   for (auto& f : plan_.fused) {
     bool all = std::all_of(f.inputs.begin(), f.inputs.end(), [&](int i) { return wanted(i) && !done[size_t(i)]; });
     if (!all) continue;
     chosen_.push_back(&f);
     for (int i : f.inputs) done[size_t(i)] = true;
   }
-  for (auto& f : plan_.single)      // one that serves several inputs is called when any of them is wanted
-    if (std::any_of(f.inputs.begin(), f.inputs.end(), [&](int i) { return wanted(i) && !done[size_t(i)]; })) {
-      chosen_.push_back(&f);
-      for (int i : f.inputs) done[size_t(i)] = true;
-    }
+  for (auto& f : plan_.single) add(f);
 }
 
 Saved* RecordNode::find(const Source& s) {
@@ -164,7 +168,9 @@ Saved RecordNode::value(const Source& s, PyObject* const* args, PyObject* result
   Saved v;
   if (s.kind == Source::Result) {
     PyObject* r = PyTuple_Check(result) ? PyTuple_GET_ITEM(result, s.index) : PyList_Check(result) ? PyList_GET_ITEM(result, s.index) : result;
-    keep(v, r, true, uint32_t(s.index));
+    const bool hidden = op_.kind == Operator::Composite && op_.shown_outputs >= 0 && s.index >= op_.shown_outputs;
+    const bool history = !hidden && (!is_tensor(r) || is_floating(unwrap(r)->dtype()) || is_complex(unwrap(r)->dtype()));   // indices have none
+    keep(v, r, history, uint32_t(s.index));
     return v;
   }
   PyObject* a = args[s.index];
@@ -207,6 +213,12 @@ PyObject* RecordNode::gradient(int index, Grads& grads) {
   return wrap(grads[size_t(index)]);
 }
 
+PyObject* RecordNode::wanted_of(const PlannedFormula& f) const {
+  PyObject* tuple = PyTuple_New(Py_ssize_t(f.inputs.size()));
+  for (size_t i = 0; i < f.inputs.size(); ++i) PyTuple_SET_ITEM(tuple, Py_ssize_t(i), PyBool_FromLong(wanted(f.inputs[i])));
+  return tuple;
+}
+
 Tensor RecordNode::materialized(size_t i, Grads& grads) {
   if (!grads[i]) grads[i] = engine_ops().zeros(inputs[i].sizes, inputs[i].dtype, inputs[i].device);
   return grads[i];
@@ -219,7 +231,7 @@ void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {
     ~Drop() { for (PyObject* o : v) Py_XDECREF(o); }
   } drop_args{args};
   for (const Source& s : f.sources) {
-    PyObject* o = s.kind == Source::Grad ? gradient(s.index, grads) : unpack(*find(s));
+    PyObject* o = s.kind == Source::Grad ? gradient(s.index, grads) : s.kind == Source::Wanted ? wanted_of(f) : unpack(*find(s));
     if (!o) throw PythonError();
     args.push_back(o);
   }

@@ -37,7 +37,7 @@ class RecordNode final : public Node, public ActivatedLinear {
 
  private:
   // Fused formulas when all their inputs are wanted, then the single ones of what is left.
-  void choose();
+  void choose(bool shown);                                 // shown: __torch_dispatch__ looks on
   bool wanted(int argument) const;
   std::string shown(const Source& s) const;
   std::string result_name(int index) const;
@@ -48,6 +48,7 @@ class RecordNode final : public Node, public ActivatedLinear {
   void drop();
 
   PyObject* gradient(int index, Grads& grads);
+  PyObject* wanted_of(const PlannedFormula& f) const;      // a tuple of bools, one an input of the formula
   Tensor materialized(size_t i, Grads& grads);             // zeros where no gradient came
   void call(const PlannedFormula& f, Grads& grads, Grads& out);
   void take(int argument, PyObject* r, Grads& out);

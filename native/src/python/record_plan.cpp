@@ -1,6 +1,7 @@
 // Reads the names of formulas' parameters: what each stands for, and what nodes of the operator are called.
 #include "python/record_plan.h"
 
+#include <algorithm>
 #include <cctype>
 #include <unordered_map>
 
@@ -30,6 +31,7 @@ Source source_of(const Operator& op, const std::string& p) {
     return -1;
   };
   if (int i = argument(p); i >= 0) return {Source::Argument, i};
+  if (p == "wanted") return {Source::Wanted, 0};
   if (p == "g") return {Source::Grad, 0};
   if (p.size() > 1 && p[0] == 'g' && std::isdigit(static_cast<unsigned char>(p[1]))) return {Source::Grad, std::stoi(p.substr(1))};
   if (p.starts_with("result")) return {Source::Result, p.size() > 6 ? std::stoi(p.substr(6)) : 0};
@@ -49,11 +51,15 @@ PlannedFormula planned(const Operator& op, const Formula& f) {
   return p;
 }
 
+std::unordered_map<Operator*, Plan>& plans() {
+  static auto* all = new std::unordered_map<Operator*, Plan>();
+  return *all;
+}
+
 }  // namespace
 
 Plan& plan_of(Operator& op) {
-  static auto* plans = new std::unordered_map<Operator*, Plan>();
-  auto [it, fresh] = plans->try_emplace(&op);
+  auto [it, fresh] = plans().try_emplace(&op);
   if (!fresh) return it->second;
   Plan& plan = it->second;
   size_t number = 0;
@@ -62,9 +68,12 @@ Plan& plan_of(Operator& op) {
     if (all[i] == &op) number = i;
   plan.name = op.schema.name == "copy" || op.schema.name == "copy_" ? "CopyBackwards" : camel(shown_name(op.schema.name)) + "Backward" + std::to_string(number);
   for (auto& f : op.formulas) plan.single.push_back(planned(op, f));
+  // PyTorch's order of the gradients: by the inputs' names.
+  std::stable_sort(plan.single.begin(), plan.single.end(), [](auto& a, auto& b) { return a.formula->inputs < b.formula->inputs; });
   for (auto& f : op.fused) plan.fused.push_back(planned(op, f));
+  for (auto& f : op.shown) plan.shown.push_back(planned(op, f));
   plan.has_edges.resize(op.schema.args.size());
-  for (auto* list : {&plan.single, &plan.fused})
+  for (auto* list : {&plan.single, &plan.fused, &plan.shown})
     for (auto& f : *list)
       for (int i : f.inputs) plan.has_edges[size_t(i)] = op.schema.args[size_t(i)].type.base == ArgType::Tensor && !op.schema.args[size_t(i)].type.list;
   plan.linear = op.schema.qualified() == "aten::linear";
@@ -72,6 +81,14 @@ Plan& plan_of(Operator& op) {
   plan.product = op.schema.qualified() == "aten::mm" || op.schema.qualified() == "aten::bmm";
   plan.list_result = op.schema.returns.size() == 1 && op.schema.returns[0].type.list;
   return plan;
+}
+
+void show_formulas(Operator& op, std::vector<Formula> formulas, int outputs) {
+  if (!op.shown.empty()) return;
+  op.shown = std::move(formulas);
+  op.shown_outputs = outputs;
+  if (auto it = plans().find(&op); it != plans().end())
+    for (auto& f : op.shown) it->second.shown.push_back(planned(op, f));
 }
 
 }  // namespace shim

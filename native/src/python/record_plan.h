@@ -11,7 +11,7 @@ namespace shim {
 
 // Where a formula's parameter comes from, worked out once an operator.
 struct Source {
-  enum Kind : uint8_t { Grad, Result, Argument, Shape, DTypeOf, DeviceOf, Strides, Offset } kind;
+  enum Kind : uint8_t { Grad, Result, Argument, Shape, DTypeOf, DeviceOf, Strides, Offset, Wanted } kind;
   int index = 0;
 };
 struct PlannedFormula {
@@ -22,6 +22,7 @@ struct PlannedFormula {
 struct Plan {
   std::string name;                             // "AddBackward0"
   std::vector<PlannedFormula> single, fused;
+  std::vector<PlannedFormula> shown;            // where __torch_dispatch__ looks on, in the place of the others
   bool list_result = false;
   std::vector<bool> has_edges;                  // arguments with a gradient: numbers and None given for a tensor count as inputs
   bool linear = false;                          // its weight's gradient may be added to .grad by the product itself
@@ -31,5 +32,9 @@ struct Plan {
 
 // Lives as long as the process; called with the GIL, which guards the table of plans.
 Plan& plan_of(Operator& op);
+
+// The formulas that __torch_dispatch__ is shown, of the operator's first results (-1: of all). With the GIL; once an operator.
+void show_formulas(Operator& op, std::vector<Formula> formulas, int outputs);
+std::vector<Formula> formulas_of(_object* dict);    // {"input, input": callable}; define.cpp
 
 }  // namespace shim

@@ -2,7 +2,9 @@
 #include "python/held.h"
 #include "python/torch_dispatch.h"
 #include "python/forward_mode.h"
+#include "python/record_plan.h"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -147,6 +149,17 @@ bool makes_new(const Operator& op) {            // zeros_like, new_empty: result
   return name.starts_with("new_") || name.ends_with("_like");
 }
 
+// Whether the formulas for handlers give every gradient that is wanted.
+bool shows_gradients(const Operator& op, PyObject* const* args, size_t n) {
+  if (op.shown.empty()) return false;
+  for (size_t i = 0; i < n && i < op.schema.args.size(); ++i) {
+    if (!any_requires_grad(&args[i], 1)) continue;
+    const std::string& name = op.schema.args[i].name;
+    if (std::none_of(op.shown.begin(), op.shown.end(), [&](const Formula& f) { return std::count(f.inputs.begin(), f.inputs.end(), name) > 0; })) return false;
+  }
+  return true;
+}
+
 bool grad_wanted(PyObject* const* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }
 
 }  // namespace
@@ -182,6 +195,16 @@ PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool
   if (disabled || !wants_dispatch(args, n)) return nullptr;
   if (forward_gradients() && any_tangent(args, n)) return nullptr;       // its parts carry tangents on
   const bool grad = grad_wanted(args, n) && !makes_new(op);
+  if (grad && op.dispatch_leaf && shows_gradients(op, args, n)) {                   // below its history, which PyTorch's backward operator is
+    *done = true;
+    PyObject* r;
+    {
+      NoGrad off;
+      r = call_torch_dispatch(op, args, n);
+    }
+    if (r) record_history(op, args, n, r, false);
+    return r;
+  }
   if (modes.empty() && grad) return nullptr;
   // A fake mode alone makes leaves: the history is that of the parts, which are shown to it one by one.
   if (grad && modes.size() == 1 && PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(modes[0])), "_makes_leaves")) return nullptr;
@@ -344,6 +367,20 @@ PyObject* py_mark(PyObject*, PyObject* args) {
   Py_RETURN_TRUE;
 }
 
+// (qualified, overload, {inputs: formula}, results): the gradients that handlers are shown, of so many results (-1: all).
+PyObject* py_show_formulas(PyObject*, PyObject* args) {
+  const char *qualified, *overload;
+  PyObject* formulas;
+  int outputs;
+  if (!PyArg_ParseTuple(args, "ssO!i", &qualified, &overload, &PyDict_Type, &formulas, &outputs)) return nullptr;
+  Operator* op = find_operator(qualified, overload);
+  if (!op) Py_RETURN_FALSE;
+  return guarded([&]() -> PyObject* {
+    show_formulas(*op, formulas_of(formulas), outputs);
+    Py_RETURN_TRUE;
+  });
+}
+
 PyObject* py_rules(PyObject*, PyObject*) {
   if (!rules) rules = PyDict_New();
   return Py_XNewRef(rules);
@@ -358,6 +395,7 @@ PyMethodDef functions[] = {
     {"_set_torch_dispatch_disabled", py_set_disabled, METH_O, "Turns handlers off on this thread; gives the old state."},
     {"_set_below_dispatch", py_set_below, METH_O, "Whether gradients are recorded within a handler; gives the old state."},
     {"_mark_for_dispatch", py_mark, METH_VARARGS, nullptr},
+    {"_show_formulas", py_show_formulas, METH_VARARGS, nullptr},
     {"_torch_dispatch_rules", py_rules, METH_NOARGS, "{operator: {class: function}} that handlers give way to."},
     {nullptr, nullptr, 0, nullptr}};
 
