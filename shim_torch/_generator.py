@@ -1,9 +1,10 @@
-"""Counter-based random numbers: Philox4x32-10, the same stream on every device."""
+"""Generators: MT19937 on the CPU, with the numbers that PyTorch draws from a seed; the counter-based Philox4x32-10 on CUDA."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def philox_reference(xp: Any, seed: int, offset: int, blocks: int) -> Any:
 
 
 class Generator:
-    """A source of random numbers (torch.Generator): a seed and an offset into its stream."""
+    """A source of random numbers (torch.Generator): on the CPU a state of MT19937, on CUDA a seed and an offset into its stream."""
 
     def __init__(self, device: Any = "cpu") -> None:
         if device is None:
@@ -52,7 +53,8 @@ class Generator:
             raise RuntimeError(f"{self._device.type.upper()} device type not an accelerator.")
         if self._device.type == "cuda" and self._device.index is None:
             self._device = _core.device("cuda", _core.cuda_current_device())
-        self._seed, self._offset = _DEFAULT_SEED, 0
+        self._engine = _core.Mersenne(_DEFAULT_SEED) if self._device.type == "cpu" else None
+        self._seed, self._offset = _DEFAULT_SEED, 0  # of CUDA's stream
 
     @property
     def device(self) -> Any:
@@ -64,80 +66,123 @@ class Generator:
         seed = int(seed)
         if not -0x8000_0000_0000_0000 <= seed <= 0xFFFF_FFFF_FFFF_FFFF:
             raise RuntimeError("Overflow when unpacking long long")
-        self._seed, self._offset = seed & 0xFFFF_FFFF_FFFF_FFFF, 0
+        seed &= 0xFFFF_FFFF_FFFF_FFFF
+        if self._engine is None:
+            self._seed, self._offset = seed, 0
+        else:
+            self._engine.restart(seed)
         return self
 
     def seed(self) -> int:
         """Starts a stream of the system's randomness; returns its seed."""
-        self.manual_seed(int.from_bytes(os.urandom(8), "little") >> 11)
-        return self._seed
+        return self.manual_seed(int.from_bytes(os.urandom(8), "little") >> 11).initial_seed()
 
     def initial_seed(self) -> int:
         """The seed of the stream."""
-        return self._seed
+        return self._seed if self._engine is None else self._engine.seed
 
     def get_state(self) -> Any:
-        """Seed and offset, int64 each, as a uint8 tensor of 16 elements."""
+        """The state as a uint8 tensor: 5056 elements, PyTorch's, on the CPU; on CUDA 16, seed and offset as int64."""
+        if self._engine is not None:
+            return _core.from_numpy(np.frombuffer(bytearray(self._engine.get_state()), np.uint8))
         raw = np.array([self._seed, self._offset], dtype=np.uint64).view(np.uint8)
         return _core.from_numpy(raw.copy())
 
     def set_state(self, state: Any) -> Generator:
         """Takes what ``get_state`` gave."""
-        if not isinstance(state, _core.TensorBase) or state.dtype != _core.uint8 or state.numel() != 16:
-            raise TypeError("expected a torch.ByteTensor of 16 elements (seed and offset)")
-        self._seed, self._offset = (int(v) for v in _core.to_numpy(state.contiguous()).view(np.uint64))
+        if not isinstance(state, _core.TensorBase):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type_name(state)}")
+        if state.dtype != _core.uint8 or state.device.type != "cpu":
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        raw = _core.to_numpy(state.contiguous())
+        if self._engine is not None:
+            if raw.size != 5056:
+                raise RuntimeError(
+                    f"Expected a CPUGeneratorImplState of size 5056 but found the input RNG state size to be {raw.size}"
+                )
+            self._engine.set_state(raw.tobytes())
+        elif raw.size != 16:
+            raise RuntimeError("RNG state is wrong size")
+        else:
+            self._seed, self._offset = (int(v) for v in raw.view(np.uint64))
         return self
 
     def clone_state(self) -> Generator:
         """A generator at the same place of the same stream."""
-        copy = Generator(self.device)
-        copy._seed, copy._offset = self._seed, self._offset
-        return copy
+        return Generator(self.device).set_state(self.get_state())
+
+    def _check_graphs(self, name: str) -> None:
+        if self._engine is not None:
+            raise NotImplementedError(f"{name} is not supported in this Generator")
+
+    def graphsafe_get_state(self) -> Generator:
+        """``clone_state`` of a CUDA generator."""
+        self._check_graphs("graphsafe_get_state")
+        return self.clone_state()
 
     def graphsafe_set_state(self, other: Generator) -> Generator:
+        """Takes another CUDA generator's place."""
+        self._check_graphs("graphsafe_set_state")
         self._seed, self._offset = other._seed, other._offset
         return self
 
-    graphsafe_get_state = clone_state
+    def _check_offsets(self) -> None:
+        if self._engine is not None:
+            raise RuntimeError("CPU Generator does not use offset")
 
     def set_offset(self, offset: int) -> Generator:
         """Moves to a place of the stream."""
+        self._check_offsets()
         self._offset = int(offset) // 4
         return self
 
     def get_offset(self) -> int:
         """The place in the stream, in numbers."""
+        self._check_offsets()
         return self._offset * 4
 
     def take(self, count: int) -> tuple[int, int]:
-        """Reserves ``count`` 32-bit numbers: (seed, first block)."""
+        """Reserves ``count`` 32-bit numbers of a CUDA stream: (seed, first block)."""
         start = self._offset
         self._offset += (count + 3) // 4
         return self._seed, start
 
     def __reduce__(self) -> Any:
-        return _rebuild, (str(self.device), self._seed, self._offset)
+        return _rebuild, (str(self.device), self.initial_seed(), self.get_state())
 
     def __repr__(self) -> str:
         return f"<torch.Generator device={self.device}>"
 
 
-def _rebuild(device: str, seed: int, offset: int) -> Generator:
-    g = Generator(device)
-    g._seed, g._offset = seed, offset
-    return g
+def _rebuild(device: str, seed: int, state: Any) -> Generator:
+    return Generator(device).manual_seed(seed).set_state(state)
 
 
 Generator.__module__ = "torch"
 default_generator = Generator()
+_drawn_from: WeakValueDictionary[int, Generator] = WeakValueDictionary()
 _cuda: dict[int, Generator] = {}
 
 
 def cuda_generator(index: int) -> Generator:
     """The default generator of a CUDA device."""
     if index not in _cuda:
-        _cuda[index] = Generator(_core.device("cuda", index)).manual_seed(default_generator._seed)
+        _cuda[index] = Generator(_core.device("cuda", index)).manual_seed(default_generator.initial_seed())
     return _cuda[index]
+
+
+def number_of(generator: Generator) -> int:
+    """A number that stands for a CPU generator among the arguments of an operator."""
+    _drawn_from[id(generator)] = generator
+    return id(generator)
+
+
+def numbered(number: int) -> Generator:
+    """The generator that a number stands for. RuntimeError when it is gone."""
+    found = _drawn_from.get(number)
+    if found is None:
+        raise RuntimeError("the generator that these random numbers were to come from is gone")
+    return found
 
 
 def default_for(device: Any) -> Generator:

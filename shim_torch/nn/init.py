@@ -96,19 +96,37 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
 def trunc_normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Any:
-    """Fills from N(mean, std²) cut to [a, b]."""
+    """Fills from N(mean, std²) cut to [a, b]: what falls outside is drawn again."""
+    import shim_torch as torch
+
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
             "The distribution of values may be incorrect.",
             stacklevel=3,
         )
-    low = (1.0 + math.erf((a - mean) / std / math.sqrt(2.0))) / 2.0
-    high = (1.0 + math.erf((b - mean) / std / math.sqrt(2.0))) / 2.0
-    tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-    tensor.erfinv_()
-    tensor.mul_(std * math.sqrt(2.0)).add_(mean)
-    return tensor.clamp_(min=a, max=b)
+    inside = 0.5 * (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0)))
+    if tensor.is_meta:
+        return tensor
+    if inside > 0.3:  # most normal numbers are within: the others are drawn anew
+        low, high = (tensor.new_tensor(edge, device="cpu").item() for edge in (a, b))
+        tensor.normal_(mean, std, generator=generator)
+        while bool((outside := (tensor < low) | (tensor > high)).any()):
+            again = torch.empty_like(tensor).normal_(mean, std, generator=generator)
+            tensor.copy_(torch.where(outside, again, tensor))
+        return tensor
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2  # the density's logarithm where it is greatest in [a, b]
+
+    def refused(drawn: Any) -> Any:
+        chance = ((drawn - mean) / std).pow_(2).mul_(-0.5).sub_(peak)
+        return torch.empty_like(drawn).uniform_(generator=generator).log_() > chance
+
+    pending = refused(tensor.uniform_(a, b, generator=generator))
+    while bool(pending.any()):
+        drawn = torch.empty_like(tensor).uniform_(a, b, generator=generator)
+        tensor.copy_(torch.where(pending, drawn, tensor))
+        pending = pending & refused(drawn)
+    return tensor
 
 
 @_in_place

@@ -145,7 +145,7 @@ def native_dropout(input, p, train):
         return input.clone(), shim_torch.ones_like(input, dtype=_core.bool)
     if p == 1:
         return shim_torch.zeros_like(input), shim_torch.zeros_like(input, dtype=_core.bool)
-    mask = shim_torch.empty_like(input, dtype=_core.float32).uniform_(0, 1) >= p
+    mask = shim_torch.empty_like(input, dtype=_core.bool).bernoulli_(1 - p)
     return input * mask.to(input.dtype).mul_(1 / (1 - p)), mask
 
 

@@ -193,7 +193,10 @@ def _shim(name: str) -> Any:
 def _dropped(input: Any, p: float) -> Any:
     from shim_torch._generator import chosen
 
-    return _shim("dropout")(input, p, *chosen(None, input.device).take(2 * input.numel()))
+    if input.is_cuda:
+        return _shim("dropout")(input, p, *chosen(None, input.device).take(2 * input.numel()))
+    keep = _core.empty_tensor(input.shape, _core.bool, input.device).bernoulli_(1 - p)
+    return _shim("masked_scale")(input, keep, 1 / (1 - p)), keep
 
 
 @composite("dropout(Tensor input, float p, bool train) -> Tensor", method=False, inplace=True)
@@ -208,7 +211,7 @@ def dropout(input, p, train):
         raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
     if input.dtype.is_floating_point and (input.is_cuda or (input.is_contiguous() and _core.unseen(input))):
         return _dropped(input, p)[0]
-    keep = _core.function("aten::empty_like")(input, dtype=_core.float32).uniform_(0, 1) >= p  # in the order of the input's memory
+    keep = _core.function("aten::empty_like")(input, dtype=_core.bool).bernoulli_(1 - p)  # in the order of the input's memory
     return input * keep.to(input.dtype).mul_(1 / (1 - p))
 
 

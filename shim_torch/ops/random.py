@@ -1,4 +1,4 @@
-"""Random numbers from the counter-based generator of ``shim_torch._generator``: the same on every device."""
+"""Random numbers from the generators of ``shim_torch._generator``: on the CPU those that PyTorch draws from the same seed."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
     keep=("self",),
 )
 def _random_bits(xp, self, kind, a, b, seed, start):
-    from shim_torch._generator import philox
+    """Numbers like ``self``. On the CPU ``seed`` is the generator's number and ``start`` is 0."""
+    from shim_torch._generator import numbered, philox
 
     if xp is np:
-        drawn = np.empty(self.shape, np.int64 if kind == "integer" else self.dtype)
-        _core.draw(kind, drawn, a, b, seed, start + ((1 << 40) if kind == "normal" else 0))
+        drawn = np.empty(self.shape, np.int64 if kind in ("integer", "word") else self.dtype)
+        _core.cpu_draw(_core.from_numpy(drawn), kind, a, b, numbered(seed)._engine)
         return drawn.astype(self.dtype, copy=False)
     n = self.size
     span = (int(b) - int(a)) & 0xFFFF_FFFF_FFFF_FFFF if kind == "integer" else 0
@@ -71,28 +72,63 @@ def _normal(xp, self, mean, std, seed, start):
 
 
 def _draw(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
-    """Fills ``self`` in place."""
-    import shim_torch
+    """Fills ``self`` in place: see ``_core.cpu_draw`` for the kinds, of which CUDA has uniform, normal and integer."""
     from shim_torch._generator import chosen
 
     if self.is_meta or self.numel() == 0:
         return self
-    seed, start = chosen(generator, self.device).take(2 * self.numel())
-    if self.is_cuda:
-        direct = self.is_contiguous() and not self.is_neg() and not (self.requires_grad and _core.is_grad_enabled())
-        filled = self if direct else _core.empty_tensor(self.shape, self.dtype, self.device)
-        if _core.cuda_draw(filled, kind, a, b, seed, start + ((1 << 40) if kind == "normal" else 0)):
-            return self if direct else self.copy_(filled)
-    elif not (self.requires_grad and _core.is_grad_enabled()) and _core.unseen(self):
-        if _core.cpu_draw(self, kind, a, b, seed, start):
-            return self
+    source = chosen(generator, self.device)
+    if not self.is_cuda:
+        return _draw_cpu(self, kind, a, b, source)
+    seed, start = source.take(2 * self.numel())
+    direct = self.is_contiguous() and not self.is_neg() and not (self.requires_grad and _core.is_grad_enabled())
+    filled = self if direct else _core.empty_tensor(self.shape, self.dtype, self.device)
+    if _core.cuda_draw(filled, kind, a, b, seed, start + ((1 << 40) if kind == "normal" else 0)):
+        return self if direct else self.copy_(filled)
     template = self
-    if kind != "integer" and self.dtype not in (_core.float32, _core.float64):
+    if kind != "integer" and self.dtype not in _REAL:
         template = _core.empty_tensor(self.shape, _core.float32, self.device)
     elif not self.is_contiguous():
         template = _core.empty_tensor(self.shape, self.dtype, self.device)
+    return self.copy_(_drawn(template, kind, a, b, seed, start))
+
+
+def _drawn(template: Any, kind: str, a: Any, b: Any, seed: int, start: int) -> Any:
+    import shim_torch
+
     with shim_torch.no_grad():
-        drawn = shim_torch.ops.aten._random_bits(template, kind, a, b, seed, start)
+        return shim_torch.ops.aten._random_bits(template, kind, a, b, seed, start)
+
+
+_WHOLE = ("integer", "word")
+
+
+def _draw_cpu(self: Any, kind: str, a: Any, b: Any, source: Any) -> Any:
+    """In the order of memory, as PyTorch's kernels go through it."""
+    if kind == "normal" and (self.numel() < 16 or not self.is_contiguous()):
+        kind = "single"
+    held = _core.int64 if kind in _WHOLE else self.dtype if self.dtype in _REAL else _core.float32
+    if not _core.unseen(self):
+        from shim_torch._generator import number_of
+
+        like = _core.function("aten::empty")(self.shape, dtype=held, device=self.device)
+        return self.copy_(_drawn(like, kind, a, b, number_of(source), 0))
+    if (
+        self.is_contiguous()
+        and (self.dtype == held or (kind == "chance" and self.dtype == _core.bool))
+        and not self.is_neg()
+        and not (self.requires_grad and _core.is_grad_enabled())
+    ):
+        _core.cpu_draw(self, kind, a, b, source._engine)
+        return self
+    order = sorted(range(self.dim()), key=lambda d: -self.stride(d)) if not self.is_contiguous() else None
+    drawn = _core.empty_tensor(self.shape if order is None else [self.size(d) for d in order], held, self.device)
+    _core.cpu_draw(drawn, kind, a, b, source._engine)
+    if kind == "uniform" and self.dtype != held:  # of few digits: what is rounded up to the end begins again
+        drawn = drawn.to(self.dtype)
+        drawn.masked_fill_(drawn >= b, a)
+    if order is not None:
+        drawn = drawn.permute([order.index(d) for d in range(self.dim())])
     return self.copy_(drawn)
 
 
@@ -142,11 +178,19 @@ def normal_(self, mean, std, generator):
 
 def _random(self: Any, low: int, high: int, generator: Any) -> Any:
     low, high = checked(self.dtype, low, high)
-    if self.dtype in (_core.int64, _core.int32, _core.int16, _core.int8, _core.uint8):
-        return _draw(self, "integer", low, high, generator)
+    return _draw_whole(self, "integer", low, high, generator)
+
+
+def _draw_whole(self: Any, kind: str, low: int, high: int, generator: Any) -> Any:
+    if not self.is_cuda or self.dtype in (_core.int64, _core.int32, _core.int16, _core.int8, _core.uint8):
+        return _draw(self, kind, low, high, generator)
     whole = _core.empty_tensor(self.shape, _core.int64, self.device)
-    _draw(whole, "integer", low, high, generator)
+    _draw(whole, kind, low, high, generator)
     return self.copy_(whole)
+
+
+def _end_of(self: Any) -> int:
+    return 2**63 if not self.is_cuda and self.dtype == _core.int64 else end_of(self.dtype)
 
 
 _INTEGERS: dict[str, Any] = {"function": False, "native": "draw_integer"}
@@ -154,7 +198,9 @@ _INTEGERS: dict[str, Any] = {"function": False, "native": "draw_integer"}
 
 @composite("random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS)
 def random_(self, generator):
-    return _random(self, 0, end_of(self.dtype), generator)
+    low, high = checked(self.dtype, 0, _end_of(self))
+    short = not self.is_cuda and self.dtype == _core.int32  # one word a number, though the range is wide
+    return _draw_whole(self, "word" if short else "integer", low, high, generator)
 
 
 @composite("random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS)
@@ -166,7 +212,7 @@ def random_to(self, to, generator):
     "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", **_INTEGERS
 )
 def random_from(self, low, to, generator):
-    return _random(self, low, end_of(self.dtype) if to is None else to, generator)
+    return _random(self, low, _end_of(self) if to is None else to, generator)
 
 
 def _shifted(name: str, f: Any, signature: str, **options: Any) -> None:
@@ -178,8 +224,11 @@ def _shifted(name: str, f: Any, signature: str, **options: Any) -> None:
                 f"{name[:-1].capitalize()} distribution is a continuous probability distribution. dtype must be a floating point "
                 f"but you specified {word}"
             )
-        wide = _core.float64 if self.dtype in (_core.float64, _core.int64) else _core.float32
-        u = _core.empty_tensor(self.shape, wide, self.device)
+        wide = _core.float64 if not self.is_cuda or self.dtype in (_core.float64, _core.int64) else _core.float32
+        if self.is_cuda:
+            u = _core.empty_tensor(self.shape, wide, self.device)
+        else:
+            u = _core.function("aten::empty_like")(self, dtype=wide)
         _draw(u, "uniform", 0.0, 1.0, generator)
         return self.copy_(f(u, *settings))
 
@@ -209,7 +258,7 @@ _shifted("cauchy_", _cauchy, "float median=0, float sigma=1")
 def _geometric(u: Any, p: float) -> Any:
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    return ((1 - u).log() / math.log1p(-p)).ceil().clamp(min=1)
+    return ((u if u.device.type == "cpu" else 1 - u).log() / math.log1p(-p)).ceil().clamp(min=1)
 
 
 _shifted("geometric_", _geometric, "float p")
@@ -222,7 +271,10 @@ _shifted("geometric_", _geometric, "float p")
 def log_normal_(self, mean, std, generator):
     _check_float(self, "log_normal_cpu")
     _positive("log_normal_", "std", std)
-    return _draw(self, "normal", mean, std, generator).exp_()
+    if self.device.type != "cpu":
+        return _draw(self, "normal", mean, std, generator).exp_()
+    wide = _draw(_core.function("aten::empty_like")(self, dtype=_core.float64), "single", mean, std, generator)
+    return self.copy_(wide.exp_())
 
 
 @direct(
@@ -264,7 +316,8 @@ def bernoulli_out(self, generator, out):
 
 @composite("bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)", function=False)
 def bernoulli_tensor(self, p, generator):
-    u = _core.empty_tensor(self.shape, _core.float32, self.device)
+    wide = self.device.type == "cpu" and p.dtype == _core.float64
+    u = _core.empty_tensor(self.shape, _core.float64 if wide else _core.float32, self.device)
     return self.copy_(_draw(u, "uniform", 0.0, 1.0, generator) < p)
 
 
@@ -276,7 +329,10 @@ def bernoulli_tensor(self, p, generator):
 def bernoulli_float(self, p, generator):
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    return bernoulli_tensor(self, p, generator)
+    if self.device.type == "cpu":
+        return _draw(self, "chance", p, 0.0, generator)
+    u = _core.empty_tensor(self.shape, _core.float32, self.device)
+    return self.copy_(_draw(u, "uniform", 0.0, 1.0, generator) < p)
 
 
 # --- new tensors ------------------------------------------------------------------------------------------------------------
@@ -322,6 +378,8 @@ def randint_low(low, high, size, generator, dtype, layout, device, pin_memory):
 @composite(f"randperm(SymInt n, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="randperm")
 def randperm(n, generator, dtype, layout, device, pin_memory):
     check_countable(dtype or _core.int64, n)
+    if _core.device(device or "cpu").type == "cpu" and dtype not in (None, _core.int64):
+        return _core.function("aten::randperm")(n, generator=generator, device=device).to(dtype)
     keys = _empty((n,), _core.int64, device, pin_memory)
     return _draw(keys, "integer", 0, 2**62, generator).argsort().to(dtype or _core.int64)
 
@@ -409,13 +467,13 @@ def multinomial(self, num_samples, replacement, generator):
     p = self if self.dim() == 2 else self.unsqueeze(0)
     if not bool((p.sum(-1) > 0).all()):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    if replacement:
+    if replacement and num_samples > 1:
         edges = p.double().cumsum(-1)
         u = _draw(
             _core.empty_tensor((p.size(0), num_samples), _core.float64, self.device), "uniform", 0.0, 1.0, generator
         )
         found = (edges.unsqueeze(1) <= (u * edges[:, -1:]).unsqueeze(-1)).sum(-1).clamp(max=p.size(-1) - 1)
-    else:  # exponential races: the smallest E/p are a sample without replacement
-        e = _core.empty_tensor(p.shape, _core.float64, self.device).exponential_(generator=generator)
-        found = (e / p.double()).topk(num_samples, -1, largest=False)[1]
+    else:  # exponential races: the greatest p/E are a sample without replacement
+        e = _core.empty_tensor(p.shape, p.dtype, self.device).exponential_(generator=generator)
+        found = (p / e).topk(num_samples, -1)[1]
     return found if self.dim() == 2 else found.squeeze(0)

@@ -28,7 +28,9 @@ def _noise(input: Any, p: float, whole: bool) -> Any:
     if whole and input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shape = (*input.shape[:2], *[1] * (input.dim() - 2)) if whole else tuple(input.shape)
-    return (torch_module().rand(shape, dtype=_core.float32, device=input.device) >= p).to(input.dtype)
+    torch = torch_module()
+    chances = torch.full(shape, 1 - p, dtype=_core.float64, device=input.device)  # float64: the draws of bernoulli_(1 - p)
+    return torch.bernoulli(chances).to(input.dtype)
 
 
 def _alpha_dropout(input: Any, p: float, train: bool, whole: bool) -> Any:
@@ -71,6 +73,11 @@ def rrelu(self, lower, upper, training, generator):
         return torch_module().ops.aten.leaky_relu(self, (lower + upper) / 2)
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if _core.unseen(self):  # PyTorch's kernel draws for the values that need a slope, and no others
+        falls = self <= 0
+        drawn = _core.empty_tensor((int(falls.sum()),), _core.float64, self.device)
+        drawn.uniform_(lower, upper, generator=generator)
+        return self * torch_module().ones_like(self).masked_scatter_(falls, drawn.to(self.dtype))
     slope = _core.empty_tensor(self.shape, _core.float32, self.device).uniform_(lower, upper, generator=generator)
     return self * slope.to(self.dtype).masked_fill(self > 0, 1.0)
 

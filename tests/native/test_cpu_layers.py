@@ -208,7 +208,7 @@ def test_dropout_keeps_and_scales():
     kept = y.detach() != 0
     assert abs(kept.float().mean().item() - 0.75) < 0.01 and set(y[kept].tolist()) == {torch.tensor(1 / 0.75).item()}
     torch.manual_seed(3)
-    assert torch.equal(kept, torch.rand(100000) >= 0.25)
+    assert torch.equal(kept, torch.rand(100000, dtype=torch.float64) < 0.75)
     y.sum().backward()
     assert torch.equal(x.grad, y.detach())
     torch.manual_seed(3)

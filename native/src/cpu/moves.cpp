@@ -5,7 +5,6 @@
 
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
-#include "cpu/philox.h"
 #include "ops/kernels.h"
 
 namespace shim {
@@ -26,18 +25,6 @@ void flip_loop(void*, char* const* data, const int64_t* steps, int64_t n) {
     return;
   }
   for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(data[0] + i * steps[0]) = *reinterpret_cast<const T*>(data[1] + i * steps[1]);
-}
-
-constexpr int64_t kPiece = 4096;                // numbers of the stream at a time
-
-template <class T>
-SHIM_CLONES void drop(const T* x, const uint32_t* words, float p, T scale, T* y, uint8_t* mask, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    const bool keep = float(int32_t(words[i] >> 8)) * 0x1p-24f >= p;
-    mask[i] = keep;
-    y[i] = keep ? x[i] * scale : T(0);
-  }
 }
 
 }  // namespace
@@ -84,30 +71,6 @@ Tensor triangle(const Tensor& self, int64_t diagonal, bool upper) {
     }
   });
   return out;
-}
-
-Tensor dropout(const Tensor& input, double p, uint64_t seed, uint64_t start, Tensor* mask) {
-  const DType t = input->dtype(), compute = t == DType::f64 ? DType::f64 : DType::f32;
-  if (!input->device().is_cpu() || !is_floating(t) || input->itemsize() == 1) return {};
-  const Tensor x = t == compute ? contiguous(input) : contiguous(to_dtype(input, compute));
-  Tensor out = empty(input->sizes(), compute, Device{});
-  *mask = empty(input->sizes(), DType::b8, Device{});
-  auto run = [&]<class T>(T) {
-    const T* from = x->data_as<T>();
-    T* to = out->data_as<T>();
-    auto* kept = (*mask)->data_as<uint8_t>();
-    const int64_t n = x->numel();
-    parallel_for((n + kPiece - 1) / kPiece, kGrain / kPiece, [&](int64_t begin, int64_t end) {
-      alignas(64) uint32_t words[kPiece];
-      for (int64_t piece = begin; piece < end; ++piece) {
-        const int64_t at = piece * kPiece, many = std::min(kPiece, n - at);
-        philox_words(seed, start + uint64_t(at / 4), (many + 3) / 4, words);
-        drop(from + at, words, float(p), T(1 / (1 - p)), to + at, kept + at, many);
-      }
-    });
-  };
-  compute == DType::f64 ? run(double{}) : run(float{});
-  return t == compute ? out : to_dtype(out, t);
 }
 
 }  // namespace shim

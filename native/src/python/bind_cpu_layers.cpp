@@ -1,4 +1,4 @@
-// CPU kernels of norms, softmax's gradient, cross entropy, dropout, and moves of elements by their places.
+// CPU kernels of norms, softmax's gradient, cross entropy, and moves of elements by their places.
 #include <algorithm>
 #include <cstdlib>
 
@@ -108,19 +108,6 @@ PyObject* native_cross_entropy_backward(Operator&, PyObject* const* args, size_t
     const CrossEntropy parts{Tensor(unwrap(args[1])), Tensor(unwrap(args[3])), Tensor(unwrap(args[4]))};
     Tensor r = unlocked(parts.log_p->numel(), [&] { return cross_entropy_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[2])), parts, int(reduction)); });
     return r ? wrap(r) : nullptr;
-  });
-}
-
-// dropout(input, p, seed, start) -> (values, mask)
-PyObject* native_dropout(Operator&, PyObject* const* args, size_t n) {
-  if (n != 4 || !on_cpu(args[0])) return nullptr;
-  const double p = PyFloat_AsDouble(args[1]);
-  const uint64_t seed = PyLong_AsUnsignedLongLongMask(args[2]), start = PyLong_AsUnsignedLongLongMask(args[3]);
-  if (PyErr_Occurred()) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const Tensor input(unwrap(args[0]));
-    Tensor mask, out = unlocked(input->numel(), [&] { return dropout(input, p, seed, start, &mask); });
-    return out ? tuple_of({out, mask}) : nullptr;
   });
 }
 
@@ -283,7 +270,6 @@ void register_cpu_layers() {
   register_native_cpu("softmax_backward", native_softmax_backward);
   register_native_cpu("cross_entropy", native_cross_entropy);
   register_native_cpu("cross_entropy_backward", native_cross_entropy_backward);
-  register_native_cpu("cuda_dropout", native_dropout);
   register_native_cpu("tril", native_triangle<false>);
   register_native_cpu("triu", native_triangle<true>);
   register_native_cpu("flip", native_flip);

@@ -1,16 +1,18 @@
 // Random numbers on the CPU: what needs no more than a place in a generator's stream. The rest is the records' bodies'.
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "autograd/autograd.h"
 #include "cpu/draws.h"
 #include "python/linear_backward.h"
+#include "python/mersenne.h"
 #include "python/native_cpu.h"
 
 namespace shim {
 namespace {
 
-// --- the generator: shim_torch._generator.Generator, whose place is two integers --------------------------------------------
+// --- the generator: shim_torch._generator.Generator, whose state on the CPU is its attribute _engine ------------------------
 
 PyObject* default_generator() {
   static PyObject* found = [] {
@@ -22,34 +24,26 @@ PyObject* default_generator() {
   return found;
 }
 
-bool whole_attribute(PyObject* o, PyObject* name, uint64_t* value) {
-  PyObject* v = PyObject_GetAttr(o, name);
-  if (!v) return false;
-  *value = PyLong_AsUnsignedLongLongMask(v);
-  Py_DECREF(v);
-  return !PyErr_Occurred();
-}
-
-// Reserves the numbers of a tensor with `elements`. False, with an error or not: the generator is no CPU one.
-bool reserve(PyObject* generator, int64_t elements, Stream* s) {
-  static PyObject *seed = PyUnicode_InternFromString("_seed"), *offset = PyUnicode_InternFromString("_offset"), *device = PyUnicode_InternFromString("device");
-  PyObject* usual = default_generator();
-  if (!usual) return false;
-  PyObject* g = generator == Py_None ? usual : generator;
-  if (Py_TYPE(g) != Py_TYPE(usual)) return false;
-  if (g != usual) {
-    PyObject* d = PyObject_GetAttr(g, device);
-    const bool cpu = d && is_device(d) && device_of(d).is_cpu();
-    Py_XDECREF(d);
-    if (!cpu) return false;
+// The state that numbers are drawn from, which its holder keeps alive for the call. Null, with an error or not: no CPU generator.
+struct Source {
+  explicit Source(PyObject* generator) {
+    static PyObject* name = PyUnicode_InternFromString("_engine");
+    PyObject* usual = default_generator();
+    if (!usual) return;
+    PyObject* g = generator == Py_None ? usual : generator;
+    if (Py_TYPE(g) != Py_TYPE(usual) || !(held_ = PyObject_GetAttr(g, name))) return;
+    engine_ = mersenne_of(held_);
   }
-  if (!whole_attribute(g, seed, &s->seed) || !whole_attribute(g, offset, &s->start)) return false;
-  if (!elements) return true;
-  PyObject* next = PyLong_FromUnsignedLongLong(s->start + uint64_t(2 * elements + 3) / 4);
-  const bool set = next && PyObject_SetAttr(g, offset, next) == 0;
-  Py_XDECREF(next);
-  return set;
-}
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  ~Source() { Py_XDECREF(held_); }
+  explicit operator bool() const { return engine_; }
+  Mersenne& operator*() const { return *engine_; }
+
+ private:
+  PyObject* held_ = nullptr;
+  Mersenne* engine_ = nullptr;
+};
 
 // --- what is filled ---------------------------------------------------------------------------------------------------------
 
@@ -64,9 +58,9 @@ template <class F>
 PyObject* fill(PyObject* self, PyObject* generator, F&& f) {
   return guarded([&]() -> PyObject* {
     const Tensor t(unwrap(self));
-    Stream s;
-    if (!reserve(generator, t->numel(), &s)) return nullptr;
-    if (t->numel()) unlocked(t->numel(), [&] { f(t, s); return 0; });
+    const Source s(generator);
+    if (!s) return nullptr;
+    if (t->numel()) unlocked(t->numel(), [&] { f(t, *s); return 0; });
     t->bump_version();
     return Py_NewRef(self);
   });
@@ -82,10 +76,10 @@ bool usual_options(PyObject* const* options, DType* dtype) {
 // A new tensor, filled.
 template <class F>
 PyObject* made(DimSpan sizes, DType dtype, PyObject* generator, F&& f) {
-  Stream s;
+  const Source s(generator);
+  if (!s) return nullptr;
   const Tensor t = empty(sizes, dtype, Device{});
-  if (!reserve(generator, t->numel(), &s)) return nullptr;
-  if (t->numel()) unlocked(t->numel(), [&] { f(t, s); return 0; });
+  if (t->numel()) unlocked(t->numel(), [&] { f(t, *s); return 0; });
   return wrap(t);
 }
 
@@ -117,11 +111,11 @@ bool holds_range(DType t, int64_t low, int64_t high) {
   return low < high && low >= least && high <= most;
 }
 
-void fill_range(const Tensor& t, int64_t low, int64_t high, Stream s) {
+void fill_range(const Tensor& t, int64_t low, int64_t high, Mersenne& s, bool short_words = false) {
   const uint64_t span = uint64_t(high) - uint64_t(low);
   if (t->dtype() == DType::i64) return fill_integer(t, low, span, s);
   const Tensor whole = empty(t->sizes(), DType::i64, Device{});
-  fill_integer(whole, low, span, s);
+  fill_integer(whole, low, span, s, short_words);
   copy_(t, whole);
 }
 
@@ -141,15 +135,16 @@ PyObject* native_fill(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !fillable(args[0], true) || !real(args[1], &a) || !real(args[2], &b) || (Normal ? b < 0 : a > b)) return nullptr;
   constexpr double kMost = std::numeric_limits<float>::max() / 2;
   if (!Normal && (std::fabs(a) > kMost || std::fabs(b) > kMost)) return nullptr;
-  return fill(args[0], args[3], [&](const Tensor& t, Stream s) { Normal ? fill_normal(t, a, b, s) : fill_uniform(t, a, b, s); });
+  return fill(args[0], args[3], [&](const Tensor& t, Mersenne& s) { Normal ? fill_normal(t, a, b, s) : fill_uniform(t, a, b, s); });
 }
 
 // exponential_(self, lambd, generator), bernoulli_(self, p, generator)
 template <bool Chance>
 PyObject* native_fill_by_one(Operator&, PyObject* const* args, size_t n) {
   double p;
-  if (n != 3 || !fillable(args[0], true) || !real(args[1], &p) || !(Chance ? p >= 0 && p <= 1 : p > 0)) return nullptr;
-  return fill(args[0], args[2], [&](const Tensor& t, Stream s) { Chance ? fill_chance(t, p, s) : fill_exponential(t, p, s); });
+  const bool truths = Chance && n == 3 && on_cpu(args[0]) && unwrap(args[0])->dtype() == DType::b8;
+  if (n != 3 || !fillable(args[0], !truths) || !real(args[1], &p) || !(Chance ? p >= 0 && p <= 1 : p > 0)) return nullptr;
+  return fill(args[0], args[2], [&](const Tensor& t, Mersenne& s) { Chance ? fill_chance(t, p, s) : fill_exponential(t, p, s); });
 }
 
 // random_(self, generator), random_(self, to, generator), random_(self, from, to, generator)
@@ -160,9 +155,10 @@ PyObject* native_random(Operator&, PyObject* const* args, size_t n) {
   if (n == 2 && t != DType::i64) high = t == DType::f32 ? (int64_t(1) << 24) + 1 : t == DType::f64 ? (int64_t(1) << 53) + 1 : t == DType::i32 ? int64_t(1) << 31 : 0;
   if (n > 2 && !whole(args[n - 2], &high)) return nullptr;
   if (n > 3 && !whole(args[1], &low)) return nullptr;
+  if (n == 2 && t == DType::i64) return fill(args[0], args[1], [&](const Tensor& x, Mersenne& s) { fill_integer(x, 0, uint64_t{1} << 63, s); });
   const bool last = n == 2 && (t == DType::f32 || t == DType::f64);      // up to the last whole number, which they hold
   if (!holds_range(t, low, high - last)) return nullptr;
-  return fill(args[0], args[n - 1], [&](const Tensor& x, Stream s) { fill_range(x, low, high, s); });
+  return fill(args[0], args[n - 1], [&](const Tensor& x, Mersenne& s) { fill_range(x, low, high, s, n == 2 && t == DType::i32); });
 }
 
 // --- new tensors ------------------------------------------------------------------------------------------------------------
@@ -173,7 +169,7 @@ PyObject* native_new(Operator&, PyObject* const* args, size_t n) {
   Dims sizes;
   DType dtype = default_dtype();
   if (n != 6 || !usual_options(args + 2, &dtype) || (dtype != DType::f32 && dtype != DType::f64) || !sizes_of(args[0], &sizes)) return nullptr;
-  return guarded([&] { return made(sizes, dtype, args[1], [&](const Tensor& t, Stream s) { Normal ? fill_normal(t, 0, 1, s) : fill_uniform(t, 0, 1, s); }); });
+  return guarded([&] { return made(sizes, dtype, args[1], [&](const Tensor& t, Mersenne& s) { Normal ? fill_normal(t, 0, 1, s) : fill_uniform(t, 0, 1, s); }); });
 }
 
 // normal(mean, std, size, generator, dtype, layout, device, pin_memory)
@@ -183,7 +179,7 @@ PyObject* native_new_normal(Operator&, PyObject* const* args, size_t n) {
   double mean, deviation;
   if (n != 8 || !real(args[0], &mean) || !real(args[1], &deviation) || deviation < 0) return nullptr;
   if (!usual_options(args + 4, &dtype) || (dtype != DType::f32 && dtype != DType::f64) || !sizes_of(args[2], &sizes)) return nullptr;
-  return guarded([&] { return made(sizes, dtype, args[3], [&](const Tensor& t, Stream s) { fill_normal(t, mean, deviation, s); }); });
+  return guarded([&] { return made(sizes, dtype, args[3], [&](const Tensor& t, Mersenne& s) { fill_normal(t, mean, deviation, s); }); });
 }
 
 // randint(high, size, generator, dtype, ...), randint(low, high, size, generator, dtype, ...)
@@ -193,7 +189,7 @@ PyObject* native_randint(Operator&, PyObject* const* args, size_t n) {
   int64_t low = 0, high;
   if ((n != 7 && n != 8) || !usual_options(args + n - 4, &dtype) || !whole(args[n - 7], &high) || (n == 8 && !whole(args[0], &low))) return nullptr;
   if (!holds_range(dtype, low, high) || !sizes_of(args[n - 6], &sizes)) return nullptr;
-  return guarded([&] { return made(sizes, dtype, args[n - 5], [&](const Tensor& t, Stream s) { fill_range(t, low, high, s); }); });
+  return guarded([&] { return made(sizes, dtype, args[n - 5], [&](const Tensor& t, Mersenne& s) { fill_range(t, low, high, s); }); });
 }
 
 // randperm(n, generator, dtype, layout, device, pin_memory)
@@ -202,9 +198,9 @@ PyObject* native_randperm(Operator&, PyObject* const* args, size_t n) {
   int64_t count;
   if (n != 6 || !usual_options(args + 2, &dtype) || dtype != DType::i64 || !whole(args[0], &count) || count < 0) return nullptr;
   return guarded([&]() -> PyObject* {
-    Stream s;
-    if (!reserve(args[1], count, &s)) return nullptr;
-    return wrap(unlocked(count, [&] { return permutation(count, s); }));
+    const Source s(args[1]);
+    if (!s) return nullptr;
+    return wrap(unlocked(count, [&] { return permutation(count, *s); }));
   });
 }
 
@@ -214,7 +210,7 @@ PyObject* native_like(Operator&, PyObject* const* args, size_t n) {
   if (n != 6 || !on_cpu(args[0]) || !unwrap(args[0])->is_contiguous() || args[5] != Py_None) return nullptr;
   DType dtype = unwrap(args[0])->dtype();
   if (!usual_options(args + 1, &dtype) || (dtype != DType::f32 && dtype != DType::f64)) return nullptr;
-  return guarded([&] { return made(unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Stream s) { Normal ? fill_normal(t, 0, 1, s) : fill_uniform(t, 0, 1, s); }); });
+  return guarded([&] { return made(unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Mersenne& s) { Normal ? fill_normal(t, 0, 1, s) : fill_uniform(t, 0, 1, s); }); });
 }
 
 // randint_like(self, high, dtype, ...), randint_like(self, low, high, dtype, ...)
@@ -223,7 +219,7 @@ PyObject* native_randint_like(Operator&, PyObject* const* args, size_t n) {
   if ((n != 7 && n != 8) || !on_cpu(args[0]) || !unwrap(args[0])->is_contiguous() || args[n - 1] != Py_None) return nullptr;
   DType dtype = unwrap(args[0])->dtype();
   if (!whole(args[n - 6], &high) || (n == 8 && !whole(args[1], &low)) || !usual_options(args + n - 5, &dtype) || !holds_range(dtype, low, high)) return nullptr;
-  return guarded([&] { return made(unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Stream s) { fill_range(t, low, high, s); }); });
+  return guarded([&] { return made(unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Mersenne& s) { fill_range(t, low, high, s); }); });
 }
 
 // bernoulli(self, generator)
@@ -231,48 +227,59 @@ PyObject* native_bernoulli(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cpu(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor p(unwrap(args[0]));
-    Stream s;
     if ((p->dtype() != DType::f32 && p->dtype() != DType::f64) || !p->is_contiguous() || p->has_math_bits() || !is_plain(p)) return nullptr;
     auto chance = [&]<class T>(const T* x) {
       int bad = 0;
       for (int64_t i = 0; i < p->numel(); ++i) bad |= !(x[i] >= T(0) && x[i] <= T(1));
       return !bad;
     };
-    if (!(p->dtype() == DType::f32 ? chance(p->data_as<float>()) : chance(p->data_as<double>())) || !reserve(args[1], p->numel(), &s)) return nullptr;
-    return wrap(unlocked(p->numel(), [&] { return chances(p, s); }));
+    if (!(p->dtype() == DType::f32 ? chance(p->data_as<float>()) : chance(p->data_as<double>()))) return nullptr;
+    const Source s(args[1]);
+    if (!s) return nullptr;
+    return wrap(unlocked(p->numel(), [&] { return chances(p, *s); }));
   });
 }
 
-// cpu_draw(tensor, kind, a, b, seed, start): fills a contiguous tensor in place, or says False.
+// cpu_draw(tensor, kind, a, b, engine): fills a contiguous tensor of float32 or float64 ("integer" and "word": int64; "chance":
+// bool) in place. uniform: from a to b; normal, single: of mean a and deviation b; integer: from a up to b, word: likewise, of
+// 32 bits a number; exponential: of rate a; chance: of a.
 PyObject* cpu_draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 6 || !on_cpu(args[0]) || !PyUnicode_Check(args[1])) return PyErr_Format(PyExc_TypeError, "cpu_draw(tensor, kind, a, b, seed, start)");
-  const bool normal = PyUnicode_CompareWithASCIIString(args[1], "normal") == 0, integer = PyUnicode_CompareWithASCIIString(args[1], "integer") == 0;
+  Mersenne* s = n == 5 && on_cpu(args[0]) && PyUnicode_Check(args[1]) ? mersenne_of(args[4]) : nullptr;
+  const char* text = s ? PyUnicode_AsUTF8(args[1]) : nullptr;
+  if (!text) return PyErr_Format(PyExc_TypeError, "cpu_draw(tensor, kind, a, b, engine)");
+  const std::string_view kind = text;
   const Tensor self(unwrap(args[0]));
   const DType t = self->dtype();
-  if (!self->is_contiguous() || self->has_math_bits() || (integer ? t != DType::i64 : t != DType::f32 && t != DType::f64)) Py_RETURN_FALSE;
+  const bool whole = kind == "integer" || kind == "word", chance = kind == "chance";
+  if (!self->is_contiguous() || self->has_math_bits() || !(whole ? t == DType::i64 : (chance && t == DType::b8) || t == DType::f32 || t == DType::f64))
+    return PyErr_Format(PyExc_TypeError, "cpu_draw: no tensor to fill with numbers of the kind %s", text);
   double a = 0, b = 0;
   uint64_t low = 0, high = 0;
-  if (integer) low = PyLong_AsUnsignedLongLongMask(args[2]), high = PyLong_AsUnsignedLongLongMask(args[3]);
+  if (whole) low = PyLong_AsUnsignedLongLongMask(args[2]), high = PyLong_AsUnsignedLongLongMask(args[3]);
   else a = PyFloat_AsDouble(args[2]), b = PyFloat_AsDouble(args[3]);
-  const Stream s{PyLong_AsUnsignedLongLongMask(args[4]), PyLong_AsUnsignedLongLongMask(args[5])};
   if (PyErr_Occurred()) return nullptr;
   return guarded([&]() -> PyObject* {
     unlocked(self->numel(), [&] {
-      integer ? fill_integer(self, int64_t(low), high - low, s) : normal ? fill_normal(self, a, b, s) : fill_uniform(self, a, b, s);
+      if (whole) fill_integer(self, int64_t(low), high - low, *s, kind == "word");
+      else if (kind == "normal") fill_normal(self, a, b, *s);
+      else if (kind == "single") fill_normal_singly(self, a, b, *s);
+      else if (kind == "exponential") fill_exponential(self, a, *s);
+      else if (chance) fill_chance(self, a, *s);
+      else fill_uniform(self, a, b, *s);
       return 0;
     });
     self->bump_version();
-    Py_RETURN_TRUE;
+    Py_RETURN_NONE;
   });
 }
 
 PyMethodDef functions[] = {
-    {"cpu_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(cpu_draw)), METH_FASTCALL, "Fills a CPU tensor with random numbers in place, or says False."},
+    {"cpu_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(cpu_draw)), METH_FASTCALL, "Fills a CPU tensor with random numbers in place."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-int bind_cpu_random(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_cpu_random(PyObject* module) { return bind_mersenne(module) < 0 ? -1 : PyModule_AddFunctions(module, functions); }
 
 void register_cpu_random() {
   register_native_cpu("draw_uniform", native_fill<false>);

@@ -182,34 +182,6 @@ PyObject* py_philox_words(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 
-template <class T> void draw_real(std::string_view kind, T* out, int64_t n, uint64_t seed, uint64_t start, double a, double b) {
-  if (kind == "normal") draw_normal(out, n, seed, start, T(a), T(b));
-  else draw_uniform(out, n, seed, start, T(b - a), T(a));
-}
-
-// draw(kind, out, a, b, seed, start): fills a contiguous buffer of float32 or float64 (int64 for "integer") from the stream.
-PyObject* py_draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 6) return PyErr_Format(PyExc_TypeError, "draw() takes a kind, a buffer, two numbers, a seed and a start");
-  const char* kind = PyUnicode_AsUTF8(args[0]);
-  if (!kind) return nullptr;
-  bool integer = std::string_view(kind) == "integer";
-  double a = 0, b = 0;
-  uint64_t low = 0, high = 0;
-  if (integer) low = PyLong_AsUnsignedLongLongMask(args[2]), high = PyLong_AsUnsignedLongLongMask(args[3]);
-  else a = PyFloat_AsDouble(args[2]), b = PyFloat_AsDouble(args[3]);
-  uint64_t seed = PyLong_AsUnsignedLongLongMask(args[4]), start = PyLong_AsUnsignedLongLongMask(args[5]);
-  if (PyErr_Occurred()) return nullptr;
-  Py_buffer out;
-  if (PyObject_GetBuffer(args[1], &out, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) return nullptr;
-  Py_BEGIN_ALLOW_THREADS
-  if (integer) draw_integer(static_cast<int64_t*>(out.buf), out.len / 8, seed, start, high - low, int64_t(low));
-  else if (out.itemsize == 8) draw_real(kind, static_cast<double*>(out.buf), out.len / 8, seed, start, a, b);
-  else draw_real(kind, static_cast<float*>(out.buf), out.len / 4, seed, start, a, b);
-  Py_END_ALLOW_THREADS
-  PyBuffer_Release(&out);
-  Py_RETURN_NONE;
-}
-
 template <class F> PyCFunction fast(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)); }
 
 PyMethodDef functions[] = {
@@ -220,7 +192,6 @@ PyMethodDef functions[] = {
     {"can_cast", fast(py_can_cast), METH_FASTCALL | METH_KEYWORDS, "Whether a cast keeps the kind of number."},
     {"get_num_threads", py_get_num_threads, METH_NOARGS, "How many threads a large CPU kernel uses."},
     {"set_num_threads", py_set_num_threads, METH_O, "Sets how many threads a large CPU kernel uses."},
-    {"draw", fast(py_draw), METH_FASTCALL, "Fills a buffer with random numbers: uniform, normal or integer."},
     {"philox_words", fast(py_philox_words), METH_FASTCALL, "Fills a buffer with blocks of a seed's Philox4x32-10 stream."},
     {nullptr, nullptr, 0, nullptr}};
 
