@@ -119,8 +119,8 @@ def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
             "https://github.com/pytorch/pytorch/pull/103001"
         )
     with _no_grad():
-        sparse = self.layout != _core.strided
-        wrapper = sparse or type(self) is not Tensor and self.data_ptr() == 0 and not self.is_meta and self.numel()
+        bare = self.layout != _core.strided or self.is_meta
+        wrapper = bare or (type(self) is not Tensor and self.data_ptr() == 0 and self.numel())
         new = _cloned_in_type(self) if wrapper else _deepcopied(self, memo)
     if self.requires_grad:
         new.requires_grad_()

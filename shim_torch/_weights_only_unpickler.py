@@ -7,7 +7,6 @@ Every opcode that is not listed is refused; callables and classes come from one 
 from __future__ import annotations
 
 import pickle
-import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from functools import lru_cache
@@ -205,8 +204,11 @@ class Unpickler(_UNPICKLER):
 
     def _persistent(self) -> None:
         pid = self.stack.pop()
-        if type(pid) is tuple and not (pid and re.fullmatch(r"[a-z]+", str(pid[0]))):
-            raise UnpicklingError("persistent_load id must be tuple of int")
+        if type(pid) is not tuple and not isinstance(pid, int):
+            raise UnpicklingError(f"persistent_load id must be tuple or int, but got {type(pid)}")
+        kind = pid[0] if type(pid) is tuple and pid else None
+        if type(pid) is tuple and pid and (kind.decode("ascii") if isinstance(kind, bytes) else kind) != "storage":
+            raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(kind)}")
         self.stack.append(self.persistent_load(pid))
 
 

@@ -7,6 +7,7 @@ import io
 import mmap
 import os
 import pickle
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
@@ -76,11 +77,30 @@ _UNSAFE = (
 )
 _ADVICE = (
     "This file can still be loaded, to do so you have two options, \033[1mdo those steps only if you trust the source of the "
-    "checkpoint\033[0m. \n\t(1) In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from "
-    "`False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
-    "arbitrary code execution. Do it only if you got the file from a trusted source.\n\t(2) Alternatively, to load with "
+    "checkpoint\033[0m. \n\t(1) {refused}\n\t(2) Alternatively, to load with "
     "`weights_only=True` please check the recommended steps in the following error message.\n\tWeightsUnpickler error: {why}"
 )
+
+
+_REFUSED = (
+    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. Re-running "
+    "`torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code execution. Do it only "
+    "if you got the file from a trusted source."
+)
+
+
+def _advice(why: str) -> str:
+    """What may be done about a file that ``weights_only`` refuses."""
+    if re.search(r"GLOBAL (\S+) was not an allowed global by default\.", why):
+        return _ADVICE.format(refused=_REFUSED, why=why)
+    if re.search(r"(\S+) must be (\S+) to load", why):
+        return f"{why}\n {_REFUSED}\n"
+    blocked = re.search(r"whose module (\S+) is blocked", why)
+    please = (
+        "Please file an issue with the following so that we can make `weights_only=True` compatible with your use case: "
+        "WeightsUnpickler error: "
+    )
+    return f"{_REFUSED}\n{'' if blocked else please}\n\n{why}"
 
 
 class SourceChangeWarning(Warning):
@@ -236,10 +256,15 @@ def _opened(f: Any) -> Iterator[Any]:
         with open(f, "rb") as file:
             yield file
         return
+    _check_seekable(f)
+    yield f if hasattr(f, "seekable") else archive.Seekable(f)
+
+
+def _check_seekable(f: Any) -> bool:
     for method in ("seek", "tell", "read", "readline"):
         if not hasattr(f, method):
             raise AttributeError(f"'{type(f).__name__}' object has no attribute '{method}'. {_SEEKABLE}")
-    yield f if hasattr(f, "seekable") else archive.Seekable(f)
+    return True
 
 
 def _is_zipfile(f: Any) -> bool:
@@ -293,7 +318,7 @@ def _unpickle(file: Any, weights_only: bool, arguments: dict[str, Any]) -> Any:
         try:
             return reader.load()
         except pickle.UnpicklingError as error:
-            raise pickle.UnpicklingError(_UNSAFE.format(advice=_ADVICE.format(why=error))) from None
+            raise pickle.UnpicklingError(_UNSAFE.format(advice=_advice(str(error)))) from None
 
     return read
 
@@ -369,4 +394,16 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
 SHORT_SIZE, INT_SIZE, LONG_SIZE = 2, 4, 4  # bytes of the numbers in files older than PyTorch 1.6
 MAP_SHARED, MAP_PRIVATE = mmap.MAP_SHARED, mmap.MAP_PRIVATE
 
-__getattr__ = _asked_of(__name__)
+_OPENERS = (
+    "_opener _open_file _open_buffer_reader _open_buffer_writer _open_file_like _open_zipfile_reader _open_zipfile_writer "
+    "_open_zipfile_writer_buffer _open_zipfile_writer_file"
+).split()
+_missing = _asked_of(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OPENERS:
+        return _missing(name)
+    from shim_torch._serialization import openers
+
+    return getattr(openers, name)

@@ -6,6 +6,7 @@ import hashlib
 import io
 import mmap
 import zipfile
+from collections.abc import Iterable
 from typing import IO, Any
 
 import numpy as np
@@ -39,9 +40,15 @@ class Writer:
             self.write(".data/serialization_id", str(int(self._digest.hexdigest(), 16) % 10**40).zfill(40).encode())
         self.zip.close()
 
+    def reserve(self, record: str, size: int) -> None:
+        """Adds a record of so many zero bytes, which are to be filled in the file."""
+        self._add(record, size, (bytes(min(_CHUNK, size - at)) for at in range(0, size, _CHUNK)))
+
     def write(self, record: str, data: Any) -> None:
         """Adds a record; ``data`` is bytes or a memoryview of bytes."""
-        size = len(data)
+        self._add(record, len(data), (data,))
+
+    def _add(self, record: str, size: int, pieces: Iterable[Any]) -> None:
         info = zipfile.ZipInfo(f"{self.name}/{record}", (1980, 1, 1, 0, 0, 0))
         info.file_size = size
         large = size * 1.05 > zipfile.ZIP64_LIMIT
@@ -49,7 +56,8 @@ class Writer:
         padding = -start % self.alignment
         info.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
         with self.zip.open(info, "w", force_zip64=large) as out:
-            out.write(data)
+            for data in pieces:
+                out.write(data)
         self._digest.update(f"{record}:{size}:{info.CRC}".encode())
 
 
@@ -87,7 +95,7 @@ class Reader:
         return info.header_offset + _LOCAL_HEADER + name + extra
 
     def storage(self, record: str, nbytes: int) -> Any:
-        """A storage with a record's bytes; their checksum is verified."""
+        """A storage with a record's bytes. Their checksum is not asked: files of ``skip_data`` are filled after they were written."""
         try:
             info = self.zip.getinfo(self.prefix + record)
         except KeyError:
@@ -97,12 +105,12 @@ class Reader:
         storage = _core.UntypedStorage(nbytes)
         if nbytes:
             view = memoryview(_core.to_numpy(untyped_tensor(storage)))
-            with self.zip.open(info) as source:
-                at = 0
-                while at < nbytes:
-                    data = source.read(min(_CHUNK, nbytes - at))
-                    view[at : at + len(data)] = data
-                    at += len(data)
+            if info.compress_type == zipfile.ZIP_STORED:
+                self.file.seek(self.offset(record))
+                read_into(self.file, view, record)
+            else:
+                with self.zip.open(info) as source:
+                    read_into(source, view, record)
         return storage
 
     def mapped(self, record: str, nbytes: int, path: str, flags: int | None) -> Any:
@@ -110,6 +118,23 @@ class Reader:
         mode: Any = "r+" if flags == getattr(mmap, "MAP_SHARED", None) else "c"
         array = np.memmap(path, np.uint8, mode, self.offset(record), (nbytes,)) if nbytes else np.empty(0, np.uint8)
         return _core.from_numpy(array).untyped_storage()
+
+
+def read_into(file: Any, view: memoryview, what: str) -> None:
+    """Fills ``view`` from a file, by its ``readinto`` where it has one. RuntimeError at the file's end."""
+    readinto = getattr(file, "readinto", None)
+    at = 0
+    while at < len(view):
+        piece = view[at : at + _CHUNK]
+        if readinto is not None:
+            many = readinto(piece) or 0
+        else:
+            data = file.read(len(piece))
+            many = len(data)
+            piece[:many] = data
+        if not many:
+            raise RuntimeError(f"torch.load: the file ends within {what}")
+        at += many
 
 
 def is_zip(file: IO[bytes]) -> bool:

@@ -87,11 +87,9 @@ class PyTorchFileWriter:
     __module__ = "torch._C"
 
     def __init__(self, file: Any, compute_crc32: bool = True, storage_alignment: int = 64) -> None:
-        if storage_alignment != 64:
-            raise NotImplementedError("torch._C.PyTorchFileWriter with storage_alignment is not supported by shim-torch")
         path = os.fspath(file) if isinstance(file, (str, os.PathLike)) else "archive"
         self._name = os.path.splitext(os.path.basename(path))[0] or "archive"
-        self._writer = Writer(file, self._name)
+        self._writer = Writer(file, self._name, storage_alignment)
         self._written: set[str] = set()
 
     def archive_name(self) -> str:
@@ -104,6 +102,11 @@ class PyTorchFileWriter:
             data = bytes(memoryview(_bytes_of(data)))
         data = data.encode() if isinstance(data, str) else data
         self._writer.write(name, memoryview(data)[:size])
+        self._written.add(name)
+
+    def write_record_metadata(self, name: str, size: int) -> None:
+        """Adds a record of ``size`` bytes without its bytes: they are to be written at ``get_record_offset``."""
+        self._writer.reserve(name, size)
         self._written.add(name)
 
     def write_end_of_file(self) -> None:

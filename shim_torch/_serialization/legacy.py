@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch._serialization.archive import read_into
 from shim_torch._untyped_storage import untyped_tensor
 from shim_torch.storage import TypedStorage
 
@@ -59,22 +60,26 @@ def load_legacy(file: Any, restore: Any, unpickler: Callable[[Any], Callable[[An
             "torch.load: files of a machine with the other byte order are not supported by shim-torch"
         )
     pending: dict[str, tuple[TypedStorage, Any, int]] = {}  # key -> (its storage, its bytes on the CPU, count)
+    views: dict[str, TypedStorage] = {}  # of files of PyTorch 0.x, whose storages may be parts of others
 
     def persistent_load(pid: Any) -> Any:
         kind = pid[0].decode() if isinstance(pid[0], bytes) else pid[0]
         if kind == "module":
             return pid[1]
         _, storage_type, key, location, count, view = pid
-        if view is not None:
-            raise NotImplementedError(
-                "torch.load: views of storages in files of PyTorch 0.x are not supported by shim-torch"
-            )
+        dtype = storage_type.dtype
         if key not in pending:
-            dtype = storage_type.dtype
             cpu = _core.UntypedStorage(count * dtype.itemsize)
             placed = restore(cpu, location.decode() if isinstance(location, bytes) else location)
             pending[key] = (TypedStorage(wrap_storage=placed, dtype=dtype), cpu, count)
-        return pending[key][0]
+        whole = pending[key][0]
+        if view is None:
+            return whole if whole.dtype == dtype else TypedStorage(wrap_storage=whole.untyped(), dtype=dtype)
+        view_key, offset, size = view
+        if view_key not in views:
+            part = whole.untyped()[offset * dtype.itemsize : (offset + size) * dtype.itemsize]
+            views[view_key] = TypedStorage(wrap_storage=part, dtype=dtype)
+        return views[view_key]
 
     result = read(persistent_load)
     for key in read():
@@ -82,7 +87,7 @@ def load_legacy(file: Any, restore: Any, unpickler: Callable[[Any], Callable[[An
         if int.from_bytes(file.read(8), "little") != count:
             raise RuntimeError("storage has wrong byte size")
         if cpu.nbytes():
-            memoryview(_core.to_numpy(untyped_tensor(cpu)))[:] = file.read(cpu.nbytes())
+            read_into(file, memoryview(_core.to_numpy(untyped_tensor(cpu))), f"storage {key}")
         if storage.untyped() is not cpu and storage.device.type != "meta" and storage._cdata != cpu._cdata:
             untyped_tensor(storage.untyped()).copy_(untyped_tensor(cpu))
     return result

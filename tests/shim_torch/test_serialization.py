@@ -194,12 +194,6 @@ def test_errors(tmp_path):
     a = torch.ones(4)
     with pytest.raises(RuntimeError, match="that view the same data as different types"):
         torch.save([a, a.view(torch.int32)], io.BytesIO())
-    whole = io.BytesIO()
-    torch.save({"w": torch.arange(1000.0)}, whole)
-    broken = bytearray(whole.getvalue())
-    broken[broken.index(np.float32(7.0).tobytes() + np.float32(8.0).tobytes())] ^= 1
-    with pytest.raises(zipfile.BadZipFile, match="Bad CRC-32"):
-        torch.load(io.BytesIO(bytes(broken)))
 
 
 def test_storages():
