@@ -81,7 +81,7 @@ PyObject* set_enabled(PyObject*, PyObject* args) {
 PyObject* is_enabled(PyObject*, PyObject*) { return PyBool_FromLong(Anomaly::enabled); }
 PyObject* checks_nan(PyObject*, PyObject*) { return PyBool_FromLong(Anomaly::check_nan); }
 
-PyMethodDef functions[] = {{"set_anomaly_enabled", set_enabled, METH_VARARGS, nullptr}, {"is_anomaly_enabled", is_enabled, METH_NOARGS, nullptr},
+PyMethodDef anomaly_functions[] = {{"set_anomaly_enabled", set_enabled, METH_VARARGS, nullptr}, {"is_anomaly_enabled", is_enabled, METH_NOARGS, nullptr},
                            {"is_anomaly_check_nan_enabled", checks_nan, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -96,7 +96,7 @@ int bind_anomaly(PyObject* module) {
   Anomaly::created = created;
   Anomaly::failed = failed;
   Anomaly::has_nan = has_nan;
-  return PyModule_AddFunctions(module, functions);
+  return PyModule_AddFunctions(module, anomaly_functions);
 }
 
 }  // namespace shim

@@ -68,7 +68,7 @@ PyObject* require_grad(PyObject*, PyObject* tensor) {       // Tensor.requires_g
   return make_require_grad(tensor) ? Py_NewRef(tensor) : nullptr;
 }
 
-PyMethodDef functions[] = {{"set_batching", set_batching, METH_VARARGS, nullptr}, {"_count_transforms", count_transforms, METH_O, nullptr},
+PyMethodDef batching_functions[] = {{"set_batching", set_batching, METH_VARARGS, nullptr}, {"_count_transforms", count_transforms, METH_O, nullptr},
                            {"_set_inplace_requires_grad_allowed", allow_inplace, METH_O, nullptr},
                            {"_inplace_requires_grad_allowed", inplace_is_allowed, METH_NOARGS, nullptr},
                            {"_require_grad", require_grad, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
@@ -120,6 +120,6 @@ PyObject* apply_batched(PyObject* cls, PyObject* const* args, size_t n) {
   return found;
 }
 
-int bind_batching(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_batching(PyObject* module) { return PyModule_AddFunctions(module, batching_functions); }
 
 }  // namespace shim

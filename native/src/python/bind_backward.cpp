@@ -168,7 +168,7 @@ PyObject* take_view(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
-PyMethodDef functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NOARGS, nullptr}, {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
+PyMethodDef backward_functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NOARGS, nullptr}, {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
                            {"is_inference_mode_enabled", is_inference, METH_NOARGS, nullptr}, {"_set_inference_mode", set_inference, METH_O, nullptr},
                            {"run_backward", backward, METH_VARARGS, nullptr}, {"mark_view", mark_view_function, METH_VARARGS, nullptr},
                            {"gradient_edge", gradient_edge_function, METH_O, nullptr}, {"_mark_inference", mark_inference, METH_O, nullptr},
@@ -183,6 +183,6 @@ PyMethodDef functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NOARGS, nul
 
 }  // namespace
 
-int bind_backward(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_backward(PyObject* module) { return PyModule_AddFunctions(module, backward_functions); }
 
 }  // namespace shim

@@ -355,9 +355,9 @@ void dealloc(PyObject* self) {
   PyObject_Free(self);
 }
 
-PyMethodDef functions[] = {{"body_runner", body_runner, METH_VARARGS, "The native runner of a kernel record's body."}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef body_functions[] = {{"body_runner", body_runner, METH_VARARGS, "The native runner of a kernel record's body."}, {nullptr, nullptr, 0, nullptr}};
 
-int load_numpy() { import_array1(-1); return 0; }
+int load_numpy_for_body() { import_array1(-1); return 0; }
 
 }  // namespace
 
@@ -368,8 +368,8 @@ int bind_body(PyObject* module) {
   runner_type.tp_vectorcall_offset = offsetof(Runner, vectorcall);
   runner_type.tp_call = PyVectorcall_Call;
   runner_type.tp_dealloc = dealloc;
-  if (PyType_Ready(&runner_type) < 0 || load_numpy() < 0 || !load_state()) return -1;
-  return PyModule_AddFunctions(module, functions);
+  if (PyType_Ready(&runner_type) < 0 || load_numpy_for_body() < 0 || !load_state()) return -1;
+  return PyModule_AddFunctions(module, body_functions);
 }
 
 }  // namespace shim

@@ -255,7 +255,7 @@ PyObject* py_unseen(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_TRUE;
 }
 
-PyMethodDef functions[] = {
+PyMethodDef cpu_formulas_functions[] = {
     {"unseen", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_unseen)), METH_FASTCALL,
      "Whether CPU tensors have values of their own, and no handler, mode or tangent sees what is done with them."},
     {"one_pass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_one_pass)), METH_FASTCALL,
@@ -264,7 +264,7 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-int bind_cpu_formulas(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_cpu_formulas(PyObject* module) { return PyModule_AddFunctions(module, cpu_formulas_functions); }
 
 void register_cpu_formulas() {
   for (auto part : {plain_formulas(), curved_formulas()})

@@ -119,13 +119,6 @@ void fill_range(const Tensor& t, int64_t low, int64_t high, Mersenne& s, bool sh
   copy_(t, whole);
 }
 
-bool whole(PyObject* o, int64_t* value) {
-  int overflow = 0;
-  if (!PyLong_CheckExact(o)) return false;
-  *value = PyLong_AsLongLongAndOverflow(o, &overflow);
-  return !overflow;
-}
-
 // --- operators in place -----------------------------------------------------------------------------------------------------
 
 // uniform_(self, from, to, generator), normal_(self, mean, std, generator)
@@ -153,8 +146,8 @@ PyObject* native_random(Operator&, PyObject* const* args, size_t n) {
   if (n < 2 || n > 4 || !fillable(args[0], false)) return nullptr;
   const DType t = unwrap(args[0])->dtype();
   if (n == 2 && t != DType::i64) high = t == DType::f32 ? (int64_t(1) << 24) + 1 : t == DType::f64 ? (int64_t(1) << 53) + 1 : t == DType::i32 ? int64_t(1) << 31 : 0;
-  if (n > 2 && !whole(args[n - 2], &high)) return nullptr;
-  if (n > 3 && !whole(args[1], &low)) return nullptr;
+  if (n > 2 && !integer_of(args[n - 2], &high)) return nullptr;
+  if (n > 3 && !integer_of(args[1], &low)) return nullptr;
   if (n == 2 && t == DType::i64) return fill(args[0], args[1], [&](const Tensor& x, Mersenne& s) { fill_integer(x, 0, uint64_t{1} << 63, s); });
   const bool last = n == 2 && (t == DType::f32 || t == DType::f64);      // up to the last whole number, which they hold
   if (!holds_range(t, low, high - last)) return nullptr;
@@ -187,7 +180,7 @@ PyObject* native_randint(Operator&, PyObject* const* args, size_t n) {
   Dims sizes;
   DType dtype = DType::i64;
   int64_t low = 0, high;
-  if ((n != 7 && n != 8) || !usual_options(args + n - 4, &dtype) || !whole(args[n - 7], &high) || (n == 8 && !whole(args[0], &low))) return nullptr;
+  if ((n != 7 && n != 8) || !usual_options(args + n - 4, &dtype) || !integer_of(args[n - 7], &high) || (n == 8 && !integer_of(args[0], &low))) return nullptr;
   if (!holds_range(dtype, low, high) || !sizes_of(args[n - 6], &sizes)) return nullptr;
   return guarded([&] { return made(sizes, dtype, args[n - 5], [&](const Tensor& t, Mersenne& s) { fill_range(t, low, high, s); }); });
 }
@@ -196,7 +189,7 @@ PyObject* native_randint(Operator&, PyObject* const* args, size_t n) {
 PyObject* native_randperm(Operator&, PyObject* const* args, size_t n) {
   DType dtype = DType::i64;
   int64_t count;
-  if (n != 6 || !usual_options(args + 2, &dtype) || dtype != DType::i64 || !whole(args[0], &count) || count < 0) return nullptr;
+  if (n != 6 || !usual_options(args + 2, &dtype) || dtype != DType::i64 || !integer_of(args[0], &count) || count < 0) return nullptr;
   return guarded([&]() -> PyObject* {
     const Source s(args[1]);
     if (!s) return nullptr;
@@ -218,7 +211,7 @@ PyObject* native_randint_like(Operator&, PyObject* const* args, size_t n) {
   int64_t low = 0, high;
   if ((n != 7 && n != 8) || !on_cpu(args[0]) || !unwrap(args[0])->is_contiguous() || args[n - 1] != Py_None) return nullptr;
   DType dtype = unwrap(args[0])->dtype();
-  if (!whole(args[n - 6], &high) || (n == 8 && !whole(args[1], &low)) || !usual_options(args + n - 5, &dtype) || !holds_range(dtype, low, high)) return nullptr;
+  if (!integer_of(args[n - 6], &high) || (n == 8 && !integer_of(args[1], &low)) || !usual_options(args + n - 5, &dtype) || !holds_range(dtype, low, high)) return nullptr;
   return guarded([&] { return made(unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Mersenne& s) { fill_range(t, low, high, s); }); });
 }
 
@@ -273,13 +266,13 @@ PyObject* cpu_draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
-PyMethodDef functions[] = {
+PyMethodDef cpu_random_functions[] = {
     {"cpu_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(cpu_draw)), METH_FASTCALL, "Fills a CPU tensor with random numbers in place."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-int bind_cpu_random(PyObject* module) { return bind_mersenne(module) < 0 ? -1 : PyModule_AddFunctions(module, functions); }
+int bind_cpu_random(PyObject* module) { return bind_mersenne(module) < 0 ? -1 : PyModule_AddFunctions(module, cpu_random_functions); }
 
 void register_cpu_random() {
   register_native_cpu("draw_uniform", native_fill<false>);

@@ -99,17 +99,10 @@ PyObject* native_bucketize(Operator&, PyObject* const* args, size_t n) {
   return guarded([&] { return wrapped(unlocked(values->numel() * 8, [&] { return search_sorted(boundaries, values, args[3] == Py_True, args[2] == Py_True); })); });
 }
 
-bool whole(PyObject* o, int64_t* value) {
-  int overflow = 0;
-  if (!PyLong_CheckExact(o)) return false;
-  *value = PyLong_AsLongLongAndOverflow(o, &overflow);
-  return !overflow;
-}
-
 // one_hot(self, num_classes)
 PyObject* native_one_hot(Operator&, PyObject* const* args, size_t n) {
   int64_t count;
-  if (n != 2 || !on_cpu(args[0]) || !whole(args[1], &count) || count < -1) return nullptr;
+  if (n != 2 || !on_cpu(args[0]) || !integer_of(args[1], &count) || count < -1) return nullptr;
   const Tensor self(unwrap(args[0]));
   return guarded([&] { return wrapped(unlocked(self->numel(), [&] { return one_hot(self, count); })); });
 }
@@ -117,7 +110,7 @@ PyObject* native_one_hot(Operator&, PyObject* const* args, size_t n) {
 // bincount(self, weights, minlength)
 PyObject* native_bincount(Operator&, PyObject* const* args, size_t n) {
   int64_t least;
-  if (n != 3 || !on_cpu(args[0]) || args[1] != Py_None || !whole(args[2], &least)) return nullptr;
+  if (n != 3 || !on_cpu(args[0]) || args[1] != Py_None || !integer_of(args[2], &least)) return nullptr;
   const Tensor self(unwrap(args[0]));
   return guarded([&] { return wrapped(unlocked(self->numel(), [&] { return count_places(self, least); })); });
 }
@@ -125,7 +118,7 @@ PyObject* native_bincount(Operator&, PyObject* const* args, size_t n) {
 // repeat_interleave(self, repeats, dim, output_size), where no history is kept
 PyObject* native_repeat_interleave(Operator&, PyObject* const* args, size_t n) {
   int64_t times, dim = 0;
-  if (n != 4 || !on_cpu(args[0]) || !whole(args[1], &times) || times < 0 || !(args[2] == Py_None || whole(args[2], &dim)) || args[3] != Py_None || history(args, n)) return nullptr;
+  if (n != 4 || !on_cpu(args[0]) || !integer_of(args[1], &times) || times < 0 || !(args[2] == Py_None || integer_of(args[2], &dim)) || args[3] != Py_None || history(args, n)) return nullptr;
   const Tensor self(unwrap(args[0]));
   if (self->has_math_bits()) return nullptr;
   return guarded([&]() -> PyObject* {

@@ -226,7 +226,7 @@ PyObject* stream_getter(PyObject*, PyObject* capsule) {                       //
   Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {
+PyMethodDef cuda_functions[] = {
     SHIM_INT_FUNCTION("cuda_device_count", 0, count), SHIM_INT_FUNCTION("cuda_why_not", 0, why), SHIM_INT_FUNCTION("cuda_current_device", 0, get_device),
     SHIM_INT_FUNCTION("cuda_set_device", 1, put_device), SHIM_INT_FUNCTION("cuda_driver_version", 0, driver_version),
     SHIM_INT_FUNCTION("cuda_device_attribute", 2, attribute), SHIM_INT_FUNCTION("cuda_device_info", 1, device_info),
@@ -250,7 +250,7 @@ PyMethodDef functions[] = {
 
 int bind_cuda(PyObject* module) {
   cuda::install_allocator();
-  return PyModule_AddFunctions(module, functions) < 0 ? -1 : bind_cuda_memory(module);
+  return PyModule_AddFunctions(module, cuda_functions) < 0 ? -1 : bind_cuda_memory(module);
 }
 
 }  // namespace shim

@@ -6,7 +6,7 @@
 #include "cuda/cudnn.h"
 #include "cuda/elementwise.h"
 #include "cuda/images.h"
-#include "python/native_ops.h"
+#include "python/native_cuda.h"
 #include "python/tensor_type.h"
 
 namespace shim {
@@ -23,8 +23,6 @@ bool usual(PyObject* o) {
   return t.device().is_cuda() && is_floating(t.dtype()) && t.itemsize() > 1 && t.numel() && !t.has_math_bits();
 }
 bool usual_or_none(PyObject* o) { return o == Py_None || usual(o); }
-Tensor tensor_or_none(PyObject* o) { return o == Py_None ? Tensor{} : Tensor(unwrap(o)); }
-
 // One or `n` numbers, from `least` on; false: others.
 bool numbers_of(PyObject* o, int n, int64_t least, Dims* to) {
   if (!dims_of(o, to)) { PyErr_Clear(); return false; }
@@ -468,11 +466,11 @@ PyObject* py_cudnn_setting(PyObject*, PyObject* args) {
   return PyBool_FromLong(*one);
 }
 
-PyMethodDef functions[] = {{"cudnn_setting", py_cudnn_setting, METH_VARARGS, "Reads or sets a switch of convolutions on CUDA."}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef cuda_images_functions[] = {{"cudnn_setting", py_cudnn_setting, METH_VARARGS, "Reads or sets a switch of convolutions on CUDA."}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-int bind_cuda_images(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_cuda_images(PyObject* module) { return PyModule_AddFunctions(module, cuda_images_functions); }
 
 void register_cuda_images() {
   using enum cuda::Stretching;

@@ -11,13 +11,11 @@
 #include "cuda/rows.h"
 #include "cuda/sort.h"
 #include "python/int_function.h"
-#include "python/native_ops.h"
+#include "python/native_cuda.h"
 #include "python/tensor_type.h"
 
 namespace shim {
 namespace {
-
-bool on_cuda(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cuda(); }
 
 PyObject* pair(const Tensor& a, const Tensor& b) {
   PyObject *x = wrap(a), *y = wrap(b);
@@ -66,17 +64,6 @@ PyObject* native_dropout(Operator&, PyObject* const* args, size_t n) {
 }
 
 // --- scattering ---------------------------------------------------------------------------------------------------------
-
-// self, in place or a copy, after f(self); null if f says no.
-template <bool InPlace, class F>
-PyObject* changed(PyObject* self, F&& f) {
-  return guarded([&]() -> PyObject* {
-    Tensor out(unwrap(self));
-    if (!InPlace) out = clone(out, MemoryFormat::contiguous);
-    if (!f(out)) return nullptr;
-    return InPlace ? Py_NewRef(self) : wrap(out);
-  });
-}
 
 // (self, dim, index, src)
 template <bool Adds, bool InPlace>
@@ -257,8 +244,6 @@ PyObject* native_triangle(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-Tensor tensor_or_none(PyObject* o) { return o == Py_None ? Tensor{} : Tensor(unwrap(o)); }
-
 PyObject* three(const Tensor& a, const Tensor& b, const Tensor& c) {
   PyObject* tuple = PyTuple_New(3);
   const Tensor* all[] = {&a, &b, &c};
@@ -355,7 +340,7 @@ PyObject* compile_kernels(PyObject*, PyObject* args) {
   });
 }
 
-PyMethodDef functions[] = {
+PyMethodDef cuda_kernels_functions[] = {
     {"cuda_compile_kernels", compile_kernels, METH_VARARGS, "Compiles kernels without loading them; the compiler's log."},
     {"cuda_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(draw)), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr}};
@@ -387,6 +372,6 @@ void register_cuda_kernels() {
   register_native("index_put_at_", native_index_put<true>);
 }
 
-int bind_cuda_kernels(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_cuda_kernels(PyObject* module) { return PyModule_AddFunctions(module, cuda_kernels_functions); }
 
 }  // namespace shim

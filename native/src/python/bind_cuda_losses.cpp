@@ -4,26 +4,17 @@
 #include "autograd/autograd.h"
 #include "cuda/bags.h"
 #include "cuda/classes.h"
-#include "python/native_ops.h"
+#include "python/native_cuda.h"
 #include "python/tensor_type.h"
 
 namespace shim {
 namespace {
 
-bool on_cuda(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cuda(); }
 bool on_cuda_or_none(PyObject* o) { return o == Py_None || on_cuda(o); }
-Tensor tensor_or_none(PyObject* o) { return o == Py_None ? Tensor{} : Tensor(unwrap(o)); }
-bool whole(PyObject* o, int64_t* value) {
-  int overflow = 0;
-  if (!PyLong_CheckExact(o)) return false;
-  *value = PyLong_AsLongLongAndOverflow(o, &overflow);
-  return !overflow;
-}
-
 // nll_loss(self, target, weight, reduction, ignore_index) -> (loss, total_weight)
 PyObject* native_nll(Operator&, PyObject* const* args, size_t n) {
   int64_t reduction, ignored;
-  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda_or_none(args[2]) || !whole(args[3], &reduction) || !whole(args[4], &ignored)) return nullptr;
+  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda_or_none(args[2]) || !integer_of(args[3], &reduction) || !integer_of(args[4], &ignored)) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor total;
     const Tensor r = cuda::class_loss(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]), int(reduction), ignored, &total);
@@ -46,7 +37,7 @@ PyObject* native_nll_whole(Operator& op, PyObject* const* args, size_t n) {
 // nll_loss_backward(grad_output, target, weight, total_weight, sizes, reduction, ignore_index)
 PyObject* native_nll_backward(Operator&, PyObject* const* args, size_t n) {
   int64_t reduction, ignored;
-  if (n != 7 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda_or_none(args[2]) || !on_cuda(args[3]) || !whole(args[5], &reduction) || !whole(args[6], &ignored)) return nullptr;
+  if (n != 7 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda_or_none(args[2]) || !on_cuda(args[3]) || !integer_of(args[5], &reduction) || !integer_of(args[6], &ignored)) return nullptr;
   return guarded([&]() -> PyObject* {
     Dims sizes;
     if (!dims_of(args[4], &sizes)) return nullptr;
@@ -61,7 +52,7 @@ PyObject* native_margin(Operator&, PyObject* const* args, size_t n) {
   int64_t p, reduction;
   if (n != (Backward ? 7 : 6) || (Backward && !on_cuda(args[0]))) return nullptr;
   PyObject* const* a = args + Backward;
-  if (!on_cuda(a[0]) || !on_cuda(a[1]) || !on_cuda_or_none(a[2]) || !whole(a[3], &p) || !PyFloat_Check(a[4]) || !whole(a[5], &reduction)) return nullptr;
+  if (!on_cuda(a[0]) || !on_cuda(a[1]) || !on_cuda_or_none(a[2]) || !integer_of(a[3], &p) || !PyFloat_Check(a[4]) || !integer_of(a[5], &reduction)) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(a[0])), target(unwrap(a[1])), weight = tensor_or_none(a[2]);
     const double margin = PyFloat_AS_DOUBLE(a[4]);
@@ -74,7 +65,7 @@ PyObject* native_margin(Operator&, PyObject* const* args, size_t n) {
 // embedding_bags(weight, indices, offsets, per_sample_weights, mode, closed, padding) -> (out, bag_of, counts, most)
 PyObject* native_bags(Operator&, PyObject* const* args, size_t n) {
   int64_t mode, padding;
-  if (n != 7 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda_or_none(args[3]) || !whole(args[4], &mode) || !whole(args[6], &padding)) return nullptr;
+  if (n != 7 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda_or_none(args[3]) || !integer_of(args[4], &mode) || !integer_of(args[6], &padding)) return nullptr;
   return guarded([&]() -> PyObject* {
     cuda::Bags r = cuda::embedding_bags(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), tensor_or_none(args[3]), int(mode), args[5] == Py_True, padding);
     if (!r.out) return nullptr;
@@ -86,7 +77,7 @@ PyObject* native_bags(Operator&, PyObject* const* args, size_t n) {
 // embedding_bags_backward(grad_output, indices, bag_of, counts, per_sample_weights, rows, mean, padding)
 PyObject* native_bags_backward(Operator&, PyObject* const* args, size_t n) {
   int64_t rows, padding;
-  if (n != 8 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]) || !on_cuda_or_none(args[4]) || !whole(args[5], &rows) || !whole(args[7], &padding)) return nullptr;
+  if (n != 8 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]) || !on_cuda_or_none(args[4]) || !integer_of(args[5], &rows) || !integer_of(args[7], &padding)) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor r = cuda::embedding_bags_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), tensor_or_none(args[4]), rows,
                                                    args[6] == Py_True, padding);
@@ -97,7 +88,7 @@ PyObject* native_bags_backward(Operator&, PyObject* const* args, size_t n) {
 // embedding_bags_samples(grad_output, weight, indices, bag_of, padding)
 PyObject* native_bags_samples(Operator&, PyObject* const* args, size_t n) {
   int64_t padding;
-  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]) || !whole(args[4], &padding)) return nullptr;
+  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]) || !integer_of(args[4], &padding)) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor r = cuda::embedding_bags_samples(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), padding);
     return r ? wrap(r) : nullptr;

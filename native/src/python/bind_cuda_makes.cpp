@@ -5,13 +5,11 @@
 #include "cuda/elementwise.h"
 #include "cuda/pad.h"
 #include "cuda/search.h"
-#include "python/native_ops.h"
+#include "python/native_cuda.h"
 #include "python/tensor_type.h"
 
 namespace shim {
 namespace {
-
-bool on_cuda(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cuda(); }
 
 // The CUDA device that a factory is asked for; false for others.
 bool cuda_asked(PyObject* o, Device* where) {

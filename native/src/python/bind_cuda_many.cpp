@@ -157,7 +157,7 @@ PyObject* sgd(PyObject*, PyObject* args) {
   });
 }
 
-PyMethodDef functions[] = {
+PyMethodDef cuda_many_functions[] = {
     {"cuda_each", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(each)), METH_FASTCALL, nullptr},
     {"cuda_norms", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(norms)), METH_FASTCALL, nullptr},
     {"cuda_adam", adam, METH_VARARGS, nullptr},
@@ -166,6 +166,6 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-int bind_cuda_many(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_cuda_many(PyObject* module) { return PyModule_AddFunctions(module, cuda_many_functions); }
 
 }  // namespace shim

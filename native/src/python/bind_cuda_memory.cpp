@@ -130,7 +130,7 @@ PyObject* stream_of(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
-PyMethodDef functions[] = {
+PyMethodDef cuda_memory_functions[] = {
     SHIM_INT_FUNCTION("cuda_memory_stats", 1, stats), SHIM_INT_FUNCTION("cuda_memory_statistics", 1, statistics),
     SHIM_INT_FUNCTION("cuda_memory_snapshot", 1, snapshot), SHIM_INT_FUNCTION("cuda_mem_info", 1, mem_info),
     SHIM_INT_FUNCTION("cuda_empty_cache", 1, empty_cache), SHIM_INT_FUNCTION("cuda_reset_stats", 3, reset),
@@ -140,6 +140,6 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-int bind_cuda_memory(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_cuda_memory(PyObject* module) { return PyModule_AddFunctions(module, cuda_memory_functions); }
 
 }  // namespace shim

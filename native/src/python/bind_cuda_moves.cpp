@@ -3,13 +3,11 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/flip.h"
-#include "python/native_ops.h"
+#include "python/native_cuda.h"
 #include "python/tensor_type.h"
 
 namespace shim {
 namespace {
-
-bool on_cuda(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cuda(); }
 
 DType word_of(size_t bytes) {
   constexpr DType words[] = {DType::u8, DType::u16, DType::u32, DType::u64, DType::c128};

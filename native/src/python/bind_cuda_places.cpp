@@ -7,24 +7,11 @@
 #include "cuda/pair.h"
 #include "cuda/scan.h"
 #include "cuda/tally.h"
-#include "python/native_ops.h"
+#include "python/native_cuda.h"
 #include "python/tensor_type.h"
 
 namespace shim {
 namespace {
-
-bool on_cuda(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cuda(); }
-
-// self, in place or a copy, after f(self); null if f says no, which leaves self as it was.
-template <bool InPlace, class F>
-PyObject* changed(PyObject* self, F&& f, MemoryFormat format = MemoryFormat::contiguous) {
-  return guarded([&]() -> PyObject* {
-    Tensor out(unwrap(self));
-    if (!InPlace) out = clone(out, format);
-    if (!f(out)) return nullptr;
-    return InPlace ? Py_NewRef(self) : wrap(out);
-  });
-}
 
 // A 1-d index along `dim` as a view of `sizes`; null where it does not fit.
 Tensor spread(const TensorImpl& index, int64_t dim, Dims sizes) {

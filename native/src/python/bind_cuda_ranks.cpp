@@ -4,19 +4,11 @@
 #include "cuda/gather.h"
 #include "cuda/rank.h"
 #include "cuda/vectors.h"
-#include "python/native_ops.h"
+#include "python/native_cuda.h"
 #include "python/tensor_type.h"
 
 namespace shim {
 namespace {
-
-bool on_cuda(PyObject* o) { return is_tensor(o) && unwrap(o)->device().is_cuda(); }
-bool whole(PyObject* o, int64_t* value) {
-  int overflow = 0;
-  if (!PyLong_CheckExact(o)) return false;
-  *value = PyLong_AsLongLongAndOverflow(o, &overflow);
-  return !overflow;
-}
 
 PyObject* ranked(PyObject* self, int64_t dim, cuda::Rank kind, int64_t k, bool keepdim) {
   return guarded([&]() -> PyObject* {
@@ -29,7 +21,7 @@ PyObject* ranked(PyObject* self, int64_t dim, cuda::Rank kind, int64_t k, bool k
 // kthvalue(self, k, dim, keepdim)
 PyObject* native_kthvalue(Operator&, PyObject* const* args, size_t n) {
   int64_t k, dim;
-  if (n != 4 || !on_cuda(args[0]) || !whole(args[1], &k) || !whole(args[2], &dim)) return nullptr;
+  if (n != 4 || !on_cuda(args[0]) || !integer_of(args[1], &k) || !integer_of(args[2], &dim)) return nullptr;
   return ranked(args[0], dim, cuda::Rank::kth, k, args[3] == Py_True);
 }
 
@@ -37,7 +29,7 @@ PyObject* native_kthvalue(Operator&, PyObject* const* args, size_t n) {
 PyObject* native_median(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
   if (!n || !on_cuda(args[0])) return nullptr;
-  if (n == 3) return whole(args[1], &dim) ? ranked(args[0], dim, cuda::Rank::median, 0, args[2] == Py_True) : nullptr;
+  if (n == 3) return integer_of(args[1], &dim) ? ranked(args[0], dim, cuda::Rank::median, 0, args[2] == Py_True) : nullptr;
   if (n != 1) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor self(unwrap(args[0]));
@@ -49,14 +41,14 @@ PyObject* native_median(Operator&, PyObject* const* args, size_t n) {
 // nanmedian(self, dim, keepdim)
 PyObject* native_nanmedian(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
-  if (n != 3 || !on_cuda(args[0]) || !whole(args[1], &dim)) return nullptr;
+  if (n != 3 || !on_cuda(args[0]) || !integer_of(args[1], &dim)) return nullptr;
   return ranked(args[0], dim, cuda::Rank::nanmedian, 0, args[2] == Py_True);
 }
 
 // mode(self, dim, keepdim)
 PyObject* native_mode(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
-  if (n != 3 || !on_cuda(args[0]) || !whole(args[1], &dim)) return nullptr;
+  if (n != 3 || !on_cuda(args[0]) || !integer_of(args[1], &dim)) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor places;
     const Tensor values = cuda::most_frequent(Tensor(unwrap(args[0])), dim, args[2] == Py_True, &places);
@@ -78,7 +70,7 @@ PyObject* native_take(Operator&, PyObject* const* args, size_t n) {
 // vector_product(self, other, dim)
 PyObject* native_cross(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
-  if (n != 3 || !on_cuda(args[0]) || !on_cuda(args[1]) || !whole(args[2], &dim)) return nullptr;
+  if (n != 3 || !on_cuda(args[0]) || !on_cuda(args[1]) || !integer_of(args[2], &dim)) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor r = cuda::cross(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), dim);
     return r ? wrap(r) : nullptr;
@@ -97,7 +89,7 @@ PyObject* native_polar(Operator&, PyObject* const* args, size_t n) {
 // diag_embed(self, offset, dim1, dim2)
 PyObject* native_diag_embed(Operator&, PyObject* const* args, size_t n) {
   int64_t offset, first, second;
-  if (n != 4 || !on_cuda(args[0]) || !whole(args[1], &offset) || !whole(args[2], &first) || !whole(args[3], &second)) return nullptr;
+  if (n != 4 || !on_cuda(args[0]) || !integer_of(args[1], &offset) || !integer_of(args[2], &first) || !integer_of(args[3], &second)) return nullptr;
   const Tensor self(unwrap(args[0]));
   const int64_t dims = self->dim() + 1;
   if (first < -dims || first >= dims || second < -dims || second >= dims || dims < 2 || self->has_math_bits() || std::abs(offset) > (int64_t(1) << 30)) return nullptr;

@@ -269,7 +269,7 @@ PyObject* set_default(PyObject*, PyObject* d) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {{"_rebuild", rebuild, METH_O, nullptr},
+PyMethodDef dtype_functions[] = {{"_rebuild", rebuild, METH_O, nullptr},
                            {"get_default_dtype", get_default, METH_NOARGS, nullptr},
                            {"set_default_dtype", set_default, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
@@ -378,7 +378,7 @@ int bind_dtype(PyObject* module) {
   FormatType = add_type(module, format_spec, "memory_format");
   if (!DTypeType || !DeviceType_ || !SizeType || !LayoutType || !FormatType) return -1;
   if (add_dtypes(module) < 0 || add_named(module, LayoutType, kLayouts, 8, layouts) < 0 || add_named(module, FormatType, kFormats, 4, formats) < 0) return -1;
-  if (PyModule_AddFunctions(module, functions) < 0) return -1;
+  if (PyModule_AddFunctions(module, dtype_functions) < 0) return -1;
   rebuild_named = PyObject_GetAttrString(module, "_rebuild");
   return rebuild_named ? 0 : -1;
 }

@@ -223,12 +223,12 @@ DLPackExchangeAPI exchange_api = {{{1, 3}, nullptr}, api_allocate, api_from_obje
 PyMethodDef methods[] = {{"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_capsule)), METH_VARARGS | METH_KEYWORDS, nullptr},
                          {"__dlpack_device__", device_method, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
-PyMethodDef functions[] = {{"from_dlpack_capsule", from_dlpack, METH_O, nullptr}, {"to_dlpack", to_dlpack, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef exchange_functions[] = {{"from_dlpack_capsule", from_dlpack, METH_O, nullptr}, {"to_dlpack", to_dlpack, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 int bind_exchange(PyObject* module) {
-  if (add_to_tensor(methods, nullptr) < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
+  if (add_to_tensor(methods, nullptr) < 0 || PyModule_AddFunctions(module, exchange_functions) < 0) return -1;
   PyObject* api = PyCapsule_New(&exchange_api, "dlpack_exchange_api", nullptr);
   if (!api) return -1;
   if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(TensorBaseType), "__dlpack_c_exchange_api__", api) < 0) return -1;

@@ -392,7 +392,7 @@ PyObject* compile_kernels(PyObject*, PyObject* args) {              // (dtype nu
   return Py_BuildValue("(ns)", Py_ssize_t(bytes), "");
 }
 
-PyMethodDef functions[] = {
+PyMethodDef gemm_functions[] = {
     {"gemm_compile_kernels", compile_kernels, METH_VARARGS, "Compiles our CUDA kernels without loading them: (dtype number, architecture, NVRTC's path)."},
     {"cublaslt_check", check_library, METH_O, "Loads a library and compares its ABI with ours: (version, reason, copies are independent)."},
     {"cublaslt_library", found_library, METH_NOARGS, "The library that serves CUDA products: (path, version, why there is none)."},
@@ -430,7 +430,7 @@ void register_gemm() {
 
 int bind_gemm(PyObject* module) {
   cublaslt::set_library_finder(python_candidates);
-  return PyModule_AddFunctions(module, functions);
+  return PyModule_AddFunctions(module, gemm_functions);
 }
 
 }  // namespace shim

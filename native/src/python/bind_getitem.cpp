@@ -208,10 +208,10 @@ PyObject* indexing_methods(PyObject*, PyObject* args) {
   return getitem_descriptor && setitem_descriptor ? Py_BuildValue("OO", getitem_descriptor, setitem_descriptor) : nullptr;
 }
 
-PyMethodDef functions[] = {{"indexing_methods", indexing_methods, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef getitem_functions[] = {{"indexing_methods", indexing_methods, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-int bind_getitem(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_getitem(PyObject* module) { return PyModule_AddFunctions(module, getitem_functions); }
 
 }  // namespace shim

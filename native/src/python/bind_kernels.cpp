@@ -184,7 +184,7 @@ PyObject* py_philox_words(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 template <class F> PyCFunction fast(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)); }
 
-PyMethodDef functions[] = {
+PyMethodDef kernels_functions[] = {
     {"result_type", fast(py_result_type), METH_FASTCALL, "The dtype in which tensors and numbers meet."},
     {"check_fits", fast(py_check_fits), METH_FASTCALL, "RuntimeError where the dtype cannot hold the number."},
     {"scalar_name", py_scalar_name, METH_O, "A dtype as PyTorch's error texts name it: Float, Long."},
@@ -259,7 +259,7 @@ int bind_kernels(PyObject* module) {
   register_cpu_linalg();
   register_cpu_pools();
   register_cpu_recurrent();
-  return PyModule_AddFunctions(module, functions) < 0 || bind_numbers(module) < 0 || bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 || bind_cuda_many(module) < 0 || bind_cuda_images(module) < 0 ? -1 : bind_getitem(module);
+  return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 || bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 || bind_cuda_many(module) < 0 || bind_cuda_images(module) < 0 ? -1 : bind_getitem(module);
 }
 
 }  // namespace shim

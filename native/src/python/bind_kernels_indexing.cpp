@@ -5,15 +5,13 @@
 #include "cpu/scatter.h"
 #include "cuda/gather.h"
 #include "cuda/scan.h"
-#include "python/native_ops.h"
+#include "python/native_values.h"
 #include "python/tensor_type.h"
 
 namespace shim {
 namespace {
 
 Tensor own(const TensorImpl& t) { return Tensor(const_cast<TensorImpl*>(&t)); }
-PyObject* result_of(const Tensor& t) { return t ? wrap(t) : nullptr; }
-
 template <class F>
 PyObject* compute(int64_t elements, bool cuda, F&& f) {
   Tensor r;
@@ -23,7 +21,7 @@ PyObject* compute(int64_t elements, bool cuda, F&& f) {
     GilRelease released;
     r = f();
   }
-  return result_of(r);
+  return wrapped(r);
 }
 
 bool history(PyObject* const* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }

@@ -217,7 +217,7 @@ PyObject* set_fill_uninitialized(PyObject*, PyObject* on) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {
+PyMethodDef kernels_memory_functions[] = {
     {"set_fill_uninitialized", set_fill_uninitialized, METH_O, "Whether memory that isn't written gets a fixed value."},
     {"tensor_from_numbers", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_from_numbers)), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr}};
@@ -226,7 +226,7 @@ PyMethodDef functions[] = {
 
 bool fill_uninitialized = false;
 
-int bind_numbers(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_numbers(PyObject* module) { return PyModule_AddFunctions(module, kernels_memory_functions); }
 
 void register_memory() {
   register_native("arange", native_arange);

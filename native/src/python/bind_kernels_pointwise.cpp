@@ -3,7 +3,7 @@
 
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
-#include "python/native_ops.h"
+#include "python/native_values.h"
 
 namespace shim {
 namespace {
@@ -26,8 +26,6 @@ Tensor compute(const Input& a, const Input& b, F&& f) {
   return f();
 }
 
-PyObject* result_of(const Tensor& t) { return t ? wrap(t) : nullptr; }
-
 PyObject* self_or_null(const Tensor& t, PyObject* self) { return t ? Py_NewRef(self) : nullptr; }
 
 PyObject* native_unary(Operator& op, PyObject* const* args, size_t n) {
@@ -35,7 +33,7 @@ PyObject* native_unary(Operator& op, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     Input in{unwrap(args[0]), {}};
     Tensor self(unwrap(args[0]));
-    return result_of(compute(in, {}, [&] { return run_unary(*static_cast<const PointwiseOp*>(op.native_data), self); }));
+    return wrapped(compute(in, {}, [&] { return run_unary(*static_cast<const PointwiseOp*>(op.native_data), self); }));
   });
 }
 
@@ -56,7 +54,7 @@ PyObject* native_gelu(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     static const PointwiseOp &exact = *unary_op("gelu"), &fast = *unary_op("gelu_tanh");
     Tensor self(unwrap(args[0]));
-    return result_of(compute({self.get(), {}}, {}, [&] { return run_unary(tanh ? fast : exact, self); }));
+    return wrapped(compute({self.get(), {}}, {}, [&] { return run_unary(tanh ? fast : exact, self); }));
   });
 }
 
@@ -91,7 +89,7 @@ PyObject* native_binary(Operator& op, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     Input a, b;
     if (!input_of(args[0], &a) || !input_of(args[1], &b) || refused(*kernel, b)) return nullptr;
-    return result_of(compute(a, b, [&] { return run_binary(*kernel, a, b); }));
+    return wrapped(compute(a, b, [&] { return run_binary(*kernel, a, b); }));
   });
 }
 
@@ -123,7 +121,7 @@ PyObject* native_add(Operator&, PyObject* const* args, size_t n) {
     Input a, b;
     Number alpha;
     if (!input_of(args[0], &a) || !input_of(args[1], &b) || !number_of(args[2], &alpha) || !plain_sum(a, b, alpha, Subtract)) return nullptr;
-    if (!InPlace) return result_of(compute(a, b, [&] { return run_add(a, b, alpha, Subtract); }));
+    if (!InPlace) return wrapped(compute(a, b, [&] { return run_add(a, b, alpha, Subtract); }));
     static const PointwiseOp& plus = *binary_op("add");
     if (!a.tensor || !writes_to(plus, a, b)) return nullptr;
     Tensor self(unwrap(args[0]));
@@ -137,7 +135,7 @@ PyObject* native_where(Operator&, PyObject* const* args, size_t n) {
     Input a, b;
     if (!input_of(args[1], &a) || !input_of(args[2], &b)) return nullptr;
     Tensor condition(unwrap(args[0]));
-    return result_of(compute({condition.get(), {}}, a, [&] { return run_where(condition, a, b); }));
+    return wrapped(compute({condition.get(), {}}, a, [&] { return run_where(condition, a, b); }));
   });
 }
 
@@ -151,7 +149,7 @@ PyObject* native_clamp(Operator&, PyObject* const* args, size_t n) {
     if ((least != Py_None && !number_of(least, &low)) || (most != Py_None && !number_of(most, &high))) return nullptr;
     if (least == Py_None && most == Py_None) return nullptr;
     Tensor self(unwrap(args[0]));
-    return result_of(compute({self.get(), {}}, {}, [&] { return run_clamp(self, least == Py_None ? nullptr : &low, most == Py_None ? nullptr : &high); }));
+    return wrapped(compute({self.get(), {}}, {}, [&] { return run_clamp(self, least == Py_None ? nullptr : &low, most == Py_None ? nullptr : &high); }));
   });
 }
 

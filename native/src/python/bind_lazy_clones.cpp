@@ -53,7 +53,7 @@ PyObject* own_in_parallel(PyObject*, PyObject* args) {
   });
 }
 
-PyMethodDef functions[] = {
+PyMethodDef lazy_clones_functions[] = {
     {"lazy_clone", py_lazy_clone, METH_O, "A tensor over the same memory; whichever of both is written to first gets its own."},
     {"is_lazy_clone", py_is_lazy, METH_O, "Whether the tensor's memory belongs to others too, until it is written to."},
     {"data_address", data_address, METH_O, "Where the tensor's storage begins; no reason to give it memory of its own."},
@@ -63,6 +63,6 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-int bind_lazy_clones(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_lazy_clones(PyObject* module) { return PyModule_AddFunctions(module, lazy_clones_functions); }
 
 }  // namespace shim

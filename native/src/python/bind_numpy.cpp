@@ -204,7 +204,7 @@ PyObject* torch_dtype(PyObject*, PyObject* o) { // of anything NumPy understands
 }
 
 
-PyMethodDef functions[] = {{"from_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(from_numpy)), METH_FASTCALL, nullptr}, {"to_numpy", as_numpy, METH_O, nullptr},
+PyMethodDef numpy_functions[] = {{"from_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(from_numpy)), METH_FASTCALL, nullptr}, {"to_numpy", as_numpy, METH_O, nullptr},
                            {"from_pointer", from_pointer, METH_VARARGS, nullptr}, {"numpy_dtype", numpy_dtype, METH_O, nullptr},
                            {"dtype_from_numpy", torch_dtype, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
@@ -229,7 +229,7 @@ DType dtype_of_array(PyObject* array) {
 
 int bind_numpy(PyObject* module) {
   import_array1(-1);
-  return PyModule_AddFunctions(module, functions);
+  return PyModule_AddFunctions(module, numpy_functions);
 }
 
 }  // namespace shim

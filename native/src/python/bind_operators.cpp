@@ -367,7 +367,7 @@ PyObject* py_counts(PyObject*, PyObject*) {     // {"aten::add.Tensor": (body ca
   return d;
 }
 
-PyMethodDef functions[] = {
+PyMethodDef operators_functions[] = {
     {"define", py_define, METH_VARARGS, "define(record, run=None): adds a record's operators; the qualified names they got."},
     {"derive", py_derive, METH_VARARGS,
      "derive(schema, qualified, overload): torch.ops gets an overload made of another: with out=, in place, or with numbers for tensors."},
@@ -394,7 +394,7 @@ int bind_operators(PyObject* module) {
   OpType = make_type("torch.OperatorCall", Py_TPFLAGS_BASETYPE, {Py_tp_new, reinterpret_cast<void*>(op_new)});
   if (!FunctionType || !MethodType || !OpType) return -1;
   if (PyModule_AddObject(module, "OperatorCall", Py_NewRef(reinterpret_cast<PyObject*>(OpType))) < 0) return -1;
-  if (PyModule_AddFunctions(module, functions) < 0) return -1;
+  if (PyModule_AddFunctions(module, operators_functions) < 0) return -1;
   return bind_run(module) < 0 || bind_lazy_clones(module) < 0 || bind_return_types(module) < 0 || bind_schema(module) < 0 || bind_library(module) < 0 || bind_modes(module) < 0 || bind_torch_function(module) < 0 || bind_torch_dispatch(module) < 0 || bind_sparse(module) < 0 ? -1 : 0;
 }
 

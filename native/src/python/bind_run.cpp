@@ -122,7 +122,7 @@ PyObject* lend_memory(PyObject*, PyObject* o) {  // an array stands over the ten
   });
 }
 
-PyMethodDef functions[] = {
+PyMethodDef run_functions[] = {
     {"lend_memory", lend_memory, METH_O, "Marks the tensor's memory as shared with an array: resize_() may not replace it."},
     {"own_memory", own_memory, METH_O, "Marks the tensor's memory as its own: resize_() may replace it."},
     {"call_aligned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_aligned)), METH_FASTCALL,
@@ -142,7 +142,7 @@ PyObject* aligned_handler() { return handler_capsule; }
 int bind_run(PyObject* module) {
   if (load_numpy() < 0) return -1;
   handler_capsule = PyCapsule_New(&handler, "mem_handler", nullptr);
-  return handler_capsule && PyModule_AddFunctions(module, functions) == 0 ? bind_body(module) : -1;
+  return handler_capsule && PyModule_AddFunctions(module, run_functions) == 0 ? bind_body(module) : -1;
 }
 
 }  // namespace shim

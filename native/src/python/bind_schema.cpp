@@ -120,7 +120,7 @@ PyObject* py_names(PyObject*, PyObject* text) {
                        Py_ssize_t(overload.size()), key.data(), Py_ssize_t(key.size()), tuple);
 }
 
-PyMethodDef functions[] = {
+PyMethodDef schema_functions[] = {
     {"schema_names", py_names, METH_O, "(namespace, name, overload, key, argument names) of a schema, unparsed otherwise."},
     {"operator_schema", operator_schema, METH_VARARGS, "The schema of an overload as plain data."},
     {"parse_schema_data", py_parse, METH_O, "A parsed schema as plain data."},
@@ -129,6 +129,6 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-int bind_schema(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_schema(PyObject* module) { return PyModule_AddFunctions(module, schema_functions); }
 
 }  // namespace shim

@@ -231,7 +231,7 @@ PyObject* swap_tensors_(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 PyObject* use_count_(PyObject*, PyObject* o) { return PyLong_FromUnsignedLong(unwrap(o)->use_count()); }
 
-PyMethodDef functions[] = {
+PyMethodDef views_functions[] = {
     FAST("_swap_tensor_impl", swap_tensors_), {"tensor_use_count", use_count_, METH_O, nullptr},
     {"dense_strides", dense_strides_, METH_O, nullptr}, FAST("indexed_strides", indexed_strides_), {"suggest_memory_format", suggest_memory_format_, METH_O, nullptr},
     FAST("view", with_dims<view>), FAST("permute", with_dims<permute>), FAST("expand", with_dims<expand>), FAST("squeeze", squeeze_),
@@ -246,6 +246,6 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-int bind_views(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_views(PyObject* module) { return PyModule_AddFunctions(module, views_functions); }
 
 }  // namespace shim

@@ -285,12 +285,12 @@ PyObject* pause(PyObject*, PyObject* on) {                                    //
   return PyBool_FromLong(was);
 }
 
-PyMethodDef functions[] = {{"_enter_dual_level", enter, METH_NOARGS, nullptr}, {"_exit_dual_level", leave, METH_NOARGS, nullptr},
+PyMethodDef forward_mode_functions[] = {{"_enter_dual_level", enter, METH_NOARGS, nullptr}, {"_exit_dual_level", leave, METH_NOARGS, nullptr},
                            {"_set_tangent", put, METH_VARARGS, nullptr}, {"_get_tangent", get, METH_O, nullptr},
                            {"_is_dual_level_open", open, METH_NOARGS, nullptr}, {"_pause_tangents", pause, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-int bind_forward_mode(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_forward_mode(PyObject* module) { return PyModule_AddFunctions(module, forward_mode_functions); }
 
 }  // namespace shim

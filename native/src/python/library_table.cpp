@@ -330,7 +330,7 @@ PyObject* wants_gradient(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return PyBool_FromLong(GradMode::enabled() && any_requires_grad(args, size_t(n)));
 }
 
-PyMethodDef functions[] = {
+PyMethodDef library_table_functions[] = {
     {"wants_gradient", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(wants_gradient)), METH_FASTCALL,
      "Whether gradients are recorded and an argument (or list of them) requires one."},
     {"define_schema", define_schema, METH_VARARGS, "Defines an operator of another namespace from its schema."},
@@ -344,6 +344,6 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-int bind_library(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_library(PyObject* module) { return PyModule_AddFunctions(module, library_table_functions); }
 
 }  // namespace shim

@@ -197,7 +197,7 @@ PyObject* exit_device(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {
+PyMethodDef modes_functions[] = {
     {"is_autocast_enabled", is_autocast_enabled, METH_VARARGS, "Whether autocast is on for a device type (cuda if none given)."},
     {"set_autocast_enabled", set_autocast_enabled, METH_VARARGS, "Turns autocast on or off for a device type."},
     {"get_autocast_dtype", get_autocast_dtype, METH_VARARGS, "The dtype autocast lowers to."},
@@ -218,7 +218,7 @@ PyMethodDef exit_def = {"__exit__", exit_device, METH_VARARGS, nullptr};
 }  // namespace
 
 int bind_modes(PyObject* module) {
-  if (PyModule_AddFunctions(module, functions) < 0) return -1;
+  if (PyModule_AddFunctions(module, modes_functions) < 0) return -1;
   PyObject* cpu = device_object(Device{});      // `with torch.device("meta"):` on core's type
   if (!cpu) return -1;
   PyTypeObject* type = Py_TYPE(cpu);

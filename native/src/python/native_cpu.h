@@ -3,8 +3,7 @@
 #include <optional>
 
 #include "cpu/parallel.h"
-#include "python/native_ops.h"
-#include "python/tensor_type.h"
+#include "python/native_values.h"
 
 namespace shim {
 
@@ -16,7 +15,6 @@ inline bool plain_floats(PyObject* o) {
   const TensorImpl& t = *unwrap(o);
   return is_floating(t.dtype()) && t.itemsize() > 1 && suggest_memory_format(t) == MemoryFormat::contiguous;
 }
-inline Tensor tensor_or_none(PyObject* o) { return o == Py_None ? Tensor{} : Tensor(unwrap(o)); }
 inline bool history(PyObject* const* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }
 
 template <class F>
@@ -33,7 +31,5 @@ inline PyObject* values_of(PyObject* both) {
   Py_DECREF(both);
   return values;
 }
-
-inline PyObject* wrapped(const Tensor& t) { return t ? wrap(t) : nullptr; }   // null: not a native's
 
 }  // namespace shim

@@ -190,12 +190,12 @@ PyObject* node_type(PyObject*, PyObject* text) {                    // the type 
   const char* name = PyUnicode_AsUTF8(text);
   return name ? Py_XNewRef(reinterpret_cast<PyObject*>(type_of(name))) : nullptr;
 }
-PyMethodDef functions[] = {{"_node_type", node_type, METH_O, "The type that grad_fn has for nodes of a name."}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef node_object_functions[] = {{"_node_type", node_type, METH_O, "The type that grad_fn has for nodes of a name."}, {nullptr, nullptr, 0, nullptr}};
 }  // namespace
 
 int bind_node(PyObject* module) {
   NodeType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!NodeType || PyModule_AddFunctions(module, functions) < 0) return -1;
+  if (!NodeType || PyModule_AddFunctions(module, node_object_functions) < 0) return -1;
   return PyObject_SetAttrString(module, "Node", reinterpret_cast<PyObject*>(NodeType));
 }
 

@@ -209,7 +209,7 @@ PyObject* overridable(PyObject*, PyObject* function) {
   return reinterpret_cast<PyObject*>(w);
 }
 
-PyMethodDef functions[] = {{"overridable", overridable, METH_O, "A method of Tensor, written in Python, that __torch_function__ sees."}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef override_functions[] = {{"overridable", overridable, METH_O, "A method of Tensor, written in Python, that __torch_function__ sees."}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -235,7 +235,7 @@ PyObject* overridable_attribute(PyGetSetDef* original) {
 
 int bind_override(PyObject* module) {
   WrappedType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&wrapped_spec));
-  return WrappedType ? PyModule_AddFunctions(module, functions) : -1;
+  return WrappedType ? PyModule_AddFunctions(module, override_functions) : -1;
 }
 
 }  // namespace shim

@@ -51,7 +51,7 @@ PyObject* py_return_type(PyObject*, PyObject* args) {
   return Py_XNewRef(reinterpret_cast<PyObject*>(return_type(name, fields)));
 }
 
-PyMethodDef functions[] = {
+PyMethodDef return_types_functions[] = {
     {"return_type", py_return_type, METH_VARARGS, "return_type(\"max\", (\"values\", \"indices\")): the type torch.return_types.max."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -77,6 +77,6 @@ PyObject* name_results(Operator& op, PyObject* result) {
   return named;
 }
 
-int bind_return_types(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_return_types(PyObject* module) { return PyModule_AddFunctions(module, return_types_functions); }
 
 }  // namespace shim

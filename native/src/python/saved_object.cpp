@@ -163,7 +163,7 @@ PyObject* why_disabled(PyObject*, PyObject*) {
   return PyUnicode_FromString(disabled.c_str());
 }
 
-PyMethodDef functions[] = {{"_make_saved_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_saved)), METH_VARARGS | METH_KEYWORDS, nullptr}, {"_push_saved_tensors_default_hooks", push_default, METH_VARARGS, nullptr},
+PyMethodDef saved_object_functions[] = {{"_make_saved_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_saved)), METH_VARARGS | METH_KEYWORDS, nullptr}, {"_push_saved_tensors_default_hooks", push_default, METH_VARARGS, nullptr},
                            {"_pop_saved_tensors_default_hooks", pop_default, METH_NOARGS, nullptr},
                            {"_top_saved_tensors_default_hooks", top_default, METH_VARARGS, nullptr},
                            {"_saved_tensors_hooks_disable", disable, METH_VARARGS, nullptr},
@@ -192,7 +192,7 @@ int bind_saved(PyObject* module) {
   SavedHooks::pack = pack_default;
   SavedType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&saved_spec));
   if (!SavedType || PyObject_SetAttrString(module, "SavedTensor", reinterpret_cast<PyObject*>(SavedType)) < 0) return -1;
-  return PyModule_AddFunctions(module, functions);
+  return PyModule_AddFunctions(module, saved_object_functions);
 }
 
 }  // namespace shim

@@ -215,7 +215,7 @@ PyObject* set_coalesced(PyObject*, PyObject* args) {                // set_coale
   return Py_NewRef(self);
 }
 
-PyMethodDef functions[] = {{"sparse_tensor", make_sparse, METH_VARARGS, "A sparse tensor of its parts; nothing is checked."},
+PyMethodDef sparse_dispatch_functions[] = {{"sparse_tensor", make_sparse, METH_VARARGS, "A sparse tensor of its parts; nothing is checked."},
                            {"sparse_parts", parts_of, METH_O, "(layout, indices, plain_indices, values, sparse_dim, dense_dim, coalesced), or None."},
                            {"replace_sparse", replace, METH_VARARGS, "Gives a sparse tensor the sizes and parts of another."},
                            {"set_coalesced", set_coalesced, METH_VARARGS, "Says that the indices are sorted and unique, or not."},
@@ -223,6 +223,6 @@ PyMethodDef functions[] = {{"sparse_tensor", make_sparse, METH_VARARGS, "A spars
 
 }  // namespace
 
-int bind_sparse(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_sparse(PyObject* module) { return PyModule_AddFunctions(module, sparse_dispatch_functions); }
 
 }  // namespace shim

@@ -240,7 +240,7 @@ PyObject* stream_hooks(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {
+PyMethodDef stable_abi_functions[] = {
     {"library_problems", library_problems, METH_NOARGS, "What was wrong with the schemas of libraries loaded since the last call."},
     {"operator_tags", operator_tags, METH_VARARGS, "The tags a library gave its operator (qualified name, overload)."},
     {"_stream_hooks", stream_hooks, METH_VARARGS, "(set(stream, device), pool(high_priority, device) -> stream) for compiled kernels."},
@@ -292,7 +292,7 @@ int bind_stable_abi(PyObject* module) {
   if (!StableKernelType) return -1;
   abi::host() = {.dispatch = dispatch, .warn = warn, .set_stream = set_stream, .pool_stream = pool_stream, .locked = locked};
   before_lookup = take_over_libraries;
-  return PyModule_AddFunctions(module, functions);
+  return PyModule_AddFunctions(module, stable_abi_functions);
 }
 
 }  // namespace shim

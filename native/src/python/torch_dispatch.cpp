@@ -386,7 +386,7 @@ PyObject* py_rules(PyObject*, PyObject*) {
   return Py_XNewRef(rules);
 }
 
-PyMethodDef functions[] = {
+PyMethodDef torch_dispatch_functions[] = {
     {"_disabled_torch_dispatch_impl", disabled_dispatch, METH_VARARGS, "Runs func without __torch_dispatch__."},
     {"_push_on_torch_dispatch_stack", py_push, METH_O, nullptr},
     {"_pop_torch_dispatch_stack", py_pop, METH_VARARGS, nullptr},
@@ -402,7 +402,7 @@ PyMethodDef functions[] = {
 }  // namespace
 
 int bind_torch_dispatch(PyObject* module) {
-  if (PyModule_AddFunctions(module, functions) < 0) return -1;
+  if (PyModule_AddFunctions(module, torch_dispatch_functions) < 0) return -1;
   disabled_impl = PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl");
   if (!disabled_impl || PyDict_SetItem(TensorBaseType->tp_dict, handler_name(), disabled_impl) < 0) return -1;
   PyType_Modified(TensorBaseType);

@@ -363,7 +363,7 @@ PyObject* py_set_disabled(PyObject*, PyObject* args) {              // (subclass
   return old;
 }
 
-PyMethodDef functions[] = {
+PyMethodDef torch_function_functions[] = {
     {"_disabled_torch_function_impl", disabled_function, METH_VARARGS, "Runs func without __torch_function__ of subclasses."},
     {"_has_torch_function", py_has, METH_O, "Whether any of the arguments overrides torch functions."},
     {"_has_torch_function_unary", py_has_unary, METH_O, "The same for one argument."},
@@ -388,7 +388,7 @@ PyMethodDef as_subclass_method = {"as_subclass", py_as_subclass, METH_O, "The sa
 }  // namespace
 
 int bind_torch_function(PyObject* module) {
-  if (PyModule_AddFunctions(module, functions) < 0) return -1;
+  if (PyModule_AddFunctions(module, torch_function_functions) < 0) return -1;
   disabled_impl = PyObject_GetAttrString(module, "_disabled_torch_function_impl");
   if (!disabled_impl) return -1;
   PyObject* method = PyDescr_NewClassMethod(TensorBaseType, &default_method);

@@ -14,7 +14,7 @@ PyObject* set_warn_always(PyObject*, PyObject* on) {
 
 PyObject* warn_always(PyObject*, PyObject*) { return PyBool_FromLong(always); }
 
-PyMethodDef functions[] = {{"set_warn_always", set_warn_always, METH_O, nullptr}, {"warn_always", warn_always, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef warnings_functions[] = {{"set_warn_always", set_warn_always, METH_O, nullptr}, {"warn_always", warn_always, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -24,6 +24,6 @@ int warn_once(bool* given, const char* text) {
   return PyErr_WarnEx(PyExc_UserWarning, text, 1);
 }
 
-int bind_warnings(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int bind_warnings(PyObject* module) { return PyModule_AddFunctions(module, warnings_functions); }
 
 }  // namespace shim
