@@ -7,7 +7,7 @@ from typing import Any
 from ._formulas import sizes_text, torch_module
 from ._record import composite, op
 from .resampling import _NARROW, cubic_weights
-from .weighted_taps import separable_here
+from .weighted_taps import _WIDE, separable_here
 
 _METHODLESS: dict[str, Any] = {"method": False}
 
@@ -125,13 +125,22 @@ def _sampled_cubic(input: Any, places: Any, padding_mode: int, align_corners: bo
     return total
 
 
+def _one_kernel(input: Any, grid: Any) -> bool:
+    """Whether CUDA has kernels of it and of its gradients."""
+    if not (input.is_cuda and grid.is_cuda and input.dim() == grid.dim() == 4 and input.dtype == grid.dtype):
+        return False
+    few = max(input.numel(), grid.numel(), grid.numel() // 2 * input.size(1)) < 1 << 31
+    return few and input.numel() > 0 and grid.numel() > 0 and grid.size(-1) == 2 and input.dtype in (*_NARROW, *_WIDE)
+
+
 for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
 
     @composite(
         f"{_name}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
         native="grid_sampler", **_METHODLESS)  # fmt: skip
     def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
-        if interpolation_mode in (0, 1) and padding_mode in (0, 1, 2) and separable_here(input) and separable_here(grid):
+        here = (separable_here(input) and separable_here(grid)) or _one_kernel(input, grid)
+        if interpolation_mode in (0, 1) and padding_mode in (0, 1, 2) and here:
             _check_grid(input, grid, interpolation_mode)
             run = torch_module().ops.shim.sample_grid
             return run(input, grid, interpolation_mode, padding_mode, align_corners)

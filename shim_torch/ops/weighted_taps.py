@@ -121,6 +121,10 @@ def _grid_gradient(of_grid: bool) -> Callable[..., Any]:
     return formula
 
 
+def _on_host(xp: Any, array: Any) -> Any:
+    return _core.from_numpy((xp.asnumpy if hasattr(xp, "asnumpy") else xp.ascontiguousarray)(array))
+
+
 @op(
     "shim::sample_grid(Tensor input, Tensor grid, int mode, int padding, bool align_corners) -> Tensor",
     shape=lambda input, grid: (*input.shape[:2], *grid.shape[1:-1]),
@@ -131,8 +135,8 @@ def _grid_gradient(of_grid: bool) -> Callable[..., Any]:
 )
 def sample_grid(xp, input, grid, mode, padding, align_corners):
     """Samples of images or volumes at the places of a grid, as ``grid_sampler`` says, in modes 0 and 1."""
-    given = (_core.from_numpy(xp.ascontiguousarray(a)) for a in (input, grid))
-    return _core.to_numpy(_by_composite(*given, mode, padding, align_corners).detach())
+    given = (_on_host(xp, a) for a in (input, grid))
+    return xp.asarray(_core.to_numpy(_by_composite(*given, mode, padding, align_corners).detach()))
 
 
 @op(
@@ -145,8 +149,8 @@ def sample_grid(xp, input, grid, mode, padding, align_corners):
 def sample_grid_backward(xp, grad_output, input, grid, mode, padding, align_corners, of_grid):
     """The gradient of ``sample_grid`` by its grid, or by its input."""
     torch = torch_module()
-    g, x, at = (_core.from_numpy(xp.ascontiguousarray(a)) for a in (grad_output, input, grid))
+    g, x, at = (_on_host(xp, a) for a in (grad_output, input, grid))
     with torch.enable_grad():
         leaf = (at if of_grid else x).requires_grad_()
         found = torch.autograd.grad(_by_composite(x, at, mode, padding, align_corners), leaf, g)[0]
-    return _core.to_numpy(found)
+    return xp.asarray(_core.to_numpy(found))

@@ -144,10 +144,23 @@ def test_other_sizes(shape, how, grads):
 
 @pytest.mark.parametrize("padding", ("zeros", "border", "reflection"))
 @pytest.mark.parametrize("mode", ("bilinear", "nearest"))
-def test_places_of_a_grid(mode, padding):
+@pytest.mark.parametrize("grads", (True, False))
+def test_places_of_a_grid(mode, padding, grads):
     x, grid = torch.randn(2, 3, 6, 7), torch.rand(2, 4, 5, 2) * 3 - 1.5
     for aligned in (False, True):
-        same(lambda a, g, c=aligned: functional.grid_sample(a, g, mode, padding, c), x, grid, grads=False)
+        same(lambda a, g, c=aligned: functional.grid_sample(a, g, mode, padding, c), x, grid, grads=grads)
+        same(lambda a, g, c=aligned: functional.grid_sample(a, g, mode, padding, c), x[..., :1], grid, grads=grads)
+
+
+def test_gradients_of_a_grid_or_of_its_input_alone():
+    x, grid = torch.randn(2, 3, 6, 7, dtype=torch.float64), torch.rand(2, 4, 5, 2, dtype=torch.float64) * 3 - 1.5
+    found = []
+    for device in ("cpu", "cuda"):
+        image, places = (t.detach().to(device).requires_grad_() for t in (x, grid))
+        one = torch.autograd.grad(functional.grid_sample(image, places.detach(), align_corners=False).square().sum(), image)
+        both = torch.autograd.grad(functional.grid_sample(image, places, align_corners=False).square().sum(), (image, places))
+        found.append([t.cpu() for t in (*one, *both)])
+    torch.testing.assert_close(*found)
 
 
 @pytest.mark.parametrize("dtype", CLOSE, ids=str)

@@ -6,6 +6,7 @@
 #include "cuda/elementwise.h"
 #include "cuda/images_source.h"
 #include "cuda/launch.h"
+#include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
@@ -126,6 +127,32 @@ Tensor sample_grid(const Tensor& x, const Tensor& grid, bool near, int padding, 
   void* arguments[] = {&from, &at, &to, &n, &channels, &height, &width, &spots, &aligned, &nearest};
   launch_each(f, n, arguments, device);
   return out;
+}
+
+Tensor sample_grid_backward(const Tensor& g, const Tensor& x, const Tensor& grid, bool near, int padding, bool align_corners, bool of_grid) {
+  const DimSpan of = x->sizes(), places = grid->sizes();
+  if (!fits(x) || !fits(grid) || !fits(g)) return {};
+  const DType t = x->dtype(), compute = compute_dtype(t);
+  const int device = x->device().index;
+  const CUfunction f = plane_kernel(of_grid ? "slopes_of_grid" : "spread_samples", t, "PADDING", padding, device);
+  if (!f) return {};
+  const Tensor out = empty(of_grid ? places : of, of_grid ? t : compute, x->device());
+  if (!of_grid || near) fill_(out, Number{});
+  const void *slopes = g->data(), *from = x->data(), *at = grid->data();
+  void* to = out->data();
+  uint32_t n = uint32_t(grid->numel() / 2), spots = uint32_t(places[1] * places[2]);
+  int channels = int(of[1]), height = int(of[2]), width = int(of[3]), aligned = align_corners, nearest = near;
+  if (of_grid) {
+    void* arguments[] = {&slopes, &from, &at, &to, &n, &channels, &height, &width, &spots, &aligned};
+    if (n && !near) launch_each(f, n, arguments, device);
+    return out;
+  }
+  // Channels a thread takes: as many as leave enough threads.
+  int per = int(std::max<int64_t>(channels / std::max<int64_t>(1, (int64_t(1) << 19) / std::max<uint32_t>(n, 1)), 1));
+  per = std::max(per, int((channels + kMostRows - 1) / kMostRows));
+  void* arguments[] = {&slopes, &at, &to, &n, &channels, &height, &width, &spots, &aligned, &nearest, &per};
+  if (n && channels) launch(f, (n + kThreads - 1) / kThreads, (channels + per - 1) / per, kThreads, 1, arguments, device);
+  return compute == t ? out : to_dtype(out, t);
 }
 
 // --- norms over channels ---------------------------------------------------------------------------------------------------

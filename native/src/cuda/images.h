@@ -20,6 +20,8 @@ struct Stretch { int size = 1, out = 1, aligned = 0; double scale = 1; };    // 
 Tensor resize(Stretching, const Tensor& x, const Stretch (&sides)[3]);
 // x (batch, channels, height, width), grid (batch, rows, cols, 2). `padding`: 0 zeros, 1 the border, 2 reflections.
 Tensor sample_grid(const Tensor& x, const Tensor& grid, bool nearest, int padding, bool align_corners);
+// By the grid, or by x; g is of the result's sizes.
+Tensor sample_grid_backward(const Tensor& g, const Tensor& x, const Tensor& grid, bool nearest, int padding, bool align_corners, bool of_grid);
 
 // The variance (or its root) of each of few long rows of contiguous x, and their mean unless it is null, into tensors of x's dtype.
 bool variance_of_rows(const Tensor& x, double correction, bool root, const Tensor& mean, const Tensor& variance);

@@ -210,6 +210,75 @@ extern "C" __global__ void __launch_bounds__(256) sample_grid(const T* x, const 
     }
   }
 }
+
+// --- gradients of places of a grid ------------------------------------------------------------------------------------------
+
+// The place, and its derivative by the grid's number: none where it is held at the border, as PyTorch has it.
+__device__ inline C sloped_place(C x, int size, int aligned, C* slope) {
+  *slope = aligned ? C(size - 1) / 2 : C(size) / 2;
+#if PADDING == 2
+  const C whole = aligned ? (x + C(1)) / 2 * C(size - 1) : ((x + C(1)) * C(size) - C(1)) / 2;
+  const int twice_low = aligned ? 0 : -1, twice_high = aligned ? 2 * (size - 1) : 2 * size - 1;
+  if (twice_low == twice_high) *slope = C(0);
+  else {
+    const C apart = whole - C(twice_low) / 2, span = C(twice_high - twice_low) / 2;
+    if ((apart < C(0)) != (int(floor(fabs(apart) / span)) % 2 != 0)) *slope = -*slope;
+  }
+#endif
+  const C place = place_of(x, size, aligned);
+  if (PADDING && !(place > C(0) && place < C(size - 1))) *slope = C(0);
+  return place;
+}
+// to (batch, channels, height, width) += g's parts. A thread a place and the channels of blockIdx.y; added in no order, as PyTorch's.
+extern "C" __global__ void __launch_bounds__(256) spread_samples(const T* g, const T* grid, C* to, u32 n, int channels, int height, int width, u32 spots, int aligned, int nearest,
+                                                                 int per) {
+  const int first = int(blockIdx.y) * per, end = first + per < channels ? first + per : channels;
+  EACH(n) {
+    const u32 batch = k / spots, spot = k - batch * spots;
+    const C px = place_of(wide(grid[2 * i64(k)]), width, aligned), py = place_of(wide(grid[2 * i64(k) + 1]), height, aligned);
+    const auto inside = [&](int r, int c) { return r >= 0 && r < height && c >= 0 && c < width; };
+    const T* from = g + (i64(batch) * channels + first) * spots + spot;
+    C* plane = to + (i64(batch) * channels + first) * height * width;
+    if (nearest) {
+      const int c = int(nearbyint(px)), r = int(nearbyint(py));
+      if (inside(r, c))
+        for (int ch = first; ch < end; ++ch, plane += height * width, from += spots) atomicAdd(plane + r * width + c, wide(*from));
+      continue;
+    }
+    const int c = int(floor(px)), r = int(floor(py)), at = r * width + c;
+    const C right = px - C(c), left = C(1) - right, down = py - C(r), up = C(1) - down;
+    const bool nw = inside(r, c), ne = inside(r, c + 1), sw = inside(r + 1, c), se = inside(r + 1, c + 1);
+    for (int ch = first; ch < end; ++ch, plane += height * width, from += spots) {
+      const C slope = wide(*from);
+      if (nw) atomicAdd(plane + at, slope * (left * up));
+      if (ne) atomicAdd(plane + at + 1, slope * (right * up));
+      if (sw) atomicAdd(plane + at + width, slope * (left * down));
+      if (se) atomicAdd(plane + at + width + 1, slope * (right * down));
+    }
+  }
+}
+// The gradient by the grid, of places between others. A thread a place.
+extern "C" __global__ void __launch_bounds__(256) slopes_of_grid(const T* g, const T* x, const T* grid, T* out, u32 n, int channels, int height, int width, u32 spots, int aligned) {
+  EACH(n) {
+    const u32 batch = k / spots, spot = k - batch * spots;
+    C by_x, by_y;
+    const C px = sloped_place(wide(grid[2 * i64(k)]), width, aligned, &by_x), py = sloped_place(wide(grid[2 * i64(k) + 1]), height, aligned, &by_y);
+    const auto inside = [&](int r, int c) { return r >= 0 && r < height && c >= 0 && c < width; };
+    const int c = int(floor(px)), r = int(floor(py)), at = r * width + c;
+    const C right = px - C(c), left = C(1) - right, down = py - C(r), up = C(1) - down;
+    const bool nw = inside(r, c), ne = inside(r, c + 1), sw = inside(r + 1, c), se = inside(r + 1, c + 1);
+    const T *from = g + i64(batch) * channels * spots + spot, *plane = x + i64(batch) * channels * height * width;
+    C dx = 0, dy = 0;
+    for (int ch = 0; ch < channels; ++ch, plane += height * width, from += spots) {
+      const C slope = wide(*from);
+      const C a = nw ? wide(plane[at]) : C(0), b = ne ? wide(plane[at + 1]) : C(0), d = sw ? wide(plane[at + width]) : C(0), e = se ? wide(plane[at + width + 1]) : C(0);
+      dx += slope * ((b - a) * up + (e - d) * down);
+      dy += slope * ((d - a) * left + (e - b) * right);
+    }
+    out[2 * i64(k)] = cast<T>(dx * by_x);
+    out[2 * i64(k) + 1] = cast<T>(dy * by_y);
+  }
+}
 #endif
 )cuda";
 

@@ -357,15 +357,30 @@ PyObject* native_resize(Operator&, PyObject* const* args, size_t count) {
   });
 }
 
-// grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+// grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners), where no history is kept; sample_grid has a gradient of its own
+template <bool Keeps>
 PyObject* native_grid_sampler(Operator&, PyObject* const* args, size_t n) {
-  if (n != 5 || !usual(args[0]) || !usual(args[1]) || history(args, n) || !PyLong_CheckExact(args[2]) || !PyLong_CheckExact(args[3])) return nullptr;
+  if (n != 5 || !usual(args[0]) || !usual(args[1]) || (!Keeps && history(args, n)) || !PyLong_CheckExact(args[2]) || !PyLong_CheckExact(args[3])) return nullptr;
   const long mode = PyLong_AsLong(args[2]), padding = PyLong_AsLong(args[3]);
   const Tensor x(unwrap(args[0])), grid(unwrap(args[1]));
   if (mode < 0 || mode > 1 || padding < 0 || padding > 2 || grid->dtype() != x->dtype() || x->dim() != 4 || grid->dim() != 4 || grid->sizes()[3] != 2) return nullptr;
   if (grid->sizes()[0] != x->sizes()[0] || grid->device() != x->device()) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor r = cuda::sample_grid(contiguous(x), contiguous(grid), mode == 1, int(padding), args[4] == Py_True);
+    return r ? wrap(r) : nullptr;
+  });
+}
+
+// sample_grid_backward(grad_output, input, grid, mode, padding, align_corners, of_grid)
+PyObject* native_sample_grid_backward(Operator&, PyObject* const* args, size_t n) {
+  if (n != 7 || !usual(args[0]) || !usual(args[1]) || !usual(args[2]) || !PyLong_CheckExact(args[3]) || !PyLong_CheckExact(args[4])) return nullptr;
+  const long mode = PyLong_AsLong(args[3]), padding = PyLong_AsLong(args[4]);
+  const Tensor g(unwrap(args[0])), x(unwrap(args[1])), grid(unwrap(args[2]));
+  if (mode < 0 || mode > 1 || padding < 0 || padding > 2 || x->dim() != 4 || grid->dim() != 4 || g->dim() != 4 || grid->sizes()[3] != 2) return nullptr;
+  if (g->dtype() != x->dtype() || grid->dtype() != x->dtype() || grid->device() != x->device() || g->device() != x->device()) return nullptr;
+  if (g->sizes()[0] != x->sizes()[0] || grid->sizes()[0] != x->sizes()[0] || g->sizes()[1] != x->sizes()[1] || g->sizes()[2] != grid->sizes()[1] || g->sizes()[3] != grid->sizes()[2]) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor r = cuda::sample_grid_backward(contiguous(g), contiguous(x), contiguous(grid), mode == 1, int(padding), args[5] == Py_True, args[6] == Py_True);
     return r ? wrap(r) : nullptr;
   });
 }
@@ -491,7 +506,9 @@ void register_cuda_images() {
   register_resize<linear, 2>("upsample_bilinear2d");
   register_resize<linear, 3>("upsample_trilinear3d");
   register_resize<cubic, 2>("upsample_bicubic2d");
-  register_native("grid_sampler", native_grid_sampler);
+  register_native("grid_sampler", native_grid_sampler<false>);
+  register_native("sample_grid", native_grid_sampler<true>);
+  register_native("sample_grid_backward", native_sample_grid_backward);
   register_native("attention", native_attention);
   register_native("attention_backward", native_attention_backward);
   register_native("channel_norm", native_channel_norm);
