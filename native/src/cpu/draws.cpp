@@ -12,7 +12,7 @@ namespace shim {
 namespace {
 
 constexpr int64_t kBatch = 1024;  // words drawn at once: they stay in the cache
-constexpr int64_t kBlock = 16;    // normal numbers made together
+constexpr int64_t kTogether = 16;    // normal numbers made together
 
 std::mutex drawing;               // threads that share a generator take turns
 
@@ -54,7 +54,7 @@ inline double turned(double u, int32_t turn) {
 // Box-Muller within a block: the first half of its uniform numbers are lengths, the second turns.
 template <class T>
 void normal_block(T* x, T mean, T deviation) {
-  constexpr int64_t half = kBlock / 2;
+  constexpr int64_t half = kTogether / 2;
   for (int64_t i = 0; i < half; ++i) {
     const T length = radius(T(1) - x[i]), turn = x[i + half];
     x[i] = length * turned(turn, 1) * deviation + mean;
@@ -79,10 +79,10 @@ void normals_singly(T* x, int64_t n, double mean, double deviation, Mersenne& so
 template <class T>
 void normals(T* x, int64_t n, T mean, T deviation, Mersenne& source) {
   uniforms(x, n, T(0), T(1), source);
-  for (int64_t i = 0; i + kBlock <= n; i += kBlock) normal_block(x + i, mean, deviation);
-  if (n % kBlock == 0) return;
-  x += n - kBlock;                // the last block begins anew
-  uniforms(x, kBlock, T(0), T(1), source);
+  for (int64_t i = 0; i + kTogether <= n; i += kTogether) normal_block(x + i, mean, deviation);
+  if (n % kTogether == 0) return;
+  x += n - kTogether;                // the last block begins anew
+  uniforms(x, kTogether, T(0), T(1), source);
   normal_block(x, mean, deviation);
 }
 
@@ -93,7 +93,7 @@ void fill_uniform(const Tensor& out, double low, double high, Mersenne& source) 
 }
 
 void fill_normal(const Tensor& out, double mean, double deviation, Mersenne& source) {
-  if (out->numel() < kBlock) return fill_normal_singly(out, mean, deviation, source);
+  if (out->numel() < kTogether) return fill_normal_singly(out, mean, deviation, source);
   of_floats(out, [&]<class T>(T* x) { normals(x, out->numel(), T(mean), T(deviation), source); });
 }
 

@@ -23,8 +23,8 @@ struct Rule {
   std::vector<int> at;
 };
 
-struct Plan {
-  PyObject* python = nullptr;                   // shim_torch.ops._run.Plan
+struct BodyPlan {
+  PyObject* python = nullptr;                   // shim_torch.ops._run.BodyPlan
   PyObject* body = nullptr;
   std::vector<int> places;                      // bound arguments in the body's order, keyword ones last
   Py_ssize_t positional = 0;
@@ -39,11 +39,11 @@ struct Plan {
 struct Runner {
   PyObject_HEAD
   vectorcallfunc vectorcall;
-  PyObject* make_plan;                          // () -> Plan
-  PyObject* execute;                            // (Plan, bound)
-  PyObject* finish;                             // (Plan, value, shape, dtype, tensors, arrays)
+  PyObject* make_plan;                          // () -> BodyPlan
+  PyObject* execute;                            // (BodyPlan, bound)
+  PyObject* finish;                             // (BodyPlan, value, shape, dtype, tensors, arrays)
   PyObject* scalar;                             // (number, dtype) -> 0-d array
-  Plan* plan;
+  BodyPlan* plan;
 };
 
 // --- NumPy's state around a body ----------------------------------------------------------------------------------------------
@@ -116,11 +116,11 @@ Rule rule_of(PyObject* plan, const char* name) {                   // (function,
   return r;
 }
 
-Plan* plan_of(Runner& self) {
+BodyPlan* plan_of(Runner& self) {
   if (self.plan) return self.plan;
   Held made(PyObject_CallNoArgs(self.make_plan));
   if (!made.o) throw PythonError();
-  auto plan = std::make_unique<Plan>();
+  auto plan = std::make_unique<BodyPlan>();
   plan->body = get(made.o, "body").give();
   Held places = get(made.o, "positions"), keywords = get(made.o, "keywords"), results = get(made.o, "results");
   plan->places = ints(places.o);
@@ -160,7 +160,7 @@ bool all_on_cpu(PyObject* a) {
   return true;
 }
 
-bool on_cpu(const Plan& p, PyObject* const* bound, size_t n) {
+bool on_cpu(const BodyPlan& p, PyObject* const* bound, size_t n) {
   for (size_t i = 0; i < n; ++i)
     if (!all_on_cpu(bound[i])) return false;
   PyObject* device = p.device_at >= 0 ? bound[p.device_at] : Py_None;
@@ -261,13 +261,13 @@ PyObject* adopted(PyObject* value, PyObject* shape, PyObject* dtype, const std::
   return wrap(out);
 }
 
-bool in_order(const Plan& p, PyObject* const* bound, size_t n) {   // every tensor lies as its names say
+bool in_order(const BodyPlan& p, PyObject* const* bound, size_t n) {   // every tensor lies as its names say
   for (size_t i = 0; i < n; ++i)
     if (p.tensor[i] && is_tensor(bound[i]) && !unwrap(bound[i])->is_contiguous()) return false;
   return true;
 }
 
-PyObject* finished(const Runner& self, const Plan& p, Held& value, Held& shape, PyObject* result, PyObject* const* bound, size_t n, std::vector<Held>& arrays) {
+PyObject* finished(const Runner& self, const BodyPlan& p, Held& value, Held& shape, PyObject* result, PyObject* const* bound, size_t n, std::vector<Held>& arrays) {
   if (p.pointwise && !in_order(p, bound, n)) {
     // Python lays the results out.
   } else if (p.results == 1) {
@@ -293,7 +293,7 @@ PyObject* finished(const Runner& self, const Plan& p, Held& value, Held& shape, 
 }
 
 PyObject* run_body(Runner& self, PyObject* const* bound, size_t n) {
-  const Plan& p = *plan_of(self);
+  const BodyPlan& p = *plan_of(self);
   if (!error_variable || !on_cpu(p, bound, n)) {
     Held all(PyTuple_New(Py_ssize_t(n)));
     for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(all.o, Py_ssize_t(i), Py_NewRef(bound[i]));
