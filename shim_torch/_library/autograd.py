@@ -60,35 +60,34 @@ def make_autograd_kernel(definition: Any) -> Callable[..., Any]:
             return below_autograd(op, args, kwargs)
         from .. import autograd
 
-        listed: list[type] = []
+        outer: list[type] = []  # what the operator returned: a list or a tuple; empty for a single value
+        inner: list[Any] = []  # and how the lists within it lie
 
-        class Generated(autograd.Function):
-            @staticmethod
-            def forward(ctx: Any, *values: Any) -> Any:
-                inputs = tuple(_unflatten(values, shape))
-                result = below_autograd(op, inputs, kwargs)
-                if definition._setup_context_fn is not None:
-                    extra = {"keyword_only_inputs": kwargs} if kwargs else {}
-                    definition._setup_context_fn(ctx=ctx, inputs=inputs, output=result, **extra)
-                if isinstance(result, list):
-                    listed.append(list)
-                    return tuple(result)
+        def forward(ctx: Any, *values: Any) -> Any:
+            inputs = tuple(_unflatten(values, shape))
+            result = below_autograd(op, inputs, kwargs)
+            if definition._setup_context_fn is not None:
+                extra = {"keyword_only_inputs": kwargs} if kwargs else {}
+                definition._setup_context_fn(ctx=ctx, inputs=inputs, output=result, **extra)
+            if not isinstance(result, (list, tuple)):
                 return result
+            outer.append(type(result))
+            spread, inner[:] = _flatten(result)
+            return tuple(spread)
 
-            @staticmethod
-            def backward(ctx: Any, *grads: Any) -> Any:
-                if definition._backward_fn is None:
-                    raise RuntimeError(
-                        f"Trying to backward through {op} but no autograd formula was registered. "
-                        "Please use register_autograd to add one."
-                    )
-                result = definition._backward_fn(ctx, list(grads)) if listed else definition._backward_fn(ctx, *grads)
-                return _spread_gradients(result, shape)
+        def backward(ctx: Any, *grads: Any) -> Any:
+            if definition._backward_fn is None:
+                raise RuntimeError(
+                    f"Trying to backward through {op} but no autograd formula was registered. "
+                    "Please use register_autograd to add one."
+                )
+            given = _unflatten(grads, inner) if outer else list(grads)
+            result = definition._backward_fn(ctx, *([given] if outer == [list] else given))
+            return _spread_gradients(result, shape)
 
-        Generated.__name__ = Generated.__qualname__ = (
-            f"GeneratedBackwardFor_{definition._namespace}_{definition._name}_default"
-        )
-        result = Generated.apply(*flat)
-        return list(result) if listed else result
+        name = f"GeneratedBackwardFor_{definition._namespace}_{definition._name}_default"
+        methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        result = type(name, (autograd.Function,), methods).apply(*flat)  # type: ignore[attr-defined]
+        return outer[0](_unflatten(result, inner)) if outer else result
 
     return kernel

@@ -86,6 +86,25 @@ def test_schema_check_mode_keeps_account():
     assert ("aten::add_", "self") in mode.mutated and mode.aliasing[0][:2] == ("aten::view", "self")
 
 
+def test_gradients_flow_through_a_list_within_the_results():
+    @custom_op("library_checks::parts", mutates_args=())
+    def parts(x: torch.Tensor, n: int) -> tuple[List[torch.Tensor], int]:  # noqa: UP006
+        return [t.clone() for t in x.chunk(n)], n
+
+    given = []
+
+    def backward(ctx, grads, count):
+        given.append((type(grads), count))
+        return torch.cat(grads), None
+
+    parts.register_autograd(backward)
+    x = torch.arange(4.0, requires_grad=True)
+    (first, second), n = parts(x, 2)
+    assert n == 2 and second.grad_fn.name() == "GeneratedBackwardFor_library_checks_parts_defaultBackward"
+    (first.sum() + (second * 3).sum()).backward()
+    assert x.grad.tolist() == [1, 1, 3, 3] and given == [(list, None)]
+
+
 def test_what_registrations_refuse(lib):
     with pytest.raises(RuntimeError, match="could not parse dispatch key: NOKEY"):
         lib.define("one(Tensor x) -> Tensor") and lib.impl("one", lambda x: x, "NOKEY")
