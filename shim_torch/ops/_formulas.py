@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from native import _core
 
 from ._rules import wrap_dims
+
+
+def flat(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks a formula whose slope is constant in pieces: as in PyTorch its own gradient with respect to the input is zeros.
+
+    Without it that gradient is absent, and asking for it an error.
+    """
+    formula.flat = True  # type: ignore[attr-defined]
+    return formula
 
 
 def one_pass(g: Any, saved: Any, name: str, *numbers: float) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import one_pass, one_pass_on_cuda
+from ._formulas import flat, one_pass, one_pass_on_cuda
 from ._record import composite, op
 from ._refusals import refusing
 from ._rules import int_to_float, promote, same, same_dtype, type_name, wrap_dim
@@ -37,7 +37,7 @@ def _sigmoid(xp, x):
     dtype=refusing("relu", same_dtype),
     inplace=True,
     native="relu",
-    grad={"self": lambda g, result: _relu_grad(g, result)},
+    grad={"self": flat(lambda g, result: _relu_grad(g, result))},
 )
 def relu(xp, self):
     return xp.maximum(self, self.dtype.type(0))
@@ -133,7 +133,7 @@ def _elu_slope(x, alpha, scale, input_scale):
     inplace=True,
     method=False,
     module="_C",
-    grad={"self": lambda g, self, negative_slope: _leaky(g, self, negative_slope)},
+    grad={"self": flat(lambda g, self, negative_slope: _leaky(g, self, negative_slope))},
 )
 def leaky_relu(xp, self, negative_slope):
     return xp.where(self > 0, self, self * self.dtype.type(negative_slope))
@@ -218,7 +218,7 @@ def _mish_grad(g, x):
     inplace=True,
     method=False,
     module="_C",
-    grad={"self": lambda g, self, min_val, max_val: _hardtanh_grad(g, self, min_val, max_val)},
+    grad={"self": flat(lambda g, self, min_val, max_val: _hardtanh_grad(g, self, min_val, max_val))},
 )
 def hardtanh(xp, self, min_val, max_val):
     return xp.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
@@ -268,7 +268,7 @@ def hardsigmoid(xp, self):
     shape=same,
     dtype=_float_only,
     out=True,
-    grad={"self": lambda g, self, lambd: g * (self.abs() > lambd)},
+    grad={"self": flat(lambda g, self, lambd: g * (self.abs() > lambd))},
 )
 def hardshrink(xp, self, lambd):
     return xp.where(xp.abs(self) <= lambd, xp.zeros((), self.dtype), self)  # what is no number stays
@@ -292,7 +292,7 @@ def _softshrink_shape(self: Any, lambd: Any) -> Any:
     dtype=_float_only,
     **_NN,
     out=True,
-    grad={"self": lambda g, self, lambd: g * (self.abs() > lambd)},
+    grad={"self": flat(lambda g, self, lambd: g * (self.abs() > lambd))},
 )
 def softshrink(xp, self, lambd):
     inside = xp.where(xp.isnan(self), self, xp.zeros((), self.dtype))
@@ -306,7 +306,7 @@ def softshrink(xp, self, lambd):
     dtype=same_dtype,
     inplace=True,
     method=False,
-    grad={"self": lambda g, self, threshold: g.masked_fill(self <= threshold, 0)},
+    grad={"self": flat(lambda g, self, threshold: g.masked_fill(self <= threshold, 0))},
 )
 def threshold_(xp, self, threshold, value):
     if self.dtype.kind == "u" and value < 0:
@@ -321,7 +321,7 @@ def threshold_(xp, self, threshold, value):
     module="_C",
     method=False,
     grad={
-        "self": lambda g, self, weight: _where(self > 0, g, g * weight),
+        "self": flat(lambda g, self, weight: _where(self > 0, g, g * weight)),
         "weight": lambda g, self: g * self.clamp(max=0),
     },
 )

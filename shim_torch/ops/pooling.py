@@ -7,7 +7,7 @@ from typing import Any
 from native import _core
 
 from ._formats import asked, in_format
-from ._formulas import sizes_text
+from ._formulas import flat, sizes_text
 from ._record import composite, op
 from ._windows import expanded
 
@@ -185,7 +185,7 @@ def _spread_back(n: int, adaptive: bool = False) -> Any:
         )
         return in_format(spread.reshape(self_shape), asked([g]))
 
-    return formula
+    return flat(formula)
 
 
 def _declare_max(n: int) -> None:

@@ -50,7 +50,29 @@ void keep(Saved& v, PyObject* o, bool output, uint32_t output_nr = 0) {
   }
 }
 
+// Behind a gradient whose slope is constant in pieces: what comes goes on, and zeros go to the input.
+class FlatBackward final : public Node {
+ public:
+  explicit FlatBackward(std::string name) : name_(std::move(name)) {}
+  Grads apply(Grads&& grads) override {
+    Tensor none = grads[0] ? engine_ops().zeros(grads[0]->sizes(), grads[0]->dtype(), grads[0]->device()) : Tensor();
+    return {grads[0], none};
+  }
+  std::string name() const override { return name_; }
+
+ private:
+  std::string name_;
+};
+
 }  // namespace
+
+Tensor RecordNode::flat(const Tensor& gradient, const Edge& input) const {
+  auto node = make<FlatBackward>(plan_.name.substr(0, plan_.name.size() - 1) + "Backward0");
+  node->set_next_edges({gradient_edge(gradient), input});
+  Tensor tied = detach(gradient);
+  set_history(tied, node);
+  return tied;
+}
 
 void RecordNode::build(PyObject* const* args, size_t n) {
   std::vector<Edge> edges;
@@ -238,6 +260,8 @@ void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {
   Held r = held(PyObject_Vectorcall(f.formula->function, args.data(), args.size(), nullptr));
   if (f.inputs.size() == 1) {
     take(f.inputs[0], r, out);
+    const size_t edge = size_t(first_edge_[size_t(f.inputs[0])]);
+    if (f.flat && GradMode::enabled() && edge < out.size() && out[edge] && next_edges[edge]) out[edge] = flat(out[edge], next_edges[edge]);
     return;
   }
   Held several = held(PySequence_Fast(r, "a fused gradient gives a sequence"));

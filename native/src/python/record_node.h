@@ -52,6 +52,7 @@ class RecordNode final : public Node, public ActivatedLinear {
   Tensor materialized(size_t i, Grads& grads);             // zeros where no gradient came
   void call(const PlannedFormula& f, Grads& grads, Grads& out);
   void take(int argument, PyObject* r, Grads& out);
+  Tensor flat(const Tensor& gradient, const Edge& input) const;
 
   // Of linear, without Python (record_linear.cpp). Whether the product added to the weight's .grad by itself:
   bool adds_weight_gradient(const Tensor& dy);

@@ -1,4 +1,5 @@
 // Reads the names of formulas' parameters: what each stands for, and what nodes of the operator are called.
+#include "python/held.h"
 #include "python/record_plan.h"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ Source source_of(const Operator& op, const std::string& p) {
 }
 
 PlannedFormula planned(const Operator& op, const Formula& f) {
-  PlannedFormula p{&f, {}, {}};
+  PlannedFormula p{&f, {}, {}, bool(PyObject_HasAttrString(f.function, "flat"))};
   for (auto& name : f.inputs)
     for (size_t i = 0; i < op.schema.args.size(); ++i)
       if (op.schema.args[i].name == name) p.inputs.push_back(int(i));

@@ -18,6 +18,7 @@ struct PlannedFormula {
   const Formula* formula;
   std::vector<int> inputs;                      // argument indices whose gradients it gives
   std::vector<Source> sources;
+  bool flat = false;                            // its slope is constant in pieces: the second gradient is zeros, not absent
 };
 struct Plan {
   std::string name;                             // "AddBackward0"
