@@ -68,17 +68,17 @@ def _norm_grad(g: Any, self: Any, ord: Any, dim: Any, keepdim: bool, result: Any
         return None
     if ord == 1:
         return self.sgn() * g
+    # A norm of 0 divides as infinity: what is derived along g (forward mode) is 0 there too, not NaN.
     if ord == 2:
-        return self * (g / norm).masked_fill(norm == 0, 0)
+        return self * (g / norm.masked_fill(norm == 0, _INF))
     size = self.abs()
     if ord in (_INF, -_INF):
         hit = (size == norm).logical_or(size.isnan().logical_and(norm.isnan()))
         return self.sgn() * (hit.to(g.dtype) / hit.sum(wrap_dims(dim, n), True) * g)
     if ord < 1:
-        return (self.sgn() * size.pow(ord - 1) * (norm.pow(1 - ord) * g)).masked_fill(self == 0, 0)
-    if ord < 2:
-        return self.sgn() * size.pow(ord - 1) * (g / norm.pow(ord - 1)).masked_fill(norm == 0, 0)
-    return self * size.pow(ord - 2) * (g / norm.pow(ord - 1)).masked_fill(norm == 0, 0)
+        return self.sgn() * size.masked_fill(self == 0, 1).pow(ord - 1) * (norm.pow(1 - ord) * g)
+    scaled = g / norm.pow(ord - 1).masked_fill(norm == 0, _INF)
+    return self.sgn() * size.pow(ord - 1) * scaled if ord < 2 else self * size.pow(ord - 2) * scaled
 
 
 @op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",

@@ -179,3 +179,10 @@ def test_operators_that_pytorch_has_no_forward_formula_of():
         with pytest.raises(NotImplementedError, match="forward AD with index_reduce that"):
             x.index_reduce(0, torch.tensor([0]), torch.ones(1, 2), "amin")
         assert torch.cdist(torch.eye(2), torch.ones(2, 2)).shape == (2, 2)
+
+
+@pytest.mark.parametrize("order", [2, 0.5, 3, -1])
+def test_norm_of_zeros_has_no_tangent_but_zero(order):
+    x, t = torch.zeros(3), torch.tensor([1.0, -2.0, 3.0])
+    with fw.dual_level():
+        assert fw.unpack_dual(torch.linalg.vector_norm(fw.make_dual(x, t), order)).tangent.item() == 0.0
