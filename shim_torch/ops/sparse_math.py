@@ -216,9 +216,9 @@ def hspmm(mat1, mat2):
     **_PRIVATE,
     out=True,
     grad={
-        "self": lambda g, beta: g if beta == 1 else g * beta,
-        "mat1": lambda g, mat2, alpha: g.mm(mat2.t().conj()) * alpha,
-        "mat2": lambda g, mat1, alpha: g.t().mm(mat1.conj()).t() * alpha,
+        "self": lambda g, beta: g if beta == 1 else g * beta.conjugate(),
+        "mat1": lambda g, mat2, alpha: g.mm(mat2.t().conj()) * alpha.conjugate(),
+        "mat2": lambda g, mat1, alpha: g.t().mm(mat1.conj()).t() * alpha.conjugate(),
     },
 )
 def sparse_sampled_addmm(self, mat1, mat2, beta, alpha):

@@ -128,3 +128,13 @@ def test_sums_of_repeated_entries():
     x = torch.sparse_coo_tensor(torch.tensor([[0, 0], [1, 1]]), torch.tensor([1.0, 2.0]), (2, 2), requires_grad=True)
     torch.sparse.sum(x, 0).to_dense().sum().backward()
     assert x.grad.to_dense().tolist() == [[0.0, 1.0], [0.0, 0.0]]
+
+
+def test_complex_factors_of_a_sampled_product_are_conjugated():
+    s = torch.eye(2, dtype=torch.complex64).to_sparse_csr().requires_grad_()
+    a = torch.tensor([[1.0, 2j], [3.0, 1j]], requires_grad=True)
+    b = torch.tensor([[1j, 2.0], [1.0, 1.0]], requires_grad=True)
+    torch.sparse.sampled_addmm(s, a, b, beta=2j, alpha=1 + 1j).to_dense().sum().backward(torch.ones((), dtype=torch.complex64))
+    assert s.grad.values().tolist() == [-2j, -2j]
+    assert a.grad.tolist() == [[-1 - 1j, 1 - 1j], [2 - 2j, 1 - 1j]]
+    assert b.grad.tolist() == [[1 - 1j, 3 - 3j], [-2 - 2j, -1 - 1j]]
