@@ -88,8 +88,8 @@ def kl_div(
         return total / input.size(0) if input.dim() else total
     if reduction == "mean" and size_average is None and reduce is None:
         warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides only by the "
-            "batch size, and aligns with the KL div math definition. 'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
+            "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the next major release.",
             stacklevel=2,
         )
     return operators.kl_div(input, target, _number(reduction, size_average, reduce), log_target=log_target)

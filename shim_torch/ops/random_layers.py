@@ -69,10 +69,10 @@ composite("feature_dropout(Tensor input, float p, bool train) -> Tensor", **_PLA
 )
 def rrelu(self, lower, upper, training, generator):
     """x where positive, elsewhere times a slope drawn from U(lower, upper), or their mean when not training."""
-    if not training:
-        return torch_module().ops.aten.leaky_relu(self, (lower + upper) / 2)
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if not training:
+        return torch_module().ops.aten.leaky_relu(self, (lower + upper) / 2)
     if _core.unseen(self):  # PyTorch's kernel draws for the values that need a slope, and no others
         falls = self <= 0
         drawn = _core.empty_tensor((int(falls.sum()),), _core.float64, self.device)

@@ -219,3 +219,13 @@ def test_dtypes_that_layers_refuse(call, error, text):
 def test_hinge_losses_are_of_the_dtype_of_the_input():
     loss = F.hinge_embedding_loss(torch.tensor([1, 5]), torch.tensor([-1, 1]), margin=8.4, reduction="none")
     assert loss.dtype is torch.int64 and loss.tolist() == [7, 5]
+
+
+def test_bounds_of_rrelu_are_checked_where_nothing_is_drawn_too():
+    with pytest.raises(RuntimeError, match="Lower bound should be less than or equal to the upper bound"):
+        F.rrelu(torch.ones(2), lower=0.3, upper=0.1)
+
+
+def test_what_kl_div_says_of_its_mean():
+    with pytest.warns(UserWarning, match=r"the support size\.'batchmean' divides .* math definition\.'mean' will be changed"):
+        F.kl_div(torch.zeros(2), torch.ones(2))
