@@ -62,6 +62,8 @@ _KERNELS: dict[str, Any] = {
     "segment_reduce": ("bic", "_segment_reduce_cpu"),
     "_upsample_bilinear2d_aa": ("bscl", "compute_index_ranges_weights"),
     "_upsample_bilinear2d_aa.vec": ("bscl", "compute_index_ranges_weights"),
+    "_upsample_bicubic2d_aa": ("bscl", "compute_index_ranges_weights"),
+    "_upsample_bicubic2d_aa.vec": ("bscl", "compute_index_ranges_weights"),
     "_batch_norm_with_update": ("bic", "batch_norm"),
     "native_batch_norm": ("bic", "batch_norm"),
     "_native_batch_norm_legit": ("bic", "batch_norm"),

@@ -249,15 +249,10 @@ def _named(n: int) -> str:
     return ", ".join(f"float? {s}=None" for s in names)
 
 
-_CHANNELS_LAST = {4: _core.channels_last, 5: _core.channels_last_3d}
-
-
 def _laid_out(result: Any, source: Any) -> Any:
-    """``result`` with channels last where ``source`` has them there, as PyTorch's kernels give it; else contiguous."""
-    last = _CHANNELS_LAST.get(source.dim())
-    if last is None or source.is_contiguous() or not source.is_contiguous(memory_format=last):
-        return result.contiguous()
-    return result.contiguous(memory_format=last)
+    """``result`` with channels last where the strides of ``source``, a part of a picture too, tell of that; else contiguous."""
+    format = _core.suggest_memory_format(source)
+    return result.contiguous() if format == _core.contiguous_format else result.contiguous(memory_format=format)
 
 
 def _declare(name: str, n: int, run: Any, aligned: bool) -> None:

@@ -106,3 +106,11 @@ def test_a_parameter_stays_the_same_object():
     assert layer.weight is before and isinstance(layer.weight, torch.nn.Parameter)
     with pytest.raises(ValueError, match="orthogonal_map has to be one of"):
         parametrizations.orthogonal(layer, orthogonal_map="qr")
+
+
+def test_the_old_functional_call_names_the_new_one():
+    from shim_torch.nn.utils.stateless import functional_call
+
+    with pytest.warns(FutureWarning, match="Please use `torch.func.functional_call` instead"):
+        y = functional_call(torch.nn.Linear(2, 1), {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}, torch.ones(2))
+    assert y.item() == 2
