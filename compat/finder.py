@@ -100,7 +100,7 @@ class ScopeFinder:
             self.folders.update((os.path.join(place, ""), fullname) for place in spec.submodule_search_locations)
         covered = covered or (inside and scope.covers(self._name_by_file(spec)))
         if (covered or process) and isinstance(spec.loader, ExtensionFileLoader):
-            self._shadow_native(spec, covered)
+            self.shadow_native(spec, covered)
         elif covered or blocked or after:
             table = importer.SCOPED if covered else importer.BLOCKED if blocked else None
             self._shadow(spec, table, after)
@@ -168,7 +168,7 @@ class ScopeFinder:
                 name=spec.name,
             ) from None
 
-    def _shadow_native(self, spec: ModuleSpec, covered: bool) -> None:
+    def shadow_native(self, spec: ModuleSpec, covered: bool) -> None:
         """Extension modules import from C, which sees sys.modules only: ours is there while they initialise.
 
         What they link to as libtorch is there too, from before they are loaded.

@@ -13,7 +13,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from compat import importer, metadata, modules, stand_ins
-from compat.finder import TorchLoader, find_spec_for
+from compat.finder import ScopeFinder, TorchLoader, find_spec_for
 from compat.scope import Scope
 
 Change = tuple[Any, str, Any]  # the owner, the attribute's name, what it is to be
@@ -93,9 +93,16 @@ def _find_spec(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
 
 
 def _module_from_spec(original: Any, scope: Callable[[], Scope], in_scope: Ask) -> Any:
-    """A module that code in scope makes (a generated kernel's file) is in scope, whatever it is called."""
+    """A module that code in scope makes (a generated kernel's file) is in scope, whatever it is called.
+
+    An extension module that it takes from a file, past the finders, is loaded as an imported one: beside the stand-ins.
+    """
 
     def module_from_spec(spec: Any) -> ModuleType:
+        loader = getattr(spec, "loader", None)
+        if isinstance(loader, importlib.machinery.ExtensionFileLoader) and "create_module" not in vars(loader) and in_scope(2):
+            for finder in [f for f in sys.meta_path if isinstance(f, ScopeFinder)]:
+                finder.shadow_native(spec, scope().names is not None)
         module = original(spec)
         if scope().names is not None and not modules.is_torch(spec.name) and in_scope(2):
             vars(module).setdefault("__builtins__", importer.SCOPED)

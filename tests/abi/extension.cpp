@@ -39,7 +39,7 @@ int32_t torch_string_c_str(String, const char**);
 int32_t torch_delete_string(String);
 int32_t torch_parallel_for(int64_t, int64_t, int64_t, void (*)(int64_t, int64_t, void*), void*);
 int32_t aoti_torch_aten_narrow(Tensor, int64_t, int64_t, int64_t, Tensor*);
-int32_t aoti_torch_convolution();
+int32_t aoti_torch_proxy_executor_call_function();
 int32_t torch_tag_pointwise();
 const char* torch_exception_get_what_without_backtrace();
 int32_t aoti_torch_is_defined(Tensor, bool*);
@@ -100,7 +100,7 @@ void multiply(Value* stack, uint64_t, uint64_t) { check(torch_call_dispatcher("a
 void call_own(Value* stack, uint64_t, uint64_t) { check(torch_call_dispatcher("abi_test::twice", "", stack, 0)); }
 
 void call_unknown(Value* stack, uint64_t, uint64_t) { check(torch_call_dispatcher("aten::no_such_operator", "", stack, 0)); }
-void call_missing(Value*, uint64_t, uint64_t) { check(aoti_torch_convolution()); }
+void call_missing(Value*, uint64_t, uint64_t) { check(aoti_torch_proxy_executor_call_function()); }
 void nothing(Value* stack, uint64_t, uint64_t) {
   Tensor t;
   check(aoti_torch_new_uninitialized_tensor(&t));

@@ -65,7 +65,7 @@ def test_exceptions_of_the_kernel_become_runtime_errors(ops):
         ops.fails("the kernel's own text")
     with pytest.raises(RuntimeError, match="no_such_operator"):
         ops.call_unknown(torch.ones(1))
-    with pytest.raises(RuntimeError, match="aoti_torch_convolution: this function .* is not supported by shim-torch"):
+    with pytest.raises(RuntimeError, match="aoti_torch_proxy_executor_call_function: this function .* is not supported by shim-torch"):
         ops.call_missing()
     with pytest.raises(RuntimeError, match="undefined Tensor"):
         ops.use_nothing()

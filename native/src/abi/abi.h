@@ -79,6 +79,7 @@ const char* tag_name(int32_t tag) noexcept;
 
 // --- what needs the interpreter; installed by src/python/stable_abi.cpp ----------------------------------------------
 struct Host {
+  const Schema* (*schema)(const char* name, const char* overload) = nullptr;  // null for an operator that is not there; wants the GIL
   void (*dispatch)(const char* name, const char* overload, Value* stack, bool internal) = nullptr;
   void (*warn)(const char* text) = nullptr;
   void (*set_stream)(void* stream, int device) = nullptr;

@@ -104,18 +104,24 @@ void bind_stack(const Schema& s, Value* stack, Bound& b) {
   }
 }
 
+// A gradient that was not asked for (convolution_backward's output_mask) is None in Python, an undefined tensor in C++.
+Value returned(PyObject* o, const ArgType& type) {
+  const bool undefined = o == Py_None && type.base == ArgType::Tensor && !type.list && !type.optional;
+  return undefined ? reinterpret_cast<Value>(abi::undefined_handle()) : to_value(o, type);
+}
+
 void put_returns(const Schema& s, PyObject* result, Value* stack) {
   const size_t n = s.returns.size();
   if (n == 0) return;
   if (n == 1) {
-    stack[0] = to_value(result, s.returns[0].type);
+    stack[0] = returned(result, s.returns[0].type);
     return;
   }
   CHECK(Kind::Runtime, PyTuple_Check(result) && size_t(PyTuple_GET_SIZE(result)) == n, s.qualified(), " returned ", Py_TYPE(result)->tp_name,
         " where its schema says ", n, " values");
   for (size_t i = 0; i < n; ++i) {
     try {
-      stack[i] = to_value(PyTuple_GET_ITEM(result, Py_ssize_t(i)), s.returns[i].type);
+      stack[i] = returned(PyTuple_GET_ITEM(result, Py_ssize_t(i)), s.returns[i].type);
     } catch (...) {
       for (size_t k = 0; k < i; ++k) abi::release(s.returns[k].type, stack[k]);
       throw;
@@ -136,6 +142,11 @@ void run_operator(const char* name, const char* overload, Value* stack, bool int
   if (!result) throw PythonError();
   struct Owner { PyObject* o; ~Owner() { Py_DECREF(o); } } owner{result};
   put_returns(s, result, stack);
+}
+
+const Schema* schema_of(const char* name, const char* overload) {
+  Operator* op = find_operator(name, overload);
+  return op ? &op->schema : nullptr;
 }
 
 void dispatch(const char* name, const char* overload, Value* stack, bool internal) {
@@ -290,7 +301,7 @@ void take_over_libraries() {
 int bind_stable_abi(PyObject* module) {
   StableKernelType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
   if (!StableKernelType) return -1;
-  abi::host() = {.dispatch = dispatch, .warn = warn, .set_stream = set_stream, .pool_stream = pool_stream, .locked = locked};
+  abi::host() = {.schema = schema_of, .dispatch = dispatch, .warn = warn, .set_stream = set_stream, .pool_stream = pool_stream, .locked = locked};
   before_lookup = take_over_libraries;
   return PyModule_AddFunctions(module, stable_abi_functions);
 }

@@ -4,13 +4,14 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "abi/abi.h"
+#include "abi/aten_call.h"
 #include "ops/kernels.h"
 
 // These two live with the interpreter's side; the tensors here are float32.
@@ -100,6 +101,74 @@ void consume(Value* stack, uint64_t args, uint64_t returns) {
   if (args % 7 == 3) throw std::runtime_error("a kernel that fails");
 }
 
+const Schema* schema_of(const char* name, const char*) {
+  for (const Made& m : made)
+    if (m.name == name) return &m.schema;
+  return nullptr;
+}
+
+// In the place of the interpreter: takes the arguments, and sometimes fails after that.
+void dispatch(const char* name, const char*, Value* stack, bool) {
+  const Schema& s = *schema_of(name, "");
+  consume(stack, s.args.size(), s.returns.size());
+}
+
+// The same operators by plain arguments, as the C functions of ATen's operators take them; now and then one too few.
+struct Plain {
+  Random& r;
+  std::vector<uint64_t> cells;
+  std::vector<Handle> handles;
+  std::vector<std::unique_ptr<uint64_t[]>> arrays;
+  ~Plain() { for (Handle h : handles) aoti_torch_delete_tensor_object(h); }
+
+  uint64_t one(const ArgType& t) {
+    if (t.base == ArgType::Tensor) {
+      handles.push_back(random_tensor(r));
+      return cell_of(handles.back());
+    }
+    if (t.base == ArgType::Str) return cell_of("some text that is longer than a small string");
+    return below(r, 9);
+  }
+  uint64_t array(const ArgType& t, size_t n) {
+    arrays.push_back(std::make_unique<uint64_t[]>(n + 1));
+    uint64_t* all = arrays.back().get();
+    for (size_t i = 0; i < n; ++i) {
+      if (t.base == ArgType::Bool || t.base == ArgType::ScalarType) reinterpret_cast<int32_t*>(all)[i] = int32_t(one(t));
+      else if (!t.element_optional) all[i] = one(t);
+      else if (below(r, 2)) {
+        arrays.push_back(std::make_unique<uint64_t[]>(1));
+        arrays.back()[0] = one(t);
+        all[i] = cell_of(arrays.back().get());
+      }
+    }
+    return cell_of(all);
+  }
+  void argument(const ArgType& t) {
+    const bool none = t.optional && below(r, 3) == 0;
+    const size_t n = t.list ? below(r, 5) : 1;
+    if (t.list && t.optional && !none) {
+      const uint64_t values = array(t, n);
+      arrays.push_back(std::make_unique<uint64_t[]>(1));
+      arrays.back()[0] = values;
+      cells.push_back(cell_of(arrays.back().get()));
+    } else {
+      cells.push_back(none ? 0 : t.list || t.optional ? array(t, n) : one(t));
+    }
+    if (t.list) cells.push_back(n);
+    if (t.base == ArgType::Device) cells.push_back(below(r, 3));
+  }
+};
+
+bool plain_arguments(Random& r, const Made& m) {
+  Plain plain{r, {}, {}, {}};
+  uint64_t places[2];
+  for (const Argument& a : m.schema.args) plain.argument(a.type);
+  if (below(r, 2))
+    for (size_t i = 0; i < m.schema.returns.size(); ++i) plain.cells.push_back(cell_of(&places[i]));
+  const size_t fewer = std::min(plain.cells.size(), below(r, 4) ? size_t(0) : below(r, 3));
+  return call_aten(m.name.c_str(), "", plain.cells.data(), plain.cells.size() - fewer) != 0;
+}
+
 void mutate_schema(Random& r, void* library) {
   std::string text = "op" + std::to_string(below(r, 9)) + "(Tensor(a!) x, int[2]? y=None, *, str s='a', Tensor?[] z, float f=1e-3) -> (Tensor(a!), int[])";
   for (size_t k = below(r, 6); k--;) {
@@ -169,6 +238,8 @@ int main(int argc, char** argv) {
     made.push_back({"fuzz::random" + std::to_string(n), parse_schema(schema)});
     if (aoti_torch_library_def(library, schema.c_str()) || torch_library_impl(library, made[n].name.substr(6).c_str(), consume, 0)) std::abort();
   }
+  host().schema = schema_of;
+  host().dispatch = dispatch;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   uint64_t rounds = 0, failures = 0;
   for (; std::chrono::steady_clock::now() < end; ++rounds) {
@@ -176,6 +247,7 @@ int main(int argc, char** argv) {
     std::vector<Value> stack(std::max(m.schema.args.size(), m.schema.returns.size()) + 1);
     for (size_t i = 0; i < m.schema.args.size(); ++i) stack[i] = random_value(r, m.schema.args[i].type);
     failures += torch_call_dispatcher(m.name.c_str(), "", stack.data(), 0) != 0;
+    failures += plain_arguments(r, m);
     if (rounds % 16 == 0) handles(r);
     if (rounds % 8 == 0) mutate_schema(r, library);
     if (rounds % 8 == 4) odd_inputs(r);
