@@ -14,6 +14,7 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+from contextlib import contextmanager
 from typing import Any
 
 from native import stand_ins
@@ -52,13 +53,34 @@ def check_headers(what: str, sources: Any, folders: Any, texts: Any = None) -> N
 
 
 def check_kind(what: str, sources: Any) -> None:
-    """NotImplementedError for sources that are not C++."""
+    """NotImplementedError for sources that are neither C++ nor CUDA."""
     for source in _paths(sources):
-        if source.endswith((".cu", ".cuh", ".sycl")):
+        if source.endswith(".sycl"):
             raise NotImplementedError(
                 f"torch.utils.cpp_extension.{what} is not supported by shim-torch for {os.path.basename(source)}: it compiles "
-                "C++ only; kernels can be written in Triton, or with cupy.RawKernel."
+                "C++ and CUDA only; kernels can be written in Triton, or with cupy.RawKernel."
             )
+
+
+def is_cuda(source: Any) -> bool:
+    """By its name."""
+    return os.fspath(source).endswith((".cu", ".cuh"))
+
+
+def _nvcc(flags: list[str], name: str) -> list[str]:
+    """nvcc with what PyTorch gives it. Errors: OSError without a CUDA toolkit."""
+    from shim_torch.utils import cpp_extension
+
+    archs = [] if any("arch" in f or f == "-gencode" for f in flags) else cpp_extension._get_cuda_arch_flags()
+    own = os.environ.get("PYTORCH_NVCC")
+    compiler = shlex.split(own) if own else [cpp_extension._join_cuda_home("bin", "nvcc")]
+    return [*compiler, *cpp_extension.COMMON_NVCC_FLAGS, "--compiler-options", "-fPIC", *archs, *_flags(flags, name)]
+
+
+def _cuda_libraries() -> list[str]:
+    from shim_torch.utils import cpp_extension
+
+    return [*(f"-L{folder}" for folder in cpp_extension.library_paths("cuda", torch_include_dirs=False)), "-lcudart"]
 
 
 def extension(what: str, name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:
@@ -68,7 +90,12 @@ def extension(what: str, name: str, sources: Any, *args: Any, **kwargs: Any) -> 
     check_kind(what, sources)
     kwargs["include_dirs"] = _paths(kwargs.get("include_dirs"))
     names = LIBRARIES if kwargs.get("py_limited_api") else (*LIBRARIES, "torch_python")
-    kwargs["extra_link_args"] = [*kwargs.get("extra_link_args", ()), *_linked(names)]
+    cuda = what == "CUDAExtension" or any(map(is_cuda, sources))
+    kwargs["extra_link_args"] = [*kwargs.get("extra_link_args", ()), *_linked(names), *(_cuda_libraries() if cuda else ())]
+    if cuda:
+        from shim_torch.utils import cpp_extension
+
+        kwargs["include_dirs"] += cpp_extension.include_paths("cuda")
     kwargs["language"] = "c++"
     made = setuptools.Extension(name, sources, *args, **kwargs)
     made.shim_torch_kind = what  # type: ignore[attr-defined]
@@ -76,11 +103,11 @@ def extension(what: str, name: str, sources: Any, *args: Any, **kwargs: Any) -> 
 
 
 def build_extension_class() -> type:
-    """``BuildExtension``, setuptools' command: flags of each compiler, TORCH_EXTENSION_NAME and C++17 are added."""
+    """``BuildExtension``, setuptools' command: flags of each compiler, TORCH_EXTENSION_NAME and C++17 are added; nvcc for CUDA."""
     from setuptools.command.build_ext import build_ext
 
     class BuildExtension(build_ext):
-        """The setuptools command that builds ``CppExtension``."""
+        """The setuptools command that builds ``CppExtension`` and ``CUDAExtension``."""
 
         @classmethod
         def with_options(cls, **options: Any) -> Any:
@@ -97,11 +124,34 @@ def build_extension_class() -> type:
 
         def build_extension(self, ext: Any) -> None:
             check_headers(getattr(ext, "shim_torch_kind", "BuildExtension"), ext.sources, ext.include_dirs)
-            flags = ext.extra_compile_args
-            ext.extra_compile_args = _flags(
-                list(flags.get("cxx", ())) if isinstance(flags, dict) else list(flags or ()), ext.name.rpartition(".")[2]
-            )
-            super().build_extension(ext)
+            flags, name = ext.extra_compile_args, ext.name.rpartition(".")[2]
+            by_compiler = flags if isinstance(flags, dict) else {"cxx": flags or (), "nvcc": flags or ()}
+            ext.extra_compile_args = _flags(list(by_compiler.get("cxx", ())), name)
+            with self._nvcc_for_cuda(ext, list(by_compiler.get("nvcc", ())), name):
+                super().build_extension(ext)
+
+        @contextmanager
+        def _nvcc_for_cuda(self, ext: Any, flags: list[str], name: str) -> Any:
+            """Within, the compiler takes .cu files too, and hands them to nvcc."""
+            if not any(map(is_cuda, ext.sources)):
+                yield
+                return
+            compiler: Any = self.compiler
+            plain, command, endings = compiler._compile, compiler.compiler_so, compiler.src_extensions
+            nvcc = _nvcc(flags, name)
+
+            def compile_one(obj: str, src: str, ext_: str, cc_args: Any, extra: Any, pp_opts: Any) -> None:
+                if not is_cuda(src):
+                    return plain(obj, src, ext_, cc_args, extra, pp_opts)
+                compiler.spawn([*nvcc, *cc_args, src, "-o", obj, *pp_opts])
+
+            compiler._compile = compile_one
+            compiler.src_extensions = [*endings, ".cu", ".cuh"]
+            try:
+                yield
+            finally:
+                compiler.compiler_so, compiler.src_extensions = command, endings
+                del compiler._compile
 
         def get_ext_filename(self, ext_name: str) -> str:
             path = super().get_ext_filename(ext_name)
@@ -119,9 +169,11 @@ def _flags(flags: list[str], name: str) -> list[str]:
 
 def compile_and_load(
     what: str, name: str, sources: Any, folder: str, cflags: Any, ldflags: Any, includes: Any, verbose: bool,
-    is_python_module: bool, is_standalone: bool = False,
+    is_python_module: bool, is_standalone: bool = False, cuda_cflags: Any = None, with_cuda: bool | None = None,
 ) -> Any:  # fmt: skip
     """Builds ``folder/name.so``, unless it is as the sources and flags are, and loads it.
+
+    CUDA sources are compiled by nvcc, one by one, and the rest by the C++ compiler.
 
     Returns the module, or (``is_python_module=False``) the library's path. Errors: RuntimeError with the compiler's text.
     """
@@ -132,23 +184,31 @@ def compile_and_load(
     sources = _paths(sources)
     check_kind(what, sources)
     check_headers(what, sources, includes)
+    cuda = [s for s in sources if is_cuda(s)]
+    with_cuda = bool(cuda) if with_cuda is None else with_cuda
     target = os.path.join(folder, f"{name}.so")
-    command = [
-        *shlex.split(cpp_extension.get_cxx_compiler()), "-shared", "-fPIC", *_flags(list(cflags or ()), name),
-        *(f"-I{f}" for f in [*_paths(includes), sysconfig.get_paths()["include"]]), *sources, "-o", target,
-        *_linked(LIBRARIES), *(ldflags or ()),
-    ]  # fmt: skip
-    digest = hashlib.sha256(repr(command).encode())
+    searched = [*_paths(includes), *(cpp_extension.include_paths("cuda") if with_cuda else ()), sysconfig.get_paths()["include"]]
+    folders = [f"-I{f}" for f in searched]
+    objects = [os.path.join(folder, f"{os.path.splitext(os.path.basename(s))[0]}.cuda.o") for s in cuda]
+    nvcc = _nvcc(list(cuda_cflags or ()), name) if cuda else []
+    commands = [[*nvcc, *folders, "-c", source, "-o", made] for source, made in zip(cuda, objects, strict=True)]
+    commands.append([
+        *shlex.split(cpp_extension.get_cxx_compiler()), "-shared", "-fPIC", *_flags(list(cflags or ()), name), *folders,
+        *(s for s in sources if not is_cuda(s)), *objects, "-o", target, *_linked(LIBRARIES),
+        *(_cuda_libraries() if with_cuda else ()), *(ldflags or ()),
+    ])  # fmt: skip
+    digest = hashlib.sha256(repr(commands).encode())
     for source in sources:
         with open(source, "rb") as file:
             digest.update(file.read())
     stamp = os.path.join(folder, f"{name}.built")
     if not (os.path.exists(target) and os.path.exists(stamp) and _text(stamp) == digest.hexdigest()):
-        if verbose:
-            print(shlex.join(command), file=sys.stderr)
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(f"Error building extension '{name}': {done.stdout}{done.stderr}")
+        for command in commands:
+            if verbose:
+                print(shlex.join(command), file=sys.stderr)
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(f"Error building extension '{name}': {done.stdout}{done.stderr}")
         with open(stamp, "w", encoding="utf-8") as file:
             file.write(digest.hexdigest())
     return import_library(name, target, is_python_module)
@@ -175,20 +235,26 @@ def import_library(name: str, path: str, is_python_module: bool) -> Any:
     return module
 
 
-def write_sources(folder: str, cpp_sources: Any, functions: Any, no_implicit_headers: bool) -> list[str]:
-    """Writes ``load_inline``'s sources, with the header and the bindings that PyTorch adds; their path."""
-    texts = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
-    if not no_implicit_headers:
-        texts.insert(0, "#include <torch/extension.h>")
+def write_sources(folder: str, cpp_sources: Any, cuda_sources: Any, functions: Any, no_implicit_headers: bool) -> list[str]:
+    """Writes ``load_inline``'s sources, with the header and the bindings that PyTorch adds; their paths."""
     if functions is not None:
         raise NotImplementedError(
             "torch.utils.cpp_extension.load_inline(functions=...) is not supported by shim-torch: it has no pybind11 casters of "
             "tensors. Register operators through the stable ABI and pass is_python_module=False, no_implicit_headers=True."
         )
-    path = os.path.join(folder, "main.cpp")
-    text = "\n".join(texts)
-    check_headers("load_inline", [path], (), {path: text})
-    if not os.path.exists(path) or _text(path) != text:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-    return [path]
+    paths = []
+    for name, given, headers in (
+        ("main.cpp", cpp_sources, ["torch/extension.h"]),
+        ("cuda.cu", cuda_sources, ["torch/types.h", "cuda.h", "cuda_runtime.h"]),
+    ):
+        texts = [given] if isinstance(given, str) else list(given or ())
+        if not texts:
+            continue
+        text = "\n".join([*([] if no_implicit_headers else [f"#include <{h}>" for h in headers]), *texts])
+        path = os.path.join(folder, name)
+        check_headers("load_inline", [path], (), {path: text})
+        if not os.path.exists(path) or _text(path) != text:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        paths.append(path)
+    return paths

@@ -1,4 +1,4 @@
-"""``torch.utils.cpp_extension``: builds C++ extensions that use PyTorch's stable C ABI; its C++ headers are not here."""
+"""``torch.utils.cpp_extension``: builds C++ and CUDA extensions that use PyTorch's stable C ABI; its C++ headers are not here."""
 
 from __future__ import annotations
 
@@ -62,9 +62,10 @@ def _find_cuda_home() -> str | None:
     if home:
         return home
     nvcc = shutil.which("nvcc")
-    if nvcc is not None:
-        return str(Path(nvcc).resolve().parent.parent)
-    return "/usr/local/cuda" if os.path.exists("/usr/local/cuda") else None
+    beside = None if nvcc is None else str(Path(nvcc).resolve().parent.parent)
+    if beside is not None and os.path.exists(os.path.join(beside, "include", "cuda_runtime.h")):
+        return beside
+    return "/usr/local/cuda" if os.path.exists("/usr/local/cuda") else beside  # nvcc on the path may be a script that calls it
 
 
 def _find_rocm_home() -> None:
@@ -84,7 +85,7 @@ def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> 
     """The folders with the headers extensions are compiled against."""
     import native
 
-    found = [native.include_dir()] if torch_include_dirs and hasattr(native, "include_dir") else []
+    found = [native.include_dir()] if torch_include_dirs and os.path.isdir(native.include_dir()) else []
     if device_type == "cuda" and CUDA_HOME is not None and CUDA_HOME != "/usr":
         found.append(_join_cuda_home("include"))
     return [str(p) for p in found]
@@ -208,17 +209,19 @@ def load(
     with_cuda: bool | None = None, with_sycl: bool | None = None, is_python_module: bool = True,
     is_standalone: bool = False, keep_intermediates: bool = True,
 ) -> Any:  # fmt: skip
-    """Compiles C++ sources and loads them, where they need no header of PyTorch's that is not in extra_include_paths.
+    """Compiles C++ and CUDA sources and loads them, where they need no header of PyTorch's that is not in extra_include_paths.
 
-    Errors: NotImplementedError for sources with other headers, for CUDA and for none; RuntimeError from the compiler.
+    CUDA sources (``.cu``) are compiled by nvcc for $TORCH_CUDA_ARCH_LIST or the GPUs that are here, with extra_cuda_cflags.
+    Errors: NotImplementedError for sources with other headers, for SYCL and for none; RuntimeError from a compiler;
+    OSError for CUDA sources without a CUDA toolkit.
     """
     from shim_torch.utils import _building
 
-    if not sources or with_cuda or with_sycl:
+    if not sources or with_sycl:
         _refuse("load")
     return _building.compile_and_load(
         "load", name, sources, build_directory or _get_build_directory(name, verbose), extra_cflags, extra_ldflags,
-        extra_include_paths, verbose, is_python_module, is_standalone,
+        extra_include_paths, verbose, is_python_module, is_standalone, extra_cuda_cflags, with_cuda,
     )  # fmt: skip
 
 
@@ -233,12 +236,13 @@ def load_inline(
     """:func:`load` for source text; with PyTorch's implicit header (``no_implicit_headers=False``) it raises NotImplementedError."""
     from shim_torch.utils import _building
 
-    if cuda_sources or sycl_sources or with_cuda or with_sycl:
+    if sycl_sources or with_sycl:
         _refuse("load_inline")
     folder = build_directory or _get_build_directory(name, verbose)
-    sources = _building.write_sources(folder, cpp_sources, functions, no_implicit_headers)
+    sources = _building.write_sources(folder, cpp_sources, cuda_sources, functions, no_implicit_headers)
     return _building.compile_and_load(
-        "load_inline", name, sources, folder, extra_cflags, extra_ldflags, extra_include_paths, verbose, is_python_module
+        "load_inline", name, sources, folder, extra_cflags, extra_ldflags, extra_include_paths, verbose, is_python_module,
+        False, extra_cuda_cflags, with_cuda,
     )
 
 
@@ -261,9 +265,14 @@ def CppExtension(name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:
     return _building.extension("CppExtension", name, sources, *args, **kwargs)
 
 
-def CUDAExtension(name: str, sources: Any, *_: Any, **__: Any) -> None:
-    """Compiling CUDA sources raises NotImplementedError."""
-    _refuse("CUDAExtension")
+def CUDAExtension(name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:
+    """:func:`CppExtension` whose ``.cu`` sources nvcc compiles, linked to the CUDA runtime; flags by ``{"cxx": …, "nvcc": …}``.
+
+    Errors: OSError without a CUDA toolkit.
+    """
+    from shim_torch.utils import _building
+
+    return _building.extension("CUDAExtension", name, sources, *args, **kwargs)
 
 
 def SyclExtension(name: str, sources: Any, *_: Any, **__: Any) -> None:

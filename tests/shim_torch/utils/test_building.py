@@ -74,8 +74,46 @@ def test_errors(tmp_path):
     source.write_text("nonsense")
     with pytest.raises(RuntimeError, match="Error building extension 'x'.*nonsense"):
         cpp_extension.load("x", str(source), build_directory=str(tmp_path))
-    with pytest.raises(NotImplementedError, match=r"CppExtension is not supported.*for a.cu"):
-        cpp_extension.CppExtension("x", ["a.cu"])
+    with pytest.raises(NotImplementedError, match=r"CppExtension is not supported.*for a.sycl"):
+        cpp_extension.CppExtension("x", ["a.sycl"])
+    assert all(os.path.isdir(f) for f in cpp_extension.include_paths("cpu"))
+
+
+needs_nvcc = pytest.mark.skipif(
+    cpp_extension.CUDA_HOME is None or not os.path.exists(f"{cpp_extension.CUDA_HOME}/bin/nvcc"), reason="needs nvcc"
+)
+KERNEL = """
+#include <cuda_runtime.h>
+__global__ void scale(float* x, float by) { x[threadIdx.x] *= by; }
+extern "C" int kernel_attributes(cudaFuncAttributes* a) { return cudaFuncGetAttributes(a, scale); }
+"""
+
+
+@needs_nvcc
+def test_cuda_sources_are_compiled_by_nvcc(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "8.0;9.0+PTX")
+    flags = ["-DFACTOR=4", '-DNAMESPACE="built_with_cuda"']
+    options = {"no_implicit_headers": True, "is_python_module": False, "build_directory": str(tmp_path), "extra_cflags": flags}
+    path = cpp_extension.load_inline("with_cuda", SOURCE, KERNEL, **options)
+    assert torch.ops.built_with_cuda.times(5) == 20
+    code = Path(path).read_bytes()
+    assert b"kernel_attributes" in code and b".nv_fatbin" in code and b"libcudart.so" in code
+    with pytest.raises(RuntimeError, match="Error building extension 'bad'"):
+        cpp_extension.load_inline("bad", SOURCE, "__global__ nonsense", **options)
+
+
+@needs_nvcc
+def test_setuptools_builds_cuda_sources(tmp_path):
+    pytest.importorskip("setuptools")
+    (tmp_path / "setup.py").write_text(SETUP.replace("CppExtension", "CUDAExtension").replace("ops.cpp", 'ops.cpp", "kernel.cu').replace(
+        '"cxx": [', '"nvcc": ["-O1", "-arch=sm_90"], "cxx": ['))  # fmt: skip
+    (tmp_path / "built_by_setup").mkdir()
+    (tmp_path / "ops.cpp").write_text(SOURCE + MODULE)
+    (tmp_path / "kernel.cu").write_text(KERNEL)
+    command = [sys.executable, "-m", "compat", "run", "setup.py", "-q", "build_ext", "--inplace"]
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": INSTALLED}, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert b".nv_fatbin" in (tmp_path / "built_by_setup" / "_C.so").read_bytes()
 
 
 SETUP = """
