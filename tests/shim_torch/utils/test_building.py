@@ -149,3 +149,20 @@ def test_setuptools_builds_in_place(tmp_path):
     (tmp_path / "ops.cpp").write_text("#include <torch/extension.h>\n")
     done = run("-m", "compat", "run", "setup.py", "-q", "build_ext", "--inplace", "--force")
     assert done.returncode == 1 and "ops.cpp includes <torch/extension.h>" in done.stderr
+
+
+def test_file_baton(tmp_path):
+    from threading import Timer
+
+    from shim_torch.utils.file_baton import FileBaton
+
+    first, second = FileBaton(str(tmp_path / "lock")), FileBaton(str(tmp_path / "lock"), 0.01, 0.02)
+    assert first.try_acquire() and not second.try_acquire()
+    timer = Timer(0.2, first.release)
+    timer.start()
+    with pytest.warns(UserWarning, match="Waited on lock file"):
+        second.wait()
+    timer.join()
+    assert second.try_acquire()
+    second.release()
+    assert not (tmp_path / "lock").exists()
