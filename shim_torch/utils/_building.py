@@ -85,9 +85,9 @@ def _cuda_libraries() -> list[str]:
 
 def extension(what: str, name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:
     """A setuptools.Extension that is linked to the stand-ins. Errors: NotImplementedError as ``check_headers``."""
+    check_kind(what, sources)
     import setuptools
 
-    check_kind(what, sources)
     kwargs["include_dirs"] = _paths(kwargs.get("include_dirs"))
     names = LIBRARIES if kwargs.get("py_limited_api") else (*LIBRARIES, "torch_python")
     cuda = what == "CUDAExtension" or any(map(is_cuda, sources))

@@ -130,7 +130,6 @@ setup(
 
 
 def test_setuptools_builds_in_place(tmp_path):
-    pytest.importorskip("setuptools")
     (tmp_path / "built_by_setup").mkdir()
     (tmp_path / "built_by_setup" / "__init__.py").write_text("import torch\nfrom . import _C\n")
     (tmp_path / "setup.py").write_text(SETUP)
