@@ -69,7 +69,7 @@ def _embedding(xp, weight, indices, padding_idx, scale_grad_by_freq):
     return xp.take(weight, indices, axis=0)
 
 
-def _check_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> int:
+def _check_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any, any_before: str = "*, ") -> int:
     n = len(normalized_shape)
     if n == 0:
         raise RuntimeError(
@@ -77,7 +77,7 @@ def _check_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any)
         )
     if input.dim() < n or tuple(input.shape[-n:]) != tuple(normalized_shape):
         raise RuntimeError(
-            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, {', '.join(map(str, normalized_shape))}], "
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [{any_before}{', '.join(map(str, normalized_shape))}], "
             f"but got input of size{list(input.shape)}"
         )
     for name, t in (("weight", weight), ("bias", bias)):
@@ -148,7 +148,7 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
 def rms_norm(input, normalized_shape, weight, eps):
     import shim_torch
 
-    n = _check_normalized(input, normalized_shape, weight, None)
+    n = _check_normalized(input, normalized_shape, weight, None, "*")
     if _norm_kernel(input, weight, None):
         eps = shim_torch.finfo(_widest(input.dtype)).eps if eps is None else eps
         return _normed(input, weight, None, math.prod(normalized_shape), 0, 1, False, eps)

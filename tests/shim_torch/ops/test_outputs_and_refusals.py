@@ -229,3 +229,9 @@ def test_bounds_of_rrelu_are_checked_where_nothing_is_drawn_too():
 def test_what_kl_div_says_of_its_mean():
     with pytest.warns(UserWarning, match=r"the support size\.'batchmean' divides .* math definition\.'mean' will be changed"):
         F.kl_div(torch.zeros(2), torch.ones(2))
+
+
+@pytest.mark.parametrize(("norm", "text"), [(F.rms_norm, r"shape \[\*2, 2\]"), (F.layer_norm, r"shape \[\*, 2, 2\]")])
+def test_shapes_that_norms_want(norm, text):
+    with pytest.raises(RuntimeError, match=rf"Given normalized_shape=\[2, 2\], expected input with {text}, but got input of size\[2, 2, 3\]"):
+        norm(torch.ones(2, 2, 3), (2, 2))
