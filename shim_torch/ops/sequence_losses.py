@@ -8,7 +8,7 @@ from native import _core
 from shim_torch._utils import _scalar
 
 from ._formulas import torch_module
-from ._record import composite
+from ._record import composite, op
 from ._rules import no_meta_kernel
 
 _FLOATS = (_core.float16, _core.bfloat16, _core.float32, _core.float64)
@@ -61,21 +61,13 @@ def _check_ctc(log_probs: Any, targets: Any, inputs: list[int], ends: list[int],
                 )
 
 
-def _ctc(log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduction: int, zero_infinity: bool) -> Any:
+def _by_steps(lp: Any, labels: Any, input_ends: Any, label_ends: Any, blank: int) -> Any:
+    """The losses of sequences in tensor operations, a step at a time; infinite where there is no way."""
     torch = torch_module()
-    single = log_probs.dim() == 2
-    lp = log_probs.unsqueeze(1) if single else log_probs
-    targets = targets.unsqueeze(0) if single and targets.dim() == 1 else targets
-    inputs, ends = list(inputs), list(ends)
-    _check_ctc(lp, targets, inputs, ends, blank)
     steps, batch, _ = lp.shape
-    device = lp.device
-    labels = _padded_targets(targets, ends, blank).to(device=device, dtype=_core.int64)
-    size = labels.size(1)
+    device, size = lp.device, labels.size(1)
     places = torch.full((batch, 2 * size + 1), blank, dtype=_core.int64, device=device)
     places[:, 1::2] = labels
-    input_ends = torch.tensor(inputs, device=device)
-    label_ends = torch.tensor(ends, device=device)
     scores = lp.gather(2, places.unsqueeze(0).expand(steps, -1, -1))
     # From two places back one may come to a label that differs from the one before it.
     skip = torch.zeros(places.shape, dtype=_core.bool, device=device)
@@ -97,15 +89,122 @@ def _ctc(log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduc
     unheard = input_ends == 0  # no step: certain if there is no label either, else impossible
     loss = loss.masked_fill(unheard & (label_ends > 0), float("inf")).masked_fill(unheard & (label_ends == 0), -0.0)
     hopeless = loss > -_NEVER / 2
-    loss = loss.masked_fill(hopeless, 0.0 if zero_infinity else float("inf"))
+    loss = loss.masked_fill(hopeless, float("inf"))
     # PyTorch's gradient is that of log_softmax followed by this loss: e^log_probs less the true one, where a step counts.
     counted = (torch.arange(steps, device=device).unsqueeze(1) < input_ends).unsqueeze(2) & ~hopeless.unsqueeze(1)
     extra = (lp.detach().exp() * lp).masked_fill(~counted, 0).sum((0, 2))
-    loss = loss + (extra - extra.detach())
+    return loss + (extra - extra.detach())
+
+
+def _alignment_grad(g0, log_probs, targets, input_lengths, target_lengths, blank, result0, result1):
+    torch = torch_module()
+    if not _core.is_grad_enabled():
+        lengths = (input_lengths, target_lengths)
+        return torch.ops.shim.ctc_alignments_backward(g0, log_probs, targets, *lengths, result0, result1, blank)
+    leaf = log_probs if log_probs.requires_grad else log_probs.detach().requires_grad_()
+    return torch.autograd.grad(_by_steps(leaf, targets, input_lengths, target_lengths, blank), leaf, g0, create_graph=True)[0]
+
+
+def _ways(xp: Any, scores: Any, labels: Any) -> Any:
+    """The logarithms of the chances of all ways to a state, of the scores (steps, states)."""
+    found = xp.full(scores.shape, -xp.inf, scores.dtype)
+    for t in range(len(scores)):
+        for s in range(scores.shape[1]):
+            if t == 0:
+                found[t, s] = scores[t, s] if s < 2 else -xp.inf
+                continue
+            skips = s % 2 and s > 1 and labels[s // 2] != labels[s // 2 - 1]
+            before = found[t - 1, max(s - 2 if skips else s - 1, 0) : s + 1]
+            found[t, s] = scores[t, s] + xp.logaddexp.reduce(before)
+    return found
+
+
+def _scores(xp: Any, log_probs: Any, labels: Any, heard: Any, blank: int) -> Any:
+    places = xp.full((2 * len(labels) + 1,), blank)
+    places[1::2] = labels
+    return log_probs[: int(heard), places], places
+
+
+_SHIM: dict[str, Any] = {"function": False, "method": False}
+
+
+@op(
+    "shim::ctc_alignments(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank) -> (Tensor, Tensor)",
+    shape=lambda log_probs, targets: [
+        (log_probs.shape[1],),
+        (log_probs.shape[1], log_probs.shape[0], 2 * targets.shape[1] + 1),
+    ],
+    dtype=lambda log_probs: (log_probs.dtype, [log_probs.dtype, log_probs.dtype]),
+    keep=("targets", "input_lengths", "target_lengths"),
+    native="ctc_alignments",
+    differentiable=(0,),
+    grad={"log_probs": _alignment_grad},
+    **_SHIM,
+)
+def ctc_alignments(xp, log_probs, targets, input_lengths, target_lengths, blank):
+    """Minus the logarithms of the chances of all alignments, infinite where there is none; and those of the ways to each state.
+
+    Shapes:  log_probs (T, N, C), targets (N, S), lengths (N,) -> (N,), (N, T, 2 S + 1)
+    """
+    steps, batch, _ = log_probs.shape
+    losses = xp.zeros((batch,), log_probs.dtype)
+    alpha = xp.full((batch, steps, 2 * targets.shape[1] + 1), -xp.inf, log_probs.dtype)
+    for n in range(batch):
+        labels = targets[n, : int(target_lengths[n])]
+        scores, _ = _scores(xp, log_probs[:, n], labels, input_lengths[n], blank)
+        ways = _ways(xp, scores, labels)
+        alpha[n, : len(ways), : ways.shape[1]] = ways
+        losses[n] = -xp.logaddexp.reduce(ways[-1, -2:]) if len(ways) else (xp.inf if len(labels) else 0)
+    return losses, alpha
+
+
+@op(
+    "shim::ctc_alignments_backward(Tensor grad_output, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, Tensor losses, Tensor alpha, int blank) -> Tensor",
+    shape=lambda log_probs: log_probs.shape,
+    dtype=lambda log_probs: log_probs.dtype,
+    keep=("targets", "input_lengths", "target_lengths"),
+    native="ctc_alignments_backward",
+    **_SHIM,
+)
+def ctc_alignments_backward(xp, grad_output, log_probs, targets, input_lengths, target_lengths, losses, alpha, blank):
+    """The gradient of ``ctc_alignments`` after log_softmax, as PyTorch's is: e^log_probs less the chance to be at a class then."""
+    found = xp.zeros_like(log_probs)
+    for n in range(log_probs.shape[1]):
+        labels = targets[n, : int(target_lengths[n])]
+        scores, places = _scores(xp, log_probs[:, n], labels, input_lengths[n], blank)
+        if not len(scores) or not bool(xp.isfinite(losses[n])):
+            continue
+        beta = _ways(xp, scores[::-1, ::-1], labels[::-1])[::-1, ::-1]
+        chance = xp.exp(alpha[n, : len(scores), : len(places)] + beta - scores + losses[n])
+        found[: len(scores), n] = xp.exp(log_probs[: len(scores), n])
+        for s in range(len(places)):
+            found[: len(scores), n, int(places[s])] -= chance[:, s]
+        found[:, n] *= grad_output[n]
+    return found
+
+
+def _ctc(log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduction: int, zero_infinity: bool) -> Any:
+    torch = torch_module()
+    single = log_probs.dim() == 2
+    lp = log_probs.unsqueeze(1) if single else log_probs
+    targets = targets.unsqueeze(0) if single and targets.dim() == 1 else targets
+    inputs, ends = list(inputs), list(ends)
+    _check_ctc(lp, targets, inputs, ends, blank)
+    steps, batch, _ = lp.shape
+    device = lp.device
+    labels = _padded_targets(targets, ends, blank).to(device=device, dtype=_core.int64)
+    input_ends = torch.tensor(inputs, device=device)
+    label_ends = torch.tensor(ends, device=device)
+    if lp.is_cuda and steps < 1 << 16:
+        loss = torch.ops.shim.ctc_alignments(lp, labels.contiguous(), input_ends, label_ends, blank)[0]
+    else:
+        loss = _by_steps(lp, labels, input_ends, label_ends, blank)
+    if zero_infinity:
+        loss = loss.masked_fill(loss == float("inf"), 0.0)
     if single:
         loss = loss.squeeze(0)
     if reduction == 1:
-        divisor = label_ends.clamp(min=1).to(loss.dtype)
+        divisor = torch.tensor([max(n, 1) for n in ends], dtype=loss.dtype, device=device)
         return (loss / (divisor.squeeze(0) if single else divisor)).mean()
     return loss if reduction == 0 else loss.sum()
 

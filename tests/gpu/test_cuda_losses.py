@@ -97,3 +97,28 @@ def test_multi_margin_loss(dtype, reduction, p):
         for w in (None, weight.to(dtype)):
             check(lambda a, t, w: F.multi_margin_loss(a, t, p, 0.7, w, reduction=reduction), dtype, x, others=(target, w))
     check(lambda a, t: F.multi_margin_loss(a, t, p, reduction=reduction), dtype, torch.randn(7), others=(torch.tensor(3),))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_ctc_loss(dtype, reduction):
+    scores, targets = torch.randn(9, 4, 5), torch.randint(1, 5, (4, 6))
+    targets[0, :3] = 2  # repeated labels
+    heard, said = torch.tensor([9, 9, 5, 3]), torch.tensor([3, 4, 0, 6])  # of the last there is no way
+    for blank in (0, 4):
+        for zero_infinity in (True, False):
+            lengths = (heard, said) if zero_infinity else (torch.tensor([9, 9, 5, 9]), torch.tensor([3, 4, 0, 2]))
+
+            def loss(a, t):
+                return F.ctc_loss(a.log_softmax(2), t, *lengths, blank, reduction, zero_infinity)
+
+            check(loss, dtype, scores, others=(targets % 4 if blank else targets,))
+    flat = torch.randint(1, 5, (9,))
+    check(lambda a, t: F.ctc_loss(a.log_softmax(2), t, [9, 7, 9, 9], [2, 3, 1, 3], reduction=reduction), dtype, scores, others=(flat,))
+    check(lambda a, t: F.ctc_loss(a.log_softmax(1), t, torch.tensor(9), torch.tensor(4), reduction=reduction), dtype, scores[:, 0], others=(targets[1, :4],))
+
+
+def test_ctc_loss_without_a_way():
+    scores = torch.zeros(2, 1, 3, device="cuda").log_softmax(2).requires_grad_()
+    loss = F.ctc_loss(scores, torch.tensor([[1, 2, 1]], device="cuda"), [2], [3], reduction="none")
+    assert loss.item() == float("inf")

@@ -120,6 +120,8 @@ def families():
         for part in ({}, {"KIND": 1}, {"KIND": 2}, {"KIND": 3}, {"PADDING": 0}, {"PADDING": 2}):
             yield "images", {**own, "V": 1, **part}
         yield "channels", {**own, "P": t}
+        if t == compute:
+            yield "alignments", {**own, "V": 1}
         yield "bags", {**own, "INDEX": "int" if vector > 2 else "i64"}
         yield "vectors", {"ELEMENT": t, "C": compute}
     for family, t, size in (("attention", "Half", 64), ("attention", "Bf16", 128), ("attention_backward", "Bf16", 64), ("attention_backward", "Half", 128)):

@@ -1,6 +1,7 @@
 // Compiles our kernels without loading them, for tests: needs NVRTC and no GPU.
 #include <string_view>
 
+#include "cuda/alignments_source.h"
 #include "cuda/attention_backward_source.h"
 #include "cuda/attention_source.h"
 #include "cuda/bags_source.h"
@@ -39,7 +40,7 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
                             {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"sort", kKeysSource, kSortSource}, {"select", kKeysSource, kSortSource, kSelectSource}, {"radix", kKeysSource, kRadixSource}, {"rank", kKeysSource, kRankSource},
                             {"transpose", "", kTransposeSource}, {"flip", "", kFlipSource}, {"pad", "", kPadSource}, {"search", "", kSearchSource}, {"triangle", "", kTriangleSource}, {"pair", kBlockSource, kPairSource}, {"classes", kBlockSource, kClassesSource}, {"join", kGatherSource, kJoinSource}, {"tally", kBlockSource, kTallySource},
                             {"attention", "", kAttentionSource}, {"attention_backward", "", kAttentionSource, kAttentionBackwardSource}, {"images", kBlockSource, kImagesSource}, {"channels", kBlockSource, kChannelsSource},
-                            {"vectors", "", kVectorsSource}, {"bags", kBlockSource, kBagsSource},
+                            {"vectors", "", kVectorsSource}, {"bags", kBlockSource, kBagsSource}, {"alignments", kBlockSource, kAlignmentsSource},
                             {"heads", kBlockSource, kScanSource, kHeadsSource},
                             {"each", kFunctorsSource, kManySource}, {"many", "", kManySource}};
   for (auto& m : macros) m = "-D" + m;

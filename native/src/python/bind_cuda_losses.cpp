@@ -1,7 +1,8 @@
-// Losses of scores over classes, and bags of embeddings, on CUDA.
+// Losses of scores over classes and of alignments, and bags of embeddings, on CUDA.
 #include <algorithm>
 
 #include "autograd/autograd.h"
+#include "cuda/alignments.h"
 #include "cuda/bags.h"
 #include "cuda/classes.h"
 #include "python/native_cuda.h"
@@ -95,9 +96,35 @@ PyObject* native_bags_samples(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// ctc_alignments(log_probs, targets, input_lengths, target_lengths, blank) -> (losses, alpha)
+PyObject* native_ctc(Operator&, PyObject* const* args, size_t n) {
+  int64_t blank;
+  if (n != 5 || !integer_of(args[4], &blank)) return nullptr;
+  for (int i = 0; i < 4; ++i) if (!on_cuda(args[i])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor alpha;
+    const Tensor r = cuda::alignments(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), blank, &alpha);
+    return r ? tuple_of({r, alpha}) : nullptr;
+  });
+}
+
+// ctc_alignments_backward(grad_output, log_probs, targets, input_lengths, target_lengths, losses, alpha, blank)
+PyObject* native_ctc_backward(Operator&, PyObject* const* args, size_t n) {
+  int64_t blank;
+  if (n != 8 || !integer_of(args[7], &blank)) return nullptr;
+  for (int i = 0; i < 7; ++i) if (!on_cuda(args[i])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const auto at = [&](int i) { return Tensor(unwrap(args[i])); };
+    const Tensor r = cuda::alignments_backward(at(0), at(1), at(2), at(3), at(4), at(5), at(6), blank);
+    return r ? wrap(r) : nullptr;
+  });
+}
+
 }  // namespace
 
 void register_cuda_losses() {
+  register_native("ctc_alignments", native_ctc);
+  register_native("ctc_alignments_backward", native_ctc_backward);
   register_native("embedding_bags", native_bags);
   register_native("embedding_bags_backward", native_bags_backward);
   register_native("embedding_bags_samples", native_bags_samples);
