@@ -34,7 +34,12 @@ def hessian(func: Any, argnums: Any = 0) -> Any:
 
 
 def functionalize(func: Any, *, remove: str = "mutations") -> Any:
-    """The function itself: writes are run as writes, whose results are those of the operators without them."""
+    """A function that runs without writes: in-place and ``out=`` operators as those that give new values.
+
+    What the function writes to its arguments is copied into them at its end. ``remove="mutations_and_views"`` runs views as copies
+    (``aten.view_copy``), too. Seen by tracing (``make_fx``) and by dispatch modes around it. NotImplementedError: operators that
+    change a tensor's shape in place, and custom operators that write.
+    """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
             f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
@@ -44,10 +49,12 @@ def functionalize(func: Any, *, remove: str = "mutations") -> Any:
             "their non-aliasing counterparts, {view}_copy.\n"
         )
 
+    from shim_torch.func._functionalize import functional
+
     @wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         with Transform("Functionalize"):
-            return func(*args, **kwargs)
+            return functional(func, remove == "mutations_and_views")(*args, **kwargs)
 
     return wrapped
 

@@ -1,0 +1,317 @@
+"""Programs without writes: tensors whose in-place operators are run as the operators that give new values.
+
+A :class:`FunctionalTensor` has a memory, which it may share with others, and the views that lead from the memory's value to its
+own. A write is noted with the memory; whoever is read next takes the writes in: the base by the inverses of the views, the
+others by their views again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any
+
+from native import _core
+from shim_torch.utils._python_dispatch import TorchDispatchMode, _any_batched, _no_dispatch
+from shim_torch.utils._pytree import tree_leaves, tree_map
+
+from ._view_inverses import INVERSES
+
+
+def _aten() -> Any:
+    from shim_torch._ops import ops
+
+    return ops.aten
+
+
+class _View:
+    """One step from a base to a view of it: the operator, its further arguments, and which of its results."""
+
+    def __init__(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], index: int | None) -> None:
+        self.func, self.args, self.kwargs, self.index = func, args, kwargs, index
+
+    def __call__(self, base: Any) -> Any:
+        found = self.func(base, *self.args, **self.kwargs)
+        return found if self.index is None else found[self.index]
+
+    def undo(self, base: Any, value: Any) -> Any:
+        """The base with the view's place holding ``value``."""
+        name = self.func._schema.name.removeprefix("aten::")
+        rule = INVERSES.get(f"{name}.{self.func._overloadname}") or INVERSES.get(name.removesuffix("_copy"))
+        if rule is None:
+            raise NotImplementedError(f"torch.func.functionalize: a write to a view by {self.func} is not supported")
+        return rule(base, value, self.index, *self.args, **self.kwargs)
+
+
+class _Memory:
+    """What tensors share: its value, and the writes that it has not taken in yet."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self.version = value, 0
+        self.writes: list[tuple[list[_View], Any]] = []
+        self.changed = False
+
+    def write(self, views: list[_View], value: Any) -> None:
+        self.writes.append((views, value))
+        self.version += 1
+        self.changed = True
+
+    def settle(self) -> None:
+        """Takes the writes in, in their order."""
+        writes, self.writes = self.writes, []
+        for views, value in writes:
+            steps = [self.value]
+            for view in views[:-1]:
+                steps.append(view(steps[-1]))
+            for view, base in zip(reversed(views), reversed(steps), strict=True) if views else ():
+                value = view.undo(base, value)
+            self.value = value
+
+
+class FunctionalTensor(_core.Tensor):  # type: ignore[misc]
+    """A tensor whose in-place writes give new values. ``elem``: the value that it has now."""
+
+    _value: Any
+    _version_seen: int
+
+    @staticmethod
+    def __new__(cls: Any, elem: Any, mode: Any, memory: Any = None, views: Any = ()) -> Any:
+        make: Any = _core.Tensor
+        with _no_dispatch():
+            made = make._make_wrapper_subclass(
+                cls, tuple(elem.shape), strides=tuple(elem.stride()), storage_offset=elem.storage_offset(), dtype=elem.dtype,
+                layout=elem.layout, device=elem.device, requires_grad=elem.requires_grad,
+            )  # fmt: skip
+        made._value, made._mode, made._views = elem, mode, list(views)
+        made._memory = _Memory(elem) if memory is None else memory
+        made._version_seen = made._memory.version
+        return made
+
+    @property
+    def elem(self) -> Any:
+        """The value, all writes taken in."""
+        self._sync()
+        return self._value
+
+    def _sync(self) -> None:
+        if self._version_seen == self._memory.version:
+            return
+        self._memory.settle()
+        value = self._memory.value
+        for view in self._views:
+            value = view(value)
+        self._value, self._version_seen = value, self._memory.version
+
+    @staticmethod
+    def to_functional(x: Any) -> Any:
+        """A functional tensor of the value ``x``, of the mode that is on."""
+        from shim_torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+
+        modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, FunctionalTensorMode)]
+        return FunctionalTensor(x, modes[-1] if modes else FunctionalTensorMode())
+
+    def from_functional(self) -> Any:
+        """The value."""
+        return self.elem
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        modes = [x._mode for x in tree_leaves((args, kwargs or {})) if isinstance(x, FunctionalTensor)]
+        if any(not issubclass(t, FunctionalTensor) and t is not _core.Tensor and not _is_parameter(t) for t in types):
+            return NotImplemented
+        with modes[0]:
+            return func(*args, **(kwargs or {}))
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return f"FunctionalTensor({self._value!r})"
+
+
+def _is_parameter(kind: type) -> bool:
+    from shim_torch.nn.parameter import Buffer, Parameter
+
+    return kind in (Parameter, Buffer)
+
+
+class FunctionalTensorMode(TorchDispatchMode):
+    """Within it, operators on functional tensors run without writes, and what they make is functional.
+
+    copies: views are run as the operators that copy (``aten.view_copy``), too.
+    """
+
+    def __init__(
+        self, pre_dispatch: bool = False, export: bool = False, _allow_token_discovery: bool = False, *, copies: bool = False
+    ) -> None:
+        super().__init__()
+        self.pre_dispatch, self.export, self._allow_token_discovery, self._copies = pre_dispatch, export, _allow_token_discovery, copies
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if _any_batched(args, kwargs):
+            return NotImplemented
+        written = [a for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+        if written:
+            if func._schema.name in _RESHAPERS:
+                raise NotImplementedError(f"torch.func.functionalize: {func}, which changes a tensor's shape in place, is not supported")
+            return self._without_write(func, written, args, kwargs)
+        if func.is_view or func._schema.name in ("aten::lift_fresh", "aten::lift"):
+            return self._viewed(func, args, kwargs)
+        values = tree_map(_value, args), tree_map(_value, kwargs)
+        return self._wrapped(func(*values[0], **values[1]), args)
+
+    def _wrapped(self, found: Any, args: Any) -> Any:
+        same = {id(x._value): x for x in tree_leaves(args) if isinstance(x, FunctionalTensor)}
+
+        def wrap(x: Any) -> Any:
+            return same.get(id(x)) or FunctionalTensor(x, self) if isinstance(x, _core.TensorBase) else x
+
+        return tree_map(wrap, found)
+
+    def _viewed(self, func: Any, args: Any, kwargs: Any) -> Any:
+        base = args[0]
+        if not isinstance(base, FunctionalTensor):
+            return self._wrapped(func(*args, **kwargs), ())
+        step = _copying(func) if self._copies else func
+        found = step(base.elem, *args[1:], **kwargs)
+
+        def wrap(x: Any, index: int | None) -> Any:
+            return FunctionalTensor(x, self, base._memory, [*base._views, _View(step, args[1:], kwargs, index)])
+
+        if isinstance(found, (list, tuple)):
+            return type(found)(wrap(x, i) for i, x in enumerate(found))
+        return wrap(found, None)
+
+    def _without_write(self, func: Any, written: list[Any], args: Any, kwargs: Any) -> Any:
+        """The operator without the write, whose results the written tensors then have."""
+        names = [a.name for a in func._schema.arguments]
+        targets = [kwargs[a.name] if a.name in kwargs else args[names.index(a.name)] for a in written]
+        if not all(isinstance(t, FunctionalTensor) for t in targets):
+            if any(isinstance(t, FunctionalTensor) for t in tree_leaves((args, kwargs))):
+                raise RuntimeError(
+                    "mutating a non-functional tensor with a functional tensor is not allowed. Please ensure that all of your inputs are "
+                    "wrapped inside of a functionalize() call."
+                )
+            return func(*args, **kwargs)
+        pure = functional_of(func)
+        given = {k: _value(v) if isinstance(v, _core.TensorBase) else tree_map(_value, v) for k, v in kwargs.items()
+                 if k not in {a.name for a in written if a.is_out}}  # fmt: skip
+        found = pure(*tree_map(_value, args), **given)
+        results = found if isinstance(found, (tuple, list)) else (found,)
+        for target, value in zip(targets, results[-len(targets):], strict=True):  # fmt: skip
+            if value.dtype != target.dtype:
+                value = value.to(target.dtype)
+            if tuple(value.shape) != tuple(target.shape):
+                value = value.expand(target.shape)
+            target._memory.write(target._views, value)
+        if len(func._schema.returns) == 0:
+            return None
+        return targets[0] if len(func._schema.returns) == 1 else tuple(targets)
+
+
+_RESHAPERS = frozenset(
+    "aten::" + n
+    for n in """set_ resize_ resize_as_ t_ transpose_ squeeze_ unsqueeze_ as_strided_ swapaxes_ swapdims_ detach_ rename_""".split()
+)
+_OTHER = {
+    "bernoulli_.float": "bernoulli.p", "normal_.": "normal_functional.", "masked_fill_.Scalar": "masked_fill.Scalar",
+}  # fmt: skip
+
+# Composites of a copy and a write here, single operators of PyTorch: shown whole.
+_MADE_OF_WRITES = frozenset("copy zero uniform normal_functional random exponential geometric cauchy log_normal".split())
+
+
+def _value(x: Any) -> Any:
+    return x.elem if isinstance(x, FunctionalTensor) else x
+
+
+@cache
+def functional_of(func: Any) -> Any:
+    """The operator that gives what one that writes its arguments would have written; NotImplementedError where there is none."""
+    namespace, name = func._schema.name.split("::")
+    overload = func._overloadname
+    if namespace == "aten":
+        other = _OTHER.get(f"{name}.{'' if overload == 'default' else overload}", "")
+        stem, _, variant = other.partition(".") if other else (name.removesuffix("_"), "", overload)
+        packet = getattr(_aten(), stem, None)
+        if name.endswith("_") and packet is not None:
+            found = getattr(packet, variant or "default", None)
+            if found is not None and not found._schema.is_mutable:
+                if stem in _MADE_OF_WRITES:
+                    _core._mark_for_dispatch(f"aten::{stem}", variant if variant != "default" else "", True, None)
+                return found
+        elif packet is not None:
+            inputs = [(a.name, str(a.type)) for a in func._schema.arguments if not a.is_out]
+            for one in packet.overloads():
+                candidate = getattr(packet, one)
+                if [(a.name, str(a.type)) for a in candidate._schema.arguments] == inputs and not candidate._schema.is_mutable:
+                    return candidate
+    raise NotImplementedError(f"torch.func.functionalize: {func} writes to its arguments, and there is no operator that does not")
+
+
+def _copying(func: Any) -> Any:
+    """``aten.view_copy`` of ``aten.view``."""
+    name = func._schema.name.removeprefix("aten::")
+    return getattr(getattr(_aten(), f"{name}_copy", None), func._overloadname, func)
+
+
+def functional(func: Callable[..., Any], copies: bool) -> Callable[..., Any]:
+    """The function, run without writes: those to its arguments are made at its end, by ``copy_``."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        mode = FunctionalTensorMode(copies=copies)
+        made: dict[int, tuple[Any, Any]] = {}
+
+        def wrap(x: Any) -> Any:
+            if not isinstance(x, _core.TensorBase):
+                return x
+            if id(x) not in made:
+                made[id(x)] = x, _entered(x, mode)
+            return made[id(x)][1]
+
+        inputs = tree_map(wrap, args), tree_map(wrap, kwargs)
+        with mode:
+            found = func(*inputs[0], **inputs[1])
+        found = tree_map(lambda x: _left(x) if isinstance(x, FunctionalTensor) else x, found)
+        for x, wrapped in made.values():
+            if wrapped._memory.changed:
+                x.copy_(_left(wrapped))
+        return found
+
+    return run
+
+
+def _entered(x: Any, mode: Any) -> Any:
+    """A tensor as a functional one; its history goes on."""
+    if x.requires_grad and _core.is_grad_enabled():
+        return _functions()[0]._apply_directly(x, mode)
+    return FunctionalTensor(x, mode)
+
+
+def _left(x: Any) -> Any:
+    """The value of a functional tensor, with its history."""
+    x._sync()
+    return _functions()[1]._apply_directly(x) if x.requires_grad and _core.is_grad_enabled() else x._value
+
+
+@lru_cache(maxsize=1)
+def _functions() -> Any:
+    from shim_torch.autograd import Function
+
+    class Enter(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, mode: Any) -> Any:
+            return FunctionalTensor(x.detach(), mode)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return _value(g), None
+
+    class Leave(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x._value.detach()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    return Enter, Leave
