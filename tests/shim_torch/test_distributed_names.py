@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 import shim_torch as torch
+import shim_torch.distributed.autograd as dist_autograd
 from shim_torch import distributed as dist
 from shim_torch.distributed.constants import default_pg_timeout
 from shim_torch.distributed.rendezvous import rendezvous
@@ -40,3 +41,12 @@ def test_rendezvous():
     with pytest.raises(RuntimeError, match="No rendezvous handler for zzz://"):
         rendezvous("zzz://x")
     assert default_pg_timeout == timedelta(minutes=30)
+
+
+def test_there_are_no_gradients_through_remote_calls():
+    # torchopt asks for the module and whether it is available
+    assert dist_autograd.is_available() is False and dist.rpc.is_available() is False
+    with pytest.raises(NotImplementedError, match="distributed.autograd.context"):
+        dist_autograd.context()
+    with pytest.raises(NotImplementedError, match="distributed.autograd.backward"):
+        dist_autograd.backward(1, [torch.ones(1)])
