@@ -36,6 +36,8 @@ def _unflatten(flat: Any, shape: list[Any]) -> list[Any]:
 
 def _spread_gradients(result: Any, shape: list[Any]) -> tuple[Any, ...]:
     given = list(result) if isinstance(result, (list, tuple)) else [result]
+    if all(g is None for g in given[len(shape) :]):
+        given = given[: len(shape)]  # of arguments that the caller left at their defaults
     if len(given) != len(shape):
         return tuple(given)  # autograd.Function says what is wrong with the number
     flat: list[Any] = []
@@ -50,10 +52,16 @@ def _spread_gradients(result: Any, shape: list[Any]) -> tuple[Any, ...]:
 def make_autograd_kernel(definition: Any) -> Callable[..., Any]:
     """The kernel registered under ``Autograd``: records the formula where a gradient is wanted, else passes on."""
     from .custom_ops import below_autograd
+    from .utils import fill_defaults, has_kwarg_only_args
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        flat, shape = _flatten(args)
         op = definition._opoverload
+        if kwargs:  # arguments with a position that were given by name have that position in the formula
+            named = {a.name for a in op._schema.arguments if a.kwarg_only}
+            if not named.issuperset(kwargs):
+                args = fill_defaults(op._schema, args, kwargs)[0]
+                kwargs = {k: v for k, v in kwargs.items() if k in named}
+        flat, shape = _flatten(args)
         if not _core.wants_gradient(*flat):
             return below_autograd(op, args, kwargs)
         if definition._backward_fn is None and op._schema.is_mutable:
@@ -67,8 +75,9 @@ def make_autograd_kernel(definition: Any) -> Callable[..., Any]:
             inputs = tuple(_unflatten(values, shape))
             result = below_autograd(op, inputs, kwargs)
             if definition._setup_context_fn is not None:
-                extra = {"keyword_only_inputs": kwargs} if kwargs else {}
-                definition._setup_context_fn(ctx=ctx, inputs=inputs, output=result, **extra)
+                filled, by_name = fill_defaults(op._schema, inputs, kwargs)
+                extra = {"keyword_only_inputs": by_name} if has_kwarg_only_args(op._schema) else {}
+                definition._setup_context_fn(ctx=ctx, inputs=filled, output=result, **extra)
             if not isinstance(result, (list, tuple)):
                 return result
             outer.append(type(result))

@@ -14,7 +14,9 @@ def is_available() -> bool:
 
 def _refuse(name: str) -> Any:
     def call(*_: Any, **__: Any) -> Any:
-        raise NotImplementedError(f"torch.distributed.autograd.{name} is not supported by shim-torch: groups have one process")
+        raise NotImplementedError(
+            f"torch.distributed.autograd.{name} is not supported by shim-torch: groups have one process"
+        )
 
     call.__name__ = call.__qualname__ = name
     return call
