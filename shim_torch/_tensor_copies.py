@@ -24,7 +24,7 @@ def _reduce(self: Any, protocol: Any) -> Any:
 
     if _is_wrapper(self):
         return _rebuild_from_type_v2, (_rebuild_wrapper_subclass, type(self), _wrapper_arguments(self), state or {})
-    here = self if self.device.type == "cpu" else self.detach().cpu()
+    here = self if self.device.type in ("cpu", "cuda") else self.detach().cpu()  # a shallow copy is of the same memory
     return _rebuild, (
         None if type(self) is Tensor else type(self),  # its name is torch.Tensor, which may not be importable
         here.untyped_storage(),
@@ -42,11 +42,17 @@ def _reduce(self: Any, protocol: Any) -> Any:
 def _reduce_storage(self: Any, protocol: Any) -> Any:
     from shim_torch._untyped_storage import untyped_tensor
 
-    return _rebuild_storage, (_core.to_numpy(untyped_tensor(self.cpu())).tobytes(),)
+    where = () if self.device.type == "cpu" else (str(self.device),)
+    return _rebuild_storage, (_core.to_numpy(untyped_tensor(self.cpu())).tobytes(), *where)
 
 
-def _rebuild_storage(data: bytes) -> Any:
-    return _core.UntypedStorage(data)
+def _rebuild_storage(data: bytes, device: str | None = None) -> Any:
+    storage = _core.UntypedStorage(data)
+    if device is None or not _core.cuda_device_count():  # where there is no GPU, what was on one is given on the CPU
+        return storage
+    from shim_torch._untyped_storage import untyped_tensor
+
+    return untyped_tensor(storage).to(_core.device(device)).untyped_storage()
 
 
 def _rebuild(
@@ -61,12 +67,12 @@ def _rebuild(
     state: Any,
     metadata: Any = None,
 ) -> Any:
-    t = _core.empty_tensor((0,), dtype).set_(storage, offset, size, stride)
+    t = _core.empty_tensor((0,), dtype, storage.device).set_(storage, offset, size, stride)
     if metadata:
         from shim_torch._utils import set_tensor_metadata
 
         set_tensor_metadata(t, metadata)
-    if device.startswith("cuda") and _core.cuda_device_count():
+    if device.startswith("cuda") and not t.is_cuda and _core.cuda_device_count():
         t = t.to(_core.device(device))
     if cls not in (None, Tensor):
         t = t.as_subclass(cls)

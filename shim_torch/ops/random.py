@@ -238,7 +238,8 @@ def _shifted(name: str, f: Any, signature: str, **options: Any) -> None:
 
 def _exponential(u: Any, lambd: float) -> Any:
     _positive("exponential_", "lambda", lambd)
-    return -(1 - u).log() / lambd
+    least = 2.0**-24 if u.dtype == _core.float32 else 2.0**-53  # a draw of zero is the next one: PyTorch's are never zero
+    return (1 - u).log().neg_().clamp_(min=least) / lambd
 
 
 def _cauchy(u: Any, median: float, sigma: float) -> Any:

@@ -1,5 +1,8 @@
 """Zero-copy with CuPy both ways."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -55,3 +58,21 @@ def test_copies_cross_devices():
     assert layer.weight.device.type == "cuda" and layer(there.detach()).tolist() == [[3, 3], [12, 12]]
     back = torch.empty(2, 3).t().copy_(there.detach().t())
     assert back.tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+def test_a_shallow_copy_is_of_the_same_memory():
+    x = torch.arange(6.0, device="cuda").reshape(2, 3).t()
+    y = copy.copy(x)
+    y.fill_(1)
+    assert x.tolist() == y.tolist() == [[1.0, 1.0]] * 3 and y.stride() == x.stride()
+
+
+def test_views_of_one_pickle_stay_views_of_one_memory():
+    x = torch.arange(6.0, device="cuda")
+    whole, part = pickle.loads(pickle.dumps((x, x[2:4])))
+    part.zero_()
+    assert whole.tolist() == [0.0, 1.0, 0.0, 0.0, 4.0, 5.0] and part.is_cuda and x[2].item() == 2.0
+
+
+def test_exponential_draws_are_never_zero():
+    assert torch.empty(50_000_000, device="cuda").exponential_().min().item() > 0
