@@ -25,8 +25,14 @@ def _storage(t: Any) -> Any:
     return None if t.is_sparse or t.is_meta or not t.numel() else t.untyped_storage()._cdata
 
 
-def _changed(before: Any, after: Any) -> bool:
-    if before.shape != after.shape or before.stride() != after.stride():
+def _kept(t: Any) -> tuple[Any, Any]:
+    """A copy of the values, and the strides, which a copy of an overlapping or spaced view does not have."""
+    return t.detach().clone(), None if t.is_sparse else t.stride()
+
+
+def _changed(kept: tuple[Any, Any], after: Any) -> bool:
+    before, strides = kept
+    if before.shape != after.shape or (strides is not None and strides != after.stride()):
         return True
     return not bool(((before == after) | (before != before)).all()) if after.numel() and not after.is_meta else False
 
@@ -66,7 +72,7 @@ class SchemaCheckMode(TorchDispatchMode):
         positional = [a for a in schema.arguments if not a.kwarg_only]
         named = {a.name: a for a in schema.arguments}
         bound = [*zip(positional, args, strict=False), *((named[n], v) for n, v in kwargs.items() if n in named)]
-        before = [[t.detach().clone() for t in _flat(value)] for _, value in bound]
+        before = [[_kept(t) for t in _flat(value)] for _, value in bound]
         result = func(*args, **kwargs)
         outputs = list(result) if isinstance(result, (list, tuple)) and len(schema.returns) > 1 else [result]
         for (argument, value), old in zip(bound, before, strict=True):

@@ -163,3 +163,13 @@ def test_lists_of_conjugates():
     assert torch._foreach_mul([x.conj()], 2)[0].tolist() == [2 - 4j]
     with pytest.raises(RuntimeError, match="fallback doesn't currently support mutable TensorLists with conjugate inputs"):
         torch._foreach_add_([x.conj()], 1)
+
+
+def test_reading_an_overlapping_view_is_no_write():
+    from shim_torch._subclasses.schema_check_mode import SchemaCheckMode
+
+    with SchemaCheckMode() as mode:
+        torch.arange(6.0).reshape(2, 3)[:, 1].mul(torch.ones(1).expand(2))
+    assert not mode.mutated
+    with SchemaCheckMode():
+        torch.linalg.cross(torch.randn(4, 3), torch.randn(4, 3))
