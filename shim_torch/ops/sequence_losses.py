@@ -44,21 +44,24 @@ def _check_ctc(log_probs: Any, targets: Any, inputs: list[int], ends: list[int],
         raise RuntimeError("target_lengths must be of size batch_size")
     if log_probs.dtype not in (_core.float32, _core.float64):
         raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{_scalar(log_probs.dtype)}'")
-    for n in inputs:
-        if n > steps:
-            raise RuntimeError(
-                f"Expected input_lengths to have value at most {steps}, but got value {n} (while checking arguments for "
-                "ctc_loss_allocate_outputs)"
-            )
+    where = "(while checking arguments for ctc_loss_allocate_outputs)"
+    for n in ends:
         if n < 0:
-            raise RuntimeError(f"Expected input_lengths to have value at least 0, but got value {n}")
-    if targets.dim() == 2:
-        for n in ends:
-            if n > targets.size(1):
-                raise RuntimeError(
-                    f"Expected tensor to have size at least {n} at dimension 1, but got size {targets.size(1)} for argument #2 "
-                    "'targets' (while checking arguments for ctc_loss_allocate_outputs)"
-                )
+            raise RuntimeError(f"Expected target_lengths to have value at least 0, but got value {n} {where}")
+    if targets.dim() == 1 and targets.size(0) != sum(ends):
+        raise RuntimeError(
+            f"Expected tensor to have size {sum(ends)} at dimension 0, but got size {targets.size(0)} for argument #2 'targets' {where}"
+        )
+    if targets.dim() == 2 and max(ends, default=0) > targets.size(1):
+        raise RuntimeError(
+            f"Expected tensor to have size at least {max(ends)} at dimension 1, but got size {targets.size(1)} for argument #2 "
+            f"'targets' {where}"
+        )
+    for n in inputs:
+        if n < 0:
+            raise RuntimeError(f"Expected input_lengths to have value at least 0, but got value {n} {where}")
+        if n > steps:
+            raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {n} {where}")
 
 
 def _by_steps(lp: Any, labels: Any, input_ends: Any, label_ends: Any, blank: int) -> Any:

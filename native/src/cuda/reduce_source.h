@@ -172,16 +172,16 @@ extern "C" __global__ void softmax(const TIN* x, OUT* y, i64 n_rows, i64 n_cols)
   }
   for (i64 c = whole + threadIdx.x; c < n_cols; c += blockDim.x) total += exp(take(from[c]) - most);
   total = across_row<sum>(total);
-  const C scale = LOG ? most + log(total) : C(1) / total;
+  const C scale = LOG ? log(total) : C(1) / total;
   for (i64 c = i64(threadIdx.x) * V; c + V <= whole; c += stride) {
     const Pack<TIN, V> a = *reinterpret_cast<const Pack<TIN, V>*>(from + c);
     Pack<OUT, V> r;
 #pragma unroll
-    for (int k = 0; k < V; ++k) r.v[k] = cast<OUT>(LOG ? take(a.v[k]) - scale : exp(take(a.v[k]) - most) * scale);
+    for (int k = 0; k < V; ++k) r.v[k] = cast<OUT>(LOG ? take(a.v[k]) - most - scale : exp(take(a.v[k]) - most) * scale);
     *reinterpret_cast<Pack<OUT, V>*>(to + c) = r;
   }
   for (i64 c = whole + threadIdx.x; c < n_cols; c += blockDim.x)
-    to[c] = cast<OUT>(LOG ? take(from[c]) - scale : exp(take(from[c]) - most) * scale);
+    to[c] = cast<OUT>(LOG ? take(from[c]) - most - scale : exp(take(from[c]) - most) * scale);
 }
 #endif
 )cuda";

@@ -54,7 +54,7 @@ __device__ inline Part across_warp(Part p) {
 // log_p[row] = log_softmax(x) (unless null), losses[row] = -log_p[target] * weight, factors[row] = weight; 0 where the target is `ignored`.
 extern "C" __global__ void __launch_bounds__(1024) cross_entropy(const T* x, const i64* targets, const T* weight, T* log_p, C* losses, C* factors, i64 cols, i64 ignored) {
   __shared__ Part shared[32];
-  __shared__ C norm;
+  __shared__ C most, rest;                      // subtracted one after the other: their sum would round large ones
   const i64 row = blockIdx.x;
   const T* from = x + row * cols;
   C top = lowest(), sum = 0;
@@ -74,16 +74,16 @@ extern "C" __global__ void __launch_bounds__(1024) cross_entropy(const T* x, con
   if (threadIdx.x < 32) {
     p = threadIdx.x < blockDim.x / 32 ? shared[threadIdx.x] : Part{lowest(), C(0)};
     p = across_warp(p);
-    if (threadIdx.x == 0) norm = p.top == lowest() ? p.sum / p.sum : p.top + log(p.sum);   // of nothing but -inf: not a number
+    if (threadIdx.x == 0) { most = p.top; rest = p.top == lowest() ? p.sum / p.sum : log(p.sum); }   // of nothing but -inf: not a number
   }
   __syncthreads();
-  const C total = norm;
+  const C largest = most, others = rest;
   if (log_p) {
     T* to = log_p + row * cols;
     for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
       Load a = load(from + c);
 #pragma unroll
-      for (int k = 0; k < V; ++k) a.v[k] = cast<T>(wide(a.v[k]) - total);
+      for (int k = 0; k < V; ++k) a.v[k] = cast<T>(wide(a.v[k]) - largest - others);
       store(to + c, a);
     }
   }
@@ -92,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(1024) cross_entropy(const T* x, con
   if (target == ignored) { losses[row] = factors[row] = C(0); return; }
   if (u64(target) >= u64(cols)) __trap();
   const C w = weight ? wide(weight[target]) : C(1);
-  losses[row] = -wide(cast<T>(wide(from[target]) - total)) * w;
+  losses[row] = -wide(cast<T>(wide(from[target]) - largest - others)) * w;
   factors[row] = w;
 }
 

@@ -80,6 +80,7 @@ PyObject* native_cross(Operator&, PyObject* const* args, size_t n) {
 // polar(abs, angle)
 PyObject* native_polar(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cuda(args[0]) || !on_cuda(args[1])) return nullptr;
+  if (!unwrap(args[0])->is_contiguous() || !unwrap(args[1])->is_contiguous()) return nullptr;   // the result's order is the operands'
   return guarded([&]() -> PyObject* {
     const Tensor r = cuda::polar(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])));
     return r ? wrap(r) : nullptr;
