@@ -45,7 +45,7 @@ if [ "$WHAT" != bench ]; then
   fi
 fi
 if [ "$WHAT" != tests ]; then
-  for benchmark in ${BENCHMARKS:-gpu_eager}; do
+  for benchmark in ${BENCHMARKS:-gpu_eager gpu_seldom}; do
     "$PYTHON" "benchmarks/$benchmark.py" 2>"$LOGS/$benchmark.err" | tee "$LOGS/$benchmark.txt"
   done
 fi

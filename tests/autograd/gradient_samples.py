@@ -284,10 +284,24 @@ ELSEWHERE = {
     **dict.fromkeys("bernoulli binomial poisson".split(), "random, and the gradient is zero"),
     **dict.fromkeys("shim::add_runs shim::dropout shim::norm".split(), "tests/gpu/test_cuda_kernels.py"),
     "_convolution_weight": "the second derivatives of convolutions",
-    **dict.fromkeys("shim::channel_norm shim::mean_pool shim::mean_pool_backward".split(), "tests/native/test_cpu_images.py"),
+    **dict.fromkeys(
+        "shim::channel_norm shim::mean_pool shim::mean_pool_backward".split(), "tests/native/test_cpu_images.py"
+    ),
     **dict.fromkeys("shim::lstm_layer shim::lstm_step".split(), "tests/native/test_cpu_recurrent.py"),
-    **dict.fromkeys("shim::_outer shim::outer_backward_input shim::outer_backward_other".split(), "tests/shim_torch/ops/test_outer.py"),
+    **dict.fromkeys(
+        "shim::_outer shim::outer_backward_input shim::outer_backward_other".split(),
+        "tests/shim_torch/ops/test_outer.py",
+    ),
     "shim::pair_loss": "tests/shim_torch/ops/test_pair_losses.py",
+    **dict.fromkeys(
+        "shim::bce_logits_each shim::ctc_alignments shim::multi_margin_loss shim::nll_loss".split(),
+        "CUDA's: tests/gpu/test_cuda_losses.py",
+    ),
+    "shim::embedding_bags": "CUDA's: tests/gpu/test_cuda_bags.py",
+    "shim::sample_grid": "CUDA's: tests/gpu/test_cuda_images.py",
+    "shim::nanmedian": "CUDA's: tests/gpu/test_cuda_ranks.py",
+    "shim::vector_product": "CUDA's: tests/gpu/test_cuda_vectors.py",
+    "shim::attention": "CUDA's: tests/gpu/test_cuda_attention.py",
 }
 
 # No second derivatives, and why.
