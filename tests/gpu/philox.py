@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 
-def words(seed: int, blocks: int) -> np.ndarray:
-    """(blocks, 4) uint32 from the beginning of the stream."""
+def words(seed: int, blocks: int, start: int = 0) -> np.ndarray:
+    """(blocks, 4) uint32 from block ``start`` of the stream on."""
     low, shift = np.uint64(0xFFFFFFFF), np.uint64(32)
-    counter = np.arange(blocks, dtype=np.uint64)
+    counter = np.arange(blocks, dtype=np.uint64) + np.uint64(start)
     c = [counter & low, counter >> shift, np.zeros_like(counter), np.zeros_like(counter)]
     key = [seed & 0xFFFFFFFF, seed >> 32]
     for _ in range(10):
@@ -28,9 +28,12 @@ def uniform(seed: int, n: int, wide: bool) -> np.ndarray:
 
 
 def normal(seed: int, n: int) -> np.ndarray:
-    """n standard normal numbers in float64: cosines, then sines, of the angles of words i + half and the radii of words i."""
+    """n standard normal numbers in float64: cosines, then sines, of the angles of words i + half and the radii of words i.
+
+    Their blocks are 2**40 after those of the other draws.
+    """
     half = (n + 1) // 2
-    w = words(seed, n + 4).reshape(-1)
+    w = words(seed, n + 4, 1 << 40).reshape(-1)
     radius = np.sqrt(-2.0 * np.log(((w[:half] >> 8).astype(np.float64) + 1) * 2.0**-24))
     angle = 2.0 * np.pi * (w[half : 2 * half] >> 8).astype(np.float64) * 2.0**-24
     return np.concatenate([radius * np.cos(angle), (radius * np.sin(angle))[: n - half]])
