@@ -42,8 +42,6 @@ FAMILIES = (
     "sorting",
     "rearranging",
     "scatter_reduce",
-    "counting",
-    "statistics",
     "matmul",
     "add_products",
     "linear",
@@ -51,32 +49,14 @@ FAMILIES = (
     "nn_functional",
     "cuda_kernels",
     "cuda_losses",
-    "image_kernels",
-    "weighted_taps",
     "joining",
-    "norms",
-    "cholesky",
-    "decomposition",
-    "lu",
-    "linear_systems",
-    "matrix_products",
-    "least_squares",
-    "householder",
-    "special_functions",
-    "signal",
-    "histograms",
-    "quantiles",
-    "differences",
     "segments",
     "tensor_names",
-    "chunks_and_masks",
-    "gamma_draws",
     "sparse",
-    "sparse_math",
 )
 
 # Defined when one of their operators is first asked for, or a module that shows them: a third of the time that importing all
-# takes. None of them has a method of the tensor, nor further overloads of an operator of the others.
+# takes. None of them has further overloads of an operator of the others. Their methods of the tensor are there from the start.
 LATER = (
     "geometry",
     "recurrent_kernels",
@@ -107,7 +87,31 @@ LATER = (
     "padding",
     "aten_names",
     "aten_inner",
+    "special_functions",
+    "sparse_math",
+    "least_squares",
+    "signal",
+    "norms",
+    "linear_systems",
+    "decomposition",
+    "lu",
+    "householder",
+    "cholesky",
+    "histograms",
+    "quantiles",
+    "differences",
+    "matrix_products",
+    "gamma_draws",
+    "statistics",
+    "weighted_taps",
+    "image_kernels",
+    "counting",
+    "chunks_and_masks",
 )
+LATER_METHODS = """_resize_sparse_ _standard_gamma bincount cholesky cholesky_inverse cholesky_solve corrcoef cov cross det diff
+    geqrf hash_tensor histc histogram i0 i0_ igamma igamma_ igammac igammac_ inverse istft kron logdet lu_solve matrix_exp matrix_power
+    mvlgamma mvlgamma_ nanmedian nanquantile orgqr ormqr pinverse qr quantile renorm renorm_ slogdet smm sspaddmm svd
+    triangular_solve""".split()
 
 # The in-place functions that torch has as functions too; the others are methods only.
 INPLACE_FUNCTIONS = frozenset(
@@ -237,6 +241,10 @@ def functions(module: str = "") -> dict[str, Any]:
 def install(tensor_type: Any) -> None:
     """Adds the methods to the tensor type; names that the type has already stay its own."""
     own = set(vars(tensor_type))
+    for name in LATER_METHODS:
+        if name not in own:
+            own.add(name)
+            setattr(tensor_type, name, _core.method(f"aten::{name}"))
     for key, names in _defined.items():
         record = RECORDS[key]
         if not record.method:
