@@ -78,16 +78,21 @@ def output_mask(op: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def where(mask: Any, input: Any, fill_value: Any) -> Any:
-    """The input where the mask keeps it, ``fill_value`` (a tensor of no dims) elsewhere; sparse in, sparse out."""
+    """The input where the mask keeps it, ``fill_value`` (a tensor of no dims) elsewhere.
+
+    Of a sparse mask the result is sparse and specifies what the mask keeps: an element that the mask specifies as dropped
+    is none of it. Of a hybrid mask a row is specified that keeps an element at least.
+    """
     if mask.layout == _core.strided:
         return input.where(mask, fill_value)
     dense = input.to_dense().where(mask.to_dense(), fill_value)
     kept = mask if mask.layout == _core.sparse_coo else mask.to_sparse()
     pattern = kept.coalesce()
-    values = dense[tuple(pattern.indices())]
+    flags = pattern.values()
+    indices = pattern.indices()[:, flags.reshape(len(flags), -1).any(1) if flags.dim() > 1 else flags]
     import shim_torch as torch
 
-    made = torch.sparse_coo_tensor(pattern.indices(), values, dense.shape, is_coalesced=True)
+    made = torch.sparse_coo_tensor(indices, dense[tuple(indices)], dense.shape, is_coalesced=True)
     return made if mask.layout == _core.sparse_coo else made.to_sparse_csr()
 
 

@@ -80,9 +80,10 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
     if d != cuts.dim() - 1:
         raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of lengths but got {d}.")
     lead = tuple(cuts.shape[:-1])
-    if data.is_meta:
+    many = math.prod(lead)
+    if data.is_meta or not many:
         return data.sum(d, keepdim=True).expand(*cuts.shape, *data.shape[d + 1 :]).clone()
-    rows, counts = data.reshape(-1, *data.shape[d:]), cuts.reshape(-1, cuts.size(-1))
+    rows, counts = data.reshape(many, *data.shape[d:]), cuts.reshape(many, cuts.size(-1))
     if lengths is not None and not unsafe and bool((counts < 0).any()):
         raise RuntimeError("lengths contains negative value!")
     if lengths is not None and not unsafe and bool((counts.sum(-1) != data.size(d)).any()):

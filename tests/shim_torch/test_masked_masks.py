@@ -39,3 +39,21 @@ def test_where_of_sparse_tensors() -> None:
     x = torch.tensor([[1.0, 0.0], [0.0, 4.0]]).to_sparse()
     found = masked._where(mask, x, torch.tensor(9.0))
     assert found.coalesce().values().tolist() == [1.0, 0.0, 4.0] and found.coalesce().indices().tolist() == [[0, 1, 1], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("layout", ["coo", "csr", "hybrid"])
+def test_where_specifies_only_what_a_sparse_mask_keeps(layout) -> None:
+    mask = torch.tensor([[True, True, False], [False, True, False]])
+    x = torch.tensor([[1.0, 2.0, 0.0], [0.0, 0.0, 6.0]])
+    sparse = {"coo": lambda t: t.to_sparse(), "csr": lambda t: t.to_sparse_csr(), "hybrid": lambda t: t.to_sparse(1)}[layout]
+    mask, x = sparse(mask), sparse(x)
+    if layout == "hybrid":
+        mask.values()[1] = False
+    else:
+        mask.values()[1:] = torch.tensor([False, True])
+    found = masked._where(mask, x, torch.tensor(9.0))
+    if layout == "hybrid":
+        assert found.indices().tolist() == [[0]] and found.values().tolist() == [[1.0, 2.0, 9.0]]
+    else:
+        assert found.values().tolist() == [1.0, 0.0]
+        assert found.to_dense().tolist() == [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]

@@ -44,3 +44,15 @@ def test_sparse_masks_are_broadcast():
         assert reduce(data.to_sparse(), 0, mask=mask.to_sparse()).to_dense().tolist() == columns
     nothing = torch.zeros(2, 3, dtype=torch.bool).to_sparse()
     assert torch.masked.amax(data.to_sparse(), mask=nothing).to_dense().item() == -math.inf
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "max", "min"])
+@pytest.mark.parametrize(
+    ("shape", "cuts", "result"),
+    [((0,), (0,), (0,)), ((2, 0, 3), (2, 0), (2, 0, 3)), ((0, 4), (0, 2), (0, 2)), ((0, 2, 5), (0, 3), (0, 3, 5))],
+)
+def test_segments_of_no_rows_and_of_none(reduce, shape, cuts, result):
+    x = torch.ones(shape, requires_grad=True)
+    made = torch._segment_reduce(x, reduce, lengths=torch.zeros(cuts, dtype=torch.int64), axis=len(cuts) - 1, unsafe=True)
+    made.sum().backward()
+    assert made.shape == result and x.grad.shape == shape
