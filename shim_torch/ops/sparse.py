@@ -138,6 +138,36 @@ def validate_compressed(compressed_indices, plain_indices, values, size, layout,
     _invariants.check_compressed(compressed_indices, plain_indices, values, size, layout)
 
 
+@composite(
+    "_validate_compressed_sparse_indices(bool is_crow, Tensor compressed_idx, Tensor plain_idx, int cdim, int dim, int nnz) -> ()",
+    method=False,
+)
+def validate_indices(is_crow, compressed_idx, plain_idx, cdim, dim, nnz):
+    """RuntimeError unless these are the indices of ``cdim`` rows (columns without ``is_crow``) of ``nnz`` entries below ``dim``."""
+    from shim_torch.sparse import _invariants
+
+    if compressed_idx.dtype not in (_core.int32, _core.int64):
+        name = "compressed_index_invariance_checks_cpu"
+        raise NotImplementedError(f"\"{name}\" not implemented for '{_invariants.kind(compressed_idx.dtype)}'")
+    if compressed_idx.dtype != plain_idx.dtype:
+        given, wanted = _invariants.kind(compressed_idx.dtype), _invariants.kind(plain_idx.dtype)
+        raise RuntimeError(f"Found dtype {given} but expected {wanted}")
+    rows = ("crow_indices", "col_indices", "nrows", "ncols")
+    names = rows if is_crow else ("ccol_indices", "row_indices", "ncols", "nrows")
+    _invariants.check_indices(compressed_idx, plain_idx, cdim, dim, nnz, names)
+
+
+@composite(
+    "_sparse_compressed_tensor_with_dims(int nnz, int dense_dim, int[] size, int[] blocksize, ScalarType index_dtype, "
+    f"{_OPTIONS}) -> Tensor",
+    function=False,
+    method=False,
+)
+def compressed_with_dims(nnz, dense_dim, size, blocksize, index_dtype, dtype, layout, device, pin_memory):
+    layout = layout or _core.strided
+    return _compressed().with_dims(nnz, dense_dim, tuple(size), tuple(blocksize), index_dtype, dtype, layout, device)
+
+
 # --- the parts ------------------------------------------------------------------------------------------------------------
 
 
@@ -371,7 +401,7 @@ def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
     "resize_as_sparse_(Tensor(a!) self, Tensor the_template) -> Tensor(a!)", function=True, method=True
 )
 def resize_as_sparse_(self, the_template):
-    if self.layout not in (_core.strided, _core.sparse_coo):
+    if any(t.layout not in (_core.strided, _core.sparse_coo) for t in (self, the_template)):
         return _compressed().resize_as(self, the_template)
     return _coo().resize(self, tuple(the_template.shape), the_template.sparse_dim(), the_template.dense_dim())
 

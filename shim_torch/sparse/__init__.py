@@ -48,9 +48,6 @@ def sampled_addmm(
     input: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0, out: Any = None
 ) -> Any:
     """alpha * (mat1 @ mat2) at the entries of the CSR tensor ``input``, plus beta * input."""
-    from ._compressed import check_sampled
-
-    check_sampled(input, mat1, mat2)
     if out is not None:
         return _aten().sparse_sampled_addmm(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
     return _aten().sparse_sampled_addmm(input, mat1, mat2, beta=beta, alpha=alpha)

@@ -313,7 +313,7 @@ def zero_(self: Any) -> Any:
     if self.layout != _core.sparse_coo:
         from . import _compressed
 
-        return _core.replace_sparse(self, _compressed.zeros(self.shape, self.layout, self.dtype, self.device, like=self))
+        return _core.replace_sparse(self, _compressed.zeros_like(self, self.dtype, self.device))
     p = _coo.parts(self)
     return _core.replace_sparse(self, _coo.empty(self.shape, p.sparse_dim, p.dense_dim, self.dtype, self.device))
 

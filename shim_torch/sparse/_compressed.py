@@ -280,6 +280,9 @@ def _from_dense(t: Any, layout: Any, block: tuple[int, int], dense: int, where: 
             else f"to_sparse: conversion from Strided to {_coo.word(layout)} for {t.dim()}-D tensors is not supported"
         )
     base = t.dim() - dense
+    if not math.prod(t.shape[: base - 2]):
+        name = where.rpartition("_")[2]
+        raise RuntimeError(f"to_sparse_{name}: Expected product of batch dimensions to be non-zero.")
     _check_blocks((t.shape[base - 2], t.shape[base - 1]), block, where)
     blocks = _blocks_of(t, block, dense)
     filled = (blocks != 0).flatten(3).any(-1)

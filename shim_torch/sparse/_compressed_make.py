@@ -61,11 +61,47 @@ def construct(name: str, layout: Any, names: tuple[str, str], args: tuple[Any, .
     return made.requires_grad_() if options["requires_grad"] else made
 
 
-def zeros(size: Sequence[int], layout: Any, dtype: Any, device: Any, like: Any = None) -> Any:
-    """A tensor without entries."""
+def with_dims(
+    nnz: int, dense_dim: int, size: Sequence[int], block: Sequence[int], index_dtype: Any, dtype: Any, layout: Any, device: Any
+) -> Any:
+    """A tensor with room for ``nnz`` entries a batch; its indices and values are zero. RuntimeError where the sizes disagree."""
     import shim_torch
 
-    if like is None and layout in BLOCKED:
+    name = "sparse_compressed_tensor_with_dims"
+    if layout not in NAMES:
+        raise RuntimeError(f"{name} expected sparse compressed tensor layout but got {_coo.word(layout)}")
+    if nnz < 0:
+        raise RuntimeError(f"{name}: nnz must be non-negative, got {nnz}")
+    base = len(size) - dense_dim
+    if base < 2:
+        raise RuntimeError(
+            f"{name}: dimensionality must be at least dense_dim(={dense_dim}) + sparse_dim(=2), but got {len(size)}"
+        )
+    if layout not in BLOCKED and len(block):
+        raise RuntimeError(f"{name}: blocksize cannot be specified for non-block layout {_coo.word(layout)}")
+    major = base - 1 if layout in BY_COLUMN else base - 2
+    step = 1
+    if layout in BLOCKED:
+        if len(block) != 2:
+            raise RuntimeError(f"{name}: blocksize needs to be a tuple of size 2, but got {len(block)}")
+        d = major - (base - 2)
+        step = block[d]
+        if min(block) <= 0:
+            raise RuntimeError(f"{name}: blocksize needs to be positive, but got {list(block)}")
+        if size[major] % step:
+            raise RuntimeError(f"{name}: dimension {major} must be multiple of blocksize[{d}](={step}) but got {size[major]}")
+    if index_dtype not in (_core.int32, _core.int64):
+        raise RuntimeError(f"indices dtype must be Int or Long, but got {_invariants.kind(index_dtype)}")
+    batch = tuple(size[: base - 2])
+    compressed = shim_torch.zeros((*batch, size[major] // step + 1), dtype=index_dtype, device=device)
+    plain = shim_torch.zeros((*batch, nnz), dtype=index_dtype, device=device)
+    values = shim_torch.zeros((*batch, nnz, *block, *size[base:]), dtype=dtype, device=device)
+    return _core.sparse_tensor(layout, size, compressed, plain, values, 2, dense_dim, False)
+
+
+def zeros(size: Sequence[int], layout: Any, dtype: Any, device: Any) -> Any:
+    """A tensor without entries, none of its dims dense."""
+    if layout in BLOCKED:
         raise RuntimeError(
             f"empty_sparse_compressed expected sparse compressed (non-block) tensor layout but got {_coo.word(layout)}"
         )
@@ -74,21 +110,15 @@ def zeros(size: Sequence[int], layout: Any, dtype: Any, device: Any, like: Any =
             f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size {list(size)}"
         )
     _coo.check_size(size)
-    dense = _coo.parts(like).dense_dim if like is not None else 0
-    base = len(size) - dense
-    batch = tuple(size[: base - 2])
-    block = blocksize(like) if like is not None else None
-    b0, b1 = block or (1, 1)
-    major = size[base - 1] // b1 if layout in BY_COLUMN else size[base - 2] // b0
-    kind = _coo.parts(like).indices.dtype if like is not None else _core.int64
-    compressed = shim_torch.zeros((*batch, major + 1), dtype=kind, device=device)
-    plain = shim_torch.zeros((*batch, 0), dtype=kind, device=device)
-    values = shim_torch.zeros((*batch, 0, *(block or ()), *size[base:]), dtype=dtype, device=device)
-    return _core.sparse_tensor(layout, size, compressed, plain, values, 2, dense, False)
+    return with_dims(0, 0, size, (), _core.int64, dtype, layout, device)
 
 
-def zeros_like(t: Any, dtype: Any, device: Any) -> Any:
-    return zeros(t.shape, t.layout, dtype, device, like=t)
+def zeros_like(t: Any, dtype: Any, device: Any, layout: Any = None) -> Any:
+    """A tensor without entries: of ``t``'s layout, or of the given compressed one with ``t``'s dense dims and blocks."""
+    p = None if t.layout == _core.strided else _coo.parts(t)
+    dense = t.dim() - 2 if p is None else p.dense_dim
+    kind = _core.int64 if p is None else p.indices.dtype
+    return with_dims(0, dense, t.shape, (p and blocksize(t)) or (), kind, dtype, layout or t.layout, device)
 
 
 def empty_like(t: Any, dtype: Any, device: Any) -> Any:
@@ -139,6 +169,17 @@ def resize_(self: Any, size: Sequence[int]) -> Any:
 
 
 def resize_as(self: Any, template: Any) -> Any:
+    """In place: the template's size and pattern. RuntimeError unless both are of one compressed layout."""
+    for what, t in (("self", self), ("src", template)):
+        if t.layout not in NAMES:
+            raise RuntimeError(
+                f"resize_as_sparse_compressed_: {what}  expected sparse compressed tensor layout but got {_coo.word(t)}"
+            )
+    if self.layout != template.layout:
+        raise RuntimeError(
+            "resize_as_sparse_compressed_tensor_: self and src must have the same layout, but got: self "
+            f"({_coo.word(self)}) and source ({_coo.word(template)})"
+        )
     p = _coo.parts(template)
     values = _core.empty_tensor(tuple(p.values.shape), self.dtype, self.device)
     kind = _coo.parts(self).indices.dtype

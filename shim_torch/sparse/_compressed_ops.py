@@ -6,7 +6,7 @@ from typing import Any
 
 from native import _core
 
-from . import _coo
+from . import _coo, _invariants
 
 
 def _here() -> Any:
@@ -175,27 +175,32 @@ def sum_dim(t: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     return here.from_any(made, t.layout, None, None)
 
 
-def check_sampled(input: Any, mat1: Any, mat2: Any) -> None:
+def check_sampled(self: Any, mat1: Any, mat2: Any) -> None:
     """What ``torch.sparse.sampled_addmm`` asks of its operands."""
     from ._dispatch import could_not_run
 
-    if input.layout != _core.sparse_csr:
-        where = {"cuda": "CUDA"}.get(input.device.type, "CPU")
-        raise NotImplementedError(could_not_run("aten::sparse_sampled_addmm", f"Sparse{where}" if input.is_sparse else where))
+    if self.layout in (_core.strided, _core.sparse_coo):
+        where = {"cuda": "CUDA"}.get(self.device.type, "CPU")
+        raise NotImplementedError(could_not_run("aten::sparse_sampled_addmm", f"Sparse{where}" if self.is_sparse else where))
+
+    def require(ok: bool, text: str) -> None:
+        if not ok:
+            raise RuntimeError(f"sampled_addmm: {text}")
+
     for name, m in (("mat1", mat1), ("mat2", mat2)):
-        if m.layout != _core.strided:
-            raise RuntimeError(f"sampled_addmm: Expected {name} to have strided layout, but got {_coo.word(m)}")
-        if m.dtype != input.dtype:
-            raise RuntimeError(
-                f"sampled_addmm: Expected {name} and {'mat2' if name == 'mat1' else 'self'} to have the same dtype, but got "
-                f"{m.dtype} and {input.dtype}"
-            )
-    rows, inner, columns = mat1.shape[-2], mat1.shape[-1], mat2.shape[-1]
-    if inner != mat2.shape[-2]:
-        raise RuntimeError(
-            f"sampled_addmm: mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {mat2.shape[-2]}x{columns})"
-        )
-    if input.shape[-2] != rows:
-        raise RuntimeError("sampled_addmm: self.shape[-2] must match mat1.shape[-2]")
-    if input.shape[-1] != columns:
-        raise RuntimeError("sampled_addmm: self.shape[-1] must match mat2.shape[-1]")
+        require(m.layout == _core.strided, f"Expected {name} to have strided layout, but got {_coo.word(m)}")
+    require(
+        self.layout == _core.sparse_csr, f"Expected result to have sparse csr layout, but got {_coo.word(self)}"
+    )
+    for a, b, one, two in ((mat1, mat2, "mat1", "mat2"), (mat1, self, "mat1", "self")):
+        words = f"{_invariants.kind(a.dtype)} and {_invariants.kind(b.dtype)}"
+        require(a.dtype == b.dtype, f"Expected {one} and {two} to have the same dtype, but got {words}")
+    for name, m in (("mat1", mat1), ("mat2", mat2)):
+        require(m.dim() >= 2, f"Expected {name} to be a matrix, got {m.dim()}-D tensor")
+    first, second, own = (list(t.shape[:-2]) for t in (mat1, mat2, self))
+    require(first == second, f"Expected mat1 and mat2 to have the same batch size, but got {first} and {second}")
+    require(not own or own == first, f"Expected self and mat1 to have the same batch size, but got {own} and {first}")
+    (m, k), (k2, n) = mat1.shape[-2:], mat2.shape[-2:]
+    require(k == k2, f"mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {k2}x{n})")
+    require(self.shape[-2] == m, "self.shape[-2] must match mat1.shape[-2]")
+    require(self.shape[-1] == n, "self.shape[-1] must match mat2.shape[-1]")

@@ -52,6 +52,9 @@ def to_copy(
         p = _coo.parts(self)
         if p.layout == _core.sparse_coo:
             return _coo.empty(self.shape, p.sparse_dim, p.dense_dim, dtype or self.dtype, device)
+        from . import _compressed
+
+        return _compressed.zeros_like(self, dtype or self.dtype, device)
 
     def change(part: Any, is_values: bool) -> Any:
         return part.to(device=device or part.device, dtype=dtype if is_values and dtype else part.dtype, copy=True)
@@ -109,30 +112,44 @@ def empty_of(size: Any, layout: Any, dtype: Any, device: Any) -> Any:
     return _compressed.zeros(size, layout, dtype, device)
 
 
+def _zeros_like(self: Any, dtype: Any, layout: Any, device: Any) -> Any:
+    """No entries, of a sparse layout: batches of compressed tensors are sparse dims of COO ones."""
+    if layout == _core.sparse_coo:
+        dense = 0 if self.layout == _core.strided else _coo.parts(self).dense_dim
+        return _coo.empty(self.shape, self.dim() - dense, dense, dtype, device)
+    from . import _compressed
+
+    return _compressed.zeros_like(self, dtype, device, layout)
+
+
+def _empty_like_compressed(self: Any, dtype: Any, layout: Any, device: Any) -> Any:
+    if layout != self.layout:
+        raise RuntimeError(
+            f"empty_like with different sparse layout is not supported (self is {_coo.word(self)} but you requested "
+            f"{_coo.word(layout)})"
+        )
+    from . import _compressed
+
+    return _compressed.empty_like(self, dtype, device)
+
+
 def _like(name: str, what: str) -> None:
     def body(self: Any, *rest: Any) -> Any:
         value, (dtype, layout, device, _, memory_format) = (rest[0] if what == "full" else None), rest[-5:]
-        if layout == _core.strided and memory_format not in (None, _core.preserve_format):
+        dtype, layout, device = dtype or self.dtype, layout or self.layout, device or self.device
+        compressed = self.layout not in (_core.sparse_coo, _core.strided)
+        if layout == _core.strided and memory_format not in (None, _core.preserve_format) and not compressed:
             return _new(self, tuple(self.shape), dtype, layout, device, what, value).contiguous(memory_format=memory_format)
         if memory_format is not None and layout != _core.strided:
             raise RuntimeError("memory format option is only supported by strided tensors")
-        if (layout is None or layout == self.layout) and what in ("zeros", "empty"):
+        if what == "zeros" and layout != _core.strided:
+            return _zeros_like(self, dtype, layout, device)
+        if compressed:
+            made = _empty_like_compressed(self, dtype, layout, device)
+            return made if what == "empty" else made.fill_(1 if what == "ones" else value)
+        if layout == self.layout == _core.sparse_coo and what == "empty":
             p = _coo.parts(self)
-            if p.layout == _core.sparse_coo:
-                return _coo.empty(self.shape, p.sparse_dim, p.dense_dim, dtype or self.dtype, device or self.device)
-            from . import _compressed
-
-            make = _compressed.zeros_like if what == "zeros" else _compressed.empty_like
-            return make(self, dtype or self.dtype, device or self.device)
-        compressed = self.layout != _core.sparse_coo
-        if compressed and what == "empty" and layout != _core.strided:
-            raise RuntimeError(
-                f"empty_like with different sparse layout is not supported (self is {_coo.word(self)} but you requested "
-                f"{_coo.word(layout)})"
-            )
-        if compressed and what in ("ones", "full") and layout in (None, self.layout):
-            made = _coo.with_values(self, _coo.parts(self).values.to(dtype or self.dtype, copy=True))
-            return made.fill_(1 if what == "ones" else value)
+            return _coo.empty(self.shape, p.sparse_dim, p.dense_dim, dtype, device)
         return _new(self, tuple(self.shape), dtype, layout, device, what, value)
 
     kernel(name)(body)

@@ -136,27 +136,32 @@ def check_compressed(compressed: Any, plain: Any, values: Any, size: Sequence[in
         plain.shape[-1] == nnz,
         f"{p}.shape[-1] must be equal to nnz (={nnz}) as defined by values.shape[{batch}], but got {plain.shape[-1]}",
     )
-    _check_indices(compressed, plain, major, minor, nnz, (c, p, *sizes))
+    check_indices(compressed, plain, major, minor, nnz, (c, p, *sizes))
 
 
-_WORDS = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}
+_WORDS = {
+    "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "float64": "Double", "float16": "Half",
+    "bfloat16": "BFloat16", "complex32": "ComplexHalf", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
 
 
-def _check_indices(
+def kind(dtype: Any) -> str:
+    """PyTorch's name of a dtype: Long, Int, Float."""
+    name = str(dtype).rpartition(".")[2]
+    return _WORDS.get(name, name.capitalize().rstrip("0123456789"))
+
+
+def check_indices(
     compressed: Any, plain: Any, major: int, minor: int, nnz: int, names: tuple[str, str, str, str]
 ) -> None:
     c, p, major_name, minor_name = names
 
-    def kind(x: Any) -> str:
-        name = str(x.dtype).rpartition(".")[2]
-        return _WORDS.get(name, name.capitalize().rstrip("0123456789"))
-
     _require(
         compressed.dtype == plain.dtype,
-        f"{c} and {p} must have the same dtype, bot got {kind(compressed)} and {kind(plain)}, respectively",
+        f"{c} and {p} must have the same dtype, bot got {kind(compressed.dtype)} and {kind(plain.dtype)}, respectively",
     )
     _require(
-        compressed.dtype in (_core.int32, _core.int64), f"{c} and {p} dtype must be Int or Long, but got {kind(compressed)}"
+        compressed.dtype in (_core.int32, _core.int64), f"{c} and {p} dtype must be Int or Long, but got {kind(compressed.dtype)}"
     )
     if compressed.is_meta or not compressed.numel():
         return

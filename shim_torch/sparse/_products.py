@@ -290,9 +290,16 @@ def masked_gradient(g: Any, other: Any, pattern: Any, alpha: Any = 1) -> Any:
 
 
 def sampled_addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
-    """alpha * (mat1 @ mat2) at the entries of ``self``, plus beta * self."""
-    whole = mat1.matmul(mat2)
-    picked = _coo.parts(whole.sparse_mask(self)).values * alpha
+    """alpha * (mat1 @ mat2) at the entries of ``self``, plus beta * self; a ``self`` without batches serves every product."""
+    from ._compressed import check_sampled
+
+    check_sampled(self, mat1, mat2)
+    batch = tuple(mat1.shape[:-2])
+    if batch and self.dim() == 2:
+        p = _coo.parts(self)
+        parts = (part.expand(*batch, *part.shape).clone() for part in (p.indices, p.plain, p.values))
+        self = _core.sparse_tensor(p.layout, (*batch, *self.shape), *parts, 2, 0, False)
+    picked = _coo.parts(mat1.matmul(mat2).sparse_mask(self)).values * alpha
     if beta != 0:
         picked = picked + _coo.parts(self).values * beta
     return _coo.with_values(self, picked)

@@ -43,7 +43,9 @@ def transpose(self: Any, dim0: int, dim1: int) -> Any:
         raise RuntimeError(
             f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {n}, d0: {a}, d1: {b}"
         )
-    return _permuted(self, order)
+    made = _permuted(self, order)
+    p = _coo.parts(self)
+    return _core.set_coalesced(made, True) if p.coalesced and not p.values.shape[0] else made
 
 
 def _permuted(t: Any, order: list[int]) -> Any:

@@ -55,6 +55,7 @@ void mark_views(Operator& op, PyObject* const* args, size_t n, PyObject* result,
   if (is_tensor(result)) {
     if (__builtin_expect(python_dispatch, 0)) count_together(*unwrap(base), *unwrap(result));
     const Tensor view(unwrap(result)), source(unwrap(base));
+    if (is_sparse(*source) && op.formulas.empty()) return;       // indices: PyTorch's views that are not differentiable have no base
     if (__builtin_expect(python_dispatch, 0) && !has_data(*source) && !has_data(*view) && !is_sparse(*source))
       mark_replayed_view(view, source, several, Ref<ViewReplay>(new CallReplay(op, args, n)));
     else

@@ -48,7 +48,8 @@ PyObject* run_recorded_sparse(Operator& op, PyObject* const* args, size_t n) {
   if (op.sparse_rule == SparseRule::parts) return PyObject_Vectorcall(op.sparse_run, args, n, nullptr);
   Held r{run(op, args, n)};
   if (!r.o) return nullptr;
-  if (op.kind == Operator::View && n > 0 && is_tensor(args[0]) && is_tensor(r.o) && r.o != args[0] && !below_python_dispatch())
+  const bool viewed = op.kind == Operator::View && !op.formulas.empty();      // indices are views without a base
+  if (viewed && n > 0 && is_tensor(args[0]) && is_tensor(r.o) && r.o != args[0] && !below_python_dispatch())
     mark_view(Tensor(unwrap(r.o)), Tensor(unwrap(args[0])));
   const bool made_new = op.factory && op.kind == Operator::Composite;        // zeros_like: of the sizes only
   if (!made_new && GradMode::enabled() && any_requires_grad(args, n)) {
