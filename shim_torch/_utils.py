@@ -8,6 +8,13 @@ from native import _core
 from shim_torch._missing import asked_of as _asked_of
 
 
+def is_compiling() -> bool:
+    """Whether a graph is being traced (``torch.compiler.is_compiling``)."""
+    from shim_torch import compiler
+
+    return compiler.is_compiling()
+
+
 def typename(o: Any) -> str:
     """``torch.typename``: an object's type as PyTorch's messages print it; of a class or function its own dotted name."""
     from native import _core

@@ -11,7 +11,7 @@ from typing import Any
 from native import _core
 from shim_torch.optim.adam import Adam
 from shim_torch.optim.each import Each
-from shim_torch.optim.matrices import SparseAdam
+from shim_torch.optim.matrices import Adafactor, Muon, SparseAdam
 from shim_torch.optim.more import ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop
 from shim_torch.optim.others import Adagrad, RMSprop
 from shim_torch.optim.sgd import SGD
@@ -226,3 +226,40 @@ def sparse_adam(
         state = {"step": math.floor(state_steps[i]) - 1, "exp_avg": exp_avgs[i], "exp_avg_sq": exp_avg_sqs[i]}
         rule.state = {p: state}  # type: ignore[assignment]
         rule._move(p, -g if maximize else g, group)
+
+
+def adafactor(
+    params: Any, grads: Any, row_vars: Any, col_vars: Any, variances: Any, state_steps: Any, foreach: bool | None = None,
+    grad_scale: Any = None, found_inf: Any = None, has_complex: bool = False,
+    *, d: float, lr: Any, beta2_decay: float, weight_decay: float, eps1: float | None, eps2: float, maximize: bool,
+) -> None:  # fmt: skip
+    """One step of Adafactor; matrices have row and column means (None for vectors), vectors ``variances``."""
+    if grad_scale is not None or found_inf is not None:
+        raise AssertionError("Grad scaling should occur outside of optimizer.step()")
+    group = dict(foreach=foreach, lr=lr, beta2_decay=beta2_decay, eps=(eps1, eps2), d=d, weight_decay=weight_decay,
+                 maximize=maximize)  # fmt: skip
+    _run(Adafactor, params, grads, state_steps, dict(row_var=row_vars, col_var=col_vars, variance=variances), group)
+
+
+def muon(
+    params: Any, grads: Any, muon_momentum_bufs: Any,
+    *, foreach: bool | None = None, lr: float, weight_decay: float, momentum: float, nesterov: bool,
+    ns_coefficients: tuple[float, float, float], ns_steps: int, eps: float, adjust_lr_fn: str | None, has_complex: bool,
+) -> None:  # fmt: skip
+    """One step of Muon for lists of matrices, gradients and momentum buffers."""
+    if foreach:
+        raise RuntimeError("Foreach is not supported for Muon yet")
+    if has_complex:
+        raise ValueError("Complex parameters are not supported")
+    rule = Muon.__new__(Muon)
+    group = dict(lr=lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov, ns_coefficients=ns_coefficients,
+                 ns_steps=ns_steps, eps=eps, adjust_lr_fn=adjust_lr_fn)  # fmt: skip
+    for p, g, buffer in zip(params, grads, muon_momentum_bufs, strict=True):
+        rule._move(p, g, buffer, group)
+
+
+def _make_sparse(grad: Any, grad_indices: Any, values: Any) -> Any:
+    """A sparse tensor of a gradient's size, with these indices and values."""
+    import shim_torch
+
+    return shim_torch.sparse_coo_tensor(grad_indices, values, grad.size())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch.optim._forms import asked_of as _asked_of
 from shim_torch.optim._helpers import _to_scalar
 from shim_torch.optim.each import Each, add_ratio, check, check_rate, decayed, root, zeros_like
 
@@ -158,11 +159,4 @@ class AdamW(Adam):
         )
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("adam", "adamw"):
-        from shim_torch.optim import _functional
-
-        return getattr(_functional, name)
-    from shim_torch._missing import missing
-
-    return missing("torch.optim.adam", name)
+__getattr__ = _asked_of("torch.optim.adam", "adam", "adamw")

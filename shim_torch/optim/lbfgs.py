@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from native import _core
-from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import enable_grad, no_grad
+from shim_torch.optim._forms import asked_of as _asked_of
 from shim_torch.optim.optimizer import Optimizer, check_rate
 
 
@@ -249,4 +249,24 @@ class LBFGS(Optimizer):
         state["prev_loss"] = before
         return first
 
-__getattr__ = _asked_of(__name__)
+
+def _cubic_interpolate(x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: Any = None) -> Any:
+    """Where the cubic through two points with these values and slopes (tensors) is smallest, within the bounds."""
+    return _cubic_minimum(_Point(x1, f1, None, g1), _Point(x2, f2, None, g2), bounds)
+
+
+def _strong_wolfe(
+    obj_func: Any, x: Any, t: Any, d: Any, f: Any, g: Any, gtd: Any,
+    c1: float = 1e-4, c2: float = 0.9, tolerance_change: float = 1e-9, max_ls: int = 25,
+) -> tuple[Any, Any, Any, int]:  # fmt: skip
+    """The line search: ``obj_func(x, t, d)`` gives value and flat gradient at x + t · d; f, g, gtd are those at x.
+
+    Returns the value, gradient and step found, and how often ``obj_func`` was called.
+    """
+    search = _WolfeSearch(lambda step: obj_func(x, step, d), d, _Point(0, f, g.clone(), gtd), max_ls)
+    search.c1, search.c2, search.smallest = c1, c2, tolerance_change
+    found = search.run(t)
+    return found.f, found.g, found.t, search.evaluations
+
+
+__getattr__ = _asked_of("torch.optim.lbfgs")

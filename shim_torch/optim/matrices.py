@@ -7,8 +7,12 @@ from typing import Any
 
 from native import _core
 from shim_torch.autograd.grad_mode import no_grad
+from shim_torch.optim._forms import asked_of as _asked_of
 from shim_torch.optim.each import Each
 from shim_torch.optim.optimizer import Optimizer, check, closure_loss
+
+DEFAULT_A, DEFAULT_B, DEFAULT_C = 3.4445, -4.7750, 2.0315  # Newton and Schulz's iteration in Muon
+DEFAULT_NS_STEPS, EPS = 5, 1e-7
 
 
 def _require(ok: bool, text: str) -> None:
@@ -101,6 +105,14 @@ def _orthogonalized(g: Any, coefficients: tuple[float, float, float], steps: int
     return x.T if tall else x
 
 
+def _rate_of_shape(lr: float, adjust_lr_fn: str | None, param_shape: Any) -> float:
+    """The learning rate for a matrix of that shape; ``adjust_lr_fn`` is None or "original", or "match_rms_adamw"."""
+    rows, columns = param_shape[:2]
+    if adjust_lr_fn is None or adjust_lr_fn == "original":
+        return lr * math.sqrt(max(1, rows / columns))
+    return lr * 0.2 * math.sqrt(max(rows, columns)) if adjust_lr_fn == "match_rms_adamw" else lr
+
+
 class Muon(Optimizer):
     """Muon (torch.optim.Muon): momentum, made orthogonal. For matrices only."""
 
@@ -111,9 +123,9 @@ class Muon(Optimizer):
         weight_decay: float = 0.1,
         momentum: float = 0.95,
         nesterov: bool = True,
-        ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315),
-        eps: float = 1e-7,
-        ns_steps: int = 5,
+        ns_coefficients: tuple[float, float, float] = (DEFAULT_A, DEFAULT_B, DEFAULT_C),
+        eps: float = EPS,
+        ns_steps: int = DEFAULT_NS_STEPS,
         adjust_lr_fn: str | None = None,
     ) -> None:
         _check_rate(lr)
@@ -157,13 +169,8 @@ class Muon(Optimizer):
         mean.lerp_(g, 1 - group["momentum"])
         update = g.lerp(mean, group["momentum"]) if group["nesterov"] else mean
         update = _orthogonalized(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
-        rows, columns = p.shape
-        if group["adjust_lr_fn"] == "match_rms_adamw":
-            ratio = 0.2 * math.sqrt(max(rows, columns))
-        else:
-            ratio = math.sqrt(max(1, rows / columns))
         p.mul_(1 - lr * group["weight_decay"])
-        p.add_(update, alpha=-lr * ratio)
+        p.add_(update, alpha=-_rate_of_shape(lr, group["adjust_lr_fn"], p.shape))
 
 
 class SparseAdam(Optimizer):
@@ -234,11 +241,5 @@ class SparseAdam(Optimizer):
         p.add_(at_entries(-size * (mean / deviation)))
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("sparse_adam",):
-        from shim_torch.optim import _functional
-
-        return getattr(_functional, name)
-    from shim_torch._missing import missing
-
-    return missing("torch.optim.sparse_adam", name)
+_adjust_lr, _zeropower_via_newtonschulz = _rate_of_shape, _orthogonalized  # PyTorch's names
+__getattr__ = _asked_of("torch.optim.sparse_adam", "sparse_adam", "adafactor", "muon")

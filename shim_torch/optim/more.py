@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch.optim._forms import asked_of as _asked_of
 from shim_torch.optim.each import Each, add_ratio, add_scaled, check, check_rate, decayed, root, zeros_like
 
 
@@ -202,11 +203,4 @@ class Rprop(Each):
         state["prev"].copy_(g)
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("adadelta", "adamax", "asgd", "nadam", "radam", "rprop"):
-        from shim_torch.optim import _functional
-
-        return getattr(_functional, name)
-    from shim_torch._missing import missing
-
-    return missing("torch.optim.adadelta", name)
+__getattr__ = _asked_of("torch.optim.adadelta", "adadelta", "adamax", "asgd", "nadam", "radam", "rprop")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch.optim._forms import asked_of as _asked_of
 from shim_torch.optim.each import Each, add_ratio, add_scaled, check, check_rate, decayed, zeros_like
 
 
@@ -139,11 +140,4 @@ class RMSprop(Each):
             add_ratio(p, g, scale, -lr)
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("adagrad", "rmsprop"):
-        from shim_torch.optim import _functional
-
-        return getattr(_functional, name)
-    from shim_torch._missing import missing
-
-    return missing("torch.optim.adagrad", name)
+__getattr__ = _asked_of("torch.optim.adagrad", "adagrad", "rmsprop")

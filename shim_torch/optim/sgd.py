@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch.optim._forms import asked_of as _asked_of
 from shim_torch.optim.each import Each, add_scaled, check, check_rate, decayed
 
 
@@ -68,11 +69,4 @@ class SGD(Each):
         add_scaled(p, g, -(group["lr"] if group["differentiable"] else float(group["lr"])))
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("sgd",):
-        from shim_torch.optim import _functional
-
-        return getattr(_functional, name)
-    from shim_torch._missing import missing
-
-    return missing("torch.optim.sgd", name)
+__getattr__ = _asked_of("torch.optim.sgd", "sgd")
