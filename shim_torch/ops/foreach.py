@@ -44,18 +44,18 @@ def _scalar_tensor(scalar: Any) -> None:
 Launch = tuple[str, tuple[Any, ...], Any]
 
 
-def _on_cuda(launch: Callable[..., Launch] | None, in_place: bool, self: Any, rest: tuple[Any, ...]) -> Any:
+def _on_cuda(launch: Callable[..., Launch], in_place: bool, self: Any, rest: tuple[Any, ...]) -> Any:
     """All tensors in few launches; None where they are not on CUDA, or differ in what one kernel needs to be the same."""
-    if launch is None or not self[0].is_cuda:
+    if not self[0].is_cuda:
         return None
     name, others, numbers = launch(*rest)
     return _core.cuda_each(name, in_place, self, others, numbers)
 
 
 def _each(
-    run: Callable[..., Any], check: Callable[..., None] = _lists, launch: Callable[..., Launch] | None = None
+    run: Callable[..., Any], check: Callable[..., None], launch: Callable[..., Launch], write: Callable[..., Any]
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The functional body and the in-place one: ``run(t, *its share of the others)`` gives the new value of ``t``."""
+    """The functional body and the in-place one, of each tensor with its share of the others: ``run`` and ``write``."""
 
     def functional(self: Any, *rest: Any) -> Any:
         check(self, *rest)
@@ -69,12 +69,7 @@ def _each(
         if _on_cuda(launch, True, self, rest) is not None:
             return self
         for i, t in enumerate(self):
-            new = run(t, *(r[i] if isinstance(r, (list, tuple)) else r for r in rest))
-            if not _core.can_cast(new.dtype, t.dtype):
-                raise RuntimeError(
-                    f"result type {_scalar(new.dtype)} can't be cast to the desired output type {_scalar(t.dtype)}"
-                )
-            t.copy_(new)
+            write(t, *(r[i] if isinstance(r, (list, tuple)) else r for r in rest))
         return self
 
     return functional, in_place
@@ -100,9 +95,10 @@ def _both(
     rest: str,
     run: Callable[..., Any],
     check: Callable[..., None],
-    launch: Callable[..., Launch] | None = None,
+    launch: Callable[..., Launch],
+    write: Callable[..., Any],
 ) -> None:
-    functional, in_place = _each(run, check, launch)
+    functional, in_place = _each(run, check, launch, write)
     dot = f".{overload}" if overload else ""
     comma = f", {rest}" if rest else ""
     composite(f"_foreach_{name}{dot}(Tensor[] self{comma}) -> Tensor[]", **_METHODLESS)(functional)
@@ -114,7 +110,8 @@ def _declare_unary(name: str) -> None:
     def check(self: Any) -> None:
         _lists(self)
 
-    functional, in_place = _each(lambda t: getattr(t, name)(), check, lambda: (name, (), None))
+    launch: Callable[..., Launch] = lambda: (name, (), None)
+    functional, in_place = _each(lambda t: getattr(t, name)(), check, launch, lambda t: getattr(t, name + "_")())
 
     def checked(self: Any) -> Any:
         if name == "abs" and any(t.is_complex() for t in self):
@@ -161,32 +158,55 @@ def _binary_launch(name: str) -> Callable[..., Launch]:
     return launch
 
 
-def _declare_binary(name: str, word: str, run: Callable[..., Any], alpha: bool = False, tensor: bool = False) -> None:
+def _declare_binary(
+    name: str,
+    word: str,
+    run: Callable[..., Any],
+    alpha: bool = False,
+    tensor: bool = False,
+    *,
+    write: Callable[..., Any],
+) -> None:
     launch = _binary_launch(name)
     more = ", *, Scalar alpha=1" if alpha else ""
     scalar = "exponent" if name == "pow" else "scalar"
     many = "exponent" if name == "pow" else "scalars"
     if tensor:  # before numbers, which a tensor of no dims would become
         _both(
-            name, "Tensor", f"Tensor other{', *, Scalar alpha=1' if name == 'add' else ''}", run, _check_tensor, launch
+            name,
+            "Tensor",
+            f"Tensor other{', *, Scalar alpha=1' if name == 'add' else ''}",
+            run,
+            _check_tensor,
+            launch,
+            write,
         )
-    _both(name, "Scalar", f"Scalar {scalar}", run, _check_one, launch)
-    _both(
-        name, "ScalarList", f"Scalar[] {many}", run, _scalars, launch
-    )  # before lists of tensors: numbers match here alone
-    _both(name, "List", f"Tensor[] {word}{more}", run, _check_list, launch)
+    _both(name, "Scalar", f"Scalar {scalar}", run, _check_one, launch, write)
+    # Before lists of tensors: numbers match here alone.
+    _both(name, "ScalarList", f"Scalar[] {many}", run, _scalars, launch, write)
+    _both(name, "List", f"Tensor[] {word}{more}", run, _check_list, launch, write)
+
+
+def _refuse_bools(t: Any, other: Any) -> None:
+    if t.dtype == _core.bool and getattr(other, "dtype", None) == _core.bool:
+        t.sub(t)  # refuses the dtype, of which PyTorch speaks before it looks at the sizes
 
 
 def _difference(t: Any, other: Any, alpha: Any = 1) -> Any:
-    if t.dtype == _core.bool and getattr(other, "dtype", None) == _core.bool:
-        t.sub(t)  # refuses the dtype, of which PyTorch speaks before it looks at the sizes
+    _refuse_bools(t, other)
     return t.sub(other, alpha=alpha)
+
+
+def _subtract(t: Any, other: Any, alpha: Any = 1) -> Any:
+    _refuse_bools(t, other)
+    return t.sub_(other, alpha=alpha)
 
 
 def _no_complex(kernel: str, t: Any, other: Any) -> None:
     if t.is_complex() and not t.is_meta:
         t.eq(other)  # refuses sizes that do not fit, of which PyTorch speaks first
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{_scalar(t.dtype)}'")
+        kind = _core.promote_types(t.dtype, other.dtype)
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{_scalar(kind)}'")
 
 
 def _least(t: Any, other: Any) -> Any:
@@ -203,13 +223,41 @@ def _greatest(t: Any, other: Any) -> Any:
     return t.maximum(other)
 
 
-_declare_binary("add", "other", lambda t, other, alpha=1: t.add(other, alpha=alpha), alpha=True, tensor=True)
-_declare_binary("sub", "other", _difference, alpha=True)
-_declare_binary("mul", "other", lambda t, other: t.mul(other), tensor=True)
-_declare_binary("div", "other", lambda t, other: t.div(other), tensor=True)
-_declare_binary("pow", "exponent", lambda t, exponent: t.pow(exponent))
-for _name, _run in (("clamp_min", _greatest), ("maximum", _greatest), ("clamp_max", _least), ("minimum", _least)):
-    _declare_binary(_name, "other", _run)
+def _put(t: Any, new: Any) -> Any:
+    if not _core.can_cast(new.dtype, t.dtype):
+        raise RuntimeError(
+            f"result type {_scalar(new.dtype)} can't be cast to the desired output type {_scalar(t.dtype)}"
+        )
+    return t.copy_(new)
+
+
+def _raise_to(t: Any, other: Any) -> Any:
+    return _put(t, _greatest(t, other)) if hasattr(other, "dim") else t.clamp_min_(other)
+
+
+def _lower_to(t: Any, other: Any) -> Any:
+    return _put(t, _least(t, other)) if hasattr(other, "dim") else t.clamp_max_(other)
+
+
+_declare_binary(
+    "add",
+    "other",
+    lambda t, other, alpha=1: t.add(other, alpha=alpha),
+    alpha=True,
+    tensor=True,
+    write=lambda t, other, alpha=1: t.add_(other, alpha=alpha),
+)
+_declare_binary("sub", "other", _difference, alpha=True, write=_subtract)
+_declare_binary("mul", "other", lambda t, other: t.mul(other), tensor=True, write=lambda t, other: t.mul_(other))
+_declare_binary("div", "other", lambda t, other: t.div(other), tensor=True, write=lambda t, other: t.div_(other))
+_declare_binary("pow", "exponent", lambda t, power: t.pow(power), write=lambda t, power: t.pow_(power))
+for _name, _run, _write in (
+    ("clamp_min", _greatest, _raise_to),
+    ("maximum", _greatest, _raise_to),
+    ("clamp_max", _least, _lower_to),
+    ("minimum", _least, _lower_to),
+):
+    _declare_binary(_name, "other", _run, write=_write)
 
 
 @composite("_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]", **_METHODLESS)
@@ -221,6 +269,10 @@ def foreach_pow_scalar(self, exponent):
 
 def _lerp(t: Any, other: Any, weight: Any) -> Any:
     return t.lerp(other, weight)
+
+
+def _lerp_into(t: Any, other: Any, weight: Any) -> Any:
+    return t.lerp_(other, weight)
 
 
 def _check_lists(self: Any, *others: Any) -> None:
@@ -236,31 +288,38 @@ def _by_numbers(end: Any, weight: Any) -> Launch:
     return "lerp", (end, None), weight
 
 
-_both("lerp", "Scalar", "Tensor[] tensors1, Scalar weight", _lerp, _check_lists, _by_numbers)
-_both("lerp", "ScalarList", "Tensor[] tensors1, Scalar[] weight", _lerp, _check_pair_scalars, _by_numbers)
-_both(
-    "lerp", "List", "Tensor[] tensors1, Tensor[] weights", _lerp, _check_lists, lambda end, w: ("lerp", (end, w), None)
-)
+def _by_tensors(end: Any, weight: Any) -> Launch:
+    return "lerp", (end, weight), None
+
+
+_both("lerp", "Scalar", "Tensor[] tensors1, Scalar weight", _lerp, _check_lists, _by_numbers, _lerp_into)
+_both("lerp", "ScalarList", "Tensor[] tensors1, Scalar[] weight", _lerp, _check_pair_scalars, _by_numbers, _lerp_into)
+_both("lerp", "List", "Tensor[] tensors1, Tensor[] weights", _lerp, _check_lists, _by_tensors, _lerp_into)
 
 
 def _declare_fused(name: str) -> None:
     def run(t: Any, first: Any, second: Any, value: Any = 1) -> Any:
         return getattr(t, name)(first, second, value=value)
 
+    def write(t: Any, first: Any, second: Any, value: Any = 1) -> Any:
+        return getattr(t, name + "_")(first, second, value=value)
+
     def launch(first: Any, second: Any, value: Any = 1) -> Launch:
         return name, (first, second), value
 
     def unpacked(self: Any, tensor1: Any, tensor2: Any, scalars: Any) -> tuple[Any, ...]:
-        if scalars.dim() != 1 or scalars.numel() != len(self):
+        if not scalars.is_contiguous():
+            raise RuntimeError("Expected scalars to be contiguous.")
+        if scalars.dim() != 1:
+            raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {scalars.dim()} instead.")
+        if scalars.numel() != len(self):
             raise RuntimeError(
                 f"Expected length of scalars to match input of length {len(self)} but got {scalars.numel()} instead."
             )
         return self, tensor1, tensor2, tuple(scalars.tolist())
 
     lists = "Tensor[] tensor1, Tensor[] tensor2"
-    _both(name, "Scalar", f"{lists}, Scalar value=1", run, _check_lists, launch)
-    _both(name, "ScalarList", f"{lists}, Scalar[] scalars", run, _check_pair_scalars, launch)
-    functional, in_place = _each(run, _check_pair_scalars, launch)
+    functional, in_place = _each(run, _check_pair_scalars, launch, write)
     tensor = f"{lists}, Tensor scalars"
     composite(f"_foreach_{name}.Tensor(Tensor[] self, {tensor}) -> Tensor[]", **_METHODLESS)(
         lambda *given: functional(*unpacked(*given))
@@ -268,6 +327,9 @@ def _declare_fused(name: str) -> None:
     composite(f"_foreach_{name}_.Tensor(Tensor(a!)[] self, {tensor}) -> ()", **_METHODLESS)(
         lambda *given: in_place(*unpacked(*given))
     )
+    # After tensors: one of no dims would become a number.
+    _both(name, "Scalar", f"{lists}, Scalar value=1", run, _check_lists, launch, write)
+    _both(name, "ScalarList", f"{lists}, Scalar[] scalars", run, _check_pair_scalars, launch, write)
 
 
 _declare_fused("addcmul")
