@@ -209,7 +209,8 @@ def gaussian_nll_loss(
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:  # one for each row
             var = var.unsqueeze(-1)
-        elif not (input.shape[:-1] == var.shape[:-1] and var.shape[-1:] == (1,)):
+        # Else one variance along one dim.
+        elif input.dim() != var.dim() or sum(m for n, m in zip(input.shape, var.shape, strict=True) if n != m) != 1:
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")

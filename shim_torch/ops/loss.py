@@ -194,6 +194,10 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
             f"weight tensor should be defined either for all {x.size(1)} classes or no classes but got weight tensor of shape: "
             f"{list(weight.shape)}"
         )
+    if weight is not None and weight.dtype != x.dtype and not x.is_meta:
+        from shim_torch._utils import _scalar
+
+        raise RuntimeError(f"expected scalar type {_scalar(x.dtype)} but found {_scalar(weight.dtype)}")
     t = t.long()
     if x.is_cuda and t.is_cuda and x.dtype in _FLOATS and (weight is None or weight.dtype == x.dtype):
         loss = shim_torch.ops.shim.nll_loss(x, t, weight, reduction, ignore_index)[0]
