@@ -7,7 +7,6 @@ from typing import Any
 import shim_torch as torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributions.distribution import Distribution
-from shim_torch.distributions.utils import _sum_rightmost
 
 __all__ = ["ExponentialFamily"]
 
@@ -32,7 +31,8 @@ class ExponentialFamily(Distribution):
         normalizer = self._log_normalizer(*natural)
         found = normalizer - self._mean_carrier_measure
         for p, slope in zip(natural, torch.autograd.grad(normalizer.sum(), natural, create_graph=True), strict=True):
-            found = found - _sum_rightmost(p * slope, len(self._event_shape))
+            # One product for each distribution: parameters may be matrices, vectors or numbers of one event.
+            found = found - (p * slope).reshape((*self._batch_shape, -1)).sum(-1)
         return found
 
 __getattr__ = _asked_of(__name__)

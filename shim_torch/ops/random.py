@@ -429,7 +429,9 @@ for _schema in (
     "normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
     "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
 ):
-    composite(_schema, method=False, out=True)(_normal_of)
+    # A draw does not move with its mean or deviation: PyTorch's gradients are zero (distributions' rsample has others).
+    _still = {name: lambda g: g * 0 for name in ("mean", "std") if f"Tensor {name}" in _schema}
+    direct(_schema, method=False, out=True, grad=_still)(_normal_of)
 
 
 @composite(
