@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from shim_torch._missing import asked_of as _asked_of
+from shim_torch._utils import ExceptionWrapper
 from shim_torch.utils.data._utils import fetch as _fetch
 from shim_torch.utils.data._utils import pin_memory as _pin
 from shim_torch.utils.data._utils import worker as _worker
 from shim_torch.utils.data._utils.collate import default_collate, default_convert
 from shim_torch.utils.data._utils.worker import get_worker_info
-from shim_torch.utils.data.datapipes.datapipe import IterDataPipe
+from shim_torch.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
 from shim_torch.utils.data.dataset import IterableDataset
-from shim_torch.utils.data.graph_settings import apply_shuffle_settings
+from shim_torch.utils.data.graph_settings import apply_sharding, apply_shuffle_settings, process_group, seeded
 from shim_torch.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
@@ -248,9 +249,28 @@ class _BaseDataLoaderIter:
             collate_fn=loader.collate_fn,
             drop_last=loader.drop_last,
         )
-        self._num_yielded = 0
-        self._keys = iter(loader._index_sampler)
+        self._begin()
         self._base_seed = self._seed()
+
+    def _begin(self) -> None:
+        """A pass begins: its batches are counted anew, and the draws of a pipe have a seed that all workers share."""
+        self._num_yielded, self._length_said = 0, self._loader._length_said
+        self._keys = iter(self._loader._index_sampler)
+        self._shared_seed = None
+        if isinstance(self._loader.dataset, IterDataPipe):
+            self._shared_seed = self._across_processes(self._seed())
+            seeded(self._loader.dataset, self._shared_seed)
+
+    @staticmethod
+    def _across_processes(seed: int) -> int:
+        """The first process's seed, where several share the data."""
+        from shim_torch import distributed, tensor
+
+        if process_group()[0] == 1:
+            return seed
+        shared = tensor(seed)
+        distributed.broadcast(shared, src=0)
+        return int(shared.item())
 
     def _seed(self) -> int:
         import shim_torch
@@ -266,7 +286,7 @@ class _BaseDataLoaderIter:
     def __next__(self) -> Any:
         batch = self._next_data()
         self._num_yielded += 1
-        said = self._loader._length_said
+        said = self._length_said
         if self._loader._dataset_kind == _DatasetKind.Iterable and said is not None and self._num_yielded > said:
             text = (
                 f"Length of IterableDataset {self._loader.dataset} was reported to be {said}(when accessing len(dataloader)), "
@@ -288,6 +308,8 @@ class _BaseDataLoaderIter:
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
+        if isinstance(loader.dataset, (IterDataPipe, MapDataPipe)):
+            apply_sharding(loader.dataset, *process_group())
         self._fetcher = self._make_fetcher(loader.dataset)
 
     def _next_data(self) -> Any:
@@ -311,6 +333,28 @@ def _death(workers: list[Any]) -> tuple[RuntimeError, RuntimeError]:
     return RuntimeError(how), RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly")
 
 
+def _check_open_files() -> None:
+    """RuntimeError where this process can open few more files: a batch's tensors are files to it."""
+    import errno
+    import os
+
+    opened = []
+    try:
+        for _ in range(10):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as e:
+        if e.errno == errno.EMFILE:
+            raise RuntimeError(
+                "Too many open files. Communication with the workers is no longer possible. Please increase the limit using "
+                "`ulimit -n` in the shell or change the sharing strategy by calling "
+                "`torch.multiprocessing.set_sharing_strategy('file_system')` at the beginning of your code"
+            ) from None
+        raise
+    finally:
+        for file in opened:
+            os.close(file)
+
+
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Batches are numbered when they are asked for, and given out in that order (or as they come: ``in_order=False``)."""
 
@@ -319,6 +363,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         import multiprocessing
 
         context = loader.multiprocessing_context or multiprocessing.get_context()
+        pipe = isinstance(loader.dataset, (IterDataPipe, MapDataPipe))
+        processes = process_group() if pipe else (1, 0)
         self._results = context.Queue()
         self._tasks = [context.Queue() for _ in range(loader.num_workers)]
         self._workers = []
@@ -329,43 +375,56 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 self._results,
                 i,
                 loader.num_workers,
-                self._base_seed + i,
+                self._base_seed,
                 loader.dataset,
                 loader.worker_init_fn,
+                self._shared_seed,
+                processes,
             )
             process = context.Process(target=_worker.run, args=arguments, daemon=True)
             process.start()
             self._workers.append(process)
+        if isinstance(loader.dataset, IterDataPipe):
+            self._begin()  # a second seed is drawn, as PyTorch draws it: what the generator gives next is the same
         self._start()
 
     def _start(self) -> None:
         self._asked, self._given, self._done = 0, 0, {}  # type: int, int, dict[int, Any]
         self._live = set(range(len(self._workers)))
         self._who: dict[int, int] = {}
-        for _ in range(self._loader.prefetch_factor or 2):
-            for worker in range(len(self._workers)):
-                self._ask(worker)
+        self._loads = [0] * len(self._workers)
+        self._turns = itertools.cycle(range(len(self._workers)))
+        for _ in range(self._prefetch * len(self._workers)):
+            self._ask()
+
+    @property
+    def _prefetch(self) -> int:
+        return self._loader.prefetch_factor or 2
 
     def reset(self) -> None:
         """Another epoch with the same workers."""
         while self._who:
             number, _, _ = self._receive()
             self._who.pop(number, None)
-        self._num_yielded, self._loader._length_said = 0, None
-        self._keys = iter(self._loader._index_sampler)
+        self._begin()
         for tasks in self._tasks:
-            tasks.put(_worker.RESUME)  # an iterable data set starts again
+            tasks.put(_worker.Resume(self._shared_seed))  # an iterable data set starts again
         self._start()
 
-    def _ask(self, worker: int) -> None:
-        if worker not in self._live:
-            return
+    def _ask(self) -> None:
+        """Asks for the next batch: workers take turns, so that which one makes it does not depend on their speed."""
         try:
             keys = next(self._keys)
         except StopIteration:
             return
+        for worker in itertools.islice(self._turns, len(self._workers)):
+            if worker in self._live and (self._loader.in_order or self._loads[worker] < self._prefetch):
+                break
+        else:
+            return
         self._tasks[worker].put((self._asked, keys))
         self._who[self._asked] = worker
+        self._loads[worker] += 1
         self._asked += 1
 
     def _receive(self) -> Any:
@@ -375,7 +434,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         while True:
             try:
                 number, worker, packed = self._results.get(timeout=min(1.0, self._loader.timeout or 1.0))
-                return number, worker, pickle.loads(packed)
+                try:
+                    return number, worker, pickle.loads(packed)
+                except (OSError, RuntimeError):
+                    _check_open_files()
+                    raise
             except queue.Empty:
                 waited += min(1.0, self._loader.timeout or 1.0)
                 dead = [w for w in self._workers if not w.is_alive()]
@@ -389,13 +452,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _next_data(self) -> Any:
         while True:
-            if self._loader.in_order:
-                while self._given < self._asked and self._given not in self._who and self._given not in self._done:
-                    self._given += 1
-            ready = self._given if self._loader.in_order else next(iter(self._done), None)
-            if ready in self._done:
-                self._given += self._loader.in_order
-                return self._hand_out(self._done.pop(ready))
+            while self._given < self._asked and self._given not in self._who and self._given not in self._done:
+                self._given += 1
+            if self._given in self._done:
+                return self._hand_out(*self._done.pop(self._given))
             if not self._who:
                 if not self._loader.persistent_workers:
                     self._shutdown()
@@ -403,13 +463,18 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             number, worker, result = self._receive()
             self._who.pop(number, None)
             if isinstance(result, _worker.End):
-                self._live.discard(worker)
-                continue
-            self._done[number] = result
-            self._ask(worker)
+                if worker in self._live:
+                    self._live.discard(worker)
+                    self._ask()
+            elif self._loader.in_order and number != self._given:
+                self._done[number] = (worker, result)
+            else:
+                return self._hand_out(worker, result)
 
-    def _hand_out(self, result: Any) -> Any:
-        if isinstance(result, _worker.Failure):
+    def _hand_out(self, worker: int, result: Any) -> Any:
+        self._loads[worker] -= 1
+        self._ask()
+        if isinstance(result, ExceptionWrapper):
             result.reraise()  # the workers go on: the next batch may be good
         return _pin.pin_memory(result) if self._pin else result
 

@@ -99,4 +99,20 @@ def apply_random_seed(datapipe: Any, rng: Any) -> Any:
     return datapipe
 
 
+def seeded(datapipe: Any, seed: Any) -> Any:
+    """The pipe whose draws all follow from one seed, the same in every process that is given it."""
+    import shim_torch
+
+    return apply_random_seed(datapipe, shim_torch.Generator().manual_seed(seed))
+
+
+def process_group() -> tuple[int, int]:
+    """How many processes share the data, and which of them this one is."""
+    from shim_torch import distributed
+
+    if distributed.is_available() and distributed.is_initialized():
+        return distributed.get_world_size(), distributed.get_rank()
+    return 1, 0
+
+
 __getattr__ = _asked_of(__name__)

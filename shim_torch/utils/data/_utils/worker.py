@@ -25,7 +25,13 @@ class WorkerInfo:
 
 
 _worker_info: WorkerInfo | None = None
-RESUME = "resume"
+
+
+class Resume:
+    """Another epoch begins; a pipe's draws are of this seed."""
+
+    def __init__(self, seed: int | None) -> None:
+        self.seed = seed
 
 
 def get_worker_info() -> WorkerInfo | None:
@@ -33,63 +39,49 @@ def get_worker_info() -> WorkerInfo | None:
     return _worker_info
 
 
-class Failure:
-    """An exception on its way to the main process."""
-
-    def __init__(self, worker: int) -> None:
-        import sys
-        import traceback
-
-        kind, value, trace = sys.exc_info()
-        assert kind is not None
-        self.kind, self.text, self.worker = kind, "".join(traceback.format_exception(kind, value, trace)), worker
-
-    def reraise(self) -> None:
-        """Raises it again with the worker's traceback in its text."""
-        message = f"Caught {self.kind.__name__} in DataLoader worker process {self.worker}.\nOriginal {self.text}"
-        try:
-            error = self.kind(message)
-        except TypeError:
-            raise RuntimeError(message) from None
-        raise error
-
-
 class End:
     """An iterable data set of a worker is at its end."""
 
 
 def run(
-    make_fetcher: Any, tasks: Any, results: Any, worker: int, count: int, seed: int, dataset: Any, init: Any
-) -> None:
+    make_fetcher: Any, tasks: Any, results: Any, worker: int, count: int, base_seed: int, dataset: Any, init: Any,
+    shared_seed: int | None, process: tuple[int, int],
+) -> None:  # fmt: skip
     """Answers (number, keys) tasks with (number, worker, batch) until it gets None."""
     global _worker_info
     import numpy as np
 
     import shim_torch
+    from shim_torch._utils import ExceptionWrapper
     from shim_torch.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
-    from shim_torch.utils.data.graph_settings import apply_random_seed, apply_sharding
+    from shim_torch.utils.data.graph_settings import apply_sharding, seeded
 
+    seed, where = base_seed + worker, f"in DataLoader worker process {worker}"
     shim_torch.set_num_threads(1)
     random.seed(seed)
-    np.random.seed(seed % 2**32)
+    np.random.seed(_generate_state(base_seed, worker))
     shim_torch.manual_seed(seed)
     _worker_info = WorkerInfo(id=worker, num_workers=count, seed=seed, dataset=dataset)
-    if isinstance(dataset, (IterDataPipe, MapDataPipe)):  # the same draws in each worker, then its part of the items
-        apply_random_seed(dataset, shim_torch.Generator().manual_seed(seed - worker))
-        apply_sharding(dataset, count, worker)
+    if isinstance(dataset, IterDataPipe):  # the same draws in each worker, then its part of the items
+        seeded(dataset, shared_seed)
     fetcher, failure = None, None
     try:
+        if isinstance(dataset, (IterDataPipe, MapDataPipe)):
+            processes, rank = process
+            apply_sharding(dataset, count * processes, worker * processes + rank)
         if init is not None:
             init(worker)
         fetcher = make_fetcher(dataset)
     except Exception:
-        failure = Failure(worker)
+        failure = ExceptionWrapper(where=where)
     while (task := tasks.get()) is not None:
-        if task == RESUME:
+        if isinstance(task, Resume):
             try:
+                if isinstance(dataset, IterDataPipe):
+                    seeded(dataset, task.seed)
                 fetcher = fetcher if failure is not None else make_fetcher(dataset)
             except Exception:
-                fetcher, failure = None, Failure(worker)
+                fetcher, failure = None, ExceptionWrapper(where=where)
             continue
         number, keys = task
         result: Any
@@ -98,18 +90,20 @@ def run(
         except StopIteration:
             result = End()
         except Exception:
-            result = Failure(worker)
-        results.put((number, worker, _packed(result, worker)))
+            result = ExceptionWrapper(where=where)
+        results.put((number, worker, _packed(result, where)))
 
 
-def _packed(result: Any, worker: int) -> bytes:
+def _packed(result: Any, where: str) -> bytes:
     """Pickled here: a queue only prints the error of what it can't pickle, and the batch would be missed forever."""
     from multiprocessing.reduction import ForkingPickler
+
+    from shim_torch._utils import ExceptionWrapper
 
     try:
         return bytes(ForkingPickler.dumps(result))
     except Exception:
-        return bytes(ForkingPickler.dumps(Failure(worker)))
+        return bytes(ForkingPickler.dumps(ExceptionWrapper(where=where)))
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:

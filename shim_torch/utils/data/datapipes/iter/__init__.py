@@ -249,8 +249,8 @@ class Shuffler(IterDataPipe[Any]):
     def reset(self) -> None:
         import shim_torch
 
-        seed, self._seed = self._seed, None
         if self._enabled:
+            seed, self._seed = self._seed, None
             self._rng.seed(int(shim_torch.empty((), dtype=shim_torch.int64).random_().item()) if seed is None else seed)
 
     def __iter__(self) -> Iterator[Any]:
@@ -265,8 +265,8 @@ class Shuffler(IterDataPipe[Any]):
             at = self._rng.randint(0, self.buffer_size - 1)
             chosen, waiting[at] = waiting[at], item
             yield chosen
-        self._rng.shuffle(waiting)
-        yield from waiting
+        while waiting:
+            yield waiting.pop(self._rng.randint(0, len(waiting) - 1))
 
     def __len__(self) -> int:
         return _length(self, self.datapipe)

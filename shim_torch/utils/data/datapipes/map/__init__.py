@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shim_torch.utils.data.datapipes.datapipe import Batched, MapDataPipe, functional_datapipe, several
+from shim_torch.utils.data.datapipes.datapipe import Batched, IterDataPipe, MapDataPipe, functional_datapipe, several
 
-__all__ = ["Batcher", "Concater", "Mapper", "SequenceWrapper", "Zipper"]
+__all__ = ["Batcher", "Concater", "Mapper", "SequenceWrapper", "Shuffler", "Zipper"]
 
 
 class SequenceWrapper(MapDataPipe[Any]):
@@ -87,9 +88,51 @@ class Zipper(Concater):
         return min(len(d) for d in self.datapipes)
 
 
+class Shuffler(IterDataPipe[Any]):
+    """The items in a random order, as a pipe of items one after another; of ``indices`` where they are given."""
+
+    def __init__(self, datapipe: Any, *, indices: list[Any] | None = None) -> None:
+        self.datapipe = datapipe
+        self.indices = list(range(len(datapipe))) if indices is None else indices
+        self._enabled, self._seed = True, None
+        self._rng = random.Random()
+        self._shuffled_indices = self.indices
+
+    def set_shuffle(self, shuffle: bool = True) -> Shuffler:
+        """Switches shuffling on or off."""
+        self._enabled = shuffle
+        return self
+
+    def set_seed(self, seed: int) -> Shuffler:
+        """The seed of the next pass; of later ones it is drawn from ``torch``'s generator, as without one."""
+        self._seed = seed  # type: ignore[assignment]
+        return self
+
+    def reset(self) -> None:
+        import shim_torch
+
+        if self._enabled and self._seed is None:
+            self._seed = int(shim_torch.empty((), dtype=shim_torch.int64).random_().item())  # type: ignore[assignment]
+        self._rng.seed(self._seed)
+        self._seed = None
+        self._shuffled_indices = self._rng.sample(self.indices, len(self.indices))
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._enabled:
+            yield from (self.datapipe[i] for i in self.indices)
+            return
+        while self._shuffled_indices:
+            yield self.datapipe[self._shuffled_indices.pop()]
+
+    def __len__(self) -> int:
+        return len(self.datapipe)
+
+
+MapDataPipe.register_datapipe_as_function("shuffle", Shuffler)
+
 for _name in __all__:  # the names that repr shows, under which pickles find them
     _pipe = globals()[_name]
-    _pipe.__qualname__ = _pipe.__name__ = f"{_name}MapDataPipe"
+    _pipe.__qualname__ = _pipe.__name__ = f"{_name}{'Iter' if _name == 'Shuffler' else 'Map'}DataPipe"
     globals()[_pipe.__name__] = _pipe
 
 
