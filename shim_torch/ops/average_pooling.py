@@ -105,6 +105,7 @@ def _declare_mean(n: int) -> None:
             return torch_module().ops.shim.mean_pool(
                 self, kernel, step, pad, ceil_mode, count_include_pad, divisor_override or 0
             )
+        self = _core.flat_input(self)
         if n == 3 and separable_here(self):
             return _mean_of_boxes(self, settings, ceil_mode, count_include_pad, divisor_override)
         if n == 1 and self.is_floating_point() and _core.unseen(self) and _plain_order(self) and self.numel():
@@ -145,6 +146,7 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
             if output_size[0] == output_size[1] == 1:
                 return self.mean((-1, -2), keepdim=True)
             return torch_module().ops.shim.mean_pool(self, window, window, (0, 0), False, True, 0)
+    self = _core.flat_input(self)
     narrow = self.dtype if self.dtype in (_core.float16, _core.bfloat16) else None
     x = self.float() if narrow is not None else self
     if 0 not in output_size and separable_here(x):

@@ -10,7 +10,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import torch_module
+from ._formulas import flat, torch_module
 from ._record import op
 
 _SHIM = {"function": False}
@@ -60,8 +60,10 @@ def _out_sizes(self: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: boo
     dtype=lambda self: self.dtype,
     native="mean_pool",
     grad={
-        "self": lambda g, self_shape, kernel, stride, padding, include_pad, divisor: _shim("mean_pool_backward")(
-            g, self_shape[-2:], kernel, stride, padding, include_pad, divisor
+        "self": flat(
+            lambda g, self_shape, kernel, stride, padding, include_pad, divisor: _shim("mean_pool_backward")(
+                g, self_shape[-2:], kernel, stride, padding, include_pad, divisor
+            )
         )
     },
     **_SHIM,

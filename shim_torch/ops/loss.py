@@ -180,7 +180,7 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
     given = target.size(0) if target.dim() else 0
     if batched and self.size(0) != given:
         raise ValueError(f"Expected input batch_size ({self.size(0)}) to match target batch_size ({given}).")
-    x = self if batched else self.unsqueeze(0)
+    x = _core.flat_input(self if batched else self.unsqueeze(0))
     t = target if batched or target.dim() == 1 else target.unsqueeze(0)
     if t.dtype not in (_core.int64, _core.uint8, _core.int32):
         from shim_torch._utils import _scalar

@@ -24,7 +24,7 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
     if self.dtype == _core.bool and self.device.type == "cpu":
         kind = "reflection" if mode == "reflect" else "replication"
         raise NotImplementedError(f"\"{kind}_pad{n}d\" not implemented for 'Bool'")
-    x = self
+    x = _core.flat_input(self)
     for i in range(n):
         before, after = pad[2 * i], pad[2 * i + 1]
         d = self.dim() - 1 - i

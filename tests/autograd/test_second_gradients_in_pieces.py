@@ -31,6 +31,34 @@ def test_zeros_come_back(name):
     assert second.tolist() == [[[0.0] * 3] * 2]
 
 
+IMAGES = {
+    "avg_pool1d": lambda x: F.avg_pool1d(x[0], 2, padding=1),
+    "avg_pool2d": lambda x: F.avg_pool2d(x, 2, padding=1),
+    "avg_pool3d": lambda x: F.avg_pool3d(x, 2),
+    "avg_pool2d of half": lambda x: F.avg_pool2d(x.half(), 2).double(),
+    "adaptive_avg_pool1d": lambda x: F.adaptive_avg_pool1d(x[0], 3),
+    "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, 2),
+    "adaptive_avg_pool3d": lambda x: F.adaptive_avg_pool3d(x, 3),
+    "reflect": lambda x: F.pad(x, (1, 1, 1, 1), mode="reflect"),
+    "replicate": lambda x: F.pad(x, (1, 2), mode="replicate") if x.dim() < 4 else F.pad(x[0], (1, 2), mode="replicate"),
+    "interpolate by area": lambda x: F.interpolate(x, size=(3, 3), mode="area"),
+    "nll_loss": lambda x: F.nll_loss(x[0, 0], torch.tensor([1, 0, 3, 2])),
+    "nll_loss of images": lambda x: F.nll_loss(x, torch.ones(1, 4, 4, dtype=torch.long), reduction="none"),
+}
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_linear_ones_with_backward_operators_of_their_own(name):
+    x = torch.arange(32, dtype=torch.float64).reshape(1, 2, 4, 4).requires_grad_()
+    y = IMAGES[name](x)
+    g = torch.ones_like(y).requires_grad_()
+    (first,) = torch.autograd.grad(y, x, g, create_graph=True)
+    (plain,) = torch.autograd.grad(IMAGES[name](x), x, torch.ones_like(y))
+    assert torch.equal(first, plain)
+    into_g, into_x = torch.autograd.grad(first.square().sum(), (g, x))
+    assert into_g.any() and into_x.shape == x.shape and not into_x.any()
+
+
 def test_gradient_of_the_given_gradient_is_the_mask():
     x = torch.tensor([-1.0, 2.0], requires_grad=True)
     g = torch.ones(2, requires_grad=True)

@@ -3,8 +3,10 @@
 #include <string_view>
 
 #include "autograd/autograd.h"
+#include "core/sparse.h"
 #include "cpu/formulas.h"
 #include "cpu/special_functions.h"
+#include "python/flat.h"
 #include "python/forward_mode.h"
 #include "python/linear_backward.h"
 #include "python/native_cpu.h"
@@ -255,7 +257,16 @@ PyObject* py_unseen(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_TRUE;
 }
 
+// flat_input(tensor): what stands for it in a formula of several operators whose slope is constant in pieces (flat.h).
+PyObject* py_flat_input(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "flat_input(): a tensor is needed");
+  const Tensor t(unwrap(o));
+  if (!GradMode::enabled() || !t->requires_grad() || forward_gradients() || (python_dispatch && dispatch_mode_active()) || !is_plain(t) || is_sparse(*t)) return Py_NewRef(o);
+  return wrap(flat_input(t));
+}
+
 PyMethodDef cpu_formulas_functions[] = {
+    {"flat_input", py_flat_input, METH_O, "The tensor; its gradient's own gradient by it is zeros, not absent."},
     {"unseen", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_unseen)), METH_FASTCALL,
      "Whether CPU tensors have values of their own, and no handler, mode or tangent sees what is done with them."},
     {"one_pass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_one_pass)), METH_FASTCALL,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "python/autograd_python.h"
+#include "python/flat.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -50,28 +51,10 @@ void keep(Saved& v, PyObject* o, bool output, uint32_t output_nr = 0) {
   }
 }
 
-// Behind a gradient whose slope is constant in pieces: what comes goes on, and zeros go to the input.
-class FlatBackward final : public Node {
- public:
-  explicit FlatBackward(std::string name) : name_(std::move(name)) {}
-  Grads apply(Grads&& grads) override {
-    Tensor none = grads[0] ? engine_ops().zeros(grads[0]->sizes(), grads[0]->dtype(), grads[0]->device()) : Tensor();
-    return {grads[0], none};
-  }
-  std::string name() const override { return name_; }
-
- private:
-  std::string name_;
-};
-
 }  // namespace
 
 Tensor RecordNode::flat(const Tensor& gradient, const Edge& input) const {
-  auto node = make<FlatBackward>(plan_.name.substr(0, plan_.name.size() - 1) + "Backward0");
-  node->set_next_edges({gradient_edge(gradient), input});
-  Tensor tied = detach(gradient);
-  set_history(tied, node);
-  return tied;
+  return tied_to(gradient, input, plan_.name.substr(0, plan_.name.size() - 1) + "Backward0");
 }
 
 void RecordNode::build(PyObject* const* args, size_t n) {
