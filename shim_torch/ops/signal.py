@@ -204,7 +204,8 @@ def stft_centred(
 
 
 def _istft_text(x, n_fft, hop, win, window, center, normalized, onesided, length, return_complex):
-    shown = "None" if window is None else f"{window.type()}{{{list(window.shape)}}}"
+    kind = "" if window is None else f"CPU{_scalar(window.dtype)}Type" if window.is_complex() else window.type()
+    shown = f"{kind}{{{list(window.shape)}}}" if kind else "None"
     sided = "None" if onesided is None else int(onesided)
     return (
         f"istft(CPU{_scalar(x.dtype)}Type{list(x.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={win}, window={shown}, "
@@ -235,8 +236,8 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     wanted = n_fft // 2 + 1 if sided else n_fft
     if x.size(1) != wanted:
         raise RuntimeError(
-            f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match "
-            f"{'n_fft / 2 + 1' if sided else 'n_fft'} when onesided={'true' if sided else 'false'}, but got {x.size(1)}"
+            f"{call} : expected the frequency dimension (3rd to the last) of the input tensor to match "
+            f"{'n_fft / 2 + 1' if sided else 'n_fft'} when onesided={sided}, but got {x.size(1)}"
         )
     if not 0 < hop <= win:
         raise RuntimeError(f"{call} : expected 0 < hop_length <= win_length")
@@ -244,12 +245,16 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
         raise RuntimeError(f"{call} : expected 0 < win_length <= n_fft")
     if self.is_meta:  # PyTorch looks whether the windows add up to nothing somewhere
         raise no_meta_kernel("equal")
+    if window is not None and window.is_complex() and not return_complex:
+        raise RuntimeError("Complex windows are incompatible with return_complex=False")
     real = x.dtype.to_real()
     taper = _full_window(window, win, n_fft, self)
     taper = torch.ones(n_fft, dtype=real, device=x.device) if taper is None else taper
     frames = x.transpose(1, 2)
     norm = 1 if normalized else 2
     if return_complex:
+        if sided:
+            raise RuntimeError("Cannot have onesided output if window or input is complex")
         parts = torch.ops.aten._fft_c2c(frames, [2], norm, False)
     else:
         half = frames if sided else frames.narrow(2, 0, n_fft // 2 + 1)

@@ -1,5 +1,7 @@
 """Windows and short-time Fourier transforms; the numbers are PyTorch's."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -91,3 +93,17 @@ def test_transforms_of_frames_ask_for_a_window():
     finally:
         torch.set_warn_always(always)
     torch.testing.assert_close(found, x)
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings", "text"),
+    [
+        (4, {"return_complex": True}, "Cannot have onesided output if window or input is complex"),
+        (4, {"window": torch.ones(6, dtype=torch.complex64)}, "Complex windows are incompatible with return_complex=False"),
+        (5, {"window": torch.ones(6)}, "window=torch.FloatTensor{[6]}, center=1, normalized=0, onesided=None, length=None, return_complex=0) : "
+         "expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when onesided=True, but got 5"),
+    ],
+)  # fmt: skip
+def test_istft_refuses_what_has_no_inverse(rows, settings, text):
+    with pytest.raises(RuntimeError, match=re.escape(text)):
+        torch.istft(torch.ones(rows, 5, dtype=torch.complex64), 6, **settings)
