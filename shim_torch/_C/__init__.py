@@ -9,6 +9,7 @@ from native import _core
 from shim_torch._C._dispatch import (
     DispatchKey,
     DispatchKeySet,
+    _AutoDispatchBelowAutograd,
     _dispatch_tls_local_exclude_set,
     _dispatch_tls_local_include_set,
     _ExcludeDispatchKeyGuard,

@@ -143,6 +143,8 @@ class _ExcludeDispatchKeyGuard:
             _core.set_autocast_enabled(t, False)
         if self._autograd:
             self._below = _core._set_below_autograd(True)
+            self._grad = _core.is_grad_enabled()
+            _core._set_grad_enabled(False)
 
     def __exit__(self, *_: object) -> None:
         _excluded.keys = self._outer
@@ -150,3 +152,17 @@ class _ExcludeDispatchKeyGuard:
             _core.set_autocast_enabled(t, on)
         if self._autograd:
             _core._set_below_autograd(self._below)
+            _core._set_grad_enabled(self._grad)
+
+
+class _AutoDispatchBelowAutograd:
+    """Calls go on below autograd: kernels of Autograd keys are skipped, and no history is recorded."""
+
+    def __enter__(self) -> None:
+        self._below = _core._set_below_autograd(True)
+        self._grad = _core.is_grad_enabled()
+        _core._set_grad_enabled(False)
+
+    def __exit__(self, *_: object) -> None:
+        _core._set_below_autograd(self._below)
+        _core._set_grad_enabled(self._grad)

@@ -45,6 +45,25 @@ class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
         return self is other
 
 
+class _WeakHashRef(weakref.ref):  # type: ignore[type-arg]
+    """A weak reference that has its object's hash, taken when it is made, and compares by hashes."""
+
+    __slots__ = ["_id"]
+
+    def __init__(self, key: Any, callback: Callable[[Any], Any] | None = None) -> None:
+        self._id = hash(key)
+        super().__init__(key, callback)  # type: ignore[call-arg]
+
+    def __hash__(self) -> int:
+        return self._id
+
+    def __eq__(self, other: object) -> bool:
+        mine, theirs = self(), other() if isinstance(other, weakref.ref) else None
+        if mine is not None and theirs is not None:
+            return hash(mine) == hash(theirs)
+        return self is other
+
+
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     """A dictionary whose keys are held weakly and compared by identity."""
 
