@@ -34,3 +34,27 @@ def gather_traceback(python: bool = True, script: bool = False, cpp: bool = Fals
 def symbolize_tracebacks(tracebacks: list[CapturedTraceback]) -> list[list[dict[str, Any]]]:
     """The frames of each."""
     return [t.frames for t in tracebacks]
+
+
+class _ExperimentalConfig:
+    """Settings of PyTorch's tracer. They are kept; the profiler here has none of what they set."""
+
+    def __init__(
+        self,
+        profiler_metrics: list[str] | None = None,
+        profiler_measure_per_kernel: bool = False,
+        verbose: bool = False,
+        performance_events: list[str] | None = None,
+        enable_cuda_sync_events: bool = False,
+        adjust_profiler_step: bool = False,
+        disable_external_correlation: bool = False,
+        profile_all_threads: bool = False,
+        capture_overload_names: bool = False,
+        record_python_gc_info: bool = False,
+        expose_kineto_event_metadata: bool = False,
+        custom_profiler_config: str = "",
+        adjust_timestamps: bool = False,
+        trace_only: bool = False,
+    ) -> None:
+        self.custom_profiler_config = custom_profiler_config
+        self.trace_only = trace_only

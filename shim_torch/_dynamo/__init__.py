@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from shim_torch._dynamo import config
@@ -30,6 +31,7 @@ __all__ = [
     "mark_static_address",
     "maybe_mark_dynamic",
     "nonstrict_trace",
+    "optimize",
     "reset",
 ]
 
@@ -53,6 +55,19 @@ def nonstrict_trace(traceable_fn: Any) -> Any:
     if not callable(traceable_fn):
         raise TypeError("nonstrict_trace expects a callable")
     return traceable_fn
+
+
+def optimize(
+    backend: Any = "inductor", *, nopython: bool = False, dynamic: bool | None = None, disable: bool = False, **_: Any
+) -> Callable[[Any], Any]:
+    """The older form of ``torch.compile``: ``optimize(backend)(fn)``. ``nopython`` is its ``fullgraph``."""
+
+    def decorate(fn: Any) -> Any:
+        import shim_torch
+
+        return shim_torch.compile(fn, backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable)
+
+    return decorate
 
 
 def graph_break(msg: str = "") -> None:

@@ -26,6 +26,9 @@ import shim_torch as torch
         ("_inductor.compile_fx", "compile_fx"),
         ("_inductor.codecache", "FxGraphCache"),
         ("_inductor.graph", "GraphLowering"),
+        ("_inductor.ir", "TensorBox"),
+        ("_inductor.kernel.flex.common", "construct_strides"),
+        ("_inductor.package", "load_package"),
     ],
 )
 def test_use_is_refused_by_name(module, name):

@@ -11,6 +11,7 @@ __all__ = [
     "ColwiseParallel",
     "ParallelStyle",
     "PrepareModuleInput",
+    "PrepareModuleInputOutput",
     "PrepareModuleOutput",
     "RowwiseParallel",
     "SequenceParallel",
@@ -52,6 +53,10 @@ class SequenceParallel(_Style):
 
 class PrepareModuleInput(_Style):
     """Inputs are laid out before."""
+
+
+class PrepareModuleInputOutput(_Style):
+    """Inputs are laid out before, outputs after."""
 
 
 class PrepareModuleOutput(_Style):
