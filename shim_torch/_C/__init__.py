@@ -321,6 +321,10 @@ def __getattr__(name: str) -> Any:
         return Stream
     if name in _TYPES:
         return _TYPES[name]
+    if name.startswith(("_get_", "_set_")):
+        from shim_torch._C import _flags
+
+        return getattr(_flags, name)
     from shim_torch._missing import missing
 
     return missing("torch._C", name)

@@ -8,8 +8,19 @@ from shim_torch._parse_to import parse_to as _parse_to
 
 __all__ = ["_parse_to"]
 
+# Functions of this module alone: torch has none of these names, so that they are operators of torch.ops first.
+_OPERATORS = frozenset(
+    "_conv_depthwise2d conv_depthwise3d relu6_ rrelu_with_noise rrelu_with_noise_ slow_conv_dilated2d slow_conv_dilated3d "
+    "slow_conv_transpose2d slow_conv_transpose3d thnn_conv2d".split()
+)
+
 
 def __getattr__(name: str) -> Any:
+    if name in _OPERATORS:
+        from shim_torch import ops
+
+        found = globals()[name] = getattr(ops.aten, name)
+        return found
     if not name.startswith("__"):
         from shim_torch._C._tables import aten_function
 

@@ -69,7 +69,9 @@ void check_argument(const TensorImpl& target, PyObject* o, bool strict) {
 void check_own_places(const TensorImpl& t, const std::string& name) {
   bool shared = false;                          // an expanded tensor has one place for many elements
   for (size_t i = 0; i < size_t(t.dim()); ++i) shared |= t.strides()[i] == 0 && t.sizes()[i] > 1;
-  if (!shared || t.numel() == 0 || name.starts_with("fill") || name.starts_with("zero")) return;
+  if (!shared || t.numel() == 0 || name.starts_with("fill") || name.starts_with("zero") ||
+      name == "threshold")                      // the same value again for each element
+    return;
   if (warns_when_expanded(name)) {
     const bool put = name == "_index_put_at";
     const char* value = put ? "tensor[indices] = tensor" : "tensor[mask] = scalar";
