@@ -8,7 +8,7 @@ from typing import Any
 
 from native import _core
 
-from ._rules import wrap_dims
+from ._rules import NARROW, wrap_dims
 
 
 def flat(formula: Callable[..., Any]) -> Callable[..., Any]:
@@ -24,7 +24,7 @@ def one_pass(g: Any, saved: Any, name: str, *numbers: float) -> Any:
     """g · f' in one kernel, ``shim::pointwise_backward``; None where there is none, and where it is to be differentiated itself."""
     if not _core.one_pass(g, saved):
         return None
-    return torch_module().ops.shim.pointwise_backward(g, saved, name, *numbers)
+    return shim().pointwise_backward(g, saved, name, *numbers)
 
 
 def one_pass_on_cuda(g: Any, saved: Any, name: str, *numbers: float) -> Any:
@@ -53,9 +53,12 @@ def torch_module() -> Any:
 
 def aten() -> Any:
     """``torch.ops.aten``, for operators that torch has no function of."""
-    import shim_torch
+    return torch_module().ops.aten
 
-    return shim_torch.ops.aten
+
+def shim() -> Any:
+    """``torch.ops.shim``, operators of our own."""
+    return torch_module().ops.shim
 
 
 def operator(name: str) -> Any:
@@ -66,6 +69,16 @@ def operator(name: str) -> Any:
 def sizes_text(sizes: Any) -> str:
     """Sizes as PyTorch's errors show them: [2, 3]."""
     return "[" + ", ".join(map(str, sizes)) + "]"
+
+
+def binary_cross_entropies(xp: Any, chance: Any, target: Any) -> Any:
+    """-target log chance - (1 - target) log (1 - chance) of each element, the logarithms at least -100 as PyTorch's."""
+    return (target - 1) * xp.maximum(xp.log1p(-chance), -100) - target * xp.maximum(xp.log(chance), -100)
+
+
+def logit_cross_entropies(xp: Any, logit: Any, target: Any) -> Any:
+    """The same of the chances 1 / (1 + exp(-logit)), which need not be computed."""
+    return (1 - target) * logit + xp.maximum(-logit, 0) + xp.log1p(xp.exp(-abs(logit)))
 
 
 def zeros_as(g: Any) -> Any:
@@ -82,6 +95,11 @@ def speaks_for_itself(*tensors: Any) -> bool:
 def differentiated(*tensors: Any) -> bool:
     """Whether what is made of the tensors has derivatives that somebody may ask for."""
     return (_core.is_grad_enabled() and any(t.requires_grad for t in tensors)) or _core._is_dual_level_open()
+
+
+def widened(t: Any) -> Any:
+    """``t`` in float32 where it is of half precision: what follows is rounded once, at its end."""
+    return t.float() if t.dtype in NARROW else t
 
 
 def conjugate(x: Any) -> Any:

@@ -9,9 +9,8 @@ from native import _core
 
 from ._record import Record
 from ._refusals import kind
-from ._rules import type_name
+from ._rules import NARROW, type_name
 
-_LOW = (_core.float16, _core.bfloat16)
 _EMBEDDING_BAG = (
     "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but got "
     "CPU{}Type instead (while checking arguments for embedding_bag)"
@@ -176,7 +175,7 @@ def _refused(kinds: str, dtype: Any) -> bool:
     own = kind(dtype)
     if "B" in kinds and dtype is _core.bfloat16:
         return True
-    if own in kinds or ("l" in kinds and dtype in _LOW) or ("h" in kinds and dtype is _core.float16):
+    if own in kinds or ("l" in kinds and dtype in NARROW) or ("h" in kinds and dtype is _core.float16):
         return True
     return own == "i" and (("u" if dtype is _core.uint8 else "s") in kinds or ("m" in kinds and dtype is not _core.int64))
 
@@ -184,7 +183,7 @@ def _refused(kinds: str, dtype: Any) -> bool:
 def _refuse(kinds: str, text: str, dtype: Any, device: str) -> None:
     """Raises where the dtype is of a refused kind. Meta tensors know no kernels; CUDA has those of low precision."""
     kernel = " " not in text
-    if kernel and ((device == "meta" and text not in _ON_META_TOO) or (device != "cpu" and dtype in _LOW)):
+    if kernel and ((device == "meta" and text not in _ON_META_TOO) or (device != "cpu" and dtype in NARROW)):
         return
     if not _refused(kinds, dtype):
         return

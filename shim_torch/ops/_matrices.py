@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from native import _core
 from shim_torch._utils import _scalar
+
+from ._rules import NARROW
 
 
 class LinAlgError(RuntimeError):
@@ -44,7 +45,7 @@ def check_matrix(name: str, a: Any, square: bool = False, argument: str = "A") -
         raise RuntimeError(
             f"{name}: {argument} must be batches of square matrices, but they are {a.shape[-2]} by {a.shape[-1]} matrices"
         )
-    low = a.dtype in (_core.float16, _core.bfloat16) or a.dtype.itemsize == 1
+    low = a.dtype in NARROW or a.dtype.itemsize == 1
     if a.device.type == "cpu" and (
         (low and a.dtype.is_floating_point and name in _KERNELS)
         or (name in _NO_CHECK and not (a.dtype.is_floating_point or a.dtype.is_complex))

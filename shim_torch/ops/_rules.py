@@ -12,6 +12,9 @@ from typing import Any
 from native import _core
 
 Rule = Callable[..., Any]
+NARROW = (_core.float16, _core.bfloat16)
+WIDE = (_core.float32, _core.float64)
+FLOATS = (*NARROW, *WIDE)  # those that kernels of real numbers have
 type_name = _core.scalar_name
 
 
@@ -148,6 +151,11 @@ def fixed(dtype_name: str) -> Rule:
         return None, getattr(_core, dtype_name)
 
     return rule
+
+
+def accumulation_dtype(dtype: Any) -> Any:
+    """What a kernel computes and sums in: float64 for itself, float32 for narrower ones."""
+    return dtype if dtype == _core.float64 else _core.float32
 
 
 def sum_dtype(self: Any, dtype: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import flat, one_pass, one_pass_on_cuda
+from ._formulas import flat, one_pass, one_pass_on_cuda, shim
 from ._record import composite, op
 from ._refusals import refusing
 from ._rules import int_to_float, promote, same, same_dtype, type_name, wrap_dim
@@ -437,9 +437,8 @@ def _log_softmax_grad(g, result, dim):
 
 
 def _softmax_backward(g, result, dim, log):
-    import shim_torch
 
-    return shim_torch.ops.shim.softmax_backward(g, result, dim, log)
+    return shim().softmax_backward(g, result, dim, log)
 
 
 @op(

@@ -8,7 +8,7 @@ from native import _core
 from shim_torch._utils import _scalar
 
 from ._record import composite, op
-from ._rules import not_implemented
+from ._rules import NARROW, not_implemented
 from .matmul import _bmm_shape, _c10, _same_scalar, _same_vectors, mm_shape
 
 
@@ -197,7 +197,7 @@ def addbmm(self, batch1, batch2, beta, alpha):
         raise not_implemented("addmm_impl_cpu_", dtype)
     if not (dtype.is_floating_point or dtype.is_complex):
         beta, alpha = int(beta), int(alpha)
-    if dtype in (_core.float16, _core.bfloat16) and self.dtype is dtype and 0 < batch1.size(0) <= 64:
+    if dtype in NARROW and self.dtype is dtype and 0 < batch1.size(0) <= 64:
         for one, other in zip(batch1, batch2, strict=True):  # as PyTorch rounds: after each product
             self, beta = self.addmm(one, other, beta=beta, alpha=alpha), 1
         return self

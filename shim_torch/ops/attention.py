@@ -7,16 +7,11 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import torch_module
+from ._formulas import torch_module, widened
 from ._record import composite
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 _FUNCTION: dict[str, Any] = {"method": False}
-_NARROW = (_core.float16, _core.bfloat16)
-
-
-def _wide(t: Any) -> Any:
-    return t.float() if t.dtype in _NARROW else t
 
 
 def _hidden(lq: int, lk: int, causal: bool, left: int, right: int, bottom: bool, device: Any) -> Any:
@@ -51,13 +46,13 @@ def attend(
     q: Any, k: Any, v: Any, bias: Any = None, mask: Any = None, scale: float | None = None, dropout_p: float = 0.0
 ) -> tuple[Any, Any]:
     """Outputs (*, L, D) of queries (*, L, D), keys and values (*, S, D), and the scores' logsumexp (*, L)."""
-    s = _scores(_wide(q), _wide(_repeated(q, k)), bias, mask, scale)
+    s = _scores(widened(q), widened(_repeated(q, k)), bias, mask, scale)
     lse = s.logsumexp(-1)
     weights = (s - lse.unsqueeze(-1)).exp()
     weights = weights.masked_fill(s == -math.inf, 0.0)
     if dropout_p:
         weights = torch_module().dropout(weights, dropout_p, True)
-    return weights.matmul(_wide(_repeated(q, v))).to(q.dtype), lse
+    return weights.matmul(widened(_repeated(q, v))).to(q.dtype), lse
 
 
 def attend_backward(
@@ -67,10 +62,10 @@ def attend_backward(
     heads = k.size(-3)
     full_k, full_v = _repeated(q, k), _repeated(q, v)
     factor = 1 / math.sqrt(q.size(-1)) if scale is None else scale
-    g, wide_q, wide_k, wide_v = _wide(g), _wide(q), _wide(full_k), _wide(full_v)
+    g, wide_q, wide_k, wide_v = widened(g), widened(q), widened(full_k), widened(full_v)
     s = _scores(wide_q, wide_k, bias, mask, scale)
     p = (s - lse.unsqueeze(-1)).exp().masked_fill(s == -math.inf, 0.0)
-    inner = (g * _wide(out)).sum(-1, keepdim=True)
+    inner = (g * widened(out)).sum(-1, keepdim=True)
     ds = p * (g.matmul(wide_v.transpose(-2, -1)) - inner)
     gq = ds.matmul(wide_k) * factor
     gk, gv = ds.transpose(-2, -1).matmul(wide_q) * factor, p.transpose(-2, -1).matmul(g)
@@ -102,12 +97,12 @@ def _scaled_dot_product_attention_math(
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     mask = _hidden(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
     k, v = (_repeated(query, key), _repeated(query, value)) if enable_gqa else (key, value)
-    weights = _scores(_wide(query), _wide(k), attn_mask, mask, scale).softmax(-1)
+    weights = _scores(widened(query), widened(k), attn_mask, mask, scale).softmax(-1)
     if dropout_mask is not None:
         weights = weights.masked_fill(~dropout_mask, 0.0) / (1 - dropout_p)
     elif dropout_p:
         weights = torch_module().dropout(weights, dropout_p, True)
-    return weights.matmul(_wide(v)).to(query.dtype), weights.to(query.dtype)
+    return weights.matmul(widened(v)).to(query.dtype), weights.to(query.dtype)
 
 
 @composite(
@@ -244,11 +239,11 @@ def _fused_rms_norm(input, normalized_shape, weight, eps):
     """x / √(mean(x²) + eps) · weight over the last dims, and 1 / √(…)."""
     torch = torch_module()
     dims = list(range(-len(normalized_shape), 0))
-    x = _wide(input)
+    x = widened(input)
     eps = torch.finfo(input.dtype).eps if eps is None else eps
     rstd = (x.square().mean(dims, keepdim=True) + eps).rsqrt()
     y = x * rstd
-    return (y if weight is None else y * _wide(weight)).to(input.dtype), rstd
+    return (y if weight is None else y * widened(weight)).to(input.dtype), rstd
 
 
 @composite("_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", **_FUNCTION)
@@ -260,4 +255,4 @@ def _weight_int8pack_mm(self, mat2, scales):
         )
     if mat2.dtype != _core.int8:
         raise RuntimeError("_weight_int8pack_mm_cpu : expect B to be int8 tensor.")
-    return (_wide(self).mm(mat2.to(_wide(self).dtype).t()) * _wide(scales)).to(self.dtype)
+    return (widened(self).mm(mat2.to(widened(self).dtype).t()) * widened(scales)).to(self.dtype)

@@ -7,17 +7,17 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import torch_module
+from ._formulas import shim, torch_module
 from ._record import op
+from ._rules import NARROW
 
-_NARROW = (_core.float16, _core.bfloat16)
 _MOST = 128  # elements of a head
 
 
 def in_one_kernel(q: Any, k: Any, v: Any, mask: Any, shared: bool) -> bool:
     """Whether the kernel takes these: of one half-precision dtype on CUDA, heads of 16 to 128 elements, equal leading dims
     (``shared``: fewer heads of keys and values), a mask without gradient."""
-    if not (q.is_cuda and k.is_cuda and v.is_cuda) or q.dtype not in _NARROW or q.dim() not in (3, 4) or k.dim() != q.dim():
+    if not (q.is_cuda and k.is_cuda and v.is_cuda) or q.dtype not in NARROW or q.dim() not in (3, 4) or k.dim() != q.dim():
         return False
     if k.shape != v.shape or q.size(-1) != k.size(-1) or q.size(-1) % 16 or q.size(-1) > _MOST:
         return False
@@ -39,15 +39,15 @@ def attention_kernel(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: flo
     factor = 1 / math.sqrt(q.size(-1)) if scale is None else float(scale)
     if q.dim() == 3:
         mask = mask.unsqueeze(0) if mask is not None and mask.dim() == 3 else mask
-        return torch_module().ops.shim.attention(*(t.unsqueeze(0) for t in (q, k, v)), mask, causal, factor)[0].squeeze(0)
-    return torch_module().ops.shim.attention(q, k, v, mask, causal, factor)[0]
+        return shim().attention(*(t.unsqueeze(0) for t in (q, k, v)), mask, causal, factor)[0].squeeze(0)
+    return shim().attention(q, k, v, mask, causal, factor)[0]
 
 
 def _grads(g, q, k, v, mask, result0, result1, causal, scale):
     if _core.is_grad_enabled():  # to be differentiated itself
         gq, gk, gv = _by_steps(g, q, k, v, mask, causal, scale)
     else:
-        gq, gk, gv = torch_module().ops.shim.attention_backward(g, q, k, v, mask, result0, result1, causal, scale)
+        gq, gk, gv = shim().attention_backward(g, q, k, v, mask, result0, result1, causal, scale)
     times = q.size(1) // k.size(1)
     if times > 1:
         gk, gv = (t.unflatten(1, (k.size(1), times)).sum(2) for t in (gk, gv))

@@ -6,8 +6,9 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import torch_module
+from ._formulas import shim, torch_module
 from ._record import composite
+from ._rules import NARROW
 from .pooling import _check_adaptive, _check_some, _pool_shape, _settings, pooled_size
 from .weighted_taps import separable, separable_here
 
@@ -18,7 +19,7 @@ def mean_over_windows(self: Any, n: int, settings: Any, ceil_mode: bool, include
     kernel, stride, padding, _ = settings
     sizes, first = self.shape[-n:], self.dim() - n
     out = [pooled_size(sizes[i], *[s[i] for s in settings], ceil_mode) for i in range(n)]  # type: ignore[call-arg]
-    narrow = self.dtype if self.dtype in (_core.float16, _core.bfloat16) else None
+    narrow = self.dtype if self.dtype in NARROW else None
     x = self.float() if narrow is not None else self
     ends = [max((out[i] - 1) * stride[i] + kernel[i] - sizes[i] - padding[i], 0) for i in range(n)]
     if any(padding) or any(ends):
@@ -102,7 +103,7 @@ def _declare_mean(n: int) -> None:
             raise NotImplementedError(f"\"avg_pool{n}d_out_frame\" not implemented for 'Bool'")
         if n == 2 and self.is_floating_point() and (self.is_cuda or (_core.unseen(self) and _plain_order(self))):
             kernel, step, pad, _ = settings
-            return torch_module().ops.shim.mean_pool(
+            return shim().mean_pool(
                 self, kernel, step, pad, ceil_mode, count_include_pad, divisor_override or 0
             )
         self = _core.flat_input(self)
@@ -110,7 +111,7 @@ def _declare_mean(n: int) -> None:
             return _mean_of_boxes(self, settings, ceil_mode, count_include_pad, divisor_override)
         if n == 1 and self.is_floating_point() and _core.unseen(self) and _plain_order(self) and self.numel():
             kernel, step, pad = ((1, s[0]) if i < 2 else (0, s[0]) for i, s in enumerate(settings[:3]))
-            pooled = torch_module().ops.shim.mean_pool(self.unsqueeze(-2), kernel, step, pad, ceil_mode, count_include_pad, 0)
+            pooled = shim().mean_pool(self.unsqueeze(-2), kernel, step, pad, ceil_mode, count_include_pad, 0)
             return pooled.squeeze(-2)
         return mean_over_windows(self, n, settings, ceil_mode, count_include_pad, divisor_override)
 
@@ -145,9 +146,9 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
             window = [s // o for s, o in zip(sizes, output_size, strict=True)]
             if output_size[0] == output_size[1] == 1:
                 return self.mean((-1, -2), keepdim=True)
-            return torch_module().ops.shim.mean_pool(self, window, window, (0, 0), False, True, 0)
+            return shim().mean_pool(self, window, window, (0, 0), False, True, 0)
     self = _core.flat_input(self)
-    narrow = self.dtype if self.dtype in (_core.float16, _core.bfloat16) else None
+    narrow = self.dtype if self.dtype in NARROW else None
     x = self.float() if narrow is not None else self
     if 0 not in output_size and separable_here(x):
         y = separable(x, x.dim() - n, _part_taps, list(zip(sizes, output_size, strict=True)))

@@ -7,16 +7,11 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import widened
 from ._norm_statistics import statistics_dtype
 from ._record import composite
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
-_NARROW = (_core.float16, _core.bfloat16)
-
-
-def _wide(*tensors: Any) -> Any:
-    """Half precisions as float32; one rounding at the end."""
-    return tuple(t.float() if t is not None and t.dtype in _NARROW else t for t in tensors)
 
 
 def _declare(schema: str, formula: Any, like: int = 0, **options: Any) -> None:
@@ -24,7 +19,7 @@ def _declare(schema: str, formula: Any, like: int = 0, **options: Any) -> None:
 
     def body(*bound: Any) -> Any:
         dtype = bound[like].dtype
-        wide = [_wide(b)[0] if isinstance(b, _core.TensorBase) else b for b in bound]
+        wide = [widened(b) if isinstance(b, _core.TensorBase) else b for b in bound]
         return formula(*wide).to(dtype)
 
     composite(schema, **{**_HIDDEN, **options})(body)
@@ -121,7 +116,7 @@ def _cast(t: Any, dtype: Any) -> Any:
     "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", method=False
 )
 def _softmax_backward_data(grad_output, output, dim, input_dtype):
-    g, y = _wide(grad_output, output)
+    g, y = widened(grad_output), widened(output)
     return _cast(y * (g - (g * y).sum(dim, keepdim=True)), input_dtype)
 
 
@@ -130,7 +125,7 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
     method=False,
 )
 def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
-    g, y = _wide(grad_output, output)
+    g, y = widened(grad_output), widened(output)
     return _cast(g - y.exp() * g.sum(dim, keepdim=True), input_dtype)
 
 
@@ -181,7 +176,7 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
 
     y = shim_torch.ops.aten.layer_norm(input, normalized_shape, weight, bias, eps)
     dims = list(range(-len(normalized_shape), 0))
-    (x,) = _wide(input)
+    x = widened(input)
     mean = x.mean(dims, keepdim=True)
     rstd = ((x - mean).square().mean(dims, keepdim=True) + eps).rsqrt()
     kept = statistics_dtype(input, mean.dtype, weight, bias)
@@ -193,7 +188,7 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
     **_HIDDEN,
 )
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
-    g, x, w = _wide(grad_out, input, weight)
+    g, x, w = (t if t is None else widened(t) for t in (grad_out, input, weight))
     k = len(normalized_shape)
     dims, lead = list(range(-k, 0)), list(range(x.dim() - k))
     normal = (x - mean) * rstd
@@ -217,7 +212,7 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     import shim_torch
 
     y = shim_torch.ops.aten.group_norm(input, group, weight, bias, eps)
-    (x,) = _wide(input.reshape(N, group, C * HxW // group))
+    x = widened(input.reshape(N, group, C * HxW // group))
     mean = x.mean(-1)
     rstd = ((x - mean.unsqueeze(-1)).square().mean(-1) + eps).rsqrt()
     return y, mean.to(input.dtype), rstd.to(input.dtype)

@@ -6,12 +6,11 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import torch_module
+from ._formulas import shim, torch_module, widened
 from ._norm_statistics import statistics_dtype as _statistics_dtype
 from ._record import composite
 
 _METHODLESS: dict[str, Any] = {"method": False}
-_NARROW = (_core.float16, _core.bfloat16)
 
 
 def _check(channels: int, **given: Any) -> None:
@@ -52,13 +51,13 @@ def _normalized(
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
     if _one_kernel(input, weight, bias, running_mean, running_var):
         given = (None, None) if training else (running_mean, running_var)
-        y, mean, variance = torch_module().ops.shim.channel_norm(input, weight, bias, *given, training, float(eps))
+        y, mean, variance = shim().channel_norm(input, weight, bias, *given, training, float(eps))
         if training:
             _track(running_mean, running_var, mean, variance, input.numel() // channels, momentum)
         return y, mean, (variance + eps).rsqrt() if training and asked else None
     dims = [d for d in range(input.dim()) if d != 1]
     shape = [1, -1, *[1] * (input.dim() - 2)]
-    x = input.float() if input.dtype in _NARROW else input
+    x = widened(input)
     if training:
         mean = x.mean(dims)
         centred = x - mean.reshape(shape)

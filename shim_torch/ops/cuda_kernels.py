@@ -10,25 +10,11 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import binary_cross_entropies, logit_cross_entropies, shim, widened
 from ._record import op
+from ._rules import accumulation_dtype
 
-_FLOATS = frozenset((_core.float16, _core.bfloat16, _core.float32, _core.float64))
 _SHIM = {"function": False}
-
-
-def kernel(name: str) -> Any:
-    """The operator ``torch.ops.shim.name``."""
-    import shim_torch
-
-    return getattr(shim_torch.ops.shim, name)
-
-
-def _compute(dtype: Any) -> Any:
-    return dtype if dtype == _core.float64 else _core.float32
-
-
-def _wide(t: Any) -> Any:
-    return t.to(_compute(t.dtype))
 
 
 # --- dropout ------------------------------------------------------------------------------------------------------------
@@ -40,7 +26,7 @@ def _wide(t: Any) -> Any:
     dtype=lambda input: (input.dtype, [input.dtype, _core.bool]),
     native="cuda_dropout",
     differentiable=(0,),
-    grad={"input": lambda g, p, result1: kernel("masked_scale")(g, result1, 1 / (1 - p))},
+    grad={"input": lambda g, p, result1: shim().masked_scale(g, result1, 1 / (1 - p))},
     **_SHIM,
 )
 def dropout(xp, input, p, seed, start):
@@ -58,7 +44,7 @@ def dropout(xp, input, p, seed, start):
     dtype=lambda self: self.dtype,
     keep=("mask",),
     native="masked_scale",
-    grad={"self": lambda g, mask, scale: kernel("masked_scale")(g, mask, scale)},
+    grad={"self": lambda g, mask, scale: shim().masked_scale(g, mask, scale)},
     **_SHIM,
 )
 def masked_scale(xp, self, mask, scale):
@@ -169,8 +155,8 @@ def softmax_backward(xp, grad_output, result, dim, log):
 
 def _entropy_grad(g0, g1, target, reduction, result1, result2, result3):
     if g1 is None and not _core.is_grad_enabled():
-        return kernel("cross_entropy_backward")(g0, result1, target, result2, result3, reduction)
-    p = _wide(result1).exp()
+        return shim().cross_entropy_backward(g0, result1, target, result2, result3, reduction)
+    p = widened(result1).exp()
     found = 0
     if g0 is not None:
         hot = _core.empty_tensor(p.shape, p.dtype, p.device).zero_()
@@ -190,7 +176,7 @@ def _entropy_grad(g0, g1, target, reduction, result1, result2, result3):
         (self.shape[0],),
         (),
     ],
-    dtype=lambda self: (_compute(self.dtype), [self.dtype, self.dtype, *[_compute(self.dtype)] * 2]),
+    dtype=lambda self: (accumulation_dtype(self.dtype), [self.dtype, self.dtype, *[accumulation_dtype(self.dtype)] * 2]),
     keep=("target",),
     native="cross_entropy",
     differentiable=(0, 1),
@@ -214,7 +200,7 @@ def cross_entropy(xp, self, target, weight, reduction, ignore_index, keep):
 @op(
     "shim::cross_entropy_backward(Tensor grad_output, Tensor log_p, Tensor target, Tensor factors, Tensor total, int reduction) -> Tensor",
     shape=lambda log_p: log_p.shape,
-    dtype=lambda log_p: (_compute(log_p.dtype), log_p.dtype),
+    dtype=lambda log_p: (accumulation_dtype(log_p.dtype), log_p.dtype),
     keep=("target",),
     native="cross_entropy_backward",
     **_SHIM,
@@ -233,9 +219,9 @@ def cross_entropy_backward(xp, grad_output, log_p, target, factors, total, reduc
 
 def _pair_each(xp, self, target, name, setting):
     if name == "chance":
-        return (target - 1) * xp.maximum(xp.log1p(-self), -100) - target * xp.maximum(xp.log(self), -100)
+        return binary_cross_entropies(xp, self, target)
     if name == "logit":
-        return (1 - target) * self + xp.maximum(-self, 0) + xp.log1p(xp.exp(-abs(self)))
+        return logit_cross_entropies(xp, self, target)
     d = self - target
     m = abs(d)
     if name == "square":
@@ -267,7 +253,7 @@ def _pair_slope(xp, self, target, name, setting):
 
 def _pair_grad(g, self, target, name, mean, setting):
     if not _core.is_grad_enabled():
-        return kernel("pair_loss_backward")(g, self, target, name, mean, setting)
+        return shim().pair_loss_backward(g, self, target, name, mean, setting)
     import shim_torch
 
     return _pair_slope(shim_torch, self, target, name, setting) * (g / self.numel() if mean else g)
@@ -317,12 +303,12 @@ def _per_row(t, cols, span, groups):
 
 def _norm_by_steps(g, input, weight, mean, rstd, cols, span, groups, centred, wants):
     """Gradients in tensor operations, from the input alone, so that they can be differentiated."""
-    x, dy = _wide(input).reshape(-1, groups, cols), _wide(g).reshape(-1, groups, cols)
+    x, dy = widened(input).reshape(-1, groups, cols), widened(g).reshape(-1, groups, cols)
     eps = _variance_left(input, mean, rstd, cols, centred).reshape(-1, groups, 1)
     centre = x - x.mean(-1, True) if centred else x
     scale = ((centre * centre).mean(-1, True) + eps).rsqrt()
     normal = centre * scale
-    dn = dy if weight is None else dy * _per_row(_wide(weight), cols, span, groups)
+    dn = dy if weight is None else dy * _per_row(widened(weight), cols, span, groups)
     dx = dn - normal * (dn * normal).mean(-1, True)
     dx = (dx - dn.mean(-1, True) if centred else dx) * scale
     found = [dx.reshape(input.shape).to(input.dtype)]
@@ -337,7 +323,7 @@ def _norm_by_steps(g, input, weight, mean, rstd, cols, span, groups, centred, wa
 
 def _variance_left(input, mean, rstd, cols, centred):
     """eps, as rstd has it."""
-    x = _wide(input.detach()).reshape(-1, cols)
+    x = widened(input.detach()).reshape(-1, cols)
     centre = x - mean.reshape(-1, 1) if centred else x
     return rstd.reshape(-1).pow(-2) - (centre * centre).mean(1)
 
@@ -346,7 +332,7 @@ def _norm_grads(g, input, weight, mean, rstd, cols, span, groups, centred, of_we
     if _core.is_grad_enabled():
         return _norm_by_steps(g, input, weight, mean, rstd, cols, span, groups, centred, (of_weight, of_bias))
     arguments = (cols, span, groups, centred, of_weight, of_bias)
-    return kernel("norm_backward")(g.contiguous(), input, weight, mean, rstd, *arguments)
+    return shim().norm_backward(g.contiguous(), input, weight, mean, rstd, *arguments)
 
 
 def _norm_input(g, input, weight, result1, result2, cols, span, groups, centred):
@@ -378,7 +364,7 @@ def _norm_all(g, input, weight, bias_shape, result1, result2, cols, span, groups
 @op(
     "shim::norm(Tensor input, Tensor? weight, Tensor? bias, int cols, int span, int groups, bool centred, float eps) -> (Tensor, Tensor, Tensor)",
     shape=lambda input, cols: [input.shape, *[(math.prod(input.shape) // cols,)] * 2],
-    dtype=lambda input: (_compute(input.dtype), [input.dtype, *[_compute(input.dtype)] * 2]),
+    dtype=lambda input: (accumulation_dtype(input.dtype), [input.dtype, *[accumulation_dtype(input.dtype)] * 2]),
     native="norm",
     differentiable=(0,),
     grad={"input": _norm_input, "weight": _norm_weight, "bias": _norm_bias},
@@ -407,7 +393,7 @@ def norm(xp, input, weight, bias, cols, span, groups, centred, eps):
         input.shape,
         *[((cols if not span else groups * cols // span) if wanted else 0,) for wanted in (of_weight, of_bias)],
     ],
-    dtype=lambda input: (_compute(input.dtype), [input.dtype] * 3),
+    dtype=lambda input: (accumulation_dtype(input.dtype), [input.dtype] * 3),
     native="norm_backward",
     **_SHIM,
 )

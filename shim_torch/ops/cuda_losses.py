@@ -5,18 +5,13 @@ What they serve calls them on CUDA only. A gradient of theirs that is to be diff
 
 from __future__ import annotations
 
-from typing import Any
-
 from native import _core
 
-from ._formulas import torch_module
+from ._formulas import shim, torch_module
 from ._record import op
+from ._rules import accumulation_dtype
 
 _SHIM = {"function": False, "method": False}
-
-
-def _compute(dtype: Any) -> Any:
-    return dtype if dtype == _core.float64 else _core.float32
 
 
 # --- negative logarithms of chances -------------------------------------------------------------------------------------
@@ -24,7 +19,7 @@ def _compute(dtype: Any) -> Any:
 
 def _nll_grad(g0, self_shape, target, weight, reduction, ignore_index, result1):
     if not _core.is_grad_enabled():
-        return torch_module().ops.shim.nll_loss_backward(g0, target, weight, result1, self_shape, reduction, ignore_index)
+        return shim().nll_loss_backward(g0, target, weight, result1, self_shape, reduction, ignore_index)
     keep = target != ignore_index
     named = target.masked_fill(~keep, 0)
     factors = keep.to(g0.dtype) if weight is None else weight[named] * keep
@@ -35,7 +30,7 @@ def _nll_grad(g0, self_shape, target, weight, reduction, ignore_index, result1):
 @op(
     "shim::nll_loss(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)",
     shape=lambda target, reduction: [() if reduction else target.shape, ()],
-    dtype=lambda self: (_compute(self.dtype), [self.dtype, _compute(self.dtype)]),
+    dtype=lambda self: (accumulation_dtype(self.dtype), [self.dtype, accumulation_dtype(self.dtype)]),
     keep=("target",),
     native="nll_loss",
     differentiable=(0,),
@@ -59,7 +54,7 @@ def nll_loss(xp, self, target, weight, reduction, ignore_index):
 @op(
     "shim::nll_loss_backward(Tensor grad_output, Tensor target, Tensor? weight, Tensor total_weight, int[] sizes, int reduction, int ignore_index) -> Tensor",
     shape=lambda sizes: tuple(sizes),
-    dtype=lambda grad_output: (_compute(grad_output.dtype), grad_output.dtype),
+    dtype=lambda grad_output: (accumulation_dtype(grad_output.dtype), grad_output.dtype),
     keep=("target",),
     native="nll_loss_class_backward",
     **_SHIM,
@@ -94,14 +89,14 @@ def _margin_slopes(xp, g, self, target, weight, p, margin, reduction):
 def _margin_grad(g, self, target, weight, p, margin, reduction):
     torch = torch_module()
     if not _core.is_grad_enabled():
-        return torch.ops.shim.multi_margin_loss_backward(g, self, target, weight, p, margin, reduction)
+        return shim().multi_margin_loss_backward(g, self, target, weight, p, margin, reduction)
     return _margin_slopes(torch, g, self, target, weight, p, margin, reduction)
 
 
 @op(
     "shim::multi_margin_loss(Tensor self, Tensor target, Tensor? weight, int p, float margin, int reduction) -> Tensor",
     shape=lambda target, reduction: () if reduction else target.shape,
-    dtype=lambda self: (_compute(self.dtype), self.dtype),
+    dtype=lambda self: (accumulation_dtype(self.dtype), self.dtype),
     keep=("target",),
     native="multi_margin_loss_class",
     grad={"self": _margin_grad},
@@ -119,7 +114,7 @@ def multi_margin_loss(xp, self, target, weight, p, margin, reduction):
 @op(
     "shim::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int p, float margin, int reduction) -> Tensor",
     shape=lambda self: self.shape,
-    dtype=lambda self: (_compute(self.dtype), self.dtype),
+    dtype=lambda self: (accumulation_dtype(self.dtype), self.dtype),
     keep=("target",),
     native="multi_margin_loss_class_backward",
     **_SHIM,

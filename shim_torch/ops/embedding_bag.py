@@ -7,13 +7,11 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
-from ._formulas import torch_module
+from ._formulas import shim, torch_module
 from ._record import composite, op
+from ._rules import FLOATS, NARROW, accumulation_dtype
 
 _TYPES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor"}
-
-
-_FLOATS = (_core.float16, _core.bfloat16, _core.float32, _core.float64)
 
 
 def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weights: Any, padding: int, known: bool) -> None:
@@ -24,7 +22,7 @@ def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weight
                 f"Expected tensor for argument #{at} '{what}' to have one of the following scalar types: Long, Int; but got {name} "
                 "instead (while checking arguments for embedding_bag)"
             )
-    if weight.dtype not in _FLOATS:
+    if weight.dtype not in FLOATS:
         raise RuntimeError(
             "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; "
             f"but got torch.{_scalar(weight.dtype)}Tensor instead (while checking arguments for embedding_bag)"
@@ -86,7 +84,7 @@ def _bags(
     if one_kernel:
         samples = samples if samples is None else samples.reshape(-1)
         offsets = offsets if offsets.dtype == indices.dtype else offsets.to(indices.dtype)
-        out, where, counts, most = torch.ops.shim.embedding_bags(weight, indices, offsets, samples, mode, last, padding)
+        out, where, counts, most = shim().embedding_bags(weight, indices, offsets, samples, mode, last, padding)
         if mode == 0:
             counts = most = counts.new_zeros((bags,))
         return out, where if mode or padding >= 0 else where[:0], counts, most if mode != 1 else counts
@@ -109,7 +107,7 @@ def _bags(
     used = kept.nonzero().squeeze(1) if not bool(kept.all()) else place
     rows, bag = indices[used], bag_of[used]
     counts = bag.bincount(minlength=bags) if bag.numel() else torch.zeros(bags, dtype=_core.int64, device=weight.device)
-    narrow = weight.dtype in (_core.float16, _core.bfloat16)
+    narrow = weight.dtype in NARROW
     table = weight.float() if narrow else weight
     values = torch.ops.aten._embedding_sparse(table, rows, -1, False) if sparse else table.index_select(0, rows)
     if scale_by_freq and values.requires_grad:  # the same values, whose gradient is divided by how often their row occurs
@@ -133,20 +131,19 @@ def _bags(
 
 
 def _one_kernel(weight: Any, indices: Any, offsets: Any, samples: Any, bags: int) -> bool:
-    on_cuda = weight.is_cuda and indices.is_cuda and offsets.is_cuda and weight.dim() == 2 and weight.dtype in _FLOATS
+    on_cuda = weight.is_cuda and indices.is_cuda and offsets.is_cuda and weight.dim() == 2 and weight.dtype in FLOATS
     whole = indices.dtype in (_core.int32, _core.int64) and offsets.dtype in (_core.int32, _core.int64) and offsets.dim() == 1
     fits = samples is None or (samples.is_cuda and samples.dtype == weight.dtype and samples.numel() == indices.numel())
     return on_cuda and whole and fits and bags > 0 and weight.numel() > 0
 
 
 def _weight_grad(g0, weight_shape, indices, per_sample_weights, mode, padding, result1, result2, result3):
-    torch = torch_module()
     if mode == 2:  # as PyTorch's, in no order
         g = g0.masked_fill((result2 == 0).unsqueeze(1), 0)
         return g.new_zeros(weight_shape).scatter_add(0, result3, g)
     if not _core.is_grad_enabled():
         settings = (per_sample_weights, weight_shape[0], mode == 1, padding)
-        return torch.ops.shim.embedding_bags_backward(g0, indices, result1, result2, *settings)
+        return shim().embedding_bags_backward(g0, indices, result1, result2, *settings)
     used = (result1 < g0.size(0)) & (indices != padding)
     slopes = g0[result1[used]]
     if mode == 1:
@@ -158,7 +155,7 @@ def _weight_grad(g0, weight_shape, indices, per_sample_weights, mode, padding, r
 
 def _sample_grad(g0, weight, indices, padding, result1):
     if not _core.is_grad_enabled():
-        return torch_module().ops.shim.embedding_bags_samples(g0, weight, indices, result1, padding)
+        return shim().embedding_bags_samples(g0, weight, indices, result1, padding)
     used = (result1 < g0.size(0)) & (indices != padding)
     found = (g0[result1.masked_fill(~used, 0)] * weight[indices]).sum(1)
     return found.masked_fill(~used, 0)
@@ -169,14 +166,10 @@ def _bags_shape(weight, indices, offsets, mode, closed):
     return [(bags, weight.shape[1]), indices.shape, (bags,), (bags, weight.shape[1]) if mode == 2 else (0,)]
 
 
-def _wide(dtype):
-    return dtype if dtype == _core.float64 else _core.float32
-
-
 @op(
     "shim::embedding_bags(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights, int mode, bool closed, int padding) -> (Tensor, Tensor, Tensor, Tensor)",
     shape=_bags_shape,
-    dtype=lambda weight: (_wide(weight.dtype), [weight.dtype, *[_core.int64] * 3]),
+    dtype=lambda weight: (accumulation_dtype(weight.dtype), [weight.dtype, *[_core.int64] * 3]),
     keep=("indices", "offsets"),
     native="embedding_bags",
     differentiable=(0,),
@@ -213,7 +206,7 @@ def embedding_bags(xp, weight, indices, offsets, per_sample_weights, mode, close
 @op(
     "shim::embedding_bags_backward(Tensor grad_output, Tensor indices, Tensor bag_of, Tensor counts, Tensor? per_sample_weights, int rows, bool mean, int padding) -> Tensor",
     shape=lambda grad_output, rows: (rows, grad_output.shape[1]),
-    dtype=lambda grad_output: (_wide(grad_output.dtype), grad_output.dtype),
+    dtype=lambda grad_output: (accumulation_dtype(grad_output.dtype), grad_output.dtype),
     keep=("indices", "bag_of", "counts"),
     native="embedding_bags_backward",
     function=False,
@@ -235,7 +228,7 @@ def embedding_bags_backward(xp, grad_output, indices, bag_of, counts, per_sample
 @op(
     "shim::embedding_bags_samples(Tensor grad_output, Tensor weight, Tensor indices, Tensor bag_of, int padding) -> Tensor",
     shape=lambda indices: indices.shape,
-    dtype=lambda grad_output: (_wide(grad_output.dtype), grad_output.dtype),
+    dtype=lambda grad_output: (accumulation_dtype(grad_output.dtype), grad_output.dtype),
     keep=("indices", "bag_of"),
     native="embedding_bags_samples",
     function=False,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._formulas import sizes_text, torch_module
+from ._formulas import shim, sizes_text
 from ._record import composite, op
-from .resampling import _NARROW, cubic_weights
-from .weighted_taps import _WIDE, separable_here
+from ._rules import FLOATS, NARROW
+from .resampling import cubic_weights
+from .weighted_taps import separable_here
 
 _METHODLESS: dict[str, Any] = {"method": False}
 
@@ -75,7 +76,7 @@ def _taken(input: Any, places: Any) -> Any:
 
 def _sampled(input: Any, grid: Any, mode: int, padding_mode: int, align_corners: bool) -> Any:
     _check_grid(input, grid, mode)
-    if input.dtype in _NARROW:
+    if input.dtype in NARROW:
         return _sampled(input.float(), grid.float(), mode, padding_mode, align_corners).to(input.dtype)
     sizes = tuple(input.shape[2:])
     places = []
@@ -130,7 +131,7 @@ def _one_kernel(input: Any, grid: Any) -> bool:
     if not (input.is_cuda and grid.is_cuda and input.dim() == grid.dim() == 4 and input.dtype == grid.dtype):
         return False
     few = max(input.numel(), grid.numel(), grid.numel() // 2 * input.size(1)) < 1 << 31
-    return few and input.numel() > 0 and grid.numel() > 0 and grid.size(-1) == 2 and input.dtype in (*_NARROW, *_WIDE)
+    return few and input.numel() > 0 and grid.numel() > 0 and grid.size(-1) == 2 and input.dtype in FLOATS
 
 
 for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
@@ -142,7 +143,7 @@ for _name in ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"):
         here = (separable_here(input) and separable_here(grid)) or _one_kernel(input, grid)
         if interpolation_mode in (0, 1) and padding_mode in (0, 1, 2) and here:
             _check_grid(input, grid, interpolation_mode)
-            run = torch_module().ops.shim.sample_grid
+            run = shim().sample_grid
             return run(input, grid, interpolation_mode, padding_mode, align_corners)
         return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 

@@ -10,10 +10,11 @@ from shim_torch._utils import _scalar
 
 from ._formulas import torch_module
 from ._record import composite
+from ._rules import WIDE
 
 
 def _float_only(self: Any) -> None:
-    if self.dtype not in (_core.float32, _core.float64):
+    if self.dtype not in WIDE:
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{_scalar(self.dtype)}'")
 
 

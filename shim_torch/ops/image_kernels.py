@@ -10,15 +10,11 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import flat, torch_module
+from ._formulas import flat, shim
 from ._record import op
+from ._rules import accumulation_dtype
 
 _SHIM = {"function": False}
-
-
-def _shim(name: str) -> Any:
-    """The operator ``torch.ops.shim.name``."""
-    return getattr(torch_module().ops.shim, name)
 
 
 # --- means over windows ---------------------------------------------------------------------------------------------
@@ -61,7 +57,7 @@ def _out_sizes(self: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: boo
     native="mean_pool",
     grad={
         "self": flat(
-            lambda g, self_shape, kernel, stride, padding, include_pad, divisor: _shim("mean_pool_backward")(
+            lambda g, self_shape, kernel, stride, padding, include_pad, divisor: shim().mean_pool_backward(
                 g, self_shape[-2:], kernel, stride, padding, include_pad, divisor
             )
         )
@@ -102,14 +98,10 @@ def mean_pool_backward(xp, grad_output, size, kernel, stride, padding, include_p
 def _same_windows(g, shape, window, stride, padding, include_pad, divisor):
     """``mean_pool`` of g, with as many windows as ``shape`` says: in ceil mode or not."""
     floor = _out_sizes(g, window, stride, padding, False)
-    return _shim("mean_pool")(g, window, stride, padding, list(shape[-2:]) != floor, include_pad, divisor)
+    return shim().mean_pool(g, window, stride, padding, list(shape[-2:]) != floor, include_pad, divisor)
 
 
 # --- norms over channels ----------------------------------------------------------------------------------------------
-
-
-def _compute(dtype: Any) -> Any:
-    return dtype if dtype == _core.float64 else _core.float32
 
 
 def _along(t: Any, ndim: int) -> Any:
@@ -119,7 +111,7 @@ def _along(t: Any, ndim: int) -> Any:
 def _by_steps(g, input, weight, mean, variance, eps, of_batch):
     """The three gradients in tensor operations, from the input, so that they can be differentiated."""
     dims = [d for d in range(input.dim()) if d != 1]
-    x, dy = (t.to(_compute(t.dtype)) for t in (input, g))
+    x, dy = (t.to(accumulation_dtype(t.dtype)) for t in (input, g))
     if of_batch:
         mean = x.mean(dims)
         variance = (x - _along(mean, x.dim())).square().mean(dims)
@@ -133,7 +125,7 @@ def _by_steps(g, input, weight, mean, variance, eps, of_batch):
 def _grads(g, input, weight, mean, variance, eps, of_batch):
     if _core.is_grad_enabled():
         return _by_steps(g, input, weight, mean, variance, eps, of_batch)
-    return _shim("channel_norm_backward")(g, input, weight, mean, variance, eps, of_batch)
+    return shim().channel_norm_backward(g, input, weight, mean, variance, eps, of_batch)
 
 
 def _all_grads(g, input, weight, of_batch, result1, result2, eps):
@@ -152,7 +144,7 @@ def _weight_grad(g, input, weight, of_batch, result1, result2, eps):
 @op(
     "shim::channel_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? variance, bool of_batch, float eps) -> (Tensor, Tensor, Tensor)",
     shape=lambda input: [input.shape, (input.shape[1],), (input.shape[1],)],
-    dtype=lambda input: (_compute(input.dtype), [input.dtype, *[_compute(input.dtype)] * 2]),
+    dtype=lambda input: (accumulation_dtype(input.dtype), [input.dtype, *[accumulation_dtype(input.dtype)] * 2]),
     native="channel_norm",
     differentiable=(0,),
     grad={
@@ -178,7 +170,7 @@ def channel_norm(xp, input, weight, bias, mean, variance, of_batch, eps):
 @op(
     "shim::channel_norm_backward(Tensor grad_output, Tensor input, Tensor? weight, Tensor mean, Tensor variance, float eps, bool of_batch) -> (Tensor, Tensor, Tensor)",
     shape=lambda input: [input.shape, (input.shape[1],), (input.shape[1],)],
-    dtype=lambda input: (_compute(input.dtype), [input.dtype, *[_compute(input.dtype)] * 2]),
+    dtype=lambda input: (accumulation_dtype(input.dtype), [input.dtype, *[accumulation_dtype(input.dtype)] * 2]),
     native="channel_norm_backward",
     **_SHIM,
 )

@@ -6,10 +6,10 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import aten, binary_cross_entropies, logit_cross_entropies, shim
 from ._record import composite, op
-from ._rules import broadcast, int_to_float, not_implemented, promote, type_name
+from ._rules import FLOATS, broadcast, int_to_float, not_implemented, promote, type_name
 
-_FLOATS = (_core.float16, _core.bfloat16, _core.float32, _core.float64)
 _NN = {"module": "_C", "method": False, "function": False}
 
 
@@ -27,13 +27,12 @@ def _difference(kernel: str, self: Any, target: Any) -> Any:
 
 def _in_one_pass(self: Any, target: Any, reduction: int, name: str, setting: float = 0.0) -> Any:
     """The sum or mean on CUDA, without the differences in between; None where that is not the case."""
-    if not self.is_cuda or reduction not in (1, 2) or self.dtype not in _FLOATS or self.shape != target.shape:
+    if not self.is_cuda or reduction not in (1, 2) or self.dtype not in FLOATS or self.shape != target.shape:
         return None
     if target.dtype != self.dtype or target.device != self.device or not self.numel():
         return None
-    import shim_torch
 
-    return shim_torch.ops.shim.pair_loss(self, target, name, reduction == 1, float(setting))
+    return shim().pair_loss(self, target, name, reduction == 1, float(setting))
 
 
 @composite("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", native="squared_error_loss", **_NN)
@@ -112,8 +111,7 @@ def _binary_cross_entropy_each(xp, self, target):
         for name, values in (("input", self), ("target", target)):
             if not bool(((values >= 0) & (values <= 1)).all()):
                 raise RuntimeError(f"all elements of {name} should be between 0 and 1")
-    first, second = xp.maximum(xp.log(self), -100), xp.maximum(xp.log1p(-self), -100)
-    return (target - 1) * second - target * first
+    return binary_cross_entropies(xp, self, target)
 
 
 @composite("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", **_NN)
@@ -142,7 +140,7 @@ def binary_cross_entropy(self, target, weight, reduction):
 )
 def bce_logits_each(xp, self, target):
     """The binary cross entropies of the logits' chances with the targets."""
-    return (1 - target) * self + xp.maximum(-self, 0) + xp.log1p(xp.exp(-abs(self)))
+    return logit_cross_entropies(xp, self, target)
 
 
 @composite(
@@ -155,8 +153,8 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     found = _in_one_pass(self, target, reduction, "logit") if weight is None and pos_weight is None else None
     if found is not None:
         return found
-    if pos_weight is None and self.is_cuda and self.dtype in _FLOATS and target.dtype == self.dtype:
-        loss = shim_torch.ops.shim.bce_logits_each(self, target)
+    if pos_weight is None and self.is_cuda and self.dtype in FLOATS and target.dtype == self.dtype:
+        loss = shim().bce_logits_each(self, target)
         return _reduce(loss if weight is None else loss * weight, reduction)
     log_sigmoid = shim_torch.ops.aten.log_sigmoid(self)
     if pos_weight is None:
@@ -172,7 +170,6 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     **_NN,
 )
 def nll_loss_nd(self, target, weight, reduction, ignore_index):
-    import shim_torch
 
     if self.dim() == 0:
         raise ValueError(f"Expected 1 or more dimensions (got {self.dim()})")
@@ -199,8 +196,8 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
 
         raise RuntimeError(f"expected scalar type {_scalar(x.dtype)} but found {_scalar(weight.dtype)}")
     t = t.long()
-    if x.is_cuda and t.is_cuda and x.dtype in _FLOATS and (weight is None or weight.dtype == x.dtype):
-        loss = shim_torch.ops.shim.nll_loss(x, t, weight, reduction, ignore_index)[0]
+    if x.is_cuda and t.is_cuda and x.dtype in FLOATS and (weight is None or weight.dtype == x.dtype):
+        loss = shim().nll_loss(x, t, weight, reduction, ignore_index)[0]
         return loss.squeeze(0) if reduction == 0 and not batched else loss
     keep = t != ignore_index
     if t.numel() and t.device.type == "cpu" and type(t) is _core.Tensor:  # what a class of Python holds may have no values
@@ -244,20 +241,19 @@ def _one_kernel(self, target, weight):
         and (target.is_cuda or _core.unseen(self, target))
         and tuple(target.shape) == (self.size(0), *self.shape[2:])
         and self.numel() > 0
-        and self.dtype in _FLOATS
+        and self.dtype in FLOATS
         and (weight is None or (weight.dtype == self.dtype and tuple(weight.shape) == (self.size(1),)))
     )
 
 
 def _cross_entropy(self, target, weight, reduction, ignore_index):
     """Without the probabilities in between."""
-    import shim_torch
 
     x = self if self.dim() == 2 else self.movedim(1, -1).reshape(-1, self.size(1))
     weight = weight if weight is None else weight.contiguous()
     keep = self.requires_grad and _core.is_grad_enabled()
     arguments = (target.reshape(-1).contiguous(), weight, reduction, ignore_index, keep)
-    loss = shim_torch.ops.shim.cross_entropy(x.contiguous(), *arguments)[0]
+    loss = shim().cross_entropy(x.contiguous(), *arguments)[0]
     return loss.reshape(target.shape) if reduction == 0 else loss
 
 
@@ -289,10 +285,8 @@ def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoo
         if reduction:
             loss = loss.sum() if reduction == 2 else loss.sum() / (self.numel() // n if n else loss.new_zeros(()))
         return loss
-    import shim_torch
-
     seen = _core._len_torch_dispatch_stack() > 0  # by a mode, which sees the operator whole
-    nll = (shim_torch.ops.aten.nll_loss_nd if seen else nll_loss_nd)(log_p, target, weight, reduction, ignore_index)
+    nll = (aten().nll_loss_nd if seen else nll_loss_nd)(log_p, target, weight, reduction, ignore_index)
     if not label_smoothing:
         return nll
     keep = target != ignore_index

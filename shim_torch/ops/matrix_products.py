@@ -8,10 +8,10 @@ from native import _core
 from shim_torch._utils import _scalar
 from shim_torch._warnings import warn_once
 
-from ._formulas import aten
+from ._formulas import aten, shim
 from ._matrices import check_matrix
 from ._record import composite, op
-from ._rules import wrap_dim
+from ._rules import NARROW, wrap_dim
 from .linear_systems import identity, linalg_inv, linalg_solve
 
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False}
@@ -41,7 +41,7 @@ composite("matrix_power(Tensor self, int n) -> Tensor", out=True)(lambda self, n
 
 def _exponential(self: Any) -> Any:
     """Taylor's series after halving until the norm is small, then squaring back."""
-    if self.dtype in (_core.float16, _core.bfloat16) and self.device.type == "cpu":
+    if self.dtype in NARROW and self.device.type == "cpu":
         return _exponential(self.to(_core.float32)).to(self.dtype)
     check_matrix("linalg.matrix_exp", self, True)
     n = self.size(-1)
@@ -180,7 +180,7 @@ def _cross(self: Any, other: Any, dim: int) -> Any:
         raise RuntimeError(f"expected scalar type {_scalar(self.dtype)} but found {_scalar(other.dtype)}")
     a, b = shim_torch.broadcast_tensors(self, other)
     if a.is_cuda and b.is_cuda and not a.is_complex():
-        return shim_torch.ops.shim.vector_product(a, b, d)
+        return shim().vector_product(a, b, d)
     (a0, a1, a2), (b0, b1, b2) = a.unbind(d), b.unbind(d)
     return shim_torch.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], d)
 

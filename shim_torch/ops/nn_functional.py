@@ -7,8 +7,9 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import shim, widened
 from ._record import composite, op
-from ._rules import not_implemented
+from ._rules import FLOATS, NARROW, accumulation_dtype, not_implemented
 from .attention_kernel import attention_kernel, in_one_kernel
 
 _NN = {"module": "nn.functional", "method": False}
@@ -48,7 +49,7 @@ def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
     zeros = g.new_zeros(weight_shape)
     if g.is_cuda:  # in the order of the indices: the same sums in every run
         keys, order = flat.long().sort(stable=True)
-        return _shim("add_runs")(zeros, keys, order, rows, -1)
+        return shim().add_runs(zeros, keys, order, rows, -1)
     return zeros.index_add(0, flat, rows)
 
 
@@ -95,7 +96,7 @@ def _check_one_dtype(input: Any, *parameters: Any) -> None:
         return
     if any(t.dtype is not _core.float32 for t in given):
         raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
-    if input.dtype not in (_core.float16, _core.bfloat16):
+    if input.dtype not in NARROW:
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
@@ -104,7 +105,7 @@ def _norm_kernel(input: Any, weight: Any, bias: Any) -> bool:
     parts = [t for t in (weight, bias) if t is not None]
     return (
         (input.is_cuda or _core.unseen(input, *parts))
-        and input.dtype in (_core.float16, _core.bfloat16, _core.float32, _core.float64)
+        and input.dtype in FLOATS
         and all(t.dtype == input.dtype and t.device == input.device for t in parts)
         and input.numel() > 0
     )
@@ -112,15 +113,7 @@ def _norm_kernel(input: Any, weight: Any, bias: Any) -> bool:
 
 def _normed(input: Any, weight: Any, bias: Any, cols: int, span: int, groups: int, centred: bool, eps: float) -> Any:
     weight, bias = (t if t is None else t.contiguous() for t in (weight, bias))
-    return _shim("norm")(input.contiguous(), weight, bias, cols, span, groups, centred, float(eps))[0]
-
-
-def _widest(dtype: Any) -> Any:
-    return dtype if dtype == _core.float64 else _core.float32
-
-
-def _widened(x: Any) -> Any:
-    return x.float() if x.dtype in (_core.float16, _core.bfloat16) else x
+    return shim().norm(input.contiguous(), weight, bias, cols, span, groups, centred, float(eps))[0]
 
 
 @composite(
@@ -133,7 +126,7 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     if _norm_kernel(input, weight, bias):
         return _normed(input, weight, bias, math.prod(normalized_shape), 0, 1, True, eps)
     dims = tuple(range(input.dim() - n, input.dim()))
-    x = _widened(input)
+    x = widened(input)
     centred = x - x.mean(dims, True)
     y = centred * ((centred * centred).mean(dims, True) + eps).rsqrt()
     y = y if weight is None else y * weight
@@ -150,10 +143,10 @@ def rms_norm(input, normalized_shape, weight, eps):
 
     n = _check_normalized(input, normalized_shape, weight, None, "*")
     if _norm_kernel(input, weight, None):
-        eps = shim_torch.finfo(_widest(input.dtype)).eps if eps is None else eps
+        eps = shim_torch.finfo(accumulation_dtype(input.dtype)).eps if eps is None else eps
         return _normed(input, weight, None, math.prod(normalized_shape), 0, 1, False, eps)
     dims = tuple(range(input.dim() - n, input.dim()))
-    x = _widened(input)
+    x = widened(input)
     y = x * ((x * x).mean(dims, True) + (shim_torch.finfo(x.dtype).eps if eps is None else eps)).rsqrt()
     return (y if weight is None else y * weight).to(input.dtype)
 
@@ -175,7 +168,7 @@ def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
     if input.size(0) and _norm_kernel(input, weight, bias):
         cols = input.numel() // (input.size(0) * num_groups)
         return _normed(input, weight, bias, cols, cols * num_groups // channels, num_groups, True, eps)
-    x = _widened(input)
+    x = widened(input)
     x = x.reshape(input.size(0), num_groups, x.numel() // max(input.size(0) * num_groups, 1))
     centred = x - x.mean(-1, True)
     y = (centred * ((centred * centred).mean(-1, True) + eps).rsqrt()).reshape(input.shape)
@@ -184,19 +177,13 @@ def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
     return (y if bias is None else y + bias.reshape(shape)).to(input.dtype)
 
 
-def _shim(name: str) -> Any:
-    import shim_torch
-
-    return getattr(shim_torch.ops.shim, name)
-
-
 def _dropped(input: Any, p: float) -> Any:
     from shim_torch._generator import chosen
 
     if input.is_cuda:
-        return _shim("dropout")(input, p, *chosen(None, input.device).take(2 * input.numel()))
+        return shim().dropout(input, p, *chosen(None, input.device).take(2 * input.numel()))
     keep = _core.empty_tensor(input.shape, _core.bool, input.device).bernoulli_(1 - p)
-    return _shim("masked_scale")(input, keep, 1 / (1 - p)), keep
+    return shim().masked_scale(input, keep, 1 / (1 - p)), keep
 
 
 @composite("dropout(Tensor input, float p, bool train) -> Tensor", method=False, inplace=True)
@@ -271,7 +258,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
         key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
     factor = 1 / math.sqrt(query.size(-1)) if scale is None else scale
     dtype = query.dtype
-    q, k, v = _widened(query), _widened(key), _widened(value)
+    q, k, v = widened(query), widened(key), widened(value)
     scores = (q * factor).matmul(k.transpose(-2, -1))
     if is_causal:
         mask = shim_torch.ones((q.size(-2), k.size(-2)), dtype=_core.bool, device=q.device).tril()

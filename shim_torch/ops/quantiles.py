@@ -8,13 +8,13 @@ from native import _core
 
 from ._formulas import torch_module
 from ._record import composite
-from ._rules import wrap_dim
+from ._rules import WIDE, wrap_dim
 
 
 def _check_quantile(self: Any, q: Any) -> None:
     if self.numel() == 0:
         raise RuntimeError("quantile() input tensor must be non-empty")
-    if self.dtype not in (_core.float32, _core.float64):
+    if self.dtype not in WIDE:
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if q.dtype != self.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")

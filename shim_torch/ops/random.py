@@ -11,7 +11,7 @@ from native import _core
 
 from ._random_range import check_countable, check_uniform, checked, end_of
 from ._record import composite, direct, op
-from ._rules import not_implemented, same_dtype, type_name, type_word
+from ._rules import WIDE, accumulation_dtype, not_implemented, same_dtype, type_name, type_word
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
@@ -86,7 +86,7 @@ def _draw(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
     if _core.cuda_draw(filled, kind, a, b, seed, start + ((1 << 40) if kind == "normal" else 0)):
         return self if direct else self.copy_(filled)
     template = self
-    if kind != "integer" and self.dtype not in _REAL:
+    if kind != "integer" and self.dtype not in WIDE:
         template = _core.empty_tensor(self.shape, _core.float32, self.device)
     elif not self.is_contiguous():
         template = _core.empty_tensor(self.shape, self.dtype, self.device)
@@ -107,7 +107,7 @@ def _draw_cpu(self: Any, kind: str, a: Any, b: Any, source: Any) -> Any:
     """In the order of memory, as PyTorch's kernels go through it."""
     if kind == "normal" and (self.numel() < 16 or not self.is_contiguous()):
         kind = "single"
-    held = _core.int64 if kind in _WHOLE else self.dtype if self.dtype in _REAL else _core.float32
+    held = _core.int64 if kind in _WHOLE else self.dtype if self.dtype in WIDE else _core.float32
     if not _core.unseen(self):
         from shim_torch._generator import number_of
 
@@ -278,6 +278,11 @@ def log_normal_(self, mean, std, generator):
     return self.copy_(wide.exp_())
 
 
+def _chances(like: Any, dtype: Any, generator: Any) -> Any:
+    """Uniform draws from [0, 1), as many as ``like`` has elements."""
+    return _draw(_core.empty_tensor(like.shape, dtype, like.device), "uniform", 0.0, 1.0, generator)
+
+
 @direct(
     "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
     grad={"self": lambda g: g * 0},
@@ -291,8 +296,7 @@ def bernoulli(self, generator):
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please "
             "report an enhancement request to PyTorch.)"
         )
-    u = _core.empty_tensor(self.shape, _core.float64 if self.dtype == _core.float64 else _core.float32, self.device)
-    return (_draw(u, "uniform", 0.0, 1.0, generator) < self).to(self.dtype)
+    return (_chances(self, accumulation_dtype(self.dtype), generator) < self).to(self.dtype)
 
 
 @composite("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor")
@@ -318,8 +322,7 @@ def bernoulli_out(self, generator, out):
 @composite("bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)", function=False)
 def bernoulli_tensor(self, p, generator):
     wide = self.device.type == "cpu" and p.dtype == _core.float64
-    u = _core.empty_tensor(self.shape, _core.float64 if wide else _core.float32, self.device)
-    return self.copy_(_draw(u, "uniform", 0.0, 1.0, generator) < p)
+    return self.copy_(_chances(self, _core.float64 if wide else _core.float32, generator) < p)
 
 
 @composite(
@@ -332,14 +335,10 @@ def bernoulli_float(self, p, generator):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     if self.device.type == "cpu":
         return _draw(self, "chance", p, 0.0, generator)
-    u = _core.empty_tensor(self.shape, _core.float32, self.device)
-    return self.copy_(_draw(u, "uniform", 0.0, 1.0, generator) < p)
+    return self.copy_(_chances(self, _core.float32, generator) < p)
 
 
 # --- new tensors ------------------------------------------------------------------------------------------------------------
-
-
-_REAL = (_core.float32, _core.float64)
 
 
 def _empty(size, dtype, device, pin_memory):
@@ -349,13 +348,13 @@ def _empty(size, dtype, device, pin_memory):
 @composite(f"rand(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="rand")
 def rand(size, generator, dtype, layout, device, pin_memory):
     made = _empty(size, dtype, device, pin_memory)
-    return _draw(made, "uniform", 0, 1, generator) if made.dtype in _REAL else made.uniform_(0, 1, generator=generator)
+    return _draw(made, "uniform", 0, 1, generator) if made.dtype in WIDE else made.uniform_(0, 1, generator=generator)
 
 
 @composite(f"randn(SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor", out=True, native="randn")
 def randn(size, generator, dtype, layout, device, pin_memory):
     made = _empty(size, dtype, device, pin_memory)
-    return _draw(made, "normal", 0, 1, generator) if made.dtype in _REAL else made.normal_(0, 1, generator=generator)
+    return _draw(made, "normal", 0, 1, generator) if made.dtype in WIDE else made.normal_(0, 1, generator=generator)
 
 
 @composite(

@@ -7,9 +7,10 @@ from typing import Any
 
 from native import _core
 
+from ._formulas import shim
 from ._record import composite
+from ._rules import WIDE
 
-_PLAIN = (_core.float32, _core.float64)
 _METHODLESS: dict[str, Any] = {"method": False}
 
 
@@ -24,10 +25,9 @@ def _linear(x: Any, w: Any, b: Any) -> Any:
 
 def _lstm_step(gates: Any, state: Any, w: Any) -> Any:
     h, c = state
-    if gates.dtype in _PLAIN and c.dtype == gates.dtype and c.dim() == gates.dim() and _core.unseen(gates, h, c):
-        import shim_torch
+    if gates.dtype in WIDE and c.dtype == gates.dtype and c.dim() == gates.dim() and _core.unseen(gates, h, c):
 
-        h, c, _ = shim_torch.ops.shim.lstm_step(gates, _linear(h, w[0], w[1]), c)
+        h, c, _ = shim().lstm_step(gates, _linear(h, w[0], w[1]), c)
         return (h if w[2] is None else h.matmul(w[2].t())), c
     i, f, g, o = (gates + _linear(h, w[0], w[1])).chunk(4, -1)
     c = f.sigmoid() * c + i.sigmoid() * g.tanh()
@@ -67,7 +67,7 @@ def _weights(params: Any, has_biases: bool, projected: bool) -> list[tuple[Any, 
 
 def _one_kernel(gates: Any, *others: Any) -> bool:
     """Whether all steps may be one kernel: of one plain dtype on the CPU, nobody looking on."""
-    plain = gates.dtype in _PLAIN and all(t.dtype == gates.dtype for t in others)
+    plain = gates.dtype in WIDE and all(t.dtype == gates.dtype for t in others)
     return plain and gates.is_cpu and _core.unseen(gates, *others)
 
 
@@ -80,7 +80,7 @@ def _steps(step: Callable[..., Any], x: Any, state: Any, weights: Any, back: boo
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     whole = _linear(x, w_ih, b_ih)
     if step is _lstm_step and w_hr is None and _one_kernel(whole, *state, w_hh, *(() if b_hh is None else (b_hh,))):
-        y, c, _ = shim_torch.ops.shim.lstm_layer(whole.flip(0) if back else whole, *state, w_hh, b_hh)
+        y, c, _ = shim().lstm_layer(whole.flip(0) if back else whole, *state, w_hh, b_hh)
         return y.flip(0) if back else y, (y[-1], c[-1])
     gates = whole.unbind(0)
     outputs = []

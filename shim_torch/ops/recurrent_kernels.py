@@ -6,7 +6,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import torch_module
+from ._formulas import shim, torch_module
 from ._record import op
 
 _SHIM = {"function": False}
@@ -34,7 +34,7 @@ def _grads(g0, g1, gates, more, cell, result1, result2):
     if _core.is_grad_enabled():
         of_gates, of_cell = _by_steps(g0, g1, gates, more, cell)
     else:
-        of_gates, of_cell = torch_module().ops.shim.lstm_step_backward(g0, g1, result2, cell, result1)
+        of_gates, of_cell = shim().lstm_step_backward(g0, g1, result2, cell, result1)
     return of_gates, of_gates, of_cell
 
 
@@ -118,7 +118,7 @@ def _layer_grads(g0, g1, gates, h, c, weight, bias, result0, result1, result2):
     if _core.is_grad_enabled():
         return _layer_by_steps(g0, g1, gates, h, c, weight, bias)
     torch = torch_module()
-    of_gates, of_h, of_c = torch.ops.shim.lstm_layer_backward(g0, g1, result2, c, weight, result1)
+    of_gates, of_h, of_c = shim().lstm_layer_backward(g0, g1, result2, c, weight, result1)
     flat = of_gates.flatten(0, 1)
     return of_gates, of_h, of_c, flat.t() @ torch.cat([h, result0[:-1].flatten(0, 1)]), flat.sum(0)
 

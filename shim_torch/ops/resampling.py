@@ -6,12 +6,12 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import operator
+from ._formulas import operator, widened
 from ._record import composite
+from ._rules import NARROW
 from .weighted_taps import separable, separable_here
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False, "out": True}
-_NARROW = (_core.float16, _core.bfloat16)
 
 
 def _places(x: Any, size: int, exact: bool = False) -> Any:
@@ -112,7 +112,7 @@ def _linear(self: Any, output_size: Any, align_corners: bool, scales: Any) -> An
     found = _resized(self, output_size, scales, _linear_taps, align_corners)
     if found is not None:
         return found
-    x = self.float() if self.dtype in _NARROW else self
+    x = widened(self)
     for i, (out, given) in enumerate(zip(output_size, scales, strict=True)):
         d, size = 2 + i, self.shape[2 + i]
         source = _source(x, size, out, given, align_corners, False)
@@ -120,7 +120,7 @@ def _linear(self: Any, output_size: Any, align_corners: bool, scales: Any) -> An
         high = _shaped(source - low, d, x.dim(), x.dtype)
         first = low.long()
         x = x.index_select(d, first) * (1 - high) + x.index_select(d, (first + 1).clamp(max=size - 1)) * high
-    return x.to(self.dtype) if self.dtype in _NARROW else x
+    return x.to(self.dtype) if self.dtype in NARROW else x
 
 
 def _whole(self: Any, run: Any, output_size: Any, scales: Any) -> Any:
@@ -175,7 +175,7 @@ def _cubic(self: Any, output_size: Any, align_corners: bool, scales: Any) -> Any
     found = _resized(self, output_size, scales, _cubic_taps, align_corners)
     if found is not None:
         return found
-    x = self.float() if self.dtype in _NARROW else self
+    x = widened(self)
     for i, (out, given) in enumerate(zip(output_size, scales, strict=True)):
         d, size = 2 + i, self.shape[2 + i]
         source = _source(x, size, out, given, align_corners, True)
@@ -187,7 +187,7 @@ def _cubic(self: Any, output_size: Any, align_corners: bool, scales: Any) -> Any
             part = x.index_select(d, (first + k).clamp(0, size - 1)) * _shaped(w, d, x.dim(), x.dtype)
             total = part if total is None else total + part
         x = total
-    return x.to(self.dtype) if self.dtype in _NARROW else x
+    return x.to(self.dtype) if self.dtype in NARROW else x
 
 
 def _triangle(x: Any) -> Any:
@@ -236,12 +236,12 @@ def _antialiased(self: Any, output_size: Any, align_corners: bool, scales: Any, 
     if separable_here(self):
         keys = [(s, out, given, align_corners, support) for s, out, given in zip(self.shape[2:], output_size, scales, strict=True)]
         return separable(self, 2, _cubic_spans if support > 1 else _triangle_spans, keys)
-    x = self.float() if self.dtype in _NARROW else self
+    x = widened(self)
     for i, (out, given) in enumerate(zip(output_size, scales, strict=True)):
         d, size = 2 + i, self.shape[2 + i]
         weights = _span_weights(x, size, out, given, align_corners, kernel, support)[0]
         x = x.movedim(d, -1).matmul(weights.t()).movedim(-1, d)
-    return x.to(self.dtype) if self.dtype in _NARROW else x
+    return x.to(self.dtype) if self.dtype in NARROW else x
 
 
 def _named(n: int) -> str:

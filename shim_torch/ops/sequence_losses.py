@@ -7,11 +7,10 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
-from ._formulas import torch_module
+from ._formulas import shim, torch_module
 from ._record import composite, op
-from ._rules import no_meta_kernel
+from ._rules import FLOATS, WIDE, no_meta_kernel
 
-_FLOATS = (_core.float16, _core.bfloat16, _core.float32, _core.float64)
 _NEVER = -1e30  # the log of zero: finite, so that gradients of what never happens are zero
 
 
@@ -42,7 +41,7 @@ def _check_ctc(log_probs: Any, targets: Any, inputs: list[int], ends: list[int],
         raise RuntimeError("input_lengths must be of size batch_size")
     if len(ends) != batch:
         raise RuntimeError("target_lengths must be of size batch_size")
-    if log_probs.dtype not in (_core.float32, _core.float64):
+    if log_probs.dtype not in WIDE:
         raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{_scalar(log_probs.dtype)}'")
     where = "(while checking arguments for ctc_loss_allocate_outputs)"
     for n in ends:
@@ -103,7 +102,7 @@ def _alignment_grad(g0, log_probs, targets, input_lengths, target_lengths, blank
     torch = torch_module()
     if not _core.is_grad_enabled():
         lengths = (input_lengths, target_lengths)
-        return torch.ops.shim.ctc_alignments_backward(g0, log_probs, targets, *lengths, result0, result1, blank)
+        return shim().ctc_alignments_backward(g0, log_probs, targets, *lengths, result0, result1, blank)
     leaf = log_probs if log_probs.requires_grad else log_probs.detach().requires_grad_()
     return torch.autograd.grad(_by_steps(leaf, targets, input_lengths, target_lengths, blank), leaf, g0, create_graph=True)[0]
 
@@ -199,7 +198,7 @@ def _ctc(log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduc
     input_ends = torch.tensor(inputs, device=device)
     label_ends = torch.tensor(ends, device=device)
     if lp.is_cuda and steps < 1 << 16:
-        loss = torch.ops.shim.ctc_alignments(lp, labels.contiguous(), input_ends, label_ends, blank)[0]
+        loss = shim().ctc_alignments(lp, labels.contiguous(), input_ends, label_ends, blank)[0]
     else:
         loss = _by_steps(lp, labels, input_ends, label_ends, blank)
     if zero_infinity:
@@ -262,8 +261,8 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
         raise RuntimeError(f"inconsistent weight size, expected {c} but got {list(weight.shape)}")
     if target.dtype is not _core.int64:
         raise RuntimeError(f"expected scalar type Long but found {_scalar(target.dtype)}")
-    if x.is_cuda and y.is_cuda and x.dtype in _FLOATS and n and (weight is None or weight.dtype == x.dtype):
-        loss = torch.ops.shim.multi_margin_loss(x, y, weight, int(p), float(margin), reduction)  # a target out of range ends the program
+    if x.is_cuda and y.is_cuda and x.dtype in FLOATS and n and (weight is None or weight.dtype == x.dtype):
+        loss = shim().multi_margin_loss(x, y, weight, int(p), float(margin), reduction)  # a target out of range ends the program
         return loss.squeeze(0) if reduction == 0 and not target.dim() else loss
     if not y.is_meta and bool(((y < 0) | (y >= c)).any()):
         raise RuntimeError("target out of range")

@@ -12,7 +12,7 @@ from ._formulas import aten
 from ._gamma_incomplete import gamma_incomplete
 from ._record import composite, op
 from ._refusals import refusing
-from ._rules import broadcast, int_to_float, promote, same, type_name
+from ._rules import NARROW, broadcast, int_to_float, promote, same, type_name
 from ._special import special
 
 _SPECIAL: dict[str, Any] = {"module": "special", "method": False}
@@ -42,7 +42,7 @@ _unary("special_i0e", lambda xp, x: _bessel.modified_i(xp, x, 0, True),
 
 
 def _no_low_precision(kernel: str, self: Any) -> None:
-    if self.device.type == "cpu" and self.dtype in (_core.float16, _core.bfloat16):
+    if self.device.type == "cpu" and self.dtype in NARROW:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{type_name(self.dtype)}'")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import torch_module
+from ._formulas import shim
 from ._record import composite
 from ._rules import no_meta_kernel, type_name, wrap_dim
 
@@ -18,7 +18,7 @@ def nanmedian(self):
     if self.is_meta:
         return self.median()
     if self.is_cuda and self.is_floating_point() and 0 < self.numel() <= _ONE_ROW:  # without waiting for how many are left
-        return torch_module().ops.shim.nanmedian(self.reshape(-1), 0, False)[0]
+        return shim().nanmedian(self.reshape(-1), 0, False)[0]
     kept = self.masked_select(~self.isnan())
     return kept.median() if kept.numel() else self.median()
 
@@ -30,7 +30,7 @@ def nanmedian_dim(self, dim, keepdim):
     if self.dim() == 0:
         return return_types.nanmedian(tuple(self.median(dim, keepdim)))
     if self.is_cuda and self.is_floating_point() and 0 < self.size(dim) <= _ONE_ROW:
-        return torch_module().ops.shim.nanmedian(self, dim, keepdim)
+        return shim().nanmedian(self, dim, keepdim)
     values, indices = self.sort(stable=True, dim=dim)
     count = (~self.isnan()).sum(dim, True)
     middle = ((count - 1) // 2).clamp(min=0)

@@ -11,17 +11,13 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import torch_module
+from ._formulas import shim, torch_module
 from ._record import op
+from ._rules import WIDE
 
 _SHIM = {"function": False}
-_WIDE = (_core.float32, _core.float64)
 _CACHED = 256  # sizes whose taps are kept
 _taps: dict[Any, tuple[Any, Any]] = {}
-
-
-def _shim(name: str) -> Any:
-    return getattr(torch_module().ops.shim, name)
 
 
 def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
@@ -35,7 +31,7 @@ def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
     keep=("places",),
     native="weighted_taps",
     grad={
-        "self": lambda g, self_shape, dim, places, weights: _shim("spread_taps")(
+        "self": lambda g, self_shape, dim, places, weights: shim().spread_taps(
             g, dim, self_shape[dim], places, weights
         )
     },
@@ -54,7 +50,7 @@ def weighted_taps(xp, self, dim, places, weights):
     dtype=lambda grad_output: grad_output.dtype,
     keep=("places",),
     native="spread_taps",
-    grad={"grad_output": lambda g, dim, places, weights: _shim("weighted_taps")(g, dim, places, weights)},
+    grad={"grad_output": lambda g, dim, places, weights: shim().weighted_taps(g, dim, places, weights)},
     **_SHIM,
 )
 def spread_taps(xp, grad_output, dim, size, places, weights):
@@ -80,7 +76,7 @@ def taps(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> tuple[Any
 
 def separable(self: Any, first: int, make: Callable[..., tuple[Any, Any]], keys: Sequence[Any]) -> Any:
     """The taps of each key along the dims from ``first`` on (a key of None: nothing along its dim), one after the other."""
-    run = _shim("weighted_taps")
+    run = shim().weighted_taps
     x = self
     for i, key in enumerate(keys):
         if key is not None:
@@ -90,7 +86,7 @@ def separable(self: Any, first: int, make: Callable[..., tuple[Any, Any]], keys:
 
 def separable_here(self: Any) -> bool:
     """Whether ``separable`` serves a tensor: plain, on the CPU (or meta), float32 or float64, with elements, in the usual order."""
-    if self.dtype not in _WIDE or not self.numel():
+    if self.dtype not in WIDE or not self.numel():
         return False
     if not _core.unseen(self) and not (self.is_meta and type(self) is _core.Tensor and not _core._len_torch_dispatch_stack()):
         return False
@@ -109,7 +105,7 @@ def _by_composite(input: Any, grid: Any, mode: int, padding: int, align_corners:
 def _grid_gradient(of_grid: bool) -> Callable[..., Any]:
     def formula(g, input, grid, mode, padding, align_corners):
         if not _core.is_grad_enabled():
-            return _shim("sample_grid_backward")(g, input, grid, mode, padding, align_corners, of_grid)
+            return shim().sample_grid_backward(g, input, grid, mode, padding, align_corners, of_grid)
         torch = torch_module()  # gradients of gradients: those of the tensor operations
         leaf = grid if of_grid else input
         if not leaf.requires_grad:
