@@ -83,7 +83,7 @@ Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Ten
   const Tensor q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = beside(of, of[2], p.type, q0->device());
   *lse = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
   MaskStrides sm = mask_strides(mask, of, keys);
-  const void *from = q->data(), *of_keys = k->data(), *values = v->data(), *bias = mask ? mask->data() : nullptr;
+  const void *from = q->data(), *of_keys = k->data(), *values = v->data(), *bias = data_or_null(mask);
   void *to = out->data(), *sums = (*lse)->data();
   Strides sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out);
   int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
@@ -107,7 +107,7 @@ AttentionSlopes attention_backward(const Tensor& g0, const Tensor& q0, const Ten
   const Tensor inners = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
   AttentionSlopes r{beside(of, of[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device())};
   MaskStrides sm = mask_strides(mask, of, keys);
-  const void *grad = g->data(), *from = q->data(), *of_keys = k->data(), *values = v->data(), *bias = mask ? mask->data() : nullptr, *made = out->data(), *levels = lse->data();
+  const void *grad = g->data(), *from = q->data(), *of_keys = k->data(), *values = v->data(), *bias = data_or_null(mask), *made = out->data(), *levels = lse->data();
   void *sums = inners->data(), *dq = r.query->data(), *dk = r.key->data(), *dv = r.value->data();
   Strides sg = strides_of(g), sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out), sd = strides_of(r.query), sh = strides_of(r.key);
   int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);

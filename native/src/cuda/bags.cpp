@@ -12,8 +12,6 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int64_t kGridBlocks = 1 << 20;        // more is done in turns
-
 const char* source() {
   static const char* text = joined_source({kBlockSource, kBagsSource});
   return text;
@@ -28,8 +26,6 @@ CUfunction kernel(const char* entry, DType t, DType index, int vector, int devic
 }
 
 bool is_index(const Tensor& t) { return (t->dtype() == DType::i64 || t->dtype() == DType::i32) && t->dim() == 1; }
-const void* data_of(const Tensor& t) { return t ? t->data() : nullptr; }
-Tensor whole(const Tensor& t) { return t ? contiguous(t) : t; }
 bool suits(const Tensor& samples, const Tensor& indices, DType t) {
   return !samples || (samples->dtype() == t && samples->numel() == indices->numel() && samples->device() == indices->device());
 }
@@ -42,18 +38,18 @@ Bags embedding_bags(const Tensor& given, const Tensor& given_indices, const Tens
   if (given_indices->device() != given->device() || given_offsets->device() != given->device() || !suits(samples, given_indices, t)) return {};
   int64_t rows = given->sizes()[0], width = given->sizes()[1], count = given_indices->numel(), bags = given_offsets->numel() - closed;
   if (bags < 1 || width < 1) return {};
-  const Tensor table = contiguous(given), indices = contiguous(given_indices), offsets = contiguous(given_offsets), weights = whole(samples);
+  const Tensor table = contiguous(given), indices = contiguous(given_indices), offsets = contiguous(given_offsets), weights = contiguous_or_null(samples);
   const Device where = given->device();
   Bags r{empty(Dims{bags, width}, t, where), empty(Dims{count}, DType::i64, where), empty(Dims{bags}, DType::i64, where), {}};
   if (mode == 2) r.most = empty(Dims{bags, width}, DType::i64, where);
   const int device = where.index, v = vector_for(width, {&table, &r.out});
   const CUfunction f = kernel("bags_forward", t, indices->dtype(), v, device);
   if (!f) return {};
-  const void *from = table->data(), *named = indices->data(), *starts = offsets->data(), *w = data_of(weights);
-  void *to = r.out->data(), *of = r.bag_of->data(), *many = r.counts->data(), *most = r.most ? r.most->data() : nullptr;
+  const void *from = table->data(), *named = indices->data(), *starts = offsets->data(), *w = data_or_null(weights);
+  void *to = r.out->data(), *of = r.bag_of->data(), *many = r.counts->data(), *most = data_or_null(r.most);
   int open = !closed || padding >= 0;           // with padding the last bag goes to the end, whatever the last offset says
   void* arguments[] = {&from, &named, &starts, &w, &to, &of, &many, &most, &bags, &count, &rows, &width, &padding, &mode, &open};
-  launch(f, std::min((bags * (width / v) + 255) / 256, kGridBlocks), 1, 256, 1, arguments, device);
+  launch(f, blocks_for(bags * (width / v)), 1, 256, 1, arguments, device);
   return r;
 }
 
@@ -64,7 +60,7 @@ Tensor embedding_bags_backward(const Tensor& g, const Tensor& given, const Tenso
   if (bag_of->dtype() != DType::i64 || bag_of->numel() != count || counts->dtype() != DType::i64 || counts->numel() != bags || count > kMostBlocks) return {};
   const Device where = g->device();
   const Tensor out = empty(Dims{rows, width}, t, where);
-  const Tensor grad = contiguous(g), indices = contiguous(given), weights = whole(samples), spots = contiguous(bag_of), many = contiguous(counts);
+  const Tensor grad = contiguous(g), indices = contiguous(given), weights = contiguous_or_null(samples), spots = contiguous(bag_of), many = contiguous(counts);
   const int device = where.index, v = vector_for(width, {&grad, &out});
   const CUfunction keyed = kernel("bag_keys", t, indices->dtype(), 1, device), f = kernel("bags_backward", t, indices->dtype(), v, device);
   if (!keyed || !f) return {};
@@ -78,7 +74,7 @@ Tensor embedding_bags_backward(const Tensor& g, const Tensor& given, const Tenso
   Tensor sorted;
   const Tensor order = sort(keys, 0, false, &sorted);
   if (!order) return {};
-  const void *slopes = grad->data(), *key = sorted->data(), *at = order->data(), *w = data_of(weights), *sizes = many->data();
+  const void *slopes = grad->data(), *key = sorted->data(), *at = order->data(), *w = data_or_null(weights), *sizes = many->data();
   void* to = out->data();
   int over = mean;
   void* second[] = {&slopes, &key, &at, &of, &w, &sizes, &to, &count, &width, &over};

@@ -11,7 +11,7 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int64_t kFewElements = 1 << 19, kBlocks = 132 * 4, kGridBlocks = 1 << 20;    // what fills a large GPU; more is done in turns
+constexpr int64_t kFewElements = 1 << 19;
 
 const char* source() {
   static const char* text = joined_source({kBlockSource, kClassesSource});
@@ -30,15 +30,13 @@ bool usable(DType t, const Tensor& target, const Tensor& weight, int64_t classes
   return !weight || (weight->dtype() == t && weight->device() == target->device() && weight->dim() == 1 && weight->numel() == classes);
 }
 
-const void* data_of(const Tensor& t) { return t ? t->data() : nullptr; }
-Tensor whole(const Tensor& t) { return t ? contiguous(t) : t; }
 
 // Where the blocks' sums go, and what adds them up; null sums where nothing is reduced.
 struct Sums {
   Tensor parts, out, total;
   int64_t blocks;
   void *sums, *to, *weights;
-  Sums(DType t, Device where, DimSpan sizes, int reduction, int64_t wanted) : blocks(std::clamp<int64_t>(wanted, 1, reduction ? kBlocks : kGridBlocks)) {
+  Sums(DType t, Device where, DimSpan sizes, int reduction, int64_t wanted) : blocks(std::clamp<int64_t>(wanted, 1, reduction ? kFullBlocks : kGridBlocks)) {
     const DType compute = compute_dtype(t);
     out = empty(reduction ? DimSpan() : sizes, t, where);
     total = empty({}, compute, where);
@@ -63,12 +61,12 @@ Tensor class_loss(const Tensor& given, const Tensor& target, const Tensor& weigh
   const int device = given->device().index;
   const CUfunction f = kernel("class_losses", t, device), last = kernel("class_total", t, device);
   if (!f || !last) return {};
-  const Tensor x = contiguous(given), targets = contiguous(target), weights = whole(weight);
+  const Tensor x = contiguous(given), targets = contiguous(target), weights = contiguous_or_null(weight);
   int64_t inner = given->sizes()[0] ? n / given->sizes()[0] : 1;
   Sums s(t, given->device(), target->sizes(), reduction, (n + 511) / 512);
   *total = s.total;
   if (!n && !reduction) return s.out;
-  const void *from = x->data(), *named = targets->data(), *w = data_of(weights);
+  const void *from = x->data(), *named = targets->data(), *w = data_or_null(weights);
   int mean = reduction == 1;
   void* arguments[] = {&from, &named, &w, &s.sums, &s.to, &s.weights, &n, &classes, &inner, &ignored, &mean};
   launch(f, s.blocks, 1, int(std::clamp<int64_t>(threads_for(n), 32, 512)), 1, arguments, device);
@@ -86,17 +84,17 @@ Tensor class_loss_backward(const Tensor& g, const Tensor& target, const Tensor& 
   const bool few = n <= kFewElements;           // one launch is faster than zeros first
   const CUfunction f = kernel(few ? "class_slopes" : "class_slopes_at", t, device);
   if (!f) return {};
-  const Tensor out = empty(sizes, t, g->device()), grad = contiguous(g), targets = contiguous(target), weights = whole(weight);
+  const Tensor out = empty(sizes, t, g->device()), grad = contiguous(g), targets = contiguous(target), weights = contiguous_or_null(weight);
   if (!n) return out;
   if (!few) {
     fill_(out, Number{});
     n = target->numel();
   }
-  const void *from = grad->data(), *named = targets->data(), *w = data_of(weights), *sum = total->data();
+  const void *from = grad->data(), *named = targets->data(), *w = data_or_null(weights), *sum = total->data();
   void* to = out->data();
   int mean = reduction == 1, each = reduction == 0;
   void* arguments[] = {&from, &named, &w, &sum, &to, &n, &classes, &inner, &ignored, &mean, &each};
-  launch(f, std::min((n + 255) / 256, kGridBlocks), 1, 256, 1, arguments, device);
+  launch(f, blocks_for(n), 1, 256, 1, arguments, device);
   return out;
 }
 
@@ -108,9 +106,9 @@ Tensor margin_loss(const Tensor& given, const Tensor& target, const Tensor& weig
   const int device = given->device().index;
   const CUfunction f = kernel("margin_losses", t, device), last = kernel("class_total", t, device);
   if (!f || !last) return {};
-  const Tensor x = contiguous(given), targets = contiguous(target), weights = whole(weight);
+  const Tensor x = contiguous(given), targets = contiguous(target), weights = contiguous_or_null(weight);
   Sums s(t, given->device(), target->sizes(), reduction, (rows + 7) / 8);
-  const void *from = x->data(), *named = targets->data(), *w = data_of(weights);
+  const void *from = x->data(), *named = targets->data(), *w = data_or_null(weights);
   int mean = reduction == 1;
   void* arguments[] = {&from, &named, &w, &s.sums, &s.to, &s.weights, &rows, &classes, &p, &margin, &mean};
   launch(f, s.blocks, 1, 256, 1, arguments, device);
@@ -126,9 +124,9 @@ Tensor margin_loss_backward(const Tensor& g, const Tensor& given, const Tensor& 
   const int device = given->device().index;
   const CUfunction f = kernel("margin_slopes", t, device);
   if (!f) return {};
-  const Tensor out = empty(given->sizes(), t, given->device()), grad = contiguous(g), x = contiguous(given), targets = contiguous(target), weights = whole(weight);
+  const Tensor out = empty(given->sizes(), t, given->device()), grad = contiguous(g), x = contiguous(given), targets = contiguous(target), weights = contiguous_or_null(weight);
   if (!rows) return out;
-  const void *slope = grad->data(), *from = x->data(), *named = targets->data(), *w = data_of(weights);
+  const void *slope = grad->data(), *from = x->data(), *named = targets->data(), *w = data_or_null(weights);
   void* to = out->data();
   int mean = reduction == 1, each = reduction == 0;
   void* arguments[] = {&slope, &from, &named, &w, &to, &rows, &classes, &p, &margin, &mean, &each};

@@ -36,13 +36,16 @@ namespace shim::cuda {
 
 std::string compile_family(std::string_view family, std::vector<std::string> macros, int architecture) {
   struct Source { std::string_view family; const char *shared, *own, *more = ""; };
-  const Source sources[] = {{"gather", "", kGatherSource},        {"norm", kBlockSource, kNormSource}, {"random", "", kRandomSource},
-                            {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"sort", kKeysSource, kSortSource}, {"select", kKeysSource, kSortSource, kSelectSource}, {"radix", kKeysSource, kRadixSource}, {"rank", kKeysSource, kRankSource},
-                            {"transpose", "", kTransposeSource}, {"flip", "", kFlipSource}, {"pad", "", kPadSource}, {"search", "", kSearchSource}, {"triangle", "", kTriangleSource}, {"pair", kBlockSource, kPairSource}, {"classes", kBlockSource, kClassesSource}, {"join", kGatherSource, kJoinSource}, {"tally", kBlockSource, kTallySource},
-                            {"attention", "", kAttentionSource}, {"attention_backward", "", kAttentionSource, kAttentionBackwardSource}, {"images", kBlockSource, kImagesSource}, {"channels", kBlockSource, kChannelsSource},
-                            {"vectors", "", kVectorsSource}, {"bags", kBlockSource, kBagsSource}, {"alignments", kBlockSource, kAlignmentsSource},
-                            {"heads", kBlockSource, kScanSource, kHeadsSource},
-                            {"each", kFunctorsSource, kManySource}, {"many", "", kManySource}};
+  const Source sources[] = {
+    {"alignments", kBlockSource, kAlignmentsSource}, {"attention", "", kAttentionSource},
+    {"attention_backward", "", kAttentionSource, kAttentionBackwardSource}, {"bags", kBlockSource, kBagsSource},
+    {"channels", kBlockSource, kChannelsSource}, {"classes", kBlockSource, kClassesSource}, {"each", kFunctorsSource, kManySource},
+    {"flip", "", kFlipSource}, {"gather", "", kGatherSource}, {"heads", kBlockSource, kScanSource, kHeadsSource},
+    {"images", kBlockSource, kImagesSource}, {"join", kGatherSource, kJoinSource}, {"many", "", kManySource}, {"norm", kBlockSource, kNormSource},
+    {"pad", "", kPadSource}, {"pair", kBlockSource, kPairSource}, {"radix", kKeysSource, kRadixSource}, {"random", "", kRandomSource},
+    {"rank", kKeysSource, kRankSource}, {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"search", "", kSearchSource},
+    {"select", kKeysSource, kSortSource, kSelectSource}, {"sort", kKeysSource, kSortSource}, {"tally", kBlockSource, kTallySource},
+    {"transpose", "", kTransposeSource}, {"triangle", "", kTriangleSource}, {"vectors", "", kVectorsSource}};
   for (auto& m : macros) m = "-D" + m;
   for (const Source& s : sources) {
     if (s.family != family) continue;

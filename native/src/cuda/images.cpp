@@ -179,8 +179,6 @@ CUfunction channel_kernel(const char* entry, DType t, DType parameter, int vecto
   });
 }
 
-const void* data_of(const Tensor& t) { return t ? t->data() : nullptr; }
-
 // Mean (or null) and variance of each channel, of one dtype: the compute dtype or x's.
 bool measure(const Tensor& x, Shape& s, DType parameter, double correction, bool root, const Tensor& mean, const Tensor& variance) {
   const int device = x->device().index;
@@ -190,7 +188,7 @@ bool measure(const Tensor& x, Shape& s, DType parameter, double correction, bool
   if (!moments || !statistics) return false;
   const Tensor partial = empty(Dims{s.channels, s.parts, 3}, compute, x->device());
   const void* from = x->data();
-  void *to = partial->data(), *m = mean ? mean->data() : nullptr, *v = variance->data();
+  void *to = partial->data(), *m = data_or_null(mean), *v = variance->data();
   void* first[] = {&from, &to, &s.channels, &s.inner, &s.groups};
   launch(moments, s.channels, s.parts, s.threads, 1, first, device);
   int parts = int(s.parts), rooted = root;
@@ -229,7 +227,7 @@ Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, d
     if (!measure(x, s, parameter, 0, false, *mean, *variance)) return {};
   }
   if ((*mean)->dtype() != compute || (*variance)->dtype() != compute) return {};
-  const void *m = (*mean)->data(), *v = (*variance)->data(), *w = data_of(weight), *b = data_of(bias);
+  const void *m = (*mean)->data(), *v = (*variance)->data(), *w = data_or_null(weight), *b = data_or_null(bias);
   void* to = out->data();
   float narrow = float(eps);
   double wide = eps;
@@ -249,7 +247,7 @@ ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tens
   const CUfunction slopes = channel_kernel("channel_slopes", t, parameter, s.vector, device), apply = channel_kernel("channel_norm_backward", t, parameter, s.vector, device);
   if (!slopes || !apply) return {};
   const Tensor partial = empty(Dims{s.channels, s.parts, 2}, compute, x->device());
-  const void *grad = g->data(), *from = x->data(), *m = mean->data(), *v = variance->data(), *w = data_of(weight);
+  const void *grad = g->data(), *from = x->data(), *m = mean->data(), *v = variance->data(), *w = data_or_null(weight);
   void *sums = partial->data(), *dx = r.input->data(), *dw = r.weight->data(), *db = r.bias->data();
   void* first[] = {&grad, &from, &m, &sums, &s.channels, &s.inner, &s.groups};
   launch(slopes, s.channels, s.parts, s.threads, 1, first, device);

@@ -13,7 +13,6 @@ namespace shim::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int64_t kGridBlocks = 1 << 20;        // more is done in turns
 
 const char* source() {
   static const char* text = joined_source({kGatherSource, kJoinSource});

@@ -6,6 +6,7 @@
 #include "cuda/elementwise.h"
 #include "cuda/nvrtc.h"
 #include "cuda/types_source.h"
+#include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
@@ -78,6 +79,8 @@ int vector_for(int64_t cols, std::initializer_list<const Tensor*> tensors) {
   while (v > 1 && cols % v) v /= 2;
   return v;
 }
+
+Tensor contiguous_or_null(const Tensor& t) { return t ? contiguous(t) : t; }
 
 Cut cut_at(const Tensor& t, int64_t dim) {
   Cut c{1, t->dim() ? t->sizes()[size_t(dim)] : 1, 1};

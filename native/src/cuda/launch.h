@@ -10,6 +10,9 @@
 
 namespace shim::cuda {
 
+constexpr int64_t kGridBlocks = 1 << 20;        // of a grid whose threads do more in turns
+constexpr int64_t kFullBlocks = 132 * 4;         // about what fills a large GPU
+
 struct Family {                                 // programs of one source, told apart by their macros
   const char* name;
   const char* (*source)();                      // with the types of types_source.h before it
@@ -29,6 +32,10 @@ CUfunction find_kernel(const Family& family, const char* entry, uint64_t key, in
   const CUfunction f = known_kernel(family, entry, key, device, &known);
   return known ? f : compiled_kernel(family, entry, key, device, macros());
 }
+
+inline int64_t blocks_for(int64_t n) { return n > kGridBlocks * 256 ? kGridBlocks : (n + 255) / 256; }    // of 256 threads
+inline void* data_or_null(const Tensor& t) { return t ? t->data() : nullptr; }
+Tensor contiguous_or_null(const Tensor&);
 
 // Small numbers packed into a key, 6 bits each.
 template <class... T>

@@ -51,7 +51,6 @@ bool fits(const Norm& n) {
   return true;
 }
 
-const void* data_of(const Tensor& t) { return t ? t->data() : nullptr; }
 
 Tensor group_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
   const DType t = n.x->dtype(), compute = compute_dtype(t);
@@ -63,7 +62,7 @@ Tensor group_backward(const Norm& n, const Tensor& g, const Tensor& mean, const 
                    gather = kernel("group_weights", t, v, 0, true, device);
   if (!sums_of || !apply || !gather) return {};
   Tensor sums = empty(Dims{2, count}, compute, n.x->device()), dx = empty(n.x->sizes(), t, n.x->device());
-  const void *grad = g->data(), *x = n.x->data(), *w = data_of(n.weight), *means = mean->data(), *rstds = rstd->data();
+  const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = mean->data(), *rstds = rstd->data();
   void *parts = sums->data(), *to = dx->data();
   void* first[] = {&grad, &x, &parts, &count, &span};
   launch(sums_of, count, 1, std::min(threads_for(span / v), 512), 1, first, device);
@@ -90,7 +89,7 @@ bool weight_sums(const Norm& n, const Tensor& g, const Tensor& mean, const Tenso
   Tensor parts = empty(Dims{2, splits, cols}, compute, n.x->device());
   for (Tensor* one : {weight, bias})
     if (one) *one = empty(Dims{cols}, t, n.x->device());
-  const void *grad = g->data(), *x = n.x->data(), *means = data_of(mean), *rstds = rstd->data();
+  const void *grad = g->data(), *x = n.x->data(), *means = data_or_null(mean), *rstds = rstd->data();
   void *p = parts->data(), *dw = weight ? (*weight)->data() : nullptr, *db = bias ? (*bias)->data() : nullptr;
   void* first[] = {&grad, &x, &means, &rstds, &p, &rows, &cols};
   launch(sums, across, splits, 32, 8, first, device);
@@ -115,7 +114,7 @@ Tensor all_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Te
   Tensor parts = empty(Dims{n.centred ? 2 : 1, splits, cols}, compute, n.x->device()), dx = empty(n.x->sizes(), t, n.x->device());
   for (Tensor* one : {weight, bias})
     if (one) *one = empty(Dims{cols}, t, n.x->device());
-  const void *grad = g->data(), *x = n.x->data(), *w = data_of(n.weight), *means = data_of(mean), *rstds = rstd->data();
+  const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = data_or_null(mean), *rstds = rstd->data();
   void *to = dx->data(), *p = parts->data(), *dw = weight ? (*weight)->data() : nullptr, *db = bias ? (*bias)->data() : nullptr;
   void* first[] = {&grad, &x, &to, &w, &means, &rstds, &p, &rows, &cols};
   launch(f, splits, 1, threads, 1, first, device);
@@ -139,7 +138,7 @@ Tensor norm(const Norm& n, double eps, Tensor* mean, Tensor* rstd) {
   const Shape s = shape_for(cols, v, 8);
   const CUfunction f = kernel("forward", t, v, s.kept, n.centred, device);
   if (!f) return {};
-  const void *x = n.x->data(), *w = data_of(n.weight), *b = data_of(n.bias);
+  const void *x = n.x->data(), *w = data_or_null(n.weight), *b = data_or_null(n.bias);
   void *to = out->data(), *means = n.centred ? (*mean)->data() : nullptr, *rstds = (*rstd)->data();
   void* arguments[] = {&x, &to, &w, &b, &means, &rstds, &cols, &span, &groups, &eps};
   launch(f, rows, 1, s.threads, 1, arguments, device);
@@ -158,7 +157,7 @@ Tensor norm_backward(const Norm& n, const Tensor& g, const Tensor& mean, const T
   const CUfunction f = kernel("backward", t, v, s.kept, n.centred, device);
   if (!f) return {};
   Tensor dx = empty(n.x->sizes(), t, n.x->device());
-  const void *grad = g->data(), *x = n.x->data(), *w = data_of(n.weight), *means = data_of(mean), *rstds = rstd->data();
+  const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = data_or_null(mean), *rstds = rstd->data();
   void* to = dx->data();
   void* arguments[] = {&grad, &x, &to, &w, &means, &rstds, &cols};
   launch(f, rows, 1, s.threads, 1, arguments, device);

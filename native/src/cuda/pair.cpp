@@ -12,7 +12,6 @@ namespace shim::cuda {
 namespace {
 
 constexpr int kThreads = 512;
-constexpr int64_t kBlocks = 132 * 4;            // about what fills a large GPU
 
 const char* source() {
   static const char* text = joined_source({kBlockSource, kPairSource});
@@ -51,7 +50,7 @@ bool pair_of(const Tensor& a, const Tensor& b, double setting, Pair* p) {
 Tensor pair_loss(PairLoss loss, const Tensor& a, const Tensor& b, bool mean, double setting) {
   Pair p;
   if (!pair_of(a, b, setting, &p)) return {};
-  int64_t n = a->numel(), blocks = std::clamp<int64_t>(n / (int64_t(kThreads) * p.vector * 4), 1, kBlocks);
+  int64_t n = a->numel(), blocks = std::clamp<int64_t>(n / (int64_t(kThreads) * p.vector * 4), 1, kFullBlocks);
   const CUfunction f = p.kernel("pair_sums", loss), last = p.kernel("pair_total", loss);
   if (!f || !last) return {};
   const Tensor out = empty({}, p.t, a->device()), parts = empty(Dims{blocks}, p.compute, a->device());

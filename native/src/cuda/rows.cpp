@@ -87,7 +87,7 @@ Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight
   parts->factors = empty(Dims{rows}, compute, x->device());
   parts->total = empty({}, compute, x->device());
   Tensor losses = empty(Dims{rows}, compute, x->device()), out = reduction ? empty({}, t, x->device()) : empty(Dims{rows}, t, x->device());
-  const void *from = x->data(), *targets = target->data(), *w = weight ? weight->data() : nullptr;
+  const void *from = x->data(), *targets = target->data(), *w = data_or_null(weight);
   void *log_p = keep ? parts->log_p->data() : nullptr, *each = losses->data(), *factors = parts->factors->data(), *sum = parts->total->data(), *loss = out->data();
   void* arguments[] = {&from, &targets, &w, &log_p, &each, &factors, &cols, &ignored};
   launch(f, rows, 1, threads_for(cols / v / 2), 1, arguments, device);

@@ -10,8 +10,6 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int64_t kGridBlocks = 1 << 20;        // more is done in turns
-
 const char* search_source() {
   static const char* text = joined_source({kSearchSource});
   return text;
@@ -22,7 +20,6 @@ const char* triangle_source() {
 }
 const Family searches{"search", search_source}, triangles{"triangle", triangle_source};
 
-int64_t blocks_for(int64_t n) { return std::min((n + 255) / 256, kGridBlocks); }
 
 }  // namespace
 
@@ -40,7 +37,7 @@ Tensor search(const Tensor& sequences, const Tensor& values, const Tensor& order
   int64_t total = values->numel(), n = sequences->sizes().back(), per_row = dims > 1 ? values->sizes().back() : 0;
   if (!total) return out;
   const Tensor among = contiguous(sequences), wanted = contiguous(values), sorter = order ? contiguous(order) : order;
-  const void *s = among->data(), *v = wanted->data(), *o = sorter ? sorter->data() : nullptr;
+  const void *s = among->data(), *v = wanted->data(), *o = data_or_null(sorter);
   void* to = out->data();
   int after = right;
   void* arguments[] = {&s, &v, &o, &to, &total, &n, &per_row, &after};

@@ -15,7 +15,7 @@ namespace shim::cuda {
 namespace {
 
 constexpr int kThreads = 512;
-constexpr int64_t kBlocks = 132 * 4, kPart = 4096;              // about what fills a large GPU; PART of tally_source.h
+constexpr int64_t kPart = 4096;                 // PART of tally_source.h
 
 const char* tally_source() {
   static const char* text = joined_source({kBlockSource, kTallySource});
@@ -41,7 +41,7 @@ struct Counted {                                // what is counted, and how
                                       std::string("COUNT=") + count, "TALLY=" + std::to_string(kind), "SLOTS=" + std::to_string(slots)};
     });
   }
-  int64_t blocks() const { return std::clamp<int64_t>(x->numel() / (int64_t(kThreads) * vector * 4), 1, kBlocks); }
+  int64_t blocks() const { return std::clamp<int64_t>(x->numel() / (int64_t(kThreads) * vector * 4), 1, kFullBlocks); }
 };
 
 // The least and the greatest, on the host; false where there is no kernel.
@@ -77,7 +77,7 @@ Tensor tally(const Counted& c, const Tensor& weights, int64_t bins, Number low, 
   OnDevice current(c.device);
   check(driver().memset_async(CUdeviceptr(counts->data()), 0, size_t(bins) * counts->itemsize(), current_stream(c.device)), "cuMemsetD8Async");
   int64_t n = c.x->numel();
-  const void *x = c.x->data(), *w = weights ? weights->data() : nullptr;
+  const void *x = c.x->data(), *w = data_or_null(weights);
   void* to = counts->data();
   alignas(16) char least[16] = {}, greatest[16] = {};
   store_number(least, c.compute, low);
@@ -138,7 +138,7 @@ Tensor distinct(const Tensor& self, bool sorts, Tensor* inverse, Tensor* counts)
   if (!each || !scan || !put || !measure || parts > kMostBlocks) return {};
   const auto numbers = [&](DimSpan sizes) { return empty(sizes, DType::i64, x->device()); };
   const Tensor begins = numbers(Dims{slots}), last = empty({}, DType::i64, Device{});
-  const void *from = x->data(), *places = order ? order->data() : nullptr;
+  const void *from = x->data(), *places = data_or_null(order);
   void* starts = begins->data();
   void* counted[] = {&from, &n, &starts};
   const int threads = threads_for(std::min(n, kPart));

@@ -11,8 +11,6 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int64_t kGridBlocks = 1 << 20;        // more is done in turns
-
 const char* source() {
   static const char* text = joined_source({kVectorsSource});
   return text;
@@ -24,7 +22,6 @@ CUfunction kernel(const char* entry, DType t, int device) {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t))};
   });
 }
-int64_t blocks_for(int64_t n) { return std::min((n + 255) / 256, kGridBlocks); }
 
 }  // namespace
 
