@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <numbers>
 #include <utility>
 
 #include "cpu/vector_math.h"
@@ -11,7 +12,7 @@
 namespace shim {
 namespace {
 
-constexpr int64_t kBatch = 1024;  // words drawn at once: they stay in the cache
+constexpr int64_t kBatch = 1024;     // words drawn at once: they stay in the cache
 constexpr int64_t kTogether = 16;    // normal numbers made together
 
 std::mutex drawing;               // threads that share a generator take turns
@@ -23,7 +24,8 @@ void of_floats(const Tensor& t, F&& f) {
   else f(t->data_as<float>());
 }
 
-inline double unit(const uint32_t* w) { return double(((uint64_t(w[0]) << 32 | w[1]) & ((uint64_t{1} << 53) - 1))) * 0x1p-53; }
+inline uint64_t joined(const uint32_t* w) { return uint64_t(w[0]) << 32 | w[1]; }
+inline double unit(uint64_t w) { return double(w & ((uint64_t{1} << 53) - 1)) * 0x1p-53; }
 inline float unit(uint32_t w) { return float(int32_t(w & 0xffffff)) * 0x1p-24f; }
 
 // f(i, w): number i from its words, `each` of them.
@@ -39,7 +41,7 @@ void from_words(int64_t n, Mersenne& source, F&& f) {
 
 template <class T>
 void uniforms(T* x, int64_t n, T low, T span, Mersenne& source) {
-  if constexpr (sizeof(T) == 8) from_words<2>(n, source, [&](int64_t i, const uint32_t* w) { x[i] = unit(w) * span + low; });
+  if constexpr (sizeof(T) == 8) from_words<2>(n, source, [&](int64_t i, const uint32_t* w) { x[i] = unit(joined(w)) * span + low; });
   else from_words<1>(n, source, [&](int64_t i, const uint32_t* w) { x[i] = unit(w[0]) * span + low; });
 }
 
@@ -47,7 +49,7 @@ inline float radius(float u) { return std::sqrt(-2.f * log_of(u)); }
 inline double radius(double u) { return std::sqrt(-2.0 * std::log(u)); }
 inline float turned(float u, int32_t turn) { return sine_of_turns(u, turn); }
 inline double turned(double u, int32_t turn) {
-  const double angle = 2 * 3.14159265358979323846 * u;
+  const double angle = 2 * std::numbers::pi * u;
   return turn ? std::cos(angle) : std::sin(angle);
 }
 
@@ -65,8 +67,8 @@ void normal_block(T* x, T mean, T deviation) {
 double normal_one(Mersenne& source) {
   double z;
   if (source.take_spare(&z)) return z;
-  const double turn = double(source.wide() & ((uint64_t{1} << 53) - 1)) * 0x1p-53, u = double(source.wide() & ((uint64_t{1} << 53) - 1)) * 0x1p-53;
-  const double length = std::sqrt(-2.0 * std::log1p(-u)), angle = 2 * 3.14159265358979323846 * turn;
+  const double turn = unit(source.wide()), u = unit(source.wide());
+  const double length = std::sqrt(-2.0 * std::log1p(-u)), angle = 2 * std::numbers::pi * turn;
   source.keep_spare(length * std::sin(angle));
   return length * std::cos(angle);
 }
@@ -103,7 +105,7 @@ void fill_normal_singly(const Tensor& out, double mean, double deviation, Mersen
 
 void fill_exponential(const Tensor& out, double rate, Mersenne& source) {
   of_floats(out, [&]<class T>(T* x) {
-    from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(-std::log1p(-unit(w)) / rate); });
+    from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(-std::log1p(-unit(joined(w))) / rate); });
   });
 }
 
@@ -120,13 +122,13 @@ void fill_integer(const Tensor& out, int64_t low, uint64_t span, Mersenne& sourc
     });
   }
   from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) {
-    const uint64_t all = uint64_t(w[0]) << 32 | w[1];
+    const uint64_t all = joined(w);
     x[i] = int64_t(span ? all % span + uint64_t(low) : all);
   });
 }
 
 void fill_chance(const Tensor& out, double chance, Mersenne& source) {
-  auto draw = [&]<class T>(T* x) { from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(unit(w) < chance); }); };
+  auto draw = [&]<class T>(T* x) { from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(unit(joined(w)) < chance); }); };
   if (out->dtype() != DType::b8) return of_floats(out, draw);
   const std::lock_guard lock(drawing);
   draw(out->data_as<uint8_t>());
@@ -136,7 +138,7 @@ Tensor chances(const Tensor& like, Mersenne& source) {
   const Tensor p = contiguous(like), out = empty(like->sizes(), like->dtype(), Device{});
   of_floats(out, [&]<class T>(T* x) {
     const T* chance = p->data_as<T>();
-    if constexpr (sizeof(T) == 8) from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(unit(w) < chance[i]); });
+    if constexpr (sizeof(T) == 8) from_words<2>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(unit(joined(w)) < chance[i]); });
     else from_words<1>(out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(unit(w[0]) < chance[i]); });
   });
   return out;
@@ -149,7 +151,7 @@ Tensor permutation(int64_t n, Mersenne& source) {
   auto* order = out->data_as<int64_t>();
   for (int64_t i = 0; i < n; ++i) order[i] = i;
   if (n >= int64_t(~uint32_t{0} / 20)) {
-    from_words<2>(n - 1, source, [&](int64_t i, const uint32_t* w) { std::swap(order[i], order[i + int64_t((uint64_t(w[0]) << 32 | w[1]) % uint64_t(n - i))]); });
+    from_words<2>(n - 1, source, [&](int64_t i, const uint32_t* w) { std::swap(order[i], order[i + int64_t(joined(w) % uint64_t(n - i))]); });
   } else if (n > 1) {
     from_words<1>(n - 1, source, [&](int64_t i, const uint32_t* w) { std::swap(order[i], order[i + int64_t(w[0] % uint32_t(n - i))]); });
   }

@@ -62,12 +62,6 @@ void Mersenne::words(uint32_t* out, int64_t n) {
   }
 }
 
-uint32_t Mersenne::word() {
-  uint32_t w;
-  words(&w, 1);
-  return w;
-}
-
 uint64_t Mersenne::wide() {
   uint32_t w[2];
   words(w, 2);

@@ -16,7 +16,6 @@ class Mersenne {
 
   // The next n words of 32 bits.
   void words(uint32_t* out, int64_t n);
-  uint32_t word();
   uint64_t wide();                                 // two words, the first one high
 
   // A normal number drawn in a pair with the one before it, which waits for its turn.

@@ -1,4 +1,4 @@
-// Random numbers on the CPU: what needs no more than a place in a generator's stream. The rest is the records' bodies'.
+// Random numbers on the CPU: contiguous tensors and usual options. The rest is the records' bodies'.
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -45,13 +45,23 @@ struct Source {
   Mersenne* engine_ = nullptr;
 };
 
+// What uniform and normal numbers are drawn in.
+bool is_drawn(DType t) { return t == DType::f32 || t == DType::f64; }
+
+// Normal numbers of mean a and deviation b, or uniform ones from a to b.
+template <bool Normal>
+void fill_real(const Tensor& t, double a, double b, Mersenne& s) {
+  if constexpr (Normal) fill_normal(t, a, b, s);
+  else fill_uniform(t, a, b, s);
+}
+
 // --- what is filled ---------------------------------------------------------------------------------------------------------
 
 bool fillable(PyObject* o, bool floats) {
   if (!on_cpu(o)) return false;
   const TensorImpl& t = *unwrap(o);
   if (!t.is_contiguous() || t.has_math_bits() || (t.requires_grad() && GradMode::enabled()) || !is_plain(Tensor(unwrap(o)))) return false;
-  return !floats || t.dtype() == DType::f32 || t.dtype() == DType::f64;
+  return !floats || is_drawn(t.dtype());
 }
 
 template <class F>
@@ -111,8 +121,7 @@ bool holds_range(DType t, int64_t low, int64_t high) {
   return low < high && low >= least && high <= most;
 }
 
-void fill_range(const Tensor& t, int64_t low, int64_t high, Mersenne& s, bool short_words = false) {
-  const uint64_t span = uint64_t(high) - uint64_t(low);
+void fill_range(const Tensor& t, int64_t low, uint64_t span, Mersenne& s, bool short_words = false) {
   if (t->dtype() == DType::i64) return fill_integer(t, low, span, s);
   const Tensor whole = empty(t->sizes(), DType::i64, Device{});
   fill_integer(whole, low, span, s, short_words);
@@ -128,7 +137,7 @@ PyObject* native_fill(Operator&, PyObject* const* args, size_t n) {
   if (n != 4 || !fillable(args[0], true) || !real(args[1], &a) || !real(args[2], &b) || (Normal ? b < 0 : a > b)) return nullptr;
   constexpr double kMost = std::numeric_limits<float>::max() / 2;
   if (!Normal && (std::fabs(a) > kMost || std::fabs(b) > kMost)) return nullptr;
-  return fill(args[0], args[3], [&](const Tensor& t, Mersenne& s) { Normal ? fill_normal(t, a, b, s) : fill_uniform(t, a, b, s); });
+  return fill(args[0], args[3], [&](const Tensor& t, Mersenne& s) { fill_real<Normal>(t, a, b, s); });
 }
 
 // exponential_(self, lambd, generator), bernoulli_(self, p, generator)
@@ -140,18 +149,27 @@ PyObject* native_fill_by_one(Operator&, PyObject* const* args, size_t n) {
   return fill(args[0], args[2], [&](const Tensor& t, Mersenne& s) { Chance ? fill_chance(t, p, s) : fill_exponential(t, p, s); });
 }
 
+// The whole numbers from 0 on that the dtype holds one by one.
+PyObject* random_of_all(PyObject* self, PyObject* generator) {
+  uint64_t span;
+  const DType t = unwrap(self)->dtype();
+  switch (t) {
+    case DType::i64: span = uint64_t(1) << 63; break;
+    case DType::i32: span = uint64_t(1) << 31; break;
+    case DType::f32: span = (uint64_t(1) << 24) + 1; break;
+    case DType::f64: span = (uint64_t(1) << 53) + 1; break;
+    default: return nullptr;
+  }
+  return fill(self, generator, [&](const Tensor& x, Mersenne& s) { fill_range(x, 0, span, s, t == DType::i32); });
+}
+
 // random_(self, generator), random_(self, to, generator), random_(self, from, to, generator)
 PyObject* native_random(Operator&, PyObject* const* args, size_t n) {
-  int64_t low = 0, high = INT64_MAX;
+  int64_t low = 0, high = 0;
   if (n < 2 || n > 4 || !fillable(args[0], false)) return nullptr;
-  const DType t = unwrap(args[0])->dtype();
-  if (n == 2 && t != DType::i64) high = t == DType::f32 ? (int64_t(1) << 24) + 1 : t == DType::f64 ? (int64_t(1) << 53) + 1 : t == DType::i32 ? int64_t(1) << 31 : 0;
-  if (n > 2 && !integer_of(args[n - 2], &high)) return nullptr;
-  if (n > 3 && !integer_of(args[1], &low)) return nullptr;
-  if (n == 2 && t == DType::i64) return fill(args[0], args[1], [&](const Tensor& x, Mersenne& s) { fill_integer(x, 0, uint64_t{1} << 63, s); });
-  const bool last = n == 2 && (t == DType::f32 || t == DType::f64);      // up to the last whole number, which they hold
-  if (!holds_range(t, low, high - last)) return nullptr;
-  return fill(args[0], args[n - 1], [&](const Tensor& x, Mersenne& s) { fill_range(x, low, high, s, n == 2 && t == DType::i32); });
+  if (n == 2) return random_of_all(args[0], args[1]);
+  if (!integer_of(args[n - 2], &high) || (n == 4 && !integer_of(args[1], &low)) || !holds_range(unwrap(args[0])->dtype(), low, high)) return nullptr;
+  return fill(args[0], args[n - 1], [&](const Tensor& x, Mersenne& s) { fill_range(x, low, uint64_t(high) - uint64_t(low), s); });
 }
 
 // --- new tensors ------------------------------------------------------------------------------------------------------------
@@ -161,8 +179,8 @@ template <bool Normal>
 PyObject* native_new(Operator&, PyObject* const* args, size_t n) {
   Dims sizes;
   DType dtype = default_dtype();
-  if (n != 6 || !usual_options(args + 2, &dtype) || (dtype != DType::f32 && dtype != DType::f64) || !sizes_of(args[0], &sizes)) return nullptr;
-  return guarded([&] { return made(sizes, dtype, args[1], [&](const Tensor& t, Mersenne& s) { Normal ? fill_normal(t, 0, 1, s) : fill_uniform(t, 0, 1, s); }); });
+  if (n != 6 || !usual_options(args + 2, &dtype) || !is_drawn(dtype) || !sizes_of(args[0], &sizes)) return nullptr;
+  return guarded([&] { return made(sizes, dtype, args[1], [&](const Tensor& t, Mersenne& s) { fill_real<Normal>(t, 0, 1, s); }); });
 }
 
 // normal(mean, std, size, generator, dtype, layout, device, pin_memory)
@@ -171,7 +189,7 @@ PyObject* native_new_normal(Operator&, PyObject* const* args, size_t n) {
   DType dtype = default_dtype();
   double mean, deviation;
   if (n != 8 || !real(args[0], &mean) || !real(args[1], &deviation) || deviation < 0) return nullptr;
-  if (!usual_options(args + 4, &dtype) || (dtype != DType::f32 && dtype != DType::f64) || !sizes_of(args[2], &sizes)) return nullptr;
+  if (!usual_options(args + 4, &dtype) || !is_drawn(dtype) || !sizes_of(args[2], &sizes)) return nullptr;
   return guarded([&] { return made(sizes, dtype, args[3], [&](const Tensor& t, Mersenne& s) { fill_normal(t, mean, deviation, s); }); });
 }
 
@@ -182,7 +200,7 @@ PyObject* native_randint(Operator&, PyObject* const* args, size_t n) {
   int64_t low = 0, high;
   if ((n != 7 && n != 8) || !usual_options(args + n - 4, &dtype) || !integer_of(args[n - 7], &high) || (n == 8 && !integer_of(args[0], &low))) return nullptr;
   if (!holds_range(dtype, low, high) || !sizes_of(args[n - 6], &sizes)) return nullptr;
-  return guarded([&] { return made(sizes, dtype, args[n - 5], [&](const Tensor& t, Mersenne& s) { fill_range(t, low, high, s); }); });
+  return guarded([&] { return made(sizes, dtype, args[n - 5], [&](const Tensor& t, Mersenne& s) { fill_range(t, low, uint64_t(high) - uint64_t(low), s); }); });
 }
 
 // randperm(n, generator, dtype, layout, device, pin_memory)
@@ -202,8 +220,8 @@ template <bool Normal>
 PyObject* native_like(Operator&, PyObject* const* args, size_t n) {
   if (n != 6 || !on_cpu(args[0]) || !unwrap(args[0])->is_contiguous() || args[5] != Py_None) return nullptr;
   DType dtype = unwrap(args[0])->dtype();
-  if (!usual_options(args + 1, &dtype) || (dtype != DType::f32 && dtype != DType::f64)) return nullptr;
-  return guarded([&] { return made(unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Mersenne& s) { Normal ? fill_normal(t, 0, 1, s) : fill_uniform(t, 0, 1, s); }); });
+  if (!usual_options(args + 1, &dtype) || !is_drawn(dtype)) return nullptr;
+  return guarded([&] { return made(unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Mersenne& s) { fill_real<Normal>(t, 0, 1, s); }); });
 }
 
 // randint_like(self, high, dtype, ...), randint_like(self, low, high, dtype, ...)
@@ -212,7 +230,7 @@ PyObject* native_randint_like(Operator&, PyObject* const* args, size_t n) {
   if ((n != 7 && n != 8) || !on_cpu(args[0]) || !unwrap(args[0])->is_contiguous() || args[n - 1] != Py_None) return nullptr;
   DType dtype = unwrap(args[0])->dtype();
   if (!integer_of(args[n - 6], &high) || (n == 8 && !integer_of(args[1], &low)) || !usual_options(args + n - 5, &dtype) || !holds_range(dtype, low, high)) return nullptr;
-  return guarded([&] { return made(unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Mersenne& s) { fill_range(t, low, high, s); }); });
+  return guarded([&] { return made(unwrap(args[0])->sizes(), dtype, Py_None, [&](const Tensor& t, Mersenne& s) { fill_range(t, low, uint64_t(high) - uint64_t(low), s); }); });
 }
 
 // bernoulli(self, generator)
@@ -220,7 +238,7 @@ PyObject* native_bernoulli(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cpu(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor p(unwrap(args[0]));
-    if ((p->dtype() != DType::f32 && p->dtype() != DType::f64) || !p->is_contiguous() || p->has_math_bits() || !is_plain(p)) return nullptr;
+    if (!is_drawn(p->dtype()) || !p->is_contiguous() || p->has_math_bits() || !is_plain(p)) return nullptr;
     auto chance = [&]<class T>(const T* x) {
       int bad = 0;
       for (int64_t i = 0; i < p->numel(); ++i) bad |= !(x[i] >= T(0) && x[i] <= T(1));
@@ -244,7 +262,7 @@ PyObject* cpu_draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const Tensor self(unwrap(args[0]));
   const DType t = self->dtype();
   const bool whole = kind == "integer" || kind == "word", chance = kind == "chance";
-  if (!self->is_contiguous() || self->has_math_bits() || !(whole ? t == DType::i64 : (chance && t == DType::b8) || t == DType::f32 || t == DType::f64))
+  if (!self->is_contiguous() || self->has_math_bits() || !(whole ? t == DType::i64 : (chance && t == DType::b8) || is_drawn(t)))
     return PyErr_Format(PyExc_TypeError, "cpu_draw: no tensor to fill with numbers of the kind %s", text);
   double a = 0, b = 0;
   uint64_t low = 0, high = 0;
