@@ -24,7 +24,7 @@ struct Rule {
 };
 
 struct BodyPlan {
-  PyObject* python = nullptr;                   // shim_torch.ops._run.BodyPlan
+  PyObject* python = nullptr;                   // shim_torch.ops._run.Plan
   PyObject* body = nullptr;
   std::vector<int> places;                      // bound arguments in the body's order, keyword ones last
   Py_ssize_t positional = 0;
@@ -39,9 +39,9 @@ struct BodyPlan {
 struct Runner {
   PyObject_HEAD
   vectorcallfunc vectorcall;
-  PyObject* make_plan;                          // () -> BodyPlan
-  PyObject* execute;                            // (BodyPlan, bound)
-  PyObject* finish;                             // (BodyPlan, value, shape, dtype, tensors, arrays)
+  PyObject* make_plan;                          // () -> Plan
+  PyObject* execute;                            // (Plan, bound)
+  PyObject* finish;                             // (Plan, value, shape, dtype, tensors, arrays)
   PyObject* scalar;                             // (number, dtype) -> 0-d array
   BodyPlan* plan;
 };

@@ -170,7 +170,7 @@ PyObject* native_polar(Operator&, PyObject* const* args, size_t n) {
 // clamp(x, least, most) with tensors, of one floating dtype; either may be None.
 PyObject* native_clamp_tensors(Operator&, PyObject* const* args, size_t n) {
   static const PointwiseFormula &least = *pointwise_formula("clamp_least"), &most = *pointwise_formula("clamp_most"), &both = *pointwise_formula("clamp_between");
-  if (n != 3 || !on_cpu(args[0]) || !(args[1] == Py_None || on_cpu(args[1])) || !(args[2] == Py_None || on_cpu(args[2]))) return nullptr;
+  if (n != 3 || !on_cpu(args[0]) || !on_cpu_or_none(args[1]) || !on_cpu_or_none(args[2])) return nullptr;
   return guarded([&]() -> PyObject* {
     Input inputs[3] = {{unwrap(args[0]), {}}};
     size_t count = 1;

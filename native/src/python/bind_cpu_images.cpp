@@ -199,7 +199,7 @@ PyObject* native_max_pool(Operator&, PyObject* const* args, size_t count) {
 // max_pool(self, kernel, stride, padding, dilation, ceil_mode), where no history is kept
 template <int n>
 PyObject* native_max_pool_whole(Operator& op, PyObject* const* args, size_t count) {
-  return history(args, count) ? nullptr : values_of(native_max_pool<n>(op, args, count));
+  return history(args, count) ? nullptr : first_of(native_max_pool<n>(op, args, count));
 }
 
 // mean_pool(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor (0 or None: none))

@@ -77,10 +77,7 @@ PyObject* native_softmax_backward(Operator&, PyObject* const* args, size_t n) {
   const long dim = PyLong_AsLong(args[2]);
   const Tensor g(unwrap(args[0])), result(unwrap(args[1]));
   if (dim != -1 && dim != result->dim() - 1) return nullptr;
-  return guarded([&]() -> PyObject* {
-    Tensor r = unlocked(result->numel(), [&] { return softmax_backward(g, result, args[3] == Py_True); });
-    return r ? wrap(r) : nullptr;
-  });
+  return guarded([&] { return wrapped(unlocked(result->numel(), [&] { return softmax_backward(g, result, args[3] == Py_True); })); });
 }
 
 // cross_entropy(self, target, weight, reduction, ignore_index, keep) -> (loss, log_p, factors, total)
@@ -106,8 +103,7 @@ PyObject* native_cross_entropy_backward(Operator&, PyObject* const* args, size_t
   const long reduction = PyLong_AsLong(args[5]);
   return guarded([&]() -> PyObject* {
     const CrossEntropy parts{Tensor(unwrap(args[1])), Tensor(unwrap(args[3])), Tensor(unwrap(args[4]))};
-    Tensor r = unlocked(parts.log_p->numel(), [&] { return cross_entropy_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[2])), parts, int(reduction)); });
-    return r ? wrap(r) : nullptr;
+    return wrapped(unlocked(parts.log_p->numel(), [&] { return cross_entropy_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[2])), parts, int(reduction)); }));
   });
 }
 
@@ -118,8 +114,7 @@ PyObject* native_triangle(Operator&, PyObject* const* args, size_t n) {
   if (PyErr_Occurred()) { PyErr_Clear(); return nullptr; }
   return guarded([&]() -> PyObject* {
     const Tensor self(unwrap(args[0]));
-    Tensor r = unlocked(self->numel(), [&] { return triangle(self, diagonal, Upper); });
-    return r ? wrap(r) : nullptr;
+    return wrapped(unlocked(self->numel(), [&] { return triangle(self, diagonal, Upper); }));
   });
 }
 
@@ -130,8 +125,7 @@ PyObject* native_flip(Operator&, PyObject* const* args, size_t n) {
     const TensorImpl& self = *unwrap(args[0]);
     bool turned[kMaxDims] = {};
     if (!turned_dims(args[1], self, turned)) return nullptr;
-    Tensor r = unlocked(self.numel(), [&] { return flip(self, turned); });
-    return r ? wrap(r) : nullptr;
+    return wrapped(unlocked(self.numel(), [&] { return flip(self, turned); }));
   });
 }
 

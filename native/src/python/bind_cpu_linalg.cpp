@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "linalg/linalg.h"
-#include "python/native_ops.h"
+#include "python/native_values.h"
 
 namespace shim {
 namespace {
@@ -29,7 +29,7 @@ PyObject* run(PyObject* const* args, int tensors, F&& f) {
       return f();
     }();
     using Found = std::decay_t<decltype(found)>;
-    if constexpr (std::is_same_v<Found, Tensor>) return found ? wrap(found) : nullptr;
+    if constexpr (std::is_same_v<Found, Tensor>) return wrapped(found);
     else if constexpr (std::is_same_v<Found, Two>) return found.first ? tuple_of({found.first, found.second}) : nullptr;
     else return found.first ? tuple_of({found.first, found.second, found.third}) : nullptr;
   });

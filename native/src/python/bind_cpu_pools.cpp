@@ -130,7 +130,7 @@ PyObject* max_of_windows(Operator&, PyObject* const* args, size_t count) {
 
 // max_pool3d: its values, where no history is kept
 PyObject* maxima_of_windows(Operator& op, PyObject* const* args, size_t count) {
-  return history(args, count) ? nullptr : values_of(max_of_windows(op, args, count));
+  return history(args, count) ? nullptr : first_of(max_of_windows(op, args, count));
 }
 
 // avg_pool3d(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override), where no history is kept

@@ -3,7 +3,7 @@
 
 #include "autograd/autograd.h"
 #include "cuda/formulas.h"
-#include "python/native_ops.h"
+#include "python/native_values.h"
 
 namespace shim {
 namespace {
@@ -61,8 +61,7 @@ PyObject* native_polygamma(Operator&, PyObject* const* args, size_t n) {
     Input inputs[1];
     inputs[0].tensor = unwrap(args[1]);
     const double extra[3] = {double(order)};
-    const Tensor r = cuda::formula("polygamma", inputs, extra, {});
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::formula("polygamma", inputs, extra, {}));
   });
 }
 
@@ -81,8 +80,7 @@ PyObject* native_glu(Operator&, PyObject* const* args, size_t n) {
     inputs[0].tensor = a.get();
     inputs[1].tensor = b.get();
     const double none[3] = {};
-    const Tensor r = cuda::formula("glu", inputs, none, {});
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::formula("glu", inputs, none, {}));
   });
 }
 

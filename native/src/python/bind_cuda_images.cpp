@@ -6,6 +6,7 @@
 #include "cuda/cudnn.h"
 #include "cuda/elementwise.h"
 #include "cuda/images.h"
+#include "cuda/launch.h"
 #include "python/native_cuda.h"
 #include "python/tensor_type.h"
 
@@ -13,8 +14,6 @@ namespace shim {
 namespace {
 
 constexpr int64_t kMost = int64_t(1) << 30;
-
-bool history(PyObject* const* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }
 
 // A CUDA tensor of real floats of two bytes or more, with elements.
 bool usual(PyObject* o) {
@@ -365,10 +364,7 @@ PyObject* native_grid_sampler(Operator&, PyObject* const* args, size_t n) {
   const Tensor x(unwrap(args[0])), grid(unwrap(args[1]));
   if (mode < 0 || mode > 1 || padding < 0 || padding > 2 || grid->dtype() != x->dtype() || x->dim() != 4 || grid->dim() != 4 || grid->sizes()[3] != 2) return nullptr;
   if (grid->sizes()[0] != x->sizes()[0] || grid->device() != x->device()) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const Tensor r = cuda::sample_grid(contiguous(x), contiguous(grid), mode == 1, int(padding), args[4] == Py_True);
-    return r ? wrap(r) : nullptr;
-  });
+  return guarded([&] { return wrapped(cuda::sample_grid(contiguous(x), contiguous(grid), mode == 1, int(padding), args[4] == Py_True)); });
 }
 
 // sample_grid_backward(grad_output, input, grid, mode, padding, align_corners, of_grid)
@@ -380,8 +376,7 @@ PyObject* native_sample_grid_backward(Operator&, PyObject* const* args, size_t n
   if (g->dtype() != x->dtype() || grid->dtype() != x->dtype() || grid->device() != x->device() || g->device() != x->device()) return nullptr;
   if (g->sizes()[0] != x->sizes()[0] || grid->sizes()[0] != x->sizes()[0] || g->sizes()[1] != x->sizes()[1] || g->sizes()[2] != grid->sizes()[1] || g->sizes()[3] != grid->sizes()[2]) return nullptr;
   return guarded([&]() -> PyObject* {
-    const Tensor r = cuda::sample_grid_backward(contiguous(g), contiguous(x), contiguous(grid), mode == 1, int(padding), args[5] == Py_True, args[6] == Py_True);
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::sample_grid_backward(contiguous(g), contiguous(x), contiguous(grid), mode == 1, int(padding), args[5] == Py_True, args[6] == Py_True));
   });
 }
 
@@ -392,7 +387,6 @@ bool vectors(PyObject* const* args, std::initializer_list<int> which, int64_t ch
     if (args[i] != Py_None && (!usual(args[i]) || unwrap(args[i])->dim() != 1 || unwrap(args[i])->numel() != channels)) return false;
   return true;
 }
-Tensor whole(const Tensor& t) { return t ? contiguous(t) : t; }
 Tensor computed(const Tensor& t, DType like) {  // a statistic in the dtype that sums of `like` are
   const DType compute = like == DType::f64 ? DType::f64 : DType::f32;
   return !t ? t : contiguous(t->dtype() == compute ? t : to_dtype(t, compute));
@@ -407,7 +401,7 @@ PyObject* native_channel_norm(Operator&, PyObject* const* args, size_t count) {
   return guarded([&]() -> PyObject* {
     if (!number_of(args[6], &eps)) return nullptr;
     Tensor mean = computed(tensor_or_none(args[3]), x->dtype()), variance = computed(tensor_or_none(args[4]), x->dtype());
-    const Tensor out = cuda::channel_norm(contiguous(x), whole(tensor_or_none(args[1])), whole(tensor_or_none(args[2])), eps.to_double(), &mean, &variance);
+    const Tensor out = cuda::channel_norm(contiguous(x), cuda::contiguous_or_null(tensor_or_none(args[1])), cuda::contiguous_or_null(tensor_or_none(args[2])), eps.to_double(), &mean, &variance);
     return out ? tuple_of({laid_out_as(out, x), mean, variance}) : nullptr;
   });
 }
@@ -420,7 +414,7 @@ PyObject* native_channel_norm_backward(Operator&, PyObject* const* args, size_t 
   if (!vectors(args, {2, 3, 4}, x->sizes()[1]) || args[3] == Py_None || args[4] == Py_None || !std::ranges::equal(g->sizes(), x->sizes())) return nullptr;
   return guarded([&]() -> PyObject* {
     if (!number_of(args[5], &eps)) return nullptr;
-    const cuda::ChannelSlopes r = cuda::channel_norm_backward(contiguous(g), contiguous(x), whole(tensor_or_none(args[2])), computed(tensor_or_none(args[3]), x->dtype()),
+    const cuda::ChannelSlopes r = cuda::channel_norm_backward(contiguous(g), contiguous(x), cuda::contiguous_or_null(tensor_or_none(args[2])), computed(tensor_or_none(args[3]), x->dtype()),
                                                               computed(tensor_or_none(args[4]), x->dtype()), eps.to_double(), args[6] == Py_True);
     return r.input ? tuple_of({laid_out_as(r.input, x), r.weight, r.bias}) : nullptr;
   });

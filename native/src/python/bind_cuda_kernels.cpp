@@ -17,14 +17,6 @@
 namespace shim {
 namespace {
 
-PyObject* pair(const Tensor& a, const Tensor& b) {
-  PyObject *x = wrap(a), *y = wrap(b);
-  PyObject* both = x && y ? PyTuple_Pack(2, x, y) : nullptr;
-  Py_XDECREF(x);
-  Py_XDECREF(y);
-  return both;
-}
-
 // --- random numbers -----------------------------------------------------------------------------------------------------
 
 // cuda_draw(tensor, kind, a, b, seed, start): fills it in place, or says False.
@@ -59,7 +51,7 @@ PyObject* native_dropout(Operator&, PyObject* const* args, size_t n) {
   if (PyErr_Occurred()) return nullptr;
   return guarded([&]() -> PyObject* {
     Tensor mask, out = cuda::dropout(Tensor(unwrap(args[0])), p, seed, start, &mask);
-    return out ? pair(out, mask) : nullptr;
+    return out ? tuple_of({out, mask}) : nullptr;
   });
 }
 
@@ -173,8 +165,7 @@ PyObject* native_masked_scale(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !on_cuda(args[0]) || !on_cuda(args[1]) || !PyFloat_Check(args[2])) return nullptr;
   return guarded([&]() -> PyObject* {
     const double scale = PyFloat_AS_DOUBLE(args[2]);
-    Tensor r = pointwise("masked_scale", Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), &scale);
-    return r ? wrap(r) : nullptr;
+    return wrapped(pointwise("masked_scale", Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), &scale));
   });
 }
 
@@ -193,8 +184,7 @@ PyObject* native_pointwise_backward(Operator&, PyObject* const* args, size_t n) 
         if (!number_of(args[3 + k], &number) || number.type == Number::Complex) return nullptr;
         extra[k] = number.to_double();
       }
-      Tensor r = pointwise(name, g, saved, nullptr, extra);
-      return r ? wrap(r) : nullptr;
+      return wrapped(pointwise(name, g, saved, nullptr, extra));
     });
   }
   return nullptr;
@@ -228,36 +218,19 @@ PyObject* native_softmax_backward(Operator&, PyObject* const* args, size_t n) {
   const long dim = PyLong_AsLong(args[2]);
   const int dims = unwrap(args[1])->dim();
   if (dim != -1 && dim != dims - 1) return nullptr;
-  return guarded([&]() -> PyObject* {
-    Tensor r = cuda::softmax_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), args[3] == Py_True);
-    return r ? wrap(r) : nullptr;
-  });
+  return guarded([&] { return wrapped(cuda::softmax_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), args[3] == Py_True)); });
 }
 
 template <bool Upper>
 PyObject* native_triangle(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cuda(args[0]) || !PyLong_CheckExact(args[1])) return nullptr;
   const long long diagonal = PyLong_AsLongLong(args[1]);
-  return guarded([&]() -> PyObject* {
-    Tensor r = cuda::triangle(Tensor(unwrap(args[0])), diagonal, Upper);
-    return r ? wrap(r) : nullptr;
-  });
-}
-
-PyObject* three(const Tensor& a, const Tensor& b, const Tensor& c) {
-  PyObject* tuple = PyTuple_New(3);
-  const Tensor* all[] = {&a, &b, &c};
-  for (Py_ssize_t i = 0; tuple && i < 3; ++i) {
-    PyObject* o = *all[i] ? wrap(*all[i]) : Py_NewRef(Py_None);
-    if (!o) Py_CLEAR(tuple);
-    else PyTuple_SET_ITEM(tuple, i, o);
-  }
-  return tuple;
+  return guarded([&] { return wrapped(cuda::triangle(Tensor(unwrap(args[0])), diagonal, Upper)); });
 }
 
 // cross_entropy(self, target, weight, reduction, ignore_index, keep) -> (loss, log_p, factors, total)
 PyObject* native_cross_entropy(Operator&, PyObject* const* args, size_t n) {
-  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !(args[2] == Py_None || on_cuda(args[2])) || !PyLong_Check(args[3]) || !PyLong_Check(args[4])) return nullptr;
+  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda_or_none(args[2]) || !PyLong_Check(args[3]) || !PyLong_Check(args[4])) return nullptr;
   const long reduction = PyLong_AsLong(args[3]);
   const long long ignored = PyLong_AsLongLong(args[4]);
   return guarded([&]() -> PyObject* {
@@ -277,8 +250,7 @@ PyObject* native_cross_entropy_backward(Operator&, PyObject* const* args, size_t
   const long reduction = PyLong_AsLong(args[5]);
   return guarded([&]() -> PyObject* {
     const cuda::CrossEntropy parts{Tensor(unwrap(args[1])), Tensor(unwrap(args[3])), Tensor(unwrap(args[4]))};
-    Tensor r = cuda::cross_entropy_backward(contiguous(Tensor(unwrap(args[0]))), Tensor(unwrap(args[2])), parts, int(reduction));
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::cross_entropy_backward(contiguous(Tensor(unwrap(args[0]))), Tensor(unwrap(args[2])), parts, int(reduction)));
   });
 }
 
@@ -286,7 +258,7 @@ PyObject* native_cross_entropy_backward(Operator&, PyObject* const* args, size_t
 
 // The numbers (cols, span, groups, centred) that end the arguments before the last.
 bool norm_of(PyObject* const* args, PyObject* x, PyObject* weight, PyObject* bias, cuda::Norm* norm) {
-  if (!on_cuda(x) || !(weight == Py_None || on_cuda(weight)) || !(bias == Py_None || on_cuda(bias))) return false;
+  if (!on_cuda(x) || !on_cuda_or_none(weight) || !on_cuda_or_none(bias)) return false;
   *norm = {Tensor(unwrap(x)), tensor_or_none(weight), tensor_or_none(bias), PyLong_AsLongLong(args[0]), PyLong_AsLongLong(args[1]), PyLong_AsLongLong(args[2]),
            args[3] == Py_True};
   return !PyErr_Occurred();
@@ -301,7 +273,7 @@ PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
     if (!number_of(args[7], &eps)) return nullptr;
     Tensor mean, rstd, out = cuda::norm(norm, eps.to_double(), &mean, &rstd);
     if (!out) return nullptr;
-    return three(out, mean ? mean : rstd, rstd);
+    return tuple_of({out, mean ? mean : rstd, rstd});
   });
 }
 
@@ -317,7 +289,7 @@ PyObject* native_norm_backward(Operator&, PyObject* const* args, size_t n) {
     if (!r) return nullptr;
     for (Tensor* t : {&weight, &bias})
       if (!*t) *t = empty(Dims{0}, r->dtype(), r->device());
-    return three(r, weight, bias);
+    return tuple_of({r, weight, bias});
   });
 }
 

@@ -11,7 +11,6 @@
 namespace shim {
 namespace {
 
-bool on_cuda_or_none(PyObject* o) { return o == Py_None || on_cuda(o); }
 // nll_loss(self, target, weight, reduction, ignore_index) -> (loss, total_weight)
 PyObject* native_nll(Operator&, PyObject* const* args, size_t n) {
   int64_t reduction, ignored;
@@ -25,14 +24,11 @@ PyObject* native_nll(Operator&, PyObject* const* args, size_t n) {
 
 // nll_loss_nd, its loss alone, where no history is kept and nothing is out of the ordinary
 PyObject* native_nll_whole(Operator& op, PyObject* const* args, size_t n) {
-  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda_or_none(args[2]) || (GradMode::enabled() && any_requires_grad(args, n))) return nullptr;
+  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda_or_none(args[2]) || history(args, n)) return nullptr;
   const TensorImpl &x = *unwrap(args[0]), &target = *unwrap(args[1]);
   if (x.dim() < 2 || target.dim() != x.dim() - 1 || target.dtype() != DType::i64 || target.sizes()[0] != x.sizes()[0] || x.has_math_bits()) return nullptr;
   if (!std::equal(x.sizes().begin() + 2, x.sizes().end(), target.sizes().begin() + 1)) return nullptr;
-  PyObject* both = native_nll(op, args, n);
-  PyObject* loss = both ? Py_NewRef(PyTuple_GET_ITEM(both, 0)) : nullptr;
-  Py_XDECREF(both);
-  return loss;
+  return first_of(native_nll(op, args, n));
 }
 
 // nll_loss_backward(grad_output, target, weight, total_weight, sizes, reduction, ignore_index)
@@ -42,8 +38,7 @@ PyObject* native_nll_backward(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     Dims sizes;
     if (!dims_of(args[4], &sizes)) return nullptr;
-    const Tensor r = cuda::class_loss_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]), Tensor(unwrap(args[3])), sizes, int(reduction), ignored);
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::class_loss_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), tensor_or_none(args[2]), Tensor(unwrap(args[3])), sizes, int(reduction), ignored));
   });
 }
 
@@ -57,9 +52,8 @@ PyObject* native_margin(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     const Tensor x(unwrap(a[0])), target(unwrap(a[1])), weight = tensor_or_none(a[2]);
     const double margin = PyFloat_AS_DOUBLE(a[4]);
-    const Tensor r = Backward ? cuda::margin_loss_backward(Tensor(unwrap(args[0])), x, target, weight, int(p), margin, int(reduction))
-                              : cuda::margin_loss(x, target, weight, int(p), margin, int(reduction));
-    return r ? wrap(r) : nullptr;
+    return wrapped(Backward ? cuda::margin_loss_backward(Tensor(unwrap(args[0])), x, target, weight, int(p), margin, int(reduction))
+                            : cuda::margin_loss(x, target, weight, int(p), margin, int(reduction)));
   });
 }
 
@@ -80,9 +74,8 @@ PyObject* native_bags_backward(Operator&, PyObject* const* args, size_t n) {
   int64_t rows, padding;
   if (n != 8 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]) || !on_cuda_or_none(args[4]) || !integer_of(args[5], &rows) || !integer_of(args[7], &padding)) return nullptr;
   return guarded([&]() -> PyObject* {
-    const Tensor r = cuda::embedding_bags_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), tensor_or_none(args[4]), rows,
-                                                   args[6] == Py_True, padding);
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::embedding_bags_backward(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), tensor_or_none(args[4]), rows,
+                                                 args[6] == Py_True, padding));
   });
 }
 
@@ -91,8 +84,7 @@ PyObject* native_bags_samples(Operator&, PyObject* const* args, size_t n) {
   int64_t padding;
   if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]) || !integer_of(args[4], &padding)) return nullptr;
   return guarded([&]() -> PyObject* {
-    const Tensor r = cuda::embedding_bags_samples(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), padding);
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::embedding_bags_samples(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), padding));
   });
 }
 
@@ -115,8 +107,7 @@ PyObject* native_ctc_backward(Operator&, PyObject* const* args, size_t n) {
   for (int i = 0; i < 7; ++i) if (!on_cuda(args[i])) return nullptr;
   return guarded([&]() -> PyObject* {
     const auto at = [&](int i) { return Tensor(unwrap(args[i])); };
-    const Tensor r = cuda::alignments_backward(at(0), at(1), at(2), at(3), at(4), at(5), at(6), blank);
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::alignments_backward(at(0), at(1), at(2), at(3), at(4), at(5), at(6), blank));
   });
 }
 

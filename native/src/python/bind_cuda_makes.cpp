@@ -29,8 +29,7 @@ PyObject* native_linspace(Operator&, PyObject* const* args, size_t n) {
   if (steps == -1 && PyErr_Occurred()) return PyErr_Clear(), nullptr;
   return guarded([&]() -> PyObject* {
     if (!number_of(args[0], &first) || !number_of(args[1], &last) || first.type == Number::Complex || last.type == Number::Complex) return nullptr;
-    const Tensor r = cuda::spaced(first.to_double(), last.to_double(), steps, args[3] == Py_None ? default_dtype() : dtype_of(args[3]), where);
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::spaced(first.to_double(), last.to_double(), steps, args[3] == Py_None ? default_dtype() : dtype_of(args[3]), where));
   });
 }
 
@@ -45,10 +44,7 @@ PyObject* native_triangle_indices(Operator&, PyObject* const* args, size_t n) {
     sizes[i] = PyLong_AsLongLong(args[i]);
     if (sizes[i] == -1 && PyErr_Occurred()) return PyErr_Clear(), nullptr;
   }
-  return guarded([&]() -> PyObject* {
-    const Tensor r = cuda::triangle_places(sizes[0], sizes[1], sizes[2], Upper, args[3] == Py_None ? DType::i64 : dtype_of(args[3]), where);
-    return r ? wrap(r) : nullptr;
-  });
+  return guarded([&] { return wrapped(cuda::triangle_places(sizes[0], sizes[1], sizes[2], Upper, args[3] == Py_None ? DType::i64 : dtype_of(args[3]), where)); });
 }
 
 // searchsorted(sorted_sequence, self, out_int32, right, side, sorter): contiguous ones, as others are warned of
@@ -61,8 +57,7 @@ PyObject* native_searchsorted(Operator&, PyObject* const* args, size_t n) {
   return guarded([&]() -> PyObject* {
     const Tensor sequences(unwrap(args[0])), values(unwrap(args[1]));
     if (!sequences->is_contiguous() || !values->is_contiguous()) return nullptr;
-    const Tensor r = cuda::search(sequences, values, {}, right || is_right, args[2] == Py_True ? DType::i32 : DType::i64);
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::search(sequences, values, {}, right || is_right, args[2] == Py_True ? DType::i32 : DType::i64));
   });
 }
 
@@ -105,8 +100,7 @@ PyObject* native_pad(Operator&, PyObject* const* args, size_t n) {
       if (before[d] < -self.sizes()[d] || after[d] < -self.sizes()[d] || before[d] + self.sizes()[d] + after[d] < 0) return nullptr;
     }
     check_fits(value, self.dtype());
-    const Tensor r = cuda::pad(self, before, after, value);
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::pad(self, before, after, value));
   });
 }
 

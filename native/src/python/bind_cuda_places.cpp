@@ -117,13 +117,10 @@ PyObject* native_masked_scatter(Operator&, PyObject* const* args, size_t n) {
 
 // bincount(self, weights or None, minlength)
 PyObject* native_bincount(Operator&, PyObject* const* args, size_t n) {
-  if (n != 3 || !on_cuda(args[0]) || !(args[1] == Py_None || on_cuda(args[1])) || !PyLong_CheckExact(args[2])) return nullptr;
+  if (n != 3 || !on_cuda(args[0]) || !on_cuda_or_none(args[1]) || !PyLong_CheckExact(args[2])) return nullptr;
   const long long least = PyLong_AsLongLong(args[2]);
   if (least == -1 && PyErr_Occurred()) return PyErr_Clear(), nullptr;
-  return guarded([&]() -> PyObject* {
-    const Tensor r = cuda::bincount(Tensor(unwrap(args[0])), args[1] == Py_None ? Tensor() : Tensor(unwrap(args[1])), least);
-    return r ? wrap(r) : nullptr;
-  });
+  return guarded([&] { return wrapped(cuda::bincount(Tensor(unwrap(args[0])), tensor_or_none(args[1]), least)); });
 }
 
 // histc(self, bins, min, max)
@@ -134,8 +131,7 @@ PyObject* native_histc(Operator&, PyObject* const* args, size_t n) {
   if (bins == -1 && PyErr_Occurred()) return PyErr_Clear(), nullptr;
   return guarded([&]() -> PyObject* {
     if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Number::Complex || high.type == Number::Complex) return nullptr;
-    const Tensor r = cuda::histogram(Tensor(unwrap(args[0])), bins, low.to_double(), high.to_double());
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::histogram(Tensor(unwrap(args[0])), bins, low.to_double(), high.to_double()));
   });
 }
 
@@ -175,8 +171,7 @@ int pair_of(PyObject* o) {
 PyObject* native_pair_loss(Operator&, PyObject* const* args, size_t n) {
   if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || pair_of(args[2]) < 0 || !PyFloat_Check(args[4])) return nullptr;
   return guarded([&]() -> PyObject* {
-    const Tensor r = cuda::pair_loss(cuda::PairLoss(pair_of(args[2])), Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), args[3] == Py_True, PyFloat_AS_DOUBLE(args[4]));
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::pair_loss(cuda::PairLoss(pair_of(args[2])), Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), args[3] == Py_True, PyFloat_AS_DOUBLE(args[4])));
   });
 }
 
@@ -184,9 +179,8 @@ PyObject* native_pair_loss(Operator&, PyObject* const* args, size_t n) {
 PyObject* native_pair_loss_backward(Operator&, PyObject* const* args, size_t n) {
   if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || pair_of(args[3]) < 0 || !PyFloat_Check(args[5])) return nullptr;
   return guarded([&]() -> PyObject* {
-    const Tensor r = cuda::pair_loss_backward(cuda::PairLoss(pair_of(args[3])), Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), args[4] == Py_True,
-                                              PyFloat_AS_DOUBLE(args[5]));
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::pair_loss_backward(cuda::PairLoss(pair_of(args[3])), Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), args[4] == Py_True,
+                                            PyFloat_AS_DOUBLE(args[5])));
   });
 }
 

@@ -33,8 +33,7 @@ PyObject* native_median(Operator&, PyObject* const* args, size_t n) {
   if (n != 1) return nullptr;
   return guarded([&]() -> PyObject* {
     const Tensor self(unwrap(args[0]));
-    const Tensor r = cuda::ranked(view(*contiguous(self), Dims{self->numel()}), 0, cuda::Rank::median, 0, false, nullptr);
-    return r ? wrap(r) : nullptr;
+    return wrapped(cuda::ranked(view(*contiguous(self), Dims{self->numel()}), 0, cuda::Rank::median, 0, false, nullptr));
   });
 }
 
@@ -61,30 +60,21 @@ PyObject* native_take(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cuda(args[0]) || !on_cuda(args[1])) return nullptr;
   const TensorImpl &self = *unwrap(args[0]), &index = *unwrap(args[1]);
   if (index.device() != self.device() || index.dtype() != DType::i64 || !self.numel() || self.has_math_bits()) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const Tensor r = cuda::take_along(*view(*packed(self), Dims{self.numel()}), 0, index, true);
-    return r ? wrap(r) : nullptr;
-  });
+  return guarded([&] { return wrapped(cuda::take_along(*view(*packed(self), Dims{self.numel()}), 0, index, true)); });
 }
 
 // vector_product(self, other, dim)
 PyObject* native_cross(Operator&, PyObject* const* args, size_t n) {
   int64_t dim;
   if (n != 3 || !on_cuda(args[0]) || !on_cuda(args[1]) || !integer_of(args[2], &dim)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const Tensor r = cuda::cross(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), dim);
-    return r ? wrap(r) : nullptr;
-  });
+  return guarded([&] { return wrapped(cuda::cross(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), dim)); });
 }
 
 // polar(abs, angle)
 PyObject* native_polar(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cuda(args[0]) || !on_cuda(args[1])) return nullptr;
   if (!unwrap(args[0])->is_contiguous() || !unwrap(args[1])->is_contiguous()) return nullptr;   // the result's order is the operands'
-  return guarded([&]() -> PyObject* {
-    const Tensor r = cuda::polar(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])));
-    return r ? wrap(r) : nullptr;
-  });
+  return guarded([&] { return wrapped(cuda::polar(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])))); });
 }
 
 // diag_embed(self, offset, dim1, dim2)

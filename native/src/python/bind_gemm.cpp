@@ -10,7 +10,7 @@
 #include "gemm/settings.h"
 #include "gemm/skinny_source.h"
 #include "python/dispatch.h"
-#include "python/native_ops.h"
+#include "python/native_values.h"
 #include "python/tensor_type.h"
 
 namespace shim {
@@ -28,7 +28,7 @@ PyObject* compute(const TensorImpl& like, double work, F&& f) {
     GilRelease released;
     r = f();
   }
-  return r ? wrap(r) : nullptr;
+  return wrapped(r);
 }
 
 bool floats(const TensorImpl& t) {
@@ -66,7 +66,7 @@ bool linear_fits(PyObject* const* args) {
 PyObject* native_linear(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !linear_fits(args)) return nullptr;
   return guarded([&]() -> PyObject* {
-    Tensor x(unwrap(args[0])), w(unwrap(args[1])), b = args[2] == Py_None ? Tensor() : Tensor(unwrap(args[2]));
+    Tensor x(unwrap(args[0])), w(unwrap(args[1])), b = tensor_or_none(args[2]);
     if (b && gemm::legacy_linear()) {           // a product, and a sum of its own
       PyObject* y = compute(*x, double(x->numel()) * double(w->sizes_data()[0]), [&] { return gemm::linear_forward(x, w, {}); });
       PyObject* sum = y ? PyNumber_Add(y, args[2]) : nullptr;
@@ -87,7 +87,7 @@ PyObject* native_fused_linear(Operator&, PyObject* const* args, size_t n) {     
   gemm::Activation activation;
   if (n != 5 || !linear_fits(args) || !activation_of(args[3], &activation)) return nullptr;
   return guarded([&]() -> PyObject* {
-    Tensor x(unwrap(args[0])), w(unwrap(args[1])), b = args[2] == Py_None ? Tensor() : Tensor(unwrap(args[2]));
+    Tensor x(unwrap(args[0])), w(unwrap(args[1])), b = tensor_or_none(args[2]);
     gemm::Activated r;
     const bool keep = args[4] == Py_True;
     if (x->device().is_cuda()) {
@@ -141,8 +141,7 @@ PyObject* native_scaled_mm(Operator&, PyObject* const* args, size_t n) {
     Tensor a(unwrap(args[0])), b(unwrap(args[1])), scale_a(unwrap(args[2])), scale_b(unwrap(args[3]));
     Tensor bias = is_tensor(args[4]) ? Tensor(unwrap(args[4])) : Tensor();
     if (!a->device().is_cuda() || args[5] != Py_None || !scaled_fits(*a, *b, *scale_a, *scale_b)) return nullptr;
-    Tensor r = gemm::scaled_mm(a, b, scale_a, scale_b, bias, dtype_of(args[6]), args[7] == Py_True);
-    return r ? wrap(r) : nullptr;
+    return wrapped(gemm::scaled_mm(a, b, scale_a, scale_b, bias, dtype_of(args[6]), args[7] == Py_True));
   });
 }
 

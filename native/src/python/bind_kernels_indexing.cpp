@@ -24,7 +24,6 @@ PyObject* compute(int64_t elements, bool cuda, F&& f) {
   return wrapped(r);
 }
 
-bool history(PyObject* const* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }
 
 // A list of tensors, borrowed. False if it is empty or holds something else.
 bool tensors_in(PyObject* list, std::vector<const TensorImpl*>* out, int64_t* elements) {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "python/uninitialized.h"
-#include "python/native_ops.h"
+#include "python/native_values.h"
 
 namespace shim {
 namespace {
@@ -121,7 +121,7 @@ PyObject* native_arange(Operator&, PyObject* const* args, size_t n) {
     if (t != DType::i64 && t != DType::i32 && t != DType::f32 && t != DType::f64) return nullptr;
     if (where.is_cuda()) {
       Tensor made = cuda::arange(start, step, size, t, where);
-      return made ? wrap(made) : nullptr;
+      return wrapped(made);
     }
     Tensor out = empty(DimSpan(&size, 1), t, Device{});
     auto run = [&]<class T>(T) {

@@ -1,7 +1,7 @@
 // Native fast paths of reductions and softmax.
 #include "cpu/parallel.h"
 #include "cpu/reduce.h"
-#include "python/native_ops.h"
+#include "python/native_values.h"
 #include "python/tensor_type.h"
 
 namespace shim {
@@ -16,7 +16,7 @@ PyObject* compute(const TensorImpl& t, F&& f) {
     GilRelease released;
     r = f();
   }
-  return r ? wrap(r) : nullptr;
+  return wrapped(r);
 }
 
 bool dtype_or_none(PyObject* o, DType* t) {

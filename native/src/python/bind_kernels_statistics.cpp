@@ -11,7 +11,7 @@
 #include "cuda/reduce.h"
 #include "cuda/scan.h"
 #include "cuda/sort.h"
-#include "python/native_ops.h"
+#include "python/native_values.h"
 #include "python/tensor_type.h"
 
 namespace shim {
@@ -72,9 +72,8 @@ PyObject* native_arg(Operator&, PyObject* const* args, size_t n) {
     const bool all = args[1] == Py_None;
     const long dim = all ? 0 : PyLong_AsLong(args[1]);
     const bool keep = args[2] == Py_True;
-    Tensor r = by_device(self, [&] { return arg_extreme(Largest, self, dim, all, keep, nullptr); },
-                         [&] { return cuda::arg_extreme(Largest, self, dim, all, keep, nullptr); });
-    return r ? wrap(r) : nullptr;
+    return wrapped(by_device(self, [&] { return arg_extreme(Largest, self, dim, all, keep, nullptr); },
+                             [&] { return cuda::arg_extreme(Largest, self, dim, all, keep, nullptr); }));
   });
 }
 
@@ -107,8 +106,7 @@ PyObject* native_running(Operator&, PyObject* const* args, size_t n) {
     const DType own = self->dtype(), result = !logs && args[2] != Py_None ? dtype_of(args[2]) : is_integral(own, true) ? DType::i64 : own;
     if (result == DType::b8 || (logs && result != own)) return nullptr;         // refused in PyTorch's words
     const long dim = PyLong_AsLong(args[1]);
-    Tensor r = by_device(self, [&] { return on_cpu_running<how>(self, dim, result); }, [&] { return cuda::running(how, self, dim, result); });
-    return r ? wrap(r) : nullptr;
+    return wrapped(by_device(self, [&] { return on_cpu_running<how>(self, dim, result); }, [&] { return cuda::running(how, self, dim, result); }));
   });
 }
 
@@ -132,8 +130,7 @@ PyObject* native_logsumexp(Operator&, PyObject* const* args, size_t n) {
     Dims dims;
     if (!dims_or_none(args[1], &dims)) return nullptr;
     const bool keep = args[2] == Py_True;
-    Tensor r = by_device(self, [&] { return logsumexp(self, dims, keep); }, [&] { return cuda::log_sum_exp(self, dims, keep); });
-    return r ? wrap(r) : nullptr;
+    return wrapped(by_device(self, [&] { return logsumexp(self, dims, keep); }, [&] { return cuda::log_sum_exp(self, dims, keep); }));
   });
 }
 
@@ -181,8 +178,7 @@ PyObject* native_norm(Operator&, PyObject* const* args, size_t n) {
     if (!number_of(args[1], &order) || order.type == Number::Complex || !dims_or_none(args[2], &dims)) return nullptr;
     const double p = order.to_double();
     const bool keep = args[3] == Py_True;
-    Tensor r = by_device(self, [&] { return p == 2 ? norm2(self, dims, keep) : Tensor(); }, [&] { return cuda::vector_norm(*self, p, dims, keep); });
-    return r ? wrap(r) : nullptr;
+    return wrapped(by_device(self, [&] { return p == 2 ? norm2(self, dims, keep) : Tensor(); }, [&] { return cuda::vector_norm(*self, p, dims, keep); }));
   });
 }
 
@@ -216,8 +212,7 @@ PyObject* native_layer_norm(Operator&, PyObject* const* args, size_t n) {
         if (t) t = contiguous(t);
       return cuda::norm({x, parts[0], parts[1], product(shape), 0, 1, Centred}, epsilon.to_double(), &mean, &rstd);
     };
-    Tensor r = by_device(self, [&] { return normalised(self, product(shape), parts[0], parts[1], epsilon.to_double(), Centred); }, on_cuda);
-    return r ? wrap(r) : nullptr;
+    return wrapped(by_device(self, [&] { return normalised(self, product(shape), parts[0], parts[1], epsilon.to_double(), Centred); }, on_cuda));
   });
 }
 

@@ -15,21 +15,12 @@ inline bool plain_floats(PyObject* o) {
   const TensorImpl& t = *unwrap(o);
   return is_floating(t.dtype()) && t.itemsize() > 1 && suggest_memory_format(t) == MemoryFormat::contiguous;
 }
-inline bool history(PyObject* const* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }
 
 template <class F>
 auto unlocked(int64_t elements, F&& f) {        // without the GIL where that pays
   std::optional<GilRelease> released;
   if (elements >= 2 * kGrain) released.emplace();
   return f();
-}
-
-// Of what gives (values, places): the values; nothing where `both` is nothing.
-inline PyObject* values_of(PyObject* both) {
-  if (!both) return nullptr;
-  PyObject* values = Py_NewRef(PyTuple_GET_ITEM(both, 0));
-  Py_DECREF(both);
-  return values;
 }
 
 }  // namespace shim

@@ -14,6 +14,17 @@ inline bool integer_of(PyObject* o, int64_t* value) {  // a plain int that fits
   return !overflow;
 }
 
+// Whether what is made of the arguments is differentiable.
+inline bool history(PyObject* const* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }
+
 inline PyObject* wrapped(const Tensor& t) { return t ? wrap(t) : nullptr; }   // null: not a native's
+
+// The first of the results of another native; nothing where `all` is nothing.
+inline PyObject* first_of(PyObject* all) {
+  if (!all) return nullptr;
+  PyObject* first = Py_NewRef(PyTuple_GET_ITEM(all, 0));
+  Py_DECREF(all);
+  return first;
+}
 
 }  // namespace shim
