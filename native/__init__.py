@@ -24,9 +24,4 @@ except ImportError as error:
         path=here,
     ) from None
 
-__all__ = ["_core", "include_dir"]
-
-
-def include_dir() -> str:
-    """The folder of C++ headers that extensions compile against."""
-    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+__all__ = ["_core"]

@@ -82,13 +82,8 @@ def _join_cuda_home(*paths: str) -> str:
 
 
 def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]:
-    """The folders with the headers extensions are compiled against."""
-    import native
-
-    found = [native.include_dir()] if torch_include_dirs and os.path.isdir(native.include_dir()) else []
-    if device_type == "cuda" and CUDA_HOME is not None and CUDA_HOME != "/usr":
-        found.append(_join_cuda_home("include"))
-    return [str(p) for p in found]
+    """The folders with the headers extensions are compiled against: CUDA's. Of PyTorch's there are none here."""
+    return [_join_cuda_home("include")] if device_type == "cuda" and CUDA_HOME not in (None, "/usr") else []
 
 
 def library_paths(
