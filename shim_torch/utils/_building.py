@@ -137,7 +137,7 @@ def build_extension_class() -> type:
                 yield
                 return
             compiler: Any = self.compiler
-            plain, command, endings = compiler._compile, compiler.compiler_so, compiler.src_extensions
+            plain, endings = compiler._compile, compiler.src_extensions
             nvcc = _nvcc(flags, name)
 
             def compile_one(obj: str, src: str, ext_: str, cc_args: Any, extra: Any, pp_opts: Any) -> None:
@@ -150,7 +150,7 @@ def build_extension_class() -> type:
             try:
                 yield
             finally:
-                compiler.compiler_so, compiler.src_extensions = command, endings
+                compiler.src_extensions = endings
                 del compiler._compile
 
         def get_ext_filename(self, ext_name: str) -> str:
@@ -167,6 +167,27 @@ def _flags(flags: list[str], name: str) -> list[str]:
     return [*flags, "-DTORCH_API_INCLUDE_EXTENSION_H", f"-DTORCH_EXTENSION_NAME={name}", *standard]
 
 
+def _commands(
+    name: str, sources: Any, target: str, cflags: Any, ldflags: Any, includes: Any, cuda_cflags: Any, with_cuda: bool | None
+) -> list[list[str]]:  # fmt: skip
+    """The calls of the compilers that make the library ``target``: nvcc for each CUDA source, then the C++ compiler."""
+    from shim_torch.utils import cpp_extension
+
+    cuda = [s for s in sources if is_cuda(s)]
+    with_cuda = bool(cuda) if with_cuda is None else with_cuda
+    searched = [*_paths(includes), *(cpp_extension.include_paths("cuda") if with_cuda else ()), sysconfig.get_paths()["include"]]
+    folders = [f"-I{f}" for f in searched]
+    objects = [os.path.join(os.path.dirname(target), f"{os.path.splitext(os.path.basename(s))[0]}.cuda.o") for s in cuda]
+    nvcc = _nvcc(list(cuda_cflags or ()), name) if cuda else []
+    commands = [[*nvcc, *folders, "-c", source, "-o", made] for source, made in zip(cuda, objects, strict=True)]
+    commands.append([
+        *shlex.split(cpp_extension.get_cxx_compiler()), "-shared", "-fPIC", *_flags(list(cflags or ()), name), *folders,
+        *(s for s in sources if not is_cuda(s)), *objects, "-o", target, *_linked(LIBRARIES),
+        *(_cuda_libraries() if with_cuda else ()), *(ldflags or ()),
+    ])  # fmt: skip
+    return commands
+
+
 def compile_and_load(
     what: str, name: str, sources: Any, folder: str, cflags: Any, ldflags: Any, includes: Any, verbose: bool,
     is_python_module: bool, is_standalone: bool = False, cuda_cflags: Any = None, with_cuda: bool | None = None,
@@ -177,26 +198,13 @@ def compile_and_load(
 
     Returns the module, or (``is_python_module=False``) the library's path. Errors: RuntimeError with the compiler's text.
     """
-    from shim_torch.utils import cpp_extension
-
     if is_standalone:
         raise NotImplementedError(f"torch.utils.cpp_extension.{what}(is_standalone=True) is not supported by shim-torch")
     sources = _paths(sources)
     check_kind(what, sources)
     check_headers(what, sources, includes)
-    cuda = [s for s in sources if is_cuda(s)]
-    with_cuda = bool(cuda) if with_cuda is None else with_cuda
     target = os.path.join(folder, f"{name}.so")
-    searched = [*_paths(includes), *(cpp_extension.include_paths("cuda") if with_cuda else ()), sysconfig.get_paths()["include"]]
-    folders = [f"-I{f}" for f in searched]
-    objects = [os.path.join(folder, f"{os.path.splitext(os.path.basename(s))[0]}.cuda.o") for s in cuda]
-    nvcc = _nvcc(list(cuda_cflags or ()), name) if cuda else []
-    commands = [[*nvcc, *folders, "-c", source, "-o", made] for source, made in zip(cuda, objects, strict=True)]
-    commands.append([
-        *shlex.split(cpp_extension.get_cxx_compiler()), "-shared", "-fPIC", *_flags(list(cflags or ()), name), *folders,
-        *(s for s in sources if not is_cuda(s)), *objects, "-o", target, *_linked(LIBRARIES),
-        *(_cuda_libraries() if with_cuda else ()), *(ldflags or ()),
-    ])  # fmt: skip
+    commands = _commands(name, sources, target, cflags, ldflags, includes, cuda_cflags, with_cuda)
     digest = hashlib.sha256(repr(commands).encode())
     for source in sources:
         with open(source, "rb") as file:
