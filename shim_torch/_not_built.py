@@ -17,6 +17,7 @@ NO_QUANTIZED = "there are no quantized tensors"
 NO_ONEDNN = "there are no tensors in oneDNN's layout"
 NO_SPARSE_KERNELS = "there are no block-sparse kernels"
 NO_TRACE = "there is nothing recorded to draw from"
+ONE_PROCESS = "groups have one process"
 NO_SCRIPT = "there is no TorchScript: functions stay Python functions"
 
 

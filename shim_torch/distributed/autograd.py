@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._not_built import ONE_PROCESS, declare, refuse
+
 __all__ = ["context", "is_available"]
 
 
@@ -12,27 +14,11 @@ def is_available() -> bool:
     return False
 
 
-def _refuse(name: str) -> Any:
-    def call(*_: Any, **__: Any) -> Any:
-        raise NotImplementedError(
-            f"torch.distributed.autograd.{name} is not supported by shim-torch: groups have one process"
-        )
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
 class context:
     """The scope of one distributed backward pass; there are none."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        _refuse("context")()
+        refuse("torch.distributed.autograd.context", ONE_PROCESS)
 
 
-backward, get_gradients = _refuse("backward"), _refuse("get_gradients")
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch.distributed.autograd", name)
+__getattr__ = declare(globals(), ONE_PROCESS, "backward get_gradients")

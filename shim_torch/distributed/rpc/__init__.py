@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from shim_torch._not_built import ONE_PROCESS, declare
 
 __all__ = ["is_available"]
 
@@ -17,34 +17,8 @@ def _is_current_rpc_agent_set() -> bool:
     return False
 
 
-def _refuse(name: str) -> Any:
-    def call(*_: Any, **__: Any) -> Any:
-        raise NotImplementedError(f"torch.distributed.rpc.{name} is not supported by shim-torch: groups have one process")
-
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-class RRef:
-    """A reference to a value of another process; there are none."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        _refuse("RRef")()
-
-
-class WorkerInfo:
-    """The name and number of a process; there are none."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        _refuse("WorkerInfo")()
-
-
-PyRRef = RRef
-for _name in "init_rpc shutdown rpc_sync rpc_async remote get_worker_info _get_current_rpc_agent".split():
-    globals()[_name] = _refuse(_name)
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch.distributed.rpc", name)
+__getattr__ = declare(
+    globals(),
+    ONE_PROCESS,
+    "RRef PyRRef WorkerInfo init_rpc shutdown rpc_sync rpc_async remote get_worker_info _get_current_rpc_agent",
+)
