@@ -7,46 +7,29 @@ input of a formula whether its gradient is asked for.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch._ops import ops
+from shim_torch.ops._formulas import reduced_count
+from shim_torch.ops._rules import wrap_dims
 
-
-class _Aten:
-    """``torch.ops.aten``, looked up when a formula runs."""
-
-    def __getattr__(self, name: str) -> Any:
-        from shim_torch._ops import ops
-
-        return getattr(ops.aten, name)
-
-
-aten = _Aten()
+aten = ops.aten
 Formulas = dict[str, Callable[..., Any]]
 
 
-def _spread(g: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
-    """The gradient of a reduction over ``dim``, expanded; and over how many elements it went."""
-    dims = sorted(d % len(shape) for d in (dim if isinstance(dim, (tuple, list)) else [dim])) if dim is not None and len(shape) else []
-    dims = dims or list(range(len(shape)))
-    if not keepdim and len(dims) < len(shape):
+def _mean(g: Any, self_shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    dims = wrap_dims(dim, len(self_shape))
+    if not keepdim and len(dims) < len(self_shape):  # expand alone brings all of them back
         for d in dims:
             g = g.unsqueeze(d)
-    elif not keepdim:
-        return g.expand(shape), math.prod(shape)
-    return g.expand(shape), math.prod(shape[d] for d in dims)
+    return aten.div.Scalar(g.expand(self_shape), reduced_count(self_shape, dim))
 
 
-def _mean(g: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    spread, count = _spread(g, shape, dim, keepdim)
-    return aten.div.Scalar(spread, count)
-
-
-def _embedding(g: Any, weight_shape: Any, indices: Any, padding_idx: int, scale: bool, sparse: bool) -> Any:
-    name = "embedding_sparse_backward" if sparse else "embedding_dense_backward"
-    return getattr(aten, name)(g, indices, weight_shape[0], padding_idx, scale)
+def _embedding(g: Any, weight_shape: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
+    backward = aten.embedding_sparse_backward if sparse else aten.embedding_dense_backward
+    return backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
 
 
 # operator -> its gradients, and how many of its results have one (-1: all)
@@ -131,9 +114,7 @@ _of("_adaptive_avg_pool3d", self=lambda g, self: aten._adaptive_avg_pool3d_backw
 _of("adaptive_max_pool2d", 1, self=lambda g, self, result1: aten.adaptive_max_pool2d_backward(g, self, result1))
 _of("adaptive_max_pool3d", 1, self=lambda g, self, result1: aten.adaptive_max_pool3d_backward(g, self, result1))
 
-_of("embedding",
-    weight=lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq, sparse: _embedding(
-        g, weight_shape, indices, padding_idx, scale_grad_by_freq, sparse))  # fmt: skip
+_of("embedding", weight=_embedding)
 _of("reflection_pad1d", self=lambda g, self, padding: aten.reflection_pad1d_backward(g, self, padding))
 _of("reflection_pad2d", self=lambda g, self, padding: aten.reflection_pad2d_backward(g, self, padding))
 _of("reflection_pad3d", self=lambda g, self, padding: aten.reflection_pad3d_backward(g, self, padding))
@@ -173,7 +154,7 @@ _of("_scaled_dot_product_flash_attention_for_cpu", 1,
 
 _of("diagonal", self=lambda g, self_shape, offset, dim1, dim2: aten.diagonal_backward(g, self_shape, offset, dim1, dim2))
 _of("mean", self=lambda g, self_shape: _mean(g, self_shape))
-_of("mean.dim", self=lambda g, self_shape, dim, keepdim: _mean(g, self_shape, dim, keepdim))
+_of("mean.dim", self=_mean)
 
 
 def prepare() -> None:

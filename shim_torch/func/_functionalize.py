@@ -12,16 +12,11 @@ from functools import cache, lru_cache
 from typing import Any
 
 from native import _core
+from shim_torch.ops._formulas import aten
 from shim_torch.utils._python_dispatch import TorchDispatchMode, _any_batched, _no_dispatch
 from shim_torch.utils._pytree import tree_leaves, tree_map
 
 from ._view_inverses import INVERSES
-
-
-def _aten() -> Any:
-    from shim_torch._ops import ops
-
-    return ops.aten
 
 
 class _View:
@@ -227,30 +222,41 @@ def _value(x: Any) -> Any:
 def functional_of(func: Any) -> Any:
     """The operator that gives what one that writes its arguments would have written; NotImplementedError where there is none."""
     namespace, name = func._schema.name.split("::")
-    overload = func._overloadname
+    found = None
     if namespace == "aten":
-        other = _OTHER.get(f"{name}.{'' if overload == 'default' else overload}", "")
-        stem, _, variant = other.partition(".") if other else (name.removesuffix("_"), "", overload)
-        packet = getattr(_aten(), stem, None)
-        if name.endswith("_") and packet is not None:
-            found = getattr(packet, variant or "default", None)
-            if found is not None and not found._schema.is_mutable:
-                if stem in _MADE_OF_WRITES:
-                    _core._mark_for_dispatch(f"aten::{stem}", variant if variant != "default" else "", True, None)
-                return found
-        elif packet is not None:
-            inputs = [(a.name, str(a.type)) for a in func._schema.arguments if not a.is_out]
-            for one in packet.overloads():
-                candidate = getattr(packet, one)
-                if [(a.name, str(a.type)) for a in candidate._schema.arguments] == inputs and not candidate._schema.is_mutable:
-                    return candidate
-    raise NotImplementedError(f"torch.func.functionalize: {func} writes to its arguments, and there is no operator that does not")
+        found = _without_place(name, func._overloadname) if name.endswith("_") else _without_out(func, name)
+    if found is None:
+        raise NotImplementedError(f"torch.func.functionalize: {func} writes to its arguments, and there is no operator that does not")
+    return found
+
+
+def _without_place(name: str, overload: str) -> Any:
+    """``aten.add.Tensor`` of ``add_`` and ``Tensor``."""
+    other = _OTHER.get(f"{name}.{'' if overload == 'default' else overload}")
+    stem, _, variant = other.partition(".") if other else (name.removesuffix("_"), "", overload)
+    found = getattr(getattr(aten(), stem, None), variant or "default", None)
+    if found is None or found._schema.is_mutable:
+        return None
+    if stem in _MADE_OF_WRITES:
+        _core._mark_for_dispatch(f"aten::{stem}", variant if variant != "default" else "", True, None)
+    return found
+
+
+def _without_out(func: Any, name: str) -> Any:
+    """``aten.add.Tensor`` of ``aten.add.out``: the overload with the same other arguments."""
+    packet = getattr(aten(), name, None)
+    inputs = [(a.name, str(a.type)) for a in func._schema.arguments if not a.is_out]
+    for overload in packet.overloads() if packet is not None else ():
+        found = getattr(packet, overload)
+        if [(a.name, str(a.type)) for a in found._schema.arguments] == inputs and not found._schema.is_mutable:
+            return found
+    return None
 
 
 def _copying(func: Any) -> Any:
     """``aten.view_copy`` of ``aten.view``."""
     name = func._schema.name.removeprefix("aten::")
-    return getattr(getattr(_aten(), f"{name}_copy", None), func._overloadname, func)
+    return getattr(getattr(aten(), f"{name}_copy", None), func._overloadname, func)
 
 
 def functional(func: Callable[..., Any], copies: bool) -> Callable[..., Any]:
