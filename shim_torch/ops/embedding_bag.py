@@ -7,9 +7,9 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
-from ._formulas import shim, torch_module
+from ._formulas import shim, torch_module, widened
 from ._record import composite, op
-from ._rules import FLOATS, NARROW, accumulation_dtype
+from ._rules import FLOATS, accumulation_dtype
 
 _TYPES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "float16": "torch.HalfTensor"}
 
@@ -72,7 +72,6 @@ def _bags(
     weight: Any, indices: Any, offsets: Any, scale_by_freq: bool, mode: int, sparse: bool, samples: Any, last: bool,
     padding: int,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
-    torch = torch_module()
     if indices.dim() not in (1, 2):
         raise RuntimeError(f"input has to be a 1D or 2D Tensor, but got Tensor of dimension {indices.dim()}")
     indices = indices.reshape(-1)
@@ -93,41 +92,50 @@ def _bags(
         most = indices.new_empty((bags, width)) if mode == 2 else offsets.new_empty(offsets.shape)
         out = weight.sum(0).expand(bags, width) * (1 if samples is None else samples.sum())
         return out, indices.new_empty(indices.shape), offsets.new_empty(offsets.shape), most
-    indices = indices.long()
-    ends = (
-        torch.cat([offsets[1:].long(), offsets.new_full((1,), indices.numel()).long()])
-        if not last
-        else offsets[1:].long()
-    )
-    if last and padding >= 0 and bags:  # the last bag goes to the end of the indices, whatever the last offset says
+    return _bags_by_steps(weight, indices.long(), offsets, scale_by_freq, mode, sparse, samples, last, padding)
+
+
+def _places(indices: Any, offsets: Any, last: bool, padding: int, bags: int) -> tuple[Any, Any]:
+    """The bag of each index; and the places of those that count, which are in a bag and no padding."""
+    torch = torch_module()
+    ends = offsets[1:].long()
+    if not last:
+        ends = torch.cat([ends, ends.new_full((1,), indices.numel())])
+    elif padding >= 0 and bags:  # the last bag goes to the end of the indices, whatever the last offset says
         ends = torch.cat([ends[:-1], ends.new_full((1,), indices.numel())])
     place = torch.arange(indices.numel(), device=indices.device)
     bag_of = torch.searchsorted(ends, place, right=True)
     kept = (bag_of < bags) if padding < 0 else (bag_of < bags) & (indices != padding)
-    used = kept.nonzero().squeeze(1) if not bool(kept.all()) else place
+    return bag_of, kept.nonzero().squeeze(1) if not bool(kept.all()) else place
+
+
+def _bags_by_steps(
+    weight: Any, indices: Any, offsets: Any, scale_by_freq: bool, mode: int, sparse: bool, samples: Any, last: bool,
+    padding: int,
+) -> tuple[Any, Any, Any, Any]:  # fmt: skip
+    """The results of ``_embedding_bag`` in tensor operations."""
+    torch = torch_module()
+    bags = offsets.numel() - 1 if last else offsets.numel()
+    bag_of, used = _places(indices, offsets, last, padding, bags)
     rows, bag = indices[used], bag_of[used]
     counts = bag.bincount(minlength=bags) if bag.numel() else torch.zeros(bags, dtype=_core.int64, device=weight.device)
-    narrow = weight.dtype in NARROW
-    table = weight.float() if narrow else weight
+    table = widened(weight)
     values = torch.ops.aten._embedding_sparse(table, rows, -1, False) if sparse else table.index_select(0, rows)
     if scale_by_freq and values.requires_grad:  # the same values, whose gradient is divided by how often their row occurs
         often = rows.bincount(minlength=weight.size(0))[rows].to(values.dtype).unsqueeze(1)
         values = values.detach() + (values - values.detach()) / often
-    width = weight.size(1)
-    zeros = values.new_zeros((bags, width))
-    most = counts.new_zeros((bags,))
+    zeros = values.new_zeros((bags, weight.size(1)))
     if mode == 2:
         out, most = _maxima(values, rows, bag, zeros)
-    else:
-        if samples is not None:
-            values = values * samples.reshape(-1)[used].to(values.dtype).unsqueeze(1)
-        out = zeros.index_add(0, bag, values)
-        if mode == 1:
-            out = out / counts.clamp(min=1).to(out.dtype).unsqueeze(1)
+        return out.to(weight.dtype), bag_of, counts, most
+    if samples is not None:
+        values = values * samples.reshape(-1)[used].to(values.dtype).unsqueeze(1)
+    out = zeros.index_add(0, bag, values)
     if mode == 1:
-        most = counts
-    where = bag_of if mode != 0 or padding >= 0 else bag_of[:0]
-    return out.to(weight.dtype) if narrow else out, where, counts if mode else most, most
+        out = out / counts.clamp(min=1).to(out.dtype).unsqueeze(1)
+        return out.to(weight.dtype), bag_of, counts, counts
+    none = counts.new_zeros((bags,))
+    return out.to(weight.dtype), bag_of if padding >= 0 else bag_of[:0], none, none
 
 
 def _one_kernel(weight: Any, indices: Any, offsets: Any, samples: Any, bags: int) -> bool:
