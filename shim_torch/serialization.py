@@ -221,7 +221,7 @@ def load(
             return _load_zip(file, restorer(map_location), weights_only, f if mmap else None, pickle_load_args)
         if mmap:
             raise RuntimeError(
-                "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), please "
+                f"mmap can only be used with files saved with `torch.save({f}, _use_new_zipfile_serialization=True), please "
                 "torch.save your checkpoint with this option in order to use mmap."
             )
         if skipping.on:

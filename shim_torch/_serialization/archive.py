@@ -16,11 +16,17 @@ from shim_torch._untyped_storage import untyped_tensor
 
 _LOCAL_HEADER = 30  # bytes of a zip local file header before the name
 _CHUNK = 16 << 20
-_NOT_A_ZIP = (
-    "PytorchStreamReader failed reading zip archive: {why}. This is an internal miniz error. If you are seeing this error, there is a "
-    "high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved properly, was "
-    "transferred incorrectly, or the file was modified after saving."
-)
+_LEAST = 22  # bytes of an archive: its end record
+_BROKEN = "invalid header or archive is corrupted"
+
+
+def failed(doing: str, why: str) -> RuntimeError:
+    """PyTorch's error for an archive that cannot be read."""
+    return RuntimeError(
+        f"PytorchStreamReader failed {doing}: {why}. This is an internal miniz error. If you are seeing this error, there is a high "
+        "likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved properly, was "
+        "transferred incorrectly, or the file was modified after saving."
+    )
 
 
 class Writer:
@@ -62,44 +68,58 @@ class Writer:
 
 
 class Reader:
-    """Reads the records of an archive, from a seekable file."""
+    """Reads the records of an archive, from a seekable file.
+
+    Checksums are not asked, as PyTorch asks none: ``set_crc32_options(False)`` and ``skip_data`` write files without.
+    """
 
     def __init__(self, file: Any) -> None:
         self.file = file
         try:
             self.zip = zipfile.ZipFile(file)
-        except zipfile.BadZipFile:
-            raise RuntimeError(_NOT_A_ZIP.format(why="not a ZIP archive")) from None
+        except zipfile.BadZipFile as error:
+            lost = "failed finding central directory" if str(error) == "File is not a zip file" else _BROKEN
+            file.seek(0, io.SEEK_END)
+            raise failed("reading zip archive", lost if file.tell() >= _LEAST else "not a ZIP archive") from None
         names = self.zip.namelist()
         if not names:
-            raise RuntimeError(_NOT_A_ZIP.format(why="archive does not contain any files"))
+            raise failed("reading zip archive", "archive does not contain any files")
         self.prefix = names[0].split("/", 1)[0] + "/"
+        for info in self.zip.infolist():
+            del info.CRC  # zipfile compares what it has
 
     def has(self, record: str) -> bool:
         return self.prefix + record in self.zip.NameToInfo
 
+    def info(self, record: str) -> zipfile.ZipInfo:
+        """What the archive's directory says of a record. RuntimeError where it has none."""
+        if not self.has(record):
+            raise failed(f"locating file {record}", "file not found")
+        return self.zip.getinfo(self.prefix + record)
+
     def read(self, record: str) -> bytes:
+        info = self.info(record)
         try:
-            return self.zip.read(self.prefix + record)
-        except KeyError:
-            raise RuntimeError(_NOT_A_ZIP.format(why=f"file not found: {self.prefix}{record}")) from None
+            return self.zip.read(info)
+        except (zipfile.BadZipFile, EOFError):
+            raise failed(f"reading file {record}", _BROKEN) from None
 
     def names(self) -> list[str]:
         return [n.removeprefix(self.prefix) for n in self.zip.namelist()]
 
     def offset(self, record: str) -> int:
         """Where a record's data starts in the file."""
-        info = self.zip.getinfo(self.prefix + record)
+        info = self.info(record)
         self.file.seek(info.header_offset + 26)
         name, extra = (int.from_bytes(self.file.read(2), "little") for _ in range(2))
         return info.header_offset + _LOCAL_HEADER + name + extra
 
     def storage(self, record: str, nbytes: int) -> Any:
-        """A storage with a record's bytes. Their checksum is not asked: files of ``skip_data`` are filled after they were written."""
-        try:
-            info = self.zip.getinfo(self.prefix + record)
-        except KeyError:
-            raise RuntimeError(_NOT_A_ZIP.format(why=f"file not found: {self.prefix}{record}")) from None
+        """A storage with a record's bytes."""
+        info = self.info(record)
+        self.file.seek(info.header_offset)
+        if not is_zip(self.file):
+            raise failed(f"reading file {record}", _BROKEN)
         if info.file_size < nbytes:
             raise RuntimeError(f"torch.load: record {record} has {info.file_size} bytes, but the file says {nbytes}")
         storage = _core.UntypedStorage(nbytes)

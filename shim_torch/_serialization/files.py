@@ -7,12 +7,6 @@ from typing import Any
 
 from shim_torch._serialization.archive import _LOCAL_HEADER, Reader, Writer
 
-_MISSING = (
-    "PytorchStreamReader failed locating file {name}: file not found. This is an internal miniz error. If you are seeing this "
-    "error, there is a high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved "
-    "properly, was transferred incorrectly, or the file was modified after saving."
-)
-
 
 class PyTorchFileReader:
     """Reads records; ``file`` is a path or a seekable file. Errors: RuntimeError for no file, no archive, no record."""
@@ -29,32 +23,25 @@ class PyTorchFileReader:
                 ) from None
         self._reader = Reader(file)
 
-    def _info(self, name: str) -> Any:
-        if not self._reader.has(name):
-            raise RuntimeError(_MISSING.format(name=name))
-        return self._reader.zip.getinfo(self._reader.prefix + name)
-
     def has_record(self, name: str) -> bool:
         """Whether there is a record of that name."""
         return self._reader.has(name)
 
     def get_record(self, name: str) -> bytes:
         """A record's bytes."""
-        self._info(name)
         return self._reader.read(name)
 
     def get_record_size(self, name: str) -> int:
         """How many bytes a record has."""
-        return int(self._info(name).file_size)
+        return int(self._reader.info(name).file_size)
 
     def get_record_offset(self, name: str) -> int:
         """Where a record's bytes begin in the file."""
-        self._info(name)
         return self._reader.offset(name)
 
     def get_record_header_offset(self, name: str) -> int:
         """Where a record's zip header begins in the file."""
-        return int(self._info(name).header_offset)
+        return int(self._reader.info(name).header_offset)
 
     def get_record_offset_no_read(self, cursor: int, name: str, size: int, storage_alignment: int) -> int:
         """Where a record would begin that is written at ``cursor``."""
@@ -75,7 +62,6 @@ class PyTorchFileReader:
         from shim_torch import empty, uint8
         from shim_torch._C import dtype as dtype_type
 
-        self._info(name)
         kind = dtype if isinstance(dtype, dtype_type) else uint8
         storage = self._reader.storage(name, numel * kind.itemsize)
         return empty(0, dtype=kind).set_(storage, 0, (0,), (1,))
