@@ -178,6 +178,12 @@ class OpOverload(_core.OperatorCall):
         return f"{self._opname}.{self._overloadname}"
 
     @property
+    def _defined_in_python(self) -> bool:
+        from .library import defined_in_python
+
+        return defined_in_python(self._qualified_op_name, self._overload)
+
+    @property
     def _schema(self) -> FunctionSchema:
         if self._lazy_schema is None:
             shown = _schema_shown(self._qualified_op_name, self._overload)

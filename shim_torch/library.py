@@ -48,6 +48,7 @@ __all__ = [
     "wrap_triton",
 ]
 
+_defined: set[tuple[str, str]] = set()  # (ns::name, overload) of what libraries of Python define
 _defined_namespaces: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()
 
 
@@ -100,6 +101,7 @@ class Library:
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
         qualified, overload = _core.define_schema(self.ns, schema)
         self._defs.append((qualified, overload))
+        _defined.add((qualified, overload))
         _ops.forget(qualified)
         name = qualified.partition("::")[2]
         if tags:
@@ -200,10 +202,16 @@ def _take_back(impls: list[tuple[str, str, str, Any]], defs: list[tuple[str, str
     for qualified, overload, key, old in reversed(impls):
         _core.implement(qualified, overload, key, old)
     for qualified, overload in defs:
+        _defined.discard((qualified, overload))
         _core.undefine_schema(qualified, overload)
         _ops.forget(qualified)
     impls.clear()
     defs.clear()
+
+
+def defined_in_python(qualified: str, overload: str) -> bool:
+    """Whether a library of Python defined the operator "ns::name"."""
+    return (qualified, overload) in _defined
 
 
 _kept: list[Library] = []  # libraries of the module-level functions live as long as the process
@@ -216,8 +224,21 @@ def _library(ns: str, lib: Library | None) -> Library:
     return lib
 
 
-def define(qualname: str, schema: Any, *, lib: Library | None = None, tags: Any = ()) -> Any:
-    """Defines ``ns::name`` with a schema such as ``(Tensor x) -> Tensor``."""
+def define(
+    qualname: str | Library, schema: Any, alias_analysis: str = "", *, lib: Library | None = None, tags: Any = ()
+) -> Any:
+    """Defines ``ns::name`` with a schema such as ``(Tensor x) -> Tensor``.
+
+    The older form ``define(library, "name(Tensor x) -> Tensor")`` is a decorator: its function is the kernel, and comes back.
+    """
+    if isinstance(qualname, Library):
+        library = qualname
+
+        def in_library(function: Callable[..., Any]) -> Callable[..., Any]:
+            library.impl(library.define(schema, alias_analysis), function)
+            return function
+
+        return in_library
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     ns, name = parse_namespace(qualname)
@@ -249,6 +270,10 @@ def impl(
             return function
 
         return in_library
+
+    for kind in (types,) if isinstance(types, str) else types:
+        if not (kind == "default" or kind[:1].isupper()):
+            dispatch_key(kind)  # its error, before anything is registered
 
     def register(function: Callable[..., Any]) -> None:
         ns, _, name = qualname.partition("::")

@@ -18,6 +18,7 @@ from shim_torch._C._dispatch import (
 from shim_torch._generator import Generator
 from shim_torch.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 
+ExcludeDispatchKeyGuard = _ExcludeDispatchKeyGuard
 TensorBase = _core.TensorBase
 _TensorBase = _core.TensorBase
 _TensorMeta = type(_core.TensorBase)

@@ -94,7 +94,8 @@ def make_autograd_kernel(definition: Any) -> Callable[..., Any]:
             result = definition._backward_fn(ctx, *([given] if outer == [list] else given))
             return _spread_gradients(result, shape)
 
-        name = f"GeneratedBackwardFor_{definition._namespace}_{definition._name}_default"
+        base, _, overload = definition._name.partition(".")
+        name = f"GeneratedBackwardFor_{definition._namespace}_{base}_{overload or 'default'}"
         methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
         result = type(name, (autograd.Function,), methods).apply(*flat)  # type: ignore[attr-defined]
         return outer[0](_unflatten(result, inner)) if outer else result

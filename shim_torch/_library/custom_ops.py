@@ -11,7 +11,7 @@ from shim_torch._missing import asked_of as _asked_of
 
 from .. import _ops
 from .infer_schema import infer_schema
-from .utils import check_aliasing_constraint
+from .utils import check_aliasing_constraint, has_kwarg_only_tensors
 
 # Libraries register kernels for devices that are not here too; those are never called.
 _KEYS = {
@@ -51,13 +51,17 @@ class CustomOpDef:
         self._backend_fns: dict[str | None, Callable[..., Any]] = {}
         self._disabled: set[str] = set()
         update_wrapper(self, fn, updated=())
-        if _core.operator_overloads(self._qualname):
-            before = OPDEFS.pop(self._qualname, None)
-            if before is not None:
-                before._lib._destroy()
+        if has_kwarg_only_tensors(_ops.parse_schema(name + schema)):
+            raise NotImplementedError(
+                f"custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: {name}{schema}"
+            )
+        before = OPDEFS.pop(self._qualname, None)
+        if before is not None:
+            before._lib._destroy()
         self._lib: Library = Library(namespace, "FRAGMENT")
         self._lib.define(f"{name}{schema}", tags=tuple(tags or ()))
-        self._opoverload = getattr(getattr(_ops.ops, namespace), name).default
+        base, _, overload = name.partition(".")
+        self._opoverload = getattr(getattr(getattr(_ops.ops, namespace), base), overload or "default")
         self._lib.impl(name, self._fake, "Meta")
         self._lib.impl(name, _autograd_kernel(self), "Autograd")
         OPDEFS[self._qualname] = self
@@ -224,7 +228,7 @@ def custom_op(
     schema: str | None = None,
     tags: Sequence[Any] | None = None,
 ) -> Any:
-    """Makes a Python function an operator ``namespace::name``; its schema follows from the annotations.
+    """Makes a Python function an operator ``namespace::name`` or ``namespace::name.overload``; its schema follows from the annotations.
 
     mutates_args   names of the tensor arguments it writes to, or ``"unknown"``
     device_types   the devices ``fn`` is for; None: all
@@ -234,7 +238,7 @@ def custom_op(
     def wrap(function: Callable[..., Any]) -> CustomOpDef:
         text = infer_schema(function, mutates_args=mutates_args) if schema is None else _consistent(schema, mutates_args)
         namespace, separator, own = name.partition("::")
-        if not separator or "." in own:
+        if not separator:
             raise ValueError(f"Expected a name of the form 'namespace::operator', got {name!r}")
         definition = CustomOpDef(namespace, own, text, function, tags)
         definition.register_kernel(device_types)(function)

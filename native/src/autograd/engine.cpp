@@ -223,8 +223,8 @@ class Task {
     } else if (!options_.create_graph && place->use_count() == 1 && place->storage()->use_count() == 1 && place->dtype() == g->dtype() && place->is_contiguous() &&
                !is_sparse(*place) && !(SubclassOps::watched && SubclassOps::watched(g))) {
       engine_ops().add_(place, g);
-    } else {                                    // a dense sum of both kinds starts at the dense one
-      place = is_sparse(*place) && !is_sparse(*g) ? engine_ops().add(g, place) : engine_ops().add(place, g);
+    } else {                                    // a dense sum of both kinds starts at the dense one; of sparse ones the later comes first
+      place = is_sparse(*place) ? engine_ops().add(g, place) : engine_ops().add(place, g);
     }
   }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "python/dispatch.h"
+#include "python/held.h"
 #include "python/override.h"
 #include "python/sparse_dispatch.h"
 #include "python/torch_dispatch.h"
@@ -58,6 +60,28 @@ PyObject* without_results(const Callable& f, const Operator& op, const CallArgs&
   return Py_NewRef(of_lists ? given : Py_None);
 }
 
+PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames);
+
+// Operators of torch.ops take any sequence for a list: after a refusal the call goes again with lists in the places of sequences of other classes.
+PyObject* with_lists(PyObject* self, const CallArgs& c) {
+  const size_t n = c.nargs + c.nkw();
+  std::vector<PyObject*> args(c.args, c.args + n);
+  std::vector<Held> lists;
+  for (PyObject*& a : args) {
+    if (!PySequence_Check(a) || PyList_Check(a) || PyTuple_Check(a) || PyUnicode_Check(a) || PyBytes_Check(a) || PyByteArray_Check(a) || is_tensor(a)) continue;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject* list = PySequence_List(a);
+    PyErr_Restore(type, value, trace);
+    if (!list) return nullptr;
+    lists.emplace_back(list);
+    a = list;
+  }
+  if (lists.empty()) return nullptr;
+  PyErr_Clear();
+  return call(self, args.data(), c.nargs, c.kwnames);
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* f = reinterpret_cast<Callable*>(self);
   CallArgs c{args, size_t(PyVectorcall_NARGS(nargsf)), kwnames};
@@ -82,7 +106,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   } else {
     op = bind_arguments(*f->candidates, name, f->form, c, b);
   }
-  if (!op) return nullptr;
+  if (!op) return f->form == Form::op && !PyErr_ExceptionMatches(PyExc_NotImplementedError) ? with_lists(self, c) : nullptr;
   if (b.overloaded && torch_function_enabled()) {
     PyObject* r = call_torch_function(self, c, &b);
     if (r || PyErr_Occurred()) return r;
