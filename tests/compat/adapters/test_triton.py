@@ -422,3 +422,20 @@ assert (interpreter._implicit_cvt, interpreter._get_np_dtype) == stock
 print("ok")
 """
     assert run(code, TRITON_INTERPRET="1") == "ok\n"
+
+
+@pytest.mark.parametrize("module", ["compiler", "driver"])
+def test_parts_of_the_entry_point_can_be_imported_before_triton(module, tmp_path):
+    """Triton imports them too, while it is imported itself."""
+    made = tmp_path / "backend_of_ours-1.0.dist-info"
+    made.mkdir()
+    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: backend-of-ours\nVersion: 1.0\n")
+    (made / "entry_points.txt").write_text("[triton.backends]\nshim_cpu = compat.adapters.triton.cpu\n")
+    code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import compat.adapters.triton.cpu.{module} as ours
+from triton.backends import backends
+print(backends["shim_cpu"].{module} is getattr(ours, dict(compiler="CPUBackend", driver="CPUDriver")[{module!r}]))
+"""
+    assert run(code).split() == ["True"]

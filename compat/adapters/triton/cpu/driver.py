@@ -1,12 +1,11 @@
-"""``triton.runtime.driver.active`` on a machine with no GPU."""
+"""``triton.runtime.driver.active`` on a machine with no GPU. The class is made when it is asked for, as the compiler's is."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
-
-from triton.backends import compiler, driver
 
 from compat.adapters.triton import cpu
 
@@ -58,56 +57,72 @@ class Utils:
         }
 
 
-class CPUDriver(driver.DriverBase):
-    """Device 0, stream 0, target ``GPUTarget("cpu", 0, 1)``, torch device ``cpu``."""
+@cache
+def _driver() -> type:
+    from triton.backends import compiler, driver
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.utils = Utils()
+    class CPUDriver(driver.DriverBase):
+        """Device 0, stream 0, target ``GPUTarget("cpu", 0, 1)``, torch device ``cpu``."""
 
-    @staticmethod
-    def is_active() -> bool:
-        return cpu.active
+        def __init__(self) -> None:
+            super().__init__()
+            self.utils = Utils()
 
-    def map_python_to_cpp_type(self, ty: str) -> str:
-        raise RuntimeError("the CPU driver launches nothing compiled, so it has no C++ types")
+        @staticmethod
+        def is_active() -> bool:
+            return cpu.active
 
-    def get_current_target(self) -> Any:
-        return compiler.GPUTarget("cpu", 0, 1)
+        def map_python_to_cpp_type(self, ty: str) -> str:
+            raise RuntimeError("the CPU driver launches nothing compiled, so it has no C++ types")
 
-    def get_active_torch_device(self) -> Any:
-        from shim_torch import device
+        def get_current_target(self) -> Any:
+            return compiler.GPUTarget("cpu", 0, 1)
 
-        return device("cpu")
+        def get_active_torch_device(self) -> Any:
+            from shim_torch import device
 
-    def get_current_device(self) -> int:
-        return 0
+            return device("cpu")
 
-    def set_current_device(self, device: int) -> None:
-        if device != 0:
-            raise RuntimeError(f"set_current_device: there is one CPU device, 0; got {device}")
+        def get_current_device(self) -> int:
+            return 0
 
-    def get_current_stream(self, device: object = None) -> int:
-        return 0
+        def set_current_device(self, device: int) -> None:
+            if device != 0:
+                raise RuntimeError(f"set_current_device: there is one CPU device, 0; got {device}")
 
-    def get_device_interface(self) -> type[Interface]:
-        return Interface
+        def get_current_stream(self, device: object = None) -> int:
+            return 0
 
-    def get_benchmarker(self) -> Callable[..., Sequence[float]]:
-        """Calls nothing: interpreted times say nothing about a GPU, and each configuration would take seconds.
+        def get_device_interface(self) -> type[Interface]:
+            return Interface
 
-        All configurations of an autotuned kernel measure the same, so Triton takes the first.
-        """
+        def get_benchmarker(self) -> Callable[..., Sequence[float]]:
+            """Calls nothing: interpreted times say nothing about a GPU, and each configuration would take seconds.
 
-        def measure(kernel_call: Callable[[], None], *, quantiles: Sequence[float] = (), **_: object) -> list[float]:
-            return [1.0] * max(len(quantiles or ()), 1)
+            All configurations of an autotuned kernel measure the same, so Triton takes the first.
+            """
 
-        return measure
+            def measure(kernel_call: Callable[[], None], *, quantiles: Sequence[float] = (), **_: object) -> list[float]:
+                return [1.0] * max(len(quantiles or ()), 1)
 
-    def get_empty_cache_for_benchmark(self) -> Any:
-        import shim_torch
+            return measure
 
-        return shim_torch.empty(0, dtype=shim_torch.int)  # a CPU's caches cannot be emptied by writing one array
+        def get_empty_cache_for_benchmark(self) -> Any:
+            import shim_torch
 
-    def clear_cache(self, cache: Any) -> None:
-        cache.zero_()
+            return shim_torch.empty(0, dtype=shim_torch.int)  # a CPU's caches cannot be emptied by writing one array
+
+        def clear_cache(self, cache: Any) -> None:
+            cache.zero_()
+
+    return CPUDriver
+
+
+def __getattr__(name: str) -> Any:
+    if name == "CPUDriver":
+        return _driver()
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), "CPUDriver"]
