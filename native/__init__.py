@@ -16,6 +16,13 @@ except ImportError as error:
     built = sorted(name for name in os.listdir(here) if name.startswith("_core.") and ".so" in name)
     if any(f"_core{suffix}" in built for suffix in importlib.machinery.EXTENSION_SUFFIXES):
         raise  # it is there, and the system refuses to load it: its words say why
+    if "t" in sys.abiflags:
+        raise ImportError(
+            f"shim-torch needs a Python with a global interpreter lock, and {sys.executable} is free-threaded; install it with the "
+            f"other build of Python {sys.version_info[0]}.{sys.version_info[1]}",
+            name=f"{__name__}._core",
+            path=here,
+        ) from None
     raise ImportError(
         f"shim-torch's C++ core is not built for {sys.implementation.name} {sys.version_info[0]}.{sys.version_info[1]} "
         f"({'found only ' + ', '.join(built) if built else 'there is none'} in {here}); install shim-torch with this Python: "

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import native
@@ -18,8 +20,8 @@ NAME = subprocess.run(
 ).stdout.strip()
 
 
-def load(folder: Path) -> str:
-    done = subprocess.run([sys.executable, "-c", "import native"], cwd=folder, capture_output=True, text=True)
+def load(folder: Path, before: str = "") -> str:
+    done = subprocess.run([sys.executable, "-c", f"{before}import native"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 1
     return done.stderr.strip().splitlines()[-1]
 
@@ -33,6 +35,20 @@ def test_no_core_for_this_python(tmp_path):
     assert "(there is none in " in text and f"{NAME} -m pip install shim-torch" in text
     (tmp_path / "native" / "_core.cpython-39-x86_64-linux-gnu.so").write_bytes(b"")
     assert "found only _core.cpython-39-x86_64-linux-gnu.so" in load(tmp_path)
+
+
+def test_free_threaded_python_is_refused(tmp_path):
+    (tmp_path / "native").mkdir()
+    shutil.copy(SOURCE, tmp_path / "native")
+    text = load(tmp_path, "import sys; sys.abiflags = 't'; ")  # what such a build says of itself
+    assert text.startswith("ImportError: shim-torch needs a Python with a global interpreter lock, and ")
+    assert f"{NAME} is free-threaded" in text
+
+    sources = SOURCE.parent / "src"
+    command = [shutil.which("c++") or "g++", "-E", "-std=c++20", "-DPy_GIL_DISABLED", f"-I{sources}"]
+    command += [f"-I{sysconfig.get_paths()['include']}", str(sources / "python" / "module.cpp"), "-o", os.devnull]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode and "shim-torch needs a Python with a global interpreter lock" in done.stderr
 
 
 def test_a_core_that_does_not_load_says_why(tmp_path):

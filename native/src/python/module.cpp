@@ -1,6 +1,10 @@
 // The module native._core: every bind_*.cpp adds its part.
 #include "python/object.h"
 
+#ifdef Py_GIL_DISABLED
+#error "shim-torch needs a Python with a global interpreter lock: its tables and caches are guarded by it"
+#endif
+
 namespace {
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "native._core", "The native core of shim-torch.", -1, nullptr, nullptr, nullptr, nullptr, nullptr};
