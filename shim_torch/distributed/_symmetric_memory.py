@@ -4,29 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-
-def _refuse(what: str) -> NotImplementedError:
-    return NotImplementedError(
-        f"torch.distributed._symmetric_memory.{what} is not supported by shim-torch: groups have one process"
-    )
-
-
-def empty(*_: Any, **__: Any) -> Any:
-    """A tensor in shared memory: NotImplementedError."""
-    raise _refuse("empty")
-
-
-def rendezvous(tensor: Any, group: Any) -> Any:
-    """The handles of the other processes: NotImplementedError."""
-    raise _refuse("rendezvous")
-
-
-def get_symm_mem_workspace(*_: Any, **__: Any) -> Any:
-    raise _refuse("get_symm_mem_workspace")
-
-
-def enable_symm_mem_for_group(group_name: str) -> None:
-    raise _refuse("enable_symm_mem_for_group")
+from shim_torch._not_built import ONE_PROCESS, declare
 
 
 def is_symm_mem_enabled_for_group(group_name: str) -> bool:
@@ -44,11 +22,4 @@ def get_backend(device: Any) -> str | None:
     return None
 
 
-def set_backend(name: str) -> None:
-    raise _refuse("set_backend")
-
-
-def __getattr__(name: str) -> Any:
-    from shim_torch._missing import missing
-
-    return missing("torch.distributed._symmetric_memory", name)
+__getattr__ = declare(globals(), ONE_PROCESS, "empty rendezvous get_symm_mem_workspace enable_symm_mem_for_group set_backend")
