@@ -7,7 +7,8 @@ others by their views again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Any
 
@@ -97,6 +98,38 @@ class FunctionalTensor(_core.Tensor):  # type: ignore[misc]
             value = view(value)
         self._value, self._version_seen = value, self._memory.version
 
+    def _become(self, other: Any) -> Any:
+        """Stands for what ``other`` stands for, from now on; itself."""
+        self._value, self._memory, self._views = other._value, other._memory, list(other._views)
+        self._version_seen = other._version_seen
+        with _no_dispatch():
+            self.data = other
+        return self
+
+    # Methods that no handler of operators sees.
+    def resize_(self, *size: Any, memory_format: Any = None) -> Any:
+        """Its memory's first elements in another size; of what has no views, more than there were."""
+        if memory_format not in (None, _core.contiguous_format):
+            raise NotImplementedError("torch.func.functionalize: resize_(memory_format=...) is not supported")
+        if self.requires_grad:
+            raise RuntimeError("cannot resize variables that require grad")
+        with _below_mode():
+            return self._mode._resized(self, tuple(size[0] if len(size) == 1 and not isinstance(size[0], int) else size))
+
+    def set_(self, source: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """What another functional tensor is, from now on."""
+        if not isinstance(source, FunctionalTensor) or args or kwargs:
+            raise NotImplementedError("torch.func.functionalize: set_ of what is no tensor within it is not supported")
+        return self._become(source)
+
+    def swapdims_(self, dim0: int, dim1: int) -> Any:
+        """``transpose_``."""
+        return self.transpose_(dim0, dim1)
+
+    def swapaxes_(self, axis0: int, axis1: int) -> Any:
+        """``transpose_``."""
+        return self.transpose_(axis0, axis1)
+
     @staticmethod
     def to_functional(x: Any) -> Any:
         """A functional tensor of the value ``x``, of the mode that is on."""
@@ -119,6 +152,21 @@ class FunctionalTensor(_core.Tensor):  # type: ignore[misc]
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         return f"FunctionalTensor({self._value!r})"
+
+
+@contextmanager
+def _below_mode() -> Iterator[None]:
+    """Without the functional mode, where it is the one that is asked first."""
+    count = _core._len_torch_dispatch_stack()
+    top = _core._get_dispatch_stack_at(count - 1) if count else None
+    if not isinstance(top, FunctionalTensorMode):
+        yield
+        return
+    _core._pop_torch_dispatch_stack()
+    try:
+        yield
+    finally:
+        _core._push_on_torch_dispatch_stack(top)
 
 
 def _is_parameter(kind: type) -> bool:
@@ -144,9 +192,13 @@ class FunctionalTensorMode(TorchDispatchMode):
         if _any_batched(args, kwargs):
             return NotImplemented
         written = [a for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+        if func.namespace != "aten" and any(a.alias_info is not None for a in func._schema.arguments):
+            functional_of(func)  # its error
         if written:
-            if func._schema.name in _RESHAPERS:
-                raise NotImplementedError(f"torch.func.functionalize: {func}, which changes a tensor's shape in place, is not supported")
+            name = func._schema.name.removeprefix("aten::")
+            target = args[0] if args else kwargs["self"]
+            if name in _RESHAPERS and isinstance(target, FunctionalTensor):
+                return self._reshaped(func, name, target, args[1:], kwargs)
             return self._without_write(func, written, args, kwargs)
         if func.is_view or func._schema.name in ("aten::lift_fresh", "aten::lift"):
             return self._viewed(func, args, kwargs)
@@ -175,6 +227,37 @@ class FunctionalTensorMode(TorchDispatchMode):
             return type(found)(wrap(x, i) for i, x in enumerate(found))
         return wrap(found, None)
 
+    def _reshaped(self, func: Any, name: str, target: Any, args: Any, kwargs: Any) -> Any:
+        """The tensor itself, now of the sizes, the views and maybe the memory that an operator gives it."""
+        if name == "resize_":
+            return self._resized(target, tuple(args[0]))
+        if func._overloadname == "source_Tensor" and isinstance(args[0], FunctionalTensor):
+            return target._become(args[0])
+        if name in ("set_", "resize_as_", "rename_"):
+            raise NotImplementedError(f"torch.func.functionalize: {func} is not supported")
+        stem, overload = _SHAPED.get(name, (name.removesuffix("_"), func._overloadname))
+        kwargs = {k: v for k, v in kwargs.items() if k != "self"}
+        if name == "as_strided_" and (args[2] if len(args) > 2 else kwargs.get("storage_offset")) is None:
+            args, kwargs = args[:2], {**kwargs, "storage_offset": target.storage_offset()}
+        return target._become(self._viewed(getattr(getattr(aten(), stem), overload), (target, *args), kwargs))
+
+    def _resized(self, target: Any, sizes: tuple[int, ...]) -> Any:
+        count = 1
+        for size in sizes:
+            count *= size
+        if sizes == tuple(target.shape):
+            return target
+        if count > target.numel():
+            if target._views:
+                raise RuntimeError("Attempted to resize a view tensor to a larger size. This is not allowed in the functionalization pass")
+            made = FunctionalTensor(aten().resize.default(target.elem, sizes), self)
+            made._memory.changed = True
+            return target._become(made)
+        strides, step = [1] * len(sizes), 1
+        for i in reversed(range(len(sizes))):
+            strides[i], step = step, step * max(sizes[i], 1)
+        return target._become(self._viewed(aten().as_strided.default, (target, sizes, tuple(strides)), {}))
+
     def _without_write(self, func: Any, written: list[Any], args: Any, kwargs: Any) -> Any:
         """The operator without the write, whose results the written tensors then have."""
         names = [a.name for a in func._schema.arguments]
@@ -202,10 +285,10 @@ class FunctionalTensorMode(TorchDispatchMode):
         return targets[0] if len(func._schema.returns) == 1 else tuple(targets)
 
 
-_RESHAPERS = frozenset(
-    "aten::" + n
-    for n in """set_ resize_ resize_as_ t_ transpose_ squeeze_ unsqueeze_ as_strided_ swapaxes_ swapdims_ detach_ rename_""".split()
-)
+_RESHAPERS = frozenset("set_ resize_ resize_as_ t_ transpose_ squeeze_ unsqueeze_ as_strided_ swapaxes_ swapdims_ detach_ rename_".split())
+_SHAPED = {
+    "transpose_": ("transpose", "int"), "swapaxes_": ("transpose", "int"), "swapdims_": ("transpose", "int"), "detach_": ("alias", "default"),
+}  # fmt: skip
 _OTHER = {
     "bernoulli_.float": "bernoulli.p", "normal_.": "normal_functional.", "masked_fill_.Scalar": "masked_fill.Scalar",
 }  # fmt: skip
@@ -218,13 +301,23 @@ def _value(x: Any) -> Any:
     return x.elem if isinstance(x, FunctionalTensor) else x
 
 
+_CUSTOM = (
+    "Found a custom (non-ATen) operator whose output has alias annotations: {}. We only support functionalizing operators whose outputs do "
+    "not have alias annotations (e.g. 'Tensor(a)' is a Tensor with an alias annotation whereas 'Tensor' is a Tensor without. The '(a)' is "
+    "the alias annotation). The alias annotation specifies that the output Tensor shares storage with an input that has the same annotation. "
+    "Please check if (1) the output needs to be an output (if not, don't return it), (2) if the output doesn't share storage with any inputs, "
+    "then delete the alias annotation. (3) if the output indeed shares storage with an input, then add a .clone() before returning it to "
+    "prevent storage sharing and then delete the alias annotation. Otherwise, please file an issue on GitHub."
+)
+
+
 @cache
 def functional_of(func: Any) -> Any:
     """The operator that gives what one that writes its arguments would have written; NotImplementedError where there is none."""
     namespace, name = func._schema.name.split("::")
-    found = None
-    if namespace == "aten":
-        found = _without_place(name, func._overloadname) if name.endswith("_") else _without_out(func, name)
+    if namespace != "aten":
+        raise RuntimeError(_CUSTOM.format(func._schema))
+    found = _without_place(name, func._overloadname) if name.endswith("_") else _without_out(func, name)
     if found is None:
         raise NotImplementedError(f"torch.func.functionalize: {func} writes to its arguments, and there is no operator that does not")
     return found
@@ -279,7 +372,8 @@ def functional(func: Callable[..., Any], copies: bool) -> Callable[..., Any]:
         found = tree_map(lambda x: _left(x) if isinstance(x, FunctionalTensor) else x, found)
         for x, wrapped in made.values():
             if wrapped._memory.changed:
-                x.copy_(_left(wrapped))
+                left = _left(wrapped)
+                (x if x.shape == left.shape else x.resize_(left.shape)).copy_(left)
         return found
 
     return run

@@ -83,6 +83,87 @@ def test_gradients_and_batches():
     assert_close(vmap(functionalize(lambda t: t.clone().add_(1)))(rows), rows + 1)
 
 
-def test_what_changes_shapes_in_place_says_so():
-    with pytest.raises(NotImplementedError, match="changes a tensor's shape in place"):
-        functionalize(lambda t: t.t_())(torch.zeros(2, 3))
+def turned(x):
+    y = x + 0
+    y.t_()
+    return y.add_(1)
+
+
+def turned_twice_over_parts(x):
+    y = x + 0
+    y.transpose_(0, 1).swapdims_(1, 0).unsqueeze_(0).squeeze_(0)
+    z = y[0]
+    z.mul_(2)
+    return y, z
+
+
+def strided(x):
+    y = x + 0
+    y.as_strided_((2, 2), (1, 2), 1)
+    y.add_(1)
+    return y
+
+
+def resized(x):
+    y = x + 0
+    y.resize_(3, 2).add_(1)
+    return y
+
+
+def made_smaller(x):
+    y = x + 0
+    z = y[0]
+    y.resize_(2)
+    y.add_(1)
+    return y, z
+
+
+def set_to_another(x):
+    y, z = x + 0, torch.ones(4)
+    y.set_(z)
+    y.add_(1)
+    return y, z
+
+
+@pytest.mark.parametrize("f", [turned, turned_twice_over_parts, strided, resized, made_smaller, set_to_another])
+@pytest.mark.parametrize("remove", ["mutations", "mutations_and_views"])
+def test_what_changes_shapes_in_place(f, remove):
+    x = torch.arange(6.0).view(2, 3)
+    expected = f(x.clone())
+    found = functionalize(f, remove=remove)(x)
+    assert_close(found, expected)
+    assert x.flatten().tolist() == [0, 1, 2, 3, 4, 5]
+    code = make_fx(functionalize(f, remove=remove))(x).code
+    assert "add_." not in code and "t_." not in code and "mul_." not in code
+
+
+def test_an_argument_keeps_its_new_shape():
+    x = torch.arange(6.0).view(2, 3)
+    functionalize(lambda t: t.t_().add_(1))(x)
+    assert x.tolist() == [[1, 4], [2, 5], [3, 6]]
+
+
+def test_resizing_to_more_elements():
+    def grown(x):
+        y = x + 0
+        return y.resize_(8).fill_(1)
+
+    def grown_view(x):
+        return (x + 0).view(-1).resize_(10)
+
+    x = torch.arange(6.0).view(2, 3)
+    assert functionalize(grown)(x).tolist() == [1] * 8
+    with pytest.raises(RuntimeError, match="Attempted to resize a view tensor to a larger size. This is not allowed in the functionalization"):
+        functionalize(grown_view)(x)
+
+
+def test_custom_operators_that_write_are_refused():
+    lib = torch.library.Library("functional_writes", "DEF")
+    lib.define("inc(Tensor(a!) x) -> ()")
+    lib.define("pure(Tensor x) -> Tensor")
+    lib.impl("inc", lambda x: x.add_(1) and None, "CPU")
+    lib.impl("pure", lambda x: x * 2, "CPU")
+    with pytest.raises(RuntimeError, match=r"Found a custom \(non-ATen\) operator whose output has alias annotations: functional_writes::inc"):
+        functionalize(torch.ops.functional_writes.inc)(torch.ones(1))
+    assert functionalize(torch.ops.functional_writes.pure)(torch.ones(1)).item() == 2
+    lib._destroy()
