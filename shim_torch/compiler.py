@@ -21,10 +21,22 @@ def _identity(fn: Any = None, *args: Any, **kwargs: Any) -> Any:
 
 
 def compile(model: Any = None, **options: Any) -> Any:
-    """``torch.compile``: gives the function back; without one, what takes a function and gives it back."""
-    if model is not None and not callable(model):
+    """``torch.compile``: gives a function back as it is, a module in an ``OptimizedModule``, whose ``_orig_mod`` it is.
+
+    Without a function it gives what takes one. ``disable=True`` gives a module back as it is.
+    """
+    if model is None:
+        return lambda fn: compile(fn, **options)
+    if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
-    return _identity(model)
+    from shim_torch.nn import Module
+
+    if isinstance(model, Module) and not options.get("disable"):
+        from shim_torch._dynamo import eval_frame
+
+        wrapper: Any = eval_frame.OptimizedModule
+        return model if isinstance(model, wrapper) else wrapper(model)
+    return model
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:

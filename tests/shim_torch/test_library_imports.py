@@ -120,3 +120,26 @@ def test_launching_one_worker_from_python():
     config.nproc_per_node = 2
     with pytest.raises(NotImplementedError, match="2 processes on 1:1 nodes"):
         launcher.elastic_launch(config, print)()
+
+
+def test_attention_over_a_mesh_of_one_device():
+    from shim_torch.distributed.tensor import experimental
+    from shim_torch.distributed.tensor.experimental._attention import set_rotate_method
+
+    class Mesh:
+        def __init__(self, n):
+            self.size = lambda: n
+
+    with experimental.context_parallel(Mesh(1), buffers=[torch.zeros(2)], buffer_seq_dims=[0]):
+        pass
+    with (
+        pytest.raises(ValueError, match="must have the same number"),
+        experimental.context_parallel(Mesh(1), buffers=[1]),
+    ):
+        pass
+    with pytest.raises(NotImplementedError, match="several devices"), experimental.context_parallel(Mesh(2)):
+        pass
+    set_rotate_method("allgather")
+    set_rotate_method("alltoall")
+    with pytest.raises(NotImplementedError, match="does not support using ring"):
+        set_rotate_method("ring")

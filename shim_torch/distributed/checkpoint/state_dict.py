@@ -59,7 +59,7 @@ def _optimizers(given: Any) -> tuple[Any, ...]:
     return tuple(given) if isinstance(given, Iterable) else (given,)
 
 
-def _initialised(optimizer: Any) -> None:
+def _init_optim_state(optimizer: Any) -> None:
     """Gives an optimizer that has made no step its state: one step of gradients and a learning rate of zero."""
     import shim_torch as torch
 
@@ -188,7 +188,7 @@ def get_optimizer_state_dict(
     names = {parameter: known[0] for parameter, known in _names(model).items()}
     found: dict[str, Any] = {"state": {}, "param_groups": []}
     for optimizer in _optimizers(optimizers):
-        _initialised(optimizer)
+        _init_optim_state(optimizer)
         order = [names[p] for group in optimizer.param_groups for p in group["params"]]
         own = optimizer.state_dict()
         found["state"] |= {order[number]: value for number, value in own["state"].items()}
@@ -229,7 +229,7 @@ def set_optimizer_state_dict(
     options = options or StateDictOptions()
     names = _names(model)
     for optimizer in _optimizers(optimizers):
-        _initialised(optimizer)
+        _init_optim_state(optimizer)
         if "state" in optim_state_dict:
             numbered = all(isinstance(key, int) for key in optim_state_dict["state"]) and optim_state_dict["state"]
             own = optim_state_dict if numbered else _numbered(optimizer, names, optim_state_dict, options.strict)

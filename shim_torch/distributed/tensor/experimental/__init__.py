@@ -8,7 +8,7 @@ from typing import Any
 
 from shim_torch._missing import asked_of as _asked_of
 
-__all__ = ["implicit_replication", "local_map", "register_sharding"]
+__all__ = ["context_parallel", "implicit_replication", "local_map", "register_sharding"]
 _rules: dict[Any, Any] = {}
 
 
@@ -26,6 +26,20 @@ def register_sharding(op: Any) -> Callable[[Any], Any]:
 def local_map(func: Any = None, *args: Any, **kwargs: Any) -> Any:
     """A function on the local parts of distributed tensors: there are none, it is called as it is."""
     return func if func is not None else lambda f: f
+
+
+@contextlib.contextmanager
+def context_parallel(
+    mesh: Any, *, buffers: Any = None, buffer_seq_dims: Any = None, no_restore_buffers: Any = None
+) -> Iterator[None]:
+    """Attention over a sequence that the mesh's devices share: on one device it is whole. Errors: NotImplementedError for more."""
+    if mesh.size() != 1:
+        raise NotImplementedError(
+            "torch.distributed.tensor.experimental.context_parallel is not supported by shim-torch for several devices"
+        )
+    if len(buffers or ()) != len(buffer_seq_dims or ()):
+        raise ValueError("`seq_dims` must have the same number of elements as `buffers`.")
+    yield
 
 
 @contextlib.contextmanager
