@@ -89,6 +89,11 @@ _LAZY = frozenset(
 )
 _FROM = {
     "_is_functional_tensor": ("_C", "_is_functional_tensor"),
+    "_to_functional_tensor": ("func._functional_state", "_to_functional_tensor"),
+    "_from_functional_tensor": ("func._functional_state", "_from_functional_tensor"),
+    "_sync": ("func._functional_state", "_sync"),
+    "_enable_functionalization": ("func._functional_state", "_enable_functionalization"),
+    "_disable_functionalization": ("func._functional_state", "_disable_functionalization"),
     "Future": ("futures", "Future"),
     "StorageBase": ("_C", "StorageBase"),
     "ScriptModule": ("jit", "ScriptModule"),

@@ -202,8 +202,11 @@ def _get_tracing_state() -> None:
 
 
 def _is_functional_tensor(tensor: Any) -> bool:
-    """Whether a tensor stands for one that is never written to: none does here."""
-    return False
+    """Whether a tensor's in-place writes give new values (``torch.func.functionalize``)."""
+    import sys
+
+    made = sys.modules.get("shim_torch.func._functionalize")  # without it there is none
+    return made is not None and isinstance(tensor, made.FunctionalTensor)
 
 
 def _is_tracing() -> bool:

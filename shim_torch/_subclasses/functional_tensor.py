@@ -1,7 +1,6 @@
-"""``torch._subclasses.functional_tensor``: the names that libraries give rules for and test against.
+"""``torch._subclasses.functional_tensor``: tensors whose in-place writes give new values, and the mode that runs programs so.
 
-Programs are not traced here, so nothing is functionalized: no tensor is a :class:`FunctionalTensor`, and the mode is never
-on. Rules registered for the mode are kept and not asked.
+The tensors and the mode are those of ``torch.func.functionalize``.
 """
 
 from __future__ import annotations
@@ -10,56 +9,40 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from shim_torch import Tensor
-from shim_torch.utils._python_dispatch import TorchDispatchMode
+from native import _core
+from shim_torch.func._functionalize import FunctionalTensor, FunctionalTensorMode, _below_mode
+from shim_torch.utils._pytree import tree_map
 
 __all__ = ["FunctionalTensor", "FunctionalTensorMode", "disable_functional_mode", "dispatch_functionalize"]
 
 
 def _refuse(what: str) -> NoReturn:
     raise NotImplementedError(
-        f"torch._subclasses.functional_tensor.{what}: shim-torch runs operators as they are called and functionalizes none"
+        f"torch._subclasses.functional_tensor.{what}: shim-torch runs higher-order operators as they are called and functionalizes none"
     )
-
-
-class FunctionalTensor(Tensor):
-    """A tensor whose in-place writes are recorded as new values; none can be made here."""
-
-    def __new__(cls, elem: Tensor, mode: FunctionalTensorMode) -> FunctionalTensor:
-        _refuse("FunctionalTensor")
-
-    @staticmethod
-    def to_functional(x: Tensor) -> Tensor:
-        """NotImplementedError: see the class."""
-        _refuse("FunctionalTensor.to_functional")
-
-
-class FunctionalTensorMode(TorchDispatchMode):
-    """The mode under which tensors are functional; it can be named and made, not entered."""
-
-    def __init__(
-        self, pre_dispatch: bool = False, export: bool = False, _allow_token_discovery: bool = False
-    ) -> None:
-        super().__init__()
-        self.pre_dispatch = pre_dispatch
-        self.export = export
-        self._allow_token_discovery = _allow_token_discovery
-
-    def __enter__(self) -> FunctionalTensorMode:
-        _refuse("FunctionalTensorMode")
 
 
 @contextlib.contextmanager
 def disable_functional_mode() -> Iterator[None]:
-    """Without the mode, within a ``with`` statement: as everywhere here."""
-    yield
+    """Without the mode, where it is the one that is asked first, within a ``with`` statement."""
+    with _below_mode():
+        yield
 
 
 def dispatch_functionalize(func: Callable[..., Any], mode: FunctionalTensorMode | None = None) -> Callable[..., Any]:
-    """NotImplementedError when the function is called: see the module."""
+    """The function run under the mode on functional tensors; what comes back are their values. Writes to arguments are not made."""
 
     def inner(*args: Any, **kwargs: Any) -> Any:
-        _refuse("dispatch_functionalize")
+        on = FunctionalTensorMode() if mode is None else mode
+
+        def enter(x: Any) -> Any:
+            return FunctionalTensor(x, on) if isinstance(x, _core.TensorBase) else x
+
+        with _below_mode():
+            inputs = tree_map(enter, args), tree_map(enter, kwargs)
+            with on:
+                found = func(*inputs[0], **inputs[1])
+            return tree_map(lambda x: x.elem if isinstance(x, FunctionalTensor) else x, found)
 
     return inner
 

@@ -280,6 +280,7 @@ class FunctionalTensorMode(TorchDispatchMode):
             if tuple(value.shape) != tuple(target.shape):
                 value = value.expand(target.shape)
             target._memory.write(target._views, value)
+            target._value = value  # read without synchronization, it has this; others of its memory do not
         if len(func._schema.returns) == 0:
             return None
         return targets[0] if len(func._schema.returns) == 1 else tuple(targets)
