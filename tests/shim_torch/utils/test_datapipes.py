@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickle
 
+import numpy as np
 import pytest
 
 import shim_torch as torch
-from shim_torch.utils.data import DataChunk, DataLoader, IterDataPipe, MapDataPipe, functional_datapipe
+from shim_torch.utils.data import DataChunk, DataLoader, IterDataPipe, MapDataPipe, default_collate, functional_datapipe
 from shim_torch.utils.data.datapipes.iter import IterableWrapper, Sampler
 from shim_torch.utils.data.datapipes.map import SequenceWrapper
 from shim_torch.utils.data.graph import traverse_dps
@@ -149,3 +150,23 @@ def test_loaders():
     with pytest.warns(UserWarning, match="does not contain a `Shuffler`"):
         loader = DataLoader(IterableWrapper(range(6)), shuffle=True)
     assert sorted(int(x) for x in loader) == list(range(6))
+
+
+def test_items_may_be_arrays():
+    pipe = IterableWrapper([[1, 2, 3], [1, 2]]).map(_plus_one).filter(_three)
+    assert [x.tolist() for x in pipe] == [[2, 3, 4]]
+    with pytest.raises(ValueError, match="Boolean output is required for `filter_fn` of FilterIterDataPipe, got"):
+        list(IterableWrapper([1]).filter(_plus_one))
+
+
+def _plus_one(row):
+    return np.add(row, 1)
+
+
+def _three(row):
+    return len(row) == 3
+
+
+def test_batches_of_nested_tensors_are_refused():
+    with pytest.raises(RuntimeError, match="Batches of nested tensors are not currently supported by the default collate_fn"):
+        default_collate([torch.nested.nested_tensor([torch.ones(2)])] * 2)

@@ -90,9 +90,10 @@ def _like_sequence(data: Any, items: list[Any]) -> Any:
 def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
     import shim_torch
 
-    if batch[0].layout != shim_torch.strided:
+    kind = "nested" if batch[0].is_nested else "sparse" if batch[0].layout != shim_torch.strided else None
+    if kind is not None:
         raise RuntimeError(
-            "Batches of sparse tensors are not currently supported by the default collate_fn; please provide a custom collate_fn to "
+            f"Batches of {kind} tensors are not currently supported by the default collate_fn; please provide a custom collate_fn to "
             "handle them appropriately."
         )
     from shim_torch.utils.data._utils.worker import get_worker_info

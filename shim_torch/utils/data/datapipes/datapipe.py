@@ -12,7 +12,6 @@ __all__ = ["DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe", "functi
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
-_NEVER = object()
 
 
 class _Functional:
@@ -77,7 +76,11 @@ def _single(made: Callable[..., Any]) -> Callable[..., Any]:
         return follow(self, found if hasattr(found, "__next__") else iter(found), mine)
 
     def follow(self: Any, items: Iterator[Any], mine: int) -> Iterator[Any]:
-        for item in iter(items.__next__, _NEVER):  # not iter(items): a pipe may be its own iterator
+        while True:  # not iter(items): a pipe may be its own iterator
+            try:
+                item = items.__next__()
+            except StopIteration:
+                return
             if self._valid_iterator_id != mine:
                 raise RuntimeError(
                     "This iterator has been invalidated because another iterator has been created from the same IterDataPipe: "

@@ -117,7 +117,7 @@ class Filter(IterDataPipe[Any]):
     def __iter__(self) -> Iterator[Any]:
         for item in self.datapipe:
             keep = _called(self.filter_fn, item, self.input_col)
-            if not isinstance(keep, bool) and not hasattr(keep, "dtype"):
+            if not isinstance(keep, bool):
                 raise ValueError("Boolean output is required for `filter_fn` of FilterIterDataPipe, got", type(keep))
             if keep:
                 yield item
