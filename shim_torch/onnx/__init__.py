@@ -6,6 +6,8 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
+from shim_torch.version import __version__
+
 __all__ = [
     "OnnxExporterError",
     "OperatorExportTypes",
@@ -60,6 +62,10 @@ class TensorProtoDataType(IntEnum):
     COMPLEX64 = 14
     COMPLEX128 = 15
     BFLOAT16 = 16
+
+
+producer_name = "pytorch"
+producer_version = __version__.partition("+")[0]
 
 
 def is_in_onnx_export() -> bool:

@@ -99,3 +99,22 @@ def square_shape(name: str, argument: str = "A") -> Any:
         return [tuple(self.shape), tuple(self.shape[:-2])]
 
     return rule
+
+
+def refuse_phases(name: str, of: str, depends: str, *imaginary: Any) -> None:
+    """RuntimeError where a loss depends on the phase of complex vectors, which a decomposition leaves open.
+
+    ``imaginary``: what the loss changes by as each side's phases turn; together they must cancel. Nothing is read of tensors without
+    values (meta, batched and traced ones).
+    """
+    import shim_torch
+
+    there = [x for x in imaginary if x is not None]
+    if any(x.is_meta or type(x) is not shim_torch.Tensor for x in there) or not there:
+        return
+    first, second = there[0], -there[1] if len(there) > 1 else shim_torch.zeros_like(there[0])
+    if not bool(shim_torch.allclose(first.detach(), second.detach(), rtol=1e-2, atol=1e-2)):
+        raise RuntimeError(
+            f"{name}: The {of} in the complex case are specified up to multiplication by e^{{i phi}}. The specified loss function "
+            f"depends on this {depends}"
+        )

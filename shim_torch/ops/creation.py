@@ -101,9 +101,13 @@ def _dense(self: Any) -> bool:
     f"empty_like(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", method=False, native="empty_like"
 )
 def empty_like(self, dtype, layout, device, pin_memory, memory_format):
-    if layout is not None and layout != _core.strided:
-        return _sparse(self.shape, dtype or self.dtype, layout, device or self.device)
     dtype, device = dtype or self.dtype, device or self.device
+    if layout is not None and layout != _core.strided:
+        from shim_torch.sparse._dispatch import could_not_run
+
+        kind = "Sparse" if layout == _core.sparse_coo else "SparseCsr"
+        where = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}.get(_core.device(device).type, "CPU")
+        raise NotImplementedError(could_not_run("aten::empty_strided", kind + where))
     if (memory_format is None or memory_format == _core.preserve_format) and not self.is_contiguous():
         if _dense(self):
             return fixed(_core.empty_strided(self.shape, self.stride(), dtype, device, bool(pin_memory)))
@@ -118,6 +122,10 @@ def _permuted(self: Any, dtype: Any, device: Any) -> Any:
 
 def _like(name: str, fill: Any) -> None:
     def body(self, dtype, layout, device, pin_memory, memory_format):
+        if name == "zeros_like" and layout is not None and layout != _core.strided:
+            from shim_torch.sparse._copies import zeros_of
+
+            return zeros_of(self, dtype or self.dtype, layout, device or self.device)
         return fill(empty_like(self, dtype, layout, device, pin_memory, memory_format))
 
     composite(

@@ -10,10 +10,11 @@ from shim_torch._utils import _scalar
 from shim_torch._warnings import warn_once
 
 from ._formulas import differentiated
-from ._matrices import LinAlgError, adjoint, check_matrix, first_failed, on_cuda
+from ._matrices import LinAlgError, adjoint, check_matrix, first_failed, on_cuda, refuse_phases
 from ._record import composite, op
 
 _LINALG = {"module": "linalg", "method": False}
+_VECTORS = ("eigenvectors", "quantity, so it is ill-defined.")
 
 
 def _qr_shape(A: Any, mode: str) -> Any:
@@ -127,10 +128,15 @@ def _svd_grad(g0: Any, g1: Any, g2: Any, result0: Any, result1: Any, result2: An
 
     row = S.unsqueeze(-2)
     inner: Any = 0
-    if gU is not None:
-        inner = skew(adjoint(U) @ gU) / E * row
-    if gVh is not None:
-        inner = inner + row.transpose(-2, -1) * (skew(Vh @ adjoint(gVh)) / E)
+    left = None if gU is None else skew(adjoint(U) @ gU)
+    right = None if gVh is None else skew(Vh @ adjoint(gVh))
+    if U.is_complex():
+        phases = [None if x is None else x.diagonal(0, -2, -1).imag for x in (left, right)]
+        refuse_phases("svd_backward", "singular vectors", "phase term, making it ill-defined.", *phases)
+    if left is not None:
+        inner = left / E * row
+    if right is not None:
+        inner = inner + row.transpose(-2, -1) * (right / E)
     if U.is_complex() and gU is not None:
         imaginary = (adjoint(U) @ gU).diagonal(0, -2, -1)
         inner = inner + ((imaginary - imaginary.conj()) * 0.5 / S).diag_embed()
@@ -203,6 +209,8 @@ def _eigh_grad(g0: Any, g1: Any, result0: Any, result1: Any) -> Any:
     if g1 is not None:
         E = L.unsqueeze(-2) - L.unsqueeze(-1)
         turn = adjoint(V) @ g1
+        if V.is_complex():
+            refuse_phases("linalg_eigh_backward", *_VECTORS, turn.diagonal(0, -2, -1).imag)
         mixed = (turn - adjoint(turn)) * 0.5 / (E + E.new_ones(E.size(-1)).diag_embed()).to(V.dtype)
         inner = inner + mixed - mixed.diagonal(0, -2, -1).diag_embed()
     return V @ inner @ adjoint(V)
@@ -261,6 +269,7 @@ def _eig_grad(g0: Any, g1: Any, self_dtype: Any, result0: Any, result1: Any) -> 
     if g1 is not None:
         VhgV = adjoint(V) @ g1
         diagonal = VhgV.diagonal(0, -2, -1)
+        refuse_phases("linalg_eig_backward", *_VECTORS, diagonal.imag)
         change = VhgV - adjoint(V) @ (V * diagonal.real.unsqueeze(-2))
         E = (L.unsqueeze(-2) - L.unsqueeze(-1)).conj()
         change = change / (E + shim_torch.eye(E.size(-1), dtype=E.dtype, device=E.device))

@@ -134,6 +134,9 @@ def chain_matmul(matrices):
     )
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    for m in matrices:
+        if m.dim() != 2:
+            raise RuntimeError(f"Tensor dimension is {m.dim()}, expected 2 instead.")
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
 
 

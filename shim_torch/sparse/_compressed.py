@@ -337,7 +337,7 @@ def _with_index(t: Any, size: Sequence[int], compressed: Any, plain: Any, values
     return _core.sparse_tensor(p.layout, size, compressed, plain, values, 2, p.dense_dim, False)
 
 
-from ._compressed_make import construct, empty_like, resize_, resize_as, zeros, zeros_like  # noqa: E402
+from ._compressed_make import construct, empty_like, resize_, resize_as, with_dims, zeros, zeros_like  # noqa: E402
 from ._compressed_ops import (  # noqa: E402
     add,
     add_dense,
@@ -354,6 +354,7 @@ __all__ = [
     "empty_like",
     "resize_",
     "resize_as",
+    "with_dims",
     "zeros",
     "zeros_like",
     "add",

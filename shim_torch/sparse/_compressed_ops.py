@@ -25,6 +25,8 @@ def add(a: Any, b: Any, alpha: Any, dtype: Any) -> Any:
         raise RuntimeError(f"add: expected 'self' and 'other' to have the same layout, but got {a.layout} and {b.layout}")
     if a.shape != b.shape:
         raise RuntimeError(f"torch.add: Expected input tensors to have the same shape, but got tensor `self` with shape {list(a.shape)} and tensor `other` with shape {list(b.shape)}")
+    if a.is_meta:
+        return _here().zeros_like(a, dtype, a.device)
     one, two = _as(a, dtype), _as(b, dtype)
     p, q = _coo.parts(one), _coo.parts(two)
     right = q.values if alpha == 1 else (q.values * alpha).to(dtype)

@@ -112,7 +112,7 @@ def empty_of(size: Any, layout: Any, dtype: Any, device: Any) -> Any:
     return _compressed.zeros(size, layout, dtype, device)
 
 
-def _zeros_like(self: Any, dtype: Any, layout: Any, device: Any) -> Any:
+def zeros_of(self: Any, dtype: Any, layout: Any, device: Any) -> Any:
     """No entries, of a sparse layout: batches of compressed tensors are sparse dims of COO ones."""
     if layout == _core.sparse_coo:
         dense = 0 if self.layout == _core.strided else _coo.parts(self).dense_dim
@@ -143,7 +143,7 @@ def _like(name: str, what: str) -> None:
         if memory_format is not None and layout != _core.strided:
             raise RuntimeError("memory format option is only supported by strided tensors")
         if what == "zeros" and layout != _core.strided:
-            return _zeros_like(self, dtype, layout, device)
+            return zeros_of(self, dtype, layout, device)
         if compressed:
             made = _empty_like_compressed(self, dtype, layout, device)
             return made if what == "empty" else made.fill_(1 if what == "ones" else value)

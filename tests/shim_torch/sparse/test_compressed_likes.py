@@ -109,3 +109,19 @@ def test_templates_of_other_layouts_are_refused() -> None:
 def test_a_transposed_tensor_without_entries_stays_coalesced() -> None:
     empty = torch.sparse_coo_tensor(torch.empty(2, 0, dtype=torch.int64), torch.empty(0), (4, 3)).coalesce()
     assert empty.t().is_coalesced() and not torch.ones(2, 2).to_sparse().t().is_coalesced()
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_sums_on_meta_keep_no_entries(name: str) -> None:
+    m = _made(name, torch.ones(4, 6)).to("meta")
+    assert torch.add(m, m).values().shape[0] == 0
+
+
+def test_sparse_tensors_like_strided_ones() -> None:
+    x = torch.ones(2, 4, 6)
+    assert torch.zeros_like(x, layout=torch.sparse_csr).dense_dim() == 1
+    assert torch.zeros_like(x, layout=torch.sparse_coo).sparse_dim() == 3
+    with pytest.raises(RuntimeError, match="blocksize needs to be a tuple of size 2, but got 0"):
+        torch.zeros_like(x, layout=torch.sparse_bsr)
+    with pytest.raises(NotImplementedError, match="Could not run 'aten::empty_strided' with arguments from the 'SparseCPU' backend"):
+        torch.empty_like(x, layout=torch.sparse_coo)
