@@ -17,7 +17,16 @@ def _forward(n: int, transposed: bool = False) -> Any:
     return body
 
 
-aten("thnn_conv2d", "_slow_conv2d_forward", "slow_conv_dilated2d")(_forward(2))
+def _of_two_dims(self: Any, weight: Any, kernel_size: Any, bias: Any, stride: Any, padding: Any) -> Any:
+    """Without dilation; each setting has a number for each dim (one number for all was repeated by the schema)."""
+    for name, given in (("kernel_size", kernel_size), ("stride", stride), ("padding", padding)):
+        if len(given) != 2:
+            raise RuntimeError(f"2D {name} expected")
+    return _forward(2)(self, weight, kernel_size, bias, stride, padding)
+
+
+aten("thnn_conv2d", "_slow_conv2d_forward")(_of_two_dims)
+aten("slow_conv_dilated2d")(_forward(2))
 aten("slow_conv3d_forward", "slow_conv_dilated3d")(_forward(3))
 aten("slow_conv_transpose2d")(_forward(2, True))
 aten("slow_conv_transpose3d")(_forward(3, True))

@@ -149,7 +149,8 @@ for _n, _kernel in ((1, "slow_conv2d_cpu"), (2, "slow_conv2d_cpu"), (3, "slow_co
     _KERNELS[f"conv_transpose{_n}d" + (".input" if _n > 1 else "")] = ("bm", f"slow_conv_transpose{max(_n, 2)}d_out_cpu")
     for _name in (f"upsample_nearest{_n}d", f"_upsample_nearest_exact{_n}d"):
         for _overload in ("", ".vec"):
-            _KERNELS[_name + _overload] = ("bsc", "compute_indices_weights_nearest")
+            _nearest = "upsample_nearest2d_channels_last" if _n == 2 else "compute_indices_weights_nearest"
+            _KERNELS[_name + _overload] = ("bsc", _nearest)
 for _overload in ("", ".vec"):
     _KERNELS[f"upsample_bilinear2d{_overload}"] = ("bsc", "upsample_bilinear2d_channels_last")
     _KERNELS[f"upsample_bicubic2d{_overload}"] = ("bsc", "compute_indices_weights_cubic")

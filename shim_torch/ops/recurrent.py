@@ -202,13 +202,14 @@ _declare("rnn_tanh", _tanh_step)
 _declare("rnn_relu", _relu_step)
 
 
-def _check_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any) -> None:
+def _check_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, place: int = 0) -> None:
     if input.size(-1) != w_ih.size(1):
         raise RuntimeError(f"input has inconsistent input_size: got {input.size(-1)} expected {w_ih.size(1)}")
     if input.dim() == 2 and input.size(0) != hx.size(0):
-        raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden0 batch size {hx.size(0)}")
-    if hx.size(-1) != w_hh.size(1):
-        raise RuntimeError(f"hidden0 has inconsistent hidden_size: got {hx.size(-1)}, expected {w_hh.size(1)}")
+        raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{place} batch size {hx.size(0)}")
+    size = hx.size(1) if hx.dim() > 1 else hx.size(0)
+    if size != w_hh.size(1):
+        raise RuntimeError(f"hidden{place} has inconsistent hidden_size: got {size}, expected {w_hh.size(1)}")
 
 
 @composite(
@@ -217,7 +218,8 @@ def _check_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any) -> None:
 def lstm_cell(input, hx, w_ih, w_hh, b_ih, b_hh):
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
-    _check_cell(input, hx[0], w_ih, w_hh)
+    for place, state in enumerate(hx):
+        _check_cell(input, state, w_ih, w_hh, place)
     return _lstm_step(_linear(input, w_ih, b_ih), tuple(hx), (w_hh, b_hh, None))
 
 

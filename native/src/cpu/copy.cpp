@@ -254,9 +254,16 @@ Tensor scalar_tensor(Number value, DType dtype, Device device) {
   return t;
 }
 
-Tensor to_dtype(const Tensor& self, DType dtype) {
+// Memory for a copy that preserves the format: dense tensors keep their strides, those of dims of size 1 too.
+static Tensor preserved(const Tensor& self, DType dtype) {
   const TensorImpl* like = self.get();
-  Tensor out = self->device().is_cpu() ? allocate_like(self->sizes(), &like, 1, dtype) : empty(self->sizes(), dtype, self->device());
+  const bool ones = std::ranges::find(self->sizes(), int64_t(1)) != self->sizes().end();
+  if (ones && dense(*self)) return empty_strided(self->sizes(), self->strides(), dtype, self->device());
+  return allocate_like(self->sizes(), &like, 1, dtype);
+}
+
+Tensor to_dtype(const Tensor& self, DType dtype) {
+  Tensor out = self->device().is_cpu() ? preserved(self, dtype) : empty(self->sizes(), dtype, self->device());
   copy_(out, self);
   return out;
 }
@@ -269,8 +276,7 @@ Tensor contiguous(const Tensor& self) {
 Tensor clone(const Tensor& self, MemoryFormat format) {
   Tensor out;
   if (format == MemoryFormat::preserve) {
-    const TensorImpl* like = self.get();
-    out = allocate_like(self->sizes(), &like, 1, self->dtype());
+    out = preserved(self, self->dtype());
     if (!self->device().is_cpu()) out = empty_strided(out->sizes(), out->strides(), self->dtype(), self->device());
   } else {
     out = empty(self->sizes(), self->dtype(), self->device(), false, format);

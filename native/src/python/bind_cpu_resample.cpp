@@ -31,6 +31,7 @@ PyObject* native_resize(Operator&, PyObject* const* args, size_t n) {
   constexpr size_t kScales = Linear ? 3 : 2;
   if (n != kScales + (Vector ? 1 : 2) || !images(args[0]) || history(args, n)) return nullptr;
   const Tensor x(unwrap(args[0]));
+  if (is_integral(x->dtype()) && x->dtype() != DType::u8) return nullptr;          // which PyTorch has no kernel for
   Dims size;
   Scales scales;
   PyObject *height = Vector ? Py_None : args[kScales], *width = Vector ? Py_None : args[n - 1];
