@@ -119,6 +119,7 @@ def _contains(self: Any, element: Any) -> bool:
 
 
 def _reversed(self: Any) -> Any:
+    """The tensor from its last row to its first."""
     return self if self.dim() == 0 else self.flip(0)
 
 

@@ -13,11 +13,6 @@ def _delitem(self: Any, key: Any) -> None:
     raise TypeError("Tensor does not support deleting items")
 
 
-def _reversed(self: Any) -> Any:
-    """The tensor from its last row to its first."""
-    return self if self.dim() == 0 else self.flip(0)
-
-
 def is_nonzero(self: Any) -> bool:
     """Whether the one element is not zero; RuntimeError for another number of elements."""
     import shim_torch
@@ -151,7 +146,6 @@ def install(tensor_type: Any) -> None:
         if not hasattr(tensor_type, function.__name__):
             setattr(tensor_type, function.__name__, function)
     tensor_type.__delitem__ = _delitem
-    tensor_type.__reversed__ = _reversed
     tensor_type.__div__ = tensor_type.__truediv__
     tensor_type.__rdiv__ = tensor_type.__rtruediv__
     tensor_type.__idiv__ = tensor_type.__itruediv__

@@ -89,12 +89,6 @@ def public_function(name: str) -> Any:
     return _core.function(qualified, "torch") if _core.operator_overloads(qualified) else None
 
 
-def complete_all() -> None:
-    """Every operator of the table: for those who list them."""
-    for name in table():
-        complete(name)
-
-
 def schema_of(name: str, overload: str) -> str | None:
     """PyTorch's schema of an overload of ours that takes further arguments, else None."""
     return _shown.get((name, overload))

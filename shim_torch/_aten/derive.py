@@ -6,15 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
-from shim_torch._ops import Argument, FunctionSchema
+from shim_torch._ops import Argument, FunctionSchema, parse_schema
 
 from . import complete
 
 _NUMBERS = ("number", "Tensor")
-
-
-def _parsed(text: str) -> FunctionSchema:
-    return FunctionSchema(_core.parse_schema_data(text))
 
 
 def _of(qualified: str) -> list[FunctionSchema]:
@@ -35,7 +31,7 @@ def _alike(given: list[Argument], other: FunctionSchema, same: Callable[[Argumen
 
 def derive(text: str) -> bool:
     """Defines the overload of this schema; False where none that is there gives it."""
-    schema = _parsed(text)
+    schema = parse_schema(text)
     for name in (schema.name.removesuffix("_"), f"{schema.name}_"):
         if name != schema.name:
             complete(name.removeprefix("aten::"))
@@ -51,11 +47,11 @@ def derive(text: str) -> bool:
 
 
 def _from(text: str, qualified: str, given: list[Argument], same: Callable[[Argument, Argument], bool]) -> bool:
-    writes = len(given) < len(_parsed(text).arguments) or qualified != _parsed(text).name
+    writes = len(given) < len(parse_schema(text).arguments) or qualified != parse_schema(text).name
     for other in _of(qualified):
         if any(a.kwarg_only and a.is_write for a in other.arguments) or not _alike(given, other, same):
             continue
-        if not writes and _parsed(text).is_mutable != other.is_mutable:
+        if not writes and parse_schema(text).is_mutable != other.is_mutable:
             continue
         _core.derive(text, qualified, other.overload_name)
         return True

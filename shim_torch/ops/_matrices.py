@@ -77,10 +77,6 @@ def first_failed(info: Any) -> tuple[str, int]:
     return (f"(Batch element {at}): " if info.ndim else ""), int(flat[at])
 
 
-def checked_matrix(name: str, square: bool = True, argument: str = "A") -> Any:
-    return lambda t: check_matrix(name, t, square, argument)
-
-
 def on_cuda(a: Any) -> bool:
     """Whether an array is CuPy's."""
     return type(a).__module__.partition(".")[0] == "cupy"

@@ -5,15 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ._formulas import torch_module
 from ._record import composite
 
 _PRIVATE: dict[str, Any] = {"method": False}
-
-
-def _torch() -> Any:
-    import shim_torch
-
-    return shim_torch
 
 
 @composite("_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor", **_PRIVATE)
@@ -23,7 +18,7 @@ def _masked_softmax(self, mask, dim, mask_type):
         raise RuntimeError("Mask Type should be defined")
     if mask_type not in (0, 1, 2):
         raise RuntimeError("Mask Type should be 0 (src_mask), 1 (src_key_padding_mask), or 2 (default_mask)")
-    if mask.dtype is not _torch().bool:
+    if mask.dtype is not torch_module().bool:
         raise RuntimeError("Mask should be a boolean tensor")
     if mask_type == 1 and mask.dim() == 2:
         mask = mask.reshape(mask.shape[0], *[1] * (self.dim() - 2), mask.shape[1])
@@ -76,7 +71,7 @@ def _native_multi_head_attention(
 ):  # fmt: skip
     """(attention of (B, T, D) projected in and out, its weights (B, T, S), or by head; None when not needed)."""
     _check_attention(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias)
-    linear = _torch().nn.functional.linear
+    linear = torch_module().nn.functional.linear
     if query is key and key is value:
         together = linear(query, qkv_weight)
         q, k, v = _transform_bias_rescale_qkv(together, qkv_bias, num_head)
@@ -103,7 +98,7 @@ def _transformer_encoder_layer_fwd(
     norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, mask, mask_type,
 ):  # fmt: skip
     """A layer of attention and a feed-forward net, each with a norm and a way around it."""
-    functional = _torch().nn.functional
+    functional = torch_module().nn.functional
 
     def norm(x: Any, weight: Any, bias: Any) -> Any:
         return functional.layer_norm(x, (embed_dim,), weight, bias, eps)

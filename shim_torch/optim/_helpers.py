@@ -8,6 +8,12 @@ from typing import Any, TypeVar
 
 from native import _core
 from shim_torch.autograd.grad_mode import set_grad_enabled
+from shim_torch.utils._foreach_utils import (
+    _get_foreach_kernels_supported_devices as _get_foreach_kernels_supported_devices,
+)
+from shim_torch.utils._foreach_utils import (
+    _get_fused_kernels_supported_devices as _get_fused_kernels_supported_devices,
+)
 from shim_torch.utils._foreach_utils import _group_tensors_by_device_and_dtype as _group_tensors_by_device_and_dtype
 
 _T = TypeVar("_T")
@@ -28,14 +34,6 @@ _fused_doc = """fused (bool, optional): whether one kernel makes the whole updat
 _capturable_doc = """capturable (bool, optional): whether a CUDA graph may capture the step (default: False)"""
 _differentiable_doc = """differentiable (bool, optional): whether gradients flow through the step (default: False)"""
 _maximize_doc = """maximize (bool, optional): maximize the objective instead of minimizing it (default: False)"""
-
-
-def _get_fused_kernels_supported_devices() -> list[str]:
-    return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
-
-
-def _get_foreach_kernels_supported_devices() -> list[str]:
-    return ["cuda", "xpu", "mtia", "privateuseone"]
 
 
 def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:

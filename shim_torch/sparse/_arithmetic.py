@@ -21,10 +21,6 @@ def _result_type(a: Any, b: Any) -> Any:
     return _core.result_type(a, b)
 
 
-def _to(t: Any, dtype: Any) -> Any:
-    return t if t.dtype == dtype else _coo.with_values(t, _coo.parts(t).values.to(dtype))
-
-
 def _check_alpha(dtype: Any, alpha: Any) -> None:
     if isinstance(alpha, bool) and dtype != _core.bool:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
@@ -93,7 +89,7 @@ def add(self: Any, other: Any, alpha: Any = 1) -> Any:
     if not is_sparse(self):
         return _add_dense(self, other, alpha, dtype)
     if self.layout == _core.sparse_coo and other.layout == _core.sparse_coo:
-        return _add_coo(_to(self, dtype), _to(other, dtype), alpha)
+        return _add_coo(_coo.of_dtype(self, dtype), _coo.of_dtype(other, dtype), alpha)
     from . import _compressed
 
     return _compressed.add(self, other, alpha, dtype)
@@ -203,7 +199,7 @@ def mul(self: Any, other: Any) -> Any:
             from . import _compressed
 
             return _compressed.times_dense(t, dense, dtype)
-        return _to(_times_dense(_to(t, dtype), dense.to(dtype)), dtype)
+        return _coo.of_dtype(_times_dense(_coo.of_dtype(t, dtype), dense.to(dtype)), dtype)
     if self.layout != _core.sparse_coo or other.layout != _core.sparse_coo:
         from . import _compressed
 
@@ -214,7 +210,7 @@ def mul(self: Any, other: Any) -> Any:
     for t, factor in pairs:
         if factor.dim() == 0:
             return mul(t, factor.to_dense())
-    return _intersect(_coalesced(_to(self, dtype)), _coalesced(_to(other, dtype)))
+    return _intersect(_coalesced(_coo.of_dtype(self, dtype)), _coalesced(_coo.of_dtype(other, dtype)))
 
 
 def _coalesced(t: Any) -> Any:

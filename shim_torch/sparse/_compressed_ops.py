@@ -15,10 +15,6 @@ def _here() -> Any:
     return _compressed
 
 
-def _as(t: Any, dtype: Any) -> Any:
-    return t if t.dtype == dtype else _coo.with_values(t, _coo.parts(t).values.to(dtype))
-
-
 def add(a: Any, b: Any, alpha: Any, dtype: Any) -> Any:
     """The sum of two tensors of one compressed layout: of all their entries."""
     if a.layout != b.layout:
@@ -27,7 +23,7 @@ def add(a: Any, b: Any, alpha: Any, dtype: Any) -> Any:
         raise RuntimeError(f"torch.add: Expected input tensors to have the same shape, but got tensor `self` with shape {list(a.shape)} and tensor `other` with shape {list(b.shape)}")
     if a.is_meta:
         return _here().zeros_like(a, dtype, a.device)
-    one, two = _as(a, dtype), _as(b, dtype)
+    one, two = _coo.of_dtype(a, dtype), _coo.of_dtype(b, dtype)
     p, q = _coo.parts(one), _coo.parts(two)
     right = q.values if alpha == 1 else (q.values * alpha).to(dtype)
     if p.plain.shape == q.plain.shape and bool((p.plain == q.plain).all()) and bool((p.indices == q.indices).all()):
@@ -89,7 +85,7 @@ def times_sparse(a: Any, b: Any, dtype: Any) -> Any:
     here = _here()
     layout = a.layout if a.layout != _core.sparse_coo else b.layout
     block = here.blocksize(a if a.layout != _core.sparse_coo else b)
-    one, two = (t if t.layout == _core.sparse_coo else here.to_coo(t) for t in (_as(a, dtype), _as(b, dtype)))
+    one, two = (t if t.layout == _core.sparse_coo else here.to_coo(t) for t in (_coo.of_dtype(a, dtype), _coo.of_dtype(b, dtype)))
     return here.from_any(_intersect(_coalesced(one), _coalesced(two)), layout, block, None)
 
 

@@ -55,6 +55,11 @@ def with_values(t: Any, values: Any, coalesced: bool | None = None) -> Any:
     return _core.set_coalesced(made, flag)
 
 
+def of_dtype(t: Any, dtype: Any) -> Any:
+    """The tensor, of any sparse layout, with its values in ``dtype``."""
+    return t if t.dtype == dtype else with_values(t, parts(t).values.to(dtype))
+
+
 def empty(size: Sequence[int], sparse_dim: int, dense_dim: int, dtype: Any = None, device: Any = None) -> Any:
     """A tensor without entries."""
     if sparse_dim + dense_dim != len(size):
