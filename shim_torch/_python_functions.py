@@ -295,7 +295,12 @@ def get_default_device() -> Any:
 def set_default_tensor_type(t: Any) -> None:
     """Deprecated: sets the default dtype (and device) from a tensor type or its name."""
     from shim_torch._legacy_types import TENSORS, tensortype
+    from shim_torch._warnings import warn_once
 
+    warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives."
+    )
     if isinstance(t, str):
         module, _, name = t.rpartition(".")
         if module not in ("torch", "torch.cuda") or name not in TENSORS:

@@ -94,6 +94,18 @@ def _set_cublas_allow_bf16_reduced_precision_reduction(allow: bool, split_k: boo
     _home("cuda.matmul").allow_bf16_reduced_precision_reduction = (allow, split_k)
 
 
+def _get_cpu_allow_fp16_reduced_precision_reduction() -> bool:
+    """Whether sums of half products on the CPU may be half: they never are."""
+    return False
+
+
+def _set_cpu_allow_fp16_reduced_precision_reduction(value: bool, /) -> None:
+    """RuntimeError for True: PyTorch has it on ARM processors only."""
+    _check("set_allow_fp16_reduction_cpu", value)
+    if value:
+        raise RuntimeError("Float16 arithmetic is not supported by the CPU!")
+
+
 def _get_math_sdp_allow_fp16_bf16_reduction() -> bool:
     return _attention("reduction")[0]()
 

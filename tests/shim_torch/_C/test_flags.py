@@ -94,3 +94,13 @@ def test_threshold_of_expanded_tensors():
     assert torch.nn.functional.threshold(x, 1.0, 5.0, inplace=True).tolist() == [[5.0] * 3, [2.0] * 3]
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         torch.nn.functional.leaky_relu_(x)
+
+
+def test_half_sums_on_the_cpu_are_refused():
+    put = torch._C._set_cpu_allow_fp16_reduced_precision_reduction
+    put(False)
+    assert torch._C._get_cpu_allow_fp16_reduced_precision_reduction() is False
+    with pytest.raises(RuntimeError, match="Float16 arithmetic is not supported by the CPU!"):
+        put(True)
+    with pytest.raises(RuntimeError, match="set_allow_fp16_reduction_cpu expects a bool, but got int"):
+        put(1)

@@ -52,10 +52,13 @@ def test_complex_number_and_default_dtype():
 
 def test_default_tensor_type():
     assert torch.Storage is torch.FloatStorage
-    torch.set_default_tensor_type(torch.DoubleTensor)
     try:
+        torch.set_warn_always(True)
+        with pytest.warns(UserWarning, match="is deprecated as of PyTorch 2.1, please use torch.set_default_dtype"):
+            torch.set_default_tensor_type(torch.DoubleTensor)
         assert torch.Storage is torch.DoubleStorage and torch.ones(1).dtype is torch.float64
     finally:
+        torch.set_warn_always(False)
         torch.set_default_tensor_type("torch.FloatTensor")
     with pytest.raises(TypeError, match="only floating-point types are supported as the default type"):
         torch.set_default_tensor_type("torch.IntTensor")
