@@ -57,7 +57,12 @@ def _dims(input: Any, dim: Any) -> tuple[int, ...]:
     """The dims as a tuple, all of them for None and for none."""
     if dim is None or dim == ():
         return tuple(range(input.dim()))
-    return (dim,) if isinstance(dim, int) else tuple(dim)
+    if isinstance(dim, int):
+        return (dim,)
+    for i, d in enumerate(dim):
+        if d in dim[:i]:  # as they were given: -1 beside the last is the reduction's to refuse
+            raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
+    return tuple(dim)
 
 
 def _cast(input: Any, dtype: Any) -> Any:

@@ -44,7 +44,7 @@ class ConversionMixin(PartsMixin):
                 if get_swap_module_params_on_conversion():
                     self._swap_in(name, param, moved, fn)
                     continue
-                if not get_overwrite_module_params_on_conversion() and (
+                if not get_overwrite_module_params_on_conversion() and moved.layout == param.layout and (
                     moved.dtype == param.dtype
                     and moved.device == param.device
                     or not param.is_meta
