@@ -143,3 +143,14 @@ def test_attention_over_a_mesh_of_one_device():
     set_rotate_method("alltoall")
     with pytest.raises(NotImplementedError, match="does not support using ring"):
         set_rotate_method("ring")
+
+
+def test_clipping_of_a_library_is_not_recorded():
+    from shim_torch.nn.utils import clip_grad
+
+    @clip_grad._no_grad
+    def halved(x):
+        return x / 2
+
+    x = torch.ones(2, requires_grad=True)
+    assert not halved(x).requires_grad and (x / 2).requires_grad and halved.__name__ == "halved"

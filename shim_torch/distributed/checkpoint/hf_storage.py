@@ -11,4 +11,5 @@ class HuggingFaceStorageReader(StorageReader):
 class HuggingFaceStorageWriter(StorageWriter):
     """Writes safetensors files; making one raises NotImplementedError."""
 
+
 __getattr__ = _asked_of(__name__)

@@ -43,3 +43,19 @@ def test_refused_elsewhere(case):
             F.scaled_dot_product_attention(q, q, q, mask, 0.1 if case == "dropout" else 0.0, is_causal=True)
     finally:
         torch.backends.cuda.enable_flash_sdp(before)
+
+
+@pytest.mark.parametrize("each_head", [False, True])
+def test_merge_masks(each_head):
+    attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+    query = torch.randn(3, 4, 8)
+    padding = torch.tensor([[0.0, 0, 0, -1], [0, 0, -1, -1], [0, 0, 0, 0]])
+    mask = torch.arange(96.0).reshape(6, 4, 4) if each_head else torch.arange(16.0).reshape(4, 4)
+    assert attention.merge_masks(None, None, query) == (None, None)
+    found, kind = attention.merge_masks(None, padding, query)
+    assert found is padding and kind == 1
+    whole = mask.reshape(3, 2, 4, 4) if each_head else mask.expand(3, 2, 4, 4)
+    found, kind = attention.merge_masks(mask, None, query)
+    assert kind == 2 and torch.equal(found, whole)
+    found, kind = attention.merge_masks(mask, padding, query)
+    assert kind == 2 and torch.equal(found, whole + padding[:, None, None])
