@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from native import _core
@@ -78,7 +79,8 @@ def _bags(
     bags = offsets.numel() - 1 if last else offsets.numel()
     one_kernel = _one_kernel(weight, indices, offsets, samples, bags) and not (sparse or scale_by_freq)
     # Where a kernel checks the indices, nobody waits for their values.
-    known = not (one_kernel or weight.is_meta or indices.is_meta or offsets.is_meta)
+    hidden = any(t.is_meta or _is_fake(t) for t in (weight, indices, offsets))
+    known = not (one_kernel or hidden)
     _check(weight, indices, offsets, mode, samples, padding, known)
     if one_kernel:
         samples = samples if samples is None else samples.reshape(-1)
@@ -87,12 +89,19 @@ def _bags(
         if mode == 0:
             counts = most = counts.new_zeros((bags,))
         return out, where if mode or padding >= 0 else where[:0], counts, most if mode != 1 else counts
-    if weight.is_meta:
+    if hidden:
         width = weight.size(1)
-        most = indices.new_empty((bags, width)) if mode == 2 else offsets.new_empty(offsets.shape)
+        most = indices.new_empty((bags, width) if mode == 2 else (0,) if weight.is_meta else (bags,))
+        where = indices.new_empty((0,) if not (weight.is_meta or mode or padding >= 0) else indices.shape)
         out = weight.sum(0).expand(bags, width) * (1 if samples is None else samples.sum())
-        return out, indices.new_empty(indices.shape), offsets.new_empty(offsets.shape), most
+        return out, where, offsets.new_empty(offsets.shape if weight.is_meta else (bags,)), most
     return _bags_by_steps(weight, indices.long(), offsets, scale_by_freq, mode, sparse, samples, last, padding)
+
+
+def _is_fake(t: Any) -> bool:
+    """Whether a tensor has no values, though its device says that it has."""
+    made = sys.modules.get("shim_torch._subclasses.fake_tensor")  # without it there is none
+    return made is not None and isinstance(t, made.FakeTensor)
 
 
 def _places(indices: Any, offsets: Any, last: bool, padding: int, bags: int) -> tuple[Any, Any]:

@@ -86,3 +86,25 @@ def test_reflected_symbols_take_no_keywords():
     x = torch.tensor([3])
     assert torch.Tensor.__rand__(x, x, out=torch.zeros(1, dtype=torch.int64)) is NotImplemented
     assert torch.Tensor.__rpow__(x, 2, foo=1) is NotImplemented
+
+
+class TwiceByPieces(torch.autograd.Function):
+    """With a forward of its own kind: no setup_context."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def vjp(ctx, g):
+        return g * 2
+
+    @staticmethod
+    def jvp(ctx, t):
+        return t * 2
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_batched_tangents_of_a_function_without_setup_context(fast_mode):
+    x = torch.rand(2, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(TwiceByPieces.apply, x, check_forward_ad=True, check_batched_forward_grad=True, check_batched_grad=True, fast_mode=fast_mode)
