@@ -106,6 +106,20 @@ def _sized_mask(attn_mask: Any, target: int, source: int, heads: int) -> Any:
     return attn_mask
 
 
+def _check_fixed(bias_k: Any, bias_v: Any, static_k: Any, static_v: Any, sizes: tuple[int, int]) -> None:
+    """Keys and values given apart from the inputs: of ``sizes`` (batch · heads, head), and not biased."""
+    if (bias_k is None) != (bias_v is None):
+        given, lacking = ("bias_k", "bias_v") if bias_v is None else ("bias_v", "bias_k")
+        raise AssertionError(f"{given} is set but {lacking} is None")
+    for word, fixed in (("key", static_k), ("value", static_v)):
+        if fixed is not None and bias_k is not None:
+            raise AssertionError(f"bias cannot be added to static {word}.")
+    for name, fixed in (("static_k", static_k), ("static_v", static_v)):
+        for dim, wanted in ((0, sizes[0]), (2, sizes[1])):
+            if fixed is not None and fixed.size(dim) != wanted:
+                raise AssertionError(f"expecting {name}.size({dim}) of {wanted}, but got {fixed.size(dim)}")
+
+
 def multi_head_attention_forward(
     query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any, in_proj_bias: Any,
     bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float, out_proj_weight: Any, out_proj_bias: Any,
@@ -140,6 +154,7 @@ def multi_head_attention_forward(
     q, k, v = _projected(query, key, value, weights, in_proj_weight, in_proj_bias)
     attn_mask = _sized_mask(attn_mask, target, key.shape[0], batch * num_heads)
     more = 0
+    _check_fixed(bias_k, bias_v, static_k, static_v, (batch * num_heads, head))
     if bias_k is not None and bias_v is not None:
         k, v = torch.cat([k, bias_k.repeat(1, batch, 1)]), torch.cat([v, bias_v.repeat(1, batch, 1)])
         more += 1
@@ -155,10 +170,10 @@ def multi_head_attention_forward(
         key_padding_mask = None if key_padding_mask is None else F.pad(key_padding_mask, (0, more))
     source = k.size(1)
     if key_padding_mask is not None:
-        if tuple(key_padding_mask.shape) != (batch, source):
-            raise AssertionError(
-                f"expecting key_padding_mask shape of {(batch, source)}, but got {key_padding_mask.shape}"
-            )
+        for dim, wanted in enumerate((batch, source)):
+            if key_padding_mask.shape[dim] != wanted:
+                given = key_padding_mask.shape[dim]
+                raise AssertionError(f"Expected key_padded_mask.shape[{dim}] to be {wanted}, but got {given}")
         spread = key_padding_mask.view(batch, 1, 1, source).expand(-1, num_heads, -1, -1).reshape(batch * num_heads, 1, source)
         attn_mask = spread if attn_mask is None else attn_mask + spread
     dropout_p = dropout_p if training else 0.0
