@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 
 import pytest
 
@@ -154,3 +155,16 @@ def test_clipping_of_a_library_is_not_recorded():
 
     x = torch.ones(2, requires_grad=True)
     assert not halved(x).requires_grad and (x / 2).requires_grad and halved.__name__ == "halved"
+
+
+def test_pipes_travel_as_bytes():
+    from shim_torch.utils.data.datapipes import datapipe
+    from shim_torch.utils.data.datapipes.iter import IterableWrapper
+    from shim_torch.utils.data.datapipes.map import SequenceWrapper
+
+    again = pickle.loads(pickle.dumps(datapipe._IterDataPipeSerializationWrapper(IterableWrapper([3, 4]))))
+    assert list(again) == [3, 4] and len(again) == 2
+    again = pickle.loads(pickle.dumps(datapipe._MapDataPipeSerializationWrapper(SequenceWrapper([3, 4]))))
+    assert again[1] == 4
+    with pytest.raises(TypeError, match="instance doesn't have valid length"):
+        len(datapipe._IterDataPipeSerializationWrapper(IterableWrapper(iter([1]))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
@@ -161,3 +162,57 @@ def several(datapipes: tuple[Any, ...], kind: type) -> tuple[Any, ...]:
     if not all(isinstance(d, kind) for d in datapipes):
         raise TypeError(f"Expected all inputs to be `{kind.__name__}`")
     return datapipes
+
+
+class _DataPipeSerializationWrapper:
+    """A pipe that travels to workers as bytes: pickle's, or dill's where pickle cannot and dill is installed."""
+
+    def __init__(self, datapipe: Any) -> None:
+        self._datapipe = datapipe
+
+    def __getstate__(self) -> tuple[bytes, bool]:
+        try:
+            return pickle.dumps(self._datapipe), False
+        except Exception:
+            try:
+                import dill
+            except ImportError:
+                dill = None
+            if dill is None:
+                raise
+            return dill.dumps(self._datapipe), True
+
+    def __setstate__(self, state: tuple[bytes, bool]) -> None:
+        data, by_dill = state
+        if by_dill:
+            import dill
+
+            self._datapipe = dill.loads(data)
+        else:
+            self._datapipe = pickle.loads(data)
+
+    def __len__(self) -> int:
+        try:
+            return len(self._datapipe)
+        except Exception as e:
+            raise TypeError(f"{type(self).__name__} instance doesn't have valid length") from e
+
+
+class _IterDataPipeSerializationWrapper(_DataPipeSerializationWrapper, IterDataPipe[Any]):
+    def __init__(self, datapipe: Any) -> None:
+        super().__init__(datapipe)
+        self._datapipe_iter: Iterator[Any] | None = None
+
+    def __iter__(self) -> Any:
+        self._datapipe_iter = iter(self._datapipe)
+        return self
+
+    def __next__(self) -> Any:
+        if self._datapipe_iter is None:
+            raise AssertionError("Iterator has not been initialized; call __iter__() before __next__()")
+        return next(self._datapipe_iter)
+
+
+class _MapDataPipeSerializationWrapper(_DataPipeSerializationWrapper, MapDataPipe[Any]):
+    def __getitem__(self, index: Any) -> Any:
+        return self._datapipe[index]
