@@ -7,11 +7,12 @@
 // Two builds of a loop, one for AVX2, chosen when the program is loaded.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define SHIM_CLONES __attribute__((target_clones("avx2", "default")))
-// For loops of arithmetic on loaded elements: wider vectors and fused multiplication too.
+// For loops of arithmetic on loaded elements: wider vectors and fused multiplication too. By the levels of the x86-64 ABI, which ask
+// for features: a clone for "arch=haswell" runs on Haswells only, no other processor that has the same instructions.
 #if __GNUC__ >= 12
-#define SHIM_MATH_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=haswell", "default")))
+#define SHIM_MATH_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
-#define SHIM_MATH_CLONES __attribute__((target_clones("arch=haswell", "default")))
+#define SHIM_MATH_CLONES SHIM_CLONES
 #endif
 #else
 #define SHIM_CLONES
