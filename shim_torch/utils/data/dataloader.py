@@ -443,11 +443,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 waited += min(1.0, self._loader.timeout or 1.0)
                 dead = [w for w in self._workers if not w.is_alive()]
                 if dead:
-                    self._shutdown()
+                    self._shutdown_workers()
                     how, error = _death(dead)
                     raise error from how
                 if self._loader.timeout and waited >= self._loader.timeout:
-                    self._shutdown()
+                    self._shutdown_workers()
                     raise RuntimeError(f"DataLoader timed out after {self._loader.timeout} seconds") from None
 
     def _next_data(self) -> Any:
@@ -458,7 +458,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 return self._hand_out(*self._done.pop(self._given))
             if not self._who:
                 if not self._loader.persistent_workers:
-                    self._shutdown()
+                    self._shutdown_workers()
                 raise StopIteration
             number, worker, result = self._receive()
             self._who.pop(number, None)
@@ -478,7 +478,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             result.reraise()  # the workers go on: the next batch may be good
         return _pin.pin_memory(result) if self._pin else result
 
-    def _shutdown(self) -> None:
+    def _shutdown_workers(self) -> None:
         for tasks in self._tasks:
             tasks.put(None)
         for process in self._workers:

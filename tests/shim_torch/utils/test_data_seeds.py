@@ -104,3 +104,11 @@ def test_too_many_open_files_are_said():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=100)
     assert done.stdout.startswith("Too many open files. Communication with the workers is no longer possible."), done.stderr
+
+
+def test_workers_can_be_shut_down():
+    loader = data.DataLoader(Counting(), num_workers=2, batch_size=None, persistent_workers=True)
+    next(iter(loader))
+    workers = loader._iterator._workers
+    loader._iterator._shutdown_workers()
+    assert not any(w.is_alive() for w in workers)
