@@ -16,12 +16,18 @@ $(VENV)/.made:
 install: $(VENV)/.made
 	$(BIN)/python -m pip install -q .
 
-install-test: $(VENV)/.made
+# Once for all targets that need it: pip would build the core anew each time, for minutes.
+SOURCES := $(shell find CMakeLists.txt pyproject.toml compat native shim_torch -type f ! -name '*.pyc' ! -name '*.so*')
+
+install-test: $(VENV)/.installed
+
+$(VENV)/.installed: $(VENV)/.made $(SOURCES)
 	$(BIN)/python -m pip install -q ".[test]"
 	$(BIN)/python -m pip install -q --no-deps liger-kernel==0.8.5 conch-triton-kernels==1.3 triton-kernels==0.1.0
 	$(BIN)/python -m pip install -q --no-deps torchvision==0.29.2 torchaudio==2.11.0 torchcodec==0.17.0 pillow \
 		nvidia-cuda-runtime==13.5.37 nvidia-cuda-nvrtc==13.5.37 \
 		torchao==0.18.0 xformers==0.0.35 nvidia-cuda-runtime-cu12==12.9.79 || echo "no wheels of PyTorch's libraries for this system"
+	touch $@
 
 demo: install-test
 	cd examples && for job in triton_kernels liger_kernels liger_training; do ../$(BIN)/python $$job.py || exit 1; echo; done
