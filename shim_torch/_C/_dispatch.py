@@ -128,33 +128,6 @@ def keys_of(tensor: Any) -> DispatchKeySet:
     return DispatchKeySet((*keys, *([] if device == "Meta" else [f"Autocast{device}"])))
 
 
-class _ExcludeDispatchKeyGuard:
-    """Leaves dispatch keys out of the calls within: autocast is off, Autograd kernels are skipped."""
-
-    def __init__(self, keys: DispatchKeySet) -> None:
-        self._autocast = [t for t in ("cpu", "cuda") if f"Autocast{t.upper()}" in keys]
-        self._autograd = any(k.startswith("Autograd") for k in keys)
-        self._keys = frozenset(keys)
-
-    def __enter__(self) -> None:
-        self._outer, _excluded.keys = _excluded.keys, _excluded.keys | self._keys
-        self._before = [_core.is_autocast_enabled(t) for t in self._autocast]
-        for t in self._autocast:
-            _core.set_autocast_enabled(t, False)
-        if self._autograd:
-            self._below = _core._set_below_autograd(True)
-            self._grad = _core.is_grad_enabled()
-            _core._set_grad_enabled(False)
-
-    def __exit__(self, *_: object) -> None:
-        _excluded.keys = self._outer
-        for t, on in zip(self._autocast, self._before, strict=True):
-            _core.set_autocast_enabled(t, on)
-        if self._autograd:
-            _core._set_below_autograd(self._below)
-            _core._set_grad_enabled(self._grad)
-
-
 class _AutoDispatchBelowAutograd:
     """Calls go on below autograd: kernels of Autograd keys are skipped, and no history is recorded."""
 
@@ -166,3 +139,27 @@ class _AutoDispatchBelowAutograd:
     def __exit__(self, *_: object) -> None:
         _core._set_below_autograd(self._below)
         _core._set_grad_enabled(self._grad)
+
+
+class _ExcludeDispatchKeyGuard:
+    """Leaves dispatch keys out of the calls within: autocast is off, Autograd kernels are skipped."""
+
+    def __init__(self, keys: DispatchKeySet) -> None:
+        self._autocast = [t for t in ("cpu", "cuda") if f"Autocast{t.upper()}" in keys]
+        self._below = _AutoDispatchBelowAutograd() if any(k.startswith("Autograd") for k in keys) else None
+        self._keys = frozenset(keys)
+
+    def __enter__(self) -> None:
+        self._outer, _excluded.keys = _excluded.keys, _excluded.keys | self._keys
+        self._before = [_core.is_autocast_enabled(t) for t in self._autocast]
+        for t in self._autocast:
+            _core.set_autocast_enabled(t, False)
+        if self._below:
+            self._below.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        _excluded.keys = self._outer
+        for t, on in zip(self._autocast, self._before, strict=True):
+            _core.set_autocast_enabled(t, on)
+        if self._below:
+            self._below.__exit__()
