@@ -73,6 +73,28 @@ bool transposed(const Nest& nest) {
   return true;
 }
 
+// Short innermost loops change places with the next ones, a part of those that are so long that memory would be walked again from afar.
+void lengthen(Nest& nest) {
+  constexpr int64_t kShort = 8, kLong = 2048;
+  if (nest.dims < 2 || nest.sizes[0] >= kShort || nest.sizes[1] <= nest.sizes[0]) return;
+  int64_t part = nest.sizes[1], parts = 1;
+  if (part > kLong || nest.dims == 2) {
+    if (nest.dims == kMaxDims) return;
+    for (part = std::min(kLong, part / 2); part >= 4 * kShort && nest.sizes[1] % part; --part) {}
+    if (part < 4 * kShort) return;
+    parts = nest.sizes[1] / part;
+    for (int d = nest.dims++; d > 2; --d) {
+      nest.sizes[d] = nest.sizes[d - 1];
+      for (int k = 0; k < nest.operands; ++k) nest.steps[k][d] = nest.steps[k][d - 1];
+    }
+    nest.sizes[2] = parts;
+    for (int k = 0; k < nest.operands; ++k) nest.steps[k][2] = nest.steps[k][1] * part;
+    nest.sizes[1] = part;
+  }
+  std::swap(nest.sizes[0], nest.sizes[1]);
+  for (int k = 0; k < nest.operands; ++k) std::swap(nest.steps[k][0], nest.steps[k][1]);
+}
+
 void copy_cpu(const TensorImpl& self, const TensorImpl& src) {
   if (self.dtype() == src.dtype() && same_layout(self, src)) {
     char* to = static_cast<char*>(self.data());
@@ -90,6 +112,7 @@ void copy_cpu(const TensorImpl& self, const TensorImpl& src) {
     if (self.itemsize() == 2 && transposed<uint16_t>(nest)) return;
     if (self.itemsize() == 8 && transposed<uint64_t>(nest)) return;
   }
+  lengthen(nest);
   run_nest(nest, loop, reinterpret_cast<void*>(converter(src.dtype(), self.dtype())));
 }
 

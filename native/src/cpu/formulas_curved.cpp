@@ -103,10 +103,8 @@ struct MishSlope {
   }
 };
 #if defined(__GLIBC__)
-inline float log_gamma(float x) { int sign; return lgammaf_r(x, &sign); }
 inline double log_gamma(double x) { int sign; return lgamma_r(x, &sign); }
 #else
-inline float log_gamma(float x) { return std::lgamma(x); }
 inline double log_gamma(double x) { return std::lgamma(x); }
 #endif
 FORMULA1(Lgamma, log_gamma(x));
@@ -170,7 +168,7 @@ constexpr PointwiseFormula kCurved[] = {
     formula_of<MishSlope, 2, 0>("mish_backward"),
     formula_of<BceLogits, 2, 0>("bce_with_logits"),
     formula_of<Bce, 2, 0>("bce_each"),
-    {"lgamma", 1, 0, scalar_loop<Lgamma, float>, scalar_loop<Lgamma, double>},
+    {"lgamma", 1, 0, [](char* out, const char* const* in, int64_t n) { more_math_kernel("lgamma")(out, in, n); }, scalar_loop<Lgamma, double>},
     {"digamma", 1, 0, scalar_loop<Digamma, float>, scalar_loop<Digamma, double>},
     {"sinc", 1, 0, scalar_loop<Sinc, float>, scalar_loop<Sinc, double>},
     {"real_atan2", 2, 0, [](char* out, const char* const* in, int64_t n) { binary_math_kernel("atan2")(out, in, n); }, nullptr},

@@ -72,27 +72,89 @@ INLINE float erfinv_of(float x) {
   return std::fabs(x) == 1.f ? std::copysign(std::numeric_limits<float>::infinity(), x) : inside;      // NaN beyond 1: the logarithm's
 }
 
-// e^(-z^2) t times a polynomial's e-th power, t = 1 / (1 + z / 2): the exponent in double, of which a float is taken and what it leaves.
-INLINE float erfc_of(float x) {
-  const float t = std::fabs(x);
-  const double z = t > 11.f ? 11.0 : double(t), u = 1 / (1 + 0.5 * z);
-  const double e = polynomial(u, -1.3642960860e-01, 9.3926517828e-01, -2.7025241613e+00, 4.1109329537e+00, -3.4330852903e+00, 1.5943045744e+00, -6.8197362854e-01, 2.1760599409e-01,
-                              3.5592660790e-01, 1.0015435382e+00, -1.2655661542e+00) - z * z;
-  const float most = float(e), tail = float(u) * exp_of(most) * (1.f + float(e - double(most)));
+// The complementary error function of x + rest: e^(-x^2) u P(u), u = 1 / (1 + x / 2), the square from a part of x that has few bits.
+INLINE float erfc_at(float x, float rest) {
+  const float t = std::fabs(x) > 11.f ? 11.f : std::fabs(x), u = 1.f / (1.f + 0.5f * t), c = u - 0.5f;
+  const float few = std::bit_cast<float>(std::bit_cast<int32_t>(t) & ~0xfff), less = (few - t) * (few + t) - 2.f * std::copysign(t, x) * rest;
+  const float p = polynomial(c, 3.714791445e-02f, -1.345919427e-02f, -7.590696330e-02f, 5.358836070e-02f, 9.796587613e-02f, -1.036404166e-01f, -1.720422711e-01f, 1.457679178e-01f, 5.589434607e-01f,
+                             6.871606905e-01f, 5.107913546e-01f);
+  const float tail = u * p * exp_series(less) * exp_of(-few * few);
   return x < 0.f ? 2.f - tail : tail;
 }
+INLINE float erfc_of(float x) { return erfc_at(x, 0.f); }
+// erfc(-x / sqrt(2)) / 2, the quotient to twice the digits of a float.
+INLINE float ndtr_of(float x) {
+  const double z = double(x) * -0.70710678118654752440;
+  const float most = float(z);
+  return 0.5f * erfc_at(most, std::fabs(x) > 16.f ? 0.f : float(z - double(most)));
+}
+// (2 p - 1) f(w), w = -log(4 p (1 - p)): in w, and where it is large, in its root.
+INLINE float ndtri_of(float p) {
+  const float w = -log_of(4.f * p * (1.f - p)), root = std::sqrt(w), a = w - 2.5f, b = root - 3.f, c = root - 7.f;
+  const float near = polynomial(a, -1.243243128e-08f, 3.285592068e-08f, 6.592648752e-07f, -4.897004032e-06f, -7.019233850e-06f, 3.087856675e-04f, -1.771644555e-03f, -5.907717041e-03f, 3.488020377e-01f,
+                                2.123313479e+00f);
+  const float tail = polynomial(b, -3.726270402e-05f, 2.245883382e-04f, -4.002988987e-04f, -1.666381392e-04f, 2.091145025e-03f, -5.045845173e-03f, 8.042281163e-03f, -1.080835520e-02f,
+                                1.335780046e-02f, 1.416582702e+00f, 4.006434213e+00f);
+  const float far = polynomial(c, -3.767272633e-09f, 2.186556424e-08f, -5.207760783e-08f, 3.552709508e-07f, -2.421499384e-06f, 8.878282666e-06f, 9.183045282e-06f, -7.253807199e-04f, 1.426369415e+00f,
+                               9.714260822e+00f);
+  const float x = 2.f * p - 1.f, inside = x * (w < 5.f ? near : root < 4.f ? tail : far);
+  return p == 0.f || p == 1.f ? x * std::numeric_limits<float>::infinity() : inside;                   // NaN beyond them: the logarithm's
+}
 
-#define UNARY(Name, function, limit, exact) \
-  struct Name { INLINE static float f(float x) { return function(x); } static float beyond(float x) { return exact(x); } INLINE static bool fits([[maybe_unused]] float x) { return limit; } }
-UNARY(Sinh, sinh_of, true, std::sinh);
-UNARY(Cosh, cosh_of, true, std::cosh);
-UNARY(Atan, atan_of, true, std::atan);
-UNARY(Asin, asin_of, true, std::asin);
-UNARY(Acos, acos_of, true, std::acos);
-UNARY(Erfc, erfc_of, true, std::erfc);
-UNARY(Erfinv, erfinv_of, true, erfinv_of);
-UNARY(Tan, tan_of, std::fabs(x) <= kReducible, std::tan);
+// Modified Bessel functions of the first kind: a polynomial in x^2 up to 8, beyond e^x / sqrt(x) times one in 1 / x.
+template <int order, bool scaled>
+INLINE float bessel_i_of(float x) {
+  const float t = std::fabs(x), z = t < 8.f ? x * x : 64.f, r = 1.f / (t < 8.f ? 8.f : t), e = exp_of(scaled ? -t : 0.5f * t);
+  const float near = order ? x * polynomial(z, 2.750443758e-18f, 3.504555090e-16f, 1.617822633e-13f, 3.318283119e-11f, 5.662105961e-09f, 6.780216022e-07f, 5.425457657e-05f, 2.604162677e-03f, 6.250000522e-02f, 0.5f)
+                           : polynomial(z, 5.716075158e-17f, 5.815640195e-15f, 2.634186734e-12f, 4.623521016e-10f, 6.800496622e-08f, 6.779313811e-06f, 4.340438215e-04f, 1.562494926e-02f, 2.500000560e-01f, 1.f);
+  const float far = std::sqrt(r) * (order ? polynomial(r, -2.076166940e+00f, 3.376526867e-01f, -1.034086320e-01f, -3.865887962e-02f, -4.680184413e-02f, -1.496029310e-01f, 3.989422798e-01f)
+                                          : polynomial(r, 1.827748810e+00f, -3.056589301e-01f, 8.513036190e-02f, 2.725058322e-02f, 2.809482794e-02f, 4.986741888e-02f, 3.989422809e-01f));
+  const float beyond = order ? std::copysign(far, x) : far;
+  return t < 8.f ? (scaled ? near * e : near) : scaled ? beyond : beyond * e * e;          // NaN goes on in e
+}
+
+// log2 x in double, by the series of log((1 + s) / (1 - s)); of 0, infinity and NaN it is any number.
+INLINE double log2_in_double(double x) {
+  const int64_t bits = std::bit_cast<int64_t>(x), e = (bits - 0x3fe6a09e667f3bcd) >> 52;
+  const double m = std::bit_cast<double>(bits - (e << 52)), s = (m - 1) / (m + 1), z = s * s;
+  const double p = polynomial(z, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0);
+  return double(int32_t(e)) + 2.885390081777927 * s * p;
+}
+// Stirling's series, below 8 of t + 8 less the logarithm of t (t + 1) ... (t + 7), reflected from the left: log(pi / (t |sin(pi t)|)).
+INLINE float lgamma_of(float x) {
+  const double t = std::fabs(double(x)), u = t * t + 7 * t, v = t < 8 ? t + 8 : t, r = 1 / v, rr = r * r;
+  const double whole = (t + 6755399441055744.0) - 6755399441055744.0, f = 3.14159265358979323846 * std::fabs(t - whole), ff = f * f;
+  const double sine = f * polynomial(ff, -1.0 / 1307674368000, 1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1.0);
+  const double product = t < 8 ? u * (u + 6) * (u + 10) * (u + 12) : 1, below = x < 0.f ? product * 3.14159265358979323846 / (t * sine) : product;
+  const double series = polynomial(rr, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12) * r;
+  const double found = 0.69314718055994530942 * ((v - 0.5) * log2_in_double(v) - log2_in_double(below)) - v + 0.91893853320467274178 + series;
+  const bool pole = x == 0.f || t == std::numeric_limits<double>::infinity() || (x < 0.f && (f == 0 || t >= 8388608));
+  return pole ? std::numeric_limits<float>::infinity() : float(x < 0.f ? -found : found);
+}
+
+#define UNARY(Name, ...) struct Name { INLINE static float f(float x) { return __VA_ARGS__(x); } }
+UNARY(Sinh, sinh_of);
+UNARY(Cosh, cosh_of);
+UNARY(Atan, atan_of);
+UNARY(Asin, asin_of);
+UNARY(Acos, acos_of);
+UNARY(Erfc, erfc_of);
+UNARY(Erfinv, erfinv_of);
+UNARY(Ndtr, ndtr_of);
+UNARY(Ndtri, ndtri_of);
+INLINE float i0_of(float x) { return std::fabs(x) == std::numeric_limits<float>::infinity() ? std::fabs(x) : bessel_i_of<0, false>(x); }
+UNARY(I0, i0_of);
+UNARY(ModifiedI0, bessel_i_of<0, false>);
+UNARY(I0e, bessel_i_of<0, true>);
+UNARY(I1, bessel_i_of<1, false>);
+UNARY(I1e, bessel_i_of<1, true>);
+UNARY(Lgamma, lgamma_of);
 #undef UNARY
+struct Tan {                                    // with limits, beyond which each is worked out by itself
+  INLINE static float f(float x) { return tan_of(x); }
+  static float beyond(float x) { return std::tan(x); }
+  INLINE static bool fits(float x) { return std::fabs(x) <= kReducible; }
+};
 
 template <class F>
 SHIM_MATH_CLONES void unary_block(const float* x, float* y, int64_t n) {
@@ -109,7 +171,8 @@ template <class F>
 void unary(char* out, const char* const* in, int64_t n) {
   auto* x = reinterpret_cast<const float*>(in[0]);
   auto* y = reinterpret_cast<float*>(out);
-  for (int64_t at = 0; at < n; at += kBlock) {
+  if constexpr (!requires { F::beyond; }) return unary_block<F>(x, y, n);
+  else for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t m = std::min(kBlock, n - at);
     if (all_fit<F>(x + at, m)) unary_block<F>(x + at, y + at, m);
     else for (int64_t i = at; i < at + m; ++i) y[i] = F::f(x[i]), y[i] = F::fits(x[i]) ? y[i] : F::beyond(x[i]);
@@ -162,14 +225,10 @@ struct Atan2 {
   static float beyond(float y, float x) { return std::atan2(y, x); }
   INLINE static bool fits(float y, float x) { return std::fabs(y) + std::fabs(x) < std::numeric_limits<float>::infinity(); }
 };
-// 2^(b log2 a) in double, for a positive a: log2 by the series of log((1 + s) / (1 - s)).
+// 2^(b log2 a) in double, for a positive a.
 struct Pow {
   INLINE static float f(float a, float b) {
-    const double x = a;
-    const int64_t bits = std::bit_cast<int64_t>(x), e = (bits - 0x3fe6a09e667f3bcd) >> 52;
-    const double m = std::bit_cast<double>(bits - (e << 52)), s = (m - 1) / (m + 1), z = s * s;
-    const double p = polynomial(z, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0);
-    double t = double(b) * (double(int32_t(e)) + 2.885390081777927 * s * p);
+    double t = double(b) * log2_in_double(a);
     t = t < -200 ? -200 : t > 200 ? 200 : t;
     const double sum = t + 6755399441055744.0, n = sum - 6755399441055744.0, r = t - n;            // 1.5 * 2^52: rounds to an integer
     const double q = polynomial(r, 1.531008141e-05, 1.546973200e-04, 1.333345056e-03, 9.618025603e-03, 5.550410941e-02, 2.402265121e-01, 6.931471805e-01, 1.0);
@@ -217,7 +276,8 @@ BlockKernel find(const Named (&all)[n], const char* name) {
 
 BlockKernel more_math_kernel(const char* name) {
   static const Named all[] = {{"sinh", unary<Sinh>}, {"cosh", unary<Cosh>}, {"atan", unary<Atan>}, {"asin", unary<Asin>}, {"acos", unary<Acos>}, {"tan", unary<Tan>},
-                              {"erfinv", unary<Erfinv>}, {"erfc", unary<Erfc>}};
+                              {"erfinv", unary<Erfinv>}, {"erfc", unary<Erfc>}, {"lgamma", unary<Lgamma>}, {"ndtr", unary<Ndtr>}, {"ndtri", unary<Ndtri>},
+                              {"i0", unary<I0>}, {"modified_bessel_i0", unary<ModifiedI0>}, {"i0e", unary<I0e>}, {"i1", unary<I1>}, {"i1e", unary<I1e>}};
   return find(all, name);
 }
 

@@ -33,11 +33,30 @@ void reduce_rows(const Loops& loops, const char* x, Source from, char* to, int64
   });
 }
 
-void reduce_columns(const Loops& loops, const char* x, char* to, int64_t rows, int64_t cols) {
-  const int64_t strips = (cols + 127) / 128;
-  parallel_for(strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(rows * 128, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t at = begin * 128; at < std::min(end * 128, cols); at += 128)
-      loops.columns(x + at * loops.size, to + at * loops.size, rows, cols, std::min<int64_t>(128, cols - at));
+// A strip of columns whose elements are converted as they are read, a few rows at a time; halved as the loops halve theirs.
+constexpr int64_t kFewRows = 64, kStrip = 128;
+__attribute__((noinline)) void few_columns(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t step, int64_t width) {
+  alignas(64) char buffer[kFewRows * kStrip * sizeof(float)];
+  for (int64_t r = 0; r < rows; ++r) from.load(x + r * step * from.size, from.size, buffer + r * kStrip * loops.size, loops.size, width);
+  loops.columns(buffer, to, rows, kStrip, width);
+}
+void passing_columns(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t step, int64_t width) {
+  if (rows <= kFewRows) return few_columns(loops, x, from, to, rows, step, width);
+  alignas(64) char halves[2 * kStrip * sizeof(float)];
+  const int64_t half = rows / 2;
+  passing_columns(loops, x, from, halves, half, step, width);
+  passing_columns(loops, x + half * step * from.size, from, halves + kStrip * loops.size, rows - half, step, width);
+  loops.columns(halves, to, 2, kStrip, width);
+}
+
+void reduce_columns(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t cols) {
+  const int64_t strips = (cols + kStrip - 1) / kStrip;
+  parallel_for(strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(rows * kStrip, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin * kStrip; at < std::min(end * kStrip, cols); at += kStrip) {
+      const int64_t width = std::min(kStrip, cols - at);
+      if (from.load) passing_columns(loops, x + at * from.size, from, to + at * loops.size, rows, cols, width);
+      else loops.columns(x + at * loops.size, to + at * loops.size, rows, cols, width);
+    }
   });
 }
 
@@ -70,8 +89,8 @@ Loops find_loops(Reduction op, DType t) {
     case Reduction::prod: return sum_loops<ProdOp>(t);
     case Reduction::amax: return extreme_loops<MaxOp>(t);
     case Reduction::amin: return extreme_loops<MinOp>(t);
-    case Reduction::any: return t == DType::b8 ? loops_of<AnyOp, uint8_t>() : Loops{};
-    case Reduction::all: return t == DType::b8 ? loops_of<AllOp, uint8_t>() : Loops{};
+    case Reduction::any: return t == DType::b8 ? loops_of<MaxOp, uint8_t>() : Loops{};
+    case Reduction::all: return t == DType::b8 ? loops_of<MinOp, uint8_t>() : Loops{};
     case Reduction::nansum: return float_loops<NanSumOp>(t);
   }
   return {};
@@ -197,13 +216,15 @@ Tensor reduce(Reduction op, const Tensor& self, DimSpan dims, bool keepdim, DTyp
   bool columns = self->is_contiguous() && leading > 0 && int(leading) < n && !reduced[n - 1] && rows > 1;
   for (int d = 1; columns && d < n; ++d) columns = !(reduced[d] && !reduced[d - 1]);
   if (columns && op == Reduction::nansum) return reduce(Reduction::sum, without_nans(self, compute), dims, keepdim, result);
-  if (columns) reduce_columns(loops, static_cast<const char*>(as(self, compute)->data()), static_cast<char*>(out->data()), cols, rows);
+  if (op == Reduction::all && cols == 0) std::fill_n(out->data_as<uint8_t>(), rows, uint8_t(1));
   else if (rows) {
-    Tensor seen = leading == 0 && self->is_contiguous() ? self : permute(*self, order);
+    Tensor seen = columns || (leading == 0 && self->is_contiguous()) ? self : permute(*self, order);
     const bool passing = seen->is_contiguous() && compute == DType::f32 && (in == DType::f16 || in == DType::bf16);
     if (!passing) seen = as(seen, compute);
-    reduce_rows(loops, static_cast<const char*>(seen->data()), passing ? Source{converter(in, compute), int64_t(itemsize(in)), in} : Source{},
-                static_cast<char*>(out->data()), rows, cols);
+    const Source from = passing ? Source{converter(in, compute), int64_t(itemsize(in)), in} : Source{};
+    auto *x = static_cast<const char*>(seen->data());
+    auto* to = static_cast<char*>(out->data());
+    columns ? reduce_columns(loops, x, from, to, cols, rows) : reduce_rows(loops, x, from, to, rows, cols);
   }
   if (op == Reduction::mean) divide(out, cols, compute);
   return result == compute ? out : to_dtype(out, result);

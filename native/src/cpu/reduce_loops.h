@@ -35,8 +35,6 @@ struct MinOp {
   }
   template <class T> static T f(T a, T b) { return a != a ? a : b != b ? b : a < b ? a : b; }
 };
-struct AnyOp { template <class T> static T zero() { return T(0); } template <class T> static T f(T a, T b) { return T(a | b); } };
-struct AllOp { template <class T> static T zero() { return T(1); } template <class T> static T f(T a, T b) { return T(a & b); } };
 
 constexpr int kLanes = 32;
 constexpr int64_t kRun = 4096, kDirectRun = 16384;      // elements added up directly, converted or as they are; runs are then added pairwise
@@ -68,28 +66,32 @@ SHIM_CLONES T run_of(const T* x, int64_t n) {
   return lanes[0];
 }
 
-// Floats are most often summed: four vectors side by side, so that no addition waits for the one before. Products likewise.
+// Floats are most often summed: eight vectors side by side, so that no addition waits for the one before. Products likewise. Vectors
+// of 32 bytes: of wider ones GCC makes code for AVX2 that goes through memory.
+template <class Op, class V> __attribute__((always_inline)) inline void join(V& a, const V& v) {
+  if constexpr (std::is_same_v<Op, SumOp>) a += v;
+  else if constexpr (std::is_same_v<Op, NanSumOp>) a += v == v ? v : V{};
+  else a *= v;
+}
 template <class Op, class T>
 SHIM_MATH_CLONES void vector_lanes(const T* x, int64_t n, T* lanes) {              // n is a multiple of 64 bytes; 64 bytes of lanes
-  typedef T Vector __attribute__((vector_size(64), aligned(alignof(T)), may_alias));
-  constexpr int64_t kWide = 64 / sizeof(T);
+  typedef T Vector __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
+  using Join = std::conditional_t<std::is_base_of_v<SumOp, Op>, SumOp, Op>;
+  constexpr int64_t kWide = 32 / sizeof(T);
   const Vector none = Vector{} + Op::template zero<T>();
-  Vector a = none, b = none, c = none, d = none;
+  Vector a = none, b = none, c = none, d = none, e = none, f = none, g = none, h = none;
   int64_t i = 0;
-  for (; i + 4 * kWide <= n; i += 4 * kWide) {
+  for (; i + 8 * kWide <= n; i += 8 * kWide) {
     auto* v = reinterpret_cast<const Vector*>(x + i);
-    if constexpr (std::is_same_v<Op, SumOp>) a += v[0], b += v[1], c += v[2], d += v[3];
-    else if constexpr (std::is_same_v<Op, NanSumOp>) a += v[0] == v[0] ? v[0] : Vector{}, b += v[1] == v[1] ? v[1] : Vector{}, c += v[2] == v[2] ? v[2] : Vector{}, d += v[3] == v[3] ? v[3] : Vector{};
-    else a *= v[0], b *= v[1], c *= v[2], d *= v[3];
+    join<Op>(a, v[0]), join<Op>(b, v[1]), join<Op>(c, v[2]), join<Op>(d, v[3]), join<Op>(e, v[4]), join<Op>(f, v[5]), join<Op>(g, v[6]), join<Op>(h, v[7]);
   }
-  for (; i < n; i += kWide) {
-    const Vector v = *reinterpret_cast<const Vector*>(x + i);
-    if constexpr (std::is_same_v<Op, SumOp>) a += v;
-    else if constexpr (std::is_same_v<Op, NanSumOp>) a += v == v ? v : Vector{};
-    else a *= v;
+  for (; i < n; i += 2 * kWide) {
+    auto* v = reinterpret_cast<const Vector*>(x + i);
+    join<Op>(a, v[0]), join<Op>(b, v[1]);
   }
-  if constexpr (std::is_base_of_v<SumOp, Op>) *reinterpret_cast<Vector*>(lanes) = (a + b) + (c + d);
-  else *reinterpret_cast<Vector*>(lanes) = (a * b) * (c * d);
+  join<Join>(a, c), join<Join>(e, g), join<Join>(a, e);
+  join<Join>(b, d), join<Join>(f, h), join<Join>(b, f);
+  reinterpret_cast<Vector*>(lanes)[0] = a, reinterpret_cast<Vector*>(lanes)[1] = b;
 }
 template <class Op, class T>
 T joined(const T* x, int64_t n) {
@@ -171,7 +173,8 @@ struct Source { ConvertFn load = nullptr; int64_t size = 0; DType dtype = DType:
 
 template <class Op, class T>
 T pairwise(const char* x, Source from, int64_t n) {
-  constexpr bool kRounds = !std::is_same_v<Op, MaxOp> && !std::is_same_v<Op, MinOp>;   // others need no pairs
+  // Others need no pairs: errors of products add up in any order, and of a row in one piece fewer products become denormal, which is slow.
+  constexpr bool kRounds = !std::is_same_v<Op, MaxOp> && !std::is_same_v<Op, MinOp> && !std::is_same_v<Op, ProdOp>;
   if (n <= (from.load ? kRun : kDirectRun) || (!kRounds && !from.load)) {
     if (!from.load) return run<Op, T>(reinterpret_cast<const T*>(x), n);
     if constexpr (std::is_same_v<Op, SumOp> && std::is_same_v<T, float>)

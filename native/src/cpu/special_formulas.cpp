@@ -124,11 +124,16 @@ template <class F> constexpr PointwiseFormula one(const char* name) { return {na
 template <class F> constexpr PointwiseFormula two(const char* name) { return {name, 2, 0, of_two<F, float>, of_two<F, double>}; }
 template <class F> constexpr PointwiseFormula polynomial(const char* name) { return {name, 2, 0, of_degree<F, float>, of_degree<F, double>}; }
 
+// With a vector loop for float32.
+#define FAST(F, name, kernel) \
+  PointwiseFormula { name, 1, 0, [](char* out, const char* const* in, int64_t n) { static const BlockKernel f = more_math_kernel(kernel); f(out, in, n); }, of_one<F, double> }
+
 constexpr PointwiseFormula kSpecial[] = {
-    one<I0>("i0"), one<I0e>("i0e"), one<I1>("i1"), one<I1e>("i1e"), one<ModifiedI0>("modified_bessel_i0"), one<I1>("modified_bessel_i1"),
+    FAST(I0, "i0", "i0"), FAST(I0e, "i0e", "i0e"), FAST(I1, "i1", "i1"), FAST(I1e, "i1e", "i1e"),
+    FAST(ModifiedI0, "modified_bessel_i0", "modified_bessel_i0"), FAST(I1, "modified_bessel_i1", "i1"),
     one<K0>("modified_bessel_k0"), one<K1>("modified_bessel_k1"), one<ScaledK0>("scaled_modified_bessel_k0"), one<ScaledK1>("scaled_modified_bessel_k1"),
     one<J0>("bessel_j0"), one<J1>("bessel_j1"), one<Y0>("bessel_y0"), one<Y1>("bessel_y1"), one<SphericalJ0>("spherical_bessel_j0"), one<Airy>("airy_ai"),
-    one<Erfcx>("erfcx"), one<Ndtr>("ndtr"), one<LogNdtr>("log_ndtr"), one<Ndtri>("ndtri"), one<Entropy>("entr"),
+    one<Erfcx>("erfcx"), FAST(Ndtr, "ndtr", "ndtr"), one<LogNdtr>("log_ndtr"), FAST(Ndtri, "ndtri", "ndtri"), one<Entropy>("entr"),
     two<Igamma>("igamma"), two<Igammac>("igammac"), two<Zeta>("zeta"),
     polynomial<Chebyshev<t, false, 6>>("chebyshev_polynomial_t"), polynomial<Chebyshev<u, false, 8>>("chebyshev_polynomial_u"),
     polynomial<Chebyshev<v, false, 8>>("chebyshev_polynomial_v"), polynomial<Chebyshev<w, false, 8>>("chebyshev_polynomial_w"),
