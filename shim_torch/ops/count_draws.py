@@ -7,6 +7,7 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
+from ._draws import drawn_with
 from ._formulas import torch_module
 from ._record import direct
 from ._rules import not_implemented
@@ -24,15 +25,21 @@ def _gamma(shape: Any, generator: Any) -> Any:
 
 @direct("poisson(Tensor self, Generator? generator=None) -> Tensor", method=False, grad={"self": lambda g: g * 0})
 def poisson(self, generator):
-    """Counts of Poisson's distribution at the given rates (Ahrens and Dieter, 1974).
+    """Counts of Poisson's distribution at the given rates."""
+    if not self.is_floating_point():
+        raise not_implemented("poisson_cpu", self.dtype)
+    if not self.is_cuda:
+        return drawn_with("poisson", generator, self.double()).to(self.dtype)
+    return _counted(self.double(), generator).to(self.dtype)
+
+
+def _counted(rate: Any, generator: Any) -> Any:
+    """All of them together (Ahrens and Dieter, 1974).
 
     The m-th event of a process happens at a gamma-distributed time. Either it is before the end, and what is left of the
     time is drawn for in the same way, or the first m - 1 events are spread evenly over it.
     """
     torch = torch_module()
-    if not self.is_floating_point():
-        raise not_implemented("poisson_cpu", self.dtype)
-    rate = self.double()
     if bool((rate < 0).any()):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     total = torch.zeros_like(rate)
@@ -43,7 +50,7 @@ def poisson(self, generator):
         within = torch.where(big & ~before, events - 1, 0)
         total = total + torch.where(big & before, events, 0) + _binomial(within, rate / time, generator)
         rate = torch.where(big, torch.where(before, rate - time, 0), rate)
-    return (total + _inverted(rate, _uniform(rate, generator))).to(self.dtype)
+    return total + _inverted(rate, _uniform(rate, generator))
 
 
 def _inverted(rate: Any, u: Any) -> Any:
@@ -88,8 +95,12 @@ def binomial(count, prob, generator):
     torch = torch_module()
     for name, t in (("count", count), ("prob", prob)):
         if not t.is_floating_point():
-            raise NotImplementedError(
-                f"binomial only supports floating-point dtypes for {name}, got: {_scalar(t.dtype)}"
-            )
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {_scalar(t.dtype)}")
+    if not count.is_cuda:
+        if count.dtype != prob.dtype:
+            raise RuntimeError(f"Found dtype {_scalar(prob.dtype)} but expected {_scalar(count.dtype)}")
+        if count.dtype not in (_core.float32, _core.float64):
+            raise not_implemented("binomial_cpu", count.dtype)
+        return drawn_with("binomial", generator, *torch.broadcast_tensors(count, prob))
     n, p = torch.broadcast_tensors(count.double(), prob.double())
     return _binomial(n.floor(), p, generator).to(count.dtype)

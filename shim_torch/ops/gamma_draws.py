@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 
+from ._draws import drawn_with
 from ._formulas import torch_module
 from ._record import composite, direct
 from ._rules import not_implemented
@@ -25,6 +26,10 @@ def _standard_gamma(self, generator):
     """Draws of shape parameter ``self`` and rate 1."""
     if not self.is_floating_point():
         raise not_implemented("gamma_cpu", self.dtype)
+    if not self.is_cuda:
+        if self.dtype not in (_core.float32, _core.float64):
+            raise not_implemented("gamma_cpu", self.dtype)
+        return drawn_with("gamma", generator, self)
     return _log_gamma(self, generator).exp().to(self.dtype).clamp(min=torch_module().finfo(self.dtype).tiny)
 
 
@@ -123,5 +128,11 @@ def _sample_dirichlet(self, generator):
     if not self.is_floating_point():
         raise not_implemented("dirichlet", self.dtype)
     info = torch_module().finfo(self.dtype)
-    drawn = _log_gamma(self, generator).softmax(-1).to(self.dtype)
+    if self.is_cuda:
+        drawn = _log_gamma(self, generator).softmax(-1).to(self.dtype)
+    elif self.dtype not in (_core.float32, _core.float64):
+        raise not_implemented("dirichlet", self.dtype)
+    else:
+        gamma = drawn_with("gamma", generator, self.double())
+        drawn = (gamma / gamma.sum(-1, True)).to(self.dtype)
     return drawn.clamp(min=info.tiny, max=1 - info.eps / 2)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <numbers>
 #include <utility>
 
@@ -14,8 +13,6 @@ namespace {
 
 constexpr int64_t kBatch = 1024;     // words drawn at once: they stay in the cache
 constexpr int64_t kTogether = 16;    // normal numbers made together
-
-std::mutex drawing;               // threads that share a generator take turns
 
 template <class F>
 void of_floats(const Tensor& t, F&& f) {
@@ -64,18 +61,9 @@ void normal_block(T* x, T mean, T deviation) {
   }
 }
 
-double normal_one(Mersenne& source) {
-  double z;
-  if (source.take_spare(&z)) return z;
-  const double turn = unit(source.wide()), u = unit(source.wide());
-  const double length = std::sqrt(-2.0 * std::log1p(-u)), angle = 2 * std::numbers::pi * turn;
-  source.keep_spare(length * std::sin(angle));
-  return length * std::cos(angle);
-}
-
 template <class T>
 void normals_singly(T* x, int64_t n, double mean, double deviation, Mersenne& source) {
-  for (int64_t i = 0; i < n; ++i) x[i] = T(normal_one(source) * deviation + mean);
+  for (int64_t i = 0; i < n; ++i) x[i] = T(draw_normal(source) * deviation + mean);
 }
 
 template <class T>
@@ -89,6 +77,19 @@ void normals(T* x, int64_t n, T mean, T deviation, Mersenne& source) {
 }
 
 }  // namespace
+
+std::mutex drawing;
+
+double draw_uniform(Mersenne& source) { return unit(source.wide()); }
+
+double draw_normal(Mersenne& source) {
+  double z;
+  if (source.take_spare(&z)) return z;
+  const double turn = draw_uniform(source), u = draw_uniform(source);
+  const double length = std::sqrt(-2.0 * std::log1p(-u)), angle = 2 * std::numbers::pi * turn;
+  source.keep_spare(length * std::sin(angle));
+  return length * std::cos(angle);
+}
 
 void fill_uniform(const Tensor& out, double low, double high, Mersenne& source) {
   of_floats(out, [&]<class T>(T* x) { uniforms(x, out->numel(), T(low), T(T(high) - T(low)), source); });

@@ -1,9 +1,17 @@
 #pragma once
 // Tensors of random numbers from a generator, in PyTorch's order of draws: the same seed gives PyTorch's numbers.
+#include <mutex>
+
 #include "core/tensor.h"
 #include "cpu/mersenne.h"
 
 namespace shim {
+
+extern std::mutex drawing;                       // threads that share a generator take turns
+
+// One number, drawn in float64: uniform in [0, 1); normal, of a pair whose other one waits in the generator.
+double draw_uniform(Mersenne&);
+double draw_normal(Mersenne&);
 
 // Fill a contiguous float32 or float64 tensor.
 void fill_uniform(const Tensor& out, double low, double high, Mersenne&);
@@ -18,5 +26,10 @@ Tensor permutation(int64_t n, Mersenne&);
 // 1 where a uniform number of its own is below the chance, else 0; of `like`'s dtype, float32 or float64.
 Tensor chances(const Tensor& like, Mersenne&);
 void fill_chance(const Tensor& out, double chance, Mersenne&);                      // bool too
+
+// Each number with parameters of its own, all contiguous, of the result's sizes and dtype, float32 or float64.
+void fill_poisson(const Tensor& out, const Tensor& rate, Mersenne&);
+void fill_gamma(const Tensor& out, const Tensor& shape, Mersenne&);                 // of rate 1, never zero
+void fill_binomial(const Tensor& out, const Tensor& count, const Tensor& prob, Mersenne&);
 
 }  // namespace shim

@@ -284,7 +284,39 @@ PyObject* cpu_draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
+// cpu_draw_with(out, kind, engine, parameters...): fills out with a number for each element of the parameters: poisson(rate),
+// gamma(shape) or binomial(count, prob), all contiguous, of one size, float32 or float64.
+PyObject* cpu_draw_with(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Mersenne* s = n >= 4 && on_cpu(args[0]) && PyUnicode_Check(args[1]) ? mersenne_of(args[2]) : nullptr;
+  const char* text = s ? PyUnicode_AsUTF8(args[1]) : nullptr;
+  if (!text) return PyErr_Format(PyExc_TypeError, "cpu_draw_with(out, kind, engine, *parameters)");
+  const std::string_view kind = text;
+  const Tensor out(unwrap(args[0]));
+  const bool binomial = kind == "binomial";
+  bool fits = (binomial || kind == "poisson" || kind == "gamma") && n == (binomial ? 5 : 4) && out->is_contiguous() &&
+              is_drawn(out->dtype());
+  for (Py_ssize_t i = 3; fits && i < n; ++i) {
+    fits = on_cpu(args[i]);
+    if (!fits) break;
+    const TensorImpl& t = *unwrap(args[i]);
+    fits = t.is_contiguous() && !t.has_math_bits() && t.dtype() == out->dtype() && t.numel() == out->numel();
+  }
+  if (!fits) return PyErr_Format(PyExc_TypeError, "cpu_draw_with: no tensors for numbers of the kind %s", text);
+  return guarded([&]() -> PyObject* {
+    const Tensor first(unwrap(args[3])), second(binomial ? Tensor(unwrap(args[4])) : Tensor{});
+    unlocked(out->numel(), [&] {
+      if (binomial) fill_binomial(out, first, second, *s);
+      else if (kind == "gamma") fill_gamma(out, first, *s);
+      else fill_poisson(out, first, *s);
+      return 0;
+    });
+    out->bump_version();
+    Py_RETURN_NONE;
+  });
+}
+
 PyMethodDef cpu_random_functions[] = {
+    {"cpu_draw_with", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(cpu_draw_with)), METH_FASTCALL, "Fills a CPU tensor with random numbers of given parameters in place."},
     {"cpu_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(cpu_draw)), METH_FASTCALL, "Fills a CPU tensor with random numbers in place."},
     {nullptr, nullptr, 0, nullptr}};
 
