@@ -124,7 +124,7 @@ _FROM = {
     "get_printoptions": ("_tensor_str", "get_printoptions"),
     "typename": ("_utils", "typename"),
     "TorchVersion": ("_version", "TorchVersion"),
-    "Stream": ("cuda", "Stream"),
+    "Stream": ("_streambase", "Stream"),
     "Event": ("cuda", "Event"),
     "fork_rng": ("random", "fork_rng"),
     "vmap": ("func", "vmap"),

@@ -33,6 +33,9 @@ def _check_device(given: Any, expected: str) -> None:
             )
 
 
+_alias = _core.function("aten::alias", "torch")
+
+
 def build(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: Any, device: str, typed: bool) -> Any:
     """The tensor that ``torch.Tensor(*args, **kwargs)`` or a typed constructor makes.
 
@@ -65,7 +68,7 @@ def build(args: tuple[Any, ...], kwargs: dict[str, Any], dtype: Any, device: str
             wanted = next((n for n, d in TENSORS.items() if d is dtype), str(dtype))
             prefix = "torch.cuda." if device == "cuda" else "torch."
             raise TypeError(f"expected {prefix}{wanted} (got {first.type()})")
-        return first.detach() if first.requires_grad else _core.alias(first)
+        return _alias(first)
     if isinstance(first, _core.UntypedStorage) or type(first).__name__ == "TypedStorage":
         return _over(first, dtype)
     return _data(first, dtype, where)

@@ -379,6 +379,8 @@ class _Property:
 
     def __init__(self, name: str, original: property) -> None:
         self.__name__, self.__doc__, self._original = name, original.__doc__, original
+        self.fget, self.fset = original.fget, original.fset
+        original.fget.__name__ = name  # type: ignore[union-attr]  # programs that list overridable functions name properties by it
 
     def __get__(self, obj: Any, cls: Any = None) -> Any:
         if obj is None:

@@ -13,6 +13,12 @@ from shim_torch._missing import asked_of as _asked_of
 from shim_torch._overridable import overridable as _overridable
 from shim_torch._warnings import warn_once
 
+__all__ = (  # some are asked for by __getattr__ below
+    "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist "
+    "chain_matmul einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique "
+    "unique_consecutive unravel_index"
+).split()
+
 Tensor = _core.Tensor
 
 
@@ -195,9 +201,9 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """The product of matrices in the cheapest order."""
     import shim_torch
 
-    if _core._has_torch_function(matrices):
-        return _core._handle_torch_function(chain_matmul, matrices, *matrices)
     given = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
+    if _core._has_torch_function(given):
+        return _core._handle_torch_function(chain_matmul, given, *matrices)
     result = shim_torch.ops.aten.chain_matmul(given)
     return result if out is None else out.copy_(result)
 

@@ -55,6 +55,16 @@ class DisableTorchFunction(_Disable):
     _everything = True
 
 
+class _EnableTorchFunction:
+    """From when it is made until it is deleted, ``__torch_function__`` is called, also within what switches it off."""
+
+    def __init__(self) -> None:
+        self._old = _core._set_torch_function_disabled(False, False)
+
+    def __del__(self) -> None:
+        _core._set_torch_function_disabled(*self._old)
+
+
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
@@ -102,21 +112,19 @@ def is_tensor_like(value: Any) -> bool:
 
 
 def is_tensor_method_or_property(func: Any) -> bool:
-    """Whether the function belongs to the Tensor type."""
-    name = getattr(func, "__name__", None)
-    return name == "__get__" or (name is not None and getattr(_core.Tensor, name, None) is func)
+    """Whether the function is one of Tensor's methods that ``__torch_function__`` sees, or the getter of a property."""
+    from shim_torch._overridable_functions import methods
+
+    return getattr(func, "__name__", None) == "__get__" or func in methods()
 
 
 def resolve_name(func: Any) -> str | None:
-    """``torch.add`` or ``torch.Tensor.add`` for the functions that ``__torch_function__`` sees."""
+    """``torch.add`` or ``torch.Tensor.add`` for the functions that ``__torch_function__`` sees, None for others."""
     if isinstance(func, _core.OperatorCall):
         return str(func)
-    name = getattr(func, "__name__", None)
-    if name is None:
-        return None
-    if is_tensor_method_or_property(func):
-        return f"torch.Tensor.{name}"
-    return f"{getattr(func, '__module__', None) or 'torch'}.{name}"
+    from shim_torch._overridable_functions import functions
+
+    return functions()[1].get(func)
 
 
 def get_default_nowrap_functions() -> set[Any]:
@@ -128,71 +136,23 @@ def get_default_nowrap_functions() -> set[Any]:
 
 def get_overridable_functions() -> dict[Any, list[Any]]:
     """The functions that ``__torch_function__`` sees, by the module or class they belong to."""
-    import shim_torch
-    from shim_torch import fft, linalg, special
+    from shim_torch._overridable_functions import functions
 
-    spaces: list[Any] = [shim_torch, shim_torch.nn.functional, linalg, special, fft, _core.Tensor]
-    kinds = (type(_core.function("aten::add", "torch")), type(_core.method("aten::add")))
-    return {space: [f for f in vars(space).values() if isinstance(f, kinds)] for space in spaces}
+    return functions()[0]
 
 
-def get_testing_overrides() -> dict[Any, Any]:
+def get_testing_overrides() -> dict[Any, Callable[..., int]]:
     """For each overridable function one of the same signature, which gives -1."""
-    import inspect
+    from shim_torch._overridable_functions import stand_ins
 
-    found = {}
-    for functions in get_overridable_functions().values():
-        for f in functions:
-            if f in found:
-                continue
-
-            def override(*args: Any, **kwargs: Any) -> int:
-                return -1
-
-            signature = _signature(f)
-            if signature is not None:
-                override.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
-            found[f] = override
-    return found
-
-
-def _signature(function: Any) -> list[Any] | None:
-    """The parameters of an operator's first overload."""
-    from inspect import Parameter
-    from keyword import iskeyword
-
-    qualified = f"aten::{function.__name__}"
-    overloads = _core.operator_overloads(qualified)
-    if not overloads or function.__name__.startswith("__"):
-        return None
-    from shim_torch import ops
-
-    schema = getattr(getattr(ops.aten, function.__name__), overloads[0] or "default")._schema
-    made = []
-    for a in schema.arguments:
-        kind = Parameter.KEYWORD_ONLY if a.kwarg_only else Parameter.POSITIONAL_OR_KEYWORD
-        made.append(
-            Parameter(
-                f"{a.name}_" if iskeyword(a.name) else a.name,
-                kind,
-                default=a.default_value if a.has_default_value() else Parameter.empty,
-            )
-        )
-    return made
+    return stand_ins()
 
 
 def get_ignored_functions() -> set[Any]:
     """Public functions of torch that ``__torch_function__`` does not see."""
-    import shim_torch
+    from shim_torch._overridable_functions import ignored
 
-    seen = {id(f) for functions in get_overridable_functions().values() for f in functions}
-    spaces = (shim_torch, shim_torch.nn.functional)
-    return {
-        f
-        for space in spaces
-        for name, f in vars(space).items()
-        if not name.startswith("_") and callable(f) and not isinstance(f, type) and id(f) not in seen
-    }
+    return set(ignored())
 
 
 class TorchFunctionMode:
@@ -202,6 +162,11 @@ class TorchFunctionMode:
         raise NotImplementedError
 
     def __enter__(self) -> TorchFunctionMode:
+        found = next(vars(c)["__torch_function__"] for c in type(self).__mro__ if "__torch_function__" in vars(c))
+        if isinstance(found, classmethod):
+            raise RuntimeError(
+                "Defining your mode's `__torch_function__` as a classmethod is not supported, please make it a plain method"
+            )
         _core._push_on_torch_function_stack(self)
         return self
 

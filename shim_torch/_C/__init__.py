@@ -17,6 +17,7 @@ from shim_torch._C._dispatch import (
 )
 from shim_torch._generator import Generator
 from shim_torch.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
+from shim_torch.overrides import _EnableTorchFunction as _EnableTorchFunction
 
 ExcludeDispatchKeyGuard = _ExcludeDispatchKeyGuard
 TensorBase = _core.TensorBase

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._parse_to import parse_to as _parse_to
+from native import _core
+from shim_torch._parse_to import parse_to
 
 __all__ = ["_parse_to"]
 
@@ -13,6 +14,14 @@ _OPERATORS = frozenset(
     "_conv_depthwise2d conv_depthwise3d relu6_ rrelu_with_noise rrelu_with_noise_ slow_conv_dilated2d slow_conv_dilated3d "
     "slow_conv_transpose2d slow_conv_transpose3d thnn_conv2d".split()
 )
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> Any:
+    """The arguments of ``Module.to``: (device or None, dtype or None, non_blocking, memory_format or None)."""
+    given = (*args, *kwargs.values())
+    if _core._has_torch_function(given):
+        return _core._handle_torch_function(_parse_to, given, *args, **kwargs)
+    return parse_to(*args, **kwargs)
 
 
 def __getattr__(name: str) -> Any:

@@ -17,30 +17,6 @@ def _add_relu_(self, other, alpha):
     return self.add_(other, alpha=alpha).clamp_(min=0)
 
 
-def _wide(name: str, out_dtype: Any, *tensors: Any) -> None:
-    if not all(t.is_cuda for t in tensors):
-        raise NotImplementedError(
-            f"Could not run 'aten::{name}.dtype' with arguments from the '{tensors[0].device.type.upper()}' backend: it is CUDA's alone"
-        )
-    dtype = tensors[-1].dtype
-    if out_dtype not in (dtype, torch().float32) or (
-        out_dtype is torch().float32 and dtype not in (torch().float16, torch().bfloat16, torch().float32)
-    ):
-        raise RuntimeError("out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs")
-
-
-@aten("bmm.dtype")
-def bmm_dtype(self, mat2, out_dtype):
-    _wide("bmm", out_dtype, self, mat2)
-    return torch().bmm(self.to(out_dtype), mat2.to(out_dtype))
-
-
-@aten("baddbmm.dtype")
-def baddbmm_dtype(self, batch1, batch2, out_dtype, beta, alpha):
-    _wide("baddbmm", out_dtype, self, batch1, batch2)
-    return torch().baddbmm(self.to(out_dtype), batch1.to(out_dtype), batch2.to(out_dtype), beta=beta, alpha=alpha)
-
-
 aten("isin.Tensor_Scalar", "isin.Scalar_Tensor")(
     lambda elements, tests, unique, invert: torch().isin(elements, tests, assume_unique=unique, invert=invert)
 )

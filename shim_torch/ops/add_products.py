@@ -104,6 +104,35 @@ def mm_dtype(self, mat2, out_dtype):
     return self.to(out_dtype).mm(mat2.to(out_dtype))
 
 
+def _check_wide(name, out_dtype, *tensors):
+    if not all(t.is_cuda for t in tensors):
+        kind = tensors[0].device.type.upper()
+        raise NotImplementedError(
+            f"Could not run 'aten::{name}.dtype' with arguments from the '{kind}' backend: it is CUDA's alone"
+        )
+    given = str(tensors[-1].dtype)
+    wide = str(out_dtype) == "torch.float32" and given in ("torch.float16", "torch.bfloat16")
+    if out_dtype != tensors[-1].dtype and not wide:
+        raise RuntimeError("out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs")
+
+
+@composite("bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", out=True, method=False)
+def bmm_dtype(self, mat2, out_dtype):
+    _check_wide("bmm", out_dtype, self, mat2)
+    return self.to(out_dtype).bmm(mat2.to(out_dtype))
+
+
+@composite(
+    "baddbmm.dtype(Tensor self, Tensor batch1, Tensor batch2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1)"
+    " -> Tensor",
+    out=True,
+    method=False,
+)
+def baddbmm_dtype(self, batch1, batch2, out_dtype, beta, alpha):
+    _check_wide("baddbmm", out_dtype, self, batch1, batch2)
+    return self.to(out_dtype).baddbmm(batch1.to(out_dtype), batch2.to(out_dtype), beta=beta, alpha=alpha)
+
+
 def _addmv_shape(self, mat, vec):
     if mat.dim() != 2 or vec.dim() != 1 or self.dim() > 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {self.dim()}, {mat.dim()}, {vec.dim()}")

@@ -71,11 +71,9 @@ def _is_size(o: Any) -> bool:
 
 def sparse_coo_tensor(*args: Any, **kwargs: Any) -> Any:
     """A tensor of entries: ``indices`` (sparse_dim, nnz), ``values`` (nnz, *dense sizes), ``size`` inferred if not given."""
-    from shim_torch.overrides import handle_torch_function, has_torch_function
-
     tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, _core.TensorBase)]
-    if tensors and has_torch_function(tensors):
-        return handle_torch_function(sparse_coo_tensor, tensors, *args, **kwargs)
+    if _core._has_torch_function(tensors):
+        return _core._handle_torch_function(sparse_coo_tensor, tensors, *args, **kwargs)
     return _coo_tensor(args, dict(kwargs))
 
 
@@ -135,6 +133,9 @@ def _compressed(name: str, layout: Any, names: tuple[str, str]) -> Any:
     first, second = names
 
     def make(*args: Any, **kwargs: Any) -> Any:
+        tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, _core.TensorBase)]
+        if _core._has_torch_function(tensors):
+            return _core._handle_torch_function(make, tensors, *args, **kwargs)
         from . import _compressed
 
         return _compressed.construct(name, layout, (first, second), args, dict(kwargs))

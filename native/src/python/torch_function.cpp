@@ -329,7 +329,7 @@ PyObject* py_handle(PyObject*, PyObject* args, PyObject* kwargs) {  // (public_a
   std::vector<PyObject*> found;
   PyObject* relevant = PySequence_Fast(PyTuple_GET_ITEM(args, 1), "relevant_args must be iterable");
   if (!relevant) return nullptr;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(relevant); ++i) collect(PySequence_Fast_GET_ITEM(relevant, i), found);
+  for (Py_ssize_t i = 0; torch_function_enabled() && i < PySequence_Fast_GET_SIZE(relevant); ++i) collect(PySequence_Fast_GET_ITEM(relevant, i), found);
   PyObject* rest = PyTuple_GetSlice(args, 2, PyTuple_GET_SIZE(args));
   PyObject* kw = kwargs ? Py_NewRef(kwargs) : PyDict_New();
   PyObject* result = rest && kw ? dispatch(PyTuple_GET_ITEM(args, 0), found, rest, kw) : nullptr;

@@ -73,7 +73,7 @@ def test_overridable_functions():
     assert torch.nn.functional.gelu in found[torch.nn.functional]
     overrides = torch.overrides.get_testing_overrides()
     assert overrides[torch.add](1, 2) == -1
-    assert list(inspect.signature(overrides[torch.add]).parameters)[:2] == ["self", "other"]
+    assert list(inspect.signature(overrides[torch.add]).parameters)[:2] == ["input", "other"]
     assert torch.add not in torch.overrides.get_ignored_functions()
     assert torch.is_tensor in torch.overrides.get_ignored_functions()
 
