@@ -72,6 +72,7 @@ LATER = (
     "fourier",
     "foreach",
     "matmul_narrow",
+    "int4_products",
     "backward",
     "recurrent",
     "polynomials",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import typing
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from native import _core
@@ -247,10 +248,32 @@ def checkpoint(
         if context_fn is not noop_context_fn or debug is not False:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve, *args)
+    steps = _checkpoint_without_reentrant_generator(
+        function, preserve, context_fn, determinism_check, debug, early_stop, *args, **kwargs
+    )
+    next(steps)
+    try:
+        result = function(*args, **kwargs)
+    except BaseException as error:
+        steps.throw(error)  # ends the contexts of the first pass; comes back, unless one of them swallowed it
+        raise
+    next(steps, None)
+    return result
+
+
+def _checkpoint_without_reentrant_generator(
+    fn: Callable[..., Any],
+    preserve_rng_state: bool = True,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
+    determinism_check: str = _DEFAULT_DETERMINISM_MODE,
+    debug: bool = False,
+    early_stop: bool = True,
+    *args: Any,
+    **kwargs: Any,
+) -> Generator[None, None, None]:
+    """``checkpoint`` without reentrance as two steps: its caller runs ``fn`` between the first and the second."""
     if determinism_check not in ("default", "none"):
-        raise ValueError(f"determinism_check should be one of ['default', 'none'] but got {determinism_check}")
-    if not _core.is_grad_enabled():
-        return function(*args, **kwargs)
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     on_error = None
     if debug if _debug is None else _debug:
         from shim_torch.utils._checkpoint_debug import debug_contexts
@@ -259,8 +282,11 @@ def checkpoint(
             raise ValueError("debug=True is incompatible with non-default context_fn")
         context_fn, on_error = debug_contexts()
     first, second = context_fn()
+    if not _core.is_grad_enabled():
+        yield
+        return
     frame = Frame(
-        _second_pass(function, args, kwargs, second, preserve),
+        _second_pass(fn, args, kwargs, second, preserve_rng_state),
         args,
         early_stop if _early_stop is None else _early_stop,
         describe if determinism_check == "default" else None,
@@ -268,7 +294,7 @@ def checkpoint(
     failed = False
     with frame.saving(on_error), first:
         try:
-            result = function(*args, **kwargs)
+            yield
         except BaseException:
             failed = True
             raise
@@ -278,7 +304,6 @@ def checkpoint(
             "checkpointed forward. This is not supported because checkpoint cannot return a value for a failed forward."
         )
     frame.complete = True
-    return result
 
 
 def _second_pass(function: Any, args: Any, kwargs: Any, context: Any, preserve: bool) -> Callable[..., None]:
@@ -341,4 +366,9 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     finally:
         _debug = old
 
-__getattr__ = _asked_of(__name__)
+
+def __getattr__(name: str) -> Any:
+    """``typing``'s names are names of this module, as of PyTorch's, which takes them all (unsloth_zoo asks for one)."""
+    if name in typing.__all__:
+        return getattr(typing, name)
+    return _asked_of(__name__)(name)
