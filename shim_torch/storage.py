@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from operator import index
 from typing import Any
 
@@ -312,6 +313,7 @@ class _LegacyMeta(type):
         return type(instance) in (TypedStorage, cls) and instance.dtype == cls.dtype and instance.device.type == kind
 
 
+@functools.cache
 def legacy_class(name: str, device_type: str = "cpu") -> Any:
     """``torch.FloatStorage`` and its like: a TypedStorage of one dtype on one device. KeyError for an unknown name."""
     dtype = _CLASSES[name]

@@ -54,6 +54,16 @@ class Pickler(_PICKLER):
         super().__init__(file, protocol)
         self._storage_id = persistent_id
 
+    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+        """Strings, numbers and plain containers directly: they have no id and are reduced by nobody."""
+        direct = _DIRECT.get(type(obj))
+        if direct is None or self.proto != 2:  # later protocols make frames
+            super().save(obj, save_persistent_id)
+        elif (known := self.memo.get(id(obj))) is not None:
+            self.write(self.get(known[0]))
+        else:
+            direct(self, obj)
+
     def persistent_id(self, obj: Any) -> Any:
         return self._storage_id(obj) if isinstance(obj, (TypedStorage, _core.UntypedStorage)) else None
 
@@ -93,6 +103,7 @@ class Pickler(_PICKLER):
 
 
 Pickler.dispatch[FunctionType] = Pickler.save_global
+_DIRECT: dict[type, Any] = {t: Pickler.dispatch[t] for t in (str, int, bool, float, type(None), tuple, list, dict)}
 
 
 def _reduce_tensor(t: Any, protocol: int) -> Any:

@@ -5,6 +5,7 @@
 #include "core/lazy_clone.h"
 #include "core/math_bits.h"
 #include "cpu/copy_bits.h"
+#include "cpu/fill_range.h"
 #include "cpu/kernel_table.h"
 #include "cpu/loops.h"
 #include "cpu/parallel.h"
@@ -232,7 +233,34 @@ void fill_as(const void* element, void* to, int64_t n) {
   fill_words(value, static_cast<T*>(to), n);
 }
 
+// Elements of a block are counted in 32 bits, which every processor converts in vectors.
+template <class T>
+SHIM_CLONES void range_words(double first, double step, T* to, int64_t begin, int64_t end) {
+  for (int64_t at = begin; at < end; at += 1024) {
+    const int32_t n = int32_t(std::min<int64_t>(1024, end - at));
+    if constexpr (std::is_integral_v<T>) {
+      const T base = T(int64_t(first) + int64_t(step) * at), by = T(int64_t(step));
+      for (int32_t k = 0; k < n; ++k) to[at + k] = T(base + by * T(k));
+    } else {
+      const double base = double(at);
+      for (int32_t k = 0; k < n; ++k) to[at + k] = T((base + double(k)) * step + first);
+    }
+  }
+}
+
 }  // namespace
+
+void fill_range(const Tensor& out, double first, double step) {
+  auto run = [&]<class T>(T* to) {
+    parallel_for(out->numel(), kGrain, [&](int64_t begin, int64_t end) { range_words(first, step, to, begin, end); });
+  };
+  switch (out->dtype()) {
+    case DType::i32: return run(out->data_as<int32_t>());
+    case DType::i64: return run(out->data_as<int64_t>());
+    case DType::f32: return run(out->data_as<float>());
+    default: return run(out->data_as<double>());
+  }
+}
 
 void fill_packed(const void* element, void* to, size_t size, int64_t n) {
   auto* bytes = static_cast<const unsigned char*>(element);

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <vector>
 
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
+#include "cpu/reduce.h"
 #include "cpu/types.h"
 #include "ops/kernels.h"
 
@@ -119,10 +121,43 @@ Tensor count_places(const Tensor& self, int64_t least) {
   });
 }
 
+Tensor histogram(const Tensor& self, int64_t bins, double low, double high) {
+  const int64_t n = self->numel();
+  if (n == 0 || bins <= 0 || self->has_math_bits()) return {};
+  const Tensor in = contiguous(self);
+  auto run = [&]<class T>(const T* x) -> Tensor {
+    if (low == high) low = double(extreme_value(x, n, false)), high = double(extreme_value(x, n, true));
+    if (low == high) low -= 1, high += 1;
+    if (!std::isfinite(low) || !std::isfinite(high) || low >= high) return {};             // refused by the body
+    const T least = T(low), most = T(high), width = most - least, count = T(bins);
+    std::vector<int64_t> found(size_t(bins), 0);
+    std::mutex mutex;
+    parallel_for(n, std::max(kGrain, bins), [&](int64_t begin, int64_t end) {
+      std::vector<int64_t> mine(size_t(bins) + 1, 0);
+      for (int64_t i = begin; i < end; ++i)
+        if (x[i] >= least && x[i] <= most) ++mine[size_t((x[i] - least) * count / width)];
+      mine[size_t(bins - 1)] += mine[size_t(bins)];                                        // the greatest belong to the last one
+      std::lock_guard lock(mutex);
+      for (int64_t k = 0; k < bins; ++k) found[size_t(k)] += mine[size_t(k)];
+    });
+    Tensor out = empty(Dims{bins}, self->dtype(), Device{});
+    for (int64_t k = 0; k < bins; ++k) out->data_as<T>()[k] = T(found[size_t(k)]);
+    return out;
+  };
+  return self->dtype() == DType::f32 ? run(in->data_as<float>()) : self->dtype() == DType::f64 ? run(in->data_as<double>()) : Tensor{};
+}
+
 namespace {
 
+template <int times, class T>
+void repeat_few(const T* from, T* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i, to += times)
+    for (int k = 0; k < times; ++k) to[k] = from[i];
+}
 template <class T>
 void repeat(const T* from, T* to, int64_t slices, int64_t inner, int64_t times) {
+  if (inner == 1 && times == 2) return repeat_few<2>(from, to, slices);
+  if (inner == 1 && times == 4) return repeat_few<4>(from, to, slices);
   for (int64_t s = 0; s < slices; ++s, from += inner)
     for (int64_t k = 0; k < times; ++k, to += inner) {
       if (inner == 1) *to = *from;

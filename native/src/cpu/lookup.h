@@ -9,6 +9,7 @@ namespace shim {
 Tensor search_sorted(const Tensor& sequence, const Tensor& values, bool right, bool narrow);
 Tensor one_hot(const Tensor& classes, int64_t count);                    // count -1: as many as there are
 Tensor count_places(const Tensor& self, int64_t least);                  // of a row of whole numbers, none below 0
+Tensor histogram(const Tensor& self, int64_t bins, double low, double high);   // of as many bins of one width; low = high: between its extremes
 Tensor repeat_each(const Tensor& self, int64_t times, int64_t dim);      // each slice along dim, `times` in a row
 int all_equal(const Tensor& a, const Tensor& b);                         // of one shape and dtype; -1: no kernel
 // |a - b| <= absolute + |relative b|, or equal; of contiguous ones of one shape.

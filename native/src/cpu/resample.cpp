@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "cpu/kernel_table.h"
@@ -45,7 +46,7 @@ std::vector<Between<T>> linear_places(int64_t size, int64_t out, double given, b
 }
 
 // The four neighbours of each place of a grid, -1 where there is none, and their weights.
-template <class T> struct Taps { std::vector<int32_t> at[4]; std::vector<T> weight[4]; };
+template <class T> struct Taps { std::vector<int32_t> at[4]; std::vector<T> weight[4], x, y; };
 
 template <class T>
 T kept_inside(T x, int64_t size, int padding, bool align_corners) {
@@ -62,33 +63,46 @@ T kept_inside(T x, int64_t size, int padding, bool align_corners) {
 }
 
 template <class T>
-SHIM_MATH_CLONES void find_taps(const T* grid, int64_t count, int64_t height, int64_t width, bool nearest, int padding, bool align_corners, Taps<T>& taps) {
-  auto place = [&](T at, int64_t size) {
-    return kept_inside(align_corners ? (at + T(1)) / T(2) * T(size - 1) : ((at + T(1)) * T(size) - T(1)) / T(2), size, padding, align_corners);
+__attribute__((noinline)) void keep_inside(T* x, int64_t n, int64_t size, int padding, bool align_corners) {
+  for (int64_t i = 0; i < n; ++i) x[i] = kept_inside(x[i], size, padding, align_corners);
+}
+
+template <class T>
+SHIM_CLONES void find_taps(const T* grid, int64_t count, int32_t height, int32_t width, bool nearest, int padding, bool align_corners, Taps<T>& taps) {
+  T *x = taps.x.data(), *y = taps.y.data();
+  const T over = align_corners ? T(1) : T(0), high = T(height) - over, wide = T(width) - over, less = align_corners ? T(0) : T(1);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) x[i] = ((grid[2 * i] + T(1)) * wide - less) / T(2), y[i] = ((grid[2 * i + 1] + T(1)) * high - less) / T(2);
+  if (padding) keep_inside(x, count, width, padding, align_corners), keep_inside(y, count, height, padding, align_corners);
+  // The place of a whole row and column, which may be no number.
+  auto index = [=](T r, T c) __attribute__((always_inline)) {
+    const bool inside = (r >= T(0)) & (r < T(height)) & (c >= T(0)) & (c < T(width));
+    return inside ? int32_t(inside ? r : T(0)) * width + int32_t(inside ? c : T(0)) : -1;
   };
-  auto index = [&](T y, T x) { return y >= T(0) && y < T(height) && x >= T(0) && x < T(width) ? int32_t(int64_t(y) * width + int64_t(x)) : -1; };
-  for (int64_t i = 0; i < count; ++i) {
-    const T x = place(grid[2 * i], width), y = place(grid[2 * i + 1], height);
-    if (nearest) {
-      taps.at[0][size_t(i)] = index(std::nearbyint(y), std::nearbyint(x));
-      continue;
-    }
-    const T left = std::floor(x), top = std::floor(y);
-    for (int k = 0; k < 4; ++k) {
-      const bool right = k & 1, below = k & 2;
-      taps.at[k][size_t(i)] = index(top + T(below), left + T(right));
-      taps.weight[k][size_t(i)] = (right ? x - left : left + T(1) - x) * (below ? y - top : top + T(1) - y);
+  if (nearest) {
+    for (int64_t i = 0; i < count; ++i) taps.at[0][size_t(i)] = index(std::nearbyint(y[i]), std::nearbyint(x[i]));
+    return;
+  }
+  for (int k = 0; k < 4; ++k) {
+    int32_t* at = taps.at[k].data();
+    T* weight = taps.weight[k].data();
+    // right: x - left, otherwise left + 1 - x
+    const T right = T(k & 1), below = T(k >> 1), across = T(2) * right - T(1), down = T(2) * below - T(1);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; ++i) {
+      const T left = std::floor(x[i]), top = std::floor(y[i]);
+      at[i] = index(top + below, left + right);
+      weight[i] = (across * (x[i] - left) + (T(1) - right)) * (down * (y[i] - top) + (T(1) - below));
     }
   }
 }
 
+// x has a zero at -1, where what lies outside is read.
 template <class T>
-SHIM_MATH_CLONES void sample_plane(const T* x, T* y, int64_t n, const int32_t* a, const int32_t* b, const int32_t* c, const int32_t* d, const T* e, const T* f, const T* g, const T* h) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    const T p = x[a[i] < 0 ? 0 : a[i]], q = x[b[i] < 0 ? 0 : b[i]], r = x[c[i] < 0 ? 0 : c[i]], s = x[d[i] < 0 ? 0 : d[i]];
-    y[i] = (a[i] < 0 ? T(0) : p) * e[i] + (b[i] < 0 ? T(0) : q) * f[i] + (c[i] < 0 ? T(0) : r) * g[i] + (d[i] < 0 ? T(0) : s) * h[i];
-  }
+void sample_plane(const T* x, T* y, int64_t n, const Taps<T>& taps) {
+  const int32_t *a = taps.at[0].data(), *b = taps.at[1].data(), *c = taps.at[2].data(), *d = taps.at[3].data();
+  const T *e = taps.weight[0].data(), *f = taps.weight[1].data(), *g = taps.weight[2].data(), *h = taps.weight[3].data();
+  for (int64_t i = 0; i < n; ++i) y[i] = (x[a[i]] * e[i] + x[b[i]] * f[i]) + (x[c[i]] * g[i] + x[d[i]] * h[i]);
 }
 
 template <class T>
@@ -98,16 +112,25 @@ Tensor sampled(const Tensor& self, const Tensor& grid, bool nearest, int padding
   Tensor out = empty(Dims{batch, channels, grid->sizes()[1], grid->sizes()[2]}, self->dtype(), Device{});
   parallel_for(batch, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, channels * count)), [&](int64_t begin, int64_t end) {
     Taps<T> taps;
+    const bool few = height * width > 8 * count;             // places: a copy of the plane would take longer
+    std::vector<T> padded(nearest || few ? 0 : size_t(height * width + 1));
     for (int k = 0; k < (nearest ? 1 : 4); ++k) taps.at[k].resize(size_t(count)), taps.weight[k].resize(size_t(count));
+    taps.x.resize(size_t(count)), taps.y.resize(size_t(count));
     for (int64_t b = begin; b < end; ++b) {
-      find_taps(grid->data_as<T>() + b * count * 2, count, height, width, nearest, padding, align_corners, taps);
+      find_taps(grid->data_as<T>() + b * count * 2, count, int32_t(height), int32_t(width), nearest, padding, align_corners, taps);
       for (int64_t p = b * channels; p < (b + 1) * channels; ++p) {
         const T* x = self->data_as<T>() + p * height * width;
         T* y = out->data_as<T>() + p * count;
-        auto *at = taps.at;
-        auto *w = taps.weight;
-        if (nearest) for (int64_t i = 0; i < count; ++i) y[i] = at[0][size_t(i)] < 0 ? T(0) : x[at[0][size_t(i)]];
-        else sample_plane(x, y, count, at[0].data(), at[1].data(), at[2].data(), at[3].data(), w[0].data(), w[1].data(), w[2].data(), w[3].data());
+        if (nearest || few) {
+          auto value = [&](int k, size_t i) { return taps.at[k][i] < 0 ? T(0) : x[taps.at[k][i]]; };
+          for (size_t i = 0; i < size_t(count); ++i) {
+            if (nearest) y[i] = value(0, i);
+            else y[i] = (value(0, i) * taps.weight[0][i] + value(1, i) * taps.weight[1][i]) + (value(2, i) * taps.weight[2][i] + value(3, i) * taps.weight[3][i]);
+          }
+        } else {
+          std::memcpy(padded.data() + 1, x, size_t(height * width) * sizeof(T));
+          sample_plane(padded.data() + 1, y, count, taps);
+        }
       }
     }
   });

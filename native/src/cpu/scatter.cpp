@@ -1,6 +1,7 @@
 #include "cpu/scatter.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
@@ -38,8 +39,14 @@ SHIM_CLONES void inner_loop(const int64_t* index, T* at, T* flat, int64_t n, int
   if (index_step == 0) {
     at += index[0] * along;
     if (at_step == 1 && flat_step == 1) {
-#pragma GCC ivdep
-      for (int64_t i = 0; i < n; ++i) Op::f(at[i], flat[i]);
+      if constexpr (std::is_same_v<Op, Put<T>>) return void(std::memcpy(at, flat, size_t(n) * sizeof(T)));
+      if constexpr (std::is_same_v<Op, Take<T>>) return void(std::memcpy(flat, at, size_t(n) * sizeof(T)));
+      int64_t i = 0;
+      if constexpr (std::is_same_v<Op, Add<T>>) {
+        typedef T Vector __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
+        for (constexpr int64_t kWide = 32 / sizeof(T); i + kWide <= n; i += kWide) *reinterpret_cast<Vector*>(at + i) += *reinterpret_cast<const Vector*>(flat + i);
+      }
+      for (; i < n; ++i) Op::f(at[i], flat[i]);
       return;
     }
     if constexpr (!std::is_same_v<Op, Take<T>>)

@@ -115,6 +115,18 @@ PyObject* native_bincount(Operator&, PyObject* const* args, size_t n) {
   return guarded([&] { return wrapped(unlocked(self->numel(), [&] { return count_places(self, least); })); });
 }
 
+// histc(self, bins, min, max)
+PyObject* native_histc(Operator&, PyObject* const* args, size_t n) {
+  int64_t bins;
+  Number low, high;
+  if (n != 4 || !on_cpu(args[0]) || !integer_of(args[1], &bins) || is_tensor(args[2]) || is_tensor(args[3])) return nullptr;
+  const Tensor self(unwrap(args[0]));
+  return guarded([&]() -> PyObject* {
+    if (!number_of(args[2], &low) || !number_of(args[3], &high) || low.type == Number::Complex || high.type == Number::Complex) return nullptr;
+    return wrapped(unlocked(self->numel(), [&] { return histogram(self, bins, low.to_double(), high.to_double()); }));
+  });
+}
+
 // repeat_interleave(self, repeats, dim, output_size), where no history is kept
 PyObject* native_repeat_interleave(Operator&, PyObject* const* args, size_t n) {
   int64_t times, dim = 0;
@@ -174,6 +186,7 @@ void register_cpu_rows() {
   register_native_cpu("bucketize", native_bucketize);
   register_native_cpu("one_hot", native_one_hot);
   register_native_cpu("bincount", native_bincount);
+  register_native_cpu("histc", native_histc);
   register_native_cpu("repeat_interleave", native_repeat_interleave);
   register_native_cpu("isin", native_isin);
   register_native_cpu("isclose", native_isclose);

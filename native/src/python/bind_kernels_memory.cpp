@@ -1,7 +1,9 @@
 // Native fast paths of copies and fills.
+#include "cpu/fill_range.h"
 #include "cpu/loops.h"
 #include "cuda/driver.h"
 #include "cuda/rows.h"
+#include <cmath>
 #include <cstdlib>
 
 #include "python/uninitialized.h"
@@ -106,10 +108,38 @@ bool plain_int(PyObject* o, int64_t* out) {
   return !overflow && std::abs(*out) < (int64_t(1) << 53);
 }
 
-// arange(end | start, end | start, end, step; dtype, layout, device, pin_memory) over whole numbers.
+// A Python float, or an int that a double holds.
+bool plain_double(PyObject* o, double* value) {
+  int64_t i;
+  if (PyFloat_CheckExact(o)) return *value = PyFloat_AS_DOUBLE(o), std::isfinite(*value);
+  return plain_int(o, &i) && (*value = double(i), true);
+}
+
+// Over numbers of which one is a float, to float32 or float64 on the CPU.
+PyObject* float_arange(PyObject* const* args, size_t n) {
+  double start = 0, end, step = 1;
+  if (!plain_double(args[n == 5 ? 0 : 1], &end) || (n > 5 && !plain_double(args[0], &start)) || (n > 6 && !plain_double(args[2], &step))) return nullptr;
+  PyObject *dtype = args[n - 4], *device = args[n - 2];
+  if ((dtype != Py_None && !is_dtype(dtype)) || args[n - 1] == Py_True || step == 0 || (end - start) * step < 0) return nullptr;
+  if (device != Py_None && !(is_device(device) && device_of(device).is_cpu())) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const DType t = dtype == Py_None ? default_dtype() : dtype_of(dtype);
+    const double count = std::ceil((end - start) / step);
+    if ((t != DType::f32 && t != DType::f64) || !(count < 0x1p53)) return nullptr;
+    const int64_t size = int64_t(count);
+    Tensor out = empty(DimSpan(&size, 1), t, Device{});
+    fill_range(out, start, step);
+    return wrap(out);
+  });
+}
+
+// arange(end | start, end | start, end, step; dtype, layout, device, pin_memory)
 PyObject* native_arange(Operator&, PyObject* const* args, size_t n) {
   int64_t start = 0, end, step = 1;
-  if (n < 5 || n > 7 || !plain_int(args[n == 5 ? 0 : 1], &end)) return nullptr;
+  if (n < 5 || n > 7) return nullptr;
+  for (size_t i = 0; i < n - 4; ++i)
+    if (PyFloat_CheckExact(args[i])) return float_arange(args, n);
+  if (!plain_int(args[n == 5 ? 0 : 1], &end)) return nullptr;
   if ((n > 5 && !plain_int(args[0], &start)) || (n > 6 && !plain_int(args[2], &step)) || step == 0 || (step > 0 ? end < start : end > start)) return nullptr;
   PyObject *dtype = args[n - 4], *device = args[n - 2];
   if ((dtype != Py_None && !is_dtype(dtype)) || args[n - 1] == Py_True) return nullptr;
@@ -124,15 +154,7 @@ PyObject* native_arange(Operator&, PyObject* const* args, size_t n) {
       return wrapped(made);
     }
     Tensor out = empty(DimSpan(&size, 1), t, Device{});
-    auto run = [&]<class T>(T) {
-      T* to = out->data_as<T>();
-      const int64_t first = start, by = step;
-      for (int64_t i = 0; i < size; ++i) to[i] = T(first + i * by);
-    };
-    if (t == DType::i64) run(int64_t{});
-    else if (t == DType::i32) run(int32_t{});
-    else if (t == DType::f32) run(float{});
-    else run(double{});
+    fill_range(out, double(start), double(step));
     return wrap(out);
   });
 }
