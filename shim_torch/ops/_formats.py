@@ -33,6 +33,47 @@ def in_format(value: Any, wanted: Any) -> Any:
     return value.contiguous(memory_format=wanted)
 
 
+def told(shape: Any, strides: Any) -> Any:
+    """:func:`asked` of a tensor of which only the geometry is kept."""
+    n = len(shape)
+    if n not in (4, 5) or strides[-1] < strides[1] or not strides[1]:
+        return None
+    least = 0
+    for d in (1, *range(n - 1, 1, -1), 0):
+        if not shape[d] or strides[d] < least or (d == 0 and least == strides[1]):
+            return None
+        least = strides[d] * max(shape[d], 1)
+    return _core.channels_last if n == 4 else _core.channels_last_3d
+
+
+def gradient_in_format(t: Any) -> Any:
+    """``t``, for an operator that gives its gradient back in channels_last where ``t`` lies in it."""
+    if not (t.requires_grad and _core.is_grad_enabled() and _core.unseen(t)):
+        return t
+    wanted = asked([t])
+    if wanted is None:
+        return t
+    alias = t.view_as(t)
+    alias.register_hook(lambda g: in_format(g, wanted))
+    return alias
+
+
+def gradient_like_results(t: Any, run: Callable[[Any], Any], mirrored: bool = True) -> Any:
+    """``run(t)``, where ``t`` in channels_last gets its gradient in the format that the gradient of the result comes in.
+
+    Without ``mirrored`` the gradient is contiguous.
+    """
+    if not (t.requires_grad and _core.is_grad_enabled() and _core.unseen(t)) or asked([t]) is None:
+        return run(t)
+    given: list[Any] = [None]
+    alias = t.view_as(t)
+    alias.register_hook(lambda g: g.contiguous() if given[0] is None else in_format(g, given[0]))
+    result = run(alias)
+    if mirrored and result.requires_grad:
+        result.register_hook(lambda g: given.__setitem__(0, asked([g])))
+    return result
+
+
 def _restrided(value: Any, wanted: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return type(value)(_restrided(v, wanted) for v in value)

@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 
+from ._formats import gradient_in_format
 from ._formulas import shim, torch_module
 from ._record import composite
 from ._rules import NARROW
@@ -86,7 +87,7 @@ def _declare_mean(n: int) -> None:
 
     @composite(
         f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding={zero}, bool ceil_mode=False, bool count_include_pad=True{more}) -> Tensor",
-        method=False, out=True, module="" if n == 1 else "nn.functional", follows=("self",),
+        method=False, out=True, module="" if n == 1 else "nn.functional", follows=() if n == 3 else ("self",),
         native=f"avg_pool{n}d")  # fmt: skip
     def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
         name = f"avg_pool{n}d"
@@ -106,7 +107,7 @@ def _declare_mean(n: int) -> None:
             return shim().mean_pool(
                 self, kernel, step, pad, ceil_mode, count_include_pad, divisor_override or 0
             )
-        self = _core.flat_input(self)
+        self = _core.flat_input(gradient_in_format(self) if n == 2 else self)
         if n == 3 and separable_here(self):
             return _mean_of_boxes(self, settings, ceil_mode, count_include_pad, divisor_override)
         if n == 1 and self.is_floating_point() and _core.unseen(self) and _plain_order(self) and self.numel():
@@ -122,7 +123,7 @@ def _declare_mean(n: int) -> None:
         method=False,
         out=True,
         function=n == 1,
-        follows=("self",),
+        follows=() if n == 3 else ("self",),
         native=f"adaptive_avg_pool{n}d",
     )
     def adaptive_avg_pool(self, output_size):
@@ -147,7 +148,8 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
             if output_size[0] == output_size[1] == 1:
                 return self.mean((-1, -2), keepdim=True)
             return shim().mean_pool(self, window, window, (0, 0), False, True, 0)
-    self = _core.flat_input(self)
+    averaged = n == 2 and any(o != 1 for o in output_size)  # one mean of all is what mean gives
+    self = _core.flat_input(gradient_in_format(self) if averaged else self)
     narrow = self.dtype if self.dtype in NARROW else None
     x = self.float() if narrow is not None else self
     if 0 not in output_size and separable_here(x):

@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 
+from ._formats import gradient_in_format
 from ._formulas import shim, torch_module, widened
 from ._norm_statistics import statistics_dtype as _statistics_dtype
 from ._record import composite
@@ -57,7 +58,7 @@ def _normalized(
         return y, mean, (variance + eps).rsqrt() if training and asked else None
     dims = [d for d in range(input.dim()) if d != 1]
     shape = [1, -1, *[1] * (input.dim() - 2)]
-    x = widened(input)
+    x = widened(gradient_in_format(input))
     if training:
         mean = x.mean(dims)
         centred = x - mean.reshape(shape)

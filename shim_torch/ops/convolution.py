@@ -6,6 +6,7 @@ from typing import Any
 
 from shim_torch._utils import _scalar as scalar_name
 
+from ._formats import asked, in_format, told
 from ._formulas import operator, sizes_text
 from ._record import composite, op
 from ._windows import add_windows, expanded, padded, windows
@@ -250,6 +251,19 @@ def _convolution_weight(xp, input, grad_output, kernel, stride, padding, dilatio
     return product.reshape(grad_output.shape[1], per, *kernel)
 
 
+# Gradients lie in channels_last where the input or the weight does, whatever the gradient that comes in lies in.
+
+
+def _kept_input_grad(g, input_shape, input_strides, weight, stride, padding, dilation, transposed, output_padding, groups):
+    found = _input_grad(g, input_shape, weight, stride, padding, dilation, transposed, output_padding, groups)
+    return in_format(found, told(input_shape, input_strides) or asked((weight,)))
+
+
+def _kept_weight_grad(g, input, weight_shape, weight_strides, stride, padding, dilation, transposed, groups):
+    found = _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, groups)
+    return in_format(found, told(weight_shape, weight_strides) or asked((input,)))
+
+
 # Several gradients at once are one operator, so that a dispatch mode sees what PyTorch's shows it.
 
 
@@ -272,7 +286,7 @@ def _weight_bias_grads(g, input, weight, stride, padding, dilation, transposed, 
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
     native="convolution", shape=_convolution_shape, dtype=_convolution_dtype, out=True, method=False, follows=("input", "weight"),
-    grad={"input": _input_grad, "weight": _weight_grad,
+    grad={"input": _kept_input_grad, "weight": _kept_weight_grad,
           "bias": _bias_grad},
     fused={"input, weight, bias": _all_grads, "input, weight": _input_weight_grads,
            "weight, bias": _weight_bias_grads})  # fmt: skip
@@ -305,10 +319,11 @@ def convolution_backward(
     wanted = tuple(output_mask)
     settings = (stride, padding, dilation, transposed)
     gi = gw = gb = None
+    kept = asked((input, weight))
     if wanted[0]:
-        gi = _input_grad(grad_output, input.shape, weight, *settings, output_padding, groups)
+        gi = in_format(_input_grad(grad_output, input.shape, weight, *settings, output_padding, groups), kept)
     if wanted[1]:
-        gw = _weight_grad(grad_output, input, weight.shape, *settings, groups)
+        gw = in_format(_weight_grad(grad_output, input, weight.shape, *settings, groups), kept)
     if wanted[2]:
         gb = _bias_grad(grad_output, bias_sizes or grad_output.shape[1:2])
     return gi, gw, gb

@@ -10,6 +10,7 @@ from typing import Any
 
 from native import _core
 
+from ._formats import asked, in_format
 from ._formulas import flat, shim
 from ._record import op
 from ._rules import accumulation_dtype
@@ -123,9 +124,9 @@ def _by_steps(g, input, weight, mean, variance, eps, of_batch):
 
 
 def _grads(g, input, weight, mean, variance, eps, of_batch):
-    if _core.is_grad_enabled():
-        return _by_steps(g, input, weight, mean, variance, eps, of_batch)
-    return shim().channel_norm_backward(g, input, weight, mean, variance, eps, of_batch)
+    compute = _by_steps if _core.is_grad_enabled() else shim().channel_norm_backward
+    dx, dw, db = compute(g, input, weight, mean, variance, eps, of_batch)
+    return in_format(dx, asked([input])), dw, db
 
 
 def _all_grads(g, input, weight, of_batch, result1, result2, eps):

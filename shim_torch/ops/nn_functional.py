@@ -7,6 +7,7 @@ from typing import Any
 
 from native import _core
 
+from ._formats import gradient_like_results
 from ._formulas import shim, widened
 from ._record import composite, op
 from ._rules import FLOATS, NARROW, accumulation_dtype, not_implemented
@@ -137,6 +138,7 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
     method=False,
     native="rms_norm",
+    follows=("input",),
 )
 def rms_norm(input, normalized_shape, weight, eps):
     import shim_torch
@@ -144,7 +146,8 @@ def rms_norm(input, normalized_shape, weight, eps):
     n = _check_normalized(input, normalized_shape, weight, None, "*")
     if _norm_kernel(input, weight, None):
         eps = shim_torch.finfo(accumulation_dtype(input.dtype)).eps if eps is None else eps
-        return _normed(input, weight, None, math.prod(normalized_shape), 0, 1, False, eps)
+        size = math.prod(normalized_shape)
+        return gradient_like_results(input, lambda x: _normed(x, weight, None, size, 0, 1, False, eps))
     dims = tuple(range(input.dim() - n, input.dim()))
     x = widened(input)
     y = x * ((x * x).mean(dims, True) + (shim_torch.finfo(x.dtype).eps if eps is None else eps)).rsqrt()
@@ -167,7 +170,9 @@ def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
     _check_one_dtype(input, weight, bias)
     if input.size(0) and _norm_kernel(input, weight, bias):
         cols = input.numel() // (input.size(0) * num_groups)
-        return _normed(input, weight, bias, cols, cols * num_groups // channels, num_groups, True, eps)
+        return gradient_like_results(
+            input, lambda x: _normed(x, weight, bias, cols, cols * num_groups // channels, num_groups, True, eps)
+        )
     x = widened(input)
     x = x.reshape(input.size(0), num_groups, x.numel() // max(input.size(0) * num_groups, 1))
     centred = x - x.mean(-1, True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from native import _core
 
-from ._formats import asked, in_format
+from ._formats import asked, gradient_in_format, in_format
 from ._formulas import aten, sizes_text
 from ._record import composite
 
@@ -24,7 +24,7 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
     if self.dtype == _core.bool and self.device.type == "cpu":
         kind = "reflection" if mode == "reflect" else "replication"
         raise NotImplementedError(f"\"{kind}_pad{n}d\" not implemented for 'Bool'")
-    x = _core.flat_input(self)
+    x = _core.flat_input(gradient_in_format(self))
     for i in range(n):
         before, after = pad[2 * i], pad[2 * i + 1]
         d = self.dim() - 1 - i

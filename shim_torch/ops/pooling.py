@@ -6,7 +6,7 @@ from typing import Any
 
 from native import _core
 
-from ._formats import asked, in_format
+from ._formats import in_format, told
 from ._formulas import flat, sizes_text
 from ._record import composite, op
 from ._windows import expanded
@@ -176,14 +176,15 @@ def _check_some(name: str, n: int, g: Any) -> None:
 def _spread_back(n: int, adaptive: bool = False) -> Any:
     """Gradient of maxima: each goes back to the place it came from."""
 
-    def formula(g: Any, result1: Any, self_shape: Any) -> Any:
+    def formula(g: Any, result1: Any, self_shape: Any, self_strides: Any) -> Any:
         lead, windows = tuple(self_shape[:-n]), _product(g.shape[-n:])
         if adaptive and not windows:
             _check_some(f"adaptive_max_pool{n}d_backward", n, g)
         spread = g.new_zeros((*lead, _product(self_shape[-n:]))).scatter_add(
             -1, result1.reshape(*lead, windows), g.reshape(*lead, windows)
         )
-        return in_format(spread.reshape(self_shape), asked([g]))
+        wanted = None if adaptive and n == 3 else told(self_shape, self_strides)
+        return in_format(spread.reshape(self_shape), wanted)
 
     return flat(formula)
 
@@ -233,7 +234,7 @@ def _declare_max(n: int) -> None:
 
     op(f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)", shape=adaptive_shape, native=f"adaptive_max_pool{n}d",
        dtype=_no_bool(f"adaptive_max_pool{n}d"), out=("out", "indices") if n > 1 else False, differentiable=(0,), grad={"self": _spread_back(n, True)},
-       follows=("self",), **function)(adaptive)  # fmt: skip
+       follows=() if n == 3 else ("self",), **function)(adaptive)  # fmt: skip
 
 
 def _check_adaptive(name: str, n: int, shape: Any, output_size: Any, colon: str) -> None:

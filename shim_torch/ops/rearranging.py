@@ -28,6 +28,7 @@ def _flip_shape(self, dims):
     native="flip",
     shape=_flip_shape,
     out=True,
+    follows=("self",),
     grad={"self": lambda g, dims: g.flip(dims)},
     **_COPY,
 )
@@ -64,7 +65,7 @@ def _roll_shape(self, shifts, dims):
     return self.shape
 
 
-@op("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", shape=_roll_shape, out=True, native="roll",
+@op("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", shape=_roll_shape, out=True, native="roll", follows=("self",),
     grad={"self": lambda g, shifts, dims: g.roll([-s for s in shifts], dims)}, **_COPY)  # fmt: skip
 def roll(xp, self, shifts, dims):
     if self.size == 0 or self.ndim == 0:

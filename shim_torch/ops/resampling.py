@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 
+from ._formats import gradient_like_results
 from ._formulas import operator, widened
 from ._record import composite
 from ._rules import NARROW
@@ -259,9 +260,12 @@ def _declare(name: str, n: int, run: Any, aligned: bool) -> None:
     align = ", bool align_corners" if aligned else ""
     rest = "SymInt[]? output_size" + align + ", float[]? scale_factors"
 
+    def laid_out(source, *settings):
+        return _laid_out(gradient_like_results(source, lambda x: run(x, *settings), "cubic" not in name), source)
+
     def fixed(self, output_size, *more):
         scales = more[1:] if aligned else more
-        return _laid_out(run(self, output_size, *more[:aligned], scales), self)
+        return laid_out(self, output_size, *more[:aligned], scales)
 
     def chosen(input, output_size, *more):
         factors = more[-1]
@@ -270,7 +274,7 @@ def _declare(name: str, n: int, run: Any, aligned: bool) -> None:
                 raise RuntimeError("Must specify exactly one of output_size and scale_factors")
             output_size = [int(s * f) for s, f in zip(input.shape[2:], factors, strict=True)]
         scales = factors if factors is not None else (None,) * n
-        return _laid_out(run(input, output_size, *more[:aligned], scales), input)
+        return laid_out(input, output_size, *more[:aligned], scales)
 
     schema = f"{name}(Tensor self, SymInt[{n}] output_size{align}, {_named(n)}) -> Tensor"
     composite(schema, native=name, **_HIDDEN)(fixed)

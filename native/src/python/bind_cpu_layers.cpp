@@ -118,6 +118,22 @@ PyObject* native_triangle(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// The dims from the slowest to the fastest in memory of a tensor in channels last, with the channels at the end; else none.
+Dims channels_last_order(const TensorImpl& t) {
+  Dims order;
+  if (t.dim() < 4 || suggest_memory_format(t) == MemoryFormat::contiguous) return order;
+  for (int64_t d = 0; d < t.dim(); ++d)
+    if (d != 1) order.push_back(d);
+  order.push_back(1);
+  return order;
+}
+
+Dims inverse_of(const Dims& order) {
+  Dims inverse(order.begin(), order.end());
+  for (size_t i = 0; i < order.size(); ++i) inverse[size_t(order[i])] = int64_t(i);
+  return inverse;
+}
+
 // flip(self, dims)
 PyObject* native_flip(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cpu(args[0])) return nullptr;
@@ -125,6 +141,13 @@ PyObject* native_flip(Operator&, PyObject* const* args, size_t n) {
     const TensorImpl& self = *unwrap(args[0]);
     bool turned[kMaxDims] = {};
     if (!turned_dims(args[1], self, turned)) return nullptr;
+    if (const Dims order = channels_last_order(self); !order.empty()) {
+      bool moved[kMaxDims] = {};
+      for (size_t i = 0; i < order.size(); ++i) moved[i] = turned[order[i]];
+      const Tensor last = permute(self, order);
+      const Tensor found = unlocked(self.numel(), [&] { return flip(*last, moved); });
+      return found ? wrap(permute(*found, inverse_of(order))) : nullptr;
+    }
     return wrapped(unlocked(self.numel(), [&] { return flip(self, turned); }));
   });
 }
@@ -240,11 +263,13 @@ PyObject* native_roll(Operator&, PyObject* const* args, size_t n) {
     if (!dims_of(args[1], &shifts) || !dims_of(args[2], &dims) || shifts.empty() || !self->numel() || self->has_math_bits()) return nullptr;
     const bool flat = dims.empty();
     if (flat ? shifts.size() != 1 : shifts.size() != dims.size()) return nullptr;
-    Tensor now = flat ? view(*contiguous(self), Dims{self->numel()}) : self;
+    const Dims order = flat ? Dims{} : channels_last_order(*self), places = inverse_of(order);
+    Tensor now = flat ? view(*contiguous(self), Dims{self->numel()}) : order.empty() ? self : permute(*self, order);
     for (size_t i = 0; i < shifts.size(); ++i) {
       int64_t d = flat ? 0 : dims[i];
       if (d < -now->dim() || d >= now->dim()) return nullptr;
       if (d < 0) d += now->dim();
+      if (!order.empty()) d = places[size_t(d)];
       const int64_t size = now->sizes()[size_t(d)], start = ((size - shifts[i] % size) % size + size) % size;
       if (start == 0) continue;
       Tensor next = empty(now->sizes(), now->dtype(), now->device());
@@ -254,6 +279,7 @@ PyObject* native_roll(Operator&, PyObject* const* args, size_t n) {
     }
     if (flat) now = view(*contiguous(now), self->sizes());
     if (now->data() == self->data()) now = clone(now, MemoryFormat::contiguous);
+    if (!order.empty()) now = permute(*now, places);
     return wrap(now);
   });
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import shim_torch as torch
+import shim_torch.nn.functional as F
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,81 @@ def test_none_stands_for_an_empty_list_of_dims():
 def test_block_diag_of_nothing_and_vander_of_nan():
     assert torch.block_diag().shape == (1, 0)
     assert torch.vander(torch.tensor([float("nan"), 2.0]), 3)[:, -1].tolist() == [1.0, 1.0]
+
+
+def _last(*sizes):
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return torch.randn(sizes).contiguous(memory_format=formats[len(sizes)]).requires_grad_()
+
+
+FOLLOWING = {
+    "max_pool2d": lambda x: F.max_pool2d(x, 2),
+    "avg_pool2d": lambda x: F.avg_pool2d(x, 2),
+    "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, (3, 3)),
+    "adaptive_max_pool2d": lambda x: F.adaptive_max_pool2d(x, (3, 3)),
+    "reflect": lambda x: F.pad(x, (1, 2, 1, 1), mode="reflect"),
+    "replicate": lambda x: F.pad(x, (1, 2, 1, 1), mode="replicate"),
+    "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
+    "conv2d": lambda x: F.conv2d(x, torch.ones(2, 4, 3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWING)
+def test_gradients_of_channels_last_inputs(name):
+    x = _last(2, 4, 6, 8)
+    y = FOLLOWING[name](x)
+    assert y.is_contiguous(memory_format=torch.channels_last)
+    (g,) = torch.autograd.grad(y, x, torch.ones(y.shape), retain_graph=True)
+    assert g.stride() == x.stride()
+    plain = x.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
+    (h,) = torch.autograd.grad(FOLLOWING[name](plain), plain, torch.ones(y.shape))
+    torch.testing.assert_close(g, h)
+    assert h.is_contiguous()
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(("of_input", "of_weight"), [(True, False), (False, True), (False, False)])
+def test_gradients_of_convolutions_lie_as_input_or_weight(transposed, of_input, of_weight):
+    x, w = _last(2, 4, 6, 8), _last(4, 4, 3, 3)
+    x = x if of_input else x.detach().contiguous().requires_grad_()
+    w = w if of_weight else w.detach().contiguous().requires_grad_()
+    y = (F.conv_transpose2d if transposed else F.conv2d)(x, w)
+    wanted = torch.channels_last if of_input or of_weight else torch.contiguous_format
+    for g in torch.autograd.grad(y, (x, w), torch.ones(y.shape)):
+        assert g.is_contiguous(memory_format=wanted)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: F.interpolate(x, scale_factor=2.0),
+        lambda x: F.interpolate(x, scale_factor=2.0, mode="bilinear"),
+        lambda x: F.group_norm(x, 2),
+        lambda x: F.rms_norm(x, (6, 8)),
+    ],
+)
+def test_gradients_that_lie_as_the_results_gradient(call):
+    x = _last(2, 4, 6, 8)
+    y = call(x)
+    assert y.is_contiguous(memory_format=torch.channels_last)
+    g = torch.randn(y.shape)
+    (plain,) = torch.autograd.grad(y, x, g, retain_graph=True)
+    (last,) = torch.autograd.grad(y, x, g.contiguous(memory_format=torch.channels_last))
+    assert plain.is_contiguous() and last.is_contiguous(memory_format=torch.channels_last)
+    torch.testing.assert_close(plain, last)
+
+
+def test_flip_and_roll_keep_channels_last():
+    x = _last(2, 4, 3, 5).detach()
+    for found, wanted in (
+        (x.flip(1, 3), x.contiguous().flip(1, 3)),
+        (x.roll((1, 2), (1, 3)), x.contiguous().roll((1, 2), (1, 3))),
+    ):
+        assert found.stride() == x.stride() and torch.equal(found, wanted)
+    assert x.roll(7).is_contiguous() and torch.equal(x.roll(7), x.contiguous().roll(7))
+
+
+def test_results_that_are_contiguous_whatever_their_input():
+    x = _last(2, 4, 4, 4, 4)
+    for y in (F.avg_pool3d(x, 2), F.adaptive_avg_pool3d(x, 2), F.adaptive_max_pool3d(x, 2), F.rrelu(x), F.rrelu(x, training=True)):
+        assert y.is_contiguous()
