@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch._utils import ExceptionWrapper
+from shim_torch.utils.data import _utils
 from shim_torch.utils.data._utils import fetch as _fetch
 from shim_torch.utils.data._utils import pin_memory as _pin
 from shim_torch.utils.data._utils import worker as _worker
@@ -54,9 +55,9 @@ class DataLoader(Generic[T_co]):
     """
 
     _iterator: Any = None
-    _initialized = False
-    _context: Any = None
-    _length_said: int | None = None  # by len(), of an iterable data set
+    __initialized = False
+    __multiprocessing_context: Any = None
+    _IterableDataset_len_called: int | None = None  # what len() said of an iterable data set
 
     def __init__(
         self,
@@ -105,18 +106,18 @@ class DataLoader(Generic[T_co]):
         self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
         self._set_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last)
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
-        self._initialized = True
+        self.__initialized = True
         self.check_worker_number_rationality()
 
     def __setattr__(self, attr: str, val: Any) -> None:
-        if self._initialized and attr in _FIXED:
+        if self.__initialized and attr in _FIXED:
             raise ValueError(f"{attr} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(attr, val)
 
     @property
     def multiprocessing_context(self) -> Any:
         """What makes the workers; None: the default of Python's multiprocessing."""
-        return self._context
+        return self.__multiprocessing_context
 
     @multiprocessing_context.setter
     def multiprocessing_context(self, context: Any) -> None:
@@ -141,7 +142,7 @@ class DataLoader(Generic[T_co]):
                     "multiprocessing_context option should be a valid context object or a string specifying the start "
                     f"method, but got multiprocessing_context={context}"
                 )
-        self._context = context
+        self.__multiprocessing_context = context
 
     def _set_samplers(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
         if self._dataset_kind == _DatasetKind.Iterable:
@@ -192,21 +193,23 @@ class DataLoader(Generic[T_co]):
     def _index_sampler(self) -> Any:
         return self.batch_sampler if self._auto_collation else self.sampler
 
+    def _get_iterator(self) -> Any:
+        kind = _MultiProcessingDataLoaderIter if self.num_workers else _SingleProcessDataLoaderIter
+        return kind(self)
+
     def __iter__(self) -> Iterator[Any]:
-        if self.num_workers == 0:
-            return _SingleProcessDataLoaderIter(self)
-        if not self.persistent_workers:
-            return _MultiProcessingDataLoaderIter(self)
+        if not self.persistent_workers or not self.num_workers:
+            return self._get_iterator()
         if self._iterator is None:
-            self._iterator = _MultiProcessingDataLoaderIter(self)
+            self._iterator = self._get_iterator()
         else:
-            self._iterator.reset()
+            self._iterator._reset(self)
         return self._iterator
 
     def __len__(self) -> int:
         if self._dataset_kind != _DatasetKind.Iterable:
             return len(self._index_sampler)
-        length = self._length_said = len(self.dataset)
+        length = self._IterableDataset_len_called = len(self.dataset)
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
@@ -237,29 +240,31 @@ class DataLoader(Generic[T_co]):
 
 
 class _BaseDataLoaderIter:
+    """What both iterators share. It does not hold the loader, which may hold it: both go when nobody else has them."""
+
     def __init__(self, loader: DataLoader[Any]) -> None:
         import shim_torch
 
-        self._loader = loader
-        self._pin = loader.pin_memory and shim_torch.cuda.is_available()
-        self._make_fetcher = functools.partial(
-            _DatasetKind.create_fetcher,
-            loader._dataset_kind,
-            auto_collation=loader._auto_collation,
-            collate_fn=loader.collate_fn,
-            drop_last=loader.drop_last,
-        )
-        self._begin()
+        self._dataset, self._dataset_kind = loader.dataset, loader._dataset_kind
+        self._auto_collation, self._drop_last = loader._auto_collation, loader.drop_last
+        self._collate_fn, self._index_sampler = loader.collate_fn, loader._index_sampler
+        self._num_workers, self._prefetch_factor = loader.num_workers, loader.prefetch_factor
+        self._in_order, self._timeout, self._persistent_workers = loader.in_order, loader.timeout, loader.persistent_workers
+        self._pin_memory = loader.pin_memory and shim_torch.cuda.is_available()
+        self._pin_memory_device, self._generator = loader.pin_memory_device, loader.generator
+        pipe = isinstance(loader.dataset, (IterDataPipe, MapDataPipe))
+        self._world_size, self._rank = process_group() if pipe else (1, 0)
+        self._shared_seed: int | None = None
+        _BaseDataLoaderIter._reset(self, loader, True)
         self._base_seed = self._seed()
 
-    def _begin(self) -> None:
+    def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
         """A pass begins: its batches are counted anew, and the draws of a pipe have a seed that all workers share."""
-        self._num_yielded, self._length_said = 0, self._loader._length_said
-        self._keys = iter(self._loader._index_sampler)
-        self._shared_seed = None
-        if isinstance(self._loader.dataset, IterDataPipe):
+        self._num_yielded, self._IterableDataset_len_called = 0, loader._IterableDataset_len_called
+        self._sampler_iter = iter(self._index_sampler)
+        if isinstance(self._dataset, IterDataPipe):
             self._shared_seed = self._across_processes(self._seed())
-            seeded(self._loader.dataset, self._shared_seed)
+            seeded(self._dataset, self._shared_seed)
 
     @staticmethod
     def _across_processes(seed: int) -> int:
@@ -275,24 +280,24 @@ class _BaseDataLoaderIter:
     def _seed(self) -> int:
         import shim_torch
 
-        return int(shim_torch.empty((), dtype=shim_torch.int64).random_(generator=self._loader.generator).item())
+        return int(shim_torch.empty((), dtype=shim_torch.int64).random_(generator=self._generator).item())
 
     def __iter__(self) -> Any:
         return self
 
     def __len__(self) -> int:
-        return len(self._loader._index_sampler)
+        return len(self._index_sampler)
 
     def __next__(self) -> Any:
         batch = self._next_data()
         self._num_yielded += 1
-        said = self._length_said
-        if self._loader._dataset_kind == _DatasetKind.Iterable and said is not None and self._num_yielded > said:
+        said = self._IterableDataset_len_called
+        if self._dataset_kind == _DatasetKind.Iterable and said is not None and self._num_yielded > said:
             text = (
-                f"Length of IterableDataset {self._loader.dataset} was reported to be {said}(when accessing len(dataloader)), "
+                f"Length of IterableDataset {self._dataset} was reported to be {said}(when accessing len(dataloader)), "
                 f"but {self._num_yielded} samples have been fetched. "
             )
-            if self._loader.num_workers:
+            if self._num_workers:
                 text += (
                     "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset "
                     "replica at each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset "
@@ -300,6 +305,10 @@ class _BaseDataLoaderIter:
                 )
             warnings.warn(text, stacklevel=2)
         return batch
+
+    def _next_index(self) -> Any:
+        """The keys of the next batch; StopIteration at the end."""
+        return next(self._sampler_iter)
 
     def _next_data(self) -> Any:
         raise NotImplementedError
@@ -309,12 +318,23 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
         if isinstance(loader.dataset, (IterDataPipe, MapDataPipe)):
-            apply_sharding(loader.dataset, *process_group())
-        self._fetcher = self._make_fetcher(loader.dataset)
+            apply_sharding(loader.dataset, self._world_size, self._rank)
+        self._dataset_fetcher = _DatasetKind.create_fetcher(
+            self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
+        )
 
     def _next_data(self) -> Any:
-        batch = self._fetcher.fetch(next(self._keys))
-        return _pin.pin_memory(batch) if self._pin else batch
+        batch = self._dataset_fetcher.fetch(self._next_index())
+        return _pin.pin_memory(batch) if self._pin_memory else batch
+
+
+def _sharding_worker_init_fn(worker_init_fn: Any, world_size: int, rank_id: int, worker_id: int) -> None:
+    """Gives this worker its part of a pipe's items, then calls ``worker_init_fn``."""
+    info = get_worker_info()
+    assert info is not None
+    apply_sharding(info.dataset, info.num_workers * world_size, worker_id * world_size + rank_id)
+    if worker_init_fn is not None:
+        worker_init_fn(worker_id)
 
 
 def _death(workers: list[Any]) -> tuple[RuntimeError, RuntimeError]:
@@ -363,30 +383,34 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         import multiprocessing
 
         context = loader.multiprocessing_context or multiprocessing.get_context()
-        pipe = isinstance(loader.dataset, (IterDataPipe, MapDataPipe))
-        processes = process_group() if pipe else (1, 0)
+        self._worker_init_fn = loader.worker_init_fn
+        make_fetcher = functools.partial(
+            _DatasetKind.create_fetcher,
+            self._dataset_kind,
+            auto_collation=self._auto_collation,
+            collate_fn=self._collate_fn,
+            drop_last=self._drop_last,
+        )
         self._results = context.Queue()
-        self._tasks = [context.Queue() for _ in range(loader.num_workers)]
+        self._tasks = [context.Queue() for _ in range(self._num_workers)]
         self._workers = []
         for i, tasks in enumerate(self._tasks):
             arguments = (
-                self._make_fetcher,
+                make_fetcher,
                 tasks,
                 self._results,
                 i,
-                loader.num_workers,
+                self._num_workers,
                 self._base_seed,
-                loader.dataset,
-                loader.worker_init_fn,
+                self._dataset,
+                self._worker_init_fn,
                 self._shared_seed,
-                processes,
+                (self._world_size, self._rank),
             )
             process = context.Process(target=_worker.run, args=arguments, daemon=True)
             process.start()
             self._workers.append(process)
-        if isinstance(loader.dataset, IterDataPipe):
-            self._begin()  # a second seed is drawn, as PyTorch draws it: what the generator gives next is the same
-        self._start()
+        self._reset(loader, first_iter=True)
 
     def _start(self) -> None:
         self._asked, self._given, self._done = 0, 0, {}  # type: int, int, dict[int, Any]
@@ -399,26 +423,29 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     @property
     def _prefetch(self) -> int:
-        return self._loader.prefetch_factor or 2
+        return self._prefetch_factor or 2
 
-    def reset(self) -> None:
-        """Another epoch with the same workers."""
-        while self._who:
-            number, _, _ = self._receive()
-            self._who.pop(number, None)
-        self._begin()
-        for tasks in self._tasks:
-            tasks.put(_worker.Resume(self._shared_seed))  # an iterable data set starts again
+    def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
+        """A pass begins: the first, or another with the same workers."""
+        if not first_iter:
+            while self._who:
+                number, _, _ = self._receive()
+                self._who.pop(number, None)
+        if not first_iter or isinstance(self._dataset, IterDataPipe):
+            super()._reset(loader, first_iter)  # a second seed is drawn at first, as PyTorch draws it
+        if not first_iter:
+            for tasks in self._tasks:
+                tasks.put(_worker._ResumeIteration(self._shared_seed))  # an iterable data set starts again
         self._start()
 
     def _ask(self) -> None:
         """Asks for the next batch: workers take turns, so that which one makes it does not depend on their speed."""
         try:
-            keys = next(self._keys)
+            keys = self._next_index()
         except StopIteration:
             return
         for worker in itertools.islice(self._turns, len(self._workers)):
-            if worker in self._live and (self._loader.in_order or self._loads[worker] < self._prefetch):
+            if worker in self._live and (self._in_order or self._loads[worker] < self._prefetch):
                 break
         else:
             return
@@ -433,22 +460,22 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         waited = 0.0
         while True:
             try:
-                number, worker, packed = self._results.get(timeout=min(1.0, self._loader.timeout or 1.0))
+                number, worker, packed = self._results.get(timeout=min(1.0, self._timeout or 1.0))
                 try:
                     return number, worker, pickle.loads(packed)
                 except (OSError, RuntimeError):
                     _check_open_files()
                     raise
             except queue.Empty:
-                waited += min(1.0, self._loader.timeout or 1.0)
+                waited += min(1.0, self._timeout or 1.0)
                 dead = [w for w in self._workers if not w.is_alive()]
                 if dead:
                     self._shutdown_workers()
                     how, error = _death(dead)
                     raise error from how
-                if self._loader.timeout and waited >= self._loader.timeout:
+                if self._timeout and waited >= self._timeout:
                     self._shutdown_workers()
-                    raise RuntimeError(f"DataLoader timed out after {self._loader.timeout} seconds") from None
+                    raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds") from None
 
     def _next_data(self) -> Any:
         while True:
@@ -457,16 +484,16 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             if self._given in self._done:
                 return self._hand_out(*self._done.pop(self._given))
             if not self._who:
-                if not self._loader.persistent_workers:
+                if not self._persistent_workers:
                     self._shutdown_workers()
                 raise StopIteration
             number, worker, result = self._receive()
             self._who.pop(number, None)
-            if isinstance(result, _worker.End):
+            if isinstance(result, _worker._IterableDatasetStopIteration):
                 if worker in self._live:
                     self._live.discard(worker)
                     self._ask()
-            elif self._loader.in_order and number != self._given:
+            elif self._in_order and number != self._given:
                 self._done[number] = (worker, result)
             else:
                 return self._hand_out(worker, result)
@@ -476,7 +503,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._ask()
         if isinstance(result, ExceptionWrapper):
             result.reraise()  # the workers go on: the next batch may be good
-        return _pin.pin_memory(result) if self._pin else result
+        return _pin.pin_memory(result) if self._pin_memory else result
 
     def _shutdown_workers(self) -> None:
         for tasks in self._tasks:
@@ -489,8 +516,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def __del__(self) -> None:
         try:
-            for process in self._workers if self._tasks else ():
+            workers = self._workers if self._tasks else []
+            for process in workers:
                 process.terminate()
+            for process in workers:
+                process.join(timeout=_utils.MP_STATUS_CHECK_INTERVAL)
         except Exception:  # the interpreter may be on its way out
             pass
 

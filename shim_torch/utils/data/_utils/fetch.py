@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 
-class _MapDatasetFetcher:
+class _BaseDatasetFetcher:
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> None:
-        self.dataset, self.auto_collation, self.collate_fn = dataset, auto_collation, collate_fn
+        self.dataset, self.auto_collation, self.collate_fn, self.drop_last = dataset, auto_collation, collate_fn, drop_last
 
+    def fetch(self, keys: Any) -> Any:
+        raise NotImplementedError
+
+
+class _MapDatasetFetcher(_BaseDatasetFetcher):
     def fetch(self, keys: Any) -> Any:
         if not self.auto_collation:
             return self.collate_fn(self.dataset[keys])
@@ -17,25 +22,21 @@ class _MapDatasetFetcher:
         return self.collate_fn([self.dataset[k] for k in keys])
 
 
-class _IterableDatasetFetcher:
+class _IterableDatasetFetcher(_BaseDatasetFetcher):
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> None:
-        self.items, self.auto_collation, self.collate_fn, self.drop_last = (
-            iter(dataset),
-            auto_collation,
-            collate_fn,
-            drop_last,
-        )
+        super().__init__(dataset, auto_collation, collate_fn, drop_last)
+        self.dataset_iter = iter(dataset)
         self.ended = False
 
     def fetch(self, keys: Any) -> Any:
         if self.ended:
             raise StopIteration
         if not self.auto_collation:
-            return self.collate_fn(next(self.items))
+            return self.collate_fn(next(self.dataset_iter))
         batch = []
         for _ in keys:
             try:
-                batch.append(next(self.items))
+                batch.append(next(self.dataset_iter))
             except StopIteration:
                 self.ended = True
                 break

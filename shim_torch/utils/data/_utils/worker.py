@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import queue
 import random
+from dataclasses import dataclass
 from typing import Any
+
+from . import MP_STATUS_CHECK_INTERVAL
 
 
 class WorkerInfo:
@@ -27,11 +32,22 @@ class WorkerInfo:
 _worker_info: WorkerInfo | None = None
 
 
-class Resume:
+@dataclass(frozen=True)
+class _ResumeIteration:
     """Another epoch begins; a pipe's draws are of this seed."""
 
-    def __init__(self, seed: int | None) -> None:
-        self.seed = seed
+    seed: int | None = None
+
+
+class ManagerWatchdog:
+    """Whether the process that made this one is alive: a worker whose parent was killed is to end."""
+
+    def __init__(self) -> None:
+        self.manager_pid = os.getppid()
+
+    def is_alive(self) -> bool:
+        """False from when this process has another parent."""
+        return os.getppid() == self.manager_pid
 
 
 def get_worker_info() -> WorkerInfo | None:
@@ -39,8 +55,11 @@ def get_worker_info() -> WorkerInfo | None:
     return _worker_info
 
 
-class End:
-    """An iterable data set of a worker is at its end."""
+@dataclass(frozen=True)
+class _IterableDatasetStopIteration:
+    """The iterable data set of a worker is at its end."""
+
+    worker_id: int
 
 
 def run(
@@ -74,8 +93,9 @@ def run(
         fetcher = make_fetcher(dataset)
     except Exception:
         failure = ExceptionWrapper(where=where)
-    while (task := tasks.get()) is not None:
-        if isinstance(task, Resume):
+    watchdog = ManagerWatchdog()
+    while (task := _next_task(tasks, watchdog)) is not None:
+        if isinstance(task, _ResumeIteration):
             try:
                 if isinstance(dataset, IterDataPipe):
                     seeded(dataset, task.seed)
@@ -88,10 +108,20 @@ def run(
         try:
             result = failure if fetcher is None else fetcher.fetch(keys)
         except StopIteration:
-            result = End()
+            result = _IterableDatasetStopIteration(worker)
         except Exception:
             result = ExceptionWrapper(where=where)
         results.put((number, worker, _packed(result, where)))
+
+
+def _next_task(tasks: Any, watchdog: ManagerWatchdog) -> Any:
+    """The next task; None when there will be no more."""
+    while True:
+        try:
+            return tasks.get(timeout=MP_STATUS_CHECK_INTERVAL)
+        except queue.Empty:
+            if not watchdog.is_alive():
+                return None
 
 
 def _packed(result: Any, where: str) -> bytes:

@@ -1,0 +1,134 @@
+"""The iterators of a loader, as programs that make their own subclass them, and how their workers end."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import threading
+
+import pytest
+
+import shim_torch as torch
+from shim_torch.utils.data import DataLoader, IterableDataset, _utils, dataloader
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(range(5))
+
+
+class Counting(dataloader._BaseDataLoaderIter):
+    """Gives keys, not batches, and counts what was asked for."""
+
+    asked = 0
+
+    def _next_index(self):
+        index = super()._next_index()
+        self.asked += 1
+        return index
+
+    def _next_data(self):
+        return self._collate_fn([self._dataset[i] for i in self._next_index()])
+
+
+class Loader(DataLoader):
+    def _get_iterator(self):
+        return Counting(self)
+
+
+def test_an_iterator_of_ones_own():
+    loader = Loader(list(range(5)), batch_size=2)
+    batches = iter(loader)
+    assert [b.tolist() for b in batches] == [[0, 1], [2, 3], [4]]
+    assert batches.asked == batches._num_yielded == 3
+    batches._reset(loader)
+    assert batches._num_yielded == 0 and next(batches).tolist() == [0, 1]
+    assert (batches._num_workers, batches._timeout, batches._persistent_workers, batches._in_order) == (0, 0, False, True)
+    assert batches._dataset is loader.dataset and batches._index_sampler is loader.batch_sampler
+
+
+def test_the_fetcher_keeps_its_place():
+    batches = iter(DataLoader(Stream(), batch_size=2))
+    next(batches)
+    fetcher = batches._dataset_fetcher
+    assert list(fetcher.dataset_iter) == [2, 3, 4] and not fetcher.ended and isinstance(fetcher.dataset, Stream)
+
+
+def test_persistent_workers_end_with_their_loader():
+    import gc
+
+    loader = DataLoader(list(range(4)), num_workers=1, persistent_workers=True)
+    assert len(list(loader)) == len(list(loader)) == 4
+    workers = loader._iterator._workers
+    gc.disable()  # nothing refers to the loader but this
+    try:
+        del loader
+        assert not workers[0].is_alive()
+    finally:
+        gc.enable()
+
+
+def test_pipes_are_shared_between_workers():
+    made = {}
+
+    class Pipe(torch.utils.data.IterDataPipe):
+        def apply_sharding(self, count, index, group=None):
+            made["shard"] = (count, index)
+
+        def is_shardable(self):
+            return True
+
+        def __iter__(self):
+            return iter(())
+
+    _utils.worker._worker_info = _utils.worker.WorkerInfo(id=1, num_workers=2, seed=0, dataset=Pipe())
+    try:
+        dataloader._sharding_worker_init_fn(lambda i: made.update(init=i), 3, 2, 1)
+    finally:
+        _utils.worker._worker_info = None
+    assert made == {"shard": (6, 5), "init": 1}
+
+
+def test_a_thread_pins_what_comes():
+    given, pinned, done = queue.Queue(), queue.Queue(), threading.Event()
+    for item in ((0, {"a": "text"}), (1, [1, 2])):
+        given.put(item)
+    run = threading.Thread(target=_utils.pin_memory._pin_memory_loop, args=(given, pinned, 0, done), daemon=True)
+    run.start()
+    assert [pinned.get(timeout=20), pinned.get(timeout=20)] == [(0, {"a": "text"}), (1, [1, 2])]
+    done.set()
+
+
+@pytest.mark.parametrize(("how", "text"), [(0, None), (3, "exit code 3"), (-signal.SIGKILL, "killed by signal: Killed")])
+def test_a_dead_worker_is_an_error(how, text):
+    pid = os.fork()
+    if not pid:
+        if how < 0:
+            os.kill(os.getpid(), -how)
+        os._exit(how)
+    handling = _utils.signal_handling
+    handling._set_worker_pids(7, (pid,))
+    try:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        if text is None:
+            handling._error_if_any_worker_fails()
+        else:
+            with pytest.raises(RuntimeError, match=rf"DataLoader worker \(pid {pid}\).*{text}"):
+                handling._error_if_any_worker_fails()
+        handling._error_if_any_worker_fails()  # it is said once
+        with pytest.raises(ValueError, match="only once"):
+            handling._set_worker_pids(7, ())
+    finally:
+        handling._remove_worker_pids(7)
+        os.waitpid(pid, 0)
+    with pytest.raises(ValueError, match="Cannot find worker information"):
+        handling._remove_worker_pids(7)
+
+
+def test_a_worker_whose_parent_was_killed_ends(monkeypatch):
+    watchdog = _utils.worker.ManagerWatchdog()
+    assert watchdog.is_alive()
+    monkeypatch.setattr(_utils.worker, "MP_STATUS_CHECK_INTERVAL", 0.01)
+    watchdog.manager_pid = -1
+    assert _utils.worker._next_task(queue.Queue(), watchdog) is None
