@@ -201,7 +201,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
 
 # --- settings -----------------------------------------------------------------------------------------------------------------
 
-_settings: dict[str, Any] = {"deterministic": 0, "precision": "highest"}
+_settings: dict[str, Any] = {"deterministic": 0}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -269,15 +269,16 @@ def set_float32_matmul_precision(precision: str) -> None:
         raise RuntimeError(
             f"Cannot access attribute: float32_matmul_precision must be one of highest, high, medium, got {precision}"
         )
-    _settings["precision"] = precision
-    _core.gemm_flag("allow_tf32", precision != "highest")
+    from shim_torch.backends import _precision
+
+    _precision.set_matmul_precision(precision)
 
 
 def get_float32_matmul_precision() -> str:
-    tf32 = _core.gemm_flag("allow_tf32")
-    if tf32 == (_settings["precision"] != "highest"):
-        return _settings["precision"]
-    return "high" if tf32 else "highest"  # switched through torch.backends.cuda.matmul
+    """What was set last. RuntimeError where ``fp32_precision`` of ``torch.backends`` says something else."""
+    from shim_torch.backends import _precision
+
+    return _precision.matmul_precision()
 
 
 def set_default_device(device: Any) -> None:

@@ -148,6 +148,19 @@ def _set_float32_matmul_precision(precision: str, /) -> None:
     shim_torch.set_float32_matmul_precision(precision)
 
 
+def _get_fp32_precision_getter(backend: str, op: str, /) -> str:
+    from shim_torch.backends import _precision
+
+    return _precision.read(backend, op)
+
+
+def _set_fp32_precision_setter(backend: str, op: str, precision: str, /) -> str:
+    from shim_torch.backends import _precision
+
+    _precision.write(backend, op, precision)
+    return precision
+
+
 def _get_warnAlways() -> bool:
     from shim_torch._warnings import is_warn_always_enabled
 

@@ -8,9 +8,13 @@ over the tensor's memory (cast where its dtype differs), ``wrap(array, dtype, ke
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from . import _precision as _precision
 from . import cuda as cuda
 from . import numpy as numpy_backend
 
@@ -69,15 +73,45 @@ def flags_frozen() -> bool:
     return _frozen
 
 
+class _Backends(ModuleType):
+    """This module with its one setting: what float32 is computed in where no backend says."""
+
+    @property
+    def fp32_precision(self) -> str:
+        return _precision.read("generic", "all")
+
+    @fp32_precision.setter
+    def fp32_precision(self, precision: str) -> None:
+        if _frozen:
+            raise RuntimeError(
+                "not allowed to set torch.backends flags after disable_global_flags; please use flags() context manager instead"
+            )
+        _precision.write("generic", "all", precision)
+
+
+def set_flags(_fp32_precision: str = "none") -> tuple[str]:
+    """Sets ``fp32_precision``; the old one."""
+    old = (_precision.read("generic", "all"),)
+    _precision.write("generic", "all", _fp32_precision)
+    return old
+
+
+@contextmanager
+def flags(fp32_precision: str = "none") -> Iterator[None]:
+    """``fp32_precision`` within a ``with`` block."""
+    old = set_flags(fp32_precision)
+    try:
+        yield
+    finally:
+        set_flags(*old)
+
+
+import_module(__name__).__class__ = _Backends
+
+
 def __getattr__(name: str) -> Any:
     if name in _SETTINGS:
-        from importlib import import_module
-
         return import_module(f"shim_torch.backends.{name}")
-    if name == "fp32_precision":
-        from shim_torch.backends import cuda
-
-        return cuda.matmul.fp32_precision
     from shim_torch._missing import missing
 
     return missing("torch.backends", name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch.backends import _precision
 from shim_torch.backends._attention import (
     SDPAParams,
     allow_fp16_bf16_reduction_math_sdp,
@@ -63,29 +64,24 @@ class cuBLASModule:
 
     def __getattr__(self, name: str) -> Any:
         if name == "allow_tf32":
-            return _core.gemm_flag("allow_tf32")
+            return _precision.matmul_allows_tf32()
         if name in ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction"):
             return _core.gemm_flag(f"{name[6:10]}_reduced")
         if name == "allow_fp16_accumulation":
             return _core.gemm_flag("fp16_accumulation")
         if name == "fp32_precision":
-            return "tf32" if _core.gemm_flag("allow_tf32") else "ieee" if _precision == "tf32" else _precision
+            return _precision.read("cuda", "matmul")
         raise AttributeError("Unknown attribute " + name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        global _precision
         if name == "allow_tf32":
-            _core.gemm_flag("allow_tf32", value)
-            _precision = "tf32" if value else "ieee"
+            _precision.set_matmul_tf32(value)
         elif name in ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction"):
             self._set_reduction(name[6:10], *_pair(value, name))
         elif name == "allow_fp16_accumulation":
             _core.gemm_flag("fp16_accumulation", value)
         elif name == "fp32_precision":
-            if value not in ("none", "ieee", "tf32"):
-                raise RuntimeError(f"Invalid precision for CUDA matmul: {value}; expected none, ieee or tf32")
-            _precision = value
-            _core.gemm_flag("allow_tf32", value == "tf32")
+            _precision.write("cuda", "matmul", value)
         else:
             raise AttributeError("Unknown attribute " + name)
 
@@ -95,9 +91,6 @@ class cuBLASModule:
             raise RuntimeError("allow_splitk=False is not supported when reduced precision reductions are enabled")
         _core.gemm_flag(f"{dtype}_reduced", allow)
         _core.gemm_flag(f"{dtype}_split_k", split_k)
-
-
-_precision = "none"
 
 
 def _pair(value: Any, name: str) -> tuple[bool, bool]:

@@ -32,7 +32,9 @@ def test_flags(matmul):
     torch.set_float32_matmul_precision("highest")
     assert not matmul.allow_tf32
     matmul.fp32_precision = "tf32"
-    assert matmul.allow_tf32
+    assert _core.gemm_flag("allow_tf32")
+    with pytest.raises(RuntimeError, match="mix of the legacy and new APIs to set the TF32 status for cublas matmul"):
+        matmul.allow_tf32
     matmul.allow_fp16_reduced_precision_reduction = (False, False)
     assert not matmul.allow_fp16_reduced_precision_reduction and not _core.gemm_flag("fp16_split_k")
     with pytest.raises(RuntimeError, match="allow_splitk=False is not supported"):
