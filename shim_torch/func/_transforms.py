@@ -12,6 +12,7 @@ from shim_torch.autograd.grad_mode import enable_grad
 from shim_torch.func._batched import in_all_levels
 from shim_torch.func._levels import gradients, reaches_outside
 from shim_torch.func._vmap import vmap
+from shim_torch.ops._formulas import for_tangents
 from shim_torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 _leaf: Any = _core._require_grad  # requires_grad_ refuses within a transform
@@ -344,7 +345,8 @@ def _pushforward(results: list[Any], leaves: list[Any], create_graph: bool) -> C
 
     duals = [_leaf(shim_torch.zeros_like(r)) if r.requires_grad else None for r in results]
     live = [(r, d) for r, d in zip(results, duals, strict=True) if d is not None]
-    slopes = _gradients([r for r, _ in live], leaves, [d for _, d in live], True) if live else []
+    with for_tangents():
+        slopes = _gradients([r for r, _ in live], leaves, [d for _, d in live], True) if live else []
 
     def push(tangents: list[Any]) -> list[Any]:
         pairs = [(g, t) for g, t in zip(slopes, tangents, strict=False) if g.requires_grad]

@@ -70,11 +70,34 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     return _aten().hardsigmoid_(input) if inplace else _aten().hardsigmoid(input)
 
 
+_BELOW = (
+    "In-place {} backward calculation is triggered with a negative slope which is not supported. This is caused by calling "
+    "in-place forward function with a negative slope, please call out-of-place version instead."
+)
+_LEAKY_BELOW = (
+    " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward calculation with "
+    "negative slope"
+)
+
+
+def _no_backward_below(slope: Any, name: str, result: Any) -> Any:
+    """``result``, changed in place. With a slope below zero its sign does not tell the input's: backward refuses, as PyTorch's."""
+    if slope < 0 and result.requires_grad and not result.is_leaf:
+
+        def refuse(g: Any) -> Any:
+            raise RuntimeError(_BELOW.format(name) + (_LEAKY_BELOW if name == "leakyReLu" else ""))
+
+        result.register_hook(refuse)
+    return result
+
+
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """x where it is positive, else ``negative_slope`` times x."""
     if _overridden_one(input):
         return _override(leaky_relu, 1, input)
-    return (_aten().leaky_relu_ if inplace else _aten().leaky_relu)(input, negative_slope)
+    if inplace:
+        return _no_backward_below(negative_slope, "leakyReLu", _aten().leaky_relu_(input, negative_slope))
+    return _aten().leaky_relu(input, negative_slope)
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
@@ -107,7 +130,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """x where it is positive, else alpha (e^x - 1)."""
     if _overridden_one(input):
         return _override(elu, 1, input)
-    return (_aten().elu_ if inplace else _aten().elu)(input, alpha)
+    return _no_backward_below(alpha, "elu", _aten().elu_(input, alpha)) if inplace else _aten().elu(input, alpha)
 
 
 def relu6(input: Any, inplace: bool = False) -> Any:
@@ -132,7 +155,9 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """max(0, x) + min(0, alpha (e^(x/alpha) - 1))."""
     if _overridden_one(input):
         return _override(celu, 1, input)
-    return _aten().elu_(input, alpha, 1.0, 1 / alpha) if inplace else _aten().elu(input, alpha, 1.0, 1 / alpha)
+    if inplace:
+        return _no_backward_below(alpha, "elu", _aten().elu_(input, alpha, 1.0, 1 / alpha))
+    return _aten().elu(input, alpha, 1.0, 1 / alpha)
 
 
 def softsign(input: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -54,6 +55,39 @@ def torch_module() -> Any:
 def aten() -> Any:
     """``torch.ops.aten``, for operators that torch has no function of."""
     return torch_module().ops.aten
+
+
+_linear = threading.local()
+
+
+@contextlib.contextmanager
+def for_tangents() -> Iterator[None]:
+    """Within it gradients are taken to be differentiated by what comes in: tangents are found that way."""
+    before = getattr(_linear, "wanted", False)
+    _linear.wanted = True
+    try:
+        yield
+    finally:
+        _linear.wanted = before
+
+
+def once(gradient: Any, given: Any, name: str) -> Any:
+    """A gradient that PyTorch does not differentiate again, by ``given`` or by what came in: backward through it refuses.
+
+    Forward mode reads the formulas' own derivatives and is let through.
+    """
+    if not _core.is_grad_enabled() or _core._is_dual_level_open() or getattr(_linear, "wanted", False):
+        return gradient
+    return shim().underived(gradient, given, name)
+
+
+def gradient_once(t: Any, name: str) -> Any:
+    """``t``, for an operator made of others whose gradient is to be :func:`once`."""
+    if not (t.requires_grad and _core.is_grad_enabled() and _core.unseen(t)) or _core._is_dual_level_open():
+        return t
+    alias = t.view_as(t)
+    alias.register_hook(lambda g: once(g, t, name))
+    return alias
 
 
 def shim() -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import flat, one_pass, one_pass_on_cuda, shim
+from ._formulas import flat, once, one_pass, one_pass_on_cuda, shim
 from ._record import composite, op
 from ._refusals import refusing
 from ._rules import int_to_float, promote, same, same_dtype, type_name, wrap_dim
@@ -256,7 +256,7 @@ def _hardswish_grad(g, x):
     inplace=True,
     method=False,
     module="_C",
-    grad={"self": lambda g, self: g * ((self > -3) & (self < 3)) / 6},
+    grad={"self": lambda g, self: once(g * ((self > -3) & (self < 3)) / 6, self, "hardsigmoid_backward")},
 )
 def hardsigmoid(xp, self):
     return xp.clip(self + 3, 0, 6) / 6

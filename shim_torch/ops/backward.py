@@ -9,7 +9,7 @@ from native import _core
 
 from ._formulas import widened
 from ._norm_statistics import statistics_dtype
-from ._record import composite
+from ._record import composite, direct
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
 
@@ -23,6 +23,26 @@ def _declare(schema: str, formula: Any, like: int = 0, **options: Any) -> None:
         return formula(*wide).to(dtype)
 
     composite(schema, **{**_HIDDEN, **options})(body)
+
+
+# PyTorch's words depend on whether it has generated the operator's history.
+_GENERATED = ("_cdist_backward", "_pdist_backward", "_embedding_bag_backward")
+
+
+def _refused(g: Any, name: str) -> Any:
+    if name in _GENERATED:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+    raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+
+@direct(
+    "shim::underived(Tensor gradient, Tensor given, str name) -> Tensor",
+    grad={"gradient": _refused, "given": _refused},
+    **_HIDDEN,
+)
+def underived(gradient, given, name):
+    """The gradient itself, which cannot be differentiated again: ``name`` is the operator that would have to be."""
+    return gradient.detach()
 
 
 def _silu(g: Any, x: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
-from ._formulas import shim, torch_module, widened
+from ._formulas import gradient_once, once, shim, torch_module, widened
 from ._record import composite, op
 from ._rules import FLOATS, accumulation_dtype
 
@@ -118,6 +118,9 @@ def _places(indices: Any, offsets: Any, last: bool, padding: int, bags: int) -> 
     return bag_of, kept.nonzero().squeeze(1) if not bool(kept.all()) else place
 
 
+_BY_SAMPLES = "_embedding_bag_per_sample_weights_backward"
+
+
 def _bags_by_steps(
     weight: Any, indices: Any, offsets: Any, scale_by_freq: bool, mode: int, sparse: bool, samples: Any, last: bool,
     padding: int,
@@ -128,6 +131,9 @@ def _bags_by_steps(
     bag_of, used = _places(indices, offsets, last, padding, bags)
     rows, bag = indices[used], bag_of[used]
     counts = bag.bincount(minlength=bags) if bag.numel() else torch.zeros(bags, dtype=_core.int64, device=weight.device)
+    if not sparse:
+        weight = gradient_once(weight, "_embedding_bag_backward" if samples is None else _BY_SAMPLES)
+    samples = samples if samples is None else gradient_once(samples, _BY_SAMPLES)
     table = widened(weight)
     values = torch.ops.aten._embedding_sparse(table, rows, -1, False) if sparse else table.index_select(0, rows)
     if scale_by_freq and values.requires_grad:  # the same values, whose gradient is divided by how often their row occurs
@@ -157,17 +163,17 @@ def _one_kernel(weight: Any, indices: Any, offsets: Any, samples: Any, bags: int
 def _weight_grad(g0, weight_shape, indices, per_sample_weights, mode, padding, result1, result2, result3):
     if mode == 2:  # as PyTorch's, in no order
         g = g0.masked_fill((result2 == 0).unsqueeze(1), 0)
-        return g.new_zeros(weight_shape).scatter_add(0, result3, g)
+        return once(g.new_zeros(weight_shape).scatter_add(0, result3, g), g0, "_embedding_bag_backward")
     if not _core.is_grad_enabled():
         settings = (per_sample_weights, weight_shape[0], mode == 1, padding)
         return shim().embedding_bags_backward(g0, indices, result1, result2, *settings)
     used = (result1 < g0.size(0)) & (indices != padding)
-    slopes = g0[result1[used]]
+    slopes, name = g0[result1[used]], "_embedding_bag_backward"
     if mode == 1:
         slopes = slopes / result2[result1[used]].to(slopes.dtype).unsqueeze(1)
     elif per_sample_weights is not None:
-        slopes = slopes * per_sample_weights[used].unsqueeze(1)
-    return g0.new_zeros(weight_shape).index_add(0, indices[used], slopes)
+        slopes, name = slopes * per_sample_weights[used].unsqueeze(1), _BY_SAMPLES
+    return once(g0.new_zeros(weight_shape).index_add(0, indices[used], slopes), g0, name)
 
 
 def _sample_grad(g0, weight, indices, padding, result1):
@@ -175,7 +181,7 @@ def _sample_grad(g0, weight, indices, padding, result1):
         return shim().embedding_bags_samples(g0, weight, indices, result1, padding)
     used = (result1 < g0.size(0)) & (indices != padding)
     found = (g0[result1.masked_fill(~used, 0)] * weight[indices]).sum(1)
-    return found.masked_fill(~used, 0)
+    return once(found.masked_fill(~used, 0), weight, _BY_SAMPLES)
 
 
 def _bags_shape(weight, indices, offsets, mode, closed):

@@ -7,6 +7,7 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
+from ._formulas import gradient_once
 from ._record import composite, op
 from ._rules import reduced, wrap_dim, wrap_dims
 
@@ -299,6 +300,8 @@ def cdist(x1, x2, p, compute_mode):
     by_products = compute_mode == 1 or (compute_mode != 2 and max(x1.size(-2), x2.size(-2)) > 25)
     if p == 2 and x1.is_cuda and by_products and x1.numel() and x2.numel():
         return _distances_by_products(x1, x2)
+    if p != 2 or not by_products:
+        x1, x2 = gradient_once(x1, "_cdist_backward"), gradient_once(x2, "_cdist_backward")
     between = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     found = linalg_norm_of(between, p, -1)
     if p == 0:  # the count has no gradient, cdist a zero one
@@ -317,6 +320,7 @@ def pdist(self, p):
         raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
+    self = gradient_once(self, "_pdist_backward")
     first, second = shim_torch.triu_indices(self.size(0), self.size(0), 1, device=self.device).unbind(0)
     return linalg_norm_of(self.index_select(0, first) - self.index_select(0, second), p, -1)
 

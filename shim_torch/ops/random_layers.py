@@ -142,6 +142,7 @@ def _fractional(self: Any, kernel: Any, output: Any, samples: Any) -> Any:
     _check_fractional(self, kernel, output, samples, lead, sizes)
     if self.dim() == n + 1:
         samples = samples[:1]
+    x = _core.flat_input(x)
     flat: Any = 0
     order = list(range(n))
     for i in range(n):

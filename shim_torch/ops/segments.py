@@ -7,7 +7,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import torch_module
+from ._formulas import gradient_once, torch_module
 from ._record import composite, op
 from ._rules import resized_out, wrap_dim
 
@@ -75,6 +75,7 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    data = gradient_once(data, "_segment_reduce_backward")
     d = wrap_dim(axis, data.dim())
     cuts = lengths if lengths is not None else offsets.diff(dim=-1)
     if d != cuts.dim() - 1:

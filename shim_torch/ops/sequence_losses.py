@@ -7,7 +7,7 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
-from ._formulas import shim, torch_module
+from ._formulas import gradient_once, shim, torch_module
 from ._record import composite, op
 from ._rules import FLOATS, WIDE, no_meta_kernel
 
@@ -187,6 +187,7 @@ def ctc_alignments_backward(xp, grad_output, log_probs, targets, input_lengths, 
 
 def _ctc(log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduction: int, zero_infinity: bool) -> Any:
     torch = torch_module()
+    log_probs = gradient_once(log_probs, "_ctc_loss_backward")
     single = log_probs.dim() == 2
     lp = log_probs.unsqueeze(1) if single else log_probs
     targets = targets.unsqueeze(0) if single and targets.dim() == 1 else targets
@@ -249,6 +250,7 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
     _check_rows(self)
+    self = gradient_once(self, "multi_margin_loss_backward")
     x = self if self.dim() == 2 else self.reshape(1, -1)
     y = target.reshape(-1)
     n, c = x.shape
@@ -285,7 +287,8 @@ def multilabel_margin_loss(self, target, reduction):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
     if target.dtype != _core.int64:
         raise RuntimeError(f"expected scalar type Long but found {_scalar(target.dtype)}")
-    x, y = (t if t.dim() == 2 else t.reshape(1, -1) for t in (self, target))
+    scores = gradient_once(self, "multilabel_margin_loss_backward")
+    x, y = (t if t.dim() == 2 else t.reshape(1, -1) for t in (scores, target))
     c = x.size(1)
     named = (y >= 0).cumprod(1).bool()
     places = y.clamp(min=0)

@@ -280,6 +280,7 @@ ELSEWHERE = {
         _sparse_sum_kept _to_dense _to_sparse _to_sparse.sparse_dim sparse_mask sparse_sampled_addmm values""".split(),
         "tests/shim_torch/sparse",
     ),
+    "shim::underived": "tests/autograd/test_gradients_once.py",
     **dict.fromkeys("_sample_dirichlet _standard_gamma".split(), "random: tests of distributions"),
     **dict.fromkeys("bernoulli binomial poisson".split(), "random, and the gradient is zero"),
     **dict.fromkeys("shim::add_runs shim::dropout shim::norm".split(), "tests/gpu/test_cuda_kernels.py"),
@@ -307,4 +308,5 @@ ELSEWHERE = {
 # No second derivatives, and why.
 ONCE = {
     "_prelu_kernel": "slow",
+    "hardsigmoid": "PyTorch has none: test_gradients_once.py",
 }
