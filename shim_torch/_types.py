@@ -25,6 +25,8 @@ def _limit(name: str) -> Any:
     return property(lambda self: self._limits[name])
 
 
+_KNOWN: dict[Any, dict[str, Any]] = {}
+_KNOWN_INTEGERS: dict[Any, dict[str, Any]] = {}
 _DEFAULT = object()  # finfo() is of the default dtype; finfo(None) is an error
 
 
@@ -33,6 +35,9 @@ class finfo:
 
     def __init__(self, type: Any = _DEFAULT) -> None:
         dtype = _core.get_default_dtype() if type is _DEFAULT else type
+        if dtype.__class__ is _core.dtype and dtype in _KNOWN:
+            self._limits = _KNOWN[dtype]
+            return
         need_dtype(dtype, "finfo", "type", 1)
         if not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
@@ -45,6 +50,7 @@ class finfo:
             "dtype": name, "bits": bits, "eps": eps, "max": most, "min": least,
             "resolution": resolution, "smallest_normal": smallest_normal, "tiny": smallest_normal,
         }  # fmt: skip
+        _KNOWN[dtype] = self._limits
 
     dtype, bits, eps, max, min, resolution, smallest_normal, tiny = map(
         _limit, ("dtype", "bits", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
@@ -67,6 +73,9 @@ class iinfo:
     """Limits of an integer dtype: bits, max, min."""
 
     def __init__(self, type: Any) -> None:
+        if type.__class__ is _core.dtype and type in _KNOWN_INTEGERS:
+            self._limits = _KNOWN_INTEGERS[type]
+            return
         need_dtype(type, "iinfo", "type", 1)
         if type.is_floating_point or type.is_complex:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
@@ -77,6 +86,7 @@ class iinfo:
             "dtype": str(type).removeprefix("torch."), "bits": bits,
             "max": 2 ** (bits - signed) - 1, "min": -(2 ** (bits - 1)) if signed else 0,
         }  # fmt: skip
+        _KNOWN_INTEGERS[type] = self._limits
 
     dtype, bits, max, min = map(_limit, ("dtype", "bits", "max", "min"))
 

@@ -31,7 +31,7 @@ def _test_parallel_materialize(self, num_parallel, skip_first):
     return _core.own_in_parallel(self, num_parallel, skip_first)
 
 
-@composite("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", function=False)
+@composite("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", function=False, native="contiguous")
 def contiguous(self, memory_format):
     if self.is_contiguous(memory_format=memory_format):
         return self
@@ -80,6 +80,7 @@ def _convert(self: Any, device: Any, dtype: Any, non_blocking: bool, copy: bool,
 @composite(
     "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
     function=False,
+    native="to",
 )
 def to_dtype(self, dtype, non_blocking, copy, memory_format):
     return _convert(self, None, dtype, non_blocking, copy, memory_format)
@@ -88,6 +89,7 @@ def to_dtype(self, dtype, non_blocking, copy, memory_format):
 @composite(
     "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
     function=False,
+    native="to",
 )
 def to_other(self, other, non_blocking, copy, memory_format):
     return _convert(self, other.device, other.dtype, non_blocking, copy, memory_format)
@@ -96,6 +98,7 @@ def to_other(self, other, non_blocking, copy, memory_format):
 @composite(
     "to.device(Tensor(a) self, Device? device, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
     function=False,
+    native="to",
 )
 def to_device(self, device, dtype, non_blocking, copy, memory_format):
     return _convert(self, device, dtype, non_blocking, copy, memory_format)

@@ -1,4 +1,5 @@
 // Native fast paths of copies and fills.
+#include "core/sparse.h"
 #include "cpu/fill_range.h"
 #include "cpu/loops.h"
 #include "cuda/driver.h"
@@ -72,6 +73,36 @@ PyObject* native_to_copy(Operator&, PyObject* const* args, size_t n) {
     copy_(out, self, args[5] == Py_True);
     return wrap(out);
   });
+}
+
+bool plain_type(PyObject* o) { return is_tensor_exact(o) || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType; }
+
+// to(self, dtype | other, non_blocking, copy, memory_format), to(self, device, dtype, non_blocking, copy, memory_format): where there is
+// nothing to do.
+PyObject* native_to(Operator&, PyObject* const* args, size_t n) {
+  if ((n != 5 && n != 6) || !plain_type(args[0]) || args[n - 2] != Py_False || args[n - 1] != Py_None) return nullptr;
+  const TensorImpl& self = *unwrap(args[0]);
+  DType dtype = self.dtype();
+  Device device = self.device();
+  if (n == 6) {
+    if (args[1] != Py_None && !is_device(args[1])) return nullptr;
+    if (args[1] != Py_None) device = device_of(args[1]);
+    if (device.is_cpu()) device.index = self.device().index;
+    if (args[2] != Py_None) dtype = dtype_of(args[2]);
+  } else if (is_dtype(args[1])) {
+    dtype = dtype_of(args[1]);
+  } else {
+    if (!plain_type(args[1])) return nullptr;
+    dtype = unwrap(args[1])->dtype(), device = unwrap(args[1])->device();
+  }
+  return dtype == self.dtype() && device == self.device() ? Py_NewRef(args[0]) : nullptr;
+}
+
+// contiguous(self, memory_format) of what is so already
+PyObject* native_contiguous(Operator&, PyObject* const* args, size_t n) {
+  MemoryFormat format = MemoryFormat::contiguous;
+  if (n != 2 || !plain_type(args[0]) || !memory_format_of(args[1], &format) || format != MemoryFormat::contiguous || is_sparse(*unwrap(args[0]))) return nullptr;
+  return unwrap(args[0])->is_contiguous() ? Py_NewRef(args[0]) : nullptr;
 }
 
 // empty_like(self, dtype, layout, device, pin_memory, memory_format), filled with `value` where there is one.
@@ -261,6 +292,8 @@ void register_memory() {
   register_native("fill_", native_fill_in_place);
   register_native("zero_", native_zero_in_place);
   register_native("clone", native_clone);
+  register_native("to", native_to);
+  register_native("contiguous", native_contiguous);
 }
 
 }  // namespace shim

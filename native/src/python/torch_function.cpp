@@ -30,7 +30,8 @@ PyObject* disabled_impl = nullptr;              // torch._C._disabled_torch_func
 // The type's __torch_function__, borrowed-like new reference, or null when it has none or opted out.
 PyObject* hook_of(PyObject* o) {
   if (is_tensor_exact(o) || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType) return nullptr;
-  if (PyLong_CheckExact(o) || PySlice_Check(o) || o == Py_None || PyFloat_CheckExact(o)) return nullptr;  // a lookup that fails is slow
+  // A lookup that fails is slow for the error that it makes; classes of another metaclass may have the name there.
+  if (Py_TYPE(Py_TYPE(o)) == &PyType_Type && !_PyType_Lookup(Py_TYPE(o), hook_name())) return nullptr;
   PyObject* hook = PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(o)), hook_name());
   if (!hook) { PyErr_Clear(); return nullptr; }
   if (hook == disabled_impl) { Py_DECREF(hook); return nullptr; }
