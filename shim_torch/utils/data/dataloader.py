@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import pickle
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
@@ -393,7 +394,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         )
         self._results = context.Queue()
         self._tasks = [context.Queue() for _ in range(self._num_workers)]
-        self._workers = []
+        self._workers, self._workers_done_event = [], context.Event()
         for i, tasks in enumerate(self._tasks):
             arguments = (
                 make_fetcher,
@@ -406,6 +407,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 self._worker_init_fn,
                 self._shared_seed,
                 (self._world_size, self._rank),
+                self._workers_done_event,
             )
             process = context.Process(target=_worker.run, args=arguments, daemon=True)
             process.start()
@@ -506,22 +508,22 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         return _pin.pin_memory(result) if self._pin_memory else result
 
     def _shutdown_workers(self) -> None:
+        self._workers_done_event.set()
         for tasks in self._tasks:
             tasks.put(None)
         for process in self._workers:
-            process.join(timeout=5)
+            process.join(timeout=_utils.MP_STATUS_CHECK_INTERVAL)
             if process.is_alive():
                 process.terminate()
         self._tasks, self._who, self._live = [], {}, set()
 
     def __del__(self) -> None:
         try:
-            workers = self._workers if self._tasks else []
-            for process in workers:
+            if self._tasks and not sys.is_finalizing():
+                self._shutdown_workers()
+        except Exception:  # the interpreter may be on its way out, or a worker never started
+            for process in self._workers if hasattr(self, "_workers") else ():
                 process.terminate()
-            for process in workers:
-                process.join(timeout=_utils.MP_STATUS_CHECK_INTERVAL)
-        except Exception:  # the interpreter may be on its way out
-            pass
+
 
 __getattr__ = _asked_of(__name__)

@@ -64,9 +64,28 @@ def test_persistent_workers_end_with_their_loader():
     gc.disable()  # nothing refers to the loader but this
     try:
         del loader
-        assert not workers[0].is_alive()
+        assert not workers[0].is_alive() and workers[0].exitcode == 0
     finally:
         gc.enable()
+
+
+class Slow(torch.utils.data.Dataset):
+    def __getitem__(self, i):
+        import time
+
+        time.sleep(0.05)
+        return torch.zeros(50_000)
+
+    def __len__(self):
+        return 100
+
+
+def test_an_iterator_left_half_way_ends_its_workers():
+    batches = iter(DataLoader(Slow(), num_workers=2, prefetch_factor=20))
+    next(batches)
+    workers = batches._workers
+    del batches  # neither the batches asked for nor those that nobody reads hold the workers up
+    assert [w.exitcode for w in workers] == [0, 0]
 
 
 def test_pipes_are_shared_between_workers():

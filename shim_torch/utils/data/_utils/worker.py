@@ -64,7 +64,7 @@ class _IterableDatasetStopIteration:
 
 def run(
     make_fetcher: Any, tasks: Any, results: Any, worker: int, count: int, base_seed: int, dataset: Any, init: Any,
-    shared_seed: int | None, process: tuple[int, int],
+    shared_seed: int | None, process: tuple[int, int], done: Any,
 ) -> None:  # fmt: skip
     """Answers (number, keys) tasks with (number, worker, batch) until it gets None."""
     global _worker_info
@@ -103,6 +103,8 @@ def run(
             except Exception:
                 fetcher, failure = None, ExceptionWrapper(where=where)
             continue
+        if done.is_set():  # nobody waits for the rest
+            continue
         number, keys = task
         result: Any
         try:
@@ -112,6 +114,8 @@ def run(
         except Exception:
             result = ExceptionWrapper(where=where)
         results.put((number, worker, _packed(result, where)))
+    if done.is_set():
+        results.cancel_join_thread()  # what was sent may never be read
 
 
 def _next_task(tasks: Any, watchdog: ManagerWatchdog) -> Any:
