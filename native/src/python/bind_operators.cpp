@@ -234,14 +234,72 @@ PyMemberDef members[] = {
     {"__name__", T_OBJECT, offsetof(Callable, name), READONLY, nullptr},
     {"__qualname__", T_OBJECT, offsetof(Callable, qualname), 0, nullptr},
     {"__module__", T_OBJECT, offsetof(Callable, module), 0, nullptr},
-    {"__doc__", T_OBJECT, offsetof(Callable, doc), 0, nullptr},
     {"__dictoffset__", T_PYSSIZET, offsetof(Callable, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Callable, weakrefs), READONLY, nullptr},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+// "add(input, other, *, alpha=1, out=None) -> Tensor", as the first lines of PyTorch's docstrings; a method's leave self out.
+std::string signature(const Schema& schema, Form form, bool takes_out) {
+  std::string text = schema.name + "(";
+  bool first = true, starred = false;
+  auto add = [&](const std::string& part) {
+    text += (first ? "" : ", ") + part;
+    first = false;
+  };
+  for (size_t i = 0; i < schema.args.size(); ++i) {
+    const Argument& a = schema.args[i];
+    if (form == Form::method && i == 0) continue;
+    if (a.kwarg_only && !starred) add("*");
+    starred |= a.kwarg_only;
+    std::string fallback = argument_text(a);
+    fallback = a.fallback ? fallback.substr(fallback.find('=', fallback.find(' '))) : "";
+    add((a.name == "self" ? "input" : a.name) + fallback + (fallback.ends_with('.') ? "0" : ""));
+  }
+  if (takes_out) add(starred ? "out=None" : "*, out=None");
+  text += ") -> ";
+  if (schema.returns.size() == 1) return text + type_text(schema.returns[0].type);
+  text += "(";
+  for (size_t i = 0; i < schema.returns.size(); ++i) text += (i ? ", " : "") + type_text(schema.returns[i].type);
+  return text + ")";
+}
+
+// The overloads' signatures, and what the record's author wrote about the operator.
+std::string documentation(const Callable& f) {
+  std::string lines, words;
+  const bool out = f.form == Form::function && std::ranges::any_of(*f.candidates, [](Operator* op) { return op->out; });
+  for (Operator* op : *f.candidates) {
+    if (op->out) continue;
+    lines += signature(op->schema, f.form, out) + "\n";
+    if (!words.empty() || !op->record) continue;
+    Held body{PyObject_GetAttrString(op->record, "body")};
+    Held doc{body.o ? PyObject_GetAttrString(body, "__doc__") : nullptr};
+    const char* found = doc.o && PyUnicode_Check(doc) ? PyUnicode_AsUTF8(doc) : nullptr;
+    if (found) words = std::string("\n") + found + "\n";
+    PyErr_Clear();
+  }
+  return lines + words;
+}
+
+PyObject* get_doc(PyObject* self, void*) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  if (f->doc != Py_None || f->single || f->form == Form::op) return Py_NewRef(f->doc);
+  return guarded([&]() -> PyObject* {
+    const std::string text = documentation(*f);
+    if (text.empty()) Py_RETURN_NONE;
+    return PyUnicode_FromString(text.c_str());
+  });
+}
+
+int set_doc(PyObject* self, PyObject* value, void*) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  Py_XSETREF(f->doc, Py_NewRef(value ? value : Py_None));
+  return 0;
+}
+
+PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {"__doc__", get_doc, set_doc, nullptr, nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyObject* op_new(PyTypeObject* type, PyObject* args, PyObject*) {   // OperatorCall(qualified, overload or None, ...)
   const char* qualified;
