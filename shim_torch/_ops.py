@@ -145,9 +145,13 @@ def parse_schema(text: str) -> FunctionSchema:
     return FunctionSchema(_core.parse_schema_data(text))
 
 
-def _tags(qualified: str, overload: str) -> list[Any]:
-    """The tags that a compiled library gave its operator."""
-    names = _core.operator_tags(qualified, overload)
+def _tags(of: OpOverload) -> list[Any]:
+    """The tags that PyTorch or a compiled library gave its operator."""
+    names = _core.operator_tags(of._qualified_op_name, of._overload)
+    if not names and of.namespace == "aten":
+        from ._aten.tags import tags_of
+
+        return list(tags_of(of))
     if not names:
         return []
     from ._names import Tag
@@ -168,7 +172,7 @@ class OpOverload(_core.OperatorCall):
         self._overload = overload
         self.overloadpacket = self._overloadpacket = packet
         self._name = qualified + (f".{overload}" if overload else "")
-        self.tags: list[Any] = _tags(qualified, overload)
+        self._lazy_tags: list[Any] | None = None
         self._lazy_view: bool | None = None
         self.__module__ = f"torch._ops.{self.namespace}"
         self._lazy_schema: FunctionSchema | None = None
@@ -191,6 +195,17 @@ class OpOverload(_core.OperatorCall):
                 parse_schema(shown) if shown else FunctionSchema(_core.operator_schema(self._qualified_op_name, self._overload))
             )
         return self._lazy_schema
+
+    @property
+    def tags(self) -> list[Any]:
+        """Its ``torch.Tag``s."""
+        if self._lazy_tags is None:
+            self._lazy_tags = _tags(self)
+        return self._lazy_tags
+
+    @tags.setter
+    def tags(self, tags: list[Any]) -> None:
+        self._lazy_tags = tags
 
     @property
     def is_view(self) -> bool:

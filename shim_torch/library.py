@@ -328,7 +328,11 @@ def register_fake(
     return register if func is None else register(func)
 
 
-impl_abstract = register_fake
+def impl_abstract(
+    qualname: str, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
+) -> Any:
+    """:func:`register_fake` by its older name."""
+    return register_fake(qualname, func, lib=lib)
 
 
 def register_autograd(

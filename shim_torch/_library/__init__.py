@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from shim_torch._missing import asked_of as _asked_of
 
+from . import infer_schema
 from .custom_ops import CustomOpDef, custom_op
-from .infer_schema import infer_schema
 
 __all__ = ["CustomOpDef", "custom_op", "infer_schema"]
 

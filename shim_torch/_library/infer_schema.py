@@ -205,4 +205,6 @@ def tuple_to_list(tuple_type: Any) -> Any:
     return generic[typing.Union[tuple(parts)]]  # noqa: UP007
 
 
+SUPPORTED_RETURN_TYPES = _valid_returns()
+
 __getattr__ = _asked_of(__name__)
