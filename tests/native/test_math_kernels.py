@@ -105,3 +105,41 @@ def test_softmax_along_any_dim(dim: int, log: bool) -> None:
     assert infinite.isnan().all().item()
     hot = torch.tensor([[0.0, float("inf")], [0.0, float("nan")]]).softmax(0)
     assert hot[:, 0].tolist() == [0.5, 0.5] and hot[:, 1].isnan().all().item()
+
+
+DOUBLES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
+    "exp": (np.exp, [(-744, 709), (-1, 1)]),
+    "log": (np.log, [(1e-320, 1e-300), (0.5, 2), (1, 1e300)]),
+    "tanh": (np.tanh, [(-25, 25), (-1, 1), (-1e-6, 1e-6)]),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), [(-700, 40), (-2, 2)]),
+    "sin": (np.sin, [(-4, 4), (-5e5, 5e5), (-1e9, 1e9)]),
+    "cos": (np.cos, [(-4, 4), (-5e5, 5e5), (-1e9, 1e9)]),
+}
+
+
+@pytest.mark.parametrize("name", DOUBLES)
+def test_errors_in_double(name: str) -> None:
+    function, ranges = DOUBLES[name]
+    for low, high in ranges:
+        x = rng.uniform(low, high, 5003)
+        x[:4] = low, high, (low + high) / 2, 3 * np.pi / 2 if high > 5 else low
+        y = getattr(torch, name)(torch.from_numpy(x)).numpy()
+        expected = function(x.astype(np.longdouble))
+        units = np.maximum(np.spacing(np.abs(expected.astype(np.float64))), 5e-324)
+        assert (np.abs(y - expected) / units).max() < (2.5 if np.finfo(np.longdouble).eps < 1e-17 else 4)
+
+
+def test_limits_in_double() -> None:
+    x = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 5e-324, -1.0, 1e308, 710.0, -746.0], dtype=torch.float64)
+    tiny = 5e-324
+    for name, expected in {
+        "exp": [1, 1, math.inf, 0, math.nan, 1, math.exp(-1), math.inf, math.inf, 0],
+        "log": [-math.inf, -math.inf, math.inf, math.nan, math.nan, math.log(tiny), math.nan, math.log(1e308), math.log(710), math.nan],
+        "tanh": [0.0, -0.0, 1, -1, math.nan, tiny, math.tanh(-1), 1, 1, -1],
+        "sin": [0.0, -0.0, math.nan, math.nan, math.nan, tiny, math.sin(-1), math.sin(1e308), math.sin(710), math.sin(-746)],
+        "cos": [1, 1, math.nan, math.nan, math.nan, 1, math.cos(1), math.cos(1e308), math.cos(710), math.cos(746)],
+        "sigmoid": [0.5, 0.5, 1, 0, math.nan, 0.5, 1 / (1 + math.e), 1, 1, 0],
+    }.items():
+        y = getattr(torch, name)(x).tolist()
+        assert y == pytest.approx(expected, rel=1e-15, abs=0, nan_ok=True), name
+        assert math.copysign(1, y[1]) == math.copysign(1, expected[1]), name

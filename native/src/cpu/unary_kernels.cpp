@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "cpu/kernel_table.h"
+#include "cpu/math_kernels.h"
 #include "cpu/vector_math.h"
 
 namespace shim {
@@ -27,26 +28,19 @@ UNARY(Round, std::nearbyint(x));
 UNARY(Trunc, std::trunc(x));
 UNARY(Frac, x - std::trunc(x));
 UNARY(Reciprocal, T(1) / x);
-UNARY(Exp, exp_of(x));
 UNARY(Exp2, std::exp2(x));
 UNARY(Expm1, std::expm1(x));
-UNARY(Log, std::log(x));
 UNARY(Log2, std::log2(x));
 UNARY(Log10, std::log10(x));
 UNARY(Log1p, std::log1p(x));
 UNARY(Sqrt, std::sqrt(x));
 UNARY(Rsqrt, T(1) / std::sqrt(x));
-UNARY(Sin, std::sin(x));
-UNARY(Cos, std::cos(x));
 UNARY(Tan, std::tan(x));
 UNARY(Asin, std::asin(x));
 UNARY(Acos, std::acos(x));
 UNARY(Atan, std::atan(x));
 UNARY(Sinh, std::sinh(x));
 UNARY(Cosh, std::cosh(x));
-UNARY(Tanh, std::tanh(x));
-UNARY(Sigmoid, T(1) / (T(1) + exp_of(-x)));
-UNARY(Silu, x / (T(1) + exp_of(-x)));
 UNARY(Erf, std::erf(x));
 UNARY(Erfc, std::erfc(x));
 UNARY(Gelu, x * T(0.5) * (T(1) + std::erf(x * T(0.70710678118654752440))));
@@ -94,6 +88,17 @@ struct Table {
     ints<Same>(op);
     floats<Op>(op);
   }
+  // Of functions: with loops of float32 and float64 elsewhere, or of float32 alone.
+  void elsewhere(const char* name, Rule rule = Rule::to_float) {
+    PointwiseOp& op = add(name, rule);
+    for (BlockKernel f : {math_kernel(name), more_math_kernel(name)})
+      if (f) op.put(DType::f32, f);
+    op.put(DType::f64, double_math_kernel(name));
+  }
+  template <class Op> void function(const char* name, Rule rule = Rule::to_float) {
+    elsewhere(name, rule);
+    ops.back().put(DType::f64, unary_loop<Op, double, double>);
+  }
   template <class Op> void to_float(const char* name) { floats<Op>(add(name, Rule::to_float)); }
   template <class Op> void only_float(const char* name) { floats<Op>(add(name, Rule::arithmetic)); }
   template <class Op> void test(const char* name) {
@@ -115,9 +120,9 @@ struct Table {
     whole<Round>("round");
     whole<Trunc>("trunc");
     only_float<Frac>("frac");
-    only_float<Silu>("silu");
-    only_float<Gelu>("gelu");
-    only_float<GeluTanh>("gelu_tanh");
+    elsewhere("silu", Rule::arithmetic);
+    function<Gelu>("gelu", Rule::arithmetic);
+    function<GeluTanh>("gelu_tanh", Rule::arithmetic);
     PointwiseOp& invert = add("bitwise_not", Rule::arithmetic);
     ints<Not>(invert), bools<BoolNot>(invert);
     bools<BoolNot>(add("logical_not", Rule::logical));
@@ -128,35 +133,32 @@ struct Table {
     floats<IsNegativeInf, uint8_t>(add("isneginf", Rule::compare));
     functions();
     for (PointwiseOp& op : ops)
-      for (BlockKernel f : {math_kernel(op.name), more_math_kernel(op.name)})
-        if (f) op.put(DType::f32, f);
-    for (PointwiseOp& op : ops)
       for (DType t : {DType::f16, DType::bf16})
         if (BlockKernel f = half_kernel(op.name, t)) op.put(t, f);
   }
 
   void functions() {
-    to_float<Exp>("exp");
-    to_float<Exp2>("exp2");
-    to_float<Expm1>("expm1");
-    to_float<Log>("log");
-    to_float<Log2>("log2");
-    to_float<Log10>("log10");
-    to_float<Log1p>("log1p");
+    elsewhere("exp");
+    function<Exp2>("exp2");
+    function<Expm1>("expm1");
+    elsewhere("log");
+    function<Log2>("log2");
+    function<Log10>("log10");
+    function<Log1p>("log1p");
     to_float<Sqrt>("sqrt");
-    to_float<Rsqrt>("rsqrt");
-    to_float<Sin>("sin");
-    to_float<Cos>("cos");
-    to_float<Tan>("tan");
-    to_float<Asin>("asin");
-    to_float<Acos>("acos");
-    to_float<Atan>("atan");
-    to_float<Sinh>("sinh");
-    to_float<Cosh>("cosh");
-    to_float<Tanh>("tanh");
-    to_float<Sigmoid>("sigmoid");
-    to_float<Erf>("erf");
-    to_float<Erfc>("erfc");
+    function<Rsqrt>("rsqrt");
+    elsewhere("sin");
+    elsewhere("cos");
+    function<Tan>("tan");
+    function<Asin>("asin");
+    function<Acos>("acos");
+    function<Atan>("atan");
+    function<Sinh>("sinh");
+    function<Cosh>("cosh");
+    elsewhere("tanh");
+    elsewhere("sigmoid");
+    function<Erf>("erf");
+    function<Erfc>("erfc");
     to_float<Reciprocal>("reciprocal");
   }
 };

@@ -32,7 +32,26 @@ inline float exp_of(float x) {
   int32_t k = integer_in(sum), half = k >> 1;                        // in two factors: 2^k alone may be no float32
   return exp_series(r) * power_of_two(half) * power_of_two(k - half);
 }
-inline double exp_of(double x) { return std::exp(x); }
+// In double as in float; integers stand in the low bits of sums with 1.5 * 2^52.
+constexpr double kRoundDouble = 6755399441055744.0;
+inline double power_of_two_in(double sum) { return std::bit_cast<double>((std::bit_cast<int64_t>(sum) - std::bit_cast<int64_t>(kRoundDouble) + 1023) << 52); }
+inline double exp_of(double x) {
+  double c = x > 710 ? 710 : x < -746 ? -746 : x;                    // NaN passes both tests
+  double n = (c * 1.44269504088896340736 + kRoundDouble) - kRoundDouble;
+  double r = (c - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+  double p = 2.51004947889050417e-08;
+  p = p * r + 2.76202305675069002e-07;
+  p = p * r + 2.75572682299632275e-06;
+  p = p * r + 2.48015209968256970e-05;
+  p = p * r + 1.98412698632018282e-04;
+  p = p * r + 1.38888889174064467e-03;
+  p = p * r + 8.33333333333003204e-03;
+  p = p * r + 4.16666666666237404e-02;
+  p = p * r + 1.66666666666666685e-01;
+  p = p * r + 5.00000000000000111e-01;
+  double half = n * 0.5 + kRoundDouble, rest = (n - (half - kRoundDouble)) + kRoundDouble;      // in two factors: 2^n alone may be no double
+  return (1 + (r + r * r * p)) * power_of_two_in(half) * power_of_two_in(rest);
+}
 
 // exp where the argument is not above 0 and results below 2^-125 may be 0.
 inline float exp_below(float x) {
@@ -42,7 +61,7 @@ inline float exp_below(float x) {
   float e = exp_series(r) * power_of_two(integer_in(sum));
   return x < -87.f ? 0.f : e;
 }
-inline double exp_below(double x) { return std::exp(x); }
+inline double exp_below(double x) { return exp_of(x); }
 
 inline float exp2_of(float x) {
   float c = x > 129.f ? 129.f : x < -151.f ? -151.f : x;
@@ -90,6 +109,24 @@ inline float log_of(float x) {
   Logarithm l = log_parts(x);
   return log_limits(x, l.e * 0.693359375f + (l.e * -2.12194440054690583e-4f + l.m));
 }
+// f - f^2/2 + s (f^2/2 + s^2 P(s^2)), s = f / (2 + f).
+inline double log_of(double x) {
+  bool tiny = x < 2.2250738585072014e-308;
+  int64_t u = std::bit_cast<int64_t>(tiny ? x * 18014398509481984.0 : x) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
+  double e = std::bit_cast<double>(int64_t(uint64_t(u) >> 52 | 0x4330000000000000)) - (tiny ? 4503599627370496.0 + 1077 : 4503599627370496.0 + 1023);
+  double f = std::bit_cast<double>((u & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd) - 1, s = f / (2 + f), z = s * s, h = 0.5 * f * f;
+  double p = 1.46178071534173254e-01;
+  p = p * z + 1.53316117220550080e-01;
+  p = p * z + 1.81828924325368707e-01;
+  p = p * z + 2.22222110893794955e-01;
+  p = p * z + 2.85714286262538364e-01;
+  p = p * z + 3.99999999998988887e-01;
+  p = p * z + 6.66666666666666963e-01;
+  double inside = e * 6.93147180369123816490e-01 - ((h - (s * (h + z * p) + e * 1.90821492927058770002e-10)) - f);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double beyond = x == 0 ? -kInfinity : std::numeric_limits<double>::quiet_NaN();
+  return x > 0 ? (x < kInfinity ? inside : x) : beyond;
+}
 inline float log2_of(float x) {
   Logarithm l = log_parts(x);
   return log_limits(x, l.e + l.m * 1.44269504088896f);
@@ -117,7 +154,25 @@ inline float tanh_of(float x) {
   return std::copysign(t < 0.625f ? t + t * z * p : large, x);
 }
 
+inline double tanh_of(double x) {
+  double t = std::fabs(x), z = x * x;
+  double p = -2.06027653763663402e-05;
+  p = p * z + 8.51131368557767076e-05;
+  p = p * z + -2.34634741088723703e-04;
+  p = p * z + 5.88936052007405734e-04;
+  p = p * z + -1.45566183010071605e-03;
+  p = p * z + 3.59211037868902407e-03;
+  p = p * z + -8.86323439781435546e-03;
+  p = p * z + 2.18694884936669436e-02;
+  p = p * z + -5.39682539674340156e-02;
+  p = p * z + 1.33333333333327142e-01;
+  p = p * z + -3.33333333333333315e-01;
+  double large = 1 - 2 / (exp_of(t + t) + 1);
+  return std::copysign(t < 0.55 ? t + t * z * p : large, x);
+}
+
 inline float sigmoid_of(float x) { return 1.f / (1.f + exp_of(-x)); }
+inline double sigmoid_of(double x) { return 1 / (1 + exp_of(-x)); }
 
 // erf(x) = x + x P(x^2) for |x| < 1, else 1 - exp(-Q(|x|)); from 4.1 on it is 1.
 inline float erf_of(float x) {
@@ -181,6 +236,29 @@ inline float sine_at(float x, int32_t turn) {
   float r = (((x - n * 1.5703125f) - n * 4.837512969970703e-4f) - n * 7.549533620476723e-8f) - n * 2.5632829192545614e-12f;
   return sine_in(r, integer_in(sum) + turn);
 }
+// The same in double, pi/2 in three parts, for |x| <= 2^19.
+constexpr double kReducibleDouble = 524288;
+inline double sine_at(double x, int64_t turn) {
+  double sum = x * 0.63661977236758134308 + kRoundDouble, n = sum - kRoundDouble;
+  int64_t quarter = std::bit_cast<int64_t>(sum) - std::bit_cast<int64_t>(kRoundDouble) + turn;
+  double r = ((x - n * 1.5707963267341256) - n * 6.077100506303966e-11) - n * 2.0222662487959506e-21, z = r * r;
+  double s = 1.59178485248082617e-10;
+  s = s * z + -2.50511279440141876e-08;
+  s = s * z + 2.75573160838163581e-06;
+  s = s * z + -1.98412698367224182e-04;
+  s = s * z + 8.33333333333092542e-03;
+  s = s * z + -1.66666666666666657e-01;
+  double c = -1.13824567780613059e-11;
+  c = c * z + 2.08761438279931326e-09;
+  c = c * z + -2.75573172600088370e-07;
+  c = c * z + 2.48015872987430700e-05;
+  c = c * z + -1.38888888888873824e-03;
+  c = c * z + 4.16666666666666644e-02;
+  double value = quarter & 1 ? 1 - (0.5 * z - c * z * z) : r + s * z * r;
+  return quarter & 2 ? -value : value;
+}
+inline double sin_of(double x) { return x == 0 ? x : sine_at(x, int64_t(0)); }
+inline double cos_of(double x) { return sine_at(x, int64_t(1)); }
 inline float sin_of(float x) { return x == 0.f ? x : sine_at(x, 0); }
 inline float cos_of(float x) { return sine_at(x, 1); }
 // sin(2 pi u), or with turn 1 the cosine, for |u| < 2^20: the reduction is exact.
