@@ -40,6 +40,32 @@ def inner_surface() -> frozenset[str]:
     return frozenset(_words("_surface_inner.txt"))
 
 
+@lru_cache(maxsize=1)
+def _imported() -> dict[str, list[str]]:
+    """What PyTorch's modules import for themselves from the standard library and from each other, by module: ``os``,
+    ``np=numpy`` (a module under another name) or ``typing:Any`` (a name of a module)."""
+    with open(os.path.join(os.path.dirname(__file__), "_surface_imported.txt"), encoding="utf-8") as lines:
+        return {first: rest for first, *rest in map(str.split, lines)}
+
+
+def _from_where_it_comes(module: str, name: str) -> Any:
+    """A name that PyTorch's module has because it imports it, or None: libraries import such names from there, too."""
+    from importlib import import_module
+
+    for entry in _imported().get(module.removeprefix("torch").removeprefix(".") or "torch", ()):
+        home, _, attribute = entry.partition(":")
+        if attribute == name:
+            return getattr(import_module(_ours(home)), name)
+        shown, _, home = entry.partition("=")
+        if not attribute and shown == name:
+            return import_module(_ours(home or shown))
+    return None
+
+
+def _ours(module: str) -> str:
+    return f"shim_{module}" if module.partition(".")[0] == "torch" else module
+
+
 def has(dotted: str) -> bool:
     """Whether PyTorch has this name, public or not."""
     return dotted in surface() or dotted in inner_surface()
@@ -96,6 +122,8 @@ def missing(module: str, name: str) -> Any:
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
     found = _sub_module(module, name)
+    if found is None:
+        found = _from_where_it_comes(module, name)
     if found is not None:
         return found
     who, dotted = requester(), f"{module}.{name}"
