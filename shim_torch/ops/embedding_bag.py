@@ -80,7 +80,7 @@ def _bags(
     one_kernel = _one_kernel(weight, indices, offsets, samples, bags) and not (sparse or scale_by_freq)
     # Where a kernel checks the indices, nobody waits for their values.
     hidden = any(t.is_meta or _is_fake(t) for t in (weight, indices, offsets))
-    known = not (one_kernel or hidden)
+    known = not (one_kernel and weight.is_cuda or hidden)
     _check(weight, indices, offsets, mode, samples, padding, known)
     if one_kernel:
         samples = samples if samples is None else samples.reshape(-1)
@@ -154,17 +154,23 @@ def _bags_by_steps(
 
 
 def _one_kernel(weight: Any, indices: Any, offsets: Any, samples: Any, bags: int) -> bool:
-    on_cuda = weight.is_cuda and indices.is_cuda and offsets.is_cuda and weight.dim() == 2 and weight.dtype in FLOATS
+    given = [weight, indices, offsets, *([] if samples is None else [samples])]
+    if all(t.is_cuda for t in given):
+        kinds: tuple[Any, ...] = FLOATS
+    elif all(t.device.type == "cpu" for t in given) and not any(map(_is_fake, given)):
+        kinds = (_core.float32, _core.float64)
+    else:
+        return False
     whole = indices.dtype in (_core.int32, _core.int64) and offsets.dtype in (_core.int32, _core.int64) and offsets.dim() == 1
-    fits = samples is None or (samples.is_cuda and samples.dtype == weight.dtype and samples.numel() == indices.numel())
-    return on_cuda and whole and fits and bags > 0 and weight.numel() > 0
+    fits = samples is None or (samples.dtype == weight.dtype and samples.numel() == indices.numel())
+    return weight.dim() == 2 and weight.dtype in kinds and whole and fits and bags > 0 and weight.numel() > 0
 
 
 def _weight_grad(g0, weight_shape, indices, per_sample_weights, mode, padding, result1, result2, result3):
     if mode == 2:  # as PyTorch's, in no order
         g = g0.masked_fill((result2 == 0).unsqueeze(1), 0)
         return once(g.new_zeros(weight_shape).scatter_add(0, result3, g), g0, "_embedding_bag_backward")
-    if not _core.is_grad_enabled():
+    if g0.is_cuda and not _core.is_grad_enabled():
         settings = (per_sample_weights, weight_shape[0], mode == 1, padding)
         return shim().embedding_bags_backward(g0, indices, result1, result2, *settings)
     used = (result1 < g0.size(0)) & (indices != padding)
@@ -177,7 +183,7 @@ def _weight_grad(g0, weight_shape, indices, per_sample_weights, mode, padding, r
 
 
 def _sample_grad(g0, weight, indices, padding, result1):
-    if not _core.is_grad_enabled():
+    if g0.is_cuda and not _core.is_grad_enabled():
         return shim().embedding_bags_samples(g0, weight, indices, result1, padding)
     used = (result1 < g0.size(0)) & (indices != padding)
     found = (g0[result1.masked_fill(~used, 0)] * weight[indices]).sum(1)

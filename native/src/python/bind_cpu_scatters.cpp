@@ -129,9 +129,29 @@ PyObject* native_index_put(Operator&, PyObject* const* args, size_t n) {
   return changed<InPlace>(args[0], unwrap(args[2])->numel(), [&](const Tensor& out) { return put_at(out, places, Tensor(unwrap(args[2])), adds); });
 }
 
+// embedding_bags(weight, indices, offsets, per_sample_weights, mode, closed, padding) of float32 and float64
+PyObject* native_bags(Operator&, PyObject* const* args, size_t n) {
+  int64_t mode, padding;
+  if (n != 7 || !on_cpu(args[0]) || !on_cpu(args[1]) || !on_cpu(args[2]) || !(args[3] == Py_None || on_cpu(args[3])) || !integer_of(args[4], &mode) || !integer_of(args[6], &padding)) return nullptr;
+  auto whole = [](PyObject* o) {
+    const Tensor t(unwrap(o));
+    return t->dtype() == DType::i64 ? contiguous(t) : contiguous(to_dtype(t, DType::i64));
+  };
+  const DType t = unwrap(args[0])->dtype();
+  if ((t != DType::f32 && t != DType::f64) || unwrap(args[0])->dim() != 2 || (args[3] != Py_None && unwrap(args[3])->dtype() != t)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor weight = contiguous(Tensor(unwrap(args[0]))), indices = whole(args[1]), offsets = whole(args[2]);
+    const Tensor samples = args[3] == Py_None ? Tensor{} : contiguous(Tensor(unwrap(args[3])));
+    Bags found;
+    const bool done = unlocked(indices->numel() * weight->sizes()[1], [&] { return bags_of_rows(weight, indices, offsets, samples, int(mode), args[5] == Py_True, padding, &found); });
+    return done ? tuple_of({found.out, found.bag_of, found.counts, found.most}) : nullptr;
+  });
+}
+
 }  // namespace
 
 void register_cpu_scatters() {
+  register_native_cpu("embedding_bags", native_bags);
   register_native_cpu("scatter_reduce", native_scatter_reduce<false>);
   register_native_cpu("scatter_reduce_", native_scatter_reduce<true>);
   register_native_cpu("scatter_add", native_scatter<true, false>);
