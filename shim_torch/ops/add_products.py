@@ -9,7 +9,7 @@ from shim_torch._utils import _scalar
 
 from ._record import composite, op
 from ._rules import NARROW, not_implemented
-from .matmul import _bmm_shape, _c10, _same_scalar, _same_vectors, mm_shape
+from .matmul import _bmm_shape, _c10, _same_scalar, _same_vectors, left_grad, mm_shape, right_grad
 
 
 def _add_scaled(self, product, beta, alpha):
@@ -71,8 +71,12 @@ def addmm_dtype_rule(self, mat1, mat2):
     native="addmm",
     grad={
         "self": _addmm_grad,
-        "mat1": lambda g, mat2, alpha: _times(g.mm(mat2.t().conj()), alpha),
-        "mat2": lambda g, mat1, alpha: _times(mat1.t().conj().mm(g), alpha),
+        "mat1": lambda g, mat1_shape, mat1_strides, mat2, alpha: _times(
+            left_grad(g, mat1_shape, mat1_strides, mat2), alpha
+        ),
+        "mat2": lambda g, mat1, mat2_shape, mat2_strides, alpha: _times(
+            right_grad(g, mat1, mat2_shape, mat2_strides), alpha
+        ),
     },
 )
 def addmm(xp, self, mat1, mat2, beta, alpha):

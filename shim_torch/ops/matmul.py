@@ -63,13 +63,31 @@ def mm_shape(self, mat2):
     return self.shape[0], mat2.shape[1]
 
 
+def _by_columns(shape: Any, strides: Any) -> bool:
+    return strides[0] == 1 and strides[1] == shape[0]
+
+
+def left_grad(g, self_shape, self_strides, mat2):
+    """A product's gradient by its first matrix, which lies as that does: in columns where it is the transpose of rows."""
+    if _by_columns(self_shape, self_strides):
+        return mat2.conj().mm(g.t()).t()
+    return g.mm(mat2.t().conj())
+
+
+def right_grad(g, self, mat2_shape, mat2_strides):
+    """The same by its second matrix."""
+    if _by_columns(mat2_shape, mat2_strides):
+        return g.t().mm(self.conj()).t()
+    return self.t().conj().mm(g)
+
+
 @op(
     "mm(Tensor self, Tensor mat2) -> Tensor",
     shape=mm_shape,
     dtype=lambda self, mat2: same_kind(self, mat2),
     out=True,
     native="mm",
-    grad={"self": lambda g, mat2: g.mm(mat2.t().conj()), "mat2": lambda g, self: self.t().conj().mm(g)},
+    grad={"self": left_grad, "mat2": right_grad},
 )
 def mm(xp, self, mat2):
     return xp.matmul(self, mat2)

@@ -64,21 +64,36 @@ bool RecordNode::activated_gradients(Grads& grads, Grads& out) {
   return s.dz && shim::linear_gradients(l, s.dz, s.db, out);
 }
 
+// Whether a matrix is the transpose of one in rows: its gradient lies as it does, which costs nothing.
+bool RecordNode::lies_by_columns(int argument) {
+  const auto* strides = find(Source{Source::Strides, argument});
+  const auto* sizes = find(Source{Source::Shape, argument});
+  if (!strides || !sizes || !PyTuple_Check(strides->object) || !PyTuple_Check(sizes->object) || PyTuple_GET_SIZE(strides->object) != 2) return false;
+  const auto at = [](PyObject* tuple, Py_ssize_t i) { return PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i)); };
+  return at(strides->object, 0) == 1 && at(strides->object, 1) == at(sizes->object, 0);
+}
+
 bool RecordNode::product_gradients(Grads& grads, Grads& out) {
   if (!gradients_without_python() || dispatch_mode_active() || first_edge_.size() != 3) return false;
   const Tensor dy = materialized(0, grads);
   if (!is_plain(dy) || dy->device().is_meta()) return false;
   Tensor factors[2], found[2];
+  bool by_columns[2] = {};
   for (int i : {0, 1}) {
     if (!wanted(i)) continue;
+    by_columns[i] = dy->dim() == 2 && lies_by_columns(i);
     factors[i] = find(Source{Source::Argument, 1 - i})->tensors[0].unpack(Ref<Node>(this));
     const Tensor& other = factors[i];
     if (!is_plain(other) || other->dtype() != dy->dtype() || other->device() != dy->device() || other->dim() != dy->dim()) return false;
   }
   std::optional<GilRelease> released;
   if (dy->device().is_cpu() && dy->numel() > 4096) released.emplace();
-  if (factors[0] && !(found[0] = gemm::matmul_backward_input(dy, factors[0]))) return false;
-  if (factors[1] && !(found[1] = gemm::matmul_backward_other(dy, factors[1]))) return false;
+  const auto transposed = [](const Tensor& t) { return t ? transpose(*t, 0, 1) : t; };
+  if (factors[0] && by_columns[0]) found[0] = transposed(gemm::matmul(factors[0], transposed(dy)));
+  else if (factors[0]) found[0] = gemm::matmul_backward_input(dy, factors[0]);
+  if (factors[1] && by_columns[1]) found[1] = transposed(gemm::matmul(transposed(dy), factors[1]));
+  else if (factors[1]) found[1] = gemm::matmul_backward_other(dy, factors[1]);
+  if ((factors[0] && !found[0]) || (factors[1] && !found[1])) return false;
   for (int i : {0, 1})
     if (found[i]) out[size_t(first_edge_[size_t(i)])] = std::move(found[i]);
   return true;

@@ -61,6 +61,7 @@ class RecordNode final : public Node, public ActivatedLinear {
   bool linear_gradients(Grads& grads, Grads& out);
   bool activated_gradients(Grads& grads, Grads& out);      // behind an activation, on CUDA
   bool product_gradients(Grads& grads, Grads& out);        // of mm and bmm
+  bool lies_by_columns(int argument);
   const Edge* edge_to(int argument) const;                 // null: not wanted
   bool describe(RecordedLinear&);                          // false: the formulas know more
   gemm::Activation activation();

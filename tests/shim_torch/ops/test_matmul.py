@@ -234,3 +234,19 @@ def test_addmm_activation_refuses():
     y = torch._addmm_activation(c.requires_grad_(), a, b)
     with pytest.raises(RuntimeError, match="derivative for '?aten::_addmm_activation'? is not implemented"):
         y.sum().backward()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.bfloat16])
+@pytest.mark.parametrize("again", [False, True])
+def test_gradients_of_transposed_matrices_lie_as_they_do(dtype, again):
+    a, b = (torch.randn(s, dtype=dtype, requires_grad=True) for s in ((5, 4), (3, 5)))
+    c = torch.zeros(4, 3, dtype=dtype)
+    for call in (lambda x, y: x @ y, lambda x, y: torch.addmm(c, x, y)):
+        g = torch.randn(4, 3, dtype=dtype)
+        left, right = torch.autograd.grad(call(a.t(), b.t()), (a, b), g, create_graph=again)
+        assert left.is_contiguous() and right.is_contiguous()
+        rows = [t.detach().t().contiguous().requires_grad_() for t in (a, b)]
+        expected = torch.autograd.grad(call(*rows), rows, g)
+        assert expected[0].is_contiguous() and expected[1].is_contiguous()
+        torch.testing.assert_close(left, expected[0].t())
+        torch.testing.assert_close(right, expected[1].t())
