@@ -51,6 +51,19 @@ def _c10(dtype: Any) -> str:
     return names.get(name, name)
 
 
+def _size_of(array: Any) -> float:
+    """The greatest magnitude of whole numbers."""
+    return max(float(array.max()), -float(array.min()))
+
+
+def _product(xp: Any, a: Any, b: Any) -> Any:
+    """A product; of whole numbers on the host in float64 where every sum is exact there: only that has a fast loop."""
+    few = a.size * b.shape[-1] < 4096
+    if few or a.dtype.kind not in "iu" or hasattr(a, "get") or not _size_of(a) * _size_of(b) * a.shape[-1] < 2.0**53:
+        return xp.matmul(a, b)
+    return xp.matmul(a.astype("float64"), b.astype("float64")).astype("int64").astype(a.dtype)
+
+
 def mm_shape(self, mat2):
     if self.dim() != 2:
         raise RuntimeError("self must be a matrix")
@@ -90,7 +103,7 @@ def right_grad(g, self, mat2_shape, mat2_strides):
     grad={"self": left_grad, "mat2": right_grad},
 )
 def mm(xp, self, mat2):
-    return xp.matmul(self, mat2)
+    return _product(xp, self, mat2)
 
 
 def _bmm_shape(self, mat2):
@@ -117,7 +130,7 @@ def _bmm_shape(self, mat2):
     },
 )
 def bmm(xp, self, mat2):
-    return xp.matmul(self, mat2)
+    return _product(xp, self, mat2)
 
 
 def _mv_shape(self, vec):
