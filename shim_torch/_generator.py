@@ -55,6 +55,7 @@ class Generator:
             self._device = _core.device("cuda", _core.cuda_current_device())
         self._engine = _core.Mersenne(_DEFAULT_SEED) if self._device.type == "cpu" else None
         self._seed, self._offset = _DEFAULT_SEED, 0  # of CUDA's stream
+        self._times_set = 0
 
     @property
     def device(self) -> Any:
@@ -68,7 +69,7 @@ class Generator:
             raise RuntimeError("Overflow when unpacking long long")
         seed &= 0xFFFF_FFFF_FFFF_FFFF
         if self._engine is None:
-            self._seed, self._offset = seed, 0
+            self._seed, self._offset, self._times_set = seed, 0, self._times_set + 1
         else:
             self._engine.restart(seed)
         return self
@@ -105,6 +106,7 @@ class Generator:
             raise RuntimeError("RNG state is wrong size")
         else:
             self._seed, self._offset = (int(v) for v in raw.view(np.uint64))
+            self._times_set += 1
         return self
 
     def clone_state(self) -> Generator:
@@ -123,7 +125,7 @@ class Generator:
     def graphsafe_set_state(self, other: Generator) -> Generator:
         """Takes another CUDA generator's place."""
         self._check_graphs("graphsafe_set_state")
-        self._seed, self._offset = other._seed, other._offset
+        self._seed, self._offset, self._times_set = other._seed, other._offset, self._times_set + 1
         return self
 
     def _check_offsets(self) -> None:
@@ -134,6 +136,7 @@ class Generator:
         """Moves to a place of the stream."""
         self._check_offsets()
         self._offset = int(offset) // 4
+        self._times_set += 1
         return self
 
     def get_offset(self) -> int:

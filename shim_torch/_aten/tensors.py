@@ -167,7 +167,8 @@ def _unpack_dual(dual, level):
 
 # --- questions --------------------------------------------------------------------------------------------------------
 
-aten("is_vulkan_available", "_nnpack_available", "_use_cudnn_rnn_flatten_weight")(lambda: False)
+aten("is_vulkan_available", "_nnpack_available")(lambda: False)
+aten("_use_cudnn_rnn_flatten_weight", public=True)(lambda: torch().backends.cudnn.is_available())
 aten("is_distributed", "cudnn_is_acceptable", "_is_zerotensor", public=True)(lambda self: False)
 aten("_use_cudnn_ctc_loss", "_use_cudnn_ctc_loss.Tensor", "_use_miopen_ctc_loss", "_use_miopen_ctc_loss.Tensor")(
     lambda log_probs, targets, input_lengths, target_lengths, blank: False

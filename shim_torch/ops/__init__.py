@@ -75,6 +75,7 @@ LATER = (
     "int4_products",
     "backward",
     "recurrent",
+    "recurrent_cudnn",
     "polynomials",
     "count_draws",
     "random_layers",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._formulas import torch_module
-from ._record import composite
+from ._formulas import shim, torch_module
+from ._record import composite, op
 from .attention import _HIDDEN, _empty, _hidden, _no_dropout, _parts, attend, attend_backward
 
 
@@ -122,3 +122,36 @@ def _scaled_dot_product_efficient_attention_backward(
     gq, gk, gv, ds = attend_backward(grad_out_, query, key, value, out, lse, bias, mask, scale)
     grad_bias = ds.sum_to_size(bias.shape).to(bias.dtype) if bias is not None and grad_input_mask[3] else None
     return gq, gk, gv, grad_bias
+
+
+@op(
+    "shim::philox_uniform(Tensor self, int seed, int offset) -> Tensor",
+    shape=lambda self: self.shape,
+    dtype=lambda self: self.dtype,
+    function=False,
+)
+def philox_uniform(xp, self, seed, offset):
+    """Numbers of (0, 1] in the order of the elements: those of cuRAND's Philox4x32-10 under the seed, from the offset-th on."""
+    from shim_torch._generator import philox
+
+    first = offset // 4
+    words = philox(xp, seed, first, (offset + self.size + 3) // 4 - first).reshape(-1)[offset % 4 :][: self.size]
+    unit = xp.float32(2.0**-32)
+    return (words.astype(xp.float32) * unit + unit / xp.float32(2)).reshape(self.shape)
+
+
+@composite("_fill_mem_eff_dropout_mask_(Tensor(a!) self, float dropout_p, int seed, int offset) -> Tensor(a!)", method=False)
+def _fill_mem_eff_dropout_mask_(self, dropout_p, seed, offset):
+    """The numbers of (0, 1] that PyTorch's memory-efficient kernel compares with ``dropout_p``: self (batch, heads, queries, keys)."""
+    if not self.is_cuda:
+        raise NotImplementedError(
+            "Could not run 'aten::_fill_mem_eff_dropout_mask_' with arguments from the "
+            f"'{self.device.type.upper()}' backend: it fills CUDA tensors"
+        )
+    if not self.is_contiguous():
+        raise RuntimeError("Expected self.is_contiguous() to be true, but got false.")
+    if self.dtype is not torch_module().float32:
+        raise RuntimeError("Expected self.dtype() == at::ScalarType::Float to be true, but got false.")
+    for d in range(4):
+        self.size(d)
+    return self.copy_(shim().philox_uniform(self.detach(), seed, offset))

@@ -62,7 +62,7 @@ def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
     return tuple(wrap_dim(d, ndim) for d in dim)
 
 
-@op("_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", shape=lambda self: tuple(self.shape),
+@op("_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", shape=lambda self, dim: _same_shape(self, dim),
     dtype=lambda self: self.dtype,
     grad={"self": lambda g, dim, normalization, forward: aten()._fft_c2c(g, dim, normalization, not forward)},
     order=_complex_order, native="fft_c2c", **_HIDDEN)  # fmt: skip
@@ -75,7 +75,26 @@ def _fft_c2c(xp, self, dim, normalization, forward):
     return _scaled(xp, y.astype(self.dtype), [self.shape[a] for a in axes], normalization)
 
 
+def _check_half(self: Any, dim: Any, last: int | None = None) -> None:
+    """RuntimeError for signals of half precision whose sizes are no powers of two, which cuFFT refuses."""
+    if self.dtype not in (_core.float16, _core.complex32) or not self.is_cuda or not self.numel():
+        return
+    sizes = [self.shape[d] for d in _axes(dim, self.dim())]
+    sizes[-1:] = sizes[-1:] if last is None else [last]
+    if any(n & (n - 1) for n in sizes):
+        raise RuntimeError(
+            "cuFFT only supports dimensions whose sizes are powers of two when computing in half precision, but got a signal size of"
+            + str(sizes)
+        )
+
+
+def _same_shape(self: Any, dim: Any) -> tuple[int, ...]:
+    _check_half(self, dim)
+    return tuple(self.shape)
+
+
 def _half_shape(self: Any, dim: Any, onesided: bool) -> tuple[int, ...]:
+    _check_half(self, dim)
     shape = list(self.shape)
     if onesided:
         last = wrap_dim(dim[-1], len(shape))
@@ -103,6 +122,7 @@ def _fft_r2c(xp, self, dim, normalization, onesided):
 
 
 def _full_shape(self: Any, dim: Any, last_dim_size: int) -> tuple[int, ...]:
+    _check_half(self, dim, last_dim_size)
     shape = list(self.shape)
     shape[wrap_dim(dim[-1], len(shape))] = last_dim_size
     return tuple(shape)
@@ -148,7 +168,10 @@ def _promoted(self: Any, complex_wanted: bool = False) -> Any:
     dtype = self.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         dtype = _core.get_default_dtype()
-    if dtype not in (_core.float32, _core.float64, _core.complex64, _core.complex128):
+    halves = (_core.float16, _core.complex32) if self.is_cuda or self.is_meta else ()  # as cuFFT has them
+    if dtype not in (_core.float32, _core.float64, _core.complex64, _core.complex128, *halves):
+        if dtype is _core.complex32:
+            raise RuntimeError("MKL FFT doesn't support tensors of type: Half")
         raise RuntimeError(f"Unsupported dtype {_scalar(dtype)}")
     return self.to(dtype.to_complex() if complex_wanted else dtype)
 

@@ -10,6 +10,8 @@ from native import _core
 from ._formulas import shim
 from ._record import composite
 from ._rules import WIDE
+from .recurrent_cudnn import MODES, check_attributes
+from .recurrent_cudnn import layers as cudnn_layers
 
 _METHODLESS: dict[str, Any] = {"method": False}
 
@@ -150,6 +152,41 @@ def _layers(
     return x, tuple(shim_torch.stack(part, 0) for part in zip(*finals, strict=True))
 
 
+def _padded(
+    step: Callable[..., Any], mode: str, input: Any, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,
+    bidirectional: bool, batch_first: bool,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Outputs and last states of sequences of one length: cuDNN's on CUDA, where it has them."""
+    check_attributes(input, hx, params, False)
+    if input.is_cuda:
+        found = cudnn_layers(
+            MODES[mode], input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, ()
+        )
+        if found is not None:
+            return found
+    weights = _weights(params, has_biases, len(hx) > 1 and hx[0].size(2) != hx[1].size(2))
+    x = input.transpose(0, 1) if batch_first else input
+    y, finals = _layers(step, x, None, hx, weights, num_layers, dropout, train, bidirectional)
+    return (y.transpose(0, 1) if batch_first else y), finals
+
+
+def _packed(
+    step: Callable[..., Any], mode: str, data: Any, batch_sizes: Any, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float,
+    train: bool, bidirectional: bool,
+) -> tuple[Any, Any]:  # fmt: skip
+    """The same of packed rows."""
+    check_attributes(data, hx, params, False)
+    sizes = batch_sizes.tolist()
+    if data.is_cuda:
+        found = cudnn_layers(
+            MODES[mode], data, hx, params, has_biases, num_layers, dropout, train, bidirectional, False, sizes
+        )
+        if found is not None:
+            return found
+    weights = _weights(params, has_biases, len(hx) > 1 and hx[0].size(2) != hx[1].size(2))
+    return _layers(step, data, sizes, hx, weights, num_layers, dropout, train, bidirectional)
+
+
 _INPUT = (
     "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first"
 )
@@ -160,33 +197,27 @@ _DATA = "Tensor[] params, bool has_biases, int num_layers, float dropout, bool t
 def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     if len(hx) != 2:
         raise RuntimeError("lstm expects two hidden states")
-    weights = _weights(params, has_biases, hx[0].size(2) != hx[1].size(2))
-    x = input.transpose(0, 1) if batch_first else input
-    y, finals = _layers(_lstm_step, x, None, hx, weights, num_layers, dropout, train, bidirectional)
-    return (y.transpose(0, 1) if batch_first else y, *finals)
+    y, finals = _padded(_lstm_step, "LSTM", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    return (y, *finals)
 
 
 @composite(
     f"lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, {_DATA}) -> (Tensor, Tensor, Tensor)", **_METHODLESS
 )
 def lstm_packed(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
-    weights = _weights(params, has_biases, hx[0].size(2) != hx[1].size(2))
-    y, finals = _layers(_lstm_step, data, batch_sizes.tolist(), hx, weights, num_layers, dropout, train, bidirectional)
+    y, finals = _packed(_lstm_step, "LSTM", data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
     return (y, *finals)
 
 
-def _declare(name: str, step: Callable[..., Any]) -> None:
+def _declare(name: str, mode: str, step: Callable[..., Any]) -> None:
     @composite(f"{name}.input(Tensor input, Tensor hx, {_INPUT}) -> (Tensor, Tensor)", **_METHODLESS)
     def padded(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-        x = input.transpose(0, 1) if batch_first else input
-        weights = _weights(params, has_biases, False)
-        y, finals = _layers(step, x, None, (hx,), weights, num_layers, dropout, train, bidirectional)
-        return (y.transpose(0, 1) if batch_first else y), finals[0]
+        y, finals = _padded(step, mode, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+        return y, finals[0]
 
     @composite(f"{name}.data(Tensor data, Tensor batch_sizes, Tensor hx, {_DATA}) -> (Tensor, Tensor)", **_METHODLESS)
     def packed(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
-        weights = _weights(params, has_biases, False)
-        y, finals = _layers(step, data, batch_sizes.tolist(), (hx,), weights, num_layers, dropout, train, bidirectional)
+        y, finals = _packed(step, mode, data, batch_sizes, (hx,), params, has_biases, num_layers, dropout, train, bidirectional)
         return y, finals[0]
 
     @composite(
@@ -197,9 +228,9 @@ def _declare(name: str, step: Callable[..., Any]) -> None:
         return step(_linear(input, w_ih, b_ih), (hx,), (w_hh, b_hh, None))[0]
 
 
-_declare("gru", _gru_step)
-_declare("rnn_tanh", _tanh_step)
-_declare("rnn_relu", _relu_step)
+_declare("gru", "GRU", _gru_step)
+_declare("rnn_tanh", "RNN_TANH", _tanh_step)
+_declare("rnn_relu", "RNN_RELU", _relu_step)
 
 
 def _check_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, place: int = 0) -> None:

@@ -295,9 +295,10 @@ ELSEWHERE = {
     ),
     "shim::pair_loss": "tests/shim_torch/ops/test_pair_losses.py",
     **dict.fromkeys(
-        "shim::bce_logits_each shim::ctc_alignments shim::multi_margin_loss shim::nll_loss".split(),
+        "shim::bce_logits_each shim::ctc_alignments shim::multi_margin_loss shim::multilabel_margin_loss shim::nll_loss".split(),
         "CUDA's: tests/gpu/test_cuda_losses.py",
     ),
+    "_cudnn_rnn": "CUDA's: tests/gpu/test_cuda_recurrent.py",
     "shim::embedding_bags": "CUDA's: tests/gpu/test_cuda_bags.py",
     "shim::sample_grid": "CUDA's: tests/gpu/test_cuda_images.py",
     "shim::nanmedian": "CUDA's: tests/gpu/test_cuda_ranks.py",

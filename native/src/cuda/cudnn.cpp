@@ -44,6 +44,7 @@ struct Library {
   SHIM_CUDNN(SHIM_MEMBER)
 #undef SHIM_MEMBER
   size_t (*version)() = nullptr;
+  void* opened = nullptr;
   bool loaded = false;
 };
 
@@ -57,6 +58,7 @@ bool load(const std::string& path, Library& l) {
   SHIM_CUDNN(SHIM_LOAD)
 #undef SHIM_LOAD
   l.version = reinterpret_cast<size_t (*)()>(dlsym(library, "cudnnGetVersion"));
+  l.opened = library;
   return l.loaded = complete && l.version && l.version() / 10000 == 9;
 }
 
@@ -191,6 +193,8 @@ Settings& settings() {
 }
 
 bool available() { return library().loaded; }
+void* symbol(const char* name) { return library().loaded ? dlsym(library().opened, name) : nullptr; }
+void* thread_handle(int device) { return library().loaded ? handle(device) : nullptr; }
 int64_t version() { return library().loaded ? int64_t(library().version()) : 0; }
 
 bool convolve(const Tensor& x, const Tensor& weight, const Geometry& g, const Tensor& out) { return run(Way::forward, x, out, weight, g); }

@@ -16,6 +16,8 @@ bool convolve_input(const Tensor& g, const Tensor& weight, const Geometry&, cons
 bool convolve_weight(const Tensor& x, const Tensor& g, const Geometry&, const Tensor& dweight);
 
 bool available();                               // loads the library; needs a GPU
+void* symbol(const char* name);                 // a function of the library; null without it
+void* thread_handle(int device);                // this thread's handle, on the device's current stream; null if there is none
 int64_t version();                              // 91002 for 9.10.2; 0 without the library
 
 }  // namespace shim::cudnn

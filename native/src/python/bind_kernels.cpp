@@ -259,7 +259,7 @@ int bind_kernels(PyObject* module) {
   register_cpu_linalg();
   register_cpu_pools();
   register_cpu_recurrent();
-  return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 || bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 || bind_cuda_many(module) < 0 || bind_cuda_images(module) < 0 ? -1 : bind_getitem(module);
+  return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 || bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 || bind_cuda_many(module) < 0 || bind_cuda_images(module) < 0 || bind_cuda_recurrent(module) < 0 ? -1 : bind_getitem(module);
 }
 
 }  // namespace shim

@@ -24,7 +24,7 @@ using Names = std::set<std::string>;
 const Names& lower_names() {
   static const Names names = {"matmul", "mm", "bmm", "mv", "linear", "fused_linear", "addmm", "addmv", "addr", "addbmm", "baddbmm", "chain_matmul",
     "linalg_multi_dot", "linalg_vecdot", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
-    "convolution", "_convolution", "prelu", "scaled_dot_product_attention", "einsum"};
+    "convolution", "_convolution", "prelu", "scaled_dot_product_attention", "einsum", "_cudnn_rnn"};
   return names;
 }
 const Names& fp32_names() {

@@ -43,6 +43,7 @@ void register_cpu_linalg();                     // bind_cpu_linalg.cpp
 int bind_cuda_kernels(PyObject* module);
 int bind_cuda_many(PyObject* module);           // bind_cuda_many.cpp
 int bind_cuda_images(PyObject* module);         // bind_cuda_images.cpp
+int bind_cuda_recurrent(PyObject* module);      // bind_cuda_recurrent.cpp
 int bind_cpu_formulas(PyObject* module);        // bind_cpu_formulas.cpp
 int bind_cpu_random(PyObject* module);          // bind_cpu_random.cpp
 int bind_numbers(PyObject* module);             // bind_kernels_memory.cpp

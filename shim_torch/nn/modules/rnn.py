@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import numbers
 import warnings
@@ -60,6 +61,7 @@ class RNNBase(Module):
                     setattr(self, name, Parameter(shim_torch.empty(shape, dtype=dtype, device=device)))
                 self._flat_weights_names += names
                 self._all_weights.append(names)
+        self.flatten_parameters()
         self.reset_parameters()
 
     def _check_settings(self, dropout: Any) -> None:
@@ -102,7 +104,28 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """Nothing to do: the weights are read where they lie."""
+        """Moves the weights into one buffer as cuDNN reads them, of which they are views then; elsewhere nothing."""
+        weights: list[Any] = [getattr(self, name, None) for name in self._flat_weights_names]
+        first = weights[0] if weights else None
+        if not isinstance(first, _core.TensorBase) or not first.is_cuda or not shim_torch.backends.cudnn.is_acceptable(first):
+            return
+        if any(not isinstance(w, _core.TensorBase) or w.dtype != first.dtype or w.device != first.device for w in weights):
+            return
+        if len({w.data_ptr() for w in weights}) != len(weights) or not _core.cudnn_rnn_takes(*weights):
+            return  # some are one: they are copied at every call
+        from shim_torch.ops.recurrent_cudnn import MODES, Unsupported
+
+        per = 2 + 2 * self.bias + (self.proj_size > 0)
+        with contextlib.suppress(Unsupported):
+            _aten()._cudnn_rnn_flatten_weight(
+                weights, per, self.input_size, MODES[self.mode], self.hidden_size, self.proj_size, self.num_layers,
+                self.batch_first, bool(self.bidirectional),
+            )  # fmt: skip
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        found = super()._apply(fn, recurse)
+        self.flatten_parameters()
+        return found
 
     def reset_parameters(self) -> None:
         """Draws every weight from U(-1/√hidden, 1/√hidden)."""
