@@ -122,3 +122,58 @@ def multi_margin_loss(xp, self, target, weight, p, margin, reduction):
 def multi_margin_loss_backward(xp, grad_output, self, target, weight, p, margin, reduction):
     """The gradient of ``multi_margin_loss`` by its scores."""
     return _margin_slopes(xp, grad_output, self, target, weight, p, margin, reduction)
+
+
+# --- margins between a row's targets and its other classes ----------------------------------------------------------------
+
+
+def _multilabel_gaps(xp, self, target):
+    """1 - self[target] + self of (row, target, class), where it counts: the targets up to the first negative one, and the others."""
+    named = xp.cumprod(target >= 0, 1) > 0
+    places = target * named
+    hot = (xp.arange(self.shape[1]) == places[:, :, None]) & named[:, :, None]
+    keep = named[:, :, None] & ~hot.any(1)[:, None, :]
+    gap = 1 - xp.take_along_axis(self, places, 1)[:, :, None] + self[:, None, :]
+    return xp.where(keep, xp.maximum(gap, 0), 0), hot
+
+
+def _multilabel_grad(g, self, target, reduction):
+    if not _core.is_grad_enabled():
+        return shim().multilabel_margin_loss_backward(g, self, target, reduction)
+    torch = torch_module()  # the slopes do not depend on the scores
+    rows, classes = self.shape
+    with torch.no_grad():
+        each = shim().multilabel_margin_loss_backward(self.new_ones((rows,)), self, target, 0)
+    return each * (g.unsqueeze(1) if reduction == 0 else g / rows if reduction == 1 else g)
+
+
+@op(
+    "shim::multilabel_margin_loss(Tensor self, Tensor target, int reduction) -> Tensor",
+    shape=lambda self, reduction: () if reduction else self.shape[:1],
+    dtype=lambda self: (accumulation_dtype(self.dtype), self.dtype),
+    keep=("target",),
+    native="multilabel_margin_loss_class",
+    grad={"self": _multilabel_grad},
+    **_SHIM,
+)
+def multilabel_margin_loss(xp, self, target, reduction):
+    """The sum over a row's targets and its other classes of max(0, 1 - self[target] + self[class]), by the number of classes."""
+    loss = _multilabel_gaps(xp, self, target)[0].sum((1, 2)) / self.shape[1]
+    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
+
+
+@op(
+    "shim::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
+    shape=lambda self: self.shape,
+    dtype=lambda self: (accumulation_dtype(self.dtype), self.dtype),
+    keep=("target",),
+    native="multilabel_margin_loss_class_backward",
+    **_SHIM,
+)
+def multilabel_margin_loss_backward(xp, grad_output, self, target, reduction):
+    """The gradient of ``multilabel_margin_loss`` by its scores."""
+    gaps, hot = _multilabel_gaps(xp, self, target)
+    active = gaps > 0
+    slopes = active.sum(1) - (hot * active.sum(2)[:, :, None]).sum(1)
+    g = grad_output[:, None] if reduction == 0 else grad_output / (len(self) if reduction == 1 else 1)
+    return slopes * g / self.shape[1]

@@ -268,12 +268,15 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
         return loss.squeeze(0) if reduction == 0 and not target.dim() else loss
     if not y.is_meta and bool(((y < 0) | (y >= c)).any()):
         raise RuntimeError("target out of range")
-    gap = (margin - x.gather(1, y.unsqueeze(1)) + x).clamp(min=0)
+    gap = (margin - x.gather(1, y.unsqueeze(1)) + x).relu()  # without a slope at 0
     gap = gap if p == 1 else gap * gap
     gap = gap if weight is None else gap * weight[y].unsqueeze(1)
     own = torch.arange(c, device=x.device) == y.unsqueeze(1)
     loss = gap.masked_fill(own, 0).sum(1) / c
     return _reduced(loss if target.dim() else loss.squeeze(0), reduction)
+
+
+_MOST_MARKED = 32 * 1024  # classes of a row in one kernel
 
 
 @composite(
@@ -290,10 +293,13 @@ def multilabel_margin_loss(self, target, reduction):
     scores = gradient_once(self, "multilabel_margin_loss_backward")
     x, y = (t if t.dim() == 2 else t.reshape(1, -1) for t in (scores, target))
     c = x.size(1)
+    if x.is_cuda and y.is_cuda and x.dtype in FLOATS and x.size(0) and c <= _MOST_MARKED:
+        loss = shim().multilabel_margin_loss(x, y, reduction)  # a target out of range ends the program
+        return loss if reduction or self.dim() == 2 else loss.squeeze(0)
     named = (y >= 0).cumprod(1).bool()
     places = y.clamp(min=0)
     is_target = torch.zeros(x.shape, dtype=_core.int64, device=x.device).scatter_add(1, places, named.long()) > 0
-    gap = (1 - (x.gather(1, places).unsqueeze(2) - x.unsqueeze(1))).clamp(min=0)
+    gap = (1 - (x.gather(1, places).unsqueeze(2) - x.unsqueeze(1))).relu()
     keep = named.unsqueeze(2) & ~is_target.unsqueeze(1)
     loss = gap.masked_fill(~keep, 0).sum((1, 2)) / c
     return _reduced(loss if self.dim() == 2 else loss.squeeze(0), reduction)

@@ -99,6 +99,20 @@ def test_multi_margin_loss(dtype, reduction, p):
     check(lambda a, t: F.multi_margin_loss(a, t, p, reduction=reduction), dtype, torch.randn(7), others=(torch.tensor(3),))
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_multilabel_margin_loss(dtype, reduction):
+    for shape in ((5, 7), (700, 40), (1, 1), (3, 300)):
+        x, target = torch.randn(shape), torch.randint(-1, shape[1], shape)
+        target[0] = -1
+        target[-1] = torch.arange(shape[1]).flip(0)
+        if shape[0] > 2:
+            target[1] = torch.zeros(shape[1], dtype=torch.int64)  # the same again and again
+            target[1, 4:] = -1
+        check(lambda a, t: F.multilabel_margin_loss(a, t, reduction=reduction), dtype, x, others=(target,))
+    check(lambda a, t: F.multilabel_margin_loss(a, t, reduction=reduction), dtype, torch.randn(4), others=(torch.tensor([3, 0, -1, 1]),))
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_ctc_loss(dtype, reduction):

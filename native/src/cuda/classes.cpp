@@ -11,7 +11,7 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int64_t kFewElements = 1 << 19;
+constexpr int64_t kFewElements = 1 << 19, kMostMarked = 32 * 1024;       // 32 * FLAGS of classes_source.h
 
 const char* source() {
   static const char* text = joined_source({kBlockSource, kClassesSource});
@@ -131,6 +131,41 @@ Tensor margin_loss_backward(const Tensor& g, const Tensor& given, const Tensor& 
   int mean = reduction == 1, each = reduction == 0;
   void* arguments[] = {&slope, &from, &named, &w, &to, &rows, &classes, &p, &margin, &mean, &each};
   launch(f, (rows + 7) / 8, 1, 256, 1, arguments, device);
+  return out;
+}
+
+Tensor multilabel_loss(const Tensor& given, const Tensor& target, int reduction) {
+  const DType t = given->dtype();
+  if (given->dim() != 2 || !std::ranges::equal(given->sizes(), target->sizes())) return {};
+  int64_t rows = given->sizes()[0], classes = given->sizes()[1];
+  if (!usable(t, target, {}, classes) || !rows || classes > kMostMarked) return {};
+  const int device = given->device().index;
+  const CUfunction f = kernel("multilabel_losses", t, device), last = kernel("class_total", t, device);
+  if (!f || !last) return {};
+  const Tensor x = contiguous(given), targets = contiguous(target);
+  Sums s(t, given->device(), Dims{rows}, reduction, rows);
+  const void *from = x->data(), *named = targets->data();
+  int mean = reduction == 1;
+  void* arguments[] = {&from, &named, &s.sums, &s.to, &s.weights, &rows, &classes, &mean};
+  launch(f, s.blocks, 1, std::min(threads_for(classes), 256), 1, arguments, device);
+  s.finish(last, mean, device);
+  return s.out;
+}
+
+Tensor multilabel_loss_backward(const Tensor& g, const Tensor& given, const Tensor& target, int reduction) {
+  const DType t = given->dtype();
+  if (given->dim() != 2 || g->dtype() != t || !std::ranges::equal(given->sizes(), target->sizes())) return {};
+  int64_t rows = given->sizes()[0], classes = given->sizes()[1];
+  if (!usable(t, target, {}, classes) || !rows || rows > kMostBlocks || classes > kMostMarked || g->numel() != (reduction ? 1 : rows)) return {};
+  const int device = given->device().index;
+  const CUfunction f = kernel("multilabel_slopes", t, device);
+  if (!f) return {};
+  const Tensor out = empty(given->sizes(), t, given->device()), grad = contiguous(g), x = contiguous(given), targets = contiguous(target);
+  const void *slope = grad->data(), *from = x->data(), *named = targets->data();
+  void* to = out->data();
+  int mean = reduction == 1, each = reduction == 0;
+  void* arguments[] = {&slope, &from, &named, &to, &rows, &classes, &mean, &each};
+  launch(f, rows, 1, std::min(threads_for(classes), 256), 1, arguments, device);
   return out;
 }
 

@@ -11,5 +11,8 @@ Tensor class_loss_backward(const Tensor& g, const Tensor& target, const Tensor& 
 // Hinge losses against the target's score; x (rows, classes), targets (rows,), p 1 or 2.
 Tensor margin_loss(const Tensor& x, const Tensor& target, const Tensor& weight, int p, double margin, int reduction);
 Tensor margin_loss_backward(const Tensor& g, const Tensor& x, const Tensor& target, const Tensor& weight, int p, double margin, int reduction);
+// Of several targets a row: x and the int64 targets (rows, classes), a row's list ended by a negative one.
+Tensor multilabel_loss(const Tensor& x, const Tensor& target, int reduction);
+Tensor multilabel_loss_backward(const Tensor& g, const Tensor& x, const Tensor& target, int reduction);
 
 }  // namespace shim::cuda

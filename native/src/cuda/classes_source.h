@@ -106,6 +106,72 @@ extern "C" __global__ void __launch_bounds__(256) margin_slopes(const T* g, cons
   for (int step = 16; step; step /= 2) sum += __shfl_xor_sync(FULL, sum, step);
   if (lane == 0) out[row * classes + t] = cast<T>(-sum);
 }
+
+// The sum over a row's targets (up to the first that is negative) and over its other classes of max(0, 1 - x[target] + x[class]), over classes. A
+// block a row; its classes, at most 32 * FLAGS, are marked in bits.
+#define FLAGS 1024
+__device__ inline bool marked(const u32* flags, i64 c) { return flags[c / 32] >> (c % 32) & 1; }
+// How many targets a row has, marked.
+__device__ inline i64 mark_targets(const i64* named, i64 classes, u32* flags) {
+  __shared__ unsigned long long count;
+  __syncthreads();
+  if (threadIdx.x == 0) count = classes;
+  for (i64 k = threadIdx.x; k < (classes + 31) / 32; k += blockDim.x) flags[k] = 0;
+  __syncthreads();
+  for (i64 k = threadIdx.x; k < classes; k += blockDim.x) if (named[k] < 0) { atomicMin(&count, static_cast<unsigned long long>(k)); break; }
+  __syncthreads();
+  const i64 many = i64(count);
+  for (i64 k = threadIdx.x; k < many; k += blockDim.x) { const i64 t = class_of(named[k], classes); atomicOr(flags + t / 32, 1u << (t % 32)); }
+  __syncthreads();
+  return many;
+}
+extern "C" __global__ void __launch_bounds__(256) multilabel_losses(const T* x, const i64* target, C* parts, T* out, C* total, i64 rows, i64 classes, int mean) {
+  __shared__ u32 flags[FLAGS];
+  C all = 0, count = 0;
+  for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
+    const i64* named = target + row * classes;
+    const T* line = x + row * classes;
+    const i64 many = mark_targets(named, classes, flags);
+    C sum = 0;
+    for (i64 k = 0; k < many; ++k) {
+      const C least = C(1) - wide(line[named[k]]);
+      for (i64 c = threadIdx.x; c < classes; c += blockDim.x) {
+        const C gap = least + wide(line[c]);
+        if (!marked(flags, c) && gap > C(0)) sum += gap;
+      }
+    }
+    if (parts) {
+      all += sum / C(classes);
+      count += threadIdx.x == 0;
+    } else {
+      sum = across_block(sum) / C(classes);
+      if (threadIdx.x == 0) out[row] = cast<T>(sum);
+    }
+  }
+  if (parts) two_sums(all, count, parts, out, total, mean);
+}
+extern "C" __global__ void __launch_bounds__(256) multilabel_slopes(const T* g, const T* x, const i64* target, T* out, i64 rows, i64 classes, int mean, int each) {
+  __shared__ u32 flags[FLAGS];
+  const i64 row = blockIdx.x;
+  const i64* named = target + row * classes;
+  const T* line = x + row * classes;
+  T* to = out + row * classes;
+  const i64 many = mark_targets(named, classes, flags);
+  const C scale = wide(g[each ? row : 0]) / C(classes) / C(mean ? rows : 1);
+  for (i64 c = threadIdx.x; c < classes; c += blockDim.x) {
+    C times = 0;
+    if (!marked(flags, c)) for (i64 k = 0; k < many; ++k) times += C(1) - wide(line[named[k]]) + wide(line[c]) > C(0);
+    to[c] = cast<T>(times * scale);
+  }
+  for (i64 k = 0; k < many; ++k) {
+    const C least = C(1) - wide(line[named[k]]);
+    C times = 0;
+    for (i64 c = threadIdx.x; c < classes; c += blockDim.x) times += !marked(flags, c) && least + wide(line[c]) > C(0);
+    times = across_block(times);
+    if (threadIdx.x == 0) to[named[k]] = cast<T>(wide(to[named[k]]) - times * scale);
+    __syncthreads();
+  }
+}
 )cuda";
 
 }  // namespace shim::cuda

@@ -57,6 +57,17 @@ PyObject* native_margin(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// multilabel_margin_loss([grad_output,] self, target, reduction)
+template <bool Backward>
+PyObject* native_multilabel(Operator&, PyObject* const* args, size_t n) {
+  int64_t reduction;
+  if (n != (Backward ? 4 : 3) || !on_cuda(args[0]) || !on_cuda(args[1]) || (Backward && !on_cuda(args[2])) || !integer_of(args[n - 1], &reduction)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor x(unwrap(args[Backward])), target(unwrap(args[Backward + 1]));
+    return wrapped(Backward ? cuda::multilabel_loss_backward(Tensor(unwrap(args[0])), x, target, int(reduction)) : cuda::multilabel_loss(x, target, int(reduction)));
+  });
+}
+
 // embedding_bags(weight, indices, offsets, per_sample_weights, mode, closed, padding) -> (out, bag_of, counts, most)
 PyObject* native_bags(Operator&, PyObject* const* args, size_t n) {
   int64_t mode, padding;
@@ -124,6 +135,8 @@ void register_cuda_losses() {
   register_native("nll_loss_class_backward", native_nll_backward);
   register_native("multi_margin_loss_class", native_margin<false>);
   register_native("multi_margin_loss_class_backward", native_margin<true>);
+  register_native("multilabel_margin_loss_class", native_multilabel<false>);
+  register_native("multilabel_margin_loss_class_backward", native_multilabel<true>);
 }
 
 }  // namespace shim

@@ -99,6 +99,8 @@ static inline int __syncthreads_or(int yes) { return __syncthreads_count(yes) !=
 template <class T> static T atomicAdd(T* p, T v) { T old = *p; *p = T(old + v); return old; }
 static inline float half_to_float(unsigned short v) { _Float16 h; std::memcpy(&h, &v, 2); return float(h); }
 static inline unsigned short float_to_half(float f) { _Float16 h = _Float16(f); unsigned short v; std::memcpy(&v, &h, 2); return v; }
+template <class T> static T atomicMin(T* p, T v) { T old = *p; if (v < old) *p = v; return old; }
+template <class T> static T atomicOr(T* p, T v) { T old = *p; *p = T(old | v); return old; }
 static inline unsigned atomicCAS(unsigned* p, unsigned compare, unsigned value) { unsigned old = *p; if (old == compare) *p = value; return old; }
 
 template <class... Given, size_t... I>
