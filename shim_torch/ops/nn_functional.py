@@ -256,8 +256,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
         attn_mask = attn_mask & before if attn_mask.dtype == _core.bool else attn_mask.masked_fill(~before, float("-inf"))
         is_causal = False
     _check_attention(query, key, value)
-    if not dropout_p and in_one_kernel(query, key, value, attn_mask, enable_gqa):
-        return attention_kernel(query, key, value, attn_mask, is_causal, scale)
+    if 0 <= dropout_p < 1 and in_one_kernel(query, key, value, attn_mask, enable_gqa):
+        return attention_kernel(query, key, value, attn_mask, is_causal, scale, dropout_p)
     if enable_gqa:
         times = query.size(-3) // key.size(-3)
         key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)

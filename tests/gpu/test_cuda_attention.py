@@ -70,3 +70,30 @@ def test_gradients_of_gradients(seeded):
     (g,) = torch.autograd.grad(attend(*wide).square().sum(), wide[0], create_graph=True)
     (theirs,) = torch.autograd.grad(g.sum(), wide[1])
     assert float((second.cpu().double() - theirs).abs().max()) < 3e-2
+
+
+@pytest.mark.parametrize("dtype", CLOSE, ids=str)
+@pytest.mark.parametrize("size, causal", ((16, False), (64, True), (128, False)))
+@pytest.mark.parametrize("lengths", ((1, 1), (130, 200), (77, 50)), ids=str)
+def test_dropout(lengths, size, causal, dtype, seeded):
+    """The weights that are left out are those that the operator's reference leaves out."""
+    rows, cols = lengths
+    q, k, v = (torch.randn(2, 3, n, size).to(dtype) for n in (rows, cols, cols))
+    weigh, sides = torch.cos(torch.arange(q.numel(), dtype=torch.float64)).reshape(q.shape), []
+    for device, t in (("cuda", dtype), ("cpu", torch.float32)):
+        own = [x.to(device, t).requires_grad_() for x in (q, k, v)]
+        out = torch.ops.shim.attention(*own, None, causal, size**-0.5, 0.3, 7, 1000)[0]
+        sides.append([out.detach(), *torch.autograd.grad(out, own, weigh.to(device, t))])
+    for mine, theirs in zip(*sides, strict=True):
+        assert float((mine.cpu().double() - theirs.double()).abs().max()) <= CLOSE[dtype] * max(1.0, float(theirs.abs().max()))
+
+
+def test_dropout_of_a_call(seeded):
+    q, k, v = (torch.randn(2, 4, 64, 32, device="cuda").half() for _ in range(3))
+    torch.manual_seed(5)
+    first, second = attend(q, k, v, dropout_p=0.5), attend(q, k, v, dropout_p=0.5)
+    torch.manual_seed(5)
+    assert torch.equal(attend(q, k, v, dropout_p=0.5), first) and not torch.equal(first, second)
+    mean = torch.stack([attend(q, k, v, dropout_p=0.2).float() for _ in range(200)]).mean(0)
+    torch.testing.assert_close(mean, attend(q, k, v).float(), rtol=0, atol=0.1)
+    assert attend(q, k, v, dropout_p=1.0).abs().sum().item() == 0

@@ -111,6 +111,7 @@ def families():
         for loss in range(6):
             yield "pair", {**own, "LOSS": loss}
         yield "classes", {**own, "V": 1}
+        yield "depthwise", {**own, "V": 1, "TAPS": 4}
         for part in ({"NORM": 0}, {"NORM": 2}, {"ADAM": 1}, {"SGD": 1}):
             yield "many", {**own, **part}
         functors = {"RESULT": compute, "LOGIC": 0, "T0": t, "EACH": 1, "K1": 0}
@@ -125,7 +126,7 @@ def families():
         yield "bags", {**own, "INDEX": "int" if vector > 2 else "i64"}
         yield "vectors", {"ELEMENT": t, "C": compute}
     for family, t, size in (("attention", "Half", 64), ("attention", "Bf16", 128), ("attention_backward", "Bf16", 64), ("attention_backward", "Half", 128)):
-        yield family, {"ELEMENT": t, "D": size, "TILES": 2 if size == 64 else 1, "CAUSAL": 1, "MASK": 2}
+        yield family, {"ELEMENT": t, "D": size, "TILES": 2 if size == 64 else 1, "CAUSAL": 1, "MASK": 2, "DROPS": int(t == "Half")}
     for t, v, side in (("u8", 4, 128), ("u16", 2, 64), ("u16", 1, 64), ("u32", 1, 64), ("u64", 1, 32), ("Wide16", 1, 32)):
         yield "transpose", {"ELEMENT": t, "V": v, "SIDE": side}
         yield "pad", {"ELEMENT": t, "V": 16 if t == "u8" else 1, "WIDE": int(t == "u8")}

@@ -35,11 +35,11 @@ Tensor in_lines(const Tensor& t) {
 }
 
 // The macros of a problem; empty where there is no kernel for it.
-struct Problem { DType type; int size, kind; bool causal, usable; };
+struct Problem { DType type; int size, kind; bool causal, usable, drops; };
 
-Problem problem_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal) {
+Problem problem_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, const AttentionDropout& dropout) {
   const DType t = q->dtype();
-  Problem p{t, 0, !mask ? 0 : mask->dtype() == DType::b8 ? 1 : 2, causal, false};
+  Problem p{t, 0, !mask ? 0 : mask->dtype() == DType::b8 ? 1 : 2, causal, false, dropout.p > 0};
   if (!kernels_ready() || (t != DType::f16 && t != DType::bf16) || q->dim() != 4 || k->dim() != 4 || k->dtype() != t || v->dtype() != t) return p;
   const DimSpan of = q->sizes(), keys = k->sizes();
   if (!std::ranges::equal(keys, v->sizes()) || of[0] != keys[0] || of[3] != keys[3] || !keys[1] || of[1] % keys[1]) return p;
@@ -53,9 +53,9 @@ Problem problem_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tens
 int tiles_of(const Problem& p) { return p.size <= 64 ? 2 : 1; }
 
 CUfunction kernel_of(const Family& which, const char* entry, const Problem& p, int device) {
-  return find_kernel(which, entry, key_of(int(p.type), p.size / 16, int(p.causal), p.kind), device, [&] {
+  return find_kernel(which, entry, key_of(int(p.type), p.size / 16, int(p.causal), p.kind, int(p.drops)), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(p.type), "D=" + std::to_string(p.size), "TILES=" + std::to_string(tiles_of(p)),
-                                    std::string("CAUSAL=") + (p.causal ? "1" : "0"), "MASK=" + std::to_string(p.kind)};
+                                    std::string("CAUSAL=") + (p.causal ? "1" : "0"), "MASK=" + std::to_string(p.kind), std::string("DROPS=") + (p.drops ? "1" : "0")};
   });
 }
 
@@ -65,6 +65,9 @@ MaskStrides mask_strides(const Tensor& mask, DimSpan q, DimSpan k) {
   return {whole->strides()[0], whole->strides()[1], whole->strides()[2], whole->strides()[3]};
 }
 
+struct Drops { uint64_t seed, start; uint32_t least; float rest; };              // as in attention_source.h
+Drops drops_of(const AttentionDropout& d) { return {d.seed, d.start, uint32_t(d.p * 65536 + 0.5), float(1 / (1 - d.p))}; }
+
 // (batch, heads, rows, size) with the heads next to each other in memory.
 Tensor beside(DimSpan of, int64_t rows, DType t, Device device) {
   const int64_t order[] = {0, 2, 1, 3};
@@ -73,8 +76,8 @@ Tensor beside(DimSpan of, int64_t rows, DType t, Device device) {
 
 }  // namespace
 
-Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask, bool causal, double scale, Tensor* lse) {
-  const Problem p = problem_of(q0, k0, v0, mask, causal);
+Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask, bool causal, double scale, const AttentionDropout& dropout, Tensor* lse) {
+  const Problem p = problem_of(q0, k0, v0, mask, causal, dropout);
   if (!p.usable) return {};
   const DimSpan of = q0->sizes(), keys = k0->sizes();
   const int device = q0->device().index, block = 64 * tiles_of(p);
@@ -88,14 +91,15 @@ Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Ten
   Strides sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out);
   int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
   float factor = float(scale);
-  void* arguments[] = {&from, &of_keys, &values, &bias, &to, &sums, &sq, &sk, &sv, &so, &sm, &heads, &group, &rows, &cols, &factor};
+  Drops drops = drops_of(dropout);
+  void* arguments[] = {&from, &of_keys, &values, &bias, &to, &sums, &sq, &sk, &sv, &so, &sm, &heads, &group, &rows, &cols, &factor, &drops};
   launch(f, (of[2] + block - 1) / block, of[0] * of[1], kThreads, 1, arguments, device);
   return out;
 }
 
 AttentionSlopes attention_backward(const Tensor& g0, const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask, const Tensor& out0, const Tensor& lse,
-                                   bool causal, double scale) {
-  const Problem p = problem_of(q0, k0, v0, mask, causal);
+                                   bool causal, double scale, const AttentionDropout& dropout) {
+  const Problem p = problem_of(q0, k0, v0, mask, causal, dropout);
   if (!p.usable || g0->dtype() != p.type || out0->dtype() != p.type || lse->dtype() != DType::f32 || !lse->is_contiguous()) return {};
   const DimSpan of = q0->sizes(), keys = k0->sizes();
   if (!std::ranges::equal(g0->sizes(), of) || !std::ranges::equal(out0->sizes(), of)) return {};
@@ -112,11 +116,12 @@ AttentionSlopes attention_backward(const Tensor& g0, const Tensor& q0, const Ten
   Strides sg = strides_of(g), sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out), sd = strides_of(r.query), sh = strides_of(r.key);
   int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
   float factor = float(scale);
+  Drops drops = drops_of(dropout);
   void* first[] = {&grad, &made, &sums, &sg, &so, &heads, &rows};
   launch(inner, (of[2] + 3) / 4, of[0] * of[1], kThreads, 1, first, device);
-  void* second[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dq, &sq, &sk, &sv, &sg, &sd, &sm, &heads, &group, &rows, &cols, &factor};
+  void* second[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dq, &sq, &sk, &sv, &sg, &sd, &sm, &heads, &group, &rows, &cols, &factor, &drops};
   launch(queries, (of[2] + 63) / 64, of[0] * of[1], kThreads, 1, second, device);
-  void* third[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dk, &dv, &sq, &sk, &sv, &sg, &sh, &sm, &heads, &group, &rows, &cols, &factor};
+  void* third[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dk, &dv, &sq, &sk, &sv, &sg, &sh, &sm, &heads, &group, &rows, &cols, &factor, &drops};
   launch(key_kernel, (keys[2] + 63) / 64, of[0] * of[1], kThreads, 1, third, device);
   return r;
 }

@@ -36,7 +36,7 @@ __device__ inline float level(const float* lse, int row, int rows) {
   return of == -__int_as_float(0x7f800000) ? __int_as_float(0x7f800000) : of * 1.44269504088896340736f;
 }
 
-extern "C" __global__ void __launch_bounds__(WARPS * 32) attention_queries(const T* q, const T* k, const T* v, const void* mask, const T* g, const float* lse, const float* inner, T* dq, Strides sq, Strides sk, Strides sv, Strides sg, Strides sd, MaskStrides sm, int heads, int group, int rows, int cols, float scale) {
+extern "C" __global__ void __launch_bounds__(WARPS * 32) attention_queries(const T* q, const T* k, const T* v, const void* mask, const T* g, const float* lse, const float* inner, T* dq, Strides sq, Strides sk, Strides sv, Strides sg, Strides sd, MaskStrides sm, int heads, int group, int rows, int cols, float scale, Drops drops) {
   __shared__ alignas(16) T tiles[2 * KEYS * LINE];
   T *const ks = tiles, *const vs = tiles + KEYS * LINE;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, batch = blockIdx.y / heads, head = blockIdx.y % heads;
@@ -85,7 +85,8 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) attention_queries(const
         multiply(backs[0], slopes[d], b[0], b[1]);
         multiply(backs[1], slopes[d], b[2], b[3]);
       }
-      u32 weights[4];
+      u32 weights[4], bits[4];
+      if (DROPS) draw_block(bits, drops, blockIdx.y, rows, cols, own, at + n * 16);
 #pragma unroll
       for (int part = 0; part < 4; ++part) {
         float pair[2];
@@ -93,7 +94,9 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) attention_queries(const
         for (int e = 0; e < 2; ++e) {
           const int half = part % 2, row = own + half * 8 + lane / 4, col = at + n * 16 + part / 2 * 8 + lane % 4 * 2 + e;
           const float p = exp2f(seen(scores[part / 2][2 * half + e], mask, sm, batch, head, row, col, rows, cols, scale) - levels[half]);
-          pair[e] = p * (backs[part / 2][2 * half + e] - inners[half]);
+          float back = backs[part / 2][2 * half + e];
+          if (DROPS) back = is_kept(drops, bits[half * 2 + part / 2], e) ? back * drops.rest : 0.0f;
+          pair[e] = p * (back - inners[half]);
         }
         weights[part] = packed(pair[0], pair[1]);
       }
@@ -118,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) attention_queries(const
 }
 
 // A block 64 keys of one head of queries; dk and dv have as many heads as the queries.
-extern "C" __global__ void __launch_bounds__(WARPS * 32) attention_keys(const T* q, const T* k, const T* v, const void* mask, const T* g, const float* lse, const float* inner, T* dk, T* dv, Strides sq, Strides sk, Strides sv, Strides sg, Strides sd, MaskStrides sm, int heads, int group, int rows, int cols, float scale) {
+extern "C" __global__ void __launch_bounds__(WARPS * 32) attention_keys(const T* q, const T* k, const T* v, const void* mask, const T* g, const float* lse, const float* inner, T* dk, T* dv, Strides sq, Strides sk, Strides sv, Strides sg, Strides sd, MaskStrides sm, int heads, int group, int rows, int cols, float scale, Drops drops) {
   __shared__ alignas(16) T tiles[2 * 64 * LINE];
   __shared__ float levels[SPAN], inners[SPAN];
   T *const qs = tiles, *const gs = tiles + 64 * LINE;
@@ -163,7 +166,15 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) attention_keys(const T*
         multiply(backs[0], values[d], b[0], b[1]);
         multiply(backs[1], values[d], b[2], b[3]);
       }
-      u32 weights[4], slopes[4];
+      u32 weights[4], slopes[4], bits[2][4];
+      if (DROPS) {                              // the lanes that hold these queries and keys where queries go along the rows
+        u32 drawn[4];
+        draw_block(drawn, drops, blockIdx.y, rows, cols, at + n * 16, own);
+#pragma unroll
+        for (int e = 0; e < 2; ++e)
+#pragma unroll
+          for (int w = 0; w < 4; ++w) bits[e][w] = __shfl_sync(0xffffffffu, drawn[w], (lane % 4 * 2 + e) * 4 + lane / 8);
+      }
 #pragma unroll
       for (int part = 0; part < 4; ++part) {
         float p[2], s[2];
@@ -171,7 +182,11 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) attention_keys(const T*
         for (int e = 0; e < 2; ++e) {
           const int half = part % 2, spot = n * 16 + part / 2 * 8 + lane % 4 * 2 + e, col = own + half * 8 + lane / 4;
           p[e] = exp2f(seen(scores[part / 2][2 * half + e], mask, sm, batch, head, at + spot, col, rows, cols, scale) - levels[spot]);
-          s[e] = p[e] * (backs[part / 2][2 * half + e] - inners[spot]);
+          float back = backs[part / 2][2 * half + e];
+          const bool keep = !DROPS || is_kept(drops, bits[e][part / 2 * 2 + half], lane / 4 % 2);
+          if (DROPS) back = keep ? back * drops.rest : 0.0f;
+          s[e] = p[e] * (back - inners[spot]);
+          if (DROPS) p[e] = keep ? p[e] * drops.rest : 0.0f;
         }
         weights[part] = packed(p[0], p[1]);
         slopes[part] = packed(s[0], s[1]);

@@ -1,7 +1,7 @@
 #pragma once
 // CUDA C++ of attention whose scores never reach memory, on the matrix units, compiled by NVRTC after types_source.h with macros:
 //   ELEMENT Half or Bf16, D the size of a head (a multiple of 16), TILES of 16 queries a warp, CAUSAL, MASK 0 none, 1 truth values,
-//   2 numbers of ELEMENT that are added.
+//   2 numbers of ELEMENT that are added; DROPS 1 where weights are dropped.
 namespace shim::cuda {
 
 inline constexpr const char* kAttentionSource = R"cuda(
@@ -49,8 +49,24 @@ __device__ inline u32 packed(float low, float high) {
   return r;
 }
 
+// Which weights are kept: 16 bits each of the numbers of the generator's stream from block `start` on, four words of it for each lane of a warp that
+// holds 16 queries and 16 keys as matrix products leave them: word (row / 8 % 2) * 2 + col / 8 % 2 of lane row % 8 * 4 + col % 8 / 2, the half col % 2.
+struct Drops { u64 seed, start; u32 least; float rest; };       // a weight is kept, and multiplied by `rest`, where its bits are `least` at least
+__device__ inline void draw_block(u32 (&c)[4], const Drops& drops, i64 line, int rows, int cols, int row, int col) {
+  const u64 counter = drops.start + ((u64(line) * u64((rows + 15) / 16) + u64(row / 16)) * u64((cols + 15) / 16) + u64(col / 16)) * 32 + threadIdx.x % 32;
+  c[0] = u32(counter); c[1] = u32(counter >> 32); c[2] = 0; c[3] = 0;
+  u32 k0 = u32(drops.seed), k1 = u32(drops.seed >> 32);
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const u64 a = u64(0xD2511F53u) * c[0], b = u64(0xCD9E8D57u) * c[2];
+    c[0] = u32(b >> 32) ^ c[1] ^ k0; c[1] = u32(b); c[2] = u32(a >> 32) ^ c[3] ^ k1; c[3] = u32(a);
+    k0 += 0x9E3779B9u; k1 += 0xBB67AE85u;
+  }
+}
+__device__ inline bool is_kept(const Drops& drops, u32 word, int half) { return (half ? word >> 16 : word & 0xffffu) >= drops.least; }
+
 // out = softmax(scale * q k' + mask) v and the scores' logsumexp; a block QUERIES queries of one head, which a group of heads of k and v share.
-extern "C" __global__ void __launch_bounds__(WARPS * 32) attention(const T* q, const T* k, const T* v, const void* mask, T* out, float* lse, Strides sq, Strides sk, Strides sv, Strides so, MaskStrides sm, int heads, int group, int rows, int cols, float scale) {
+extern "C" __global__ void __launch_bounds__(WARPS * 32) attention(const T* q, const T* k, const T* v, const void* mask, T* out, float* lse, Strides sq, Strides sk, Strides sv, Strides so, MaskStrides sm, int heads, int group, int rows, int cols, float scale, Drops drops) {
   __shared__ alignas(16) T tiles[2 * KEYS * LINE];
   T *const ks = tiles, *const vs = tiles + KEYS * LINE;
   const float kLog2 = 1.44269504088896340736f, low = -__int_as_float(0x7f800000);
@@ -133,12 +149,20 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) attention(const T* q, c
     for (int n = 0; n < KEYS / 16; ++n) {
       u32 weights[TILES][4];
 #pragma unroll
-      for (int t = 0; t < TILES; ++t)
+      for (int t = 0; t < TILES; ++t) {
+        u32 bits[4];
+        if (DROPS) draw_block(bits, drops, blockIdx.y, rows, cols, own + t * 16, at + n * 16);
 #pragma unroll
         for (int part = 0; part < 4; ++part) {
-          const float* s = scores[t][2 * n + part / 2];
-          weights[t][part] = packed(s[part % 2 * 2], s[part % 2 * 2 + 1]);
+          float* s = scores[t][2 * n + part / 2] + part % 2 * 2;
+          if (DROPS) {
+            const u32 word = bits[part % 2 * 2 + part / 2];
+            s[0] = is_kept(drops, word, 0) ? s[0] : 0.0f;
+            s[1] = is_kept(drops, word, 1) ? s[1] : 0.0f;
+          }
+          weights[t][part] = packed(s[0], s[1]);
         }
+      }
 #pragma unroll
       for (int d = 0; d < D / 16; ++d) {
         u32 b[4];
@@ -160,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) attention(const T* q, c
       sum += __shfl_xor_sync(0xffffffffu, sum, 2);
       const int row = own + t * 16 + half * 8 + lane / 4;
       if (row >= rows) continue;
-      const float share = sum == 0.0f ? 0.0f : 1.0f / sum;      // of nothing that is seen: zeros
+      const float share = sum == 0.0f ? 0.0f : (DROPS ? drops.rest : 1.0f) / sum;      // of nothing that is seen: zeros
       u32* to = reinterpret_cast<u32*>(out + row * so.row);
 #pragma unroll
       for (int d = 0; d < D / 8; ++d) to[d * 4 + lane % 4] = packed(sums[t][d][2 * half] * share, sums[t][d][2 * half + 1] * share);

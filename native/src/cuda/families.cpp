@@ -7,6 +7,7 @@
 #include "cuda/bags_source.h"
 #include "cuda/block_source.h"
 #include "cuda/classes_source.h"
+#include "cuda/depthwise_source.h"
 #include "cuda/flip_source.h"
 #include "cuda/functors_source.h"
 #include "cuda/gather_source.h"
@@ -39,7 +40,7 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
   const Source sources[] = {
     {"alignments", kBlockSource, kAlignmentsSource}, {"attention", "", kAttentionSource},
     {"attention_backward", "", kAttentionSource, kAttentionBackwardSource}, {"bags", kBlockSource, kBagsSource},
-    {"channels", kBlockSource, kChannelsSource}, {"classes", kBlockSource, kClassesSource}, {"each", kFunctorsSource, kManySource},
+    {"channels", kBlockSource, kChannelsSource}, {"classes", kBlockSource, kClassesSource}, {"depthwise", kBlockSource, kDepthwiseSource}, {"each", kFunctorsSource, kManySource},
     {"flip", "", kFlipSource}, {"gather", "", kGatherSource}, {"heads", kBlockSource, kScanSource, kHeadsSource},
     {"images", kBlockSource, kImagesSource}, {"join", kGatherSource, kJoinSource}, {"many", "", kManySource}, {"norm", kBlockSource, kNormSource},
     {"pad", "", kPadSource}, {"pair", kBlockSource, kPairSource}, {"radix", kKeysSource, kRadixSource}, {"random", "", kRandomSource},

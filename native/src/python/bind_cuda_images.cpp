@@ -4,6 +4,7 @@
 #include "autograd/autograd.h"
 #include "cuda/attention.h"
 #include "cuda/cudnn.h"
+#include "cuda/depthwise.h"
 #include "cuda/elementwise.h"
 #include "cuda/images.h"
 #include "cuda/launch.h"
@@ -101,6 +102,18 @@ bool add_bias(const Tensor& out, const Tensor& bias) {
   return cuda::run_elementwise(e, out->sizes(), out->device().index);
 }
 
+// Whether a convolution of lines has a kernel of each channel's own, and a stride of 1.
+bool of_each_channel(const Tensor& x, const Tensor& weight, const cudnn::Geometry& g) {
+  return x->dim() == 3 && weight->dim() == 3 && weight->dtype() == x->dtype() && weight->device() == x->device() && g.groups == x->sizes()[1] && g.groups > 1 &&
+         weight->sizes()[0] == g.groups && weight->sizes()[1] == 1 && g.stride.back() == 1;
+}
+// The same convolution or, `across`, the transposed one, by our own kernels; null where they do not serve.
+Tensor convolve_each(const Tensor& x, const Tensor& weight, const Tensor& bias, const cudnn::Geometry& g, bool across, int64_t extra) {
+  const int64_t dilation = g.dilation.back(), padding = g.padding.back(), reach = dilation * (weight->sizes()[2] - 1), size = x->sizes()[2];
+  if (extra && (!across || extra >= dilation)) return {};
+  return cuda::depthwise(x, weight, bias, across ? padding - reach : -padding, dilation, across, across ? size - 2 * padding + reach + extra : size + 2 * padding - reach);
+}
+
 // convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 PyObject* native_convolution(Operator&, PyObject* const* args, size_t count) {
   if (count != 9 || !usual(args[0]) || !usual(args[1]) || !usual_or_none(args[2])) return nullptr;
@@ -112,7 +125,10 @@ PyObject* native_convolution(Operator&, PyObject* const* args, size_t count) {
     Images in;
     Dims extra;
     if (bias && (bias->dtype() != x->dtype() || bias->dim() != 1)) return nullptr;
-    if (n < 1 || n > 3 || !cudnn::available() || !geometry_of(n, args[3], args[4], args[5], args[8], &g) || !numbers_of(args[7], n, 0, &extra) || !images_of(x, weight, &in)) return nullptr;
+    if (n < 1 || n > 3 || !geometry_of(n, args[3], args[4], args[5], args[8], &g) || !numbers_of(args[7], n, 0, &extra)) return nullptr;
+    if (of_each_channel(x, weight, g))
+      if (const Tensor out = convolve_each(x, weight, bias, g, across, extra[0])) return wrap(out);
+    if (!cudnn::available() || !images_of(x, weight, &in)) return nullptr;
     if (n == 1) extra.insert(extra.begin(), 0);
     const Dims sizes = result_sizes(in, g, across, extra);
     if (sizes.empty() || (bias && bias->numel() != sizes[1])) return nullptr;
@@ -132,7 +148,11 @@ PyObject* native_convolution_weight(Operator&, PyObject* const* args, size_t cou
     cudnn::Geometry g;
     Images in;
     Dims kernel;
-    if (n < 1 || n > 3 || !cudnn::available() || !geometry_of(n, args[3], args[4], args[5], args[6], &g) || !numbers_of(args[2], n, 1, &kernel) || !images_of(x, grad, &in)) return nullptr;
+    if (n < 1 || n > 3 || !geometry_of(n, args[3], args[4], args[5], args[6], &g) || !numbers_of(args[2], n, 1, &kernel)) return nullptr;
+    if (n == 1 && grad->dim() == 3 && g.groups > 1 && x->sizes()[1] == g.groups && grad->sizes()[1] == g.groups && g.stride.back() == 1 && grad->device() == x->device() &&
+        grad->sizes()[2] == x->sizes()[2] + 2 * g.padding.back() - g.dilation.back() * (kernel[0] - 1))
+      if (const Tensor out = cuda::depthwise_weight(x, grad, kernel[0], -g.padding.back(), g.dilation.back())) return wrap(out);
+    if (!cudnn::available() || !images_of(x, grad, &in)) return nullptr;
     if (n == 1) kernel.insert(kernel.begin(), 1);
     const DimSpan from = in.x->sizes(), to = in.weight->sizes();
     if (from[0] != to[0] || from[1] % g.groups || to[1] % g.groups) return nullptr;
@@ -420,27 +440,37 @@ PyObject* native_channel_norm_backward(Operator&, PyObject* const* args, size_t 
   });
 }
 
-// attention(q, k, v, mask, causal, scale) -> (out, logsumexp)
+// (p, seed, start) from `a` on
+bool dropout_of(PyObject* const* a, cuda::AttentionDropout* d) {
+  Number p;
+  if (!number_of(a[0], &p) || !PyLong_Check(a[1]) || !PyLong_Check(a[2])) return false;
+  *d = {p.to_double(), PyLong_AsUnsignedLongLongMask(a[1]), PyLong_AsUnsignedLongLongMask(a[2])};
+  return !PyErr_Occurred() && d->p >= 0 && d->p < 1;
+}
+
+// attention(q, k, v, mask, causal, scale, p, seed, start) -> (out, logsumexp)
 PyObject* native_attention(Operator&, PyObject* const* args, size_t count) {
   Number scale;
-  if (count != 6 || !usual(args[0]) || !usual(args[1]) || !usual(args[2]) || !(args[3] == Py_None || (is_tensor(args[3]) && unwrap(args[3])->device().is_cuda()))) return nullptr;
+  if (count != 9 || !usual(args[0]) || !usual(args[1]) || !usual(args[2]) || !(args[3] == Py_None || (is_tensor(args[3]) && unwrap(args[3])->device().is_cuda()))) return nullptr;
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[5], &scale)) return nullptr;
+    cuda::AttentionDropout dropout;
+    if (!number_of(args[5], &scale) || !dropout_of(args + 6, &dropout)) return nullptr;
     Tensor lse;
-    const Tensor out = cuda::attention(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), tensor_or_none(args[3]), args[4] == Py_True, scale.to_double(), &lse);
+    const Tensor out = cuda::attention(Tensor(unwrap(args[0])), Tensor(unwrap(args[1])), Tensor(unwrap(args[2])), tensor_or_none(args[3]), args[4] == Py_True, scale.to_double(), dropout, &lse);
     return out ? tuple_of({out, lse}) : nullptr;
   });
 }
 
-// attention_backward(g, q, k, v, mask, out, logsumexp, causal, scale) -> (dq, dk, dv)
+// attention_backward(g, q, k, v, mask, out, logsumexp, causal, scale, p, seed, start) -> (dq, dk, dv)
 PyObject* native_attention_backward(Operator&, PyObject* const* args, size_t count) {
   Number scale;
-  if (count != 9 || !(args[4] == Py_None || (is_tensor(args[4]) && unwrap(args[4])->device().is_cuda()))) return nullptr;
+  if (count != 12 || !(args[4] == Py_None || (is_tensor(args[4]) && unwrap(args[4])->device().is_cuda()))) return nullptr;
   for (int i : {0, 1, 2, 3, 5, 6}) if (!usual(args[i])) return nullptr;
   return guarded([&]() -> PyObject* {
-    if (!number_of(args[8], &scale)) return nullptr;
+    cuda::AttentionDropout dropout;
+    if (!number_of(args[8], &scale) || !dropout_of(args + 9, &dropout)) return nullptr;
     const auto at = [&](int i) { return Tensor(unwrap(args[i])); };
-    const cuda::AttentionSlopes r = cuda::attention_backward(at(0), at(1), at(2), at(3), tensor_or_none(args[4]), at(5), at(6), args[7] == Py_True, scale.to_double());
+    const cuda::AttentionSlopes r = cuda::attention_backward(at(0), at(1), at(2), at(3), tensor_or_none(args[4]), at(5), at(6), args[7] == Py_True, scale.to_double(), dropout);
     return r.query ? tuple_of({r.query, r.key, r.value}) : nullptr;
   });
 }
