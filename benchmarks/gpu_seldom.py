@@ -44,6 +44,10 @@ def cases(torch):
     strip, depth = r(16, 64, 4096), r(64, 1, 4)
     lstm, seq = torch.nn.LSTM(64, 128).cuda(), r(64, 64, 64)
     gru = torch.nn.GRU(64, 128).cuda()
+    deep, words_in = torch.nn.LSTM(256, 512, 2, dropout=0.2).cuda(), r(100, 32, 256)
+    both_ways = torch.nn.GRU(64, 64, bidirectional=True).cuda()
+    query, key, value = (r(4, 8, 1024, 64).bfloat16() for _ in range(3))
+    wide_strip, wide_depth = r(4, 2048, 2048).bfloat16(), r(2048, 1, 4).bfloat16()
 
     def both(f, *leaves):
         leaves = [t.detach().requires_grad_() for t in leaves]
@@ -54,6 +58,17 @@ def cases(torch):
             if not g:
                 g.append(torch.ones_like(y))
             torch.autograd.grad(y, leaves, g[0])
+
+        return run
+
+    def trained(layer, x):
+        weights, g = list(layer.parameters()), []
+
+        def run():
+            y = layer(x)[0]
+            if not g:
+                g.append(torch.ones_like(y))
+            torch.autograd.grad(y, weights, g[0])
 
         return run
 
@@ -109,6 +124,17 @@ def cases(torch):
         "elu 64x1024": lambda: F.elu(small),
         "LSTM 64 steps": lambda: lstm(seq),
         "GRU 64 steps": lambda: gru(seq),
+        "LSTM 64 steps fwd+bwd": trained(lstm, seq),
+        "GRU 64 steps fwd+bwd": trained(gru, seq),
+        "GRU two directions fwd+bwd": trained(both_ways, seq),
+        "LSTM 2 layers, 100 steps, dropout fwd+bwd": trained(deep, words_in),
+        "attention bf16 dropout fwd": lambda: F.scaled_dot_product_attention(query, key, value, dropout_p=0.1),
+        "attention bf16 dropout fwd+bwd": both(
+            lambda a, b, c: F.scaled_dot_product_attention(a, b, c, dropout_p=0.1), query, key, value
+        ),
+        "conv1d depthwise bf16 4x2048x2048 fwd+bwd": both(
+            lambda a, b: F.conv1d(a, b, padding=3, groups=2048), wide_strip, wide_depth
+        ),
     }
 
 

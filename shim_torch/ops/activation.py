@@ -7,7 +7,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import flat, once, one_pass, one_pass_on_cuda, shim
+from ._formulas import flat, once, one_pass, one_pass_on_cuda, shim, torch_module
 from ._record import composite, op
 from ._refusals import refusing
 from ._rules import int_to_float, promote, same, same_dtype, type_name, wrap_dim
@@ -306,7 +306,7 @@ def softshrink(xp, self, lambd):
     dtype=same_dtype,
     inplace=True,
     method=False,
-    grad={"self": flat(lambda g, self, threshold: g.masked_fill(self <= threshold, 0))},
+    grad={"self": flat(lambda g, self, threshold: torch_module().where(self <= threshold, 0, g))},
 )
 def threshold_(xp, self, threshold, value):
     if self.dtype.kind == "u" and value < 0:

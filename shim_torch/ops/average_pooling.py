@@ -146,7 +146,11 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
         if all(s % o == 0 for s, o in zip(sizes, output_size, strict=True)):
             window = [s // o for s, o in zip(sizes, output_size, strict=True)]
             if output_size[0] == output_size[1] == 1:
-                return self.mean((-1, -2), keepdim=True)
+                whole = self.mean((-1, -2), keepdim=True)
+                if self.dim() == 4 and _core.suggest_memory_format(self) == _core.channels_last:
+                    channels = whole.size(1)
+                    whole = whole.as_strided(whole.shape, (channels, 1, channels, channels))
+                return whole
             return shim().mean_pool(self, window, window, (0, 0), False, True, 0)
     averaged = n == 2 and any(o != 1 for o in output_size)  # one mean of all is what mean gives
     self = _core.flat_input(gradient_in_format(self) if averaged else self)

@@ -203,7 +203,11 @@ def sum_rows(values: Any, place: Any, count: int) -> Any:
     if values.dtype == _core.bool:
         return sum_rows(values.to(_core.int64), place, count).to(_core.bool)
     made = shim_torch.zeros((count, *values.shape[1:]), dtype=values.dtype, device=values.device)
-    return made.index_add_(0, place, values) if values.numel() else made
+    if not values.numel():
+        return made
+    if values.is_cuda:  # in the order of the entries: the same sums in every run
+        return made.index_put_((place,), values, accumulate=True)
+    return made.index_add_(0, place, values)
 
 
 def coalesce(t: Any) -> Any:

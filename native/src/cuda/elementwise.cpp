@@ -157,6 +157,10 @@ CUfunction kernel_for(const Plan& p, int device) {                 // operators'
 
 struct Geometry { int64_t size[kGeometryDims]; int64_t step[4][kGeometryDims]; int dims; uint32_t spread; };
 
+// Functions that compute longer than their operands take to load: of few elements each thread takes as few as it can.
+constexpr int64_t kFewElements = 1 << 19;
+bool computes_long(std::string_view op) { return op == "igamma" || op == "igammac" || op == "polygamma" || op == "zeta" || op == "digamma" || op == "lgamma"; }
+
 // Whether one loop over elements does: each operand contiguous, or one element for all.
 bool flatten(const Nest& nest, const Elementwise& e, Plan& p) {
   if (nest.dims != 1) return false;
@@ -177,7 +181,7 @@ bool flatten(const Nest& nest, const Elementwise& e, Plan& p) {
     if (e.numbers[k] || p.kinds[k] == kOne) continue;
     while (vector > 1 && reinterpret_cast<uintptr_t>(e.operands[k].data) % (size_t(vector) * itemsize(p.types[k]))) vector /= 2;
   }
-  p.vector = vector;
+  p.vector = nest.sizes[0] <= kFewElements && computes_long(e.op) ? 1 : vector;
   return true;
 }
 

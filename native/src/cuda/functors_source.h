@@ -229,8 +229,8 @@ __device__ inline double gamma_incomplete(double a, double x, bool upper, double
   }
   return upper ? front * h : 1 - front * h;
 }
-struct igamma { template <class T> __device__ static T f(T a, T x) { return T(gamma_incomplete(a, x, false, sizeof(T) == 8 ? 1e-17 : 1e-11)); } };
-struct igammac { template <class T> __device__ static T f(T a, T x) { return T(gamma_incomplete(a, x, true, sizeof(T) == 8 ? 1e-17 : 1e-11)); } };
+struct igamma { template <class T> __device__ static T f(T a, T x) { return T(gamma_incomplete(a, x, false, sizeof(T) == 8 ? 1e-17 : 1e-9)); } };
+struct igammac { template <class T> __device__ static T f(T a, T x) { return T(gamma_incomplete(a, x, true, sizeof(T) == 8 ? 1e-17 : 1e-9)); } };
 #endif
 // The neighbour of a on b's side, of the tensors' own type.
 template <class N, class T> __device__ inline T next_narrow(T a, T b) {

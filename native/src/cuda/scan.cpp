@@ -31,7 +31,7 @@ bool scan_in_parts(Running how, const Tensor& self, const Tensor& out, Cut c, in
   const auto entry = [&](const char* name) { return sums(name, how, self->dtype(), compute, out->dtype(), v, device); };
   const CUfunction totals = entry("scan_parts"), scan = entry("scan_carries"), rest = entry("scan_rest");
   if (!totals || !scan || !rest) return false;
-  int64_t per = std::max<int64_t>(int64_t(threads) * v * 4, ((c.n * c.outer / 1024) + v - 1) / v * v);
+  int64_t per = std::max<int64_t>(int64_t(threads) * v * 4, ((c.n * c.outer / 4096) + v - 1) / v * v);
   int64_t parts = std::min<int64_t>((c.n + per - 1) / per, kMostRows);
   per = ((c.n + parts - 1) / parts + v - 1) / v * v;
   parts = (c.n + per - 1) / per;

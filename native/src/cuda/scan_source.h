@@ -204,8 +204,9 @@ extern "C" __global__ void __launch_bounds__(512) scan_rest(const T* x, OUT* out
   __shared__ C shared[ROUNDS * 16], whole;
   const T* from = x + i64(blockIdx.x) * cols;
   OUT* to = out + i64(blockIdx.x) * cols;
-  const i64 begin = i64(blockIdx.y) * per, end = begin + per < cols ? begin + per : cols;
-  C carry = carried[i64(blockIdx.x) * gridDim.y + blockIdx.y];
+  const i64 part = gridDim.y - 1 - blockIdx.y;                  // the last parts were read last
+  const i64 begin = part * per, end = begin + per < cols ? begin + per : cols;
+  C carry = carried[i64(blockIdx.x) * gridDim.y + part];
   for (i64 first = begin; first < end; first += i64(blockDim.x) * V * ROUNDS) {
     Tile tile;
     const C all = tile.fill(from, first, end, shared);

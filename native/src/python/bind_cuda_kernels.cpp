@@ -50,8 +50,16 @@ PyObject* native_dropout(Operator&, PyObject* const* args, size_t n) {
   const uint64_t seed = PyLong_AsUnsignedLongLongMask(args[2]), start = PyLong_AsUnsignedLongLongMask(args[3]);
   if (PyErr_Occurred()) return nullptr;
   return guarded([&]() -> PyObject* {
-    Tensor mask, out = cuda::dropout(Tensor(unwrap(args[0])), p, seed, start, &mask);
-    return out ? tuple_of({out, mask}) : nullptr;
+    const Tensor self(unwrap(args[0]));
+    Dims order, back(size_t(self->dim()));      // the dims as they lie in memory: the results lie like the input
+    for (int d = 0; d < self->dim(); ++d) order.push_back(d);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return self->strides()[size_t(a)] > self->strides()[size_t(b)]; });
+    for (size_t i = 0; i < order.size(); ++i) back[size_t(order[i])] = int64_t(i);
+    const Tensor lying = self->is_contiguous() ? self : permute(*self, order);
+    const bool dense = lying->is_contiguous();
+    Tensor mask, out = cuda::dropout(dense ? lying : self, p, seed, start, &mask);
+    if (!out) return nullptr;
+    return dense && lying.get() != self.get() ? tuple_of({permute(*out, back), permute(*mask, back)}) : tuple_of({out, mask});
   });
 }
 
