@@ -56,6 +56,11 @@ def _times(a: Any, dense: Any) -> Any:
     """Sparse (m, k) times dense (k, n)."""
     import shim_torch
 
+    if a.layout == _core.sparse_csr and a.device.type == "cpu" and a.dtype in (_core.float32, _core.float64):
+        p = _coo.parts(a)
+        whole = p.dense_dim == 0 and p.values.numel() and dense.numel() and p.indices.numel() == a.shape[0] + 1
+        if whole and bool((p.indices.diff() >= 0).all()):  # a row's products are a bag of the dense matrix' rows
+            return shim_torch.ops.shim.embedding_bags(dense, p.plain, p.indices, p.values, 0, True, -1)[0]
     p = _entries(a)
     made = shim_torch.zeros((a.shape[0], dense.shape[1]), dtype=dense.dtype, device=dense.device)
     if not p.values.numel() or not dense.numel():

@@ -38,3 +38,28 @@ def test_gradients_and_refusals():
         F.embedding_bag(index, table, torch.tensor([1, 2]))
     narrow = F.embedding_bag(index, table.detach().bfloat16(), offsets, mode="mean")
     torch.testing.assert_close(narrow, F.embedding_bag(index, table.detach(), offsets, mode="mean").bfloat16(), rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("index", [torch.int32, torch.int64])
+def test_compressed_rows_times_a_dense_matrix(index, dtype):
+    dense = torch.from_numpy(rng.standard_normal((7, 9))).to(dtype)
+    a = torch.from_numpy(rng.standard_normal((5, 7)) * (rng.random((5, 7)) < 0.4)).to(dtype)
+    a[2] = 0
+    s = a.to_sparse_csr()
+    s = torch.sparse_csr_tensor(s.crow_indices().to(index), s.col_indices().to(index), s.values(), a.shape)
+    torch.testing.assert_close(s @ dense, a @ dense)
+    torch.testing.assert_close(s @ dense.t().contiguous().t(), a @ dense)
+    torch.testing.assert_close(s @ dense[:, 0], a @ dense[:, 0])
+    wanted = dense.clone().requires_grad_()
+    (s @ wanted).sum().backward()
+    torch.testing.assert_close(wanted.grad, a.sum(0)[:, None].expand(7, 9))
+
+
+def test_distances_of_pairs():
+    for p in (0.0, 0.5, 1.0, 2.0, 3.0, float("inf")):
+        x = torch.from_numpy(rng.standard_normal((30, 4)))
+        with_history = F.pdist(x.clone().requires_grad_(), p)  # by way of differences
+        torch.testing.assert_close(F.pdist(x, p), with_history.detach())
+        torch.testing.assert_close(F.pdist(x.float(), p), with_history.detach().float())
+    assert F.pdist(torch.ones(1, 3)).shape == (0,)
