@@ -145,6 +145,13 @@ def _contiguous(self: Any, memory_format: Any = _core.contiguous_format) -> Any:
     return self if self.is_contiguous(memory_format=memory_format) else self.clone(memory_format=memory_format)
 
 
+def _differs_in_vmap() -> bool:
+    """Whether a ``vmap`` with ``randomness="different"`` runs."""
+    from shim_torch.func._batched import stack
+
+    return bool(stack) and stack[-1].randomness == "different"
+
+
 def _dropout(input: Any, p: float, train: bool) -> Any:
     import shim_torch as torch
 
@@ -154,7 +161,11 @@ def _dropout(input: Any, p: float, train: bool) -> Any:
         return input.mul(torch.zeros((), dtype=input.dtype, device=input.device))
     if input.device.type == "cuda":
         return aten().native_dropout(input, p, train)[0]
-    return input * torch.empty_like(input).bernoulli_(1 - p).div_(1 - p)
+    if _differs_in_vmap():  # items that are the same until here: nothing is there that the draws could be written to
+        noise = torch.bernoulli(torch.full_like(input, 1 - p))
+    else:
+        noise = torch.empty_like(input).bernoulli_(1 - p)
+    return input * noise.div_(1 - p)
 
 
 def _layer_norm(

@@ -12,13 +12,17 @@ __all__ = ["_EventBase", "_StreamBase"]
 _EventBase = _cuda.Event
 
 
+# Numbers of device types (c10::DeviceType) that torch.device knows by name.
+_KINDS = {0: "cpu", 1: "cuda", 9: "xla", 10: "vulkan", 12: "xpu", 13: "mps", 14: "meta", 15: "hpu"}
+
+
 class _Kind(type):
     """``isinstance`` of ``torch.Stream`` holds for streams of every device."""
 
     def __call__(cls, device: Any = None, *args: Any, **kwargs: Any) -> Any:
         if device is None and "stream_ptr" not in kwargs:
             if "device_type" in kwargs:
-                on_host = int(kwargs["device_type"]) == 0
+                on_host = int(kwargs["device_type"]) != _cuda.Stream.device_type
             else:
                 on_host = not _core.cuda_device_count()
         else:
@@ -38,16 +42,15 @@ class Stream(metaclass=_Kind):
     A stream of the CPU is always done: calls there return when their work is. Events of it raise RuntimeError.
     """
 
-    device_type = 0
-
     def __init__(
         self, device: Any = None, priority: int = 0, *, stream_id: int = 0, device_index: int = -1, device_type: int = 0
     ) -> None:
-        self.priority, self.stream_id, self.device_index = priority, stream_id, device_index
+        self.priority, self.stream_id, self.device_index, self.device_type = priority, stream_id, device_index, device_type
 
     @property
     def device(self) -> Any:
-        return _core.device("cpu") if self.device_index < 0 else _core.device("cpu", self.device_index)
+        kind = _KINDS.get(self.device_type, "cpu")
+        return _core.device(kind) if self.device_index < 0 else _core.device(kind, self.device_index)
 
     def query(self) -> bool:
         """True: nothing is ever left to do."""
@@ -84,7 +87,7 @@ class Stream(metaclass=_Kind):
         return hash((self.device_type, self.device_index, self.stream_id))
 
     def __repr__(self) -> str:
-        return f"torch.Stream device_type=cpu, device_index={self.device_index}, stream_id={self.stream_id}"
+        return f"torch.Stream device_type={_KINDS.get(self.device_type, self.device_type)}, device_index={self.device_index}, stream_id={self.stream_id}"
 
 
 Stream.__module__ = "torch"

@@ -120,6 +120,11 @@ def _wrap(call: Call, found: Any) -> Any:
     return _wrapped(found, call.level)
 
 
+def _spread(call: Call, found: Any) -> Any:
+    """One result for all items as a batched tensor: what came from the batch stays in it, so that gradients find back."""
+    return _wrap(call, found.expand((call.size, *found.shape)).clone(memory_format=_core.contiguous_format))
+
+
 # --- operators of elements ------------------------------------------------------------------------------------------
 
 _NOT_POINTWISE = {

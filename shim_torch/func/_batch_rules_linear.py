@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shim_torch as torch
-from shim_torch.func._batch_rules import RULES, Call, _loop, _wrap, rule
+from shim_torch.func._batch_rules import RULES, Call, _loop, _spread, _wrap, rule
 
 
 def _product(call: Call, a: Any, b: Any) -> Any:
@@ -28,7 +28,7 @@ def _product(call: Call, a: Any, b: Any) -> Any:
 def _matmul(call: Call, args: Any, kwargs: Any) -> Any:
     a, b = map(call.shared, args)
     if not call.mine(a) and not call.mine(b):
-        return call.func(a, b)
+        return _spread(call, call.func(a, b))
     wanted = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}
     ranks = wanted.get(call.func._qualified_op_name.removeprefix("aten::"))
     if ranks is not None and (a.dim(), b.dim()) != ranks or not a.dim() or not b.dim():
@@ -60,7 +60,7 @@ def _linear(call: Call, args: Any, kwargs: Any) -> Any:
     weight, bias = call.shared(weight), call.shared(kwargs.get("bias", bias))
     if not call.mine(weight) and not call.mine(bias):
         found = call.func(call.value(x), weight, bias)
-        return _wrap(call, found) if call.mine(x) else found
+        return _wrap(call, found) if call.mine(x) else _spread(call, found)
     found = _product(call, x, _wrap(call, weight.value.mT) if call.mine(weight) else weight.t())
     return _wrap(call, found if bias is None else found + call.padded(bias, found.dim() - 1))
 

@@ -396,7 +396,9 @@ def _random(level: Level, func: Any, name: str, args: Any, kwargs: Any) -> Any:
 
         return BatchedTensor(stacked([func(*args, **kwargs) for _ in range(level.size)]), level.id)
     if op.endswith("_"):
-        if same and any(mine):
+        if same and not any(mine):
+            return func(*args, **kwargs)
+        if same:
             if not mine[0] or any(mine[1:]):
                 raise RuntimeError(_SAME_OF_BATCH)
             one = func(args[0].value.new_empty(args[0].shape), *args[1:], **kwargs)

@@ -127,6 +127,8 @@ def test_stream_of_the_cpu():
     assert s.device == torch.device("cpu") and s.query() and s == torch.Stream(device="cpu", priority=1)
     assert repr(s) == "torch.Stream device_type=cpu, device_index=-1, stream_id=0"
     assert isinstance(s, torch.Stream) and issubclass(torch.cuda.Stream, torch.Stream) and not isinstance(s, torch.cuda.Stream)
+    other = torch.Stream(stream_id=1, device_index=2, device_type=14)
+    assert (other.stream_id, other.device_index, other.device_type, other.device) == (1, 2, 14, torch.device("meta", 2))
     with s as entered, pytest.raises(RuntimeError, match="cpu backend doesn't support events."):
         entered.record_event()
 
