@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from native import _core
@@ -49,13 +50,19 @@ def _exponential(self: Any) -> Any:
         return self.clone()
     norm = float(self.detach().abs().sum(-2).max())
     halvings = 0
-    while norm > 0.5 and halvings < 1024:
+    while norm > 1 and halvings < 1024:
         norm, halvings = norm / 2, halvings + 1
     x = self * (0.5**halvings) if halvings else self
-    total = term = identity(self, n).expand(self.shape)
-    for k in range(1, 19 if self.dtype.itemsize > (8 if self.is_complex() else 4) else 11):
-        term = term @ x / k
-        total = total + term
+    # Paterson's and Stockmeyer's way: parts of the series in the first powers of x, joined by products with the next one.
+    wide = self.dtype.itemsize > (8 if self.is_complex() else 4)
+    square = x @ x
+    powers = [identity(self, n).expand(self.shape), x, square, *([square @ x] if wide else [])]
+    next_power, count, total = (square @ square if wide else square @ x), len(powers), None
+    for first in range(4 * count if wide else 3 * count, -1, -count):
+        part = powers[-1] / math.factorial(first + count - 1)
+        for k in range(count - 2, -1, -1):
+            part = part.add(powers[k], alpha=1 / math.factorial(first + k))
+        total = part if total is None else part + total @ next_power
     for _ in range(halvings):
         total = total @ total
     return total
