@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -39,9 +40,44 @@ def compile(model: Any = None, **options: Any) -> Any:
     return model
 
 
-def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Marks a function as not to be compiled: gives it back."""
-    return _identity(fn)
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None, wrapping: bool = True) -> Any:
+    """A function that calls ``fn`` and says that it is not to be compiled, as ``_torchdynamo_disable`` and its like.
+
+    A module comes back in an ``OptimizedModule`` (recursive) and a class as it is, with its ``__call__`` so marked. Without
+    ``fn`` it gives what takes one. AssertionError for what cannot be called.
+    """
+    if fn is None:
+        return lambda f: disable(f, recursive, reason=reason, wrapping=wrapping)
+    fn = getattr(fn, "_torchdynamo_orig_callable", fn)
+    if not callable(fn):
+        raise AssertionError("fn must be callable")
+    if recursive and isinstance(fn, type):
+        if "__call__" in vars(fn):
+            fn.__call__ = disable(fn.__call__, reason=reason)  # type: ignore[method-assign]
+        return fn
+    from shim_torch.nn import Module
+
+    if recursive and isinstance(fn, Module):
+        from shim_torch._dynamo import eval_frame
+
+        wrapper: Any = eval_frame.OptimizedModule
+        module = wrapper(fn)
+        vars(module)["_torchdynamo_orig_callable"] = fn.forward  # as an attribute it would be the inner module's
+        return module
+    if not wrapping:
+        return fn
+
+    @functools.wraps(fn)
+    def not_compiled(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    vars(not_compiled).update(
+        _torchdynamo_disable=True,
+        _torchdynamo_disable_msg=reason,
+        _torchdynamo_disable_recursive=recursive,
+        _torchdynamo_orig_callable=fn,
+    )
+    return not_compiled
 
 
 def allow_in_graph(fn: Any) -> Any:

@@ -220,6 +220,32 @@ def _jit_set_profiling_executor(value: bool) -> bool:
 
 
 _jit_set_profiling_mode = _jit_set_profiling_executor
+_jit_fusers = {"cpu": False, "gpu": False, "texpr": True}  # what TorchScript's fusers would be allowed to do
+
+
+def _jit_can_fuse_on_cpu() -> bool:
+    return _jit_fusers["cpu"]
+
+
+def _jit_can_fuse_on_gpu() -> bool:
+    return _jit_fusers["gpu"]
+
+
+def _jit_texpr_fuser_enabled() -> bool:
+    return _jit_fusers["texpr"]
+
+
+def _jit_override_can_fuse_on_cpu(value: bool) -> None:
+    """Kept and readable: functions stay Python functions, which no fuser sees."""
+    _jit_fusers["cpu"] = value
+
+
+def _jit_override_can_fuse_on_gpu(value: bool) -> None:
+    _jit_fusers["gpu"] = value
+
+
+def _jit_set_texpr_fuser_enabled(value: bool) -> None:
+    _jit_fusers["texpr"] = value
 
 
 def _jit_set_emit_hooks(module_hook: Any, function_hook: Any) -> None:

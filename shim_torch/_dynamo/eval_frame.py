@@ -78,7 +78,9 @@ def _optimized_module() -> Any:
 
 
 def innermost_fn(fn: Any) -> Any:
-    """The function itself."""
+    """What ``disable`` was given, from what it gave."""
+    while hasattr(fn, "_torchdynamo_orig_callable"):
+        fn = fn._torchdynamo_orig_callable
     return fn
 
 

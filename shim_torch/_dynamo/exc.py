@@ -15,6 +15,10 @@ class BackendCompilerFailed(TorchDynamoException):
     """The backend failed."""
 
 
+class RecompileError(TorchDynamoException):
+    """A function was compiled again where that was to be an error."""
+
+
 class RecompileLimitExceeded(Unsupported):
     """A function was compiled too often."""
 

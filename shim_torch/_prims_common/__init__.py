@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from enum import Enum
 from typing import Any
@@ -209,6 +210,31 @@ def make_channels_last_strides_for(shape: Sequence[int]) -> tuple[int, ...]:
 
 def is_contiguous(a: Any) -> bool:
     return bool(a.is_contiguous())
+
+
+is_contiguous_or_false = is_contiguous  # sizes are numbers here: none is unknown
+
+
+def alert_not_deterministic(caller: str) -> None:
+    """A RuntimeError, or a warning, where ``use_deterministic_algorithms`` asks for one."""
+    import shim_torch as torch
+
+    if not torch.are_deterministic_algorithms_enabled():
+        return
+    if torch.is_deterministic_algorithms_warn_only_enabled():
+        warnings.warn(
+            f"{caller} does not have a deterministic implementation, but you set "
+            "'torch.use_deterministic_algorithms(True, warn_only=True)'. You can file an issue at "
+            "https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for this operation.",
+            stacklevel=2,
+        )
+        return
+    raise RuntimeError(
+        f"{caller} does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True)'. You "
+        "can turn off determinism just for this operation, or you can use the 'warn_only=True' option, if that's acceptable for "
+        "your application. You can also file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding "
+        "deterministic support for this operation."
+    )
 
 
 def is_contiguous_for_memory_format(a: Any, *, memory_format: Any) -> bool:

@@ -43,6 +43,11 @@ class ProfilerAction(Enum):
     RECORD_AND_SAVE = 3
 
 
+def _default_schedule_fn(_: int) -> ProfilerAction:
+    """The schedule of a profiler that was given none: every step is recorded."""
+    return ProfilerAction.RECORD
+
+
 def supported_activities() -> set[ProfilerActivity]:
     """What is recorded here."""
     return {ProfilerActivity.CPU}
@@ -107,7 +112,7 @@ class profile:
     ) -> None:
         self.activities = set(activities) if activities else supported_activities()
         self._scheduled = schedule is not None
-        self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
+        self.schedule = schedule or _default_schedule_fn
         self.on_trace_ready, self.step_num = on_trace_ready, 0
         self.current_action = self.schedule(0)
         self.profiler: _ranges.profile | None = None

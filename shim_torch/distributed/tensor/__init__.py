@@ -53,6 +53,16 @@ class Shard(Placement):
     def __init__(self, dim: int) -> None:
         self.dim = dim
 
+    @staticmethod
+    def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        """How many of ``curr_local_size`` places part ``rank`` of ``num_chunks`` has, as ``torch.chunk`` cuts, and the first."""
+        size = -(-curr_local_size // num_chunks)
+        start = min(curr_local_size, size * rank)
+        return min(curr_local_size, start + size) - start, start
+
+    def _local_shard_size_and_offset(self, curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        return Shard.local_shard_size_and_offset(curr_local_size, num_chunks, rank)
+
 
 class Replicate(Placement):
     """A whole copy on every device."""
