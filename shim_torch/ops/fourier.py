@@ -209,7 +209,7 @@ def _c2c(x: Any, n: int | None, dim: int, norm: str | None, forward: bool) -> An
         return aten()._fft_c2c(x, [d], mode, forward)
     if forward:
         return aten()._fft_r2c(x, [d], mode, False)
-    return aten()._fft_r2c(x, [d], mode, False).conj().resolve_conj()
+    return aten()._fft_r2c(x, [d], mode, False).conj()
 
 
 def _no_complex(name: str, x: Any, kind: str = "real") -> None:
@@ -233,7 +233,7 @@ def _real_to_half(name: str, x: Any, n: int | None, dim: int, norm: str | None, 
     d = _one_dim(x, dim)
     x = _resized(x, [d], [_positive(x.size(d) if n is None else n)])
     y = aten()._fft_r2c(x, [d], _normalization(norm, forward), True)
-    return y if forward else y.conj().resolve_conj()
+    return y if forward else y.conj()
 
 
 def _half_to_real(x: Any, n: int | None, dim: int, norm: str | None, forward: bool) -> Any:
@@ -300,8 +300,8 @@ def _rfftn(name: str, x: Any, s: Any, dim: Any, norm: str | None, forward: bool)
     if forward:
         return aten()._fft_r2c(x, dims, _normalization(norm, True), True)
     mode = _normalization(norm, False)
-    half = aten()._fft_r2c(x, dims[-1:], mode, True).conj().resolve_conj()
-    return aten()._fft_c2c(half, dims[:-1], mode, False) if len(dims) > 1 else half
+    half = aten()._fft_r2c(x, dims[-1:], mode, True).conj()
+    return aten()._fft_c2c(half.resolve_conj(), dims[:-1], mode, False) if len(dims) > 1 else half
 
 
 def _irfftn(name: str, x: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:

@@ -107,3 +107,19 @@ def test_transforms_of_frames_ask_for_a_window():
 def test_istft_refuses_what_has_no_inverse(rows, settings, text):
     with pytest.raises(RuntimeError, match=re.escape(text)):
         torch.istft(torch.ones(rows, 5, dtype=torch.complex64), 6, **settings)
+
+
+@pytest.mark.parametrize(
+    ("call", "there"),
+    [
+        (torch.fft.ifft, lambda x: np.fft.ifft(x)),
+        (torch.fft.ihfft, lambda x: np.fft.ihfft(x)),
+        (lambda x: torch.fft.ihfftn(x, dim=(0,)), lambda x: np.fft.ihfft(x, axis=0)),
+    ],
+)
+def test_inverses_of_real_signals_are_conjugate_views(call, there):
+    x = torch.arange(24.0, dtype=torch.float64).reshape(4, 6).sin()
+    found = call(x)
+    assert found.is_conj()
+    np.testing.assert_allclose(found.resolve_conj().numpy(), there(x.numpy()), atol=1e-12)
+    assert not torch.fft.ihfftn(x).is_conj() and not torch.fft.ifft(x + 0j).is_conj()

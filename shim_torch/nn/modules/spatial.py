@@ -91,9 +91,21 @@ _WINDOW: dict[str, Any] = {"kernel_size": REQUIRED, "dilation": 1, "padding": 0,
 Unfold = layer("Unfold", "unfold", "Sliding windows of (N, C, H, W) as columns.", **_WINDOW)
 Fold = layer("Fold", "fold", "Sums columns back into an image.", output_size=REQUIRED, **_WINDOW)
 CosineSimilarity = layer("CosineSimilarity", "cosine_similarity", "x1·x2 / (|x1||x2|) over dim.", _inputs=2, dim=1, eps=1e-8)
-PairwiseDistance = layer(
-    "PairwiseDistance", "pairwise_distance", "p-norm of x1 - x2 + eps.", _inputs=2, p=2.0, eps=1e-6, keepdim=False
-)
+
+
+class PairwiseDistance(Module):
+    """The p-norm of x1 - x2 + eps along the last dim."""
+
+    __constants__ = ["norm", "eps", "keepdim"]
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__()
+        self.norm = p
+        self.eps = eps
+        self.keepdim = keepdim
+
+    def forward(self, x1: Any, x2: Any) -> Any:
+        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
 class Flatten(Module):

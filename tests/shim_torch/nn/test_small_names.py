@@ -179,3 +179,10 @@ def test_layers_have_the_bases_that_libraries_ask_for():
 
     loss = Focal(torch.ones(3))
     assert loss.reduction == "sum" and loss.state_dict()["weight"].tolist() == [1.0] * 3
+
+
+def test_pairwise_distance_keeps_its_norm_by_pytorchs_name():
+    distance = torch.nn.PairwiseDistance(p=1.0, keepdim=True)
+    assert (distance.norm, distance.eps, distance.keepdim) == (1.0, 1e-6, True)
+    assert repr(distance) == "PairwiseDistance()" and distance.__class__.__module__.endswith("nn.modules.distance")
+    torch.testing.assert_close(distance(torch.ones(1, 2), torch.zeros(1, 2)), torch.tensor([[2.0]]))
