@@ -314,6 +314,8 @@ class Tracer(TracerBase):
                 function = vars(root)["forward"].__func__ if inspect.ismethod(vars(root)["forward"]) else function
         else:
             self.root, function = Module(), root
+        if not isinstance(function, FunctionType):
+            raise AssertionError(f"Expected FunctionType, got {type(function)}")
         self.graph = Graph(tracer_cls=type(self))
         self.tensor_attrs = {id(v): k for k, v in self._plain_tensors(self.root)}
         self._paths = {id(m): n for n, m in reversed(list(self.root.named_modules()))}

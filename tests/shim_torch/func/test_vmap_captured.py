@@ -51,3 +51,24 @@ def test_dropout_of_a_captured_tensor(randomness):
     y = vmap(lambda s: F.dropout(x * 1, 0.5) * s, randomness=randomness)(torch.ones(3))
     assert set(y.flatten().tolist()) == {0.0, 2.0}
     assert bool((y[0] == y[1]).all()) == (randomness == "same")
+
+
+@pytest.mark.parametrize("name", ["relu_", "exp_", "sigmoid_", "tanh_", "sqrt_"])
+def test_gradients_of_what_is_computed_in_place(name):
+    """The result is saved for backward, of a batch as of one item; a later write to it is told, not taken for it."""
+    x = torch.arange(6.0).reshape(3, 2) / 3 - 0.5
+
+    def f(r):
+        y = r * r + 0.1
+        getattr(y, name)()
+        return y.sin().sum()
+
+    torch.testing.assert_close(vmap(grad(f))(x), torch.stack([grad(f)(r) for r in x]))
+
+    def overwritten(r):
+        y = getattr(r * r + 0.1, name)()
+        return y.add_(1).sum()
+
+    for call in (lambda: grad(overwritten)(x[0]), lambda: vmap(grad(overwritten))(x)):
+        with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
+            call()

@@ -272,3 +272,8 @@ def test_what_copies_of_a_graph_module_keep():
     to = nn.Module()
     _copy_attr(made, to, "0.weight")
     assert getattr(to, "0").weight is getattr(made, "0").weight and not hasattr(getattr(to, "0"), "bias")
+
+
+def test_what_is_no_python_function_is_not_traced():
+    with pytest.raises(AssertionError, match="Expected FunctionType, got <class"):
+        torch.fx.symbolic_trace(torch.add)
