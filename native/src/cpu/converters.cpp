@@ -1,7 +1,8 @@
-// The table of element conversions.
+// Conversions of elements: a few loops, and for every pair of dtypes the way that leads through them.
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cstring>
+#include <iterator>
 
 #include "cpu/kernel_table.h"
 #include "cpu/types.h"
@@ -14,29 +15,49 @@
 namespace shim {
 namespace {
 
+using Packed = Conversion::Packed;
+
+// --- the loops: elements one after the other ----------------------------------------------------------------------------------
+
 template <class From, class To>
-SHIM_CLONES void convert_packed(const From* x, To* y, int64_t n) {
+SHIM_CLONES void convert_packed(const char* from, char* to, int64_t n) {
+  auto* x = reinterpret_cast<const From*>(from);
+  auto* y = reinterpret_cast<To*>(to);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] = cast_element<To>(x[i]);
 }
 
+// What is seldom converted, or by functions that no vector has: one build is enough.
+template <class From, class To>
+void convert_rare(const char* from, char* to, int64_t n) {
+  auto* x = reinterpret_cast<const From*>(from);
+  auto* y = reinterpret_cast<To*>(to);
+  for (int64_t i = 0; i < n; ++i) y[i] = cast_element<To>(x[i]);
+}
+
 // bfloat16 is the upper half of a float32.
-template <>
-SHIM_MATH_CLONES void convert_packed(const BFloat16* x, float* y, int64_t n) {
+SHIM_MATH_CLONES void widen_bfloat16(const char* from, char* to, int64_t n) {
+  auto* x = reinterpret_cast<const BFloat16*>(from);
+  auto* y = reinterpret_cast<float*>(to);
   for (int64_t i = 0; i < n; ++i) y[i] = to_float(x[i]);
 }
-template <>
-SHIM_MATH_CLONES void convert_packed(const float* x, BFloat16* y, int64_t n) {
+SHIM_MATH_CLONES void narrow_bfloat16(const char* from, char* to, int64_t n) {
+  auto* x = reinterpret_cast<const float*>(from);
+  auto* y = reinterpret_cast<BFloat16*>(to);
   for (int64_t i = 0; i < n; ++i) y[i] = to_bfloat16(x[i]);
 }
 
 #ifdef SHIM_F16C
 // float16 by the processor's own conversion, eight at a time.
-__attribute__((target("avx,f16c"))) void widen_f16c(const Half* x, float* y, int64_t n) {
+__attribute__((target("avx,f16c"))) void widen_f16c(const char* from, char* to, int64_t n) {
+  auto* x = reinterpret_cast<const Half*>(from);
+  auto* y = reinterpret_cast<float*>(to);
   for (int64_t i = 0; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
   for (int64_t i = n / 8 * 8; i < n; ++i) y[i] = to_float(x[i]);
 }
-__attribute__((target("avx,f16c"))) void narrow_f16c(const float* x, Half* y, int64_t n) {
+__attribute__((target("avx,f16c"))) void narrow_f16c(const char* from, char* to, int64_t n) {
+  auto* x = reinterpret_cast<const float*>(from);
+  auto* y = reinterpret_cast<Half*>(to);
   for (int64_t i = 0; i + 8 <= n; i += 8)
     _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   for (int64_t i = n / 8 * 8; i < n; ++i) y[i] = to_half(x[i]);
@@ -47,43 +68,115 @@ bool has_f16c() {
 }
 #endif
 
-// --- elements one after the other ---------------------------------------------------------------------------------------------
+// Between integers and from them to bool, bits are enough: the sign of the source says what fills a wider result.
+template <class From>
+Packed widen(size_t to) {
+  if constexpr (sizeof(From) < 2) if (to == 2) return convert_packed<From, uint16_t>;
+  if constexpr (sizeof(From) < 4) if (to == 4) return convert_packed<From, uint32_t>;
+  return convert_packed<From, uint64_t>;
+}
+template <class From>
+Packed narrow(size_t to) {
+  if constexpr (sizeof(From) > 4) if (to == 4) return convert_packed<From, uint32_t>;
+  if constexpr (sizeof(From) > 2) if (to == 2) return convert_packed<From, uint16_t>;
+  return convert_packed<From, uint8_t>;
+}
+Packed between_integers(size_t from, bool sign, size_t to) {
+  if (from > to) return from == 8 ? narrow<uint64_t>(to) : from == 4 ? narrow<uint32_t>(to) : narrow<uint16_t>(to);
+  if (sign) return from == 1 ? widen<int8_t>(to) : from == 2 ? widen<int16_t>(to) : widen<int32_t>(to);
+  return from == 1 ? widen<uint8_t>(to) : from == 2 ? widen<uint16_t>(to) : widen<uint32_t>(to);
+}
+Packed to_bool(size_t from) {
+  return from == 1 ? convert_packed<uint8_t, Bool> : from == 2 ? convert_packed<uint16_t, Bool> : from == 4 ? convert_packed<uint32_t, Bool> : convert_packed<uint64_t, Bool>;
+}
 
-using Packed = void (*)(const char* from, char* to, int64_t n);
-
-constexpr int64_t kBlock = 256;                 // elements between two steps of a conversion
-
-// The types in daily use are converted directly, any to any. The others pass by the wide type that holds them exactly: a direct
-// conversion of every pair would be four times the code, for the same values.
-template <class T, class... All> constexpr bool one_of = (std::is_same_v<T, All> || ...);
-template <class T> constexpr bool kDaily = one_of<T, Bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat16, float, double>;
-template <class T> constexpr bool kWide = one_of<T, int64_t, uint64_t, float, double, std::complex<float>, std::complex<double>>;
-template <class T>
-using Wide = std::conditional_t<kWide<T>, T, std::conditional_t<std::is_same_v<T, ComplexHalf>, std::complex<float>,
-             std::conditional_t<std::is_integral_v<T> || std::is_same_v<T, Bool>, int64_t, float>>>;
-
-template <class From, class To>
-void packed(const char* from, char* to, int64_t n) {
-  auto* x = reinterpret_cast<const From*>(from);
-  auto* y = reinterpret_cast<To*>(to);
-  if constexpr (kDaily<From> && kDaily<To>) {
+Packed half_to_float() {
 #ifdef SHIM_F16C
-    if constexpr (std::is_same_v<From, Half> && std::is_same_v<To, float>)
-      if (has_f16c()) return widen_f16c(x, y, n);
-    if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half>)
-      if (has_f16c()) return narrow_f16c(x, y, n);
+  if (has_f16c()) return widen_f16c;
 #endif
-    convert_packed(x, y, n);
-  } else if constexpr (kWide<From> || std::is_same_v<Wide<From>, To>) {
-    for (int64_t i = 0; i < n; ++i) y[i] = cast_element<To>(x[i]);
-  } else {
-    Wide<From> block[kBlock];
-    for (int64_t i = 0; i < n; i += kBlock) {
-      const int64_t m = std::min(kBlock, n - i);
-      packed<From, Wide<From>>(reinterpret_cast<const char*>(x + i), reinterpret_cast<char*>(block), m);
-      packed<Wide<From>, To>(reinterpret_cast<const char*>(block), reinterpret_cast<char*>(y + i), m);
-    }
+  return convert_packed<Half, float>;
+}
+Packed float_to_half() {
+#ifdef SHIM_F16C
+  if (has_f16c()) return narrow_f16c;
+#endif
+  return convert_packed<float, Half>;
+}
+
+struct Loop { DType from, to; Packed run; };
+
+// The loops of the other pairs; null: there is none.
+Packed loop(DType from, DType to) {
+  using C64 = std::complex<float>;
+  using C128 = std::complex<double>;
+  using D = DType;
+  static const Loop all[] = {
+      {D::b8, D::u8, convert_packed<Bool, uint8_t>}, {D::b8, D::i8, convert_packed<Bool, uint8_t>}, {D::b8, D::i64, convert_packed<Bool, uint64_t>},
+      {D::b8, D::f32, convert_packed<Bool, float>}, {D::u8, D::f32, convert_packed<uint8_t, float>},
+      {D::i32, D::f32, convert_packed<int32_t, float>}, {D::i64, D::f32, convert_packed<int64_t, float>}, {D::u64, D::f32, convert_packed<uint64_t, float>},
+      {D::i32, D::f64, convert_packed<int32_t, double>}, {D::i64, D::f64, convert_packed<int64_t, double>}, {D::u64, D::f64, convert_packed<uint64_t, double>},
+      {D::f32, D::u8, convert_packed<float, uint8_t>}, {D::f32, D::i32, convert_packed<float, int32_t>},
+      {D::f32, D::i64, convert_packed<float, int64_t>}, {D::f32, D::u64, convert_packed<float, uint64_t>},
+      {D::f64, D::i32, convert_packed<double, int32_t>}, {D::f64, D::i64, convert_packed<double, int64_t>}, {D::f64, D::u64, convert_packed<double, uint64_t>},
+      {D::f32, D::b8, convert_packed<float, Bool>}, {D::f64, D::b8, convert_packed<double, Bool>},
+      {D::f32, D::f64, convert_packed<float, double>}, {D::f64, D::f32, convert_packed<double, float>},
+      {D::f16, D::f32, half_to_float()}, {D::f32, D::f16, float_to_half()}, {D::bf16, D::f32, widen_bfloat16}, {D::f32, D::bf16, narrow_bfloat16},
+      {D::f8e4m3fn, D::f32, convert_rare<Float8E4M3, float>}, {D::f32, D::f8e4m3fn, convert_rare<float, Float8E4M3>},
+      {D::f8e5m2, D::f32, convert_rare<Float8E5M2, float>}, {D::f32, D::f8e5m2, convert_rare<float, Float8E5M2>},
+      {D::f8e4m3fnuz, D::f32, convert_rare<Float8E4M3Fnuz, float>}, {D::f32, D::f8e4m3fnuz, convert_rare<float, Float8E4M3Fnuz>},
+      {D::f8e5m2fnuz, D::f32, convert_rare<Float8E5M2Fnuz, float>}, {D::f32, D::f8e5m2fnuz, convert_rare<float, Float8E5M2Fnuz>},
+      {D::f8e8m0fnu, D::f32, convert_rare<Float8E8M0, float>}, {D::f32, D::f8e8m0fnu, convert_rare<float, Float8E8M0>},
+      {D::c32, D::c64, convert_rare<ComplexHalf, C64>}, {D::c64, D::c32, convert_rare<C64, ComplexHalf>},
+      {D::c64, D::c128, convert_rare<C64, C128>}, {D::c128, D::c64, convert_rare<C128, C64>},
+      {D::c64, D::f32, convert_rare<C64, float>}, {D::c128, D::f64, convert_rare<C128, double>},
+      {D::f32, D::c64, convert_rare<float, C64>}, {D::f64, D::c128, convert_rare<double, C128>},
+      {D::c64, D::b8, convert_rare<C64, Bool>}, {D::c128, D::b8, convert_rare<C128, Bool>},
+  };
+  for (const Loop& l : all)
+    if (l.from == from && l.to == to) return l.run;
+  return nullptr;
+}
+
+// --- the ways ------------------------------------------------------------------------------------------------------------------
+
+bool integer(DType t) { return is_integral(t); }
+bool narrow_float(DType t) { return is_floating(t) && t != DType::f32 && t != DType::f64; }
+
+// Where no loop leads from one to the other: the dtype to go to first. Values stay cast_element's: what is on the way holds them
+// exactly, or cast_element itself passes by it.
+DType by_way_of(DType from, DType to) {
+  if (from == DType::c32 || (to == DType::c32 && is_complex(from))) return DType::c64;
+  if (narrow_float(from)) return DType::f32;
+  if (to == DType::c32) return from == DType::f32 ? DType::c64 : DType::f32;
+  if (is_complex(from)) return to_real(from);
+  if (narrow_float(to)) return DType::f32;
+  if (is_complex(to)) return to_real(to);
+  if (from == DType::b8) return DType::u8;
+  if (integer(from)) return from == DType::u32 ? DType::i64 : DType::i32;
+  return to == DType::u8 || to == DType::u32 ? DType::i64 : DType::i32;      // the smaller integers wrap around
+}
+
+Packed direct(DType from, DType to) {
+  if (integer(from) && integer(to)) return between_integers(itemsize(from), is_signed(from), itemsize(to));
+  return integer(from) && to == DType::b8 ? to_bool(itemsize(from)) : loop(from, to);
+}
+
+Conversion way(DType from, DType to) {
+  Conversion c{};
+  c.sizes[0] = uint8_t(itemsize(from));
+  if (from == to || (integer(from) && integer(to) && itemsize(from) == itemsize(to))) {
+    c.sizes[1] = c.sizes[0];
+    return c;
   }
+  while (from != to) {
+    DType on = to;
+    Packed step;
+    while (!(step = direct(from, on))) on = by_way_of(from, on);
+    c.steps[c.count++] = step;
+    c.sizes[c.count] = uint8_t(itemsize(on));
+    from = on;
+  }
+  return c;
 }
 
 // --- elements at any distance -------------------------------------------------------------------------------------------------
@@ -111,19 +204,39 @@ void moved(const char* from, int64_t from_step, char* to, int64_t to_step, int64
   }
 }
 
-ConvertFn mover(size_t size) {
+using Move = void (*)(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n);
+
+Move mover(size_t size) {
   return size == 1 ? moved<uint8_t> : size == 2 ? moved<uint16_t> : size == 4 ? moved<uint32_t> : size == 8 ? moved<uint64_t> : moved<Sixteen>;
 }
 
-void spread(Packed f, int64_t from_size, int64_t to_size, const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n) {
-  if (from_step == from_size && to_step == to_size) return f(from, to, n);
-  alignas(16) char before[16 * kBlock], after[16 * kBlock];
+}  // namespace
+
+void Conversion::packed(const char* from, char* to, int64_t n) const {
+  if (count == 1) return steps[0](from, to, n);
+  alignas(64) char between[2][16 * kBlock];     // a block passes all its steps in the nearest cache
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t m = std::min(kBlock, n - i);
+    const char* x = from + i * sizes[0];
+    for (int k = 0; k < count; ++k) {
+      char* y = k == count - 1 ? to + i * sizes[count] : between[k % 2];
+      steps[k](x, y, m);
+      x = y;
+    }
+  }
+}
+
+void Conversion::operator()(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n) const {
+  const int64_t from_size = sizes[0], to_size = sizes[count ? count : 1];
+  if (!count) return mover(size_t(from_size))(from, from_step, to, to_step, n);
+  if (from_step == from_size && to_step == to_size) return packed(from, to, n);
+  alignas(64) char before[16 * kBlock], after[16 * kBlock];
   if (from_step == 0 && n > 1) {
-    f(from, after, 1);
+    packed(from, after, 1);
     return mover(size_t(to_size))(after, 0, to, to_step, n);
   }
   if (n < 8) {                                  // too few to be gathered first
-    for (int64_t i = 0; i < n; ++i) f(from + i * from_step, to + i * to_step, 1);
+    for (int64_t i = 0; i < n; ++i) packed(from + i * from_step, to + i * to_step, 1);
     return;
   }
   for (int64_t i = 0; i < n; i += kBlock) {
@@ -131,57 +244,42 @@ void spread(Packed f, int64_t from_size, int64_t to_size, const char* from, int6
     const char* source = from + i * from_step;
     if (from_step != from_size) mover(size_t(from_size))(source, from_step, before, from_size, m), source = before;
     if (to_step == to_size) {
-      f(source, to + i * to_step, m);
+      packed(source, to + i * to_step, m);
     } else {
-      f(source, after, m);
+      packed(source, after, m);
       mover(size_t(to_size))(after, to_size, to + i * to_step, to_step, m);
     }
   }
 }
 
-template <class From, class To>
-void convert(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n) {
-  spread(packed<From, To>, sizeof(From), sizeof(To), from, from_step, to, to_step, n);
-}
-
 // --- the table ----------------------------------------------------------------------------------------------------------------
 
-using Row = std::array<ConvertFn, kDTypeSlots>;
-
-template <class... T> struct Types {};
-using All = Types<Bool, uint8_t, int8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t, Half, BFloat16, float, double, ComplexHalf,
-                  std::complex<float>, std::complex<double>, Float8E4M3, Float8E5M2, Float8E4M3Fnuz, Float8E5M2Fnuz, Float8E8M0>;
-constexpr DType kDTypes[] = {DType::b8, DType::u8, DType::i8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64, DType::f16,
-                             DType::bf16, DType::f32, DType::f64, DType::c32, DType::c64, DType::c128, DType::f8e4m3fn, DType::f8e5m2,
-                             DType::f8e4m3fnuz, DType::f8e5m2fnuz, DType::f8e8m0fnu};
-
-template <class From, class... To>
-Row row(Types<To...>) {
-  static constexpr ConvertFn to[] = {convert<From, To>...};
-  Row r{};
-  for (size_t i = 0; i < sizeof...(To); ++i) r[size_t(kDTypes[i])] = to[i];
-  return r;
-}
-
-template <class... From>
-std::array<Row, kDTypeSlots> table(Types<From...> all) {
-  std::array<Row, kDTypeSlots> t{};
-  size_t i = 0;
-  ((t[size_t(kDTypes[i++])] = row<From>(all)), ...);
-  for (DType d : kDTypes) t[size_t(d)][size_t(d)] = mover(itemsize(d));
-  t[size_t(DType::f4e2m1fn_x2)][size_t(DType::f4e2m1fn_x2)] = mover(1);
-  for (size_t d = 18; d < 44; ++d)              // bare bits and integers of 1 to 7 bits: bytes are copied
-    if (d < 23 || d > 29) t[d][d] = mover(itemsize(DType(d)) == 2 ? 2 : 1);
-  return t;
-}
-
-}  // namespace
-
-ConvertFn converter(DType from, DType to) {
-  static const std::array<Row, kDTypeSlots> all = table(All{});
-  ConvertFn f = from == DType::undefined || to == DType::undefined ? nullptr : all[size_t(from)][size_t(to)];
-  CHECK(Kind::NotImplemented, f, "\"copy_\" not implemented for '", scalar_name(to == DType::f4e2m1fn_x2 ? to : from), "'");
-  return f;
+const Conversion* converter(DType from, DType to) {
+  using D = DType;
+  static constexpr DType kConverted[] = {D::b8, D::u8, D::i8, D::i16, D::u16, D::i32, D::u32, D::i64, D::u64, D::f16, D::bf16, D::f32, D::f64,
+                                         D::c32, D::c64, D::c128, D::f8e4m3fn, D::f8e5m2, D::f8e4m3fnuz, D::f8e5m2fnuz, D::f8e8m0fnu};
+  constexpr size_t kCount = std::size(kConverted);
+  struct Table {
+    int8_t at[kDTypeSlots];                     // of a dtype in kConverted; negative: not there
+    Conversion all[kCount][kCount], moves[5];   // moves: of 1, 2, 4, 8 and 16 bytes
+  };
+  static const Table table = [] {
+    Table t{};
+    std::fill(std::begin(t.at), std::end(t.at), int8_t(-1));
+    for (size_t i = 0; i < kCount; ++i) {
+      t.at[size_t(kConverted[i])] = int8_t(i);
+      for (size_t j = 0; j < kCount; ++j) t.all[i][j] = way(kConverted[i], kConverted[j]);
+    }
+    for (size_t i = 0; i < 5; ++i) t.moves[i].sizes[0] = t.moves[i].sizes[1] = uint8_t(1 << i);
+    return t;
+  }();
+  if (from != D::undefined && to != D::undefined) {
+    const int i = table.at[size_t(from)], j = table.at[size_t(to)];
+    if (i >= 0 && j >= 0) return &table.all[i][j];
+    // Bare bits, pairs of float4 and integers of 1 to 7 bits: bytes are copied.
+    if (from == to) return &table.moves[std::countr_zero(itemsize(from))];
+  }
+  fail(Kind::NotImplemented, "\"copy_\" not implemented for '", scalar_name(to == D::f4e2m1fn_x2 ? to : from), "'");
 }
 
 }  // namespace shim

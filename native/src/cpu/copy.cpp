@@ -38,14 +38,8 @@ bool overlap(const TensorImpl& a, const TensorImpl& b) {
   return x.begin < y.end && y.begin < x.end;
 }
 
-std::string list(DimSpan d) {
-  std::string s = "[";
-  for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
-  return s + "]";
-}
-
 void loop(void* context, char* const* data, const int64_t* steps, int64_t n) {
-  reinterpret_cast<ConvertFn>(context)(data[1], steps[1], data[0], steps[0], n);
+  (*static_cast<const Conversion*>(context))(data[1], steps[1], data[0], steps[0], n);
 }
 
 // A transpose by squares. A square is read row by row into a buffer and written row by row: either side is walked along its pages,
@@ -114,7 +108,7 @@ void copy_cpu(const TensorImpl& self, const TensorImpl& src) {
     if (self.itemsize() == 8 && transposed<uint64_t>(nest)) return;
   }
   lengthen(nest);
-  run_nest(nest, loop, reinterpret_cast<void*>(converter(src.dtype(), self.dtype())));
+  run_nest(nest, loop, const_cast<Conversion*>(converter(src.dtype(), self.dtype())));
 }
 
 void copy_across(const Tensor& self, const Tensor& src, bool non_blocking) {
@@ -187,7 +181,7 @@ void copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
     }
     if (!same_shape(shape, self->sizes())) {
       broadcast_shapes(self->sizes(), src->sizes());                 // throws if they do not fit at all
-      fail(Kind::Runtime, "output with shape ", list(self->sizes()), " doesn't match the broadcast shape ", list(shape));
+      fail(Kind::Runtime, "output with shape ", bracketed(self->sizes()), " doesn't match the broadcast shape ", bracketed(shape));
     }
     from = expand(*src, self->sizes());
   }
@@ -290,7 +284,7 @@ void fill_(const Tensor& self, Number value) {
   alignas(16) char element[16];
   store_number(element, self->dtype(), value);
   Operand operands[2] = {Operand::of(*self), {element, self->dtype(), {}, {}}};
-  run_nest(make_nest(self->sizes(), operands, 2), loop, reinterpret_cast<void*>(converter(self->dtype(), self->dtype())));
+  run_nest(make_nest(self->sizes(), operands, 2), loop, const_cast<Conversion*>(converter(self->dtype(), self->dtype())));
 }
 
 Tensor scalar_tensor(Number value, DType dtype, Device device) {
@@ -348,7 +342,7 @@ Number item(const Tensor& self) {
   const char* p = static_cast<const char*>(host->data());
   if (is_integral(t, true)) {
     n.type = t == DType::b8 ? Number::Bool : Number::Int;
-    converter(t, DType::i64)(p, 0, reinterpret_cast<char*>(&n.i), 8, 1);
+    (*converter(t, DType::i64))(p, 0, reinterpret_cast<char*>(&n.i), 8, 1);
   } else {
     n.type = is_complex(t) ? Number::Complex : Number::Float;
     n.f = load_as_double(p, t);

@@ -98,10 +98,10 @@ struct Blocks {
   DType in, result;
   size_t in_size, out_size;
   BlockKernel kernel;
-  ConvertFn load[kMaxOperands];                 // of the inputs; null: no dtype conversion
-  ConvertFn gather[kMaxOperands];               // for strided or repeated elements of the compute dtype
-  ConvertFn store;                              // null: the output has the result dtype
-  ConvertFn scatter;
+  const Conversion* load[kMaxOperands];         // of the inputs; null: no dtype conversion
+  const Conversion* gather[kMaxOperands];       // for strided or repeated elements of the compute dtype
+  const Conversion* store;                      // null: the output has the result dtype
+  const Conversion* scatter;
 };
 
 void block_loop(void* context, char* const* data, const int64_t* steps, int64_t n) {
@@ -122,13 +122,13 @@ void block_loop(void* context, char* const* data, const int64_t* steps, int64_t 
       if (direct[k]) {
         in[k - 1] = data[k] + at * steps[k];
       } else if (at == 0 || steps[k] != 0) {    // a repeated element is spread once
-        (b.load[k] ? b.load[k] : b.gather[k])(data[k] + at * steps[k], steps[k], buffers[k], int64_t(b.in_size), m);
+        (*(b.load[k] ? b.load[k] : b.gather[k]))(data[k] + at * steps[k], steps[k], buffers[k], int64_t(b.in_size), m);
         in[k - 1] = buffers[k];
       }
     }
     char* to = out_direct ? data[0] + at * steps[0] : buffers[0];
     b.kernel(to, in, m);
-    if (!out_direct) (b.store ? b.store : b.scatter)(buffers[0], int64_t(b.out_size), data[0] + at * steps[0], steps[0], m);
+    if (!out_direct) (*(b.store ? b.store : b.scatter))(buffers[0], int64_t(b.out_size), data[0] + at * steps[0], steps[0], m);
   }
 }
 

@@ -8,9 +8,19 @@ namespace shim {
 constexpr int kMaxOperands = 5;                 // the output and four inputs
 constexpr int64_t kBlock = 512;                 // elements of a conversion buffer
 
-// n elements at `from`, `from + from_step`, ... converted to n at `to`, `to + to_step`, ... (steps in bytes).
-using ConvertFn = void (*)(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n);
-ConvertFn converter(DType from, DType to);      // null if there is none
+// How elements of one dtype become another's: by loops over packed elements, one after the other; none: they are moved.
+struct Conversion {
+  using Packed = void (*)(const char* from, char* to, int64_t n);
+  Packed steps[4];
+  uint8_t sizes[5];                             // bytes of an element before the first step and after each
+  uint8_t count;
+  // n elements at `from`, `from + from_step`, ... converted to n at `to`, `to + to_step`, ... (steps in bytes).
+  void operator()(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t n) const;
+
+ private:
+  void packed(const char* from, char* to, int64_t n) const;
+};
+const Conversion* converter(DType from, DType to);   // never null: NotImplementedError where there is none
 void fill_packed(const void* element, void* to, size_t size, int64_t n);   // n copies of it, one after the other
 
 struct Operand {

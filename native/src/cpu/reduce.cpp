@@ -37,7 +37,7 @@ void reduce_rows(const Loops& loops, const char* x, Source from, char* to, int64
 constexpr int64_t kFewRows = 64, kStrip = 128;
 __attribute__((noinline)) void few_columns(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t step, int64_t width) {
   alignas(64) char buffer[kFewRows * kStrip * sizeof(float)];
-  for (int64_t r = 0; r < rows; ++r) from.load(x + r * step * from.size, from.size, buffer + r * kStrip * loops.size, loops.size, width);
+  for (int64_t r = 0; r < rows; ++r) (*from.load)(x + r * step * from.size, from.size, buffer + r * kStrip * loops.size, loops.size, width);
   loops.columns(buffer, to, rows, kStrip, width);
 }
 void passing_columns(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t step, int64_t width) {

@@ -169,7 +169,7 @@ SHIM_MATH_CLONES float sum_of(const BFloat16* x, int64_t n) {
 }
 
 // Where the elements come from: memory of type T, or of a 16-bit float that is converted in passing.
-struct Source { ConvertFn load = nullptr; int64_t size = 0; DType dtype = DType::undefined; };
+struct Source { const Conversion* load = nullptr; int64_t size = 0; DType dtype = DType::undefined; };
 
 template <class Op, class T>
 T pairwise(const char* x, Source from, int64_t n) {
@@ -180,7 +180,7 @@ T pairwise(const char* x, Source from, int64_t n) {
     if constexpr (std::is_same_v<Op, SumOp> && std::is_same_v<T, float>)
       if (from.dtype == DType::bf16) return sum_of(reinterpret_cast<const BFloat16*>(x), n);
     alignas(64) T buffer[kRun];
-    from.load(x, from.size, reinterpret_cast<char*>(buffer), sizeof(T), n);
+    (*from.load)(x, from.size, reinterpret_cast<char*>(buffer), sizeof(T), n);
     return run<Op, T>(buffer, n);
   }
   const int64_t half = (n / 2 + kRun - 1) / kRun * kRun;
