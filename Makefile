@@ -10,11 +10,21 @@ BIN := $(VENV)/bin
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --upgrade pip
 	touch $@
 
+# $(call installed,EXTRA): the core is compiled while what it needs at run time is fetched; pip by itself does one after the other.
+WHEELS := build/wheels-of-make
+define installed
+	rm -rf $(WHEELS) && mkdir -p $(WHEELS)
+	$(BIN)/python .ci/requirements.py $(1) > $(WHEELS)/requirements.txt
+	$(BIN)/python -m pip install -q -r $(WHEELS)/requirements.txt & fetching=$$!; \
+		$(BIN)/python -m pip wheel -q --no-deps -w $(WHEELS) . && wait $$fetching
+	$(BIN)/python -m pip install -q --force-reinstall --no-deps $(WHEELS)/*.whl
+	$(BIN)/python -m pip install -q "$$(echo $(WHEELS)/*.whl)$(if $(1),[$(1)])"
+endef
+
 install: $(VENV)/.made
-	$(BIN)/python -m pip install -q .
+	$(call installed,)
 
 # Once for all targets that need it: pip would build the core anew each time, for minutes.
 SOURCES := $(shell find CMakeLists.txt pyproject.toml compat native shim_torch -type f ! -name '*.pyc' ! -name '*.so*')
@@ -22,7 +32,7 @@ SOURCES := $(shell find CMakeLists.txt pyproject.toml compat native shim_torch -
 install-test: $(VENV)/.installed
 
 $(VENV)/.installed: $(VENV)/.made $(SOURCES)
-	$(BIN)/python -m pip install -q ".[test]"
+	$(call installed,test)
 	$(BIN)/python -m pip install -q --no-deps liger-kernel==0.8.5 conch-triton-kernels==1.3 triton-kernels==0.1.0
 	$(BIN)/python -m pip install -q --no-deps torchvision==0.29.2 torchaudio==2.11.0 torchcodec==0.17.0 pillow \
 		nvidia-cuda-runtime==13.5.37 nvidia-cuda-nvrtc==13.5.37 \

@@ -7,7 +7,7 @@ import os
 try:
     from . import _core as _core
 except ImportError as error:
-    if error.name not in (None, __name__, f"{__name__}._core"):
+    if error.name not in (None, __name__, "_core", f"{__name__}._core"):
         raise  # something that it needs: numpy, say
     import importlib.machinery
     import sys
@@ -15,6 +15,13 @@ except ImportError as error:
     here = os.path.dirname(os.path.abspath(__file__))
     built = sorted(name for name in os.listdir(here) if name.startswith("_core.") and ".so" in name)
     if any(f"_core{suffix}" in built for suffix in importlib.machinery.EXTENSION_SUFFIXES):
+        if "ISA level" in str(error):  # the C library's words
+            raise ImportError(
+                f"shim-torch's C++ core in {here} was built for processors with AVX2 (x86-64-v3), which this one is not; build it "
+                "here, or for any x86-64: pip install --no-cache-dir --config-settings=cmake.define.SHIM_X86_64_LEVEL=1 shim-torch",
+                name=f"{__name__}._core",
+                path=here,
+            ) from error
         raise  # it is there, and the system refuses to load it: its words say why
     if "t" in sys.abiflags:
         raise ImportError(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+
+import pytest
 
 import native
 
@@ -59,3 +62,26 @@ def test_a_core_that_does_not_load_says_why(tmp_path):
     (tmp_path / "native" / f"_core{importlib.machinery.EXTENSION_SUFFIXES[0]}").write_bytes(b"no shared object")
     text = load(tmp_path)
     assert text.startswith("ImportError: ") and "_core" in text and "not built" not in text
+
+
+# A library that says it needs an x86-64 level that no processor has, as the linker notes it down.
+NOTE = r"""
+__asm__(".section .note.gnu.property,\"a\",@note\n.p2align 3\n"
+        ".long 4, 16, 5\n.asciz \"GNU\"\n.long 0xc0008002, 4, 0x40000000, 0\n.previous\n");
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or not sys.platform.startswith("linux"), reason="levels of x86-64")
+def test_a_core_for_better_processors_says_what_to_do(tmp_path):
+    import importlib.machinery
+
+    (tmp_path / "native").mkdir()
+    shutil.copy(SOURCE, tmp_path / "native")
+    core = tmp_path / "native" / f"_core{importlib.machinery.EXTENSION_SUFFIXES[0]}"
+    (tmp_path / "note.c").write_text(NOTE)
+    subprocess.run([shutil.which("cc") or "gcc", "-shared", "-o", core, tmp_path / "note.c"], check=True)
+    text = load(tmp_path)
+    if "does not define module export function" in text:
+        pytest.skip("this C library does not look at levels")
+    assert text.startswith("ImportError: shim-torch's C++ core in ") and "x86-64-v3" in text
+    assert "--config-settings=cmake.define.SHIM_X86_64_LEVEL=1" in text

@@ -23,7 +23,7 @@ void set_last_error(const std::string& text) noexcept;
 const std::string& last_error() noexcept;
 void clear_last_error() noexcept;
 
-template <class F> Err guarded(F&& f) noexcept {
+template <class F> Err caught(F&& f) noexcept {
   try {
     f();
     return 0;

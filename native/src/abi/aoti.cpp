@@ -35,7 +35,7 @@ struct alignas(8) Complex64 { float real, imag; };
 struct alignas(16) Complex128 { double real, imag; };
 
 template <class T> Err scalar(T value, DType dtype, Handle* result) {
-  return guarded([&] {
+  return caught([&] {
     Tensor t = empty({}, dtype, Device{});
     *static_cast<T*>(t->data()) = value;
     *result = t.detach();
@@ -47,7 +47,7 @@ template <class T> Err scalar(T value, DType dtype, Handle* result) {
 // --- views and copies -------------------------------------------------------------------------------------------------
 SHIM_EXPORT Err aoti_torch__reinterpret_tensor(Handle self, int64_t ndim, const int64_t* sizes, const int64_t* strides, int64_t offset,
                                                Handle* result) {
-  return guarded([&] {
+  return caught([&] {
     TensorImpl& t = tensor_of(self);
     CHECK(Kind::Runtime, ndim >= 0 && ndim <= kMaxDims, "_reinterpret_tensor: ", ndim, " dimensions");
     *result = on_storage(t, t.dtype(), {sizes, size_t(ndim)}, {strides, size_t(ndim)}, t.storage_offset() + offset);
@@ -55,7 +55,7 @@ SHIM_EXPORT Err aoti_torch__reinterpret_tensor(Handle self, int64_t ndim, const 
 }
 SHIM_EXPORT Err aoti_torch__alloc_from_pool(Handle self, int64_t offset_bytes, int32_t dtype, int64_t ndim, const int64_t* sizes,
                                             const int64_t* strides, Handle* result) {
-  return guarded([&] {
+  return caught([&] {
     TensorImpl& t = tensor_of(self);
     const DType type = make_dtype(dtype);
     CHECK(Kind::Runtime, ndim >= 0 && ndim <= kMaxDims, "_alloc_from_pool: ", ndim, " dimensions");
@@ -66,7 +66,7 @@ SHIM_EXPORT Err aoti_torch__alloc_from_pool(Handle self, int64_t offset_bytes, i
 }
 SHIM_EXPORT Err aoti_torch_as_strided(Handle self, const int64_t* sizes, const int64_t* strides, Handle* result) {
   int64_t n = 0;
-  if (Err e = guarded([&] { n = tensor_of(self).dim(); })) return e;
+  if (Err e = caught([&] { n = tensor_of(self).dim(); })) return e;
   return aten("aten::as_strided", "", self, sizes, n, strides, n, static_cast<int64_t*>(nullptr), result);
 }
 SHIM_EXPORT Err aoti_torch_view_as_real(Handle self, Handle* result) { return aten("aten::view_as_real", "", self, result); }
@@ -75,7 +75,7 @@ SHIM_EXPORT Err aoti_torch_clone(Handle self, Handle* result) {
   return aten("aten::clone", "", self, static_cast<int32_t*>(nullptr), result);
 }
 SHIM_EXPORT Err aoti_torch_clone_preserve_strides(Handle self, Handle* result) {
-  return guarded([&] {                          // overlapping elements stay overlapping: the memory is copied, not the elements
+  return caught([&] {                          // overlapping elements stay overlapping: the memory is copied, not the elements
     TensorImpl& t = tensor_of(self);
     const DimSpan sizes = t.sizes(), strides = t.strides();
     const int64_t n = int64_t(storage_bytes(sizes, strides, t.itemsize()) / t.itemsize()), one = 1;
@@ -90,7 +90,7 @@ SHIM_EXPORT Err aoti_torch_zero_(Handle self) { return aten("aten::zero_", "", s
 
 // A handle here is the tensor itself, not a cell that holds one: the target takes over the geometry and the storage.
 SHIM_EXPORT Err aoti_torch_assign_tensors(Handle source, Handle target) {
-  return guarded([&] {
+  return caught([&] {
     TensorImpl &from = tensor_of(source), &to = tensor_of(target);
     if (&from == &to) return;
     CHECK(Kind::Runtime, !to.requires_grad(), "aoti_torch_assign_tensors: the tensor to replace requires a gradient");
@@ -100,7 +100,7 @@ SHIM_EXPORT Err aoti_torch_assign_tensors(Handle source, Handle target) {
   });
 }
 SHIM_EXPORT Err aoti_torch_assign_tensors_out(Handle source, Handle* result) {
-  return guarded([&] { *result = alias(tensor_of(source)).detach(); });
+  return caught([&] { *result = alias(tensor_of(source)).detach(); });
 }
 
 SHIM_EXPORT Err aoti_torch_empty_strided_pinned(int64_t ndim, const int64_t* sizes, const int64_t* strides, int32_t dtype, int32_t device_type,
@@ -113,7 +113,7 @@ SHIM_EXPORT Err aoti_torch_scalar_to_tensor_complex64(Complex64 value, Handle* r
 SHIM_EXPORT Err aoti_torch_scalar_to_tensor_complex128(Complex128 value, Handle* result) { return scalar(value, DType::c128, result); }
 
 SHIM_EXPORT Err aoti_torch_check_inf_and_nan(const char* name, Handle self) {
-  return guarded([&] {
+  return caught([&] {
     for (const auto& [ask, what] : {std::pair{"aten::isinf", "INF"}, {"aten::isnan", "NaN"}}) {
       Owned where, any;
       bool found = false;

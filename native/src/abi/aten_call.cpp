@@ -93,7 +93,7 @@ void give(const Return& r, Value v, uint64_t place) {
 }  // namespace
 
 Err call_aten(const char* name, const char* overload, const uint64_t* cells, size_t count) noexcept {
-  return guarded([&] {
+  return caught([&] {
     CHECK(Kind::Runtime, host().schema && host().dispatch, name, ": the interpreter is not there");
     const Schema* schema = nullptr;
     with_gil([&] { schema = host().schema(name, overload); });

@@ -33,7 +33,7 @@ void set_stream(void* stream, int32_t device) {
 }
 
 Err make_guard(int32_t index, DeviceGuard** result) {
-  return guarded([&] {
+  return caught([&] {
     cuda::require("device guard");
     auto* guard = new DeviceGuard{cuda::current_device()};
     *result = guard;
@@ -41,7 +41,7 @@ Err make_guard(int32_t index, DeviceGuard** result) {
   });
 }
 Err drop_guard(DeviceGuard* guard) {
-  return guarded([&] {
+  return caught([&] {
     if (!guard) return;
     const int before = guard->before;
     delete guard;
@@ -110,41 +110,41 @@ RawMemory& raw_memory() {
 
 SHIM_EXPORT Err aoti_torch_create_device_guard(int32_t index, DeviceGuard** result) { return make_guard(index, result); }
 SHIM_EXPORT Err aoti_torch_delete_device_guard(DeviceGuard* guard) { return drop_guard(guard); }
-SHIM_EXPORT Err aoti_torch_device_guard_set_index(DeviceGuard*, int32_t index) { return guarded([&] { cuda::set_device(index); }); }
+SHIM_EXPORT Err aoti_torch_device_guard_set_index(DeviceGuard*, int32_t index) { return caught([&] { cuda::set_device(index); }); }
 SHIM_EXPORT Err aoti_torch_create_cuda_guard(int32_t index, DeviceGuard** result) { return make_guard(index, result); }
 SHIM_EXPORT Err aoti_torch_delete_cuda_guard(DeviceGuard* guard) { return drop_guard(guard); }
-SHIM_EXPORT Err aoti_torch_cuda_guard_set_index(DeviceGuard*, int32_t index) { return guarded([&] { cuda::set_device(index); }); }
+SHIM_EXPORT Err aoti_torch_cuda_guard_set_index(DeviceGuard*, int32_t index) { return caught([&] { cuda::set_device(index); }); }
 
 SHIM_EXPORT Err aoti_torch_get_current_device_index(int32_t* result) {
-  return guarded([&] {
+  return caught([&] {
     cuda::require("aoti_torch_get_current_device_index");
     *result = cuda::current_device();
   });
 }
 
 SHIM_EXPORT Err aoti_torch_get_current_cuda_stream(int32_t device, void** result) {
-  return guarded([&] {
+  return caught([&] {
     cuda::require("aoti_torch_get_current_cuda_stream");
     *result = current_stream(device);
   });
 }
-SHIM_EXPORT Err torch_set_current_cuda_stream(void* stream, int32_t device) { return guarded([&] { set_stream(stream, device); }); }
+SHIM_EXPORT Err torch_set_current_cuda_stream(void* stream, int32_t device) { return caught([&] { set_stream(stream, device); }); }
 SHIM_EXPORT Err torch_get_cuda_stream_from_pool(bool high_priority, int32_t device, void** result) {
-  return guarded([&] {
+  return caught([&] {
     cuda::require("torch_get_cuda_stream_from_pool");
     CHECK(Kind::Runtime, host().pool_stream, "torch_get_cuda_stream_from_pool: the interpreter is not there");
     *result = host().pool_stream(high_priority, device);
   });
 }
 SHIM_EXPORT Err torch_cuda_stream_synchronize(void* stream, int32_t) {
-  return guarded([&] {
+  return caught([&] {
     const auto& driver = cuda::require("torch_cuda_stream_synchronize");
     cuda::ensure_context();
     cuda::check(driver.stream_synchronize(static_cast<cuda::CUstream>(stream)), "cuStreamSynchronize");
   });
 }
 SHIM_EXPORT Err aoti_torch_create_cuda_stream_guard(void* stream, int32_t index, StreamGuard** result) {
-  return guarded([&] {
+  return caught([&] {
     cuda::require("stream guard");
     const int device = device_or_current(index), before = cuda::current_device();
     auto* guard = new StreamGuard{before, device, current_stream(device)};
@@ -154,7 +154,7 @@ SHIM_EXPORT Err aoti_torch_create_cuda_stream_guard(void* stream, int32_t index,
   });
 }
 SHIM_EXPORT Err aoti_torch_delete_cuda_stream_guard(StreamGuard* guard) {
-  return guarded([&] {
+  return caught([&] {
     if (!guard) return;
     const StreamGuard g = *guard;
     delete guard;
@@ -164,7 +164,7 @@ SHIM_EXPORT Err aoti_torch_delete_cuda_stream_guard(StreamGuard* guard) {
 }
 
 SHIM_EXPORT Err aoti_torch_get_current_stream(int32_t device, Stream** result) {
-  return guarded([&] {
+  return caught([&] {
     cuda::require("aoti_torch_get_current_stream");
     const int index = device_or_current(device);
     *result = new Stream{current_stream(index), index};
@@ -183,7 +183,7 @@ SHIM_EXPORT Err torch_stream_native_handle(Stream* stream, void** result) {
   return 0;
 }
 
-SHIM_EXPORT Err torch_get_current_cuda_blas_handle(void** result) { return guarded([&] { *result = blas_handle(); }); }
+SHIM_EXPORT Err torch_get_current_cuda_blas_handle(void** result) { return caught([&] { *result = blas_handle(); }); }
 
 // The caller looks at the message only: null means that all is well.
 SHIM_EXPORT Err torch_c10_cuda_check_msg(int32_t error, const char* file, const char* function, uint32_t line, bool, char** message) {
@@ -201,7 +201,7 @@ SHIM_EXPORT Err torch_c10_cuda_check_msg(int32_t error, const char* file, const 
 SHIM_EXPORT void torch_c10_cuda_free_error_msg(char* message) { std::free(message); }
 
 SHIM_EXPORT Err aoti_torch_cuda_caching_allocator_raw_alloc(uint64_t bytes, void** result) {
-  return guarded([&] {
+  return caught([&] {
     Ref<Storage> block;
     with_gil([&] { block = allocate(bytes, Device{DeviceType::cuda, -1}); });
     *result = block->data();
@@ -210,7 +210,7 @@ SHIM_EXPORT Err aoti_torch_cuda_caching_allocator_raw_alloc(uint64_t bytes, void
   });
 }
 SHIM_EXPORT Err aoti_torch_cuda_caching_allocator_raw_delete(void* p) {
-  return guarded([&] {
+  return caught([&] {
     Ref<Storage> block;
     std::lock_guard lock(raw_memory().lock);
     auto it = raw_memory().blocks.find(p);

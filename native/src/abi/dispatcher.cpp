@@ -9,7 +9,7 @@ namespace {
 
 // Steals the arguments on the stack and leaves the returns there.
 Err dispatch(const char* name, const char* overload, Value* stack, bool internal = false) {
-  return guarded([&] {
+  return caught([&] {
     CHECK(Kind::Runtime, name && stack, "torch_call_dispatcher: no operator name or stack");
     if (!overload) overload = "";
     if (call_compiled(name, overload, stack)) return;
@@ -37,7 +37,7 @@ Err call(const char* name, const char* overload, Handle* result, std::initialize
 // Runs the call whose arguments `f` makes; a failure to make them is an error like any other.
 template <class F> Err made(F&& f) {
   Err inner = 0;
-  const Err outer = guarded([&] { inner = f(); });
+  const Err outer = caught([&] { inner = f(); });
   return outer ? outer : inner;
 }
 

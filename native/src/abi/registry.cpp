@@ -39,7 +39,7 @@ struct Library {
 };
 
 Err make_library(Library::Kind kind, const char* ns, const char* key, const char* file, uint32_t line, Library** result) {
-  return guarded([&] {
+  return caught([&] {
     CHECK(Kind::Runtime, ns, "a library without a namespace");
     *result = new Library{kind, ns, key ? key : "", file ? file : "", line};
   });
@@ -48,7 +48,7 @@ Err make_library(Library::Kind kind, const char* ns, const char* key, const char
 // A failure here would end the process: the extension throws out of a static initialiser. A schema that cannot be read
 // is kept as a problem, which load_library reports.
 Err define(Library* library, const char* text, const int32_t* tags, int32_t count) {
-  return guarded([&] {
+  return caught([&] {
     CHECK(Kind::Runtime, library && text, "a definition without library or schema");
     Registry& r = registry();
     try {
@@ -73,7 +73,7 @@ Err define(Library* library, const char* text, const int32_t* tags, int32_t coun
 }
 
 Err implement(Library* library, const char* name, Kernel kernel, uint64_t build_version) {
-  return guarded([&] {
+  return caught([&] {
     CHECK(Kind::Runtime, library && name && kernel, "an implementation without library, name or kernel");
     std::string text = name;
     const size_t space = text.find("::");

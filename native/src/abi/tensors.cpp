@@ -89,7 +89,7 @@ using namespace shim;
 using namespace shim::abi;
 
 SHIM_EXPORT Err aoti_torch_new_tensor_handle(Handle original, Handle* result) {
-  return guarded([&] {
+  return caught([&] {
     CHECK(Kind::Runtime, original, "a null tensor handle was given");
     if (is_defined(original)) original->retain();
     *result = original;
@@ -100,7 +100,7 @@ SHIM_EXPORT Err aoti_torch_new_uninitialized_tensor(Handle* result) {
   return 0;
 }
 SHIM_EXPORT Err aoti_torch_delete_tensor_object(Handle h) {
-  return guarded([&] { if (is_defined(h)) h->release(); });
+  return caught([&] { if (is_defined(h)) h->release(); });
 }
 SHIM_EXPORT Err aoti_torch_is_defined(Handle h, bool* result) {
   *result = is_defined(h);
@@ -110,7 +110,7 @@ SHIM_EXPORT Err aoti_torch_is_defined(Handle h, bool* result) {
 // Err name(handle, T* result) that only reads the tensor.
 #define SHIM_GETTER(name, type, expression)                             \
   SHIM_EXPORT Err name(Handle h, type* result) {                        \
-    return guarded([&] {                                                \
+    return caught([&] {                                                \
       TensorImpl& t = tensor_of(h);                                     \
       *result = expression;                                             \
     });                                                                 \
@@ -142,14 +142,14 @@ TensorImpl& with_dimension(Handle h, int64_t d) {
 }  // namespace
 
 SHIM_EXPORT Err aoti_torch_get_size(Handle h, int64_t d, int64_t* result) {
-  return guarded([&] { *result = with_dimension(h, d).size(d); });
+  return caught([&] { *result = with_dimension(h, d).size(d); });
 }
 SHIM_EXPORT Err aoti_torch_get_stride(Handle h, int64_t d, int64_t* result) {
-  return guarded([&] { *result = with_dimension(h, d).stride(d); });
+  return caught([&] { *result = with_dimension(h, d).stride(d); });
 }
 
 #define SHIM_ITEM(name, type) \
-  SHIM_EXPORT Err aoti_torch_item_##name(Handle h, type* result) { return guarded([&] { *result = cast<type>(number_of(h)); }); }
+  SHIM_EXPORT Err aoti_torch_item_##name(Handle h, type* result) { return caught([&] { *result = cast<type>(number_of(h)); }); }
 SHIM_ITEM(float32, float)
 SHIM_ITEM(float64, double)
 SHIM_ITEM(uint8, uint8_t)
@@ -161,24 +161,24 @@ SHIM_ITEM(int16, int16_t)
 SHIM_ITEM(int32, int32_t)
 SHIM_ITEM(int64, int64_t)
 SHIM_EXPORT Err aoti_torch_item_bool(Handle h, bool* result) {
-  return guarded([&] {
+  return caught([&] {
     Number n = number_of(h);
     *result = n.type == Number::Float || n.type == Number::Complex ? n.f != 0 || n.imag != 0 : n.i != 0;
   });
 }
 SHIM_EXPORT Err aoti_torch_item_float16(Handle h, uint16_t* result) {
-  return guarded([&] { store_number(result, DType::f16, number_of(h)); });
+  return caught([&] { store_number(result, DType::f16, number_of(h)); });
 }
 SHIM_EXPORT Err aoti_torch_item_bfloat16(Handle h, uint16_t* result) {
-  return guarded([&] { store_number(result, DType::bf16, number_of(h)); });
+  return caught([&] { store_number(result, DType::bf16, number_of(h)); });
 }
 SHIM_EXPORT Err aoti_torch_item_complex64(Handle h, void* result) {
-  return guarded([&] { store_number(result, DType::c64, number_of(h)); });
+  return caught([&] { store_number(result, DType::c64, number_of(h)); });
 }
 
 #define SHIM_SCALAR(name, ctype, kind, member, dtype)                                                   \
   SHIM_EXPORT Err aoti_torch_scalar_to_tensor_##name(ctype value, Handle* result) {                     \
-    return guarded([&] {                                                                                \
+    return caught([&] {                                                                                \
       Tensor t = empty({}, DType::dtype, Device{});                                                     \
       std::memcpy(t->data(), &value, sizeof value);                                                     \
       *result = t.detach();                                                                             \
@@ -198,33 +198,33 @@ SHIM_SCALAR(bool, bool, Bool, i, b8)
 
 SHIM_EXPORT Err aoti_torch_create_tensor_from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides,
                                                    int64_t offset, int32_t dtype, int32_t device_type, int32_t device_index, Handle* result) {
-  return guarded([&] {
+  return caught([&] {
     *result = from_blob(data, ndim, sizes, strides, offset, dtype, device_type, device_index, 0, nullptr, nullptr).detach();
   });
 }
 SHIM_EXPORT Err aoti_torch_create_tensor_from_blob_v2(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides,
                                                       int64_t offset, int32_t dtype, int32_t device_type, int32_t device_index,
                                                       Handle* result, int32_t layout, const uint8_t*, int64_t) {
-  return guarded([&] {
+  return caught([&] {
     *result = from_blob(data, ndim, sizes, strides, offset, dtype, device_type, device_index, layout, nullptr, nullptr).detach();
   });
 }
 SHIM_EXPORT Err torch_from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides, int64_t offset, int32_t dtype,
                                 int32_t device_type, int32_t device_index, Handle* result, int32_t layout, const uint8_t*, int64_t,
                                 void (*deleter)(void*, void*), void* context) {
-  return guarded([&] {
+  return caught([&] {
     *result = from_blob(data, ndim, sizes, strides, offset, dtype, device_type, device_index, layout, deleter, context).detach();
   });
 }
 SHIM_EXPORT Err aoti_torch_empty_strided(int64_t ndim, const int64_t* sizes, const int64_t* strides, int32_t dtype, int32_t device_type,
                                          int32_t device_index, Handle* result) {
-  return guarded([&] {
+  return caught([&] {
     *result = allocated({sizes, size_t(ndim)}, {strides, size_t(ndim)}, make_dtype(dtype), make_device(device_type, device_index)).detach();
   });
 }
 
 SHIM_EXPORT Err torch_set_requires_grad(Handle h, bool on) {
-  return guarded([&] {
+  return caught([&] {
     TensorImpl& t = tensor_of(h);
     CHECK(Kind::Runtime, !on || is_floating(t.dtype()) || is_complex(t.dtype()),
           "only Tensors of floating point and complex dtype can require gradients");

@@ -80,39 +80,39 @@ Value& element(List* list, size_t index) {
 }  // namespace
 
 SHIM_EXPORT Err torch_new_list_reserve_size(size_t size, List** result) {
-  return guarded([&] {
+  return caught([&] {
     auto list = std::make_unique<List>();
     list->reserve(size);
     *result = list.release();
   });
 }
-SHIM_EXPORT Err torch_list_size(List* list, size_t* result) { return guarded([&] { *result = list_of(list).size(); }); }
-SHIM_EXPORT Err torch_list_get_item(List* list, size_t index, Value* result) { return guarded([&] { *result = element(list, index); }); }
-SHIM_EXPORT Err torch_list_set_item(List* list, size_t index, Value value) { return guarded([&] { element(list, index) = value; }); }
-SHIM_EXPORT Err torch_list_push_back(List* list, Value value) { return guarded([&] { list_of(list).push_back(value); }); }
+SHIM_EXPORT Err torch_list_size(List* list, size_t* result) { return caught([&] { *result = list_of(list).size(); }); }
+SHIM_EXPORT Err torch_list_get_item(List* list, size_t index, Value* result) { return caught([&] { *result = element(list, index); }); }
+SHIM_EXPORT Err torch_list_set_item(List* list, size_t index, Value value) { return caught([&] { element(list, index) = value; }); }
+SHIM_EXPORT Err torch_list_push_back(List* list, Value value) { return caught([&] { list_of(list).push_back(value); }); }
 SHIM_EXPORT Err torch_delete_list(List* list) {
   delete list;
   return 0;
 }
 
 SHIM_EXPORT Err torch_new_string_handle(const char* data, size_t length, std::string** result) {
-  return guarded([&] { *result = new std::string(data ? data : "", data ? length : 0); });
+  return caught([&] { *result = new std::string(data ? data : "", data ? length : 0); });
 }
 SHIM_EXPORT Err torch_delete_string(std::string* string) {
   delete string;
   return 0;
 }
-SHIM_EXPORT Err torch_string_length(std::string* string, size_t* result) { return guarded([&] { *result = string_of(string).size(); }); }
-SHIM_EXPORT Err torch_string_c_str(std::string* string, const char** result) { return guarded([&] { *result = string_of(string).c_str(); }); }
+SHIM_EXPORT Err torch_string_length(std::string* string, size_t* result) { return caught([&] { *result = string_of(string).size(); }); }
+SHIM_EXPORT Err torch_string_c_str(std::string* string, const char** result) { return caught([&] { *result = string_of(string).c_str(); }); }
 
-SHIM_EXPORT Err torch_new_stable_ivalue(Value** result) { return guarded([&] { *result = new Value(0); }); }
+SHIM_EXPORT Err torch_new_stable_ivalue(Value** result) { return caught([&] { *result = new Value(0); }); }
 SHIM_EXPORT Err torch_delete_stable_ivalue(Value* value) {
   delete value;
   return 0;
 }
 
 SHIM_EXPORT Err torch_parse_device_string(const char* text, uint32_t* type, int32_t* index) {
-  return guarded([&] {
+  return caught([&] {
     CHECK(Kind::Runtime, text, "a null device string was given");
     const Device d = parse_device(text);
     *type = uint32_t(d.type);
@@ -121,17 +121,17 @@ SHIM_EXPORT Err torch_parse_device_string(const char* text, uint32_t* type, int3
 }
 
 SHIM_EXPORT Err torch_new_generator_handle(HeldGenerator* generator, HeldGenerator** result) {
-  return guarded([&] {
+  return caught([&] {
     CHECK(Kind::Runtime, generator, "a null generator handle was given");
     generator->retain();
     *result = generator;
   });
 }
 SHIM_EXPORT Err torch_delete_generator(HeldGenerator* generator) {
-  return guarded([&] { if (generator) generator->release(); });
+  return caught([&] { if (generator) generator->release(); });
 }
 SHIM_EXPORT Err torch_generator_get_device(HeldGenerator* generator, int32_t* type, int32_t* index) {
-  return guarded([&] {
+  return caught([&] {
     CHECK(Kind::Runtime, generator, "a null generator handle was given");
     *type = int32_t(generator->device.type);
     *index = generator->device.index;
@@ -149,7 +149,7 @@ SHIM_EXPORT Err torch_get_thread_idx(uint32_t* result) {
 }
 
 SHIM_EXPORT Err torch_parallel_for(int64_t begin, int64_t end, int64_t grain, void (*function)(int64_t, int64_t, void*), void* context) {
-  return guarded([&] {
+  return caught([&] {
     CHECK(Kind::Runtime, grain >= 0, "torch_parallel_for: negative grain size ", grain);
     if (begin >= end) return;
     const int64_t n = end - begin, pieces = std::min<int64_t>(num_threads(), (n + std::max<int64_t>(grain, 1) - 1) / std::max<int64_t>(grain, 1));

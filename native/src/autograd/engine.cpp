@@ -13,12 +13,6 @@ namespace {
 thread_local bool grad_mode = true, inference_mode = false;
 std::atomic<uint64_t> next_sequence{1};
 
-std::string list(DimSpan d) {
-  std::string s = "[";
-  for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
-  return s + "]";
-}
-
 bool same(DimSpan a, DimSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 bool expandable(DimSpan from, DimSpan to) {     // whether `from` broadcasts to `to`
@@ -35,7 +29,7 @@ void fit(Tensor& g, const InputMeta& meta, const Node& from, size_t index) {
   if (!g) return;
   if (!same(g->sizes(), meta.sizes)) {
     CHECK(Kind::Runtime, expandable(meta.sizes, g->sizes()), "Function ", from.name(), " returned an invalid gradient at index ", index, " - got ",
-          list(g->sizes()), " but expected shape compatible with ", list(meta.sizes));
+          bracketed(g->sizes()), " but expected shape compatible with ", bracketed(meta.sizes));
     g = engine_ops().sum_to(g, meta.sizes);
   }
   CHECK(Kind::Runtime, g->device() == meta.device || (g->device().is_cpu() && g->dim() == 0), "Function ", from.name(), " returned an invalid gradient at index ", index,

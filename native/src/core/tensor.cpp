@@ -6,12 +6,6 @@
 namespace shim {
 namespace {
 
-std::string list(DimSpan d) {
-  std::string s = "[";
-  for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
-  return s + "]";
-}
-
 bool row_major(DimSpan sizes, DimSpan strides) {
   int64_t expected = 1;
   for (int64_t n : sizes)
@@ -41,6 +35,12 @@ bool channels_last(DimSpan sizes, DimSpan strides) {
 }
 
 }  // namespace
+
+std::string bracketed(DimSpan d) {
+  std::string s = "[";
+  for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
+  return s + "]";
+}
 
 // Small tensors come and go all the time: their memory is recycled, thread by thread.
 struct TensorPool {
@@ -208,7 +208,7 @@ size_t storage_bytes(DimSpan sizes, DimSpan strides, size_t itemsize) {
     overflow |= __builtin_mul_overflow(sizes[i] - 1, strides[i], &step) || __builtin_add_overflow(last, step, &last);
   }
   overflow |= last < 0 || __builtin_mul_overflow(last + 1, int64_t(itemsize), &bytes);
-  CHECK(Kind::Runtime, !overflow, "Storage size calculation overflowed with sizes=", list(sizes), " and strides=", list(strides));
+  CHECK(Kind::Runtime, !overflow, "Storage size calculation overflowed with sizes=", bracketed(sizes), " and strides=", bracketed(strides));
   return size_t(bytes);
 }
 
@@ -243,12 +243,12 @@ Dims infer_size(DimSpan shape, int64_t numel) {
     }
   }
   if (unknown < 0) {
-    CHECK(Kind::Runtime, known == numel, "shape '", list(shape), "' is invalid for input of size ", numel);
+    CHECK(Kind::Runtime, known == numel, "shape '", bracketed(shape), "' is invalid for input of size ", numel);
     return out;
   }
-  CHECK(Kind::Runtime, known != 0 || numel != 0, "cannot reshape tensor of 0 elements into shape ", list(shape),
+  CHECK(Kind::Runtime, known != 0 || numel != 0, "cannot reshape tensor of 0 elements into shape ", bracketed(shape),
         " because the unspecified dimension size -1 can be any value and is ambiguous");
-  CHECK(Kind::Runtime, known != 0 && numel % known == 0, "shape '", list(shape), "' is invalid for input of size ", numel);
+  CHECK(Kind::Runtime, known != 0 && numel % known == 0, "shape '", bracketed(shape), "' is invalid for input of size ", numel);
   out[size_t(unknown)] = numel / known;
   return out;
 }
@@ -260,7 +260,7 @@ Tensor empty(DimSpan sizes, DType dtype, Device device, bool pinned, MemoryForma
   Dims heap;
   int64_t* strides = stack;
   for (int64_t n : sizes)
-    CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n, ": ", list(sizes));
+    CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n, ": ", bracketed(sizes));
   if (format == MemoryFormat::channels_last || format == MemoryFormat::channels_last_3d) {
     heap = channels_last_strides(sizes);
     strides = heap.data();
@@ -275,16 +275,16 @@ Tensor empty(DimSpan sizes, DType dtype, Device device, bool pinned, MemoryForma
     }
   }
   int64_t numel = 1, bytes = 0;
-  for (int64_t n : sizes) CHECK(Kind::Runtime, !__builtin_mul_overflow(numel, n, &numel), "Storage size calculation overflowed with sizes=", list(sizes));
-  CHECK(Kind::Runtime, !__builtin_mul_overflow(numel, int64_t(itemsize(dtype)), &bytes), "Storage size calculation overflowed with sizes=", list(sizes));
+  for (int64_t n : sizes) CHECK(Kind::Runtime, !__builtin_mul_overflow(numel, n, &numel), "Storage size calculation overflowed with sizes=", bracketed(sizes));
+  CHECK(Kind::Runtime, !__builtin_mul_overflow(numel, int64_t(itemsize(dtype)), &bytes), "Storage size calculation overflowed with sizes=", bracketed(sizes));
   CHECK(Kind::Runtime, !too_long, "Stride calculation overflowed");
   return Tensor(new TensorImpl(allocate(size_t(bytes), device, pinned), dtype, sizes, {strides, sizes.size()}, 0));
 }
 
 Tensor empty_strided(DimSpan sizes, DimSpan strides, DType dtype, Device device, bool pinned) {
   CHECK(Kind::Runtime, sizes.size() == strides.size(), "dimensionality of sizes (", sizes.size(), ") must match dimensionality of strides (", strides.size(), ")");
-  for (int64_t n : sizes) CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n, ": ", list(sizes));
-  for (int64_t s : strides) CHECK(Kind::Runtime, s >= 0, "negative strides are not supported: ", list(strides));
+  for (int64_t n : sizes) CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n, ": ", bracketed(sizes));
+  for (int64_t s : strides) CHECK(Kind::Runtime, s >= 0, "negative strides are not supported: ", bracketed(strides));
   return Tensor(new TensorImpl(allocate(storage_bytes(sizes, strides, itemsize(dtype)), device, pinned), dtype, sizes, strides, 0));
 }
 

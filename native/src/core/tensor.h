@@ -96,6 +96,7 @@ class TensorImpl final : public RefCounted {
 // --- creation (core/tensor.cpp) -------------------------------------------------------------------------------------
 Tensor empty(DimSpan sizes, DType, Device, bool pinned = false, MemoryFormat = MemoryFormat::contiguous);
 Tensor empty_strided(DimSpan sizes, DimSpan strides, DType, Device, bool pinned = false);
+std::string bracketed(DimSpan);                 // [2, 3], as error texts print sizes and strides
 Dims contiguous_strides(DimSpan sizes);
 Dims dense_strides(DimSpan sizes, std::span<const Dims> operands);   // what an operator over operands of these strides (0: broadcast) lays out
 MemoryFormat suggest_memory_format(const TensorImpl&);               // the format that the strides tell of; contiguous where they don't

@@ -6,12 +6,6 @@
 namespace shim {
 namespace {
 
-std::string list(DimSpan d) {
-  std::string s = "[";
-  for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
-  return s + "]";
-}
-
 Tensor same_storage(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
   auto v = Tensor(new TensorImpl(t.storage(), t.dtype(), sizes, strides, offset));
   auto& own = const_cast<TensorImpl&>(t).own_version();
@@ -40,11 +34,11 @@ Tensor alias(const TensorImpl& t) { return same_storage(t, t.sizes(), t.strides(
 Tensor as_strided(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
   CHECK(Kind::Runtime, sizes.size() == strides.size(), "mismatch in length of strides and shape");
   for (int64_t s : strides)
-    CHECK(Kind::Runtime, s >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", list(strides));
+    CHECK(Kind::Runtime, s >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", bracketed(strides));
   CHECK(Kind::Runtime, offset >= 0, "Tensor: invalid storage offset ", offset);
   size_t bytes = storage_bytes(sizes, strides, t.itemsize());
   size_t need = bytes ? bytes + size_t(offset) * t.itemsize() : 0;
-  CHECK(Kind::Runtime, need <= t.storage()->nbytes(), "setStorage: sizes ", list(sizes), ", strides ", list(strides), ", storage offset ", offset,
+  CHECK(Kind::Runtime, need <= t.storage()->nbytes(), "setStorage: sizes ", bracketed(sizes), ", strides ", bracketed(strides), ", storage offset ", offset,
         ", and itemsize ", t.itemsize(), " requiring a storage size of ", need, " are out of bounds for storage of size ", t.storage()->nbytes());
   return make_view(t, sizes, strides, offset);
 }
@@ -148,7 +142,7 @@ Tensor permute(const TensorImpl& t, DimSpan dims) {
 }
 
 Tensor expand(const TensorImpl& t, DimSpan target) {
-  CHECK(Kind::Runtime, target.size() >= size_t(t.dim()), "expand(torch.", scalar_name(t.dtype()), "Tensor{", list(t.sizes()), "}, size=", list(target),
+  CHECK(Kind::Runtime, target.size() >= size_t(t.dim()), "expand(torch.", scalar_name(t.dtype()), "Tensor{", bracketed(t.sizes()), "}, size=", bracketed(target),
         "): the number of sizes provided (", target.size(), ") must be greater or equal to the number of dimensions in the tensor (", t.dim(), ")");
   Dims sizes(target.size()), strides(target.size());
   const int64_t extra = int64_t(target.size()) - t.dim(), none = t.dim() ? 1 : 0;      // a number's strides are all 0
@@ -162,7 +156,7 @@ Tensor expand(const TensorImpl& t, DimSpan target) {
     CHECK(Kind::Runtime, wanted >= 0, "The expanded size of the tensor (", wanted, ") isn't allowed");
     if (old != wanted) {
       CHECK(Kind::Runtime, old == 1, "The expanded size of the tensor (", wanted, ") must match the existing size (", old,
-            ") at non-singleton dimension ", i, ".  Target sizes: ", list(target), ".  Tensor sizes: ", list(t.sizes()));
+            ") at non-singleton dimension ", i, ".  Target sizes: ", bracketed(target), ".  Tensor sizes: ", bracketed(t.sizes()));
       stride = 0;
     }
     sizes[size_t(i)] = wanted;
@@ -206,7 +200,7 @@ Tensor select(const TensorImpl& t, int64_t dim, int64_t index) {
   CHECK(Kind::Index, t.dim() > 0, "select() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim(dim, t.dim());
   int64_t n = t.sizes_data()[dim];
-  CHECK(Kind::Index, index >= -n && index < n, "select(): index ", index, " out of range for tensor of size ", list(t.sizes()), " at dimension ", dim);
+  CHECK(Kind::Index, index >= -n && index < n, "select(): index ", index, " out of range for tensor of size ", bracketed(t.sizes()), " at dimension ", dim);
   if (index < 0) index += n;
   Geometry g(t);
   int64_t offset = t.storage_offset() + index * g.strides[size_t(dim)];

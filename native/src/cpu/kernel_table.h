@@ -4,15 +4,22 @@
 
 #include "cpu/loops.h"
 
-// Two builds of a loop, one for AVX2, chosen when the program is loaded.
+// Builds of a loop for the processors that it may meet, chosen when the program is loaded. Where AVX2 is the least that the build asks
+// for (SHIM_X86_64_LEVEL), there is one for that and one for AVX-512.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#ifdef __AVX2__
+#define SHIM_CLONES
+#else
 #define SHIM_CLONES __attribute__((target_clones("avx2", "default")))
+#endif
 // For loops of arithmetic on loaded elements: wider vectors and fused multiplication too. By the levels of the x86-64 ABI, which ask
 // for features: a clone for "arch=haswell" runs on Haswells only, no other processor that has the same instructions.
-#if __GNUC__ >= 12
-#define SHIM_MATH_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
+#if __GNUC__ < 12
 #define SHIM_MATH_CLONES SHIM_CLONES
+#elif defined(__AVX2__)
+#define SHIM_MATH_CLONES __attribute__((target_clones("arch=x86-64-v4", "default")))
+#else
+#define SHIM_MATH_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 #else
 #define SHIM_CLONES

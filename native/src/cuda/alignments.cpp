@@ -11,14 +11,14 @@
 namespace shim::cuda {
 namespace {
 
-const char* source() {
+const char* alignments_source() {
   static const char* text = joined_source({kBlockSource, kAlignmentsSource});
   return text;
 }
-const Family family{"alignments", source};
+const Family alignments_family{"alignments", alignments_source};
 
-CUfunction kernel(const char* entry, DType t, int device) {
-  return find_kernel(family, entry, key_of(int(t)), device, [&] {
+CUfunction alignments_kernel(const char* entry, DType t, int device) {
+  return find_kernel(alignments_family, entry, key_of(int(t)), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(t), "V=1"};
   });
 }
@@ -44,7 +44,7 @@ Tensor alignments(const Tensor& given, const Tensor& targets, const Tensor& inpu
   if (!sizes_of(given, targets, inputs, lengths, blank, &z)) return {};
   const DType t = given->dtype();
   const int device = given->device().index;
-  const CUfunction f = kernel("alignments", t, device);
+  const CUfunction f = alignments_kernel("alignments", t, device);
   if (!f) return {};
   const Tensor log_p = contiguous(given), loss = empty(Dims{z.batch}, t, given->device());
   *alpha = empty(Dims{z.batch, z.steps, 2 * z.most + 1}, t, given->device());
@@ -62,7 +62,7 @@ Tensor alignments_backward(const Tensor& given_g, const Tensor& given, const Ten
   if (!sizes_of(given, targets, inputs, lengths, blank, &z) || given_g->dtype() != t || given_g->numel() != z.batch || loss->numel() != z.batch || loss->dtype() != t) return {};
   if (alpha->dtype() != t || alpha->numel() != z.batch * z.steps * (2 * z.most + 1) || !alpha->is_contiguous() || !loss->is_contiguous()) return {};
   const int device = given->device().index;
-  const CUfunction back = kernel("alignments_back", t, device), f = kernel("alignment_slopes", t, device);
+  const CUfunction back = alignments_kernel("alignments_back", t, device), f = alignments_kernel("alignment_slopes", t, device);
   if (!back || !f) return {};
   const Tensor log_p = contiguous(given), g = contiguous(given_g), beta = empty(alpha->sizes(), t, given->device()), out = empty(given->sizes(), t, given->device());
   const void *p = log_p->data(), *labels = targets->data(), *heard = inputs->data(), *said = lengths->data(), *slopes = g->data(), *from = alpha->data(), *losses = loss->data();

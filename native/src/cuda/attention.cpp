@@ -11,7 +11,7 @@
 namespace shim::cuda {
 namespace {
 
-const char* source() {
+const char* attention_source() {
   static const char* text = joined_source({kAttentionSource});
   return text;
 }
@@ -19,8 +19,8 @@ const char* backward_source() {
   static const char* text = joined_source({kAttentionSource, kAttentionBackwardSource});
   return text;
 }
-const Family family{"attention", source}, backward_family{"attention_backward", backward_source};
-constexpr int kThreads = 128;
+const Family attention_family{"attention", attention_source}, backward_family{"attention_backward", backward_source};
+constexpr int kAttentionThreads = 128;
 
 struct Strides { int64_t batch, head, row; };
 struct MaskStrides { int64_t batch = 0, head = 0, row = 0, col = 0; };
@@ -81,7 +81,7 @@ Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Ten
   if (!p.usable) return {};
   const DimSpan of = q0->sizes(), keys = k0->sizes();
   const int device = q0->device().index, block = 64 * tiles_of(p);
-  const CUfunction f = kernel_of(family, "attention", p, device);
+  const CUfunction f = kernel_of(attention_family, "attention", p, device);
   if (!f) return {};
   const Tensor q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = beside(of, of[2], p.type, q0->device());
   *lse = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
@@ -93,7 +93,7 @@ Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Ten
   float factor = float(scale);
   Drops drops = drops_of(dropout);
   void* arguments[] = {&from, &of_keys, &values, &bias, &to, &sums, &sq, &sk, &sv, &so, &sm, &heads, &group, &rows, &cols, &factor, &drops};
-  launch(f, (of[2] + block - 1) / block, of[0] * of[1], kThreads, 1, arguments, device);
+  launch(f, (of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads, 1, arguments, device);
   return out;
 }
 
@@ -118,11 +118,11 @@ AttentionSlopes attention_backward(const Tensor& g0, const Tensor& q0, const Ten
   float factor = float(scale);
   Drops drops = drops_of(dropout);
   void* first[] = {&grad, &made, &sums, &sg, &so, &heads, &rows};
-  launch(inner, (of[2] + 3) / 4, of[0] * of[1], kThreads, 1, first, device);
+  launch(inner, (of[2] + 3) / 4, of[0] * of[1], kAttentionThreads, 1, first, device);
   void* second[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dq, &sq, &sk, &sv, &sg, &sd, &sm, &heads, &group, &rows, &cols, &factor, &drops};
-  launch(queries, (of[2] + 63) / 64, of[0] * of[1], kThreads, 1, second, device);
+  launch(queries, (of[2] + 63) / 64, of[0] * of[1], kAttentionThreads, 1, second, device);
   void* third[] = {&from, &of_keys, &values, &bias, &grad, &levels, &sums, &dk, &dv, &sq, &sk, &sv, &sg, &sh, &sm, &heads, &group, &rows, &cols, &factor, &drops};
-  launch(key_kernel, (keys[2] + 63) / 64, of[0] * of[1], kThreads, 1, third, device);
+  launch(key_kernel, (keys[2] + 63) / 64, of[0] * of[1], kAttentionThreads, 1, third, device);
   return r;
 }
 

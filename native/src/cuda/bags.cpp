@@ -12,14 +12,14 @@
 namespace shim::cuda {
 namespace {
 
-const char* source() {
+const char* bags_source() {
   static const char* text = joined_source({kBlockSource, kBagsSource});
   return text;
 }
-const Family family{"bags", source};
+const Family bags_family{"bags", bags_source};
 
-CUfunction kernel(const char* entry, DType t, DType index, int vector, int device) {
-  return find_kernel(family, entry, key_of(int(t), int(index), vector), device, [&] {
+CUfunction bags_kernel(const char* entry, DType t, DType index, int vector, int device) {
+  return find_kernel(bags_family, entry, key_of(int(t), int(index), vector), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=" + std::to_string(vector),
                                     index == DType::i32 ? "INDEX=int" : "INDEX=i64"};
   });
@@ -43,7 +43,7 @@ Bags embedding_bags(const Tensor& given, const Tensor& given_indices, const Tens
   Bags r{empty(Dims{bags, width}, t, where), empty(Dims{count}, DType::i64, where), empty(Dims{bags}, DType::i64, where), {}};
   if (mode == 2) r.most = empty(Dims{bags, width}, DType::i64, where);
   const int device = where.index, v = vector_for(width, {&table, &r.out});
-  const CUfunction f = kernel("bags_forward", t, indices->dtype(), v, device);
+  const CUfunction f = bags_kernel("bags_forward", t, indices->dtype(), v, device);
   if (!f) return {};
   const void *from = table->data(), *named = indices->data(), *starts = offsets->data(), *w = data_or_null(weights);
   void *to = r.out->data(), *of = r.bag_of->data(), *many = r.counts->data(), *most = data_or_null(r.most);
@@ -62,7 +62,7 @@ Tensor embedding_bags_backward(const Tensor& g, const Tensor& given, const Tenso
   const Tensor out = empty(Dims{rows, width}, t, where);
   const Tensor grad = contiguous(g), indices = contiguous(given), weights = contiguous_or_null(samples), spots = contiguous(bag_of), many = contiguous(counts);
   const int device = where.index, v = vector_for(width, {&grad, &out});
-  const CUfunction keyed = kernel("bag_keys", t, indices->dtype(), 1, device), f = kernel("bags_backward", t, indices->dtype(), v, device);
+  const CUfunction keyed = bags_kernel("bag_keys", t, indices->dtype(), 1, device), f = bags_kernel("bags_backward", t, indices->dtype(), v, device);
   if (!keyed || !f) return {};
   fill_(out, Number{});
   if (!count || !width) return out;
@@ -89,7 +89,7 @@ Tensor embedding_bags_samples(const Tensor& g, const Tensor& given, const Tensor
   if (bag_of->dtype() != DType::i64 || bag_of->numel() != count || (count + 7) / 8 > kMostBlocks) return {};
   const Tensor grad = contiguous(g), table = contiguous(given), indices = contiguous(given_indices), spots = contiguous(bag_of), out = empty(Dims{count}, t, g->device());
   const int device = g->device().index;
-  const CUfunction f = kernel("bag_samples", t, indices->dtype(), 1, device);
+  const CUfunction f = bags_kernel("bag_samples", t, indices->dtype(), 1, device);
   if (!f) return {};
   if (!count) return out;
   const void *slopes = grad->data(), *from = table->data(), *named = indices->data(), *of = spots->data();

@@ -13,14 +13,14 @@ namespace {
 
 constexpr int64_t kFewElements = 1 << 19, kMostMarked = 32 * 1024;       // 32 * FLAGS of classes_source.h
 
-const char* source() {
+const char* classes_source() {
   static const char* text = joined_source({kBlockSource, kClassesSource});
   return text;
 }
-const Family family{"classes", source};
+const Family classes_family{"classes", classes_source};
 
-CUfunction kernel(const char* entry, DType t, int device) {
-  return find_kernel(family, entry, key_of(int(t)), device, [&] {
+CUfunction classes_kernel(const char* entry, DType t, int device) {
+  return find_kernel(classes_family, entry, key_of(int(t)), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=1"};
   });
 }
@@ -59,7 +59,7 @@ Tensor class_loss(const Tensor& given, const Tensor& target, const Tensor& weigh
   const DType t = given->dtype();
   if (!usable(t, target, weight, classes) || n * classes != given->numel()) return {};
   const int device = given->device().index;
-  const CUfunction f = kernel("class_losses", t, device), last = kernel("class_total", t, device);
+  const CUfunction f = classes_kernel("class_losses", t, device), last = classes_kernel("class_total", t, device);
   if (!f || !last) return {};
   const Tensor x = contiguous(given), targets = contiguous(target), weights = contiguous_or_null(weight);
   int64_t inner = given->sizes()[0] ? n / given->sizes()[0] : 1;
@@ -82,7 +82,7 @@ Tensor class_loss_backward(const Tensor& g, const Tensor& target, const Tensor& 
   for (size_t d = 2; d < sizes.size(); ++d) inner *= sizes[d];
   const int device = g->device().index;
   const bool few = n <= kFewElements;           // one launch is faster than zeros first
-  const CUfunction f = kernel(few ? "class_slopes" : "class_slopes_at", t, device);
+  const CUfunction f = classes_kernel(few ? "class_slopes" : "class_slopes_at", t, device);
   if (!f) return {};
   const Tensor out = empty(sizes, t, g->device()), grad = contiguous(g), targets = contiguous(target), weights = contiguous_or_null(weight);
   if (!n) return out;
@@ -104,7 +104,7 @@ Tensor margin_loss(const Tensor& given, const Tensor& target, const Tensor& weig
   const DType t = given->dtype();
   if (!usable(t, target, weight, classes) || target->numel() != rows || !rows) return {};
   const int device = given->device().index;
-  const CUfunction f = kernel("margin_losses", t, device), last = kernel("class_total", t, device);
+  const CUfunction f = classes_kernel("margin_losses", t, device), last = classes_kernel("class_total", t, device);
   if (!f || !last) return {};
   const Tensor x = contiguous(given), targets = contiguous(target), weights = contiguous_or_null(weight);
   Sums s(t, given->device(), target->sizes(), reduction, (rows + 7) / 8);
@@ -122,7 +122,7 @@ Tensor margin_loss_backward(const Tensor& g, const Tensor& given, const Tensor& 
   const DType t = given->dtype();
   if (!usable(t, target, weight, classes) || g->dtype() != t || target->numel() != rows || g->numel() != (reduction ? 1 : rows) || (rows + 7) / 8 > kMostBlocks) return {};
   const int device = given->device().index;
-  const CUfunction f = kernel("margin_slopes", t, device);
+  const CUfunction f = classes_kernel("margin_slopes", t, device);
   if (!f) return {};
   const Tensor out = empty(given->sizes(), t, given->device()), grad = contiguous(g), x = contiguous(given), targets = contiguous(target), weights = contiguous_or_null(weight);
   if (!rows) return out;
@@ -140,7 +140,7 @@ Tensor multilabel_loss(const Tensor& given, const Tensor& target, int reduction)
   int64_t rows = given->sizes()[0], classes = given->sizes()[1];
   if (!usable(t, target, {}, classes) || !rows || classes > kMostMarked) return {};
   const int device = given->device().index;
-  const CUfunction f = kernel("multilabel_losses", t, device), last = kernel("class_total", t, device);
+  const CUfunction f = classes_kernel("multilabel_losses", t, device), last = classes_kernel("class_total", t, device);
   if (!f || !last) return {};
   const Tensor x = contiguous(given), targets = contiguous(target);
   Sums s(t, given->device(), Dims{rows}, reduction, rows);
@@ -158,7 +158,7 @@ Tensor multilabel_loss_backward(const Tensor& g, const Tensor& given, const Tens
   int64_t rows = given->sizes()[0], classes = given->sizes()[1];
   if (!usable(t, target, {}, classes) || !rows || rows > kMostBlocks || classes > kMostMarked || g->numel() != (reduction ? 1 : rows)) return {};
   const int device = given->device().index;
-  const CUfunction f = kernel("multilabel_slopes", t, device);
+  const CUfunction f = classes_kernel("multilabel_slopes", t, device);
   if (!f) return {};
   const Tensor out = empty(given->sizes(), t, given->device()), grad = contiguous(g), x = contiguous(given), targets = contiguous(target);
   const void *slope = grad->data(), *from = x->data(), *named = targets->data();

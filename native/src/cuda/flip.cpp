@@ -9,11 +9,11 @@ namespace {
 constexpr int kOuter = 8;
 constexpr int64_t kPacks = 512;                 // of one block
 
-const char* source() {
+const char* flip_source() {
   static const char* text = joined_source({kFlipSource});
   return text;
 }
-const Family family{"flip", source};
+const Family flip_family{"flip", flip_source};
 
 struct Outer { int64_t size[kOuter] = {}, step[kOuter] = {}; int dims = 0; };
 
@@ -46,7 +46,7 @@ Tensor flip_rows(const TensorImpl& self, const bool* turned) {
   while (v > 1 && !whole()) v /= 2;
   if (v == 1 || n / v >= int64_t(1) << 31) return {};
   const int device = self.device().index;
-  const CUfunction f = find_kernel(family, "flip", key_of(size, v), device,
+  const CUfunction f = find_kernel(flip_family, "flip", key_of(size, v), device,
                                    [&] { return std::vector<std::string>{std::string("ELEMENT=") + word_type(size), "V=" + std::to_string(v)}; });
   int64_t packs = self.numel() / v;
   if (!f || (packs + kPacks - 1) / kPacks > kMostBlocks) return {};

@@ -11,23 +11,23 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int kThreads = 256, kParts = 32;
+constexpr int kGatherThreads = 256, kParts = 32;
 
-const char* source() {
+const char* gather_source() {
   static const char* text = joined_source({kGatherSource});
   return text;
 }
-const Family family{"gather", source};
+const Family gather_family{"gather", gather_source};
 
 // For kernels that only move words of `bytes` bytes.
 CUfunction mover(const char* entry, int64_t bytes, DType index, bool wide, int device) {
-  return find_kernel(family, entry, key_of(bytes, int(index), wide), device, [&] {
+  return find_kernel(gather_family, entry, key_of(bytes, int(index), wide), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + word_type(bytes), index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0"};
   });
 }
 CUfunction adder(const char* entry, DType t, DType index, bool wide, int device) {
   if (!elementwise_dtype(t) || t == DType::f8e4m3fn || t == DType::f8e5m2) return nullptr;
-  return find_kernel(family, entry, key_of(63, int(t), int(index), wide), device, [&] {
+  return find_kernel(gather_family, entry, key_of(63, int(t), int(index), wide), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0", "ADDS=1"};
   });
 }
@@ -43,8 +43,8 @@ bool is_index(DType t) { return t == DType::i64 || t == DType::i32; }
 bool wide(int64_t n) { return n >= int64_t(1) << 31; }
 uint64_t address(const TensorImpl& t) { return reinterpret_cast<uintptr_t>(t.data()); }
 
-void run(CUfunction f, int64_t n, int64_t y, void** arguments, int device) {
-  launch(f, std::min((n + kThreads - 1) / kThreads, kGridBlocks), y, kThreads, 1, arguments, device);
+void run_gather(CUfunction f, int64_t n, int64_t y, void** arguments, int device) {
+  launch(f, std::min((n + kGatherThreads - 1) / kGatherThreads, kGridBlocks), y, kGatherThreads, 1, arguments, device);
 }
 
 bool join(const Tensor& out, std::span<const Tensor> parts, size_t d, int64_t* start) {
@@ -71,7 +71,7 @@ bool join(const Tensor& out, std::span<const Tensor> parts, size_t d, int64_t* s
   void* to = out->data();
   int64_t rows = outer, step = row / bytes;
   void* arguments[] = {&to, &rows, &step, &p};
-  run(f, most, int64_t(n), arguments, device);
+  run_gather(f, most, int64_t(n), arguments, device);
   return true;
 }
 
@@ -128,7 +128,7 @@ Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, 
   void* to = out->data();
   int wrap = wraps;
   void* arguments[] = {&source, &to, &places, &count, &inner, &total, &outer_step, &dim_step, &size, &wrap};
-  run(f, total, 1, arguments, device);
+  run_gather(f, total, 1, arguments, device);
   return out;
 }
 
@@ -159,7 +159,7 @@ Tensor flat_keys(std::span<const Tensor> indices, DimSpan sizes) {
   if (!f) return {};
   void* to = keys->data();
   void* arguments[] = {&to, &n, &g};
-  if (n) run(f, n, 1, arguments, device);
+  if (n) run_gather(f, n, 1, arguments, device);
   return keys;
 }
 
@@ -198,7 +198,7 @@ Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
   const void *from = self.data(), *places = index.data();
   void* to = out->data();
   void* arguments[] = {&from, &places, &to, &total, &dim_step, &size, &w};
-  run(f, total, 1, arguments, device);
+  run_gather(f, total, 1, arguments, device);
   return out;
 }
 
@@ -224,7 +224,7 @@ bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& 
   const void *places = index->data(), *from = src->data();
   int wrap = wraps;                             // adding has no such argument
   void* arguments[] = {&to, &places, &from, &total, &dim_step, &size, &w, &wrap};
-  run(f, total, 1, arguments, device);
+  run_gather(f, total, 1, arguments, device);
   return true;
 }
 
@@ -243,7 +243,7 @@ bool put_rows(const Tensor& out, const Tensor& keys, const Tensor& values) {
   const void *source = from->data(), *places = at->data();
   int wraps = 1;
   void* arguments[] = {&to, &source, &places, &inner, &total, &step, &size, &wraps};
-  run(f, total, 1, arguments, device);
+  run_gather(f, total, 1, arguments, device);
   return true;
 }
 
@@ -259,7 +259,7 @@ bool add_runs(const Tensor& out, const Tensor& keys, const Tensor& order, const 
   void* to = out->data();
   const void *source = from->data(), *k = sorted->data(), *o = places->data();
   void* arguments[] = {&to, &source, &k, &o, &count, &inner, &step, &size, &skip};
-  launch(f, count, std::min<int64_t>((inner + kThreads - 1) / kThreads, 64), kThreads, 1, arguments, device);
+  launch(f, count, std::min<int64_t>((inner + kGatherThreads - 1) / kGatherThreads, 64), kGatherThreads, 1, arguments, device);
   return true;
 }
 

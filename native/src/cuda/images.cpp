@@ -20,7 +20,7 @@ const char* channels_source() {
   return text;
 }
 const Family planes{"images", planes_source}, channels_family{"channels", channels_source};
-constexpr int kThreads = 256;
+constexpr int kImagesThreads = 256;
 
 CUfunction plane_kernel(const char* entry, DType t, const char* macro, int kind, int device) {
   return find_kernel(planes, entry, key_of(int(t), kind, macro ? 1 : 0), device, [&] {
@@ -31,7 +31,7 @@ CUfunction plane_kernel(const char* entry, DType t, const char* macro, int kind,
 }
 
 bool fits(const Tensor& t) { return kernels_ready() && floating(t->dtype()) && t->numel() < INT32_MAX; }
-void launch_each(CUfunction f, int64_t n, void** arguments, int device) { launch(f, (n + kThreads - 1) / kThreads, 1, kThreads, 1, arguments, device); }
+void launch_each(CUfunction f, int64_t n, void** arguments, int device) { launch(f, (n + kImagesThreads - 1) / kImagesThreads, 1, kImagesThreads, 1, arguments, device); }
 
 Tensor planes_like(const Tensor& x, const Sides& s, bool inputs, DType t) {
   Dims sizes{x->sizes()[0]};
@@ -151,7 +151,7 @@ Tensor sample_grid_backward(const Tensor& g, const Tensor& x, const Tensor& grid
   int per = int(std::max<int64_t>(channels / std::max<int64_t>(1, (int64_t(1) << 19) / std::max<uint32_t>(n, 1)), 1));
   per = std::max(per, int((channels + kMostRows - 1) / kMostRows));
   void* arguments[] = {&slopes, &at, &to, &n, &channels, &height, &width, &spots, &aligned, &nearest, &per};
-  if (n && channels) launch(f, (n + kThreads - 1) / kThreads, (channels + per - 1) / per, kThreads, 1, arguments, device);
+  if (n && channels) launch(f, (n + kImagesThreads - 1) / kImagesThreads, (channels + per - 1) / per, kImagesThreads, 1, arguments, device);
   return compute == t ? out : to_dtype(out, t);
 }
 

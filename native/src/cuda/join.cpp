@@ -12,24 +12,24 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kJoinThreads = 256;
 
-const char* source() {
+const char* join_source() {
   static const char* text = joined_source({kGatherSource, kJoinSource});
   return text;
 }
-const Family family{"join", source};
+const Family join_family{"join", join_source};
 
-CUfunction kernel(const char* entry, DType t, DType index, Join how, bool wide, int device) {
-  return find_kernel(family, entry, key_of(int(t), int(index), int(how), wide), device, [&] {
+CUfunction join_kernel(const char* entry, DType t, DType index, Join how, bool wide, int device) {
+  return find_kernel(join_family, entry, key_of(int(t), int(index), int(how), wide), device, [&] {
     constexpr const char* names[] = {"JOIN=Sum", "JOIN=Product", "JOIN=Sum", "JOIN=Greatest", "JOIN=Least"};
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), index == DType::i32 ? "INDEX=int" : "INDEX=i64", wide ? "WIDE=1" : "WIDE=0", "ADDS=1",
                                     names[int(how)]};
   });
 }
 
-void run(CUfunction f, int64_t n, void** arguments, int device) {
-  if (n) launch(f, std::min((n + kThreads - 1) / kThreads, kGridBlocks), 1, kThreads, 1, arguments, device);
+void run_join(CUfunction f, int64_t n, void** arguments, int device) {
+  if (n) launch(f, std::min((n + kJoinThreads - 1) / kJoinThreads, kGridBlocks), 1, kJoinThreads, 1, arguments, device);
 }
 
 // What joined with another value gives that one.
@@ -74,7 +74,7 @@ bool fill_at(const Tensor& out, int64_t dim, const Tensor& index, Number value, 
   if (!dim_of(out, &dim) || !walk_of(out, size_t(dim), index, {}, &w)) return false;
   int64_t total = index->numel(), dim_step = out->strides()[size_t(dim)], size = out->sizes()[size_t(dim)];
   const int device = out->device().index;
-  const CUfunction f = kernel("fill_at", out->dtype(), index->dtype(), Join::sum, total >= int64_t(1) << 31, device);
+  const CUfunction f = join_kernel("fill_at", out->dtype(), index->dtype(), Join::sum, total >= int64_t(1) << 31, device);
   if (!f) return false;
   alignas(16) char bits[16] = {};
   store_number(bits, out->dtype(), value);
@@ -82,7 +82,7 @@ bool fill_at(const Tensor& out, int64_t dim, const Tensor& index, Number value, 
   const void* places = index->data();
   int wrap = wraps;
   void* arguments[] = {&to, &places, bits, &total, &dim_step, &size, &wrap, &w};
-  run(f, total, arguments, device);
+  run_join(f, total, arguments, device);
   return true;
 }
 
@@ -93,11 +93,11 @@ bool scatter_join(const Tensor& out, int64_t dim, const Tensor& index, const Ten
   if (!dim_of(out, &dim) || !walk_of(out, size_t(dim), index, src, &w) || (mean && (t == DType::b8 || !out->is_contiguous()))) return false;
   int64_t total = index->numel(), dim_step = out->strides()[size_t(dim)], size = out->sizes()[size_t(dim)], n = out->numel();
   const int device = out->device().index;
-  const CUfunction f = kernel("scatter_join", t, index->dtype(), how, total >= int64_t(1) << 31, device);
+  const CUfunction f = join_kernel("scatter_join", t, index->dtype(), how, total >= int64_t(1) << 31, device);
   // Where the places and their counts do not stay in the cache together, one after the other.
   const bool apart = mean && n * int64_t(out->itemsize() + 4) > int64_t(32) << 20;
-  const CUfunction count = apart ? kernel("count_at", t, index->dtype(), how, total >= int64_t(1) << 31, device) : f;
-  const CUfunction divide = mean ? kernel("divide_counts", t, index->dtype(), how, n >= int64_t(1) << 31, device) : f;
+  const CUfunction count = apart ? join_kernel("count_at", t, index->dtype(), how, total >= int64_t(1) << 31, device) : f;
+  const CUfunction divide = mean ? join_kernel("divide_counts", t, index->dtype(), how, n >= int64_t(1) << 31, device) : f;
   if (!f || !divide || !count || (!include_self && !fill_at(out, dim, index, nothing(how, t), false))) return false;
   if (!total) return true;
   Tensor counts;
@@ -109,12 +109,12 @@ bool scatter_join(const Tensor& out, int64_t dim, const Tensor& index, const Ten
   void *to = out->data(), *counted = mean ? counts->data() : nullptr, *at_once = apart ? nullptr : counted;
   const void *places = index->data(), *from = src->data();
   void* arguments[] = {&to, &at_once, &places, &from, &total, &dim_step, &size, &w};
-  run(f, total, arguments, device);
+  run_join(f, total, arguments, device);
   void* counting[] = {&counted, &places, &total, &dim_step, &size, &w};
-  if (apart) run(count, total, counting, device);
+  if (apart) run_join(count, total, counting, device);
   int more = include_self;
   void* dividing[] = {&to, &counted, &n, &more};
-  if (mean) run(divide, n, dividing, device);
+  if (mean) run_join(divide, n, dividing, device);
   return true;
 }
 

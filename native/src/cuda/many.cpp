@@ -54,7 +54,7 @@ std::vector<std::string> macros(DType t, int vector, const std::string& own) {
   return {std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=" + std::to_string(vector), own};
 }
 
-CUfunction kernel(const char* entry, const char* part, int which, DType t, int vector, int device) {
+CUfunction many_kernel(const char* entry, const char* part, int which, DType t, int vector, int device) {
   return find_kernel(many_family, entry, key_of(which, int(t), vector), device, [&] { return macros(t, vector, std::string(part) + "=" + std::to_string(which)); });
 }
 
@@ -152,7 +152,7 @@ Tensor norms(Tensors tensors, Order order) {
   if (!alike({tensors})) return {};
   const DType t = tensors[0]->dtype();
   const int vector = vector_of_all({tensors}), device = tensors[0]->device().index;
-  const CUfunction parts = kernel("parts", "NORM", int(order), t, vector, device), whole = kernel("whole", "NORM", int(order), t, vector, device);
+  const CUfunction parts = many_kernel("parts", "NORM", int(order), t, vector, device), whole = many_kernel("whole", "NORM", int(order), t, vector, device);
   if (!parts || !whole) return {};
   const int64_t count = int64_t(tensors.size()), chunk = 256 * 4 * int64_t(vector);
   int64_t each = 1;                             // blocks of a tensor
@@ -182,7 +182,7 @@ bool adam(Tensors parameters, Tensors gradients, Tensors means, Tensors squares,
   if ((on_device ? o.counts.size() : o.steps.size()) != parameters.size()) return false;
   const DType t = parameters[0]->dtype();
   const int vector = vector_of_all({parameters, gradients, means, squares, greatest}), device = parameters[0]->device().index;
-  const CUfunction f = kernel("adam", "ADAM", 1, t, vector, device);
+  const CUfunction f = many_kernel("adam", "ADAM", 1, t, vector, device);
   if (!f) return false;
   computed(t, [&](auto zero) {
     using C = decltype(zero);
@@ -216,7 +216,7 @@ bool sgd(Tensors parameters, Tensors gradients, Tensors buffers, const Sgd& o) {
   if (!alike({parameters, gradients, buffers}) || gradients.empty()) return false;
   const DType t = parameters[0]->dtype();
   const int vector = vector_of_all({parameters, gradients, buffers}), device = parameters[0]->device().index;
-  const CUfunction f = kernel("sgd", "SGD", 1, t, vector, device);
+  const CUfunction f = many_kernel("sgd", "SGD", 1, t, vector, device);
   if (!f) return false;
   computed(t, [&](auto zero) {
     using C = decltype(zero);

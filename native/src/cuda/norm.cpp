@@ -11,15 +11,15 @@
 namespace shim::cuda {
 namespace {
 
-const char* source() {
+const char* norm_source() {
   static const char* text = joined_source({kBlockSource, kNormSource});
   return text;
 }
-const Family family{"norm", source};
+const Family norm_family{"norm", norm_source};
 
-CUfunction kernel(const char* entry, DType t, int vector, int kept, bool centred, int device) {
-  return find_kernel(family, entry, key_of(int(t), vector, kept, centred), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=" + std::to_string(vector),
+CUfunction norm_kernel(const char* entry, DType t, int vector, int kept, bool centred, int device) {
+  return find_kernel(norm_family, entry, key_of(int(t), vector, kept, centred), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(cuda::compute_dtype(t)), "V=" + std::to_string(vector),
                                     "LOADS=" + std::to_string(kept), centred ? "CENTRED=1" : "CENTRED=0"};
   });
 }
@@ -53,13 +53,13 @@ bool fits(const Norm& n) {
 
 
 Tensor group_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
-  const DType t = n.x->dtype(), compute = compute_dtype(t);
+  const DType t = n.x->dtype(), compute = cuda::compute_dtype(t);
   const int device = n.x->device().index;
   int64_t rows = n.x->numel() / n.cols, span = n.span, cols = n.cols, groups = n.groups, count = n.x->numel() / span, samples = rows / groups;
   int64_t of_sample = count / samples;
   const int v = vector_for(n, {&n.x, &g});
-  const CUfunction sums_of = kernel("channels", t, v, 0, true, device), apply = kernel("group", t, v, 0, true, device),
-                   gather = kernel("group_weights", t, v, 0, true, device);
+  const CUfunction sums_of = norm_kernel("channels", t, v, 0, true, device), apply = norm_kernel("group", t, v, 0, true, device),
+                   gather = norm_kernel("group_weights", t, v, 0, true, device);
   if (!sums_of || !apply || !gather) return {};
   Tensor sums = empty(Dims{2, count}, compute, n.x->device()), dx = empty(n.x->sizes(), t, n.x->device());
   const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = mean->data(), *rstds = rstd->data();
@@ -79,12 +79,12 @@ Tensor group_backward(const Norm& n, const Tensor& g, const Tensor& mean, const 
 }
 
 bool weight_sums(const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
-  const DType t = n.x->dtype(), compute = compute_dtype(t);
+  const DType t = n.x->dtype(), compute = cuda::compute_dtype(t);
   const int device = n.x->device().index, v = vector_for(n, {&n.x, &g});
   int64_t cols = n.cols, rows = n.x->numel() / cols;
   const int64_t across = (cols + 32 * v - 1) / (32 * v);
   int64_t splits = std::clamp<int64_t>(std::min((132 * 4 + across - 1) / across, (rows + 31) / 32), 1, 128);
-  const CUfunction sums = kernel("weights", t, v, 0, n.centred, device), fold = kernel("fold", t, v, 0, n.centred, device);
+  const CUfunction sums = norm_kernel("weights", t, v, 0, n.centred, device), fold = norm_kernel("fold", t, v, 0, n.centred, device);
   if (!sums || !fold) return false;
   Tensor parts = empty(Dims{2, splits, cols}, compute, n.x->device());
   for (Tensor* one : {weight, bias})
@@ -100,7 +100,7 @@ bool weight_sums(const Norm& n, const Tensor& g, const Tensor& mean, const Tenso
 
 // dx and the sums in one pass over g and x, a block some of the rows; null where a row is too long for it.
 Tensor all_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Tensor& rstd, Tensor* weight, Tensor* bias) {
-  const DType t = n.x->dtype(), compute = compute_dtype(t);
+  const DType t = n.x->dtype(), compute = cuda::compute_dtype(t);
   int64_t cols = n.cols, rows = n.x->numel() / cols;
   const int device = n.x->device().index, v = vector_for(n, {&n.x, &g, &n.weight});
   const int64_t loads = (cols + v - 1) / v;
@@ -108,7 +108,7 @@ Tensor all_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Te
   while (kept * v < 8 && int64_t(threads) * kept < loads) kept *= 2;
   while (threads < 1024 && int64_t(threads) * kept < loads) threads *= 2;
   if (int64_t(threads) * kept < loads || (bias && !n.centred)) return {};
-  const CUfunction f = kernel("backward_all", t, v, kept, n.centred, device), fold = kernel("fold", t, v, kept, n.centred, device);
+  const CUfunction f = norm_kernel("backward_all", t, v, kept, n.centred, device), fold = norm_kernel("fold", t, v, kept, n.centred, device);
   if (!f || !fold) return {};
   int64_t splits = std::min<int64_t>(rows, 132 * std::max(1, 1024 / threads));
   Tensor parts = empty(Dims{n.centred ? 2 : 1, splits, cols}, compute, n.x->device()), dx = empty(n.x->sizes(), t, n.x->device());
@@ -127,7 +127,7 @@ Tensor all_backward(const Norm& n, const Tensor& g, const Tensor& mean, const Te
 
 Tensor norm(const Norm& n, double eps, Tensor* mean, Tensor* rstd) {
   if (!fits(n)) return {};
-  const DType t = n.x->dtype(), compute = compute_dtype(t);
+  const DType t = n.x->dtype(), compute = cuda::compute_dtype(t);
   int64_t cols = n.cols, rows = n.x->numel() / cols, span = n.span, groups = n.groups;
   const int device = n.x->device().index;
   Tensor out = empty(n.x->sizes(), t, n.x->device());
@@ -136,7 +136,7 @@ Tensor norm(const Norm& n, double eps, Tensor* mean, Tensor* rstd) {
   if (!rows) return out;
   const int v = n.span ? vector_for(n, {&n.x}) : vector_for(n, {&n.x, &n.weight, &n.bias});
   const Shape s = shape_for(cols, v, 8);
-  const CUfunction f = kernel("forward", t, v, s.kept, n.centred, device);
+  const CUfunction f = norm_kernel("forward", t, v, s.kept, n.centred, device);
   if (!f) return {};
   const void *x = n.x->data(), *w = data_or_null(n.weight), *b = data_or_null(n.bias);
   void *to = out->data(), *means = n.centred ? (*mean)->data() : nullptr, *rstds = (*rstd)->data();
@@ -154,7 +154,7 @@ Tensor norm_backward(const Norm& n, const Tensor& g, const Tensor& mean, const T
   int64_t cols = n.cols, rows = n.x->numel() / cols;
   const int device = n.x->device().index, v = vector_for(n, {&n.x, &g, &n.weight});
   const Shape s = shape_for(cols, v, 4);
-  const CUfunction f = kernel("backward", t, v, s.kept, n.centred, device);
+  const CUfunction f = norm_kernel("backward", t, v, s.kept, n.centred, device);
   if (!f) return {};
   Tensor dx = empty(n.x->sizes(), t, n.x->device());
   const void *grad = g->data(), *x = n.x->data(), *w = data_or_null(n.weight), *means = data_or_null(mean), *rstds = rstd->data();

@@ -10,11 +10,11 @@ namespace {
 
 constexpr int kFrameDims = 8;
 
-const char* source() {
+const char* pad_source() {
   static const char* text = joined_source({kPadSource});
   return text;
 }
-const Family family{"pad", source};
+const Family pad_family{"pad", pad_source};
 
 struct Frame { int64_t size[kFrameDims] = {}, begin[kFrameDims] = {}, inner[kFrameDims] = {}, step[kFrameDims] = {}; int dims = 0; };
 
@@ -48,7 +48,7 @@ Tensor pad(const TensorImpl& self, DimSpan before, DimSpan after, Number value) 
   const int v = int(std::max<int64_t>(16 / size, 1)), device = self.device().index;
   const bool wide = n >= int64_t(1) << 31;
   if ((n / v + 256) / 256 > kMostBlocks) return {};
-  const CUfunction k = find_kernel(family, "pad", key_of(size, v, wide), device, [&] {
+  const CUfunction k = find_kernel(pad_family, "pad", key_of(size, v, wide), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + word_type(size), "V=" + std::to_string(v), wide ? "WIDE=1" : "WIDE=0"};
   });
   if (!k) return {};

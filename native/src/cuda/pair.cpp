@@ -11,13 +11,13 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int kThreads = 512;
+constexpr int kPairThreads = 512;
 
-const char* source() {
+const char* pair_source() {
   static const char* text = joined_source({kBlockSource, kPairSource});
   return text;
 }
-const Family family{"pair", source};
+const Family pair_family{"pair", pair_source};
 
 struct Pair {
   Tensor a, b;
@@ -25,7 +25,7 @@ struct Pair {
   int vector = 1, device = 0;
   alignas(8) char setting[16] = {};
   CUfunction kernel(const char* entry, PairLoss loss) const {
-    return find_kernel(family, entry, key_of(int(t), vector, int(loss)), device, [&] {
+    return find_kernel(pair_family, entry, key_of(int(t), vector, int(loss)), device, [&] {
       return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute), "V=" + std::to_string(vector),
                                       "LOSS=" + std::to_string(int(loss))};
     });
@@ -50,7 +50,7 @@ bool pair_of(const Tensor& a, const Tensor& b, double setting, Pair* p) {
 Tensor pair_loss(PairLoss loss, const Tensor& a, const Tensor& b, bool mean, double setting) {
   Pair p;
   if (!pair_of(a, b, setting, &p)) return {};
-  int64_t n = a->numel(), blocks = std::clamp<int64_t>(n / (int64_t(kThreads) * p.vector * 4), 1, kFullBlocks);
+  int64_t n = a->numel(), blocks = std::clamp<int64_t>(n / (int64_t(kPairThreads) * p.vector * 4), 1, kFullBlocks);
   const CUfunction f = p.kernel("pair_sums", loss), last = p.kernel("pair_total", loss);
   if (!f || !last) return {};
   const Tensor out = empty({}, p.t, a->device()), parts = empty(Dims{blocks}, p.compute, a->device());
@@ -58,10 +58,10 @@ Tensor pair_loss(PairLoss loss, const Tensor& a, const Tensor& b, bool mean, dou
   const void *x = p.a->data(), *y = p.b->data();
   void *sums = parts->data(), *to = out->data();
   void* arguments[] = {&x, &y, &sums, &to, &n, p.setting, &divisor};
-  launch(f, blocks, 1, kThreads, 1, arguments, p.device);
+  launch(f, blocks, 1, kPairThreads, 1, arguments, p.device);
   int count = int(blocks);
   void* ending[] = {&sums, &to, &count, &divisor};
-  if (blocks > 1) launch(last, 1, 1, kThreads, 1, ending, p.device);
+  if (blocks > 1) launch(last, 1, 1, kPairThreads, 1, ending, p.device);
   return out;
 }
 

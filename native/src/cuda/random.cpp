@@ -10,23 +10,23 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kRandomThreads = 256;
 
-const char* source() {
+const char* random_source() {
   static const char* text = joined_source({kRandomSource});
   return text;
 }
-const Family family{"random", source};
+const Family random_family{"random", random_source};
 
-CUfunction kernel(const char* entry, DType t, bool wide, int vector, int device) {
-  return find_kernel(family, entry, key_of(int(t), wide, vector), device, [&] {
+CUfunction random_kernel(const char* entry, DType t, bool wide, int vector, int device) {
+  return find_kernel(random_family, entry, key_of(int(t), wide, vector), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), wide ? "WIDE=1" : "WIDE=0", "V=" + std::to_string(vector)};
   });
 }
 
 
-void run(CUfunction f, int64_t threads, void** arguments, int device) {
-  launch(f, (threads + kThreads - 1) / kThreads, 1, kThreads, 1, arguments, device);
+void run_random(CUfunction f, int64_t threads, void** arguments, int device) {
+  launch(f, (threads + kRandomThreads - 1) / kRandomThreads, 1, kRandomThreads, 1, arguments, device);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ bool draw(const Tensor& self, Draw kind, double a, double b, int64_t low, uint64
   if (!kernels_ready() || !self->is_contiguous() || !(kind == Draw::integer ? is_integral(t, true) : floating(t))) return false;
   const bool wide = t == DType::f64;
   const int device = self->device().index;
-  const CUfunction f = kernel(kind == Draw::uniform ? "uniform" : kind == Draw::normal ? "normal" : "integer", t, wide, 4, device);
+  const CUfunction f = random_kernel(kind == Draw::uniform ? "uniform" : kind == Draw::normal ? "normal" : "integer", t, wide, 4, device);
   if (!f) return false;
   void* out = self->data();
   int64_t n = self->numel();
@@ -44,22 +44,22 @@ bool draw(const Tensor& self, Draw kind, double a, double b, int64_t low, uint64
   if (kind == Draw::uniform) {
     double width = b - a;
     void* arguments[] = {&out, &n, &seed, &start, &width, &a};
-    run(f, wide ? (n + 1) / 2 : (n + 3) / 4, arguments, device);
+    run_random(f, wide ? (n + 1) / 2 : (n + 3) / 4, arguments, device);
   } else if (kind == Draw::normal) {
     void* arguments[] = {&out, &n, &seed, &start, &a, &b};
-    run(f, ((n + 1) / 2 + 3) / 4, arguments, device);
+    run_random(f, ((n + 1) / 2 + 3) / 4, arguments, device);
   } else {
     if (span && span < uint64_t(1) << 28) {
-      const CUfunction shorter = kernel("short_integer", t, wide, 4, device);
+      const CUfunction shorter = random_kernel("short_integer", t, wide, 4, device);
       if (!shorter) return false;
       uint32_t range = uint32_t(span), inverse = ~uint32_t(0) / range;
       void* arguments[] = {&out, &n, &seed, &start, &range, &inverse, &low};
-      run(shorter, (n + 3) / 4, arguments, device);
+      run_random(shorter, (n + 3) / 4, arguments, device);
       return true;
     }
     uint64_t inverse = span ? ~uint64_t(0) / span : 0;
     void* arguments[] = {&out, &n, &seed, &start, &span, &inverse, &low};
-    run(f, (n + 1) / 2, arguments, device);
+    run_random(f, (n + 1) / 2, arguments, device);
   }
   return true;
 }
@@ -75,14 +75,14 @@ Tensor dropout(const Tensor& self, double p, uint64_t seed, uint64_t start, Tens
   const bool aligned = vector_of(in->data(), 1) == 16;
   const int vector = self->itemsize() == 2 ? 8 : 4;
   if (!aligned) in = clone(in);
-  const CUfunction f = kernel("dropout", t, t == DType::f64, vector, device);
+  const CUfunction f = random_kernel("dropout", t, t == DType::f64, vector, device);
   if (!f) return {};
   const void* from = in->data();
   void *to = out->data(), *kept = (*mask)->data();
   uint32_t least = uint32_t(std::ceil(double(float(p)) * 16777216.0));
   double scale = 1 / (1 - p);
   void* arguments[] = {&from, &to, &kept, &n, &seed, &start, &least, &scale};
-  run(f, (n + vector - 1) / vector, arguments, device);
+  run_random(f, (n + vector - 1) / vector, arguments, device);
   return out;
 }
 

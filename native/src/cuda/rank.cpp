@@ -14,14 +14,14 @@ namespace {
 
 constexpr int64_t kMostOfOneBlock = 1 << 21;    // longer rows are sorted faster than one block reads them
 
-const char* source() {
+const char* rank_source() {
   static const char* text = joined_source({kKeysSource, kRankSource});
   return text;
 }
-const Family family{"rank", source};
+const Family rank_family{"rank", rank_source};
 
-CUfunction kernel(const char* entry, DType t, int device) {
-  return find_kernel(family, entry, key_of(int(t)), device, [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t)}; });
+CUfunction rank_kernel(const char* entry, DType t, int device) {
+  return find_kernel(rank_family, entry, key_of(int(t)), device, [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t)}; });
 }
 
 // With `dim` last, and the sizes of what is left of it.
@@ -51,7 +51,7 @@ Tensor ranked(const Tensor& self, int64_t dim, Rank kind, int64_t k, bool keepdi
   const DType t = self->dtype();
   if (n > kMostOfOneBlock || k < 1 || k > n || t == DType::b8) return {};
   const int device = self->device().index;
-  const CUfunction f = kernel("ranked", t, device);
+  const CUfunction f = rank_kernel("ranked", t, device);
   if (!f) return {};
   Dims shape;
   const Tensor x = with_last(self, dim, keepdim, &shape), values = empty(shape, t, self->device());
@@ -68,7 +68,7 @@ Tensor most_frequent(const Tensor& self, int64_t dim, bool keepdim, Tensor* plac
   if (!usable(self, &dim) || self->sizes()[size_t(dim)] > INT32_MAX) return {};
   const DType t = self->dtype();
   const int device = self->device().index;
-  const CUfunction f = kernel("most_frequent", t, device);
+  const CUfunction f = rank_kernel("most_frequent", t, device);
   if (!f) return {};
   Dims shape;
   Tensor sorted;

@@ -52,7 +52,7 @@ const char* name_of(Reduction op) {
   return nullptr;
 }
 
-const char* source() {
+const char* reduce_source() {
   static const char* text = joined_source({kReduceSource});
   return text;
 }
@@ -78,7 +78,7 @@ CUfunction kernel_for(const char* entry, const char* op, DType in, DType compute
     const std::vector<std::string> options = options_of(op, in, compute, out, vector, log, std::string_view(entry) == "softmax");
     std::string name = "reduce";
     for (auto& o : options) name += "-" + o.substr(o.find('=') + 1);
-    it->second = nvrtc::kernel(device, name, source(), options, entry);
+    it->second = nvrtc::kernel(device, name, reduce_source(), options, entry);
   }
   return it->second;
 }
@@ -223,7 +223,7 @@ bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute)
 
 std::string compile_reduction(const char* op, DType in, DType compute, DType out, int vector, int architecture) {
   const bool softmax = std::string_view(op) == "softmax";
-  nvrtc::Compiled c = nvrtc::compile(source(), architecture, options_of(softmax ? "sum" : op, in, compute, out, vector, softmax, softmax));
+  nvrtc::Compiled c = nvrtc::compile(reduce_source(), architecture, options_of(softmax ? "sum" : op, in, compute, out, vector, softmax, softmax));
   return c.cubin.empty() ? c.log : "";
 }
 

@@ -12,11 +12,11 @@
 namespace shim::cuda {
 namespace {
 
-const char* source() {
+const char* rows_source() {
   static const char* text = joined_source({kBlockSource, kRowsSource});
   return text;
 }
-const Family family{"rows", source};
+const Family rows_family{"rows", rows_source};
 
 struct Pick {                                   // what picks a kernel
   DType t, compute, out;
@@ -24,9 +24,9 @@ struct Pick {                                   // what picks a kernel
   const char* macro;                            // "LOG=1": which part of the source, and its setting
 };
 
-CUfunction kernel(const char* entry, const Pick& p, int device) {
+CUfunction rows_kernel(const char* entry, const Pick& p, int device) {
   const uint64_t key = key_of(int(p.t), int(p.compute), int(p.out), p.vector, p.kept, int(p.macro[0] - 'A'), int(p.macro[std::char_traits<char>::length(p.macro) - 1] - '0'));
-  return find_kernel(family, entry, key, device, [&] {
+  return find_kernel(rows_family, entry, key, device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(p.t),   std::string("C=") + compute_type(p.compute), std::string("OUT=") + element_type(p.out),
                                     "V=" + std::to_string(p.vector), "LOADS=" + std::to_string(p.kept), p.macro};
   });
@@ -63,7 +63,7 @@ Tensor softmax_backward(const Tensor& g, const Tensor& result, bool log) {
   int threads = std::max(threads_for((loads + 1) / 2), 32), kept = 1;
   while (kept < 4 && int64_t(threads) * kept < loads) kept *= 2;
   if (int64_t(threads) * kept < loads) kept = 0;
-  const CUfunction f = kernel("softmax_backward", {t, compute_dtype(t), t, v, kept, log ? "LOG=1" : "LOG=0"}, device);
+  const CUfunction f = rows_kernel("softmax_backward", {t, compute_dtype(t), t, v, kept, log ? "LOG=1" : "LOG=0"}, device);
   if (!f) return {};
   Tensor out = empty(result->sizes(), t, result->device());
   const void *a = grad->data(), *y = result->data();
@@ -81,8 +81,8 @@ Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight
   const int device = x->device().index;
   parts->log_p = keep ? empty(x->sizes(), t, x->device()) : empty(Dims{0}, t, x->device());
   const int v = keep ? vector_for(cols, {&x, &parts->log_p}) : vector_for(cols, {&x});
-  const CUfunction f = kernel("cross_entropy", {t, compute, t, v, 0, "LOG=1"}, device);
-  const CUfunction last = kernel(reduction ? "total" : "narrowed", {t, compute, t, v, 0, "LOG=1"}, device);
+  const CUfunction f = rows_kernel("cross_entropy", {t, compute, t, v, 0, "LOG=1"}, device);
+  const CUfunction last = rows_kernel(reduction ? "total" : "narrowed", {t, compute, t, v, 0, "LOG=1"}, device);
   if (!f || !last) return {};
   parts->factors = empty(Dims{rows}, compute, x->device());
   parts->total = empty({}, compute, x->device());
@@ -106,7 +106,7 @@ Tensor cross_entropy_backward(const Tensor& g, const Tensor& target, const Cross
   int64_t rows = x->sizes()[0], cols = x->sizes()[1];
   Tensor out = empty(x->sizes(), t, x->device());
   const int device = x->device().index, v = vector_for(cols, {&x, &out});
-  const CUfunction f = kernel("cross_entropy_backward", {t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
+  const CUfunction f = rows_kernel("cross_entropy_backward", {t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
   if (!f) return {};
   const void *grad = g->data(), *from = x->data(), *targets = target->data(), *factors = parts.factors->data(), *total = parts.total->data();
   void* to = out->data();
@@ -136,7 +136,7 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
   const void* from = self->data();
   void *found = values ? (*values)->data() : nullptr, *at = places->data();
   if (c.inner > 1) {
-    const CUfunction f = kernel("extreme_columns", {t, compute, t, 1, 0, macro}, device);
+    const CUfunction f = rows_kernel("extreme_columns", {t, compute, t, 1, 0, macro}, device);
     void* arguments[] = {&from, &found, &at, &c.n, &c.inner};
     if (!f) return {};
     launch(f, (c.inner + 31) / 32, c.outer, 32, c.n >= 256 ? 32 : 8, arguments, device);
@@ -146,8 +146,8 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
   int64_t parts = std::clamp<int64_t>(std::min(c.n / 8192, 264 / std::max<int64_t>(c.outer, 1)), 1, 264);
   int64_t per = ((c.n + parts - 1) / parts + v - 1) / v * v;
   parts = (c.n + per - 1) / per;
-  const CUfunction f = kernel("extreme_rows", {t, compute, parts > 1 ? compute : t, v, 0, macro}, device);
-  const CUfunction last = parts > 1 ? kernel("extreme_parts", {t, compute, t, v, 0, macro}, device) : f;
+  const CUfunction f = rows_kernel("extreme_rows", {t, compute, parts > 1 ? compute : t, v, 0, macro}, device);
+  const CUfunction last = parts > 1 ? rows_kernel("extreme_parts", {t, compute, t, v, 0, macro}, device) : f;
   if (!f || !last || c.outer > kMostBlocks) return {};
   const int threads = std::max(threads_for(per / v / 8), 64);         // few: finding the block's best costs more than its elements
   if (parts == 1) {
@@ -173,7 +173,7 @@ Tensor log_sum_exp(const Tensor& given, DimSpan dims, bool keepdim) {
   const int64_t rows = self->numel() / cols;
   if (rows > kMostBlocks || (rows < 64 && cols > 1 << 17)) return {};
   const int device = self->device().index, v = vector_for(cols, {&self});
-  const CUfunction f = kernel("log_sum_exp", {t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
+  const CUfunction f = rows_kernel("log_sum_exp", {t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
   if (!f) return {};
   Tensor out = empty(shape, t, self->device());
   const void* from = self->data();
@@ -197,7 +197,7 @@ Tensor variance(const Tensor& given, DimSpan dims, bool keepdim, double correcti
     return variance_of_rows(self, correction, root, mean ? *mean : Tensor(), out) ? out : Tensor();
   }
   const int device = self->device().index, v = vector_for(cols, {&self});
-  const CUfunction f = kernel("variance", {t, compute_dtype(t), t, v, 0, "MOMENTS=1"}, device);
+  const CUfunction f = rows_kernel("variance", {t, compute_dtype(t), t, v, 0, "MOMENTS=1"}, device);
   if (!f) return {};
   Tensor out = empty(shape, t, self->device());
   if (mean) *mean = empty(shape, t, self->device());
@@ -215,7 +215,7 @@ Tensor arange(int64_t start, int64_t step, int64_t n, DType t, Device where) {
   Tensor out = empty(Dims{n}, t, where);
   const int device = out->device().index;
   const DType compute = floating(t) ? DType::f64 : DType::i64;
-  const CUfunction f = kernel("ramp", {t, compute, t, 1, 0, "MAKES=1"}, device);
+  const CUfunction f = rows_kernel("ramp", {t, compute, t, 1, 0, "MAKES=1"}, device);
   if (!f) return {};
   if (!n) return out;
   void* to = out->data();
@@ -234,7 +234,7 @@ Tensor triangle(const Tensor& given, int64_t diagonal, bool upper) {
   int64_t total = self->numel(), cols = self->sizes().back(), rows = self->sizes()[size_t(self->dim() - 2)];
   if (!total) return out;
   const int device = self->device().index, v = vector_for(cols, {&self});
-  const CUfunction f = kernel("triangle", {t, compute_dtype(t), t, v, 0, "MAKES=1"}, device);
+  const CUfunction f = rows_kernel("triangle", {t, compute_dtype(t), t, v, 0, "MAKES=1"}, device);
   if (!f) return {};
   const void* from = self->data();
   void* to = out->data();

@@ -11,14 +11,14 @@
 namespace shim::cuda {
 namespace {
 
-const char* source() {
+const char* scan_source() {
   static const char* text = joined_source({kBlockSource, kScanSource});
   return text;
 }
-const Family family{"scan", source};
+const Family scan_family{"scan", scan_source};
 
 CUfunction sums(const char* entry, Running how, DType t, DType compute, DType out, int vector, int device) {
-  return find_kernel(family, entry, key_of(int(how), int(t), int(compute), int(out), vector), device, [&] {
+  return find_kernel(scan_family, entry, key_of(int(how), int(t), int(compute), int(out), vector), device, [&] {
     constexpr const char* joins[] = {"SUMS=Add", "SUMS=Multiply", "SUMS=LogAddExp"};
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute), std::string("OUT=") + element_type(out),
                                     "V=" + std::to_string(vector), joins[int(how)]};
@@ -53,7 +53,7 @@ constexpr int64_t kPart = 4096;                 // PART of scan_source.h
 constexpr int kMostDims = 16;
 
 CUfunction picks(const char* entry, DType t, size_t moved, int vector, int device) {
-  return find_kernel(family, entry, key_of(int(t), moved, vector), device, [&] {
+  return find_kernel(scan_family, entry, key_of(int(t), moved, vector), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "C=u32", std::string("OUT=") + word_type(int64_t(moved)), "V=" + std::to_string(vector), "PICKS=1"};
   });
 }
@@ -104,7 +104,7 @@ Tensor running(Running how, const Tensor& given, int64_t dim, DType result) {
   Tensor out = empty(self->sizes(), result, self->device());
   if (!self->numel()) return out;
   Cut c = cut_at(self, dim);
-  const DType compute = floating(result) ? compute_dtype(result) : DType::i64;
+  const DType compute = floating(result) ? cuda::compute_dtype(result) : DType::i64;
   const int device = self->device().index;
   const void* from = self->data();
   void* to = out->data();
@@ -135,8 +135,8 @@ Tensor running_extreme(bool largest, const Tensor& given, int64_t dim, Tensor* v
   if (!self->numel()) return places;
   Cut c = cut_at(self, dim);
   const int device = self->device().index;
-  const CUfunction f = find_kernel(family, "scan_extreme", key_of(int(largest), int(t)), device, [&] {
-    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "OUT=i64", "V=1",
+  const CUfunction f = find_kernel(scan_family, "scan_extreme", key_of(int(largest), int(t)), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(cuda::compute_dtype(t)), "OUT=i64", "V=1",
                                     std::string("EXTREME=") + (largest ? "1" : "0")};
   });
   int64_t lines = c.outer * c.inner;

@@ -14,7 +14,7 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int kThreads = 512;
+constexpr int kTallyThreads = 512;
 constexpr int64_t kPart = 4096;                 // PART of tally_source.h
 
 const char* tally_source() {
@@ -41,7 +41,7 @@ struct Counted {                                // what is counted, and how
                                       std::string("COUNT=") + count, "TALLY=" + std::to_string(kind), "SLOTS=" + std::to_string(slots)};
     });
   }
-  int64_t blocks() const { return std::clamp<int64_t>(x->numel() / (int64_t(kThreads) * vector * 4), 1, kFullBlocks); }
+  int64_t blocks() const { return std::clamp<int64_t>(x->numel() / (int64_t(kTallyThreads) * vector * 4), 1, kFullBlocks); }
 };
 
 // The least and the greatest, on the host; false where there is no kernel.
@@ -54,9 +54,9 @@ bool bounds_of(const Counted& c, Number (&found)[2]) {
   void* to = pairs->data();
   int count = int(blocks);
   void* first[] = {&x, &n, &to};
-  launch(each, blocks, 1, kThreads, 1, first, c.device);
+  launch(each, blocks, 1, kTallyThreads, 1, first, c.device);
   void* second[] = {&to, &count};
-  if (blocks > 1) launch(rest, 1, 1, kThreads, 1, second, c.device);
+  if (blocks > 1) launch(rest, 1, 1, kTallyThreads, 1, second, c.device);
   copy_(there, select(*pairs, 0, 0));
   for (int k = 0; k < 2; ++k) {
     if (c.compute == DType::i64) found[k] = {Number::Int, there->data_as<int64_t>()[k]};
@@ -83,7 +83,7 @@ Tensor tally(const Counted& c, const Tensor& weights, int64_t bins, Number low, 
   store_number(least, c.compute, low);
   store_number(greatest, c.compute, high);
   void* arguments[] = {&x, &n, &w, &to, &bins, least, greatest};
-  launch(f, c.blocks(), 1, kThreads, 1, arguments, c.device);
+  launch(f, c.blocks(), 1, kTallyThreads, 1, arguments, c.device);
   return counts;
 }
 

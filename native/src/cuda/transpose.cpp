@@ -10,11 +10,11 @@ namespace {
 
 constexpr int kOthers = 8, kSmallest = 16;      // dimensions besides the two; sizes below which tiles would be mostly empty
 
-const char* source() {
+const char* transpose_source() {
   static const char* text = joined_source({kTransposeSource});
   return text;
 }
-const Family family{"transpose", source};
+const Family transpose_family{"transpose", transpose_source};
 
 struct Tiles { int64_t a, b, out_a, src_b, size[kOthers], out[kOthers], src[kOthers]; int dims; };      // of transpose_source.h
 
@@ -62,7 +62,7 @@ bool copy_transposed(const Nest& nest, size_t bytes, int device) {
     blocks *= nest.sizes[d];
   }
   if (blocks > kMostBlocks) return false;
-  const CUfunction f = find_kernel(family, "transpose", key_of(size, v), device, [&] {
+  const CUfunction f = find_kernel(transpose_family, "transpose", key_of(size, v), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + word_type(size), "V=" + std::to_string(v), "SIDE=" + std::to_string(side)};
   });
   if (!f) return false;

@@ -11,14 +11,14 @@
 namespace shim::cuda {
 namespace {
 
-const char* source() {
+const char* vectors_source() {
   static const char* text = joined_source({kVectorsSource});
   return text;
 }
-const Family family{"vectors", source};
+const Family vectors_family{"vectors", vectors_source};
 
-CUfunction kernel(const char* entry, DType t, int device) {
-  return find_kernel(family, entry, key_of(int(t)), device, [&] {
+CUfunction vectors_kernel(const char* entry, DType t, int device) {
+  return find_kernel(vectors_family, entry, key_of(int(t)), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t))};
   });
 }
@@ -38,7 +38,7 @@ Tensor cross(const Tensor& a, const Tensor& b, int64_t dim) {
     if (d != dim && !extend(w, a->sizes()[i], {a->strides()[i], b->strides()[i], out->strides()[i]})) return {};
   }
   const int device = a->device().index;
-  const CUfunction f = kernel("cross", t, device);
+  const CUfunction f = vectors_kernel("cross", t, device);
   if (!f) return {};
   int64_t total = a->numel() / 3, step[3] = {a->strides()[size_t(dim)], b->strides()[size_t(dim)], out->strides()[size_t(dim)]};
   if (!total) return out;
@@ -53,7 +53,7 @@ Tensor polar(const Tensor& length, const Tensor& angle) {
   const DType t = length->dtype();
   if (!kernels_ready() || (t != DType::f32 && t != DType::f64) || angle->dtype() != t || angle->device() != length->device() || !std::ranges::equal(length->sizes(), angle->sizes())) return {};
   const int device = length->device().index;
-  const CUfunction f = kernel("polar", t, device);
+  const CUfunction f = vectors_kernel("polar", t, device);
   if (!f) return {};
   const Tensor r = contiguous(length), a = contiguous(angle), out = empty(length->sizes(), t == DType::f32 ? DType::c64 : DType::c128, length->device());
   int64_t n = r->numel();

@@ -71,10 +71,10 @@ const Blas& blas() {
   return found;
 }
 
-struct Scalars { double alpha, beta; };
+struct Factors { double alpha, beta; };
 
 template <class T>
-void one(const GemmProblem& p, const T* a, const T* b, T* d, Scalars s) {
+void one(const GemmProblem& p, const T* a, const T* b, T* d, Factors s) {
   const Blas& lib = blas();
   const int ta = p.trans_a ? kTrans : kNoTrans, tb = p.trans_b ? kTrans : kNoTrans;
   if constexpr (std::is_same_v<T, float>) {
@@ -109,7 +109,7 @@ class SingleThreaded {
 
 // The product in parts for our own threads: those of a BLAS wait for each other by spinning, which a busy machine punishes.
 template <class T>
-void shared(const GemmProblem& p, const T* a, const T* b, T* d, Scalars s) {
+void shared(const GemmProblem& p, const T* a, const T* b, T* d, Factors s) {
   constexpr int64_t kWorth = int64_t(1) << 21;
   const int threads = num_threads();
   if (threads < 2 || !blas().get_threads || !blas().set_threads || p.m * p.n * p.k < kWorth || std::max(p.m, p.n) < 128) return one(p, a, b, d, s);
@@ -129,7 +129,7 @@ void shared(const GemmProblem& p, const T* a, const T* b, T* d, Scalars s) {
 
 // A single column or row of the result, or of the operands: a matrix-vector product reads the matrix once and packs nothing.
 template <class T>
-bool vector_product(const GemmProblem& p, const T* a, const T* b, T* d, Scalars s) {
+bool vector_product(const GemmProblem& p, const T* a, const T* b, T* d, Factors s) {
   if (p.k == 1) {
     outer_product(p.m, p.n, T(s.alpha), a, p.trans_a ? p.lda : 1, b, p.trans_b ? 1 : p.ldb, T(s.beta), d, p.ldd);
     return true;
@@ -147,7 +147,7 @@ bool vector_product(const GemmProblem& p, const T* a, const T* b, T* d, Scalars 
 }
 
 template <class T>
-void run(const GemmProblem& p, const GemmBuffers& buffers, Scalars s) {
+void run(const GemmProblem& p, const GemmBuffers& buffers, Factors s) {
   auto call = [&](int64_t i) {
     const T* a = static_cast<const T*>(buffers.a) + i * p.stride_a;
     const T* b = static_cast<const T*>(buffers.b) + i * p.stride_b;

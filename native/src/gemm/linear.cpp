@@ -12,18 +12,10 @@
 namespace shim::gemm {
 namespace {
 
-bool narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
-
-// The 16-bit floats are computed in float32 on the CPU and rounded once, at the end.
-Tensor widened(const Tensor& t) { return t->device().is_cpu() && narrow(t->dtype()) && !(t->dtype() == DType::bf16 && bfloat16_dots()) ? to_dtype(t, DType::f32) : t; }
-Tensor rounded(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
-
 Matrix result_of(const Tensor& out, int64_t rows, int64_t cols, int64_t batch = 1) {
   return Matrix{.data = out->data(), .dtype = out->dtype(), .rows = rows, .cols = cols, .ld = std::max<int64_t>(cols, 1), .batch = batch,
                 .stride = batch > 1 ? rows * cols : 0};
 }
-
-void zero(const Tensor& t) { fill_(t, Number{Number::Int, 0}); }
 
 // out = alpha a b + beta out.
 bool product(const Matrix& a, const Matrix& b, const Matrix& d, Device device, double alpha = 1, double beta = 0) {

@@ -9,11 +9,6 @@
 namespace shim::gemm {
 namespace {
 
-bool narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
-Tensor widened(const Tensor& t) { return t->device().is_cpu() && narrow(t->dtype()) && !(t->dtype() == DType::bf16 && bfloat16_dots()) ? to_dtype(t, DType::f32) : t; }
-Tensor rounded(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
-void zero(const Tensor& t) { fill_(t, Number{Number::Int, 0}); }
-
 // d = alpha a b + beta d into `out`, which has a.rows x b.cols elements a batch.
 bool multiply(const Matrix& a, const Matrix& b, const Tensor& out, double alpha = 1, double beta = 0) {
   if (!out->numel()) return true;

@@ -1,5 +1,6 @@
 #include "gemm/operands.h"
 
+#include "cpu/dots.h"
 #include "gemm/settings.h"
 #include "ops/kernels.h"
 
@@ -129,5 +130,9 @@ Call describe(const Matrix& a, const Matrix& b, const Matrix& d) {
   c.buffers = GemmBuffers{.a = b.data, .b = a.data, .d = d.data};
   return c;
 }
+
+Tensor widened(const Tensor& t) { return t->device().is_cpu() && narrow(t->dtype()) && !(t->dtype() == DType::bf16 && bfloat16_dots()) ? to_dtype(t, DType::f32) : t; }
+Tensor rounded(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
+void zero(const Tensor& t) { fill_(t, Number{Number::Int, 0}); }
 
 }  // namespace shim::gemm

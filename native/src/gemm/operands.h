@@ -22,6 +22,12 @@ Matrix flip(Matrix m);                          // its transpose, without moving
 Matrix folded(const Tensor& t, bool may_batch);
 Matrix row_vector(const Tensor& t);             // (K) as 1 x K
 
+inline bool narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
+// The 16-bit floats are computed in float32 on the CPU and rounded once, at the end.
+Tensor widened(const Tensor&);
+Tensor rounded(const Tensor&, DType);
+void zero(const Tensor&);
+
 struct Call { GemmProblem problem; GemmBuffers buffers; };
 Call describe(const Matrix& a, const Matrix& b, const Matrix& d);     // d = a b
 

@@ -28,7 +28,6 @@ CUfunction function(int device, DType dtype, int entry) {
   return table.find(device, dtype, entry);
 }
 
-bool narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
 
 struct Rows {                                   // what the kernels take of a matrix
   const void* data = nullptr;

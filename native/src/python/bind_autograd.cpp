@@ -16,12 +16,6 @@ namespace shim {
 
 namespace {
 
-std::string list(DimSpan d) {
-  std::string s = "[";
-  for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
-  return s + "]";
-}
-
 std::string spoken(DType t) {                   // what C++ calls it, as PyTorch's text does
   switch (t) {
     case DType::f32: return "float";
@@ -96,7 +90,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     CHECK(Kind::Runtime, g->device() == t->device(), "attempting to assign a gradient located on device with type ", to_string(g->device()),
           " to a tensor with device type ", to_string(t->device()), ". Please ensure that the gradient and the tensor are on the same device");
     CHECK(Kind::Runtime, std::equal(g->sizes().begin(), g->sizes().end(), t->sizes().begin(), t->sizes().end()),
-          "attempting to assign a gradient of size '", list(g->sizes()), "' to a tensor of size '", list(t->sizes()), "'. Please ensure that the gradient and the tensor are the same size");
+          "attempting to assign a gradient of size '", bracketed(g->sizes()), "' to a tensor of size '", bracketed(t->sizes()), "'. Please ensure that the gradient and the tensor are the same size");
     t->ensure_autograd().grad = Tensor(g);
     return 1;
   }) == 1 ? 0 : -1;

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "cpu/loops.h"
+
 namespace shim {
 namespace {
 
@@ -24,21 +26,6 @@ bool reads_while_writing(std::string_view name) {
 bool warns_when_expanded(std::string_view name) {
   static constexpr std::array<std::string_view, 3> names{"masked_fill", "_index_put_at", "index_fill"};
   return one_of(name, names);
-}
-
-// No element stands twice and there is no gap between them.
-bool dense(const TensorImpl& t) {
-  if (t.is_contiguous()) return true;
-  std::vector<std::pair<int64_t, int64_t>> dims;
-  for (size_t i = 0; i < size_t(t.dim()); ++i)
-    if (t.sizes()[i] > 1) dims.emplace_back(t.strides()[i], t.sizes()[i]);
-  std::sort(dims.begin(), dims.end());
-  int64_t next = 1;
-  for (auto [stride, size] : dims) {
-    if (stride != next) return false;
-    next *= size;
-  }
-  return true;
 }
 
 Overlap overlap_of(const TensorImpl& a, const TensorImpl& b) {

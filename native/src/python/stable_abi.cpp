@@ -201,14 +201,14 @@ void* pool_stream(bool high_priority, int device) {
 
 // PyTorch 2.14: between handles and Python objects, for extensions that hold the GIL.
 SHIM_EXPORT shim::abi::Err torch_tensor_from_pyobject(void* object, shim::abi::Handle* result) {
-  return shim::abi::guarded([&] {
+  return shim::abi::caught([&] {
     auto* o = static_cast<PyObject*>(object);
     CHECK(shim::Kind::Type, o && shim::is_tensor(o), "torch_tensor_from_pyobject: expected a Tensor, but got ", o ? Py_TYPE(o)->tp_name : "null");
     *result = shim::abi::handle_of(shim::Tensor(shim::unwrap(o)));
   });
 }
 SHIM_EXPORT shim::abi::Err torch_tensor_to_pyobject(shim::abi::Handle handle, void** result) {
-  return shim::abi::guarded([&] { *result = shim::wrap(shim::Tensor(&shim::abi::tensor_of(handle))); });
+  return shim::abi::caught([&] { *result = shim::wrap(shim::Tensor(&shim::abi::tensor_of(handle))); });
 }
 
 namespace shim {
