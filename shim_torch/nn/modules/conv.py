@@ -15,8 +15,7 @@ from shim_torch.nn.parameter import Parameter
 
 
 class _ConvNd(Module):
-    _dims = 0
-    _transposed = False
+    _dims = 0  # of a class that calls __init__ itself: as many as its kernel has
 
     def __init__(
         self,
@@ -26,14 +25,17 @@ class _ConvNd(Module):
         stride: Any,
         padding: Any,
         dilation: Any,
+        transposed: bool,
         output_padding: Any,
         groups: int,
         bias: bool,
         padding_mode: str,
-        device: Any,
-        dtype: Any,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
+        if not self._dims:
+            self._dims = len(kernel_size)
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
         if in_channels % groups:
@@ -52,27 +54,27 @@ class _ConvNd(Module):
         if padding == "same" and any(s != 1 for s in self.stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
         self.transposed, self.output_padding, self.padding_mode = (
-            self._transposed,
+            transposed,
             tuple_of(output_padding),
             padding_mode,
         )
-        self._reversed_padding = self._paddings()
-        first, second = (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
+        self._reversed_padding_repeated_twice = self._paddings()
+        first, second = (in_channels, out_channels) if transposed else (out_channels, in_channels)
         shape = (first, second // groups, *self.kernel_size)
         self.weight = Parameter(shim_torch.empty(shape, dtype=dtype, device=device))
         made = Parameter(shim_torch.empty((out_channels,), dtype=dtype, device=device)) if bias else None
         self.register_parameter("bias", made)
         self.reset_parameters()
 
-    def _paddings(self) -> tuple[int, ...]:
+    def _paddings(self) -> list[int] | tuple[int, ...]:
         if self.padding == "valid":
-            return (0,) * (2 * self._dims)
+            return [0] * (2 * self._dims)
         if self.padding == "same":
             pads: list[int] = []
             for d, k in reversed(list(zip(self.dilation, self.kernel_size, strict=True))):
                 total = d * (k - 1)
                 pads += [total // 2, total - total // 2]
-            return tuple(pads)
+            return pads
         return _reverse_repeat_tuple(self.padding, 2)
 
     def reset_parameters(self) -> None:
@@ -120,6 +122,7 @@ class _Conv(_ConvNd):
             stride,
             padding,
             dilation,
+            False,
             0,
             groups,
             bias,
@@ -132,7 +135,7 @@ class _Conv(_ConvNd):
         conv = getattr(F, f"conv{self._dims}d")
         padding = self.padding
         if self.padding_mode != "zeros":
-            input = F.pad(input, self._reversed_padding, mode=self.padding_mode)
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = (0,) * self._dims
         return conv(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
@@ -159,8 +162,6 @@ class Conv3d(_Conv):
 
 
 class _ConvTransposeNd(_ConvNd):
-    _transposed = True
-
     def __init__(
         self,
         in_channels: int,
@@ -185,6 +186,7 @@ class _ConvTransposeNd(_ConvNd):
             stride,
             padding,
             dilation,
+            True,
             output_padding,
             groups,
             bias,

@@ -221,14 +221,14 @@ class _NormBase(Module):
             raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any, missing: Any, unexpected: Any, errors: Any
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
     ) -> None:
         key = prefix + "num_batches_tracked"
         old = local_metadata.get("version") is None or local_metadata["version"] < 2  # those did not count batches
         if old and self.track_running_stats and key not in state_dict:
             own = self.num_batches_tracked
             state_dict[key] = own if own is not None and not own.is_meta else shim_torch.tensor(0, dtype=_core.int64)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
     def extra_repr(self) -> str:
         return (
@@ -339,7 +339,7 @@ class _InstanceNorm(_NormBase):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any, missing: Any, unexpected: Any, errors: Any
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
     ) -> None:
         if local_metadata.get("version") is None and not self.track_running_stats:
             found = [key for key in (prefix + "running_mean", prefix + "running_var") if key in state_dict]
@@ -354,7 +354,7 @@ class _InstanceNorm(_NormBase):
                 )
                 for key in found:
                     del state_dict[key]
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
     def _get_no_batch_dim(self) -> int:
         return min(self._dims)
