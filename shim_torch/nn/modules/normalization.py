@@ -221,14 +221,23 @@ class _NormBase(Module):
             raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: Any,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
     ) -> None:
         key = prefix + "num_batches_tracked"
         old = local_metadata.get("version") is None or local_metadata["version"] < 2  # those did not count batches
         if old and self.track_running_stats and key not in state_dict:
             own = self.num_batches_tracked
             state_dict[key] = own if own is not None and not own.is_meta else shim_torch.tensor(0, dtype=_core.int64)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
     def extra_repr(self) -> str:
         return (
@@ -339,13 +348,20 @@ class _InstanceNorm(_NormBase):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: Any,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
     ) -> None:
         if local_metadata.get("version") is None and not self.track_running_stats:
             found = [key for key in (prefix + "running_mean", prefix + "running_var") if key in state_dict]
             if found:
                 names, kind = " and ".join(f'"{key}"' for key in found), type(self).__name__
-                errors.append(
+                error_msgs.append(
                     f"Unexpected running stats buffer(s) {names} for {kind} with track_running_stats=False. If state_dict "
                     "is a checkpoint saved before 0.4.0, this may be expected because {klass} does not track running "
                     "stats by default since 0.4.0. Please remove these keys from state_dict. If the running stats are "
@@ -354,7 +370,9 @@ class _InstanceNorm(_NormBase):
                 )
                 for key in found:
                     del state_dict[key]
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
     def _get_no_batch_dim(self) -> int:
         return min(self._dims)
@@ -404,5 +422,6 @@ class InstanceNorm3d(_InstanceNorm):
     """Instance normalisation of (N, C, D, H, W) or (C, D, H, W)."""
 
     _dims = (4, 5)
+
 
 __getattr__ = _asked_of(__name__)
