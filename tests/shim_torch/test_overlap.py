@@ -69,3 +69,15 @@ def test_debug_has_internal_overlap():
     assert torch._debug_has_internal_overlap(torch.zeros(10).as_strided((2, 1, 5), (1, 0, 2))) == 0
     assert torch._debug_has_internal_overlap(torch.zeros(1, 3).expand(4, 3)) == 1
     assert torch._debug_has_internal_overlap(torch.zeros(40).as_strided((2, 1, 5), (10, 0, 2))) == 2
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: torch.masked_select(x, x > 0, out=x),
+        lambda x: torch.kthvalue(x, 2, out=(x, torch.empty((), dtype=torch.int64))),
+    ],
+)
+def test_results_do_not_take_the_place_of_what_is_still_read(write):
+    with pytest.raises(RuntimeError, match="unsupported operation: some elements of the input tensor"):
+        write(torch.tensor([1.0, -2.0, 3.0]))

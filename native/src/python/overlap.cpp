@@ -17,9 +17,9 @@ template <size_t N> bool one_of(std::string_view name, const std::array<std::str
 
 // Elements that are read after others were written must not be the same ones at all.
 bool reads_while_writing(std::string_view name) {
-  static constexpr std::array<std::string_view, 13> names{
+  static constexpr std::array<std::string_view, 15> names{
       "index_add", "index_copy", "index_fill", "_index_put_at", "index_reduce", "put", "scatter", "scatter_add", "scatter_reduce",
-      "gather", "take", "index_select", "cat"};
+      "gather", "take", "index_select", "cat", "kthvalue", "masked_select"};
   return one_of(name, names);
 }
 
