@@ -57,7 +57,8 @@ def _exponential(self: Any) -> Any:
     wide = self.dtype.itemsize > (8 if self.is_complex() else 4)
     square = x @ x
     powers = [identity(self, n).expand(self.shape), x, square, *([square @ x] if wide else [])]
-    next_power, count, total = (square @ square if wide else square @ x), len(powers), None
+    next_power, count = (square @ square if wide else square @ x), len(powers)
+    total: Any = None
     for first in range(4 * count if wide else 3 * count, -1, -count):
         part = powers[-1] / math.factorial(first + count - 1)
         for k in range(count - 2, -1, -1):

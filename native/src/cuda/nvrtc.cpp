@@ -179,7 +179,7 @@ Compiled compile(const std::string& source, int architecture, const std::vector<
   return result;
 }
 
-CUfunction nvrtc_kernel(int device, const std::string& name, const char* source, const std::vector<std::string>& options, const char* entry) {
+CUfunction kernel(int device, const std::string& name, const char* source, const std::vector<std::string>& options, const char* entry) {
   if (!driver().loaded || !driver().module_load || !driver().module_function) return nullptr;
   std::lock_guard<std::mutex> guard(state().lock);
   CUmodule module = module_for(device, name, source, options);
