@@ -10,7 +10,8 @@ answer for meta tensors. The body is pure: it gets the array namespace ``xp`` (N
 arrays already cast to the compute dtype, and plain Python values for everything else. ``grad`` has one formula an
 input: parameter ``g`` is the gradient of the (first) result, ``g0``, ``g1``, ``g2`` of the first, second and third, an input's name is that
 saved input, ``result`` (``result0``, ``result1``) a saved output, ``x_shape``, ``x_dtype``, ``x_device`` metadata of
-input ``x`` without keeping it. What a formula does not name is not saved.
+input ``x`` without keeping it; ``wanted`` says, for a formula of several inputs, which of them need a gradient. What a
+formula does not name is not saved.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ class Record:
                 _names_known(self, what, parameters(rule), arguments)
         _names_known(self, "keep", self.keep, arguments)
         _names_known(self, "follows", self.follows, arguments)
-        known = {"g", *(f"g{i}" for i in range(8)), "result", *(f"result{i}" for i in range(8))}
+        known = {"g", "wanted", *(f"g{i}" for i in range(8)), "result", *(f"result{i}" for i in range(8))}
         for name in self.arguments:
             known |= {name, f"{name}_shape", f"{name}_dtype", f"{name}_device", f"{name}_strides", f"{name}_start"}
         for inputs, formula in {**self.grad, **self.fused}.items():
