@@ -154,6 +154,27 @@ def _cudnn_rnn_flatten_weight(
     return buffer
 
 
+@direct(
+    "_cudnn_init_dropout_state(float dropout, bool train, int dropout_seed, *, ScalarType? dtype=None, Layout? layout=None, "
+    "Device? device=None, bool? pin_memory=False) -> Tensor",
+    **_METHODLESS,
+)
+def _cudnn_init_dropout_state(dropout, train, dropout_seed, dtype, layout, device, pin_memory):
+    """The state (uint8) that ``_cudnn_rnn`` draws its dropout from; empty where nothing is dropped."""
+    where = _core.device("cpu") if device is None else device
+    if where.type != "cuda":
+        raise Unsupported(
+            f"Could not run 'aten::_cudnn_init_dropout_state' with arguments from the '{where.type.upper()}' backend: it is cuDNN's"
+        )
+    index = _core.cuda_current_device() if where.index is None else where.index
+    if not train or dropout == 0:
+        return _core.empty_tensor((0,), dtype=_core.uint8, device=_core.device("cuda", index))
+    state = _core.cudnn_dropout_state(dropout, dropout_seed, index)
+    if state is None:
+        raise Unsupported("torch._cudnn_init_dropout_state: cuDNN is not there")
+    return state
+
+
 _states: dict[int, tuple[int, Any]] = {}  # device -> (how often its generator was set, the state of cuDNN's dropout)
 
 

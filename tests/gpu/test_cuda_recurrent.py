@@ -125,6 +125,17 @@ def test_dropout_between_layers():
     assert abs(float(m(x)[0].mean() - first.mean())) < 0.05
 
 
+def test_dropout_of_the_operator():
+    m, x, h = nn.LSTM(6, 64, 2).cuda(), torch.ones(50, 32, 6, device="cuda"), torch.zeros(2, 32, 64, device="cuda")
+    found = []
+    for seed in (1, 1, 2):
+        state = torch._cudnn_init_dropout_state(0.5, True, seed, dtype=torch.uint8, device="cuda")
+        assert state.dtype == torch.uint8 and state.numel()
+        found.append(torch._cudnn_rnn(x, list(m.parameters()), 4, None, h, h, 2, 64, 0, 2, False, 0.5, True, False, [], state)[0])
+    assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
+    assert torch._cudnn_init_dropout_state(0.5, False, 1, dtype=torch.uint8, device="cuda").numel() == 0
+
+
 def test_autocast():
     m, x = nn.LSTM(6, 8).cuda(), torch.randn(5, 4, 6, device="cuda")
     with torch.autocast("cuda", torch.float16):
