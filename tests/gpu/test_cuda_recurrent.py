@@ -138,9 +138,10 @@ def test_dropout_of_the_operator():
 
 def test_autocast():
     m, x = nn.LSTM(6, 8).cuda(), torch.randn(5, 4, 6, device="cuda")
-    with torch.autocast("cuda", torch.float16):
-        y = m(x)[0]
-    assert y.dtype == torch.float16
+    for dtype in (torch.bfloat16, torch.float16):
+        with torch.autocast("cuda", dtype):
+            y = m(x)[0]
+        assert y.dtype == torch.float16
     y.float().sum().backward()
     assert m.weight_ih_l0.grad.dtype == torch.float32
     torch.testing.assert_close(y.float(), m(x)[0], rtol=1e-2, atol=1e-2)

@@ -117,6 +117,7 @@ bool apply_autocast(Operator& op, PyObject** args, size_t n) {
   const Names& fp32 = type == DeviceType::cpu ? cpu_fp32_names() : fp32_names();
   if (op.cast == CastPolicy::fp32 && !fp32.count(op.schema.name)) return true;
   DType target = op.cast == CastPolicy::lower ? s.dtype : op.cast == CastPolicy::fp32 ? DType::f32 : widest(args, n, s, type);
+  if (op.schema.name == "_cudnn_rnn") target = DType::f16;      // PyTorch has recurrent layers in half precision whatever the mode's dtype
   AutocastState& live = autocast_state(type);
   live.enabled = false;                         // the casts themselves are not autocast
   bool ok = true;
