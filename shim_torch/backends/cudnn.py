@@ -1,4 +1,7 @@
-"""``torch.backends.cudnn``: what computes convolutions on CUDA where it is installed. Nothing here touches a GPU before it is asked for."""
+"""``torch.backends.cudnn``: what computes convolutions and recurrent layers on CUDA where it is installed.
+
+Nothing here touches a GPU before it is asked for.
+"""
 
 from __future__ import annotations
 
