@@ -280,6 +280,13 @@ def _distances_by_products(x1: Any, x2: Any) -> Any:
     return left.matmul(right.transpose(-2, -1)).clamp_min(1e-30).sqrt()
 
 
+def _lengths(between: Any, p: Any) -> Any:
+    found = linalg_norm_of(between, p, -1)
+    if p == 0:  # the count has no gradient, distances have a zero one
+        found = found + between.masked_fill(between == between, 0).sum(-1)
+    return found
+
+
 @composite("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False,
     native="cdist")  # fmt: skip
 def cdist(x1, x2, p, compute_mode):
@@ -303,10 +310,7 @@ def cdist(x1, x2, p, compute_mode):
     if p != 2 or not by_products:
         x1, x2 = gradient_once(x1, "_cdist_backward"), gradient_once(x2, "_cdist_backward")
     between = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    found = linalg_norm_of(between, p, -1)
-    if p == 0:  # the count has no gradient, cdist a zero one
-        found = found + between.masked_fill(between == between, 0).sum(-1)
-    return found
+    return _lengths(between, p)
 
 
 @composite("pdist(Tensor self, float p=2) -> Tensor", method=False)
@@ -326,7 +330,7 @@ def pdist(self, p):
         between = shim_torch.cdist(self, self, p, "donot_use_mm_for_euclid_dist")  # twice the distances, by a kernel
         return between.view(-1).index_select(0, first * self.size(0) + second)
     self = gradient_once(self, "_pdist_backward")
-    return linalg_norm_of(self.index_select(0, first) - self.index_select(0, second), p, -1)
+    return _lengths(self.index_select(0, first) - self.index_select(0, second), p)
 
 
 @composite(
