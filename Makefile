@@ -20,7 +20,7 @@ define installed
 	$(BIN)/python -m pip install -q -r $(WHEELS)/requirements.txt & fetching=$$!; \
 		$(BIN)/python -m pip wheel -q --no-deps -w $(WHEELS) . && wait $$fetching
 	$(BIN)/python -m pip install -q --force-reinstall --no-deps $(WHEELS)/*.whl
-	$(BIN)/python -m pip install -q "$$(echo $(WHEELS)/*.whl)$(if $(1),[$(1)])"
+	test -s $(WHEELS)/requirements.txt || $(BIN)/python -m pip install -q "$$(echo $(WHEELS)/*.whl)$(if $(1),[$(1)])"
 endef
 
 install: $(VENV)/.made
