@@ -139,7 +139,6 @@ Packed loop(DType from, DType to) {
 
 // --- the ways ------------------------------------------------------------------------------------------------------------------
 
-bool integer(DType t) { return is_integral(t); }
 bool narrow_float(DType t) { return is_floating(t) && t != DType::f32 && t != DType::f64; }
 
 // Where no loop leads from one to the other: the dtype to go to first. Values stay cast_element's: what is on the way holds them
@@ -152,19 +151,19 @@ DType by_way_of(DType from, DType to) {
   if (narrow_float(to)) return DType::f32;
   if (is_complex(to)) return to_real(to);
   if (from == DType::b8) return DType::u8;
-  if (integer(from)) return from == DType::u32 ? DType::i64 : DType::i32;
+  if (is_integral(from)) return from == DType::u32 ? DType::i64 : DType::i32;
   return to == DType::u8 || to == DType::u32 ? DType::i64 : DType::i32;      // the smaller integers wrap around
 }
 
 Packed direct(DType from, DType to) {
-  if (integer(from) && integer(to)) return between_integers(itemsize(from), is_signed(from), itemsize(to));
-  return integer(from) && to == DType::b8 ? to_bool(itemsize(from)) : loop(from, to);
+  if (is_integral(from) && is_integral(to)) return between_integers(itemsize(from), is_signed(from), itemsize(to));
+  return is_integral(from) && to == DType::b8 ? to_bool(itemsize(from)) : loop(from, to);
 }
 
 Conversion way(DType from, DType to) {
   Conversion c{};
   c.sizes[0] = uint8_t(itemsize(from));
-  if (from == to || (integer(from) && integer(to) && itemsize(from) == itemsize(to))) {
+  if (from == to || (is_integral(from) && is_integral(to) && itemsize(from) == itemsize(to))) {
     c.sizes[1] = c.sizes[0];
     return c;
   }

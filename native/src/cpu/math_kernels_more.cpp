@@ -12,10 +12,6 @@ namespace {
 
 #define INLINE inline __attribute__((always_inline))
 
-// A polynomial from its highest coefficient down; written out, so that loops around it become vector code.
-template <class T> INLINE T polynomial(T, T p) { return p; }
-template <class T, class... More> INLINE T polynomial(T x, T p, T c, More... more) { return polynomial(x, p * x + c, T(more)...); }
-
 constexpr float kHalfPi = 1.57079632679489662f, kPi = 3.14159265358979324f;
 
 // |x| below about 1: the series; beyond, e = exp(|x| / 2) squared, which overflows where the result does.
@@ -34,21 +30,12 @@ INLINE float atan_of(float x) {
   const float t = std::fabs(x);
   const bool far = t > 2.414213562373095f, middle = t > 0.4142135623730950f;
   const float y = far ? -1.f / t : middle ? (t - 1.f) / (t + 1.f) : t, turn = far ? kHalfPi : middle ? 0.5f * kHalfPi : 0.f, z = y * y;
-  float p = -6.459376516e-02f;
-  p = p * z + 1.074629853e-01f;
-  p = p * z + -1.426423256e-01f;
-  p = p * z + 1.999955008e-01f;
-  p = p * z + -3.333333181e-01f;
+  float p = polynomial(z, -6.459376516e-02f, 1.074629853e-01f, -1.426423256e-01f, 1.999955008e-01f, -3.333333181e-01f);
   return std::copysign(turn + (y + y * z * p), x);
 }
 INLINE float asin_near(float x) {                      // |x| <= 1/2
   const float z = x * x;
-  float p = 3.380570512e-02f;
-  p = p * z + 1.707788905e-02f;
-  p = p * z + 3.111614902e-02f;
-  p = p * z + 4.459803304e-02f;
-  p = p * z + 7.500098759e-02f;
-  p = p * z + 1.666666632e-01f;
+  float p = polynomial(z, 3.380570512e-02f, 1.707788905e-02f, 3.111614902e-02f, 4.459803304e-02f, 7.500098759e-02f, 1.666666632e-01f);
   return x + x * z * p;
 }
 INLINE float asin_of(float x) {
@@ -123,7 +110,7 @@ INLINE double log2_in_double(double x) {
 // Stirling's series, below 8 of t + 8 less the logarithm of t (t + 1) ... (t + 7), reflected from the left: log(pi / (t |sin(pi t)|)).
 INLINE float lgamma_of(float x) {
   const double t = std::fabs(double(x)), u = t * t + 7 * t, v = t < 8 ? t + 8 : t, r = 1 / v, rr = r * r;
-  const double whole = (t + 6755399441055744.0) - 6755399441055744.0, f = 3.14159265358979323846 * std::fabs(t - whole), ff = f * f;
+  const double whole = (t + kRoundDouble) - kRoundDouble, f = 3.14159265358979323846 * std::fabs(t - whole), ff = f * f;
   const double sine = f * polynomial(ff, -1.0 / 1307674368000, 1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1.0);
   const double product = t < 8 ? u * (u + 6) * (u + 10) * (u + 12) : 1, below = x < 0.f ? product * 3.14159265358979323846 / (t * sine) : product;
   const double series = polynomial(rr, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12) * r;
@@ -230,9 +217,9 @@ struct Pow {
   INLINE static float f(float a, float b) {
     double t = double(b) * log2_in_double(a);
     t = t < -200 ? -200 : t > 200 ? 200 : t;
-    const double sum = t + 6755399441055744.0, n = sum - 6755399441055744.0, r = t - n;            // 1.5 * 2^52: rounds to an integer
+    const double sum = t + kRoundDouble, n = sum - kRoundDouble, r = t - n;
     const double q = polynomial(r, 1.531008141e-05, 1.546973200e-04, 1.333345056e-03, 9.618025603e-03, 5.550410941e-02, 2.402265121e-01, 6.931471805e-01, 1.0);
-    const int64_t k = std::bit_cast<int64_t>(sum) - std::bit_cast<int64_t>(6755399441055744.0);
+    const int64_t k = std::bit_cast<int64_t>(sum) - std::bit_cast<int64_t>(kRoundDouble);
     return float(q * std::bit_cast<double>((k + 1023) << 52));
   }
   static float beyond(float a, float b) { return std::pow(a, b); }

@@ -1,6 +1,6 @@
 #pragma once
-// Functions of float32 that the compiler can turn into vector code: no branches, no tables. The coefficients are fits of least maximal
-// relative error to the series named beside them; results are off by about one unit in the last place.
+// Functions of float32, some of float64, that the compiler can turn into vector code: no branches, no tables. The coefficients are
+// fits of least maximal relative error to the series named beside them; results are off by about one unit in the last place.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -8,13 +8,14 @@
 
 namespace shim {
 
+// A polynomial from its highest coefficient down; written out, so that loops around it become vector code.
+template <class T> __attribute__((always_inline)) inline T polynomial(T, T p) { return p; }
+template <class T, class... More>
+__attribute__((always_inline)) inline T polynomial(T x, T p, T c, More... more) { return polynomial(x, p * x + c, T(more)...); }
+
 // exp(r) = 1 + r + r^2 P(r) on |r| <= ln(2)/2.
 inline float exp_series(float r) {
-  float p = 1.381455788e-03f;
-  p = p * r + 8.368735994e-03f;
-  p = p * r + 4.166838992e-02f;
-  p = p * r + 1.666652047e-01f;
-  p = p * r + 4.999999344e-01f;
+  float p = polynomial(r, 1.381455788e-03f, 8.368735994e-03f, 4.166838992e-02f, 1.666652047e-01f, 4.999999344e-01f);
   return p * r * r + r + 1.f;
 }
 
@@ -39,16 +40,9 @@ inline double exp_of(double x) {
   double c = x > 710 ? 710 : x < -746 ? -746 : x;                    // NaN passes both tests
   double n = (c * 1.44269504088896340736 + kRoundDouble) - kRoundDouble;
   double r = (c - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
-  double p = 2.51004947889050417e-08;
-  p = p * r + 2.76202305675069002e-07;
-  p = p * r + 2.75572682299632275e-06;
-  p = p * r + 2.48015209968256970e-05;
-  p = p * r + 1.98412698632018282e-04;
-  p = p * r + 1.38888889174064467e-03;
-  p = p * r + 8.33333333333003204e-03;
-  p = p * r + 4.16666666666237404e-02;
-  p = p * r + 1.66666666666666685e-01;
-  p = p * r + 5.00000000000000111e-01;
+  double p = polynomial(r, 2.51004947889050417e-08, 2.76202305675069002e-07, 2.75572682299632275e-06, 2.48015209968256970e-05,
+                           1.98412698632018282e-04, 1.38888889174064467e-03, 8.33333333333003204e-03, 4.16666666666237404e-02,
+                           1.66666666666666685e-01, 5.00000000000000111e-01);
   double half = n * 0.5 + kRoundDouble, rest = (n - (half - kRoundDouble)) + kRoundDouble;      // in two factors: 2^n alone may be no double
   return (1 + (r + r * r * p)) * power_of_two_in(half) * power_of_two_in(rest);
 }
@@ -72,12 +66,7 @@ inline float exp2_of(float x) {
 
 // exp(x) - 1: the series by itself where 1 would swallow it.
 inline float expm1_of(float x) {
-  float p = 1.979031797e-04f;
-  p = p * x + 1.394468963e-03f;
-  p = p * x + 8.333497246e-03f;
-  p = p * x + 4.166629455e-02f;
-  p = p * x + 1.666666587e-01f;
-  p = p * x + 5.000000068e-01f;
+  float p = polynomial(x, 1.979031797e-04f, 1.394468963e-03f, 8.333497246e-03f, 4.166629455e-02f, 1.666666587e-01f, 5.000000068e-01f);
   float small = p * x * x + x;
   return x == 0.f ? x : std::fabs(x) < 0.3465f ? small : exp_of(x) - 1.f;
 }
@@ -89,15 +78,8 @@ inline Logarithm log_parts(float x) {
   int32_t u = std::bit_cast<int32_t>(tiny ? x * 8388608.f : x);
   int32_t e = (u - 0x3f3504f3) >> 23;
   float f = std::bit_cast<float>(u - (e << 23)) - 1.f, z = f * f;
-  float p = 6.746607911e-02f;
-  p = p * f + -1.167565306e-01f;
-  p = p * f + 1.188817809e-01f;
-  p = p * f + -1.240558986e-01f;
-  p = p * f + 1.421955027e-01f;
-  p = p * f + -1.666799572e-01f;
-  p = p * f + 2.000211876e-01f;
-  p = p * f + -2.500000960e-01f;
-  p = p * f + 3.333331260e-01f;
+  float p = polynomial(f, 6.746607911e-02f, -1.167565306e-01f, 1.188817809e-01f, -1.240558986e-01f, 1.421955027e-01f, -1.666799572e-01f,
+                          2.000211876e-01f, -2.500000960e-01f, 3.333331260e-01f);
   return {float(e - (tiny ? 23 : 0)), f - (0.5f * z - f * z * p)};
 }
 inline float log_limits(float x, float inside) {                     // outside of (0, inf)
@@ -115,13 +97,8 @@ inline double log_of(double x) {
   int64_t u = std::bit_cast<int64_t>(tiny ? x * 18014398509481984.0 : x) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
   double e = std::bit_cast<double>(int64_t(uint64_t(u) >> 52 | 0x4330000000000000)) - (tiny ? 4503599627370496.0 + 1077 : 4503599627370496.0 + 1023);
   double f = std::bit_cast<double>((u & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd) - 1, s = f / (2 + f), z = s * s, h = 0.5 * f * f;
-  double p = 1.46178071534173254e-01;
-  p = p * z + 1.53316117220550080e-01;
-  p = p * z + 1.81828924325368707e-01;
-  p = p * z + 2.22222110893794955e-01;
-  p = p * z + 2.85714286262538364e-01;
-  p = p * z + 3.99999999998988887e-01;
-  p = p * z + 6.66666666666666963e-01;
+  double p = polynomial(z, 1.46178071534173254e-01, 1.53316117220550080e-01, 1.81828924325368707e-01, 2.22222110893794955e-01,
+                           2.85714286262538364e-01, 3.99999999998988887e-01, 6.66666666666666963e-01);
   double inside = e * 6.93147180369123816490e-01 - ((h - (s * (h + z * p) + e * 1.90821492927058770002e-10)) - f);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   double beyond = x == 0 ? -kInfinity : std::numeric_limits<double>::quiet_NaN();
@@ -144,29 +121,16 @@ inline float log1p_of(float x) {
 // tanh(x) = x + x^3 P(x^2) for small x, else 1 - 2 / (exp(2x) + 1).
 inline float tanh_of(float x) {
   float t = std::fabs(x), z = x * x;
-  float p = 2.147535344e-03f;
-  p = p * z + -8.182672262e-03f;
-  p = p * z + 2.170296649e-02f;
-  p = p * z + -5.394720416e-02f;
-  p = p * z + 1.333320976e-01f;
-  p = p * z + -3.333333091e-01f;
+  float p = polynomial(z, 2.147535344e-03f, -8.182672262e-03f, 2.170296649e-02f, -5.394720416e-02f, 1.333320976e-01f, -3.333333091e-01f);
   float large = 1.f - 2.f / (exp_of(t + t) + 1.f);
   return std::copysign(t < 0.625f ? t + t * z * p : large, x);
 }
 
 inline double tanh_of(double x) {
   double t = std::fabs(x), z = x * x;
-  double p = -2.06027653763663402e-05;
-  p = p * z + 8.51131368557767076e-05;
-  p = p * z + -2.34634741088723703e-04;
-  p = p * z + 5.88936052007405734e-04;
-  p = p * z + -1.45566183010071605e-03;
-  p = p * z + 3.59211037868902407e-03;
-  p = p * z + -8.86323439781435546e-03;
-  p = p * z + 2.18694884936669436e-02;
-  p = p * z + -5.39682539674340156e-02;
-  p = p * z + 1.33333333333327142e-01;
-  p = p * z + -3.33333333333333315e-01;
+  double p = polynomial(z, -2.06027653763663402e-05, 8.51131368557767076e-05, -2.34634741088723703e-04, 5.88936052007405734e-04,
+                           -1.45566183010071605e-03, 3.59211037868902407e-03, -8.86323439781435546e-03, 2.18694884936669436e-02,
+                           -5.39682539674340156e-02, 1.33333333333327142e-01, -3.33333333333333315e-01);
   double large = 1 - 2 / (exp_of(t + t) + 1);
   return std::copysign(t < 0.55 ? t + t * z * p : large, x);
 }
@@ -177,43 +141,22 @@ inline double sigmoid_of(double x) { return 1 / (1 + exp_of(-x)); }
 // erf(x) = x + x P(x^2) for |x| < 1, else 1 - exp(-Q(|x|)); from 4.1 on it is 1.
 inline float erf_of(float x) {
   float t = std::fabs(x), z = x * x;
-  float p = 7.853857974e-05f;
-  p = p * z + -8.010192844e-04f;
-  p = p * z + 5.188327631e-03f;
-  p = p * z + -2.685381193e-02f;
-  p = p * z + 1.128358515e-01f;
-  p = p * z + -3.761262582e-01f;
-  p = p * z + 1.283791657e-01f;
+  float p = polynomial(z, 7.853857974e-05f, -8.010192844e-04f, 5.188327631e-03f, -2.685381193e-02f, 1.128358515e-01f, -3.761262582e-01f,
+                          1.283791657e-01f);
   float c = t > 4.1f ? 4.1f : t;
-  float q = 2.144557342e-05f;
-  q = q * c + -4.385299946e-04f;
-  q = q * c + 4.190855906e-03f;
-  q = q * c + -2.517180877e-02f;
-  q = q * c + 1.083615520e-01f;
-  q = q * c + 6.332724145e-01f;
-  q = q * c + 1.129552041e+00f;
-  q = q * c + -1.824600311e-04f;
+  float q = polynomial(c, 2.144557342e-05f, -4.385299946e-04f, 4.190855906e-03f, -2.517180877e-02f, 1.083615520e-01f, 6.332724145e-01f,
+                          1.129552041e+00f, -1.824600311e-04f);
   return t < 1.f ? x + x * p : std::copysign(1.f - exp_below(-q), x);
 }
 
 // gelu(x) = x Phi(x), with Phi from 1 - 2^Q(|x|) alone: small differences of erf do not show beside 1.
 inline float gelu_of(float x) {
   float t = std::fabs(x) * 0.70710678118654752440f, c = t > 4.1f ? 4.1f : t;
-  float q = -4.435232058e-05f;
-  q = q * c + 4.369406788e-04f;
-  q = q * c + -1.460372354e-03f;
-  q = q * c + -8.251769809e-04f;
-  q = q * c + 2.830189410e-02f;
-  q = q * c + -1.485066494e-01f;
-  q = q * c + -9.184098145e-01f;
-  q = q * c + -1.627909325e+00f;
-  q = q * c + 2.171510420e-08f;
+  float q = polynomial(c, -4.435232058e-05f, 4.369406788e-04f, -1.460372354e-03f, -8.251769809e-04f, 2.830189410e-02f, -1.485066494e-01f,
+                          -9.184098145e-01f, -1.627909325e+00f, 2.171510420e-08f);
   float sum = q + kRound, s = q - (sum - kRound);                      // q is in [-28, 0]: no limits to watch
-  float p = 1.532109328e-04f;                                           // exp_series in powers of s = r / ln 2
-  p = p * s + 1.339020336e-03f;
-  p = p * s + 9.618526895e-03f;
-  p = p * s + 5.550362179e-02f;
-  p = p * s + 2.402264754e-01f;
+  // exp_series in powers of s = r / ln 2.
+  float p = polynomial(s, 1.532109328e-04f, 1.339020336e-03f, 9.618526895e-03f, 5.550362179e-02f, 2.402264754e-01f);
   float e = (p * s * s + s * 0.693147180559945f + 1.f) * power_of_two(integer_in(sum));
   return x * 0.5f * (1.f + std::copysign(1.f - e, x));
 }
@@ -222,12 +165,8 @@ inline float gelu_of(float x) {
 constexpr float kReducible = 4096.f;
 inline float sine_in(float r, int32_t quarter) {
   float z = r * r;
-  float s = -1.950906140e-04f;
-  s = s * z + 8.332118495e-03f;
-  s = s * z + -1.666665402e-01f;
-  float c = 2.442362274e-05f;
-  c = c * z + -1.388723341e-03f;
-  c = c * z + 4.166664400e-02f;
+  float s = polynomial(z, -1.950906140e-04f, 8.332118495e-03f, -1.666665402e-01f);
+  float c = polynomial(z, 2.442362274e-05f, -1.388723341e-03f, 4.166664400e-02f);
   float value = quarter & 1 ? c * z * z - 0.5f * z + 1.f : s * z * r + r;
   return quarter & 2 ? -value : value;
 }
@@ -242,18 +181,10 @@ inline double sine_at(double x, int64_t turn) {
   double sum = x * 0.63661977236758134308 + kRoundDouble, n = sum - kRoundDouble;
   int64_t quarter = std::bit_cast<int64_t>(sum) - std::bit_cast<int64_t>(kRoundDouble) + turn;
   double r = ((x - n * 1.5707963267341256) - n * 6.077100506303966e-11) - n * 2.0222662487959506e-21, z = r * r;
-  double s = 1.59178485248082617e-10;
-  s = s * z + -2.50511279440141876e-08;
-  s = s * z + 2.75573160838163581e-06;
-  s = s * z + -1.98412698367224182e-04;
-  s = s * z + 8.33333333333092542e-03;
-  s = s * z + -1.66666666666666657e-01;
-  double c = -1.13824567780613059e-11;
-  c = c * z + 2.08761438279931326e-09;
-  c = c * z + -2.75573172600088370e-07;
-  c = c * z + 2.48015872987430700e-05;
-  c = c * z + -1.38888888888873824e-03;
-  c = c * z + 4.16666666666666644e-02;
+  double s = polynomial(z, 1.59178485248082617e-10, -2.50511279440141876e-08, 2.75573160838163581e-06, -1.98412698367224182e-04,
+                           8.33333333333092542e-03, -1.66666666666666657e-01);
+  double c = polynomial(z, -1.13824567780613059e-11, 2.08761438279931326e-09, -2.75573172600088370e-07, 2.48015872987430700e-05,
+                           -1.38888888888873824e-03, 4.16666666666666644e-02);
   double value = quarter & 1 ? 1 - (0.5 * z - c * z * z) : r + s * z * r;
   return quarter & 2 ? -value : value;
 }
