@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
 from native import _core
@@ -140,10 +141,18 @@ class _set_fwd_grad_enabled(_Decorator):
         self.prev = _core._pause_tangents(mode)
 
     def __enter__(self) -> None:
-        pass
+        self.gates: Any = None
+        levels = sys.modules.get("shim_torch.func._levels")  # without it no transform runs
+        if levels is not None and not self.mode and any(getattr(t, "kind", "") == "Jvp" for t in levels.running):
+            from shim_torch.func._gates import Gates
+
+            self.gates = Gates()
+            self.gates.__enter__()
 
     def __exit__(self, *args: object) -> None:
         _core._pause_tangents(self.prev)
+        if self.gates is not None:
+            self.gates.__exit__(None, None, None)
 
     def clone(self) -> _set_fwd_grad_enabled:
         return type(self)(self.mode)

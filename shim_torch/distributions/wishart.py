@@ -106,22 +106,38 @@ class Wishart(MatrixGiven, ExponentialFamily):
     def _bartlett_sampling(self, sample_shape: Any = ()) -> Any:
         """Draws L A A' L', A lower with chi draws on its diagonal and normal ones below (Bartlett, 1933)."""
         root = _clamp_above_eps(self._dist_chi2.rsample(sample_shape).sqrt()).diag_embed()
-        below = torch.randn_like(root).tril(diagonal=-1)
-        chol = self._unbroadcasted_scale_tril @ (root + below)
+        p = self._event_shape[-1]
+        row, column = torch.tril_indices(p, p, offset=-1, device=root.device)
+        root[..., row, column] = torch.randn(
+            (*root.shape[:-2], p * (p - 1) // 2), dtype=root.dtype, device=root.device
+        )
+        chol = self._unbroadcasted_scale_tril @ root
         return chol @ chol.mT
 
     def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Any:
-        """Draws; those that rounding made singular are drawn again, up to ``max_try_correction`` (10) times."""
+        """A sample, drawn again up to ``max_try_correction`` (10) times.
+
+        Which ones are drawn again is PyTorch's choice, so that its numbers come out: first those that are valid, of a batch
+        all together, then those of the new ones that are singular.
+        """
         sample = self._bartlett_sampling(torch.Size(sample_shape))
-        for attempt in range(10 if max_try_correction is None else max_try_correction):
-            singular = ~self.support.check(sample)
-            if not singular.any():
+        waiting = self._any_of_batch(self.support.check(sample))
+        if not bool(waiting.any()):
+            return sample
+        warnings.warn("Singular sample detected.", stacklevel=2)
+        for _ in range(10 if max_try_correction is None else max_try_correction):
+            again = self._bartlett_sampling((int(waiting.sum()),))
+            sample = sample.masked_scatter(
+                waiting.reshape(waiting.shape + (1,) * (sample.dim() - waiting.dim())), again
+            )
+            waiting = waiting.masked_scatter(waiting, self._any_of_batch(~self.support.check(again)))
+            if not bool(waiting.any()):
                 break
-            if attempt == 0 and self._batch_shape == ():
-                warnings.warn("Singular sample detected.", stacklevel=2)
-            again = self._bartlett_sampling(torch.Size(sample_shape))
-            sample = torch.where(singular[..., None, None], again, sample)
         return sample
+
+    def _any_of_batch(self, found: Any) -> Any:
+        dims = tuple(range(-len(self._batch_shape), 0))
+        return found.amax(dims) if dims else found
 
     def _half_log_det(self) -> Any:
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)

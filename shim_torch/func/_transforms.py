@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
@@ -256,7 +257,8 @@ def _jacobian(
                 if result.requires_grad and result.numel():
 
                     def row(seed: Any) -> Any:
-                        return tuple(_gradients([result], leaves, [seed], True))
+                        with for_tangents() if forward else nullcontext():
+                            return tuple(_gradients([result], leaves, [seed], True))
 
                     if chunk_size == 1:  # no vmap, and so none of its limits
                         columns = [shim_torch.stack(c) for c in zip(*map(row, _basis(result).unbind()), strict=True)]

@@ -76,9 +76,33 @@ def once(gradient: Any, given: Any, name: str) -> Any:
 
     Forward mode reads the formulas' own derivatives and is let through.
     """
-    if not _core.is_grad_enabled() or _core._is_dual_level_open() or getattr(_linear, "wanted", False):
+    if _core._get_tangent(given) is not None:
+        raise NotImplementedError(f"Trying to use forward AD with aten::{name} that does not support it.")
+    if not _core.is_grad_enabled() or _core._is_dual_level_open() or tangents_wanted():
         return gradient
     return shim().underived(gradient, given, name)
+
+
+def tangents_wanted() -> bool:
+    """Whether gradients run :func:`for_tangents`."""
+    return getattr(_linear, "wanted", False)
+
+
+def no_tangent_behind(t: Any, name: str) -> Any:
+    """``t``, for an operator made of others whose gradient ``name`` has no tangent in PyTorch: backward refuses where ``t`` has one."""
+    if not (_core.is_grad_enabled() and t.requires_grad) or _core._get_tangent(t) is None:
+        return t
+
+    def refuse(g: Any) -> None:
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet.\nPlease file "
+            "an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can "
+            "prioritize its implementation or submit a PR adding the implementation to derivatives.yaml"
+        )
+
+    alias = t.view_as(t)
+    alias.register_hook(refuse)
+    return alias
 
 
 def gradient_once(t: Any, name: str) -> Any:

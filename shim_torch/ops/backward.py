@@ -7,7 +7,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import widened
+from ._formulas import tangents_wanted, widened
 from ._norm_statistics import statistics_dtype
 from ._record import composite, direct
 
@@ -30,6 +30,8 @@ _GENERATED = ("_cdist_backward", "_pdist_backward", "_embedding_bag_backward")
 
 
 def _refused(g: Any, name: str) -> Any:
+    if tangents_wanted():
+        raise NotImplementedError(f"Trying to use forward AD with aten::{name} that does not support it.")
     if name in _GENERATED:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
     raise RuntimeError(f"derivative for aten::{name} is not implemented")

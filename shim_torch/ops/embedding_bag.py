@@ -104,13 +104,18 @@ def _is_fake(t: Any) -> bool:
     return made is not None and isinstance(t, made.FakeTensor)
 
 
-def _places(indices: Any, offsets: Any, last: bool, padding: int, bags: int) -> tuple[Any, Any]:
+def _heeded(dtype: Any, last: bool, padding: int, mode: int) -> bool:
+    """Whether the offset of the end ends the last bag: PyTorch's fast sums heed it, all else goes to the end of the indices."""
+    return last and padding < 0 and mode < 2 and dtype not in (_core.float64, "float64")
+
+
+def _places(indices: Any, offsets: Any, heeded: bool, last: bool, padding: int, bags: int) -> tuple[Any, Any]:
     """The bag of each index; and the places of those that count, which are in a bag and no padding."""
     torch = torch_module()
     ends = offsets[1:].long()
     if not last:
         ends = torch.cat([ends, ends.new_full((1,), indices.numel())])
-    elif padding >= 0 and bags:  # the last bag goes to the end of the indices, whatever the last offset says
+    elif not heeded and bags:
         ends = torch.cat([ends[:-1], ends.new_full((1,), indices.numel())])
     place = torch.arange(indices.numel(), device=indices.device)
     bag_of = torch.searchsorted(ends, place, right=True)
@@ -128,7 +133,8 @@ def _bags_by_steps(
     """The results of ``_embedding_bag`` in tensor operations."""
     torch = torch_module()
     bags = offsets.numel() - 1 if last else offsets.numel()
-    bag_of, used = _places(indices, offsets, last, padding, bags)
+    heeded = _heeded(weight.dtype, last, padding, mode) and not weight.is_cuda
+    bag_of, used = _places(indices, offsets, heeded and mode == 0, last, padding, bags)
     rows, bag = indices[used], bag_of[used]
     counts = bag.bincount(minlength=bags) if bag.numel() else torch.zeros(bags, dtype=_core.int64, device=weight.device)
     if not sparse:
@@ -147,6 +153,9 @@ def _bags_by_steps(
         values = values * samples.reshape(-1)[used].to(values.dtype).unsqueeze(1)
     out = zeros.index_add(0, bag, values)
     if mode == 1:
+        if heeded and bags and int(offsets[-1]) < indices.numel():  # the values of the rest do not count, their gradients do
+            rest = (used >= offsets[-1]).unsqueeze(1)
+            out = out - zeros.index_add(0, bag, values.detach().masked_fill(~rest, 0))
         out = out / counts.clamp(min=1).to(out.dtype).unsqueeze(1)
         return out.to(weight.dtype), bag_of, counts, counts
     none = counts.new_zeros((bags,))
@@ -212,10 +221,11 @@ def embedding_bags(xp, weight, indices, offsets, per_sample_weights, mode, close
     Shapes:  weight (rows, width), indices (n,), offsets (bags,), or with ``closed`` (bags + 1,), the last one the end of the last bag
     """
     n, bags = len(indices), len(offsets) - int(closed)
+    heeded = _heeded(str(weight.dtype), closed, padding, mode)
     out, bag_of = xp.zeros((bags, weight.shape[1]), weight.dtype), xp.full((n,), bags, "int64")
     counts, most = xp.zeros((bags,), "int64"), xp.zeros(out.shape if mode == 2 else (0,), "int64")
     for b in range(bags):
-        end = n if b + 1 == bags and (not closed or padding >= 0) else int(offsets[b + 1])
+        end = n if b + 1 == bags and not (heeded and mode == 0) else int(offsets[b + 1])
         bag_of[int(offsets[b]) : end] = b
         places = xp.arange(int(offsets[b]), end)
         places = places[indices[places] != padding]
@@ -226,7 +236,8 @@ def embedding_bags(xp, weight, indices, offsets, per_sample_weights, mode, close
         if mode == 2:
             out[b], most[b] = values.max(axis=0), indices[places][values.argmax(axis=0)]
         elif mode == 1:
-            out[b] = values.mean(axis=0)
+            taken = values[: int(offsets[b + 1]) - int(offsets[b])] if heeded and b + 1 == bags else values
+            out[b] = taken.sum(axis=0) / len(values)
         else:
             out[b] = (values if per_sample_weights is None else values * per_sample_weights[places][:, None]).sum(axis=0)
     return out, bag_of, counts, most

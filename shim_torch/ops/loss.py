@@ -6,7 +6,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import aten, binary_cross_entropies, logit_cross_entropies, shim
+from ._formulas import aten, binary_cross_entropies, logit_cross_entropies, no_tangent_behind, shim
 from ._record import composite, op
 from ._rules import FLOATS, broadcast, int_to_float, not_implemented, promote, type_name
 
@@ -80,6 +80,7 @@ def huber_loss(self, target, reduction, delta):
     found = _in_one_pass(self, target, reduction, "huber", delta)
     if found is not None:
         return found
+    self = no_tangent_behind(self, "huber_loss_backward")
     d = _difference("huber_cpu", self, target).abs()
     return _reduce(shim_torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
 
@@ -305,7 +306,7 @@ def _along(weight: Any, x: Any, channel: int) -> Any:
 
 @composite("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN)
 def soft_margin_loss(self, target, reduction):
-    return _reduce((self * -target).exp().log1p(), reduction)
+    return _reduce((no_tangent_behind(self, "soft_margin_loss_backward") * -target).exp().log1p(), reduction)
 
 
 @composite("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_NN)

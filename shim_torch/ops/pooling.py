@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from native import _core
@@ -304,6 +305,7 @@ def max_unpool3d(self, indices, output_size, stride, padding):
 
 def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
     """Values at the places max pooling found them, zeros elsewhere."""
+    import shim_torch
     from shim_torch._python_functions import alert_not_deterministic
     from shim_torch._utils import _scalar
 
@@ -334,4 +336,18 @@ def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
         wrong = (bad[-1] if n == 3 else bad[0]).item()
         volume = "x".join(map(str, output_size))
         raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {volume})")
-    return self.new_zeros((*lead, count)).scatter(-1, flat, self.reshape(*lead, places)).reshape(*lead, *output_size)
+    values = self.reshape(*lead, places)
+    if _tangents_are_taken():  # of values with one place the last one's stays, and so does its tangent; gradients go to each
+        order = shim_torch.arange(places, device=flat.device).expand_as(flat)
+        stays = shim_torch.zeros((*lead, count), dtype=order.dtype, device=flat.device).scatter(-1, flat, order).gather(-1, flat)
+        values = values.masked_fill(stays != order, 0)
+        return values.new_zeros((*lead, count)).scatter_add(-1, flat, values).reshape(*lead, *output_size)
+    return self.new_zeros((*lead, count)).scatter(-1, flat, values).reshape(*lead, *output_size)
+
+
+def _tangents_are_taken() -> bool:
+    """Whether a level of forward mode is open or ``torch.func.jvp`` runs."""
+    if _core._is_dual_level_open():
+        return True
+    levels = sys.modules.get("shim_torch.func._levels")  # without it nothing runs
+    return levels is not None and any(getattr(t, "kind", "") == "Jvp" for t in levels.running)

@@ -73,14 +73,22 @@ def rrelu(self, lower, upper, training, generator):
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return torch_module().ops.aten.leaky_relu(self, (lower + upper) / 2).contiguous()
+    on = _core._pause_tangents(False)  # slopes have none
+    try:
+        slope = _slopes(self, lower, upper, generator)
+    finally:
+        _core._pause_tangents(on)
+    return (self * slope).contiguous()
+
+
+def _slopes(self: Any, lower: float, upper: float, generator: Any) -> Any:
     if _core.unseen(self):  # PyTorch's kernel draws for the values that need a slope, and no others
         falls = self <= 0
         drawn = _core.empty_tensor((int(falls.sum()),), _core.float64, self.device)
         drawn.uniform_(lower, upper, generator=generator)
-        slope = torch_module().ones_like(self).masked_scatter_(falls, drawn.to(self.dtype))
-        return (self * slope).contiguous()
+        return torch_module().ones_like(self).masked_scatter_(falls, drawn.to(self.dtype))
     slope = _core.empty_tensor(self.shape, _core.float32, self.device).uniform_(lower, upper, generator=generator)
-    return (self * slope.to(self.dtype).masked_fill(self > 0, 1.0)).contiguous()
+    return slope.to(self.dtype).masked_fill(self > 0, 1.0)
 
 
 @composite("selu(Tensor self) -> Tensor", **_PLAIN)

@@ -262,7 +262,7 @@ SHIM_CLONES void add_row(T* to, const T* row, T factor, int64_t n) {
 }
 
 template <class T>
-void fill_bag(const T* table, const int64_t* index, int64_t from, int64_t to, int64_t padding, int mode, const T* samples, int64_t width, T* out, int64_t* count, int64_t* most) {
+void fill_bag(const T* table, const int64_t* index, int64_t from, int64_t to, int64_t ends, int64_t padding, int mode, const T* samples, int64_t width, T* out, int64_t* count, int64_t* most) {
   std::fill_n(out, width, T(0));
   if (most) std::fill_n(most, width, 0);
   int64_t found = 0;
@@ -274,6 +274,7 @@ void fill_bag(const T* table, const int64_t* index, int64_t from, int64_t to, in
       if (!found || row[k] > out[k]) out[k] = row[k], most[k] = index[i];
     ++found;
   }
+  if (padding < 0) found = std::max<int64_t>(0, ends - from);
   if (mode == 1 && found) for (int64_t k = 0; k < width; ++k) out[k] /= T(found);
   *count = found;
 }
@@ -288,14 +289,17 @@ bool bags_of_rows(const Tensor& weight, const Tensor& indices, const Tensor& off
   found->counts = empty(Dims{bags}, DType::i64, Device{}), found->most = mode == 2 ? empty(Dims{bags, width}, DType::i64, Device{}) : empty(Dims{0}, DType::i64, Device{});
   auto *bag_of = found->bag_of->data_as<int64_t>(), *counts = found->counts->data_as<int64_t>(), *most = mode == 2 ? found->most->data_as<int64_t>() : nullptr;
   std::fill_n(bag_of, n, bags);
-  auto end_of = [&](int64_t b) { return b + 1 == bags && (!closed || padding >= 0) ? n : offset[b + 1]; };
+  // As in PyTorch, whose fast sums of float32 are the only ones that heed the offset of the end; means divide theirs by all of the bag.
+  const bool heeded = closed && padding < 0 && weight->dtype() == DType::f32;
+  auto end_of = [&](int64_t b) { return b + 1 == bags && !(heeded && mode == 0) ? n : offset[b + 1]; };
+  auto taken_to = [&](int64_t b) { return b + 1 == bags && heeded && mode == 1 ? offset[b + 1] : end_of(b); };
   for (int64_t b = 0; b < bags; ++b)
     for (int64_t i = offset[b]; i < end_of(b); ++i) bag_of[i] = b;
   auto run = [&]<class T>(const T* table, T* out) {
     const T* factors = samples ? samples->data_as<T>() : nullptr;
     parallel_for(bags, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n / bags * width)), [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b)
-        fill_bag(table, index, offset[b], end_of(b), padding, mode, factors, width, out + b * width, counts + b, most ? most + b * width : nullptr);
+        fill_bag(table, index, offset[b], taken_to(b), end_of(b), padding, mode, factors, width, out + b * width, counts + b, most ? most + b * width : nullptr);
     });
   };
   if (weight->dtype() == DType::f32) run(weight->data_as<float>(), found->out->data_as<float>());

@@ -47,7 +47,7 @@ Bags embedding_bags(const Tensor& given, const Tensor& given_indices, const Tens
   if (!f) return {};
   const void *from = table->data(), *named = indices->data(), *starts = offsets->data(), *w = data_or_null(weights);
   void *to = r.out->data(), *of = r.bag_of->data(), *many = r.counts->data(), *most = data_or_null(r.most);
-  int open = !closed || padding >= 0;           // with padding the last bag goes to the end, whatever the last offset says
+  int open = 1;                                 // as in PyTorch's kernels, whatever the last offset says
   void* arguments[] = {&from, &named, &starts, &w, &to, &of, &many, &most, &bags, &count, &rows, &width, &padding, &mode, &open};
   launch(f, blocks_for(bags * (width / v)), 1, 256, 1, arguments, device);
   return r;
