@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run an unmodified script or module")
     run.add_argument("--scope", action="append", help="packages that get torch (comma separated); default: all")
     run.add_argument("--version", help="what torch.__version__ says")
+    run.add_argument("--no-children", action="store_true", help="Python programs that it starts get no torch from us")
     kind = run.add_mutually_exclusive_group()
     kind.add_argument("-m", dest="module", action="store_true", help="the target is a module name")
     kind.add_argument("-c", dest="program", action="store_true", help="the target is a program")
@@ -49,11 +50,22 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command; the exit status."""
+    from compat import child
+
     options = parser().parse_args(arguments)
+    child.leave()  # this command says itself what is to be enabled
     if options.command == "run":
         from compat.cli import run
 
-        return run.main(options.target, options.arguments, options.module, options.scope, options.version, options.program)
+        return run.main(
+            options.target,
+            options.arguments,
+            options.module,
+            options.scope,
+            options.version,
+            options.program,
+            children=not options.no_children,
+        )
     try:
         status = _report(options)
         sys.stdout.flush()

@@ -1,12 +1,24 @@
-"""Spawned children get the scopes of their parent."""
+"""Child processes get the scopes of their parent: multiprocessing's always, others where ``compat run`` announces them.
+
+What it announces stands in the environment. A child reads it in ``child_site/sitecustomize.py``, which ``site`` imports.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from compat.scope import Scope
+
+if TYPE_CHECKING:
+    from compat.hook import Token
+
+VARIABLE = "SHIM_TORCH_SCOPES"
+SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child_site")
 KEY = "shim_torch_scopes"
 SPAWNING = tuple(f"{top}.spawn" for top in ("multiprocessing", "multiprocess", "loky.backend", "joblib.externals.loky.backend"))
 
@@ -27,12 +39,52 @@ class Scopes:
         return exec, (source,)
 
 
-def adopt(entries: list[tuple[Any, ...]]) -> None:
-    """Enables what the parent had enabled."""
-    from compat import enable_torch_proxy
+def adopt(entries: Iterable[Sequence[Any]], later: bool = False) -> list[Token]:
+    """Enables what the parent had enabled and is not in force here; with ``later``, loads torch when it is imported."""
+    from compat import hook
 
+    here, made = hook.for_children(), []
     for names, blocked, version in entries:
-        enable_torch_proxy(set(names) if names is not None else None, blocked=set(blocked), version=version)
+        if (names, blocked, version) not in here:
+            scope = Scope(None if names is None else frozenset(names), frozenset(blocked))
+            made.append(hook.enable(hook.Token(scope, version, later)))
+    return made
+
+
+_inherited: list[Token] = []
+
+
+def announce() -> None:
+    """Puts the scopes in force into the environment, for programs of this Python that this one starts."""
+    from compat import hook
+
+    said = {
+        "python": [sys.implementation.cache_tag, os.path.realpath(sys.prefix)],
+        "folder": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+        "scopes": hook.for_children(),
+    }
+    os.environ[VARIABLE] = json.dumps(said)
+    places = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place and place != SITE]
+    os.environ["PYTHONPATH"] = os.pathsep.join([SITE, *places])
+
+
+def inherit(entries: Iterable[Sequence[Any]]) -> None:
+    """Enables what the environment announces."""
+    _inherited.extend(adopt(entries, later=True))
+
+
+def leave() -> None:
+    """Takes back what was inherited, and announces it no longer."""
+    from compat import hook
+
+    while _inherited:
+        hook.disable(_inherited.pop())
+    if os.environ.pop(VARIABLE, None) is not None:
+        places = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place != SITE]
+        if places:
+            os.environ["PYTHONPATH"] = os.pathsep.join(places)
+        else:
+            os.environ.pop("PYTHONPATH", None)
 
 
 def changes(module: ModuleType, entries: Callable[[], list[tuple[Any, ...]]]) -> Iterator[tuple[Any, str, Any]]:

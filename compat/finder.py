@@ -13,7 +13,7 @@ from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from compat import importer, modules, requirements
+from compat import adapters, importer, modules, requirements
 from compat.scope import Scope
 
 State = Callable[[], Scope]
@@ -25,12 +25,17 @@ _own_specs: dict[str, Any] = {}  # of our modules, by torch name: what the impor
 class TorchLoader:
     """Loads ``torch.x`` by handing over our module object, which was executed already and keeps its own spec."""
 
+    def __init__(self, done: Callable[[], None] | None = None) -> None:
+        self.done = done
+
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         self.name = spec.name
         return modules.get(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = _own_specs[self.name]
+        if self.done is not None:
+            self.done()
 
     def get_code(self, name: str) -> Any:
         """The code of our module, for ``python -m torch.x``."""
@@ -50,14 +55,17 @@ class TorchLoader:
         return getattr(loader, what)(modules.real(name)) if hasattr(loader, what) else None
 
 
-def torch_spec(name: str) -> ModuleSpec | None:
-    """The spec that ``find_spec`` answers for our ``torch.x``; None when there is no such module."""
+def torch_spec(name: str, done: Callable[[], None] | None = None) -> ModuleSpec | None:
+    """The spec that ``find_spec`` answers for our ``torch.x``; None when there is no such module.
+
+    ``done`` is called once the import system has the module.
+    """
     if not modules.exists(name):
         return None
     module = modules.get(name)
     _own_specs.setdefault(name, module.__spec__)
     origin = getattr(module, "__file__", None)
-    spec = ModuleSpec(name, TorchLoader(), origin=origin, is_package=hasattr(module, "__path__"))  # type: ignore[arg-type]
+    spec = ModuleSpec(name, TorchLoader(done), origin=origin, is_package=hasattr(module, "__path__"))  # type: ignore[arg-type]
     spec.has_location = origin is not None
     if spec.submodule_search_locations is not None:
         spec.submodule_search_locations.extend(module.__path__)
@@ -71,9 +79,16 @@ class ScopeFinder:
     """
 
     def __init__(
-        self, scope: State, exposed: Callable[[], bool], expose: Callable[[], Any], join: Callable[[str], None]
+        self,
+        scope: State,
+        exposed: Callable[[], bool],
+        expose: Callable[[], Any],
+        join: Callable[[str], None],
+        waiting: Callable[[], bool] = lambda: False,
+        begin: Callable[[], None] = lambda: None,
     ) -> None:
         self.scope, self.exposed, self.expose, self.join = scope, exposed, expose, join
+        self.waiting, self.begin = waiting, begin
         self.folders: dict[str, str] = {}  # the folders of top-level packages in scope -> their names
         self.after: dict[str, Callable[[ModuleType], None]] = {}  # module name -> called once it is executed
 
@@ -81,7 +96,10 @@ class ScopeFinder:
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if modules.is_torch(fullname):
-            return torch_spec(fullname) if self.exposed() else None
+            waiting = self.waiting()
+            return torch_spec(fullname, self.begin if waiting else None) if waiting or self.exposed() else None
+        if fullname in adapters.FAMILIES and self.waiting():
+            self.begin()
         scope = self.scope()
         covered = scope.names is not None and scope.covers(fullname)
         if not covered and scope.names is not None and "." not in fullname and self._joins(fullname, scope, path):

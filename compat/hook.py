@@ -28,6 +28,7 @@ class Token:
 
     scope: Scope
     version: str | None = None
+    later: bool = False  # for the whole process: nothing is loaded until torch, or what has an adapter, is imported
 
 
 _lock = threading.RLock()
@@ -140,11 +141,11 @@ def _apply() -> None:
         versions = [entry.version for entry in _entries if entry.version is not None]
         if versions:
             wanted[f"version {versions[-1]}"] = lambda stack: _install_version(stack, versions[-1])
-        if total.names is None:
+        if total.names is None and not _waiting():
             wanted["process"] = lambda stack: stack.enter_context(expose())
-        elif "__main__" in total.names:
+        elif total.names is not None and "__main__" in total.names:
             wanted["__main__"] = _install_main
-        for family in adapters.wanted(total.names):
+        for family in () if _waiting() else adapters.wanted(total.names):
             wanted[f"adapter {family}"] = lambda stack, family=family: _install_adapter(stack, family)  # type: ignore[misc]
     for key in [key for key in reversed(_layers) if key not in wanted]:
         _layers.pop(key).close()
@@ -157,6 +158,19 @@ def _apply() -> None:
                 stack.close()
                 raise
             _layers[key] = stack
+
+
+def _waiting() -> bool:
+    """Whether the whole process is to get our torch once it asks for it."""
+    return _scope.names is None and bool(_entries) and all(e.later for e in _entries if e.scope.names is None)
+
+
+def _begin() -> None:
+    """It asked."""
+    with _lock:
+        for entry in _entries:
+            entry.later = False
+        _apply()
 
 
 _ABSENT = object()
@@ -193,7 +207,7 @@ def _caller_in_scope(depth: int = 2) -> bool:
 
 def _install_base(stack: ExitStack) -> None:
     global _finder
-    _finder = finder = ScopeFinder(scope, lambda: _exposed > 0, _native_window, join)
+    _finder = finder = ScopeFinder(scope, lambda: _exposed > 0, _native_window, join, _waiting, _begin)
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
     stack.callback(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)  # type: ignore[arg-type]
     for owner, name, value in lookups.changes(scope, lambda depth: _caller_in_scope(depth + 1)):
@@ -276,8 +290,9 @@ class expose:
         global _exposed
         with _lock:
             torch = modules.get("torch")
-            self._before = {name: module for name, module in sys.modules.items() if modules.is_torch(name)}
-            for name in self._before:
+            there = {name: module for name, module in sys.modules.items() if modules.is_torch(name)}
+            self._before = {name: module for name, module in there.items() if modules.loaded.get(name) is not module}
+            for name in there:
                 del sys.modules[name]
             sys.modules.update(modules.tree())
             sys.modules["torch"] = torch
@@ -297,7 +312,7 @@ def _native_window() -> Iterator[None]:
     global native_windows
     with _lock:
         native_windows += 1
-        if _exposed:
+        if _exposed or _waiting():  # imported from C, too, it is found as it is from Python
             yield
         else:
             with expose():

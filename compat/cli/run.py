@@ -12,7 +12,7 @@ import sys
 import types
 from typing import Any
 
-from compat import enable_torch_proxy, importer
+from compat import child, enable_torch_proxy, importer
 
 COMMAND = "python -m compat run"
 
@@ -24,9 +24,11 @@ def main(
     scope: list[str] | None,
     version: str | None,
     is_command: bool = False,
+    children: bool = True,
 ) -> int:
     """Runs ``target``: a script, "-" (standard input), a folder or zip file with ``__main__.py``, a module or a command.
 
+    With ``children``, programs of the same Python that it starts get the same torch, by way of their environment.
     Its own exit status and traceback are the process's; 2 when there is no such script or the arguments are wrong.
     """
     if arguments[:1] == ["--"]:
@@ -42,11 +44,9 @@ def main(
         return 2
     table = builtins if names is None else importer.scoped_builtins
     sys.argv = ["-c" if is_command else target, *arguments]
+    if children:
+        child.announce()
     if is_module:
-        if target == "pytest":
-            from compat import pytest_workers
-
-            pytest_workers.announce()
         return _run_module(target, table)
     if is_command or target == "-":
         sys.path[0] = ""
