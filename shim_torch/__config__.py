@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shim_torch import _torch_names
+
 __all__ = ["parallel_info", "show"]
 
 
@@ -30,3 +32,5 @@ def parallel_info() -> str:
         f"\tat::get_num_interop_threads() : {get_num_interop_threads()}\n"
         f"std::thread::hardware_concurrency() : {os.cpu_count()}\n"
     )
+
+_torch_names.present(globals())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shim_torch import _torch_names
+
 _overwrite = False
 _swap = False
 
@@ -24,3 +26,5 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
 
 def get_swap_module_params_on_conversion() -> bool:
     return _swap
+
+_torch_names.present(globals())

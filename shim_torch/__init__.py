@@ -52,7 +52,7 @@ from shim_torch.cuda.memory import OutOfMemoryError  # noqa: E402
 _core.set_out_of_memory_type(OutOfMemoryError)
 is_grad_enabled, is_inference_mode_enabled = _core.is_grad_enabled, _core.is_inference_mode_enabled
 is_anomaly_enabled, is_anomaly_check_nan_enabled = _core.is_anomaly_enabled, _core.is_anomaly_check_nan_enabled
-get_default_dtype, set_default_dtype_ = _core.get_default_dtype, _core.set_default_dtype
+get_default_dtype = _core.get_default_dtype
 promote_types, can_cast = _core.promote_types, _core.can_cast
 get_num_threads, set_num_threads = _core.get_num_threads, _core.set_num_threads
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._missing import has
+
 
 class AbsentDevice:
     """What ``torch.xpu`` and its like answer: no devices; what needs one raises."""
@@ -90,4 +92,4 @@ def names(module: str, label: str) -> dict[str, Any]:
     functions, classes = _FURTHER.get(module, ("", ""))
     found.update({name: family.needs_device(name) for name in (*_NEEDING, *functions.split())})
     found.update({name: family.class_needing_device(name) for name in classes.split() if name not in found})
-    return found
+    return {name: value for name, value in found.items() if has(f"{module}.{name}")}

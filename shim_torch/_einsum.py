@@ -71,7 +71,7 @@ def einsum(*args: Any) -> Any:
     return _contract(shim_torch, parsed, tensors, out)
 
 
-einsum.__module__ = "shim_torch.functional"  # torch.functional.einsum in generated code
+einsum.__module__ = "torch.functional"  # torch.functional.einsum in generated code
 
 
 def _of_lists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._arguments import as_dtype
 from shim_torch._from_memory import from_array, from_cuda, from_dlpack, from_numpy, frombuffer, requiring
 from shim_torch._from_sequences import _from_data
@@ -159,3 +160,5 @@ def asarray(
         # a leaf is told so itself: PyTorch gives no new tensor for it
         return made.requires_grad_(False) if made.is_leaf else made.detach()
     return made if made.requires_grad else requiring(made, True)
+
+_torch_names.present(globals(), "torch")

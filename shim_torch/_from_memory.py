@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._arguments import need_dtype
 from shim_torch._warnings import warn_once
 
@@ -128,3 +129,5 @@ def requiring(made: Any, requires_grad: bool) -> Any:
     if not (made.dtype.is_floating_point or made.dtype.is_complex):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return made.requires_grad_()
+
+_torch_names.present(globals(), "torch", elsewhere={"torch.utils.dlpack": ["from_dlpack"]})

@@ -144,7 +144,7 @@ class Generator:
         self._check_offsets()
         return self._offset * 4
 
-    def take(self, count: int) -> tuple[int, int]:
+    def _take(self, count: int) -> tuple[int, int]:
         """Reserves ``count`` 32-bit numbers of a CUDA stream: (seed, first block)."""
         start = self._offset
         self._offset += (count + 3) // 4

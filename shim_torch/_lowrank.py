@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch._overridable import overridable as _overridable
 
@@ -189,3 +190,5 @@ def functions() -> dict[str, Any]:
     return {**found, **{name: _gone(name) for name in _REMOVED}}
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._arguments import need_bool, need_tensor, type_name
 from shim_torch._uninitialized import settings as _uninitialized
 
@@ -367,3 +368,5 @@ def _dense(dims: list[tuple[int, int]]) -> list[tuple[int, int]]:
         found.append((stride, size))
         stride *= size
     return found
+
+_torch_names.present(globals(), "torch", elsewhere={"torch.functional": ["cdist"]})

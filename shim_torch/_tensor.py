@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from native import _core
-from shim_torch._arguments import need_bool
+from shim_torch._arguments import need_bool as _need_bool
 from shim_torch._missing import asked_of as _asked_of
 
 # Pickles of before name ``_rebuild`` and ``_rebuild_storage`` here; files of torch.save name ``_rebuild_from_type_v2``.
@@ -24,7 +24,7 @@ Tensor = _core.Tensor
 
 def numpy(self: Any, *, force: bool = False) -> Any:
     """An array over the tensor's memory; ``force`` detaches, moves and copies as needed."""
-    need_bool(force, "numpy", "force", None)
+    _need_bool(force, "numpy", "force", None)
     if type(self) is not _core.Tensor:
         from shim_torch._utils import _is_wrapper
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 
@@ -330,3 +331,5 @@ def get_device_module(device: Any = None) -> Any:
     return module
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -6,6 +6,7 @@ import sys
 import warnings
 
 from native import _core
+from shim_torch import _torch_names
 
 _given: set[str] = set()
 
@@ -33,3 +34,5 @@ def warn_once(message: str, stacklevel: int | None = None) -> None:
         return
     _given.add(message)
     warnings.warn(message, stacklevel=_outside() if stacklevel is None else stacklevel)
+
+_torch_names.present(globals(), "torch")

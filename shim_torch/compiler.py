@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 
@@ -194,3 +195,5 @@ def load_cache_artifacts(serialized_artifacts: bytes) -> None:
 
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

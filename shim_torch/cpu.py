@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
+from shim_torch import _torch_names
+
 
 def is_available() -> bool:
     """Always."""
@@ -116,3 +118,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.cpu", name)
+
+_torch_names.present(globals())

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from native import _core
-from shim_torch import _lowrank
-from shim_torch._arguments import type_name
+from shim_torch import _lowrank, _torch_names
+from shim_torch._arguments import type_name as _type_name
 from shim_torch._einsum import einsum as einsum
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch._overridable import overridable as _overridable
-from shim_torch._warnings import warn_once
+from shim_torch._warnings import warn_once as _warn_once
 
 __all__ = (  # some are asked for by __getattr__ below
     "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist "
@@ -52,7 +52,7 @@ def broadcast_tensors(*tensors: Any) -> Any:
     """All tensors expanded to their common shape."""
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(t)}")
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {_type_name(t)}")
     shape = _core.broadcast_shapes([t.shape for t in tensors])
     return tuple(t.expand(shape) for t in tensors)
 
@@ -92,7 +92,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     if not given:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
-        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+        _warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for i, t in enumerate(given):
@@ -327,3 +327,6 @@ def __getattr__(name: str) -> Any:
     import shim_torch
 
     return getattr(shim_torch, name)
+
+
+_torch_names.present(globals(), elsewhere={"torch": ("binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "get_device", "hinge_embedding_loss", "kl_div", "margin_ranking_loss", "triplet_margin_loss")})

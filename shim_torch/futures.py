@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["Future", "collect_all", "wait_all"]
@@ -174,3 +175,5 @@ def wait_all(futures: list[Future]) -> list[Any]:
     return [f.wait() for f in collect_all(futures).wait()]
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

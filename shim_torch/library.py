@@ -9,22 +9,33 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 from . import _ops
 from ._library.custom_ops import (
-    VMAP_RULES,
+    VMAP_RULES as _VMAP_RULES,
+)
+from ._library.custom_ops import (
     CustomOpDef,
-    as_types,
-    autocast_kernel,
     custom_op,
     dispatch_key,
-    lookup,
-    qualified_name,
+)
+from ._library.custom_ops import (
+    as_types as _as_types,
+)
+from ._library.custom_ops import (
+    autocast_kernel as _autocast_kernel,
+)
+from ._library.custom_ops import (
+    lookup as _lookup,
+)
+from ._library.custom_ops import (
+    qualified_name as _qualified_name,
 )
 from ._library.infer_schema import infer_schema
 from ._library.kernel import get_kernel
-from ._library.utils import parse_namespace
+from ._library.utils import parse_namespace as _parse_namespace
 
 __all__ = [
     "CustomOpDef",
@@ -129,7 +140,7 @@ class Library:
             raise RuntimeError(
                 f"impl should be passed either a name or an OpOverload object as the first argument, got {type(op_name)}"
             )
-        name = op_name if isinstance(op_name, str) else qualified_name(op_name)
+        name = op_name if isinstance(op_name, str) else _qualified_name(op_name)
         key = self._checked_key(name, dispatch_key)
         base, overload = _split(name.rpartition("::")[2])
         qualified = f"{self.ns}::{base}"
@@ -241,7 +252,7 @@ def define(
         return in_library
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
-    ns, name = parse_namespace(qualname)
+    ns, name = _parse_namespace(qualname)
     if isinstance(schema, str) and not re.fullmatch(r"\s*\(.*\)\s*->\s*.*", schema, re.DOTALL):
         raise ValueError(
             'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but '
@@ -295,11 +306,11 @@ def register_kernel(
     lib: Library | None = None,
 ) -> Any:
     """Registers an implementation of an operator for device types (None: all)."""
-    definition = lookup(op)
+    definition = _lookup(op)
     if definition is not None:
         return definition.register_kernel(device_types, func) if func else definition.register_kernel(device_types)
-    kinds = ["default" if t is None else t for t in as_types(device_types)]
-    return impl(qualified_name(op), kinds, func, lib=lib)
+    kinds = ["default" if t is None else t for t in _as_types(device_types)]
+    return impl(_qualified_name(op), kinds, func, lib=lib)
 
 
 def register_fake(
@@ -314,12 +325,12 @@ def register_fake(
     """Registers the function that answers for meta tensors."""
     if not isinstance(op, (str, _ops.OpOverload, CustomOpDef)):
         raise ValueError(f"register_fake({op}): got unexpected type for op: {type(op)}")
-    definition = lookup(op)
+    definition = _lookup(op)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         if definition is not None:
             return definition.register_fake(function)
-        ns, _, name = qualified_name(op).partition("::")
+        ns, _, name = _qualified_name(op).partition("::")
         if not _core.operator_overloads(f"{ns}::{_split(name)[0]}"):
             raise RuntimeError(f"operator {ns}::{name} does not exist")
         _library(ns, lib)._register_fake(name, function, allow_override=allow_override)
@@ -344,13 +355,13 @@ def register_autograd(
     lib: Library | None = None,
 ) -> None:
     """Registers the gradient of an operator: ``backward(ctx, *grads)``, ``setup_context(ctx, inputs, output)``."""
-    definition = lookup(op)
+    definition = _lookup(op)
     if definition is not None:
         definition.register_autograd(backward, setup_context=setup_context)
         return
     from ._library.autograd import make_autograd_kernel
 
-    ns, _, name = qualified_name(op).partition("::")
+    ns, _, name = _qualified_name(op).partition("::")
     base, overload = _split(name)
     overload_object = getattr(getattr(getattr(_ops.ops, ns), base), overload or "default")
     schema = overload_object._schema
@@ -385,13 +396,13 @@ def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Li
         raise ValueError(f"register_autocast({op}): got unexpected type for op: {type(op)}")
     if device_type not in ("cpu", "cuda", "xpu"):
         raise ValueError(f"Unknown device type: {device_type}")
-    definition = lookup(op)
+    definition = _lookup(op)
     if definition is not None:
         return definition.register_autocast(device_type, cast_inputs)
-    ns, _, name = qualified_name(op).partition("::")
+    ns, _, name = _qualified_name(op).partition("::")
     base, overload = _split(name)
     overload_object = getattr(getattr(getattr(_ops.ops, ns), base), overload or "default")
-    kernel = autocast_kernel(overload_object, device_type, cast_inputs)
+    kernel = _autocast_kernel(overload_object, device_type, cast_inputs)
     return _library(ns, lib).impl(name, kernel, f"Autocast{device_type.upper()}")
 
 
@@ -404,7 +415,7 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
         raise ValueError(f"register_vmap({op}): got unexpected type for op: {type(op)}")
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        VMAP_RULES[qualified_name(op).removesuffix(".default")] = function
+        _VMAP_RULES[_qualified_name(op).removesuffix(".default")] = function
         return function
 
     return register if func is None else register(func)
@@ -506,7 +517,7 @@ def opcheck(
     """
     from ._library.opcheck import CHECKS, OpCheckError
 
-    definition = lookup(op) if isinstance(op, CustomOpDef) else None
+    definition = _lookup(op) if isinstance(op, CustomOpDef) else None
     overload = definition._opoverload if definition is not None else op
     if isinstance(overload, _ops.OpOverloadPacket):
         names = overload.overloads()
@@ -541,3 +552,5 @@ def opcheck(
 
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch import _torch_names
+
 data_value_t = (str, float, int, bool)
 STAT_EVENT = "torch.monitor.Stat"
 
@@ -157,3 +159,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.monitor", name)
+
+_torch_names.present(globals())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._absent_device import names
+from shim_torch._absent_device import names as _names
 
-globals().update(names("torch.mtia", "MTIA"))
+globals().update(_names("torch.mtia", "MTIA"))
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = [
@@ -218,3 +219,5 @@ def enable_reentrant_dispatch() -> Any:
         _core._set_below_dispatch(old)
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

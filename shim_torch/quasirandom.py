@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from native import _core
+from shim_torch import _torch_names
 
 __all__ = ["SobolEngine"]
 
@@ -164,3 +165,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.quasirandom", name)
+
+_torch_names.present(globals())

@@ -13,18 +13,21 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch import _weights_only_unpickler as _weights_only
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch._serialization import archive, pickler
+from shim_torch._serialization import archive
+from shim_torch._serialization import pickler as _pickler
 from shim_torch._serialization.placing import (
     default_restore_location,
     location_tag,
     register_package,
-    restorer,
+)
+from shim_torch._serialization.placing import (
+    restorer as _restorer,
 )
 from shim_torch._serialization.settings import (
     LoadEndianness,
-    byte_order,
     check_module_version_greater_or_equal,
     get_crc32_options,
     get_default_load_endianness,
@@ -33,9 +36,14 @@ from shim_torch._serialization.settings import (
     set_default_load_endianness,
     set_default_mmap_options,
     skip_data,
-    skipping,
+)
+from shim_torch._serialization.settings import (
+    byte_order as _byte_order,
 )
 from shim_torch._serialization.settings import config as _config
+from shim_torch._serialization.settings import (
+    skipping as _skipping,
+)
 from shim_torch.storage import TypedStorage
 
 __all__ = [
@@ -127,7 +135,7 @@ class _Storages:
         if untyped_only:
             kind, dtype = _core.UntypedStorage, _core.uint8
         else:
-            kind, dtype = pickler.legacy_class(obj.pickle_storage_type()), obj.dtype
+            kind, dtype = _pickler.legacy_class(obj.pickle_storage_type()), obj.dtype
         pointer = 0 if storage.device.type == "meta" else storage.data_ptr()
         if pointer and self._dtypes.setdefault(pointer, dtype) != dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
@@ -149,13 +157,13 @@ def save(
 
     Tensors that share a storage share it in the file; CUDA tensors are copied to the CPU for writing.
     """
-    if skipping.on and not _use_new_zipfile_serialization:
+    if _skipping.on and not _use_new_zipfile_serialization:
         raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
     is_path = isinstance(f, (str, os.PathLike))
     if not is_path and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
     storages, data = _Storages(() if _use_new_zipfile_serialization else (None,)), io.BytesIO()
-    pickler.of(pickle_module)(data, pickle_protocol, storages.persistent_id).dump(obj)
+    _pickler.of(pickle_module)(data, pickle_protocol, storages.persistent_id).dump(obj)
     if not _use_new_zipfile_serialization:
         from shim_torch._serialization.legacy import save_legacy
 
@@ -189,7 +197,7 @@ def _write(file: Any, name: str, data: Any, storages: _Storages, order: bool) ->
         for key, storage in storages.by_key.items():
             if storage.device.type == "meta":
                 raise RuntimeError("torch.save: a storage on the meta device has no data to write")
-            if skipping.on:
+            if _skipping.on:
                 out.write(f"data/{key}", bytes(storage.nbytes()))
                 continue
             out.write(f"data/{key}", memoryview(_core.to_numpy(untyped_tensor(storage).cpu())))
@@ -218,17 +226,17 @@ def load(
     pickle_load_args.setdefault("encoding", "utf-8")
     with _opened(f) as file:
         if archive.is_zip(file):
-            return _load_zip(file, restorer(map_location), weights_only, f if mmap else None, pickle_load_args)
+            return _load_zip(file, _restorer(map_location), weights_only, f if mmap else None, pickle_load_args)
         if mmap:
             raise RuntimeError(
                 f"mmap can only be used with files saved with `torch.save({f}, _use_new_zipfile_serialization=True), please "
                 "torch.save your checkpoint with this option in order to use mmap."
             )
-        if skipping.on:
+        if _skipping.on:
             raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
         from shim_torch._serialization.legacy import load_legacy
 
-        return load_legacy(file, restorer(map_location), lambda s: _unpickle(s, weights_only, pickle_load_args))
+        return load_legacy(file, _restorer(map_location), lambda s: _unpickle(s, weights_only, pickle_load_args))
 
 
 def _weights_only_wanted(given: bool | None, pickle_module: Any) -> bool:
@@ -283,8 +291,8 @@ class _Unpickler(pickle.Unpickler):
         return self._persistent_load(pid)
 
     def find_class(self, module: str, name: str) -> Any:
-        if pickler.torch_module(module) == module:
-            return pickler.resolve(module, name)
+        if _pickler.torch_module(module) == module:
+            return _pickler.resolve(module, name)
         return super().find_class(module, name)
 
 
@@ -299,8 +307,8 @@ def _unpickler_of(module: Any) -> Any:
             self.persistent_load = persistent_load
 
         def find_class(self, module: str, name: str) -> Any:
-            if pickler.torch_module(module) == module:
-                return pickler.resolve(module, name)
+            if _pickler.torch_module(module) == module:
+                return _pickler.resolve(module, name)
             return super().find_class(module, name)
 
     return Own
@@ -327,7 +335,7 @@ def _load_zip(file: Any, restore: Any, weights_only: bool, path: Any, arguments:
     reader = archive.Reader(file)
     if reader.has("constants.pkl"):
         raise NotImplementedError("torch.load: TorchScript archives are not supported by shim-torch")
-    swapped = byte_order(reader.read("byteorder") if reader.has("byteorder") else None) != sys.byteorder
+    swapped = _byte_order(reader.read("byteorder") if reader.has("byteorder") else None) != sys.byteorder
     if path is not None and not isinstance(path, (str, os.PathLike)):
         raise ValueError("f must be a file path in order to use the mmap argument")
     loaded: dict[str, Any] = {}
@@ -339,13 +347,13 @@ def _load_zip(file: Any, restore: Any, weights_only: bool, path: Any, arguments:
         dtype = _core.uint8 if storage_type is _core.UntypedStorage else storage_type.dtype
         if key not in loaded:
             nbytes, record = count * dtype.itemsize, f"data/{key}"
-            if skipping.on:
+            if _skipping.on:
                 cpu = _core.UntypedStorage(nbytes)
             elif path is None:
                 cpu = reader.storage(record, nbytes)
             else:
                 cpu = reader.mapped(record, nbytes, os.fspath(path), get_default_mmap_options())
-            if swapped and not skipping.on:
+            if swapped and not _skipping.on:
                 cpu.byteswap(dtype)
             loaded[key] = restore(cpu, location.decode() if isinstance(location, bytes) else location)
         return TypedStorage(wrap_storage=loaded[key], dtype=dtype)
@@ -407,3 +415,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._serialization import openers
 
     return getattr(openers, name)
+
+_torch_names.present(globals())

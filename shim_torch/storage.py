@@ -8,8 +8,12 @@ from operator import index
 from typing import Any
 
 from native import _core
-from shim_torch._storage_arguments import OnlyChildren, check_legacy, check_typed, not_for_cuda
-from shim_torch._untyped_storage import check_real, over
+from shim_torch._storage_arguments import OnlyChildren as _OnlyChildren
+from shim_torch._storage_arguments import check_legacy as _check_legacy
+from shim_torch._storage_arguments import check_typed as _check_typed
+from shim_torch._storage_arguments import not_for_cuda as _not_for_cuda
+from shim_torch._untyped_storage import check_real as _check_real
+from shim_torch._untyped_storage import over as _over
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
@@ -66,7 +70,7 @@ class TypedStorage:
         if wrap_storage is None and args and isinstance(args[0], UntypedStorage):
             wrap_storage, args = args[0], ()
             dtype = dtype if dtype is not None else _core.uint8
-        check_typed(args, wrap_storage, self._fixed_dtype if dtype is None else dtype, device)
+        _check_typed(args, wrap_storage, self._fixed_dtype if dtype is None else dtype, device)
         dtype = dtype if dtype is not None else self._fixed_dtype or _core.get_default_dtype()
         self.dtype = dtype
         if wrap_storage is not None:
@@ -131,8 +135,8 @@ class TypedStorage:
         return int(self.device.index or 0)
 
     def tolist(self) -> list[Any]:
-        check_real(self)
-        return over(self._untyped_storage, self.dtype).tolist()
+        _check_real(self)
+        return _over(self._untyped_storage, self.dtype).tolist()
 
     def __iter__(self) -> Any:
         return iter(self.tolist())
@@ -142,19 +146,19 @@ class TypedStorage:
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         if not isinstance(index, int):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
-        check_real(self)
-        return over(self._untyped_storage, self.dtype)[index].item()
+        _check_real(self)
+        return _over(self._untyped_storage, self.dtype)[index].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not isinstance(index, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
         if self.device.type != "meta":
-            over(self._untyped_storage, self.dtype)[index] = value
+            _over(self._untyped_storage, self.dtype)[index] = value
 
     def fill_(self, value: Any) -> TypedStorage:
         if isinstance(value, (TypedStorage, UntypedStorage)):
             raise RuntimeError(f"cannot set item with value type {type(value)}")
-        over(self._untyped_storage, self.dtype).fill_(value)
+        _over(self._untyped_storage, self.dtype).fill_(value)
         return self
 
     def copy_(self, source: Any, non_blocking: Any = None) -> TypedStorage:
@@ -164,7 +168,7 @@ class TypedStorage:
             raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was {bytes_.nbytes()} bytes")
         if bytes_.device.type == "meta" and self.device.type != "meta":
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-        over(self._untyped_storage, self.dtype).copy_(over(bytes_, other))
+        _over(self._untyped_storage, self.dtype).copy_(_over(bytes_, other))
         return self
 
     def clone(self) -> TypedStorage:
@@ -223,7 +227,7 @@ class TypedStorage:
         return self._new(self._untyped_storage.pin_memory(device))
 
     def _to(self, dtype: Any) -> TypedStorage:
-        return self._new_of(over(self._untyped_storage, self.dtype).to(dtype).clone())
+        return self._new_of(_over(self._untyped_storage, self.dtype).to(dtype).clone())
 
     @staticmethod
     def _new_of(tensor: Any) -> TypedStorage:
@@ -319,7 +323,7 @@ def legacy_class(name: str, device_type: str = "cpu") -> Any:
     dtype = _CLASSES[name]
 
     def __new__(cls: Any, *args: Any, wrap_storage: Any = None, **others: Any) -> Any:
-        check_legacy(cls, args, wrap_storage, others)
+        _check_legacy(cls, args, wrap_storage, others)
         device = device_type if wrap_storage is None else None
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=dtype, device=device)
 
@@ -332,7 +336,7 @@ def legacy_class(name: str, device_type: str = "cpu") -> Any:
 
     members = {"from_buffer": staticmethod(from_buffer), "from_file": staticmethod(from_file)}
     if device_type == "cuda":
-        members |= {n: not_for_cuda(n) for n in ("from_buffer", "_new_with_weak_ptr", "_new_shared_filename")}
+        members |= {n: _not_for_cuda(n) for n in ("from_buffer", "_new_with_weak_ptr", "_new_shared_filename")}
     return _LegacyMeta(
         name,
         (TypedStorage,),
@@ -378,7 +382,7 @@ def __getattr__(name: str) -> Any:
     if name == "_load_from_bytes":
         return _from_bytes
     if name in ("_LegacyStorage", "_LegacyStorageMeta"):
-        return {"_LegacyStorage": OnlyChildren, "_LegacyStorageMeta": _LegacyMeta}[name]
+        return {"_LegacyStorage": _OnlyChildren, "_LegacyStorageMeta": _LegacyMeta}[name]
     from shim_torch._missing import missing
 
     return missing("torch.storage", name)

@@ -1,10 +1,11 @@
 """``torch.torch_version``."""
 
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch._version import TorchVersion, current
+from shim_torch._version import TorchVersion
+from shim_torch._version import current as _current
 
 TorchVersion.__module__ = "torch.torch_version"
-__version__ = current()
+__version__ = _current()
 __all__ = ["TorchVersion"]
 
 __getattr__ = _asked_of(__name__)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._version import current
+from shim_torch._version import current as _current
 
-__version__ = current()
+__version__ = _current()
 debug = False
 git_version = "unknown"
 hip = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._dynamo import config
 from shim_torch.compiler import (
     allow_in_graph,
@@ -104,3 +105,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch._dynamo", name)
+
+_torch_names.present(globals())

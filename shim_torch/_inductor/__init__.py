@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch import _torch_names
+
 __all__ = ["compile", "cudagraph_mark_step_begin", "list_mode_options", "list_options"]
 
 
@@ -40,3 +42,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch._inductor", name)
+
+_torch_names.present(globals())

@@ -7,6 +7,7 @@ from functools import update_wrapper
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 from .. import _ops
@@ -282,3 +283,5 @@ def qualified_name(op: Any) -> str:
     raise ValueError(f"Expected an operator or its name, got {type(op)}")
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals(), "torch.library", elsewhere={"torch._library.custom_ops": ["CustomOpDef"]})

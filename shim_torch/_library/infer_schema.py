@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 _SCALARS: dict[Any, str] = {
@@ -208,3 +209,5 @@ def tuple_to_list(tuple_type: Any) -> Any:
 SUPPORTED_RETURN_TYPES = _valid_returns()
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals(), "torch.library")

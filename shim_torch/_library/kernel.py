@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 
 from .custom_ops import qualified_name
 
@@ -88,3 +89,5 @@ def _overload(qualified: str, overload: str) -> Any:
 
     namespace, _, base = qualified.partition("::")
     return getattr(getattr(getattr(ops, namespace), base), overload or "default")
+
+_torch_names.present(globals(), "torch.library")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 
 Restore = Callable[[Any, str], Any]
 _packages: list[tuple[int, Callable[[Any], Any], Callable[[Any, str], Any]]] = []
@@ -81,3 +82,5 @@ def restorer(map_location: Any) -> Restore:
         return default_restore_location(storage, location) if result is None else result
 
     return restore
+
+_torch_names.present(globals(), "torch.serialization")

@@ -9,6 +9,8 @@ import warnings
 from enum import Enum
 from typing import Any
 
+from shim_torch import _torch_names
+
 
 class LoadEndianness(Enum):
     """The byte order that files without a mark of theirs are taken to have."""
@@ -144,3 +146,5 @@ def check_module_version_greater_or_equal(module: Any, req_version_tuple: Any, e
             raise RuntimeError(message) from error
         warnings.warn(message + ", but continuing assuming that requirement is met", stacklevel=2)
         return True
+
+_torch_names.present(globals(), "torch.serialization")

@@ -36,8 +36,9 @@ def older_names(device: str, autocast_dtype: Any) -> tuple[type[autocast], type[
             warn("GradScaler")
             super().__init__(device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
-    home = "shim_torch._cpu_amp" if device == "cpu" else "shim_torch.cuda.amp"
-    for made, name in ((OlderAutocast, "autocast"), (OlderGradScaler, "GradScaler")):
+    for made, name, home in ((OlderAutocast, "autocast", "autocast_mode"), (OlderGradScaler, "GradScaler", "grad_scaler")):
         made.__name__ = made.__qualname__ = name
-        made.__module__, made.__doc__ = home, f"``torch.amp.{name}(\"{device}\")``."
+        # torch.cpu.amp has no such modules of its own here
+        made.__module__ = "torch.cpu.amp" if device == "cpu" else f"torch.cuda.amp.{home}"
+        made.__doc__ = f"``torch.amp.{name}(\"{device}\")``."
     return OlderAutocast, OlderGradScaler

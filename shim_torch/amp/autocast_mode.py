@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 _LOWER = {
@@ -192,3 +193,5 @@ def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     return decorate_bwd
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

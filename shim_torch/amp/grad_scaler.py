@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["GradScaler", "OptState"]
@@ -346,3 +347,5 @@ class GradScaler:
 
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

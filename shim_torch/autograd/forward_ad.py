@@ -6,6 +6,7 @@ import sys
 from typing import Any, NamedTuple
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import _Decorator
 
@@ -169,3 +170,5 @@ for _class in (UnpackedDualTensor, dual_level):
     _class.__module__ = "torch.autograd.forward_ad"
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch._utils import typename
-from shim_torch.autograd.grad_mode import no_grad
+from shim_torch._utils import typename as _typename
+from shim_torch.autograd.grad_mode import no_grad as _no_grad
 
 Tensor = _core.Tensor
 _get = _core.is_grad_enabled
@@ -187,7 +188,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
-        with no_grad():
+        with _no_grad():
             outputs = fn(ctx, *args)
         if not _get() or not _tensors_require_grad(args):
             return outputs
@@ -274,8 +275,10 @@ def _nested_map(
         if isinstance(obj, dict):
             return {key: mapped(value) for key, value in obj.items()}
         accepted = f". Accepted types: {condition_msg}, or lists/tuples of them" if condition_msg else ""
-        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {typename(obj)}{accepted}")
+        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {_typename(obj)}{accepted}")
 
     return mapped
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

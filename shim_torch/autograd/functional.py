@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.autograd.grad_mode import enable_grad
+from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 Tensor = _core.Tensor
@@ -168,7 +169,7 @@ def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """``func(*inputs)`` and the product of ``v`` (like the outputs) with its Jacobian."""
-    with enable_grad():
+    with _enable_grad():
         tuple_in, inputs = _tuple(inputs, "inputs", "vjp")
         inputs = _prepared(inputs, create_graph)
         tuple_out, outputs = _call(func, inputs, "vjp", strict)
@@ -187,7 +188,7 @@ def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """``func(*inputs)`` and the product of its Jacobian with ``v`` (like the inputs), by the double backward trick."""
-    with enable_grad():
+    with _enable_grad():
         tuple_in, inputs = _tuple(inputs, "inputs", "jvp")
         inputs = _prepared(inputs, create_graph)
         v = _vectors(
@@ -235,7 +236,7 @@ def jacobian(
             )
     if strict and vectorize:
         raise RuntimeError(_TOGETHER.format("`vectorized=True`", "", "`vectorize=False`"))
-    with enable_grad():
+    with _enable_grad():
         tuple_in, inputs = _tuple(inputs, "inputs", "jacobian")
         inputs = _prepared(inputs, create_graph)
         tuple_out, outputs = _call(func, inputs, "jacobian", strict)
@@ -320,7 +321,7 @@ def vhp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """``func(*inputs)``, a scalar, and the product of ``v`` (like the inputs) with its Hessian."""
-    with enable_grad():
+    with _enable_grad():
         tuple_in, inputs = _tuple(inputs, "inputs", "vhp")
         inputs = _prepared(inputs, create_graph)
         v = _vectors(
@@ -344,7 +345,7 @@ def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """``func(*inputs)``, a scalar, and the product of its Hessian with ``v`` (like the inputs)."""
-    with enable_grad():
+    with _enable_grad():
         tuple_in, inputs = _tuple(inputs, "inputs", "hvp")
         inputs = _prepared(inputs, create_graph)
         v = _vectors(
@@ -366,3 +367,5 @@ def hvp(
     return _finish(outputs, create_graph, False), _finish(grads, create_graph, tuple_in)
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

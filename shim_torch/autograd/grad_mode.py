@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
-from shim_torch._arguments import need_bool
+from shim_torch._arguments import need_bool as _need_bool
 from shim_torch._missing import asked_of as _asked_of
 
 _set = _core._set_grad_enabled
@@ -127,7 +127,7 @@ class set_grad_enabled(_Decorator):
     """Sets recording on or off, at once; as a context manager, until its end."""
 
     def __init__(self, mode: bool) -> None:
-        need_bool(mode, "set_grad_enabled", "enabled")
+        _need_bool(mode, "set_grad_enabled", "enabled")
         self.prev = _get()
         self.mode = mode
         _set(mode)

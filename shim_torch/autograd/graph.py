@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.autograd.function import BackwardCFunction, DelayedError
-from shim_torch.autograd.grad_mode import enable_grad
+from shim_torch.autograd.function import BackwardCFunction
+from shim_torch.autograd.function import DelayedError as _DelayedError
+from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
 
 __all__ = [
     "GradientEdge",
@@ -60,7 +62,7 @@ class Node(abc.ABC):
 
     @classmethod
     def __subclasshook__(cls, subclass: type) -> bool:
-        if cls is Node and issubclass(subclass, (_core.Node, BackwardCFunction, DelayedError)):
+        if cls is Node and issubclass(subclass, (_core.Node, BackwardCFunction, _DelayedError)):
             return True
         return NotImplemented
 
@@ -96,7 +98,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     node, number = _core.gradient_edge(tensor)
     token = None
     if isinstance(node, _core._FunctionBase):  # ctx does not keep its node alive: a node after it does
-        with enable_grad():
+        with _enable_grad():
             token = tensor.view_as(tensor).grad_fn
     return GradientEdge(node, number, token)
 
@@ -246,3 +248,5 @@ for _class in (Node, GradientEdge, saved_tensors_hooks, save_on_cpu):
     _class.__module__ = "torch.autograd.graph"
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

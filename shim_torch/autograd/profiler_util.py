@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any, NamedTuple
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
@@ -199,3 +200,5 @@ def _text(microseconds: float) -> str:
     return f"{microseconds:.3f}us"
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from shim_torch import _torch_names
+
 _sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "reduction": False, "overrideable": True}
 
 
@@ -103,3 +105,5 @@ def sdp_kernel(
         yield {}
     finally:
         _sdp.update(old)
+
+_torch_names.present(globals(), "torch.backends.cuda")

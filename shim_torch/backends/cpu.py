@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 
@@ -16,3 +17,5 @@ def get_cpu_capability() -> str:
     return "AVX512" if _cpu._is_avx512_supported() else "AVX2" if _cpu._is_avx2_supported() else "NO AVX"
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

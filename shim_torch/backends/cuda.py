@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch.backends import _precision
 from shim_torch.backends._attention import (
     SDPAParams,
@@ -172,3 +173,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.backends.cuda", name)
+
+_torch_names.present(globals())

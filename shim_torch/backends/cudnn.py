@@ -12,7 +12,7 @@ from typing import Any
 from native import _core
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.backends import _precision
-from shim_torch.backends._flags import has_settings
+from shim_torch.backends._flags import has_settings as _has_settings
 
 CUDNN_TENSOR_DTYPES: set[Any] = {_core.float16, _core.bfloat16, _core.float32, _core.float64}
 
@@ -91,6 +91,6 @@ def flags(
         set_flags(*old)
 
 
-has_settings(__name__)
+_has_settings(__name__)
 
 __getattr__ = _asked_of(__name__)

@@ -8,7 +8,7 @@ from typing import Any
 
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.backends import _precision
-from shim_torch.backends._flags import has_settings
+from shim_torch.backends._flags import has_settings as _has_settings
 
 VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
 
@@ -61,6 +61,6 @@ def flags(
         set_flags(*old)
 
 
-has_settings(__name__)
+_has_settings(__name__)
 
 __getattr__ = _asked_of(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 
@@ -24,3 +25,5 @@ def is_macos13_or_newer(minor: int = 0) -> bool:
     return False
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 
@@ -10,3 +11,5 @@ def is_available() -> bool:
     return False
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

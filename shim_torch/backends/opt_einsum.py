@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.backends._flags import has_settings
+from shim_torch.backends._flags import has_settings as _has_settings
 
 
 def is_available() -> bool:
@@ -18,6 +18,6 @@ def get_opt_einsum() -> Any:
 
 
 _settings: dict[str, Any] = {"enabled": False, "strategy": None}
-has_settings(__name__)
+_has_settings(__name__)
 
 __getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ import threading
 from typing import Any, NamedTuple
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch.cuda import memory
 from shim_torch.cuda._graphs import (
     CUDAGraph,
@@ -302,20 +303,6 @@ def _sleep(cycles: int) -> None:
     _sleep_kernel["kernel"]((1,), (1,), (cupy.int64(cycles),))
 
 
-def manual_seed(seed: int) -> None:
-    """Seeds the current device's generator."""
-    from shim_torch import random
-
-    random.manual_seed_cuda(seed, all_devices=False)
-
-
-def manual_seed_all(seed: int) -> None:
-    """Seeds every device's generator."""
-    from shim_torch import random
-
-    random.manual_seed_cuda(seed, all_devices=True)
-
-
 _DIAGNOSTICS = frozenset(
     """CudaError check_error set_sync_debug_mode get_sync_debug_mode get_stream_from_external device_memory_used utilization
     memory_usage temperature power_draw clock_rate list_gpu_processes""".split()
@@ -324,9 +311,9 @@ _DIAGNOSTICS = frozenset(
 
 def __getattr__(name: str) -> Any:
     if name == "default_generators":
-        from shim_torch import random
+        from shim_torch.cuda import random
 
-        return random.cuda_default_generators()
+        return random._default_generators()
     if name in ("amp", "nvtx", "graphs", "streams", "random", "nccl", "comm", "profiler"):
         import importlib
 
@@ -338,18 +325,6 @@ def __getattr__(name: str) -> Any:
         from shim_torch.cuda import _diagnostics
 
         return getattr(_diagnostics, name)
-    if name in (
-        "get_rng_state",
-        "set_rng_state",
-        "get_rng_state_all",
-        "set_rng_state_all",
-        "seed",
-        "seed_all",
-        "initial_seed",
-    ):
-        from shim_torch import random
-
-        return getattr(random, "cuda_" + name)
     if name == "AcceleratorError":
         from shim_torch._errors import AcceleratorError
 
@@ -371,6 +346,18 @@ def __getattr__(name: str) -> Any:
     return missing("torch.cuda", name)
 
 
-__all__ = [n for n in dir() if not n.startswith("_")]
-_ = (memory, MemPool, CUDAPluggableAllocator, CUDAGraph, Event, ExternalStream, Stream, StreamContext, OutOfMemoryError)
-del _
+from shim_torch.cuda.random import (  # noqa: E402  (asks for the devices above)
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
+
+__all__ = [n for n in dir() if n[0] != "_" and n not in ("Any", "NamedTuple", "annotations", "threading", "index_of")]
+
+_torch_names.present(globals())

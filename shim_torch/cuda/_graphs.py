@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch.cuda import _streams
 
 
@@ -150,3 +151,5 @@ def make_graphed_callables(*args: Any, **kwargs: Any) -> Any:
 
 
 CUDAGraph.__module__ = graph.__module__ = "torch.cuda.graphs"
+
+_torch_names.present(globals(), "torch.cuda.graphs")

@@ -10,6 +10,7 @@ import threading
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 
 
 def index_of(device: Any, optional: bool = True) -> int:
@@ -345,3 +346,5 @@ class device_of(device):
 
 for _class in (Stream, ExternalStream, Event):
     _class.__module__ = "torch.cuda.streams" if _class is not Event else "torch.cuda"
+
+_torch_names.present(globals(), "torch.cuda")

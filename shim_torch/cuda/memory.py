@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.cuda._streams import index_of
+from shim_torch.cuda._streams import index_of as _index_of
 
 
 class OutOfMemoryError(RuntimeError):
@@ -18,7 +19,7 @@ class OutOfMemoryError(RuntimeError):
 
 
 def _stats(device: Any) -> tuple[int, int, int, int]:
-    return _core.cuda_memory_stats(index_of(device)) if _core.cuda_device_count() else (0, 0, 0, 0)
+    return _core.cuda_memory_stats(_index_of(device)) if _core.cuda_device_count() else (0, 0, 0, 0)
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -47,13 +48,13 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Starts the maxima anew."""
     if _core.cuda_device_count():
-        _core.cuda_reset_stats(index_of(device), 1, 0)
+        _core.cuda_reset_stats(_index_of(device), 1, 0)
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
     """Starts the totals ("allocated" and "freed") anew."""
     if _core.cuda_device_count():
-        _core.cuda_reset_stats(index_of(device), 0, 1)
+        _core.cuda_reset_stats(_index_of(device), 0, 1)
 
 
 reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
@@ -67,12 +68,12 @@ def empty_cache() -> None:
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """(free, total) bytes of the device."""
-    return _core.cuda_mem_info(index_of(device))
+    return _core.cuda_mem_info(_index_of(device))
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
     """The cache's figures under PyTorch's names: "allocated_bytes.all.peak" ..."""
-    return dict(sorted(_core.cuda_memory_statistics(index_of(device)).items())) if _core.cuda_device_count() else {}
+    return dict(sorted(_core.cuda_memory_statistics(_index_of(device)).items())) if _core.cuda_device_count() else {}
 
 
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
@@ -104,7 +105,7 @@ def get_allocator_backend() -> str:
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int:
     """Memory by pointer, to be given to ``caching_allocator_delete``."""
-    t = _core.empty_tensor((size,), dtype=_core.uint8, device=_core.device("cuda", index_of(device)))
+    t = _core.empty_tensor((size,), dtype=_core.uint8, device=_core.device("cuda", _index_of(device)))
     _raw[t.data_ptr()] = t
     return t.data_ptr()
 
@@ -126,14 +127,14 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
         raise TypeError("Invalid type for fraction argument, must be `float`")
     if fraction < 0 or fraction > 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
-    index = index_of(device)
+    index = _index_of(device)
     _fractions[index] = fraction
     _core.cuda_memory_limit(index, int(fraction * _core.cuda_device_info(index)[1]))
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
     """The part of the device's memory that may be taken."""
-    return _fractions.get(index_of(device), 1.0)
+    return _fractions.get(_index_of(device), 1.0)
 
 
 def list_gpu_processes(device: Any = None) -> str:
@@ -197,3 +198,5 @@ OutOfMemoryError.__module__ = "torch"
 OutOfMemoryError.__qualname__ = OutOfMemoryError.__name__ = "OutOfMemoryError"
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 
@@ -59,3 +60,5 @@ def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
         range_pop()
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["profile", "start", "stop"]
@@ -34,3 +35,5 @@ def profile() -> Iterator[None]:
         stop()
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

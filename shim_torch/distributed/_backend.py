@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from shim_torch import _torch_names
+
 __all__ = ["Backend"]
 
 
@@ -49,3 +51,5 @@ class Backend(str):
         raise NotImplementedError(
             f"torch.distributed.Backend.register_backend({name!r}): shim-torch has groups of one process only"
         )
+
+_torch_names.present(globals(), "torch.distributed.distributed_c10d")

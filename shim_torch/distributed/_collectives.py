@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch.distributed._groups import GroupMember, ProcessGroup, RedOpType, ReduceOp, Work
 
 __all__: list[str] = []
@@ -390,3 +391,5 @@ def _coalescing_manager(group: Any = None, device: Any = None, async_ops: bool =
 
 all_gather_single = _all_gather_base = all_gather_into_tensor
 reduce_scatter_single = _reduce_scatter_base = reduce_scatter_tensor
+
+_torch_names.present(globals(), "torch.distributed.distributed_c10d")

@@ -6,6 +6,8 @@ from datetime import timedelta
 from enum import IntEnum
 from typing import Any
 
+from shim_torch import _torch_names
+
 __all__: list[str] = []
 
 
@@ -211,3 +213,5 @@ GatherOptions = _options("GatherOptions", rootRank=0)
 ReduceOptions = _options("ReduceOptions", reduceOp=RedOpType.SUM, rootRank=0, rootTensor=0)
 ReduceScatterOptions = _options("ReduceScatterOptions", reduceOp=RedOpType.SUM)
 ScatterOptions = _options("ScatterOptions", rootRank=0)
+
+_torch_names.present(globals(), "torch.distributed.distributed_c10d")

@@ -9,6 +9,8 @@ from collections import deque
 from datetime import timedelta
 from typing import Any
 
+from shim_torch import _torch_names
+
 
 class DistError(RuntimeError):
     """What goes wrong between processes."""
@@ -251,3 +253,5 @@ def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
+
+_torch_names.present(globals(), "torch._C._distributed_c10d")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributed import _groups
 from shim_torch.distributed._backend import Backend
@@ -515,3 +516,5 @@ def _time_estimator(group: Any = None, device: Any = None) -> Iterator[Any]:
 
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

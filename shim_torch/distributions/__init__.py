@@ -5,9 +5,11 @@ Shared parts: distribution.py (``expand``, validation), _probs_or_logits.py, _lo
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
-from shim_torch.distributions import constraints, transforms, utils
+from shim_torch import _torch_names
+from shim_torch.distributions import _kl_registry, constraints, transforms, utils
 from shim_torch.distributions.bernoulli import Bernoulli
 from shim_torch.distributions.beta import Beta
 from shim_torch.distributions.binomial import Binomial
@@ -74,6 +76,12 @@ from shim_torch.distributions.uniform import Uniform
 from shim_torch.distributions.von_mises import VonMises
 from shim_torch.distributions.weibull import Weibull
 from shim_torch.distributions.wishart import Wishart
+
+# The modules of distributions and what they are made of: those with an underscore serve others.
+for _name, _module in list(vars().items()):
+    if isinstance(_module, ModuleType) and _name[0] != "_":
+        _torch_names.present(vars(_module))
+_torch_names.present(vars(_kl_registry), "torch.distributions.kl")
 
 __all__ = [
     "AbsTransform",

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import shim_torch as torch
+from shim_torch import _torch_names
 from shim_torch.distributions import constraints
 from shim_torch.distributions.utils import _sum_rightmost, lazy_property
 
@@ -366,3 +367,6 @@ class ReshapeTransform(Transform):
 
     def inverse_shape(self, shape: Any) -> Any:
         return _reshaped(shape, self.out_shape, self.in_shape)
+
+
+_torch_names.present(globals(), "torch.distributions.transforms")

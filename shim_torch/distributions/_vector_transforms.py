@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import shim_torch as torch
+from shim_torch import _torch_names
 from shim_torch.distributions import constraints
 from shim_torch.distributions._transform import ByClass, Transform
 from shim_torch.distributions.utils import (
@@ -300,7 +301,4 @@ class CumulativeDistributionTransform(Transform):
         return self.distribution.log_prob(x)
 
 
-# PyTorch's module for these is torch.distributions.transforms.
-for _name, _kind in list(vars().items()):
-    if isinstance(_kind, type) and _kind.__module__ == __name__ and not _name.startswith("_"):
-        _kind.__module__ = "shim_torch.distributions.transforms"
+_torch_names.present(globals(), "torch.distributions.transforms")

@@ -73,7 +73,7 @@ class Distribution:
         """The same with its parameters expanded to a batch shape (``_instance``: a subclass's, to be filled)."""
         if not self._parameters:
             raise NotImplementedError
-        owner = next(c for c in type(self).__mro__ if c.__module__.startswith(__package__))
+        owner = next(c for c in type(self).__mro__ if c.__module__.startswith(("torch.distributions", __package__)))
         new = self._get_checked_instance(owner, _instance)
         shape = torch.Size(batch_shape)
         own = ("_batch_shape", "_event_shape", "_validate_args")

@@ -9,7 +9,9 @@ from typing import Any
 import shim_torch as torch
 from shim_torch.distributions import constraints
 from shim_torch.distributions._transform import (
-    ByClass,
+    ByClass as _ByClass,
+)
+from shim_torch.distributions._transform import (
     ComposeTransform,
     IndependentTransform,
     ReshapeTransform,
@@ -55,7 +57,7 @@ __all__ = [
 ]
 
 
-class _Growing(ByClass, Transform):
+class _Growing(_ByClass, Transform):
     """A growing function of real numbers without parameters."""
 
     domain = constraints.real
@@ -162,7 +164,7 @@ class TanhTransform(_Growing):
         return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
 
-class AbsTransform(ByClass, Transform):
+class AbsTransform(_ByClass, Transform):
     """y = |x|; of the two values that come to y, the inverse gives the positive one."""
 
     domain = constraints.real

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch import _torch_names
+
 __all__ = ["Dim", "ExportedProgram", "dims", "export", "load", "register_dataclass", "save", "unflatten"]
 
 
@@ -67,3 +69,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.export", name)
+
+_torch_names.present(globals())

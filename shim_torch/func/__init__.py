@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch.func._functional import functional_call, stack_module_state
-from shim_torch.func._levels import Transform
+from shim_torch.func._levels import Transform as _Transform
 from shim_torch.func._transforms import grad, grad_and_value, jacfwd, jacrev, jvp, linearize, vjp
 from shim_torch.func._vmap import vmap
 
@@ -53,7 +54,7 @@ def functionalize(func: Any, *, remove: str = "mutations") -> Any:
 
     @wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        with Transform("Functionalize"):
+        with _Transform("Functionalize"):
             return functional(func, remove == "mutations_and_views")(*args, **kwargs)
 
     return wrapped
@@ -78,3 +79,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.func", name)
+
+_torch_names.present(globals())

@@ -290,7 +290,7 @@ class VmapInfo(NamedTuple):
 
 def _apply(cls: Any, args: tuple[Any, ...]) -> Any:
     """A Function over a batch: by its ``vmap``, or its own operators over the batch."""
-    if cls.__module__.partition(".")[0] == "shim_torch":
+    if cls.__module__.partition(".")[0] in ("shim_torch", "torch"):
         return cls._apply_directly(*_lift(args))
     own = cls.vmap is not Function.vmap
     if cls.setup_context is Function.setup_context:

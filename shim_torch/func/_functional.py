@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 
 
 def functional_call(
@@ -159,3 +160,5 @@ def stack_module_state(models: list[Any]) -> tuple[dict[str, Any], dict[str, Any
 
     parameters = stacked([dict(m.named_parameters()) for m in models], True)
     return parameters, stacked([dict(m.named_buffers()) for m in models], False)
+
+_torch_names.present(globals(), "torch.func")

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any
 
 from native import _core
-from shim_torch import autograd
+from shim_torch import _torch_names, autograd
 from shim_torch.autograd.grad_mode import enable_grad
 from shim_torch.func._batched import in_all_levels
 from shim_torch.func._levels import gradients, reaches_outside
@@ -430,3 +430,5 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         return tree_unflatten(found if kept else [x.detach() for x in found], result_spec)
 
     return (output if kept else tree_map(_detached, output)), jvp_fn
+
+_torch_names.present(globals(), "torch.func")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch.func._batched import BatchedTensor, Level, stack
 from shim_torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
@@ -209,3 +210,5 @@ def _in_chunks(
         for column, d in zip(zip(*parts, strict=True), wanted or [], strict=True)
     ]
     return tree_unflatten(joined, found_spec)
+
+_torch_names.present(globals(), "torch.func")

@@ -17,7 +17,9 @@ from urllib.parse import urlparse
 from urllib.request import Request, urlopen  # libraries import these from here
 from warnings import warn
 
-from shim_torch.hub._download import ENV_GITHUB_TOKEN, HASH_REGEX, READ_DATA_CHUNK, download_url_to_file, legacy_archive
+from shim_torch import _torch_names
+from shim_torch.hub._download import ENV_GITHUB_TOKEN, HASH_REGEX, READ_DATA_CHUNK, download_url_to_file
+from shim_torch.hub._download import legacy_archive as _legacy_archive
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
@@ -155,7 +157,7 @@ def load_state_dict_from_url(
         sys.stdout.write(f'Downloading: "{url}" to {path}\n')
         digest = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, digest.group(1) if digest else None, progress=progress)
-    return load_file(legacy_archive(path, folder) or path, map_location=map_location, weights_only=weights_only)
+    return load_file(_legacy_archive(path, folder) or path, map_location=map_location, weights_only=weights_only)
 
 
 def __getattr__(name: str) -> Any:
@@ -170,3 +172,5 @@ def __getattr__(name: str) -> Any:
 
 _ = (ENV_GITHUB_TOKEN, READ_DATA_CHUNK, HTTPError, URLError, Request, urlopen)  # torch.hub's names too
 del _
+
+_torch_names.present(globals())

@@ -12,6 +12,8 @@ import zipfile
 from typing import Any
 from urllib.request import Request
 
+from shim_torch import _torch_names
+
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # the digest in the name of a file of weights
 READ_DATA_CHUNK = 128 * 1024
 ENV_GITHUB_TOKEN = "GITHUB_TOKEN"
@@ -110,3 +112,5 @@ def legacy_archive(path: str, folder: str) -> str | None:
         )
         extract(archive, folder)
     return os.path.join(folder, members[0].filename)
+
+_torch_names.present(globals(), "torch.hub")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, get_args, get_origin
 
+from shim_torch import _torch_names
+
 __all__ = [
     "Attribute",
     "Final",
@@ -290,3 +292,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.jit", name)
+
+_torch_names.present(globals())

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch.masked._masks import canonical_dim as _canonical_dim
 from shim_torch.masked._masks import combined as _combine_input_and_mask
 from shim_torch.masked._masks import identity as _reduction_identity
@@ -310,3 +311,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.masked", name)
+
+_torch_names.present(globals())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import shim_torch as torch
+from shim_torch import _torch_names
 
 __all__ = [
     "as_nested_tensor",
@@ -195,3 +196,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.nested", name)
+
+_torch_names.present(globals())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch.nn import _attention, _losses, _margin_losses, _narrow, _random_layers, _spatial
-from shim_torch.nn._calls import _overridden, _overridden_one, _override, operators
+from shim_torch.nn._calls import _overridden, _overridden_one, _override
+from shim_torch.nn._calls import operators as _operators
 from shim_torch.nn._embedding_bag import embedding_bag as embedding_bag
 from shim_torch.nn._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 from shim_torch.ops import functions as _table
@@ -32,7 +34,7 @@ logsigmoid = _table("_C")["log_sigmoid"]
 
 
 def _aten() -> Any:
-    return operators
+    return _operators
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
@@ -432,3 +434,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.nn.functional", name)
+
+_torch_names.present(globals())

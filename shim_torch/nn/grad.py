@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 
@@ -55,3 +56,5 @@ conv1d_input, conv2d_input, conv3d_input = (_gradient(n, 0) for n in (1, 2, 3))
 conv1d_weight, conv2d_weight, conv3d_weight = (_gradient(n, 1) for n in (1, 2, 3))
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.autograd.grad_mode import no_grad
+from shim_torch.autograd.grad_mode import no_grad as _no_grad
 
 Tensor = _core.Tensor
 Init = Callable[..., Any]
@@ -19,7 +20,7 @@ Init = Callable[..., Any]
 def _in_place(f: Init) -> Init:
     @functools.wraps(f)
     def run(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-        with no_grad():
+        with _no_grad():
             return f(tensor, *args, **kwargs)
 
     return run
@@ -57,22 +58,22 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
 
 
 def _no_grad_uniform_(tensor: Any, a: float, b: float, generator: Any = None) -> Any:
-    with no_grad():
+    with _no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def _no_grad_normal_(tensor: Any, mean: float, std: float, generator: Any = None) -> Any:
-    with no_grad():
+    with _no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 def _no_grad_fill_(tensor: Any, val: float) -> Any:
-    with no_grad():
+    with _no_grad():
         return tensor.fill_(val)
 
 
 def _no_grad_zero_(tensor: Any) -> Any:
-    with no_grad():
+    with _no_grad():
         return tensor.zero_()
 
 
@@ -280,6 +281,7 @@ def _deprecated(new: Init) -> Init:
         )
         return new(*args, **kwargs)
 
+    deprecated_init.__name__ = deprecated_init.__qualname__ = old
     return deprecated_init
 
 
@@ -289,3 +291,5 @@ kaiming_uniform, kaiming_normal = map(_deprecated, (kaiming_uniform_, kaiming_no
 orthogonal, sparse = map(_deprecated, (orthogonal_, sparse_))
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

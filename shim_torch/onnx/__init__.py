@@ -6,6 +6,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch.version import __version__
 
 __all__ = [
@@ -92,3 +93,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.onnx", name)
+
+_torch_names.present(globals())

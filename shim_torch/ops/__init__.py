@@ -121,7 +121,7 @@ INPLACE_FUNCTIONS = frozenset(
     atanh_ as_strided_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_
     dropout_ embedding_renorm_ erf_ erfc_ exp2_ exp_ expm1_ feature_alpha_dropout_ feature_dropout_ fill_ fix_
     floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_
-    rad2deg_ reciprocal_ relu_ resize_as_ resize_as_sparse_ round_ rrelu_ rsqrt_ selu_ sgn_ sigmoid_ sin_ sinc_
+    rad2deg_ reciprocal_ relu_ resize_as_ resize_as_sparse_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_
     sinh_ sqrt_ square_ squeeze_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_ elu_ hardtanh_ leaky_relu_""".split()
 )
 

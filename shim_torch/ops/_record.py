@@ -88,7 +88,7 @@ class Record:
         self.fused = fused or {}
         self.native = native
         self.function = function
-        self.method = self.arguments[:1] == ("self",) if method is None else method
+        self.method = self.arguments[:1] == ("self",) and self.ns != "shim" if method is None else method
         self.inplace = inplace
         self.out = out
         self.aliases = tuple(aliases)

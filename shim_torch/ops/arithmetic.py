@@ -87,7 +87,7 @@ def sub(xp, self, other, alpha):
     return self - (other if alpha == 1 else other * self.dtype.type(alpha))
 
 
-@composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")
+@composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False)
 def rsub(self, other, alpha):
     import shim_torch
 

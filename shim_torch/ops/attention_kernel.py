@@ -44,7 +44,7 @@ def attention_kernel(
     if dropout:
         from shim_torch._generator import chosen
 
-        seed, start = chosen(None, q.device).take(4 * _blocks(whole[0].shape, k.size(-2)))
+        seed, start = chosen(None, q.device)._take(4 * _blocks(whole[0].shape, k.size(-2)))
     if q.dim() == 3:
         mask = mask.unsqueeze(0) if mask is not None and mask.dim() == 3 else mask
     out = shim().attention(*whole, mask, causal, factor, float(dropout), seed, start)[0]

@@ -391,3 +391,7 @@ def bucketize_scalar(self, boundaries, out_int32, right):
 
     _bucket_check(boundaries)
     return shim_torch.searchsorted(boundaries, self, out_int32=out_int32, right=right)
+
+
+for _function in (unique, unique_consecutive, unravel_index):
+    _function.__module__ = "torch.functional"

@@ -186,7 +186,7 @@ def _dropped(input: Any, p: float) -> Any:
     from shim_torch._generator import chosen
 
     if input.is_cuda:
-        return shim().dropout(input, p, *chosen(None, input.device).take(2 * input.numel()))
+        return shim().dropout(input, p, *chosen(None, input.device)._take(2 * input.numel()))
     keep = _core.empty_tensor(input.shape, _core.bool, input.device).bernoulli_(1 - p)
     return shim().masked_scale(input, keep, 1 / (1 - p)), keep
 

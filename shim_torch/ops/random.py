@@ -80,7 +80,7 @@ def _draw(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
     source = chosen(generator, self.device)
     if not self.is_cuda:
         return _draw_cpu(self, kind, a, b, source)
-    seed, start = source.take(2 * self.numel())
+    seed, start = source._take(2 * self.numel())
     direct = self.is_contiguous() and not self.is_neg() and not (self.requires_grad and _core.is_grad_enabled())
     filled = self if direct else _core.empty_tensor(self.shape, self.dtype, self.device)
     if _core.cuda_draw(filled, kind, a, b, seed, start + ((1 << 40) if kind == "normal" else 0)):

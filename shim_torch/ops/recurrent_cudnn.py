@@ -186,7 +186,7 @@ def dropout_state(p: float, device: Any) -> Any:
     generator = cuda_generator(index)
     kept = _states.get(index)
     if kept is None or kept[0] != generator._times_set:
-        seed, start = generator.take(4)
+        seed, start = generator._take(4)
         state = _core.cudnn_dropout_state(p, (seed + 0x9E3779B97F4A7C15 * start) & 0x7FFF_FFFF_FFFF_FFFF, index)
         if state is None:
             raise Unsupported("cuDNN is not there")

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch.optim.optimizer import Optimizer
 
 EPOCH_DEPRECATION_WARNING = (
@@ -221,3 +222,5 @@ class FunctionsOfEpoch(LRScheduler):
         for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
             if state is not None:
                 function.__dict__.update(state)
+
+_torch_names.present(globals(), "torch.optim.lr_scheduler")

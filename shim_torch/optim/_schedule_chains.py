@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch.optim._schedule import (
     EPOCH_DEPRECATION_WARNING,
     LRScheduler,
@@ -221,3 +222,5 @@ class ChainedScheduler(_Several):
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = group_values(self.optimizer, "lr")
+
+_torch_names.present(globals(), "torch.optim.lr_scheduler")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch.optim._schedule import LRScheduler, check_optimizer, function_state, per_group, set_group_value
 from shim_torch.optim.optimizer import Optimizer
 
@@ -298,3 +299,5 @@ class OneCycleLR(_WithMomentum):
                 low, high = group[phase["start_momentum"]], group[phase["end_momentum"]]
                 self._set_momentum(group, self._anneal_func(low, high, done))
         return rates
+
+_torch_names.present(globals(), "torch.optim.lr_scheduler")

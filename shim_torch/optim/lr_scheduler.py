@@ -8,8 +8,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.optim._schedule import EPOCH_DEPRECATION_WARNING, FunctionsOfEpoch, LRScheduler
+from shim_torch.optim._schedule import EPOCH_DEPRECATION_WARNING, LRScheduler
+from shim_torch.optim._schedule import FunctionsOfEpoch as _FunctionsOfEpoch
 from shim_torch.optim._schedule_chains import ChainedScheduler, ReduceLROnPlateau, SequentialLR
 from shim_torch.optim._schedule_cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from shim_torch.optim.optimizer import Optimizer
@@ -39,7 +41,7 @@ class _LRScheduler(LRScheduler):
     """The base class's old name."""
 
 
-class LambdaLR(FunctionsOfEpoch):
+class LambdaLR(_FunctionsOfEpoch):
     """The initial rate times ``lr_lambda(epoch)``."""
 
     def get_lr(self) -> list[Any]:
@@ -47,7 +49,7 @@ class LambdaLR(FunctionsOfEpoch):
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
-class MultiplicativeLR(FunctionsOfEpoch):
+class MultiplicativeLR(_FunctionsOfEpoch):
     """The last rate times ``lr_lambda(epoch)``."""
 
     def _check_functions(self) -> None:
@@ -214,3 +216,5 @@ class CosineAnnealingLR(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * self._wave(self.last_epoch) / 2 for base in self.base_lrs]
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -11,9 +11,9 @@ from itertools import chain
 from typing import Any
 
 from native import _core
-from shim_torch import _class_names
-from shim_torch._utils import typename
-from shim_torch.autograd.grad_mode import enable_grad
+from shim_torch import _class_names, _torch_names
+from shim_torch._utils import typename as _typename
+from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
 from shim_torch.nn.modules._hooks import RemovableHandle
 
 Tensor = _core.Tensor
@@ -62,7 +62,7 @@ class Optimizer:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                + typename(params)
+                + _typename(params)
             )
         self.state: dict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
@@ -158,7 +158,7 @@ class Optimizer:
             param_group["param_names"] = names
         for p in params:
             if not isinstance(p, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(p)}")
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {_typename(p)}")
             if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
@@ -331,7 +331,7 @@ def closure_loss(closure: Callable[[], Any] | None) -> Any:
     """Evaluates an optimizer's closure with gradients on."""
     if closure is None:
         return None
-    with enable_grad():
+    with _enable_grad():
         return closure()
 
 
@@ -357,3 +357,5 @@ def __getattr__(name: str) -> Any:
         from shim_torch._missing import missing
 
         return missing("torch.optim.optimizer", name)
+
+_torch_names.present(globals())

@@ -9,10 +9,11 @@ from copy import deepcopy
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.autograd.grad_mode import no_grad
+from shim_torch.autograd.grad_mode import no_grad as _no_grad
 from shim_torch.nn.modules.module import Module
-from shim_torch.optim._schedule import per_group
+from shim_torch.optim._schedule import per_group as _per_group
 from shim_torch.optim.lr_scheduler import LRScheduler
 
 __all__ = [
@@ -32,7 +33,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
     def ema_update(ema_param: Any, current_param: Any, num_averaged: Any) -> Any:
-        with no_grad():
+        with _no_grad():
             return decay * ema_param + (1 - decay) * current_param
 
     return ema_update
@@ -42,7 +43,7 @@ def get_swa_avg_fn() -> Callable[..., Any]:
     """(average, new, count) -> the mean of all so far."""
 
     def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
-        with no_grad():
+        with _no_grad():
             return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
 
     return swa_update
@@ -50,7 +51,7 @@ def get_swa_avg_fn() -> Callable[..., Any]:
 
 def _each(one: Callable[..., Any]) -> Callable[..., None]:
     def update(averages: list[Any], currents: list[Any], num_averaged: Any) -> None:
-        with no_grad():
+        with _no_grad():
             for average, current in zip(averages, currents, strict=True):
                 average.copy_(one(average, current, num_averaged))
 
@@ -134,7 +135,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         m.momentum = None
     training = model.training
     model.train()
-    with no_grad():
+    with _no_grad():
         for batch in loader:
             batch = batch[0] if isinstance(batch, (list, tuple)) else batch
             model(batch if device is None or not isinstance(batch, _core.TensorBase) else batch.to(device))
@@ -153,7 +154,7 @@ class SWALR(LRScheduler):
             raise ValueError(f"anneal_strategy must by one of 'cos' or 'linear', instead got {anneal_strategy}")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
-        rates = per_group("swa_lr", optimizer, swa_lr)
+        rates = _per_group("swa_lr", optimizer, swa_lr)
         for group, rate in zip(optimizer.param_groups, rates, strict=True):
             group["swa_lr"] = rate
         self.anneal_epochs, self._strategy = anneal_epochs, anneal_strategy
@@ -177,3 +178,5 @@ class SWALR(LRScheduler):
         return found
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -10,6 +10,7 @@ from enum import Enum
 from types import TracebackType
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd import profiler as _ranges
 
@@ -188,3 +189,5 @@ class profile:
         raise NotImplementedError("torch.profiler.profile.export_memory_timeline is not supported by shim-torch")
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

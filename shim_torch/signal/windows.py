@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = [
@@ -138,3 +139,5 @@ def bartlett(M: int, *, sym: bool = True, **options: Any) -> Any:
     return _made(1 - (2 * n / steps - 1).abs(), options)
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 
 __all__ = [
     "addmm",
@@ -179,3 +180,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.sparse", name)
+
+_torch_names.present(globals())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.testing._mismatch import (
     ErrorMeta,
@@ -151,3 +152,5 @@ def _unwrap_dtensor_for_comparison(actual: Any, expected: Any) -> tuple[Any, Any
     return actual, expected
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

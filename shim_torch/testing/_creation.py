@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 
@@ -103,3 +104,5 @@ def _interval(torch: Any, dtype: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

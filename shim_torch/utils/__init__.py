@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from shim_torch import _torch_names
+
 _LAZY = frozenset(
     """_pytree _device _python_dispatch _triton backcompat benchmark bundled_inputs checkpoint collect_env cpp_extension data
     deterministic dlpack hooks model_zoo tensorboard throughput_benchmark weak""".split()
@@ -60,3 +62,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.utils", name)
+
+_torch_names.present(globals())

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._ops import OpOverloadPacket, ops
 from shim_torch.utils._pytree import tree_map
 
@@ -181,3 +182,5 @@ def sdpa_backward_flop(
 ) -> int:
     """The gradients of attention."""
     return sdpa_backward_flop_count(grad_out_shape, query_shape, key_shape, value_shape)
+
+_torch_names.present(globals(), "torch.utils.flop_counter")

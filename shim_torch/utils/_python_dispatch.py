@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 
@@ -171,3 +172,5 @@ def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> 
     return out
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

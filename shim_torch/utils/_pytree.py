@@ -9,6 +9,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.utils._pytree_keys import GetAttrKey, MappingKey, SequenceKey
 
@@ -438,3 +439,5 @@ def _named_parts() -> dict[str, Any]:
 globals().update(_named_parts())
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from shim_torch import _torch_names
+
 __all__ = ["GetAttrKey", "MappingKey", "SequenceKey"]
 
 
@@ -41,3 +43,5 @@ class GetAttrKey(NamedTuple):
 
     def get(self, obj: Any) -> Any:
         return getattr(obj, self.name)
+
+_torch_names.present(globals(), "torch.utils._pytree")

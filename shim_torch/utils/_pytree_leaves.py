@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch.utils import _pytree as pytree
 
 
@@ -56,3 +57,5 @@ def tree_all_only(type_or_types: Any, /, pred: Any, tree: Any, is_leaf: Any = No
 
 def tree_any_only(type_or_types: Any, /, pred: Any, tree: Any, is_leaf: Any = None) -> bool:
     return any(pred(x) for x in pytree.tree_iter(tree, is_leaf) if isinstance(x, type_or_types))
+
+_torch_names.present(globals(), "torch.utils._pytree")

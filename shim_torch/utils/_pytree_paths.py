@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch.utils import _pytree as pytree
 
 
@@ -48,3 +49,5 @@ def key_get(obj: Any, kp: tuple[Any, ...]) -> Any:
     for key in kp:
         obj = key.get(obj)
     return obj
+
+_torch_names.present(globals(), "torch.utils._pytree")

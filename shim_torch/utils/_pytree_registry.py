@@ -9,6 +9,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch.utils import _pytree as tree
 
 
@@ -290,3 +291,5 @@ def _from_json(schema: dict[str, Any]) -> Any:
 
 
 _register_builtin()
+
+_torch_names.present(globals(), "torch.utils._pytree")

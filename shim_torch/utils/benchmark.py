@@ -11,6 +11,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["Compare", "Measurement", "TaskSpec", "Timer", "select_unit", "timer"]
@@ -264,3 +265,5 @@ def _table(label: str, found: list[Measurement]) -> str:
 _WORDS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -9,12 +9,15 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from native import _core
-from shim_torch import autograd
+from shim_torch import _torch_names
+from shim_torch import autograd as _autograd
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.autograd.grad_mode import enable_grad, no_grad
+from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
+from shim_torch.autograd.grad_mode import no_grad as _no_grad
 from shim_torch.utils._recompute import CheckpointError as CheckpointError
-from shim_torch.utils._recompute import Frame, describe
+from shim_torch.utils._recompute import Frame as _Frame
 from shim_torch.utils._recompute import GraphExecGroup as GraphExecGroup
+from shim_torch.utils._recompute import describe as _describe
 from shim_torch.utils._selective_checkpoint import (
     SAC_IGNORED_OPS as SAC_IGNORED_OPS,
 )
@@ -172,7 +175,7 @@ class _Surroundings:
                     set_device_states(*here)
 
 
-class CheckpointFunction(autograd.Function):
+class CheckpointFunction(_autograd.Function):
     """The reentrant kind: a function whose backward runs the forward again and calls ``backward`` on it."""
 
     @staticmethod
@@ -183,7 +186,7 @@ class CheckpointFunction(autograd.Function):
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, _core.TensorBase)]
         ctx.inputs = [None if i in set(ctx.places) else a for i, a in enumerate(args)]
         ctx.save_for_backward(*(args[i] for i in ctx.places))
-        with no_grad():
+        with _no_grad():
             return run_function(*args)
 
     @staticmethod
@@ -199,7 +202,7 @@ class CheckpointFunction(autograd.Function):
             inputs[i] = tensor
         with ctx.surroundings.again():
             detached = detach_variable(tuple(inputs))
-            with enable_grad():
+            with _enable_grad():
                 outputs = ctx.run_function(*detached)
         if isinstance(outputs, _core.TensorBase):
             outputs = (outputs,)
@@ -210,7 +213,7 @@ class CheckpointFunction(autograd.Function):
         ]
         if not wanted:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
-        autograd.backward([out for out, _ in wanted], [g for _, g in wanted])
+        _autograd.backward([out for out, _ in wanted], [g for _, g in wanted])
         return None, None, *(x.grad if isinstance(x, _core.TensorBase) else None for x in detached)
 
 
@@ -285,11 +288,11 @@ def _checkpoint_without_reentrant_generator(
     if not _core.is_grad_enabled():
         yield
         return
-    frame = Frame(
+    frame = _Frame(
         _second_pass(fn, args, kwargs, second, preserve_rng_state),
         args,
         early_stop if _early_stop is None else _early_stop,
-        describe if determinism_check == "default" else None,
+        _describe if determinism_check == "default" else None,
     )
     failed = False
     with frame.saving(on_error), first:
@@ -372,3 +375,5 @@ def __getattr__(name: str) -> Any:
     if name in typing.__all__:
         return getattr(typing, name)
     return _asked_of(__name__)(name)
+
+_torch_names.present(globals())

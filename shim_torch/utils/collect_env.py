@@ -12,6 +12,7 @@ import sys
 from collections import namedtuple
 from collections.abc import Callable, Iterable
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["get_env_info", "get_pretty_env_info", "main"]
@@ -315,3 +316,5 @@ if __name__ == "__main__":
     main()
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

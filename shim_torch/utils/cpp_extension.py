@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = [
@@ -285,3 +286,5 @@ def __getattr__(name: str) -> Any:
         globals()[name] = _building.build_extension_class()
         return globals()[name]
     return _asked(name)
+
+_torch_names.present(globals())

@@ -7,18 +7,18 @@ import types
 from typing import Any
 
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch._uninitialized import settings
+from shim_torch._uninitialized import settings as _settings
 
 
 class _Deterministic(types.ModuleType):
     @property
     def fill_uninitialized_memory(self) -> bool:
         """Whether ``torch.empty`` and its like give NaN or the largest number while deterministic algorithms are on."""
-        return settings.fill
+        return _settings.fill
 
     @fill_uninitialized_memory.setter
     def fill_uninitialized_memory(self, mode: Any) -> None:
-        settings.set_fill(mode)
+        _settings.set_fill(mode)
 
 
 sys.modules[__name__].__class__ = _Deterministic

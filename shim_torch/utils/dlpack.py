@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._from_data import from_dlpack
 from shim_torch._missing import asked_of as _asked_of
 
@@ -37,3 +38,5 @@ def to_dlpack(tensor: Any) -> Any:
     return _core.to_dlpack(tensor)
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

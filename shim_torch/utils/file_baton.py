@@ -6,6 +6,8 @@ import os
 import time
 import warnings
 
+from shim_torch import _torch_names
+
 
 class FileBaton:
     """Holds the lock ``lock_file_path`` from a ``try_acquire`` that answered True until ``release``.
@@ -43,3 +45,5 @@ class FileBaton:
         if self.fd is not None:
             os.close(self.fd)
         os.remove(self.lock_file_path)
+
+_torch_names.present(globals())

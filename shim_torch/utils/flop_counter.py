@@ -6,6 +6,7 @@ import warnings
 from collections import defaultdict
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.utils._flop_attention import (  # noqa: F401
     _offsets_to_lengths,
@@ -170,3 +171,5 @@ class _FlopCounterMode(TorchDispatchMode):
         return self.counter._count_flops(packet, func(*args, **kwargs), args, kwargs)
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

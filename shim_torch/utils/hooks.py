@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn.modules._hooks import RemovableHandle
 
@@ -38,3 +39,5 @@ class BackwardHook:
         )
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

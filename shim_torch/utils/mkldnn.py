@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from shim_torch._not_built import NO_ONEDNN, declare
+from shim_torch._not_built import NO_ONEDNN as _NO_ONEDNN
+from shim_torch._not_built import declare as _declare
 
-__getattr__ = declare(
+__getattr__ = _declare(
     globals(),
-    NO_ONEDNN,
+    _NO_ONEDNN,
     """
     to_mkldnn MkldnnLinear MkldnnConv1d MkldnnConv2d MkldnnConv3d MkldnnBatchNorm MkldnnPrelu
     """,

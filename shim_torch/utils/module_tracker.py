@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.utils._pytree import tree_leaves
+from shim_torch.utils._pytree import tree_leaves as _tree_leaves
 
 __all__ = ["ModuleTracker"]
 
@@ -84,7 +85,7 @@ class ModuleTracker:
 
     def _hooked(self, values: Any, hook: Callable[..., None]) -> None:
         """``hook`` runs once the gradients of all tensors among the values are there."""
-        tensors = [x for x in tree_leaves(values) if isinstance(x, _core.TensorBase) and x.requires_grad]
+        tensors = [x for x in _tree_leaves(values) if isinstance(x, _core.TensorBase) and x.requires_grad]
         if tensors and not self.is_bw:
             from shim_torch.autograd.graph import register_multi_grad_hook
 
@@ -115,3 +116,5 @@ class ModuleTracker:
         self._hooks.clear()
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 from weakref import ref
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = [
@@ -172,3 +173,5 @@ class TensorWeakRef:
         return self.ref()
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._not_built import NO_QUANTIZED, declare
+from shim_torch._not_built import NO_QUANTIZED as _NO_QUANTIZED
+from shim_torch._not_built import declare as _declare
 from shim_torch.nn import Module
 
-__getattr__ = declare(
+__getattr__ = _declare(
     globals(),
-    NO_QUANTIZED,
+    _NO_QUANTIZED,
     """
     BackendConfig FakeQuantize FakeQuantizeBase FixedQParamsFakeQuantize FixedQParamsObserver
     FusedMovingAvgObsFakeQuantize HistogramObserver MinMaxObserver MovingAverageMinMaxObserver

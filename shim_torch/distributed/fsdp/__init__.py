@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch.distributed.fsdp._flat_param import FlatParameter
 from shim_torch.distributed.fsdp.api import (
     BackwardPrefetch,
@@ -102,3 +103,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.distributed.fsdp", name)
+
+_torch_names.present(globals())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = [
@@ -134,3 +135,5 @@ class StateDictSettings:
 
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch import distributed
+from shim_torch import _torch_names, distributed
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd import Function
 
@@ -68,3 +68,5 @@ def all_gather(tensor: Any, group: Any = None) -> tuple[Any, ...]:
     return _AllGather.apply(group, tensor)
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 
 
 def _refuse(what: str) -> NotImplementedError:
@@ -91,3 +92,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.distributed.tensor", name)
+
+_torch_names.present(globals())

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch.backends import _attention as _switches
 from shim_torch.backends._attention import SDPAParams, can_use_efficient_attention, can_use_flash_attention
 
@@ -98,3 +99,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.nn.attention", name)
+
+_torch_names.present(globals())

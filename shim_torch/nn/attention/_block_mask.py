@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch import _torch_names
+
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
 _LARGE_SPARSE_BLOCK_SIZE = 1 << 30
 
@@ -222,3 +224,5 @@ def create_block_mask(
     return from_kv_blocks(
         *partial, *whole, BLOCK_SIZE=(size_q, size_kv), mask_mod=mask_mod, seq_lengths=(Q_LEN, KV_LEN)
     )
+
+_torch_names.present(globals(), "torch.nn.attention.flex_attention")

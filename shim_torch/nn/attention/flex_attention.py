@@ -11,15 +11,20 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple
 
+from shim_torch import _torch_names
 from shim_torch.nn.attention._block_mask import (
     _DEFAULT_SPARSE_BLOCK_SIZE,
     _LARGE_SPARSE_BLOCK_SIZE,
     BlockMask,
     create_block_mask,
     create_mask,
-    dense,
-    evaluate,
     noop_mask,
+)
+from shim_torch.nn.attention._block_mask import (
+    dense as _dense,
+)
+from shim_torch.nn.attention._block_mask import (
+    evaluate as _evaluate,
 )
 
 __all__ = [
@@ -167,10 +172,10 @@ def _computed(block_mask: BlockMask, rows: int, columns: int) -> Any:
     q, kv = min(q, rows), min(kv, columns)
 
     def spread(count: Any, indices: Any) -> Any:
-        blocks = dense(count, indices).bool()
+        blocks = _dense(count, indices).bool()
         return blocks.repeat_interleave(q, -2).repeat_interleave(kv, -1)[..., :rows, :columns]
 
-    found = evaluate(block_mask.mask_mod, (), B, H, rows, columns, device) & spread(
+    found = _evaluate(block_mask.mask_mod, (), B, H, rows, columns, device) & spread(
         block_mask.kv_num_blocks, block_mask.kv_indices
     )
     if block_mask.full_kv_num_blocks is not None:
@@ -218,7 +223,7 @@ def flex_attention(
     scale = 1.0 / math.sqrt(E) if scale is None else scale
     scores = (query.to(wide) @ key.to(wide).transpose(-2, -1)) * scale
     if score_mod is not None:
-        scores = evaluate(score_mod, (scores,), B, H, L, S, query.device).to(wide)
+        scores = _evaluate(score_mod, (scores,), B, H, L, S, query.device).to(wide)
     if block_mask is not None:
         scores = scores.masked_fill(~_computed(block_mask, L, S), -math.inf)
     lse = shim_torch.logsumexp(scores, -1)
@@ -238,3 +243,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.nn.attention.flex_attention", name)
+
+_torch_names.present(globals())

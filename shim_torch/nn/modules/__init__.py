@@ -92,6 +92,7 @@ def _home(name: str, layer: type[Module]) -> str:
 
 for _name, _layer in _LAYERS.items():
     _present(_layer, _home(_name, _layer))
+del _LAYERS["NonDynamicallyQuantizableLinear"]  # PyTorch has it in its file only
 globals().update(_LAYERS)
 __all__ = ["Module", *sorted(_LAYERS)]
 _ = (utils, module)

@@ -8,6 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch import _torch_names
+
 TABLES = (
     "_backward_pre_hooks",
     "_backward_hooks",
@@ -215,3 +217,5 @@ def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = backward.watch_outputs(result)
     _backward_hooks.watch_last_node(module, args, result)
     return result
+
+_torch_names.present(globals(), "torch.nn.modules.module")

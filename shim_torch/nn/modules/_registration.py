@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch.nn.modules._hooks import RemovableHandle
 
 tables: dict[str, OrderedDict[int, Callable[..., Any]]] = {k: OrderedDict() for k in ("parameter", "buffer", "module")}
@@ -39,3 +40,5 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """``hook(module, name, child)`` runs when a child module is registered, and may give another one."""
     return _register("module", hook)
+
+_torch_names.present(globals(), "torch.nn.modules.module")

@@ -9,7 +9,7 @@ from typing import Any
 from native import _core
 from shim_torch import _class_names
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch._utils import typename
+from shim_torch._utils import typename as _typename
 from shim_torch.nn.modules import _hooks, _registration
 from shim_torch.nn.modules._conversion import ConversionMixin
 from shim_torch.nn.modules._hooks import (
@@ -118,7 +118,7 @@ class Module(ConversionMixin, StateDictMixin):
             raise KeyError(f"attribute '{name}' already exists")
         if tensor is not None and not isinstance(tensor, Tensor) and not hasattr(type(tensor), "__torch_function__"):
             raise TypeError(
-                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+                f"cannot assign '{_typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._buffers[name] = _registration.seen("buffer", self, name, tensor)
         if persistent:
@@ -135,7 +135,7 @@ class Module(ConversionMixin, StateDictMixin):
             raise KeyError(f"attribute '{name}' already exists")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                f"cannot assign '{_typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
@@ -147,7 +147,7 @@ class Module(ConversionMixin, StateDictMixin):
     def add_module(self, name: str, module: Module | None) -> None:
         """Adds a child module, reachable as an attribute."""
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{typename(module)} is not a Module subclass")
+            raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_name("module", name)
         if hasattr(self, name) and name not in self._modules:
             raise KeyError(f"attribute '{name}' already exists")
@@ -160,7 +160,7 @@ class Module(ConversionMixin, StateDictMixin):
     @staticmethod
     def _check_name(what: str, name: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"{what} name should be a string. Got {typename(name)}")
+            raise TypeError(f"{what} name should be a string. Got {_typename(name)}")
         if "." in name:
             raise KeyError(f'{what} name can\'t contain "."' + (f", got: {name}" if what == "module" else ""))
         if name == "":
@@ -187,7 +187,7 @@ class Module(ConversionMixin, StateDictMixin):
         elif params is not None and name in params:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                    f"cannot assign '{_typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
                 )
             self.register_parameter(name, value)
         elif isinstance(value, Module):
@@ -198,13 +198,13 @@ class Module(ConversionMixin, StateDictMixin):
         elif modules is not None and name in modules:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                    f"cannot assign '{_typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
             modules[name] = value
         elif buffers is not None and name in buffers or isinstance(value, Buffer):
             if value is not None and not isinstance(value, Tensor) and not hasattr(type(value), "__torch_function__"):
                 raise TypeError(
-                    f"cannot assign '{typename(value)}' as buffer '{name}' "
+                    f"cannot assign '{_typename(value)}' as buffer '{name}' "
                     "(torch.nn.Buffer, torch.Tensor or None expected)"
                 )
             if isinstance(value, Buffer) and (buffers is None or name not in buffers):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["consume_prefix_in_state_dict_if_present"]
@@ -52,3 +53,5 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
                 metadata[key[len(prefix) :]] = metadata.pop(key)
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

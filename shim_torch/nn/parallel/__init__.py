@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch.nn import DataParallel
 from shim_torch.nn.parallel.distributed import DistributedDataParallel
 
@@ -84,3 +85,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.nn.parallel", name)
+
+_torch_names.present(globals())

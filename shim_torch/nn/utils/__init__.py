@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from native import _core
-from shim_torch._utils import typename
+from shim_torch import _torch_names
+from shim_torch._utils import typename as _typename
 from shim_torch.nn.utils import parametrize
 from shim_torch.nn.utils.clip_grad import (
     clip_grad_norm,
@@ -51,7 +52,7 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     """Makes the parameters slices of ``vec``."""
     if not isinstance(vec, _core.Tensor):
-        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
+        raise TypeError(f"expected torch.Tensor, but got: {_typename(vec)}")
     start = 0
     for p in parameters:
         count = math.prod(p.shape)
@@ -73,3 +74,5 @@ def __getattr__(name: str) -> Any:
     from shim_torch._missing import missing
 
     return missing("torch.nn.utils", name)
+
+_torch_names.present(globals())

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.ops.foreach import norms_on_cuda
@@ -91,3 +92,5 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
             g.clamp_(min=-float(clip_value), max=float(clip_value))
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

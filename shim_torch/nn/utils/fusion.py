@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.nn.parameter import Parameter
+from shim_torch.nn.parameter import Parameter as _Parameter
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
@@ -24,7 +25,7 @@ def fuse_conv_bn_weights(
     shape = [1, -1] + [1] * (conv_w.dim() - 2) if transpose else [-1, 1] + [1] * (conv_w.dim() - 2)
     weight = (conv_w * scale.reshape(shape)).to(conv_w.dtype)
     bias = ((conv_b - bn_rm) * scale + bn_b).to(conv_b.dtype)
-    return Parameter(weight.detach(), conv_w.requires_grad), Parameter(bias.detach(), conv_b.requires_grad)
+    return _Parameter(weight.detach(), conv_w.requires_grad), _Parameter(bias.detach(), conv_b.requires_grad)
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
@@ -50,3 +51,5 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     return fuse_conv_bn_eval(linear, bn)
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

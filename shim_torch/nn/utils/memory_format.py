@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 
@@ -27,3 +28,5 @@ def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
     return _convert(module, memory_format, ("Conv3d", "ConvTranspose3d"))
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

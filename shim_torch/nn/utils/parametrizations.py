@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.autograd.grad_mode import no_grad
+from shim_torch.autograd.grad_mode import no_grad as _no_grad
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.utils import parametrize
 
@@ -79,7 +80,7 @@ class _SpectralNorm(Module):
         import shim_torch
 
         normalize = shim_torch.nn.functional.normalize
-        with no_grad():
+        with _no_grad():
             for _ in range(iterations):
                 self._u.copy_(normalize(matrix.mv(self._v), dim=0, eps=self.eps))
                 self._v.copy_(normalize(matrix.t().mv(self._u), dim=0, eps=self.eps))
@@ -165,7 +166,7 @@ class _Orthogonal(Module):
         q = self.base @ q if hasattr(self, "base") else q
         return q.mT if wide else q
 
-    @no_grad()
+    @_no_grad()
     def right_inverse(self, q: Any) -> Any:
         import shim_torch as torch
 
@@ -220,3 +221,5 @@ def orthogonal(
     return module
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.autograd.grad_mode import no_grad
+from shim_torch.autograd.grad_mode import no_grad as _no_grad
 from shim_torch.nn.modules.container import ModuleDict, ModuleList
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
@@ -57,7 +58,7 @@ class ParametrizationList(ModuleList):
         self.unsafe = unsafe
         shape, dtype = original.shape, original.dtype
         start = original
-        with no_grad():
+        with _no_grad():
             for module in reversed(modules):
                 if hasattr(module, "right_inverse"):
                     try:
@@ -114,7 +115,7 @@ class ParametrizationList(ModuleList):
 
     def right_inverse(self, value: Any) -> None:
         """Sets the tensors so that the parametrized one becomes ``value``."""
-        with no_grad():
+        with _no_grad():
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
                     raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
@@ -278,7 +279,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of tensors."
         )
     if leave_parametrized:
-        with no_grad():
+        with _no_grad():
             value = getattr(module, tensor_name).detach().clone()
         if found.is_tensor:  # the same object: optimizers know it
             found.original.data = value
@@ -320,3 +321,5 @@ def transfer_parametrizations_and_params(
     return to_module
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

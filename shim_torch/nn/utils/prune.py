@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 
@@ -411,3 +412,5 @@ def _compute_norm(t: Any, n: Any, dim: int) -> Any:
     return shim_torch.norm(t, p=n, dim=[d for d in range(t.dim()) if d != dim % t.dim()])
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

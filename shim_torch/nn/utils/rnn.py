@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from native import _core
-from shim_torch._arguments import need_tensor
+from shim_torch import _torch_names
+from shim_torch._arguments import need_tensor as _need_tensor
 from shim_torch._missing import asked_of as _asked_of
 
 
@@ -111,7 +112,7 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
     import shim_torch
 
     lengths = shim_torch.as_tensor(lengths, dtype=shim_torch.int64, device="cpu")
-    need_tensor(input, "_pack_padded_sequence")
+    _need_tensor(input, "_pack_padded_sequence")
     if not input.numel():
         raise RuntimeError("Cannot pack empty tensors.")
     if lengths.dim() != 1:
@@ -160,3 +161,5 @@ def unpack_sequence(packed_sequences: Any) -> list[Any]:
     return unpad_sequence(padded, lengths, batch_first=True)
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

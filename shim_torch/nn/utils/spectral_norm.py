@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.parameter import Parameter, UninitializedParameter
@@ -179,3 +180,5 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     return module
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = ["functional_call"]
@@ -46,3 +47,5 @@ def _functional_call(
     )
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

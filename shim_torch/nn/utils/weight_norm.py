@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn.parameter import Parameter, UninitializedParameter
 
@@ -76,3 +77,5 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     raise ValueError(f"weight_norm of '{name}' not found in {module}")
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch._utils import ExceptionWrapper
 from shim_torch.utils.data import _utils
@@ -20,7 +21,10 @@ from shim_torch.utils.data._utils.collate import default_collate, default_conver
 from shim_torch.utils.data._utils.worker import get_worker_info
 from shim_torch.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
 from shim_torch.utils.data.dataset import IterableDataset
-from shim_torch.utils.data.graph_settings import apply_sharding, apply_shuffle_settings, process_group, seeded
+from shim_torch.utils.data.graph_settings import apply_sharding as _apply_sharding
+from shim_torch.utils.data.graph_settings import apply_shuffle_settings as _apply_shuffle_settings
+from shim_torch.utils.data.graph_settings import process_group as _process_group
+from shim_torch.utils.data.graph_settings import seeded as _seeded
 from shim_torch.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
@@ -148,7 +152,7 @@ class DataLoader(Generic[T_co]):
     def _set_samplers(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
         if self._dataset_kind == _DatasetKind.Iterable:
             if isinstance(self.dataset, IterDataPipe):
-                self.dataset = apply_shuffle_settings(self.dataset, shuffle)
+                self.dataset = _apply_shuffle_settings(self.dataset, shuffle)
                 shuffle = None
             given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
             for name, value in given.items():
@@ -254,7 +258,7 @@ class _BaseDataLoaderIter:
         self._pin_memory = loader.pin_memory and shim_torch.cuda.is_available()
         self._pin_memory_device, self._generator = loader.pin_memory_device, loader.generator
         pipe = isinstance(loader.dataset, (IterDataPipe, MapDataPipe))
-        self._world_size, self._rank = process_group() if pipe else (1, 0)
+        self._world_size, self._rank = _process_group() if pipe else (1, 0)
         self._shared_seed: int | None = None
         _BaseDataLoaderIter._reset(self, loader, True)
         self._base_seed = self._seed()
@@ -265,14 +269,14 @@ class _BaseDataLoaderIter:
         self._sampler_iter = iter(self._index_sampler)
         if isinstance(self._dataset, IterDataPipe):
             self._shared_seed = self._across_processes(self._seed())
-            seeded(self._dataset, self._shared_seed)
+            _seeded(self._dataset, self._shared_seed)
 
     @staticmethod
     def _across_processes(seed: int) -> int:
         """The first process's seed, where several share the data."""
         from shim_torch import distributed, tensor
 
-        if process_group()[0] == 1:
+        if _process_group()[0] == 1:
             return seed
         shared = tensor(seed)
         distributed.broadcast(shared, src=0)
@@ -319,7 +323,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
         if isinstance(loader.dataset, (IterDataPipe, MapDataPipe)):
-            apply_sharding(loader.dataset, self._world_size, self._rank)
+            _apply_sharding(loader.dataset, self._world_size, self._rank)
         self._dataset_fetcher = _DatasetKind.create_fetcher(
             self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
         )
@@ -333,7 +337,7 @@ def _sharding_worker_init_fn(worker_init_fn: Any, world_size: int, rank_id: int,
     """Gives this worker its part of a pipe's items, then calls ``worker_init_fn``."""
     info = get_worker_info()
     assert info is not None
-    apply_sharding(info.dataset, info.num_workers * world_size, worker_id * world_size + rank_id)
+    _apply_sharding(info.dataset, info.num_workers * world_size, worker_id * world_size + rank_id)
     if worker_init_fn is not None:
         worker_init_fn(worker_id)
 
@@ -527,3 +531,5 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

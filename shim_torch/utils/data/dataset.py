@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 
 __all__ = [
@@ -192,3 +193,5 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     return [Subset(dataset, order[end - int(n) : end]) for end, n in zip(ends, lengths, strict=True)]
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.utils.data.sampler import Sampler
 
@@ -63,3 +64,5 @@ class DistributedSampler(Sampler[int]):
         self.epoch = epoch
 
 __getattr__ = _asked_of(__name__)
+
+_torch_names.present(globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch import _torch_names
 from shim_torch.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
 
 __all__ = ["traverse", "traverse_dps"]
@@ -38,3 +39,5 @@ def _walk(pipe: Any, above: frozenset[int]) -> dict[int, tuple[Any, Any]]:
 def traverse(datapipe: Any, only_datapipe: bool | None = None) -> dict[int, tuple[Any, Any]]:
     """As :func:`traverse_dps`; ``only_datapipe`` says nothing here, where containers are looked into always."""
     return traverse_dps(datapipe)
+
+_torch_names.present(globals())

@@ -1,0 +1,42 @@
+"""Public functions and classes name the module that PyTorch has them in, wherever ours are written.
+
+``__module__`` is seen: in representations, in the identifiers of generated tests, in pickles, which name what they hold by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import FunctionType
+from typing import Any
+
+from shim_torch._class_names import reduce_ex
+
+
+def present(namespace: dict[str, Any], home: str | None = None, elsewhere: Mapping[str, Iterable[str]] | None = None) -> None:
+    """Gives what a module defines under public names PyTorch's ``__module__``.
+
+    ``namespace``: the module's globals. ``home``: the module's name in PyTorch; without it, its own with ``torch`` for
+    ``shim_torch``. ``elsewhere``: other modules of PyTorch, and the names that it has there.
+    """
+    own = namespace["__name__"]
+    home = home or own.removeprefix("shim_")
+    homes = {name: module for module, names in (elsewhere or {}).items() for name in names}
+    for name, value in list(namespace.items()):
+        if name[0] == "_" or not isinstance(value, (FunctionType, type)):
+            continue
+        if value.__module__ != own or namespace.get(value.__qualname__) is not value:
+            continue  # pickles would not find it
+        if isinstance(value, type):
+            _prepare(value, namespace)
+        value.__module__ = homes.get(name, home)
+
+
+def _prepare(cls: type, namespace: dict[str, Any]) -> None:
+    """What looks names up in the module that a class calls its own: annotations become objects, pickles ask first."""
+    if annotations := cls.__dict__.get("__annotations__"):
+        try:
+            cls.__annotations__ = {k: eval(v, namespace) if isinstance(v, str) else v for k, v in annotations.items()}
+        except (NameError, AttributeError, TypeError):  # names for type checkers only
+            pass
+    if cls.__reduce_ex__ is object.__reduce_ex__ and cls.__reduce__ is object.__reduce__:
+        cls.__reduce_ex__ = reduce_ex  # type: ignore[assignment, method-assign]
