@@ -175,6 +175,9 @@ def vector_product(xp, self, other, dim):
     return xp.stack([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]], dim)
 
 
+_CROSSED = (_core.float32, _core.float64, _core.int32, _core.int64)  # of which the CPU has a kernel
+
+
 def _cross(self: Any, other: Any, dim: int) -> Any:
     import shim_torch
 
@@ -189,19 +192,19 @@ def _cross(self: Any, other: Any, dim: int) -> Any:
         raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     if self.dtype != other.dtype:
         raise RuntimeError(f"expected scalar type {_scalar(self.dtype)} but found {_scalar(other.dtype)}")
-    a, b = shim_torch.broadcast_tensors(self, other)
-    if a.is_cuda and b.is_cuda and not a.is_complex():
+    a, b = (self, other) if self.shape == other.shape else shim_torch.broadcast_tensors(self, other)
+    if (a.is_cuda and b.is_cuda and not a.is_complex()) or (a.is_cpu and b.is_cpu and a.dtype in _CROSSED):
         return shim().vector_product(a, b, d)
     (a0, a1, a2), (b0, b1, b2) = a.unbind(d), b.unbind(d)
     return shim_torch.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], d)
 
 
-composite("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", out=True, **_LINALG)(
+composite("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", out=True, native="vector_product_whole", **_LINALG)(
     lambda self, other, dim: _cross(self, other, dim)
 )
 
 
-@composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True)
+@composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True, native="vector_product_whole")
 def cross(self, other, dim):
     """The vector product over a dim of size 3: the first one where none is named."""
     if dim is None:

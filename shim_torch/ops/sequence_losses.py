@@ -100,11 +100,13 @@ def _by_steps(lp: Any, labels: Any, input_ends: Any, label_ends: Any, blank: int
 
 def _alignment_grad(g0, log_probs, targets, input_lengths, target_lengths, blank, result0, result1):
     torch = torch_module()
+    lengths = (input_lengths, target_lengths)
+    found = shim().ctc_alignments_backward(g0.detach(), log_probs.detach(), targets, *lengths, result0, result1, blank)
     if not _core.is_grad_enabled():
-        lengths = (input_lengths, target_lengths)
-        return shim().ctc_alignments_backward(g0, log_probs, targets, *lengths, result0, result1, blank)
+        return found
     leaf = log_probs if log_probs.requires_grad else log_probs.detach().requires_grad_()
-    return torch.autograd.grad(_by_steps(leaf, targets, input_lengths, target_lengths, blank), leaf, g0, create_graph=True)[0]
+    again = torch.autograd.grad(_by_steps(leaf, targets, *lengths, blank), leaf, g0, create_graph=True)[0]
+    return found + (again - again.detach())  # the same numbers as without a history
 
 
 def _ways(xp: Any, scores: Any, labels: Any) -> Any:
@@ -185,7 +187,9 @@ def ctc_alignments_backward(xp, grad_output, log_probs, targets, input_lengths, 
     return found
 
 
-def _ctc(log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduction: int, zero_infinity: bool) -> Any:
+def _ctc(
+    log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduction: int, zero_infinity: bool, given: Any = (None, None)
+) -> Any:
     torch = torch_module()
     log_probs = gradient_once(log_probs, "_ctc_loss_backward")
     single = log_probs.dim() == 2
@@ -196,9 +200,11 @@ def _ctc(log_probs: Any, targets: Any, inputs: Any, ends: Any, blank: int, reduc
     steps, batch, _ = lp.shape
     device = lp.device
     labels = _padded_targets(targets, ends, blank).to(device=device, dtype=_core.int64)
-    input_ends = torch.tensor(inputs, device=device)
-    label_ends = torch.tensor(ends, device=device)
-    if lp.is_cuda and steps < 1 << 16:
+    input_ends, label_ends = (
+        t if t is not None and t.dim() == 1 and t.dtype == _core.int64 and t.device == device else torch.tensor(n, device=device)
+        for t, n in zip(given, (inputs, ends), strict=True)
+    )
+    if not lp.is_meta and steps < 1 << 16:
         loss = shim().ctc_alignments(lp, labels.contiguous(), input_ends, label_ends, blank)[0]
     else:
         loss = _by_steps(lp, labels, input_ends, label_ends, blank)
@@ -232,7 +238,7 @@ def ctc_loss_tensors(log_probs, targets, input_lengths, target_lengths, blank, r
     if log_probs.is_meta:
         raise no_meta_kernel("_ctc_loss.Tensor")
     ends = [t.reshape(-1).tolist() for t in (input_lengths, target_lengths)]
-    return _ctc(log_probs, targets, *ends, blank, reduction, zero_infinity)
+    return _ctc(log_probs, targets, *ends, blank, reduction, zero_infinity, (input_lengths, target_lengths))
 
 
 def _check_rows(x: Any) -> None:

@@ -14,8 +14,24 @@ namespace {
 constexpr int64_t kColumns = 32768;             // elements of windows at a time, about what a core's cache holds
 constexpr int64_t kParts = 8;                   // sums over the batch: their number does not depend on the threads
 
-struct Image { int64_t channels, height, width; };         // of one group of one sample
-struct Places { int64_t height, width; };                  // where windows are
+struct Image {                                  // of one group of one sample
+  int64_t channels, depth, height, width;
+  int64_t pixels() const { return depth * height * width; }
+};
+struct Places {                                 // where windows are; the lines of all depths are counted through
+  int64_t depth, height, width;
+  int64_t lines() const { return depth * height; }
+  int64_t count() const { return lines() * width; }
+};
+Image image_of(const Tensor& t, int64_t channels) { return {channels, t->sizes()[2], t->sizes()[3], t->sizes()[4]}; }
+Places places_of(const Tensor& t) { return {t->sizes()[2], t->sizes()[3], t->sizes()[4]}; }
+int64_t taps_of(const Box& w) { return w.depth_kernel * w.kernel[0] * w.kernel[1]; }
+// Where a tap looks from the place of its window.
+struct Offset { int64_t depth, height, width; };
+Offset offset_of(const Box& w, int64_t tap) {
+  const int64_t line = tap / w.kernel[1];
+  return {line / w.kernel[0] * w.depth_dilation - w.depth_padding, line % w.kernel[0] * w.dilation[0] - w.padding[0], tap % w.kernel[1] * w.dilation[1] - w.padding[1]};
+}
 
 // Where windows along one dim, `count` of them, stay inside `size` for a tap at `offset`: [first, last).
 struct Range { int64_t first, last; };
@@ -25,21 +41,22 @@ Range inside(int64_t offset, int64_t stride, int64_t size, int64_t count) {
   return {first, std::max(first, last)};
 }
 
-// Rows [begin, end) of the places, as a matrix (channels * kernel, places): row-major.
+// Lines [begin, end) of the places, as a matrix (channels * kernel, places): row-major.
 template <class T>
-void to_columns(const T* x, Image im, const Window& w, Places at, int64_t begin, int64_t end, T* columns) {
-  const int64_t kh = w.kernel[0], kw = w.kernel[1], step = (end - begin) * at.width;
-  for (int64_t row = 0; row < im.channels * kh * kw; ++row) {
-    const int64_t c = row / (kh * kw), dy = row / kw % kh * w.dilation[0] - w.padding[0], dx = row % kw * w.dilation[1] - w.padding[1];
+void to_columns(const T* x, Image im, const Box& w, Places at, int64_t begin, int64_t end, T* columns) {
+  const int64_t taps = taps_of(w), step = (end - begin) * at.width;
+  for (int64_t row = 0; row < im.channels * taps; ++row) {
+    const Offset o = offset_of(w, row % taps);
+    const int64_t c = row / taps, dx = o.width;
     const Range cols = inside(dx, w.stride[1], im.width, at.width);
     T* to = columns + row * step;
     for (int64_t r = begin; r < end; ++r, to += at.width) {
-      const int64_t y = r * w.stride[0] + dy;
-      if (y < 0 || y >= im.height) {
+      const int64_t z = r / at.height * w.depth_stride + o.depth, y = r % at.height * w.stride[0] + o.height;
+      if (z < 0 || z >= im.depth || y < 0 || y >= im.height) {
         std::fill_n(to, at.width, T(0));
         continue;
       }
-      const T* from = x + (c * im.height + y) * im.width + dx;
+      const T* from = x + ((c * im.depth + z) * im.height + y) * im.width + dx;
       std::fill_n(to, cols.first, T(0));
       if (w.stride[1] == 1) std::copy(from + cols.first, from + cols.last, to + cols.first);
       else for (int64_t i = cols.first; i < cols.last; ++i) to[i] = from[i * w.stride[1]];
@@ -50,22 +67,25 @@ void to_columns(const T* x, Image im, const Window& w, Places at, int64_t begin,
 
 // The other way: every window's elements are added to their pixels.
 template <class T>
-void from_columns(const T* columns, Image im, const Window& w, Places at, T* x) {
-  const int64_t kh = w.kernel[0], kw = w.kernel[1];
-  for (int64_t row = 0; row < im.channels * kh * kw; ++row) {
-    const int64_t c = row / (kh * kw), dy = row / kw % kh * w.dilation[0] - w.padding[0], dx = row % kw * w.dilation[1] - w.padding[1];
-    const Range cols = inside(dx, w.stride[1], im.width, at.width), rows = inside(dy, w.stride[0], im.height, at.height);
-    for (int64_t r = rows.first; r < rows.last; ++r) {
-      const T* from = columns + (row * at.height + r) * at.width;
-      T* to = x + (c * im.height + r * w.stride[0] + dy) * im.width + dx;
+void from_columns(const T* columns, Image im, const Box& w, Places at, T* x) {
+  const int64_t taps = taps_of(w);
+  for (int64_t row = 0; row < im.channels * taps; ++row) {
+    const Offset o = offset_of(w, row % taps);
+    const int64_t c = row / taps, dx = o.width;
+    const Range cols = inside(dx, w.stride[1], im.width, at.width);
+    for (int64_t r = 0; r < at.lines(); ++r) {
+      const int64_t z = r / at.height * w.depth_stride + o.depth, y = r % at.height * w.stride[0] + o.height;
+      if (z < 0 || z >= im.depth || y < 0 || y >= im.height) continue;
+      const T* from = columns + (row * at.lines() + r) * at.width;
+      T* to = x + ((c * im.depth + z) * im.height + y) * im.width + dx;
       if (w.stride[1] == 1) for (int64_t i = cols.first; i < cols.last; ++i) to[i] += from[i];
       else for (int64_t i = cols.first; i < cols.last; ++i) to[i * w.stride[1]] += from[i];
     }
   }
 }
 
-bool pointwise(const Window& w) {
-  bool all = true;
+bool pointwise(const Box& w) {
+  bool all = w.depth_kernel == 1 && w.depth_stride == 1 && w.depth_padding == 0;
   for (int i = 0; i < 2; ++i) all = all && w.kernel[i] == 1 && w.stride[i] == 1 && w.padding[i] == 0;
   return all;
 }
@@ -95,22 +115,25 @@ SHIM_MATH_CLONES T product_sum(const T* a, const T* b, int64_t n, int64_t step) 
 
 // f(line of places, line of pixels, places of it, tap) for every line that a window of one channel reads.
 template <class F>
-void each_line(Image im, const Window& w, Places at, F&& f) {
-  for (int64_t tap = 0; tap < w.kernel[0] * w.kernel[1]; ++tap) {
-    const int64_t dy = tap / w.kernel[1] * w.dilation[0] - w.padding[0], dx = tap % w.kernel[1] * w.dilation[1] - w.padding[1];
-    const Range cols = inside(dx, w.stride[1], im.width, at.width), rows = inside(dy, w.stride[0], im.height, at.height);
+void each_line(Image im, const Box& w, Places at, F&& f) {
+  for (int64_t tap = 0; tap < taps_of(w); ++tap) {
+    const Offset o = offset_of(w, tap);
+    const Range cols = inside(o.width, w.stride[1], im.width, at.width), rows = inside(o.height, w.stride[0], im.height, at.height);
+    const Range depths = inside(o.depth, w.depth_stride, im.depth, at.depth);
     if (cols.first == cols.last) continue;
-    for (int64_t r = rows.first; r < rows.last; ++r)
-      f(r * at.width + cols.first, (r * w.stride[0] + dy) * im.width + dx + cols.first * w.stride[1], cols.last - cols.first, tap);
+    for (int64_t z = depths.first; z < depths.last; ++z)
+      for (int64_t r = rows.first; r < rows.last; ++r)
+        f((z * at.height + r) * at.width + cols.first, ((z * w.depth_stride + o.depth) * im.height + r * w.stride[0] + o.height) * im.width + o.width + cols.first * w.stride[1],
+          cols.last - cols.first, tap);
   }
 }
 
 template <class T>
-void forward(const Tensor& x, const Tensor& w, const T* bias, const Window& win, int64_t groups, const Tensor& out) {
+void forward(const Tensor& x, const Tensor& w, const T* bias, const Box& win, int64_t groups, const Tensor& out) {
   const int64_t batch = x->sizes()[0], in = x->sizes()[1] / groups, outs = out->sizes()[1] / groups;
-  const Image im{in, x->sizes()[2], x->sizes()[3]};
-  const Places at{out->sizes()[2], out->sizes()[3]};
-  const int64_t taps = in * win.kernel[0] * win.kernel[1], all = at.height * at.width, pixels = im.height * im.width;
+  const Image im = image_of(x, in);
+  const Places at = places_of(out);
+  const int64_t taps = in * taps_of(win), all = at.count(), pixels = im.pixels();
   const T *from = x->data_as<T>(), *weights = w->data_as<T>();
   T* to = out->data_as<T>();
   if (in == 1) {                                // a product of one column is no product
@@ -125,12 +148,12 @@ void forward(const Tensor& x, const Tensor& w, const T* bias, const Window& win,
     return;
   }
   const bool plain = pointwise(win);
-  const int64_t lines = plain ? at.height : std::clamp<int64_t>(kColumns / std::max<int64_t>(1, taps * at.width), 1, at.height), tiles = (at.height + lines - 1) / lines;
+  const int64_t lines = plain ? at.lines() : std::clamp<int64_t>(kColumns / std::max<int64_t>(1, taps * at.width), 1, at.lines()), tiles = (at.lines() + lines - 1) / lines;
   gemm::OneThread alone;
   parallel_for(batch * groups * tiles, std::max<int64_t>(1, kGrain / (taps * outs * lines * at.width)), [&](int64_t begin, int64_t end) {
     std::vector<T> columns(plain ? 0 : size_t(taps * lines * at.width));
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t part = i / tiles, g = part % groups, first = i % tiles * lines, last = std::min(at.height, first + lines), n = (last - first) * at.width;
+      const int64_t part = i / tiles, g = part % groups, first = i % tiles * lines, last = std::min(at.lines(), first + lines), n = (last - first) * at.width;
       const T* image = from + part * in * pixels;
       T* rows = to + part * outs * all + first * at.width;
       if (!plain) to_columns(image, im, win, at, first, last, columns.data());
@@ -141,11 +164,11 @@ void forward(const Tensor& x, const Tensor& w, const T* bias, const Window& win,
 }
 
 template <class T>
-void transposed(const Tensor& x, const Tensor& w, const T* bias, const Window& win, int64_t groups, const Tensor& out) {
+void transposed(const Tensor& x, const Tensor& w, const T* bias, const Box& win, int64_t groups, const Tensor& out) {
   const int64_t batch = x->sizes()[0], in = x->sizes()[1] / groups, outs = out->sizes()[1] / groups;
-  const Image im{outs, out->sizes()[2], out->sizes()[3]};
-  const Places at{x->sizes()[2], x->sizes()[3]};
-  const int64_t taps = outs * win.kernel[0] * win.kernel[1], all = at.height * at.width, pixels = im.height * im.width;
+  const Image im = image_of(out, outs);
+  const Places at = places_of(x);
+  const int64_t taps = outs * taps_of(win), all = at.count(), pixels = im.pixels();
   const T *from = x->data_as<T>(), *weights = w->data_as<T>();
   T* to = out->data_as<T>();
   gemm::OneThread alone;
@@ -156,9 +179,9 @@ void transposed(const Tensor& x, const Tensor& w, const T* bias, const Window& w
       T* image = to + i * outs * pixels;
       for (int64_t o = 0; o < outs; ++o) std::fill_n(image + o * pixels, pixels, bias ? bias[g * outs + o] : T(0));
       if (in == 1) {
-        const int64_t kernel = win.kernel[0] * win.kernel[1];
+        const int64_t kernel = taps_of(win);
         for (int64_t o = 0; o < outs; ++o)
-          each_line({1, im.height, im.width}, win, at, [&](int64_t place, int64_t pixel, int64_t n, int64_t tap) {
+          each_line(im, win, at, [&](int64_t place, int64_t pixel, int64_t n, int64_t tap) {
             spread_scaled(image + o * pixels + pixel, from + i * all + place, weights[(g * outs + o) * kernel + tap], n, win.stride[1]);
           });
         continue;
@@ -170,11 +193,11 @@ void transposed(const Tensor& x, const Tensor& w, const T* bias, const Window& w
 }
 
 template <class T>
-void weight_gradient(const Tensor& x, const Tensor& g, const Window& win, int64_t groups, const Tensor& out) {
+void weight_gradient(const Tensor& x, const Tensor& g, const Box& win, int64_t groups, const Tensor& out) {
   const int64_t batch = x->sizes()[0], in = x->sizes()[1] / groups, outs = g->sizes()[1] / groups;
-  const Image im{in, x->sizes()[2], x->sizes()[3]};
-  const Places at{g->sizes()[2], g->sizes()[3]};
-  const int64_t taps = in * win.kernel[0] * win.kernel[1], all = at.height * at.width, pixels = im.height * im.width, size = out->numel();
+  const Image im = image_of(x, in);
+  const Places at = places_of(g);
+  const int64_t taps = in * taps_of(win), all = at.count(), pixels = im.pixels(), size = out->numel();
   const T *from = x->data_as<T>(), *slopes = g->data_as<T>();
   const int64_t parts = std::min(batch, kParts);
   std::vector<T> partial(size_t(parts * size), T(0));
@@ -192,7 +215,7 @@ void weight_gradient(const Tensor& x, const Tensor& g, const Window& win, int64_
             each_line(im, win, at, [&](int64_t place, int64_t pixel, int64_t n, int64_t tap) { sums[o * taps + tap] += product_sum(slope + o * all + place, image + pixel, n, win.stride[1]); });
           continue;
         }
-        if (!plain) to_columns(image, im, win, at, 0, at.height, columns.data());
+        if (!plain) to_columns(image, im, win, at, 0, at.lines(), columns.data());
         gemm::multiply<T>(true, false, taps, outs, all, plain ? image : columns.data(), all, slope, all, T(1), sums, taps);
       }
     }
@@ -208,32 +231,32 @@ template <class T> const T* data_or_null(const Tensor& t) { return t ? t->data_a
 
 }  // namespace
 
-Tensor convolve(const Tensor& x, const Tensor& w, const Tensor& bias, const Window& win, int64_t groups, int64_t height, int64_t width) {
-  Tensor out = empty(Dims{x->sizes()[0], w->sizes()[0], height, width}, x->dtype(), Device{});
+Tensor convolve(const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const int64_t (&places)[3]) {
+  Tensor out = empty(Dims{x->sizes()[0], w->sizes()[0], places[0], places[1], places[2]}, x->dtype(), Device{});
   by_dtype(x->dtype(), [&]<class T>(T) { forward<T>(x, w, data_or_null<T>(bias), win, groups, out); });
   return out;
 }
 
-Tensor convolve_transposed(const Tensor& x, const Tensor& w, const Tensor& bias, const Window& win, int64_t groups, int64_t height, int64_t width) {
-  Tensor out = empty(Dims{x->sizes()[0], w->sizes()[1] * groups, height, width}, x->dtype(), Device{});
+Tensor convolve_transposed(const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const int64_t (&places)[3]) {
+  Tensor out = empty(Dims{x->sizes()[0], w->sizes()[1] * groups, places[0], places[1], places[2]}, x->dtype(), Device{});
   by_dtype(x->dtype(), [&]<class T>(T) { transposed<T>(x, w, data_or_null<T>(bias), win, groups, out); });
   return out;
 }
 
-Tensor convolution_weight(const Tensor& x, const Tensor& g, const Window& win, int64_t groups) {
-  Tensor out = empty(Dims{g->sizes()[1], x->sizes()[1] / groups, win.kernel[0], win.kernel[1]}, x->dtype(), Device{});
+Tensor convolution_weight(const Tensor& x, const Tensor& g, const Box& win, int64_t groups) {
+  Tensor out = empty(Dims{g->sizes()[1], x->sizes()[1] / groups, win.depth_kernel, win.kernel[0], win.kernel[1]}, x->dtype(), Device{});
   by_dtype(x->dtype(), [&]<class T>(T) { weight_gradient<T>(x, g, win, groups, out); });
   return out;
 }
 
 Tensor to_window_columns(const Tensor& x, const Window& win, int64_t height, int64_t width) {
   const int64_t batch = x->sizes()[0], channels = x->sizes()[1], rows = channels * win.kernel[0] * win.kernel[1], all = height * width;
-  const Image im{channels, x->sizes()[2], x->sizes()[3]};
+  const Image im{channels, 1, x->sizes()[2], x->sizes()[3]};
   Tensor out = empty(Dims{batch, rows, all}, x->dtype(), Device{});
   by_dtype(x->dtype(), [&]<class T>(T) {
     parallel_for(batch, std::max<int64_t>(1, kGrain / (rows * all)), [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b)
-        to_columns(x->data_as<T>() + b * channels * im.height * im.width, im, win, {height, width}, 0, height, out->data_as<T>() + b * rows * all);
+        to_columns(x->data_as<T>() + b * channels * im.pixels(), im, Box{win}, {1, height, width}, 0, height, out->data_as<T>() + b * rows * all);
     });
   });
   return out;
@@ -246,7 +269,7 @@ Tensor from_window_columns(const Tensor& columns, const Window& win, int64_t cha
     parallel_for(batch, std::max<int64_t>(1, kGrain / (rows * all)), [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
         std::fill_n(out->data_as<T>() + b * pixels, pixels, T(0));
-        from_columns(columns->data_as<T>() + b * rows * all, {channels, image_height, image_width}, win, {height, width}, out->data_as<T>() + b * pixels);
+        from_columns(columns->data_as<T>() + b * rows * all, {channels, 1, image_height, image_width}, Box{win}, {1, height, width}, out->data_as<T>() + b * pixels);
       }
     });
   });

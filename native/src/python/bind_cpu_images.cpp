@@ -23,22 +23,44 @@ bool pair_of(PyObject* o, int n, int64_t least, int64_t missing, int64_t (&out)[
   return out[0] >= least && out[1] >= least && std::max(out[0], out[1]) < (int64_t(1) << 30);
 }
 
-Tensor as_images(const Tensor& t, int n) {      // a line is an image of one row
-  if (n == 2) return t;
+// A line is an image of one row, an image a volume of one.
+Tensor as_volumes(const Tensor& t) {
+  if (t->dim() == 5) return t;
   Dims sizes(t->sizes().begin(), t->sizes().end());
-  sizes.insert(sizes.end() - 1, 1);
+  sizes.insert(sizes.begin() + 2, size_t(5 - t->dim()), 1);
   return view(*contiguous(t), sizes);
 }
-Tensor from_images(const Tensor& t, int n) {
-  if (n == 2) return t;
+Tensor from_volumes(const Tensor& t, int n) {
+  if (n == 3) return t;
   Dims sizes(t->sizes().begin(), t->sizes().end());
-  sizes.erase(sizes.end() - 2);
+  sizes.erase(sizes.begin() + 2, sizes.begin() + 5 - n);
   return view(*t, sizes);
 }
 Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
 
 bool window_of(int n, PyObject* stride, PyObject* padding, PyObject* dilation, Window* w) {
   return pair_of(stride, n, 1, 1, w->stride) && pair_of(padding, n, 0, 0, w->padding) && pair_of(dilation, n, 1, 1, w->dilation);
+}
+
+// One or `n` numbers as those of depth, height and width; of the first dims, those that are not there, `missing`.
+bool triple_of(PyObject* o, int n, int64_t least, int64_t missing, int64_t (&out)[3]) {
+  Dims dims;
+  if (!dims_of(o, &dims)) { PyErr_Clear(); return false; }
+  if (dims.empty() || (dims.size() != 1 && dims.size() != size_t(n))) return false;
+  for (int i = 0; i < 3; ++i) {
+    const int own = i - (3 - n);
+    out[i] = own < 0 ? missing : dims.size() == 1 ? dims[0] : dims[size_t(own)];
+    if (out[i] < least || out[i] >= (int64_t(1) << 30)) return false;
+  }
+  return true;
+}
+
+struct Steps { int64_t kernel[3], stride[3], padding[3], dilation[3]; };
+bool steps_of(int n, PyObject* stride, PyObject* padding, PyObject* dilation, Steps* s) {
+  return triple_of(stride, n, 1, 1, s->stride) && triple_of(padding, n, 0, 0, s->padding) && triple_of(dilation, n, 1, 1, s->dilation);
+}
+Box box_of(const Steps& s) {
+  return {{{s.kernel[1], s.kernel[2]}, {s.stride[1], s.stride[2]}, {s.padding[1], s.padding[2]}, {s.dilation[1], s.dilation[2]}}, s.kernel[0], s.stride[0], s.padding[0], s.dilation[0]};
 }
 
 // convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
@@ -48,29 +70,29 @@ PyObject* native_convolution(Operator&, PyObject* const* args, size_t count) {
     const Tensor x(unwrap(args[0])), w(unwrap(args[1])), bias = tensor_or_none(args[2]);
     const int n = w->dim() - 2;
     const int64_t groups = PyLong_AsLongLong(args[8]);
-    Window win;
-    int64_t extra[2];
-    if ((n != 1 && n != 2) || x->dim() != n + 2 || w->dtype() != x->dtype() || (bias && bias->dtype() != x->dtype()) || !x->numel() || !w->numel()) return nullptr;
-    if (!window_of(n, args[3], args[4], args[5], &win) || !pair_of(args[7], n, 0, 0, extra) || groups < 1 || w->sizes()[0] % groups) return nullptr;
+    Steps s;
+    int64_t extra[3];
+    if (n < 1 || n > 3 || x->dim() != n + 2 || w->dtype() != x->dtype() || (bias && bias->dtype() != x->dtype()) || !x->numel() || !w->numel()) return nullptr;
+    if (!steps_of(n, args[3], args[4], args[5], &s) || !triple_of(args[7], n, 0, 0, extra) || groups < 1 || w->sizes()[0] % groups) return nullptr;
     const bool across = args[6] == Py_True;
     const DType compute = compute_dtype(x->dtype());
-    const Tensor image = as(as_images(x, n), compute), weight = as(as_images(w, n), compute), b = as(bias, compute);
+    const Tensor image = as(as_volumes(x), compute), weight = as(as_volumes(w), compute), b = as(bias, compute);
     const int64_t inputs = across ? weight->sizes()[0] : weight->sizes()[1] * groups, outputs = across ? weight->sizes()[1] * groups : weight->sizes()[0];
-    int64_t sizes[2];
-    for (int i = 0; i < 2; ++i) {
-      win.kernel[i] = weight->sizes()[size_t(2 + i)];
-      const int64_t size = image->sizes()[size_t(2 + i)], reach = win.dilation[i] * (win.kernel[i] - 1) + 1;
-      if (across && extra[i] >= std::max(win.stride[i], win.dilation[i])) return nullptr;
-      if (across) sizes[i] = (size - 1) * win.stride[i] - 2 * win.padding[i] + reach + (i == 0 && n == 1 ? 0 : extra[i]);
-      else sizes[i] = size + 2 * win.padding[i] < reach ? 0 : (size + 2 * win.padding[i] - reach) / win.stride[i] + 1;
+    int64_t sizes[3];
+    for (int i = 0; i < 3; ++i) {
+      s.kernel[i] = weight->sizes()[size_t(2 + i)];
+      const int64_t size = image->sizes()[size_t(2 + i)], reach = s.dilation[i] * (s.kernel[i] - 1) + 1;
+      if (across && extra[i] >= std::max(s.stride[i], s.dilation[i])) return nullptr;
+      if (across) sizes[i] = (size - 1) * s.stride[i] - 2 * s.padding[i] + reach + extra[i];
+      else sizes[i] = size + 2 * s.padding[i] < reach ? 0 : (size + 2 * s.padding[i] - reach) / s.stride[i] + 1;
       if (sizes[i] < 1) return nullptr;
     }
     if (image->sizes()[1] != inputs || (bias && (bias->dim() != 1 || bias->sizes()[0] != outputs))) return nullptr;
     Tensor out;
     {
       GilRelease released;
-      out = across ? convolve_transposed(image, weight, b, win, groups, sizes[0], sizes[1]) : convolve(image, weight, b, win, groups, sizes[0], sizes[1]);
-      out = narrowed(from_images(out, n), x->dtype());
+      out = across ? convolve_transposed(image, weight, b, box_of(s), groups, sizes) : convolve(image, weight, b, box_of(s), groups, sizes);
+      out = narrowed(from_volumes(out, n), x->dtype());
     }
     return wrap(out);
   });
@@ -83,17 +105,17 @@ PyObject* native_convolution_weight(Operator&, PyObject* const* args, size_t cou
     const Tensor x(unwrap(args[0])), g(unwrap(args[1]));
     const int n = x->dim() - 2;
     const int64_t groups = PyLong_AsLongLong(args[6]);
-    Window win;
-    if ((n != 1 && n != 2) || g->dim() != x->dim() || g->dtype() != x->dtype() || !x->numel() || !g->numel() || g->sizes()[0] != x->sizes()[0]) return nullptr;
-    if (!window_of(n, args[3], args[4], args[5], &win) || !pair_of(args[2], n, 1, 1, win.kernel) || groups < 1 || x->sizes()[1] % groups || g->sizes()[1] % groups) return nullptr;
+    Steps s;
+    if (n < 1 || n > 3 || g->dim() != x->dim() || g->dtype() != x->dtype() || !x->numel() || !g->numel() || g->sizes()[0] != x->sizes()[0]) return nullptr;
+    if (!steps_of(n, args[3], args[4], args[5], &s) || !triple_of(args[2], n, 1, 1, s.kernel) || groups < 1 || x->sizes()[1] % groups || g->sizes()[1] % groups) return nullptr;
     const DType compute = compute_dtype(x->dtype());
-    const Tensor image = as(as_images(x, n), compute), slope = as(as_images(g, n), compute);
-    for (size_t i = 0; i < 2; ++i)              // windows that hang over are left out by the body
-      if ((slope->sizes()[2 + i] - 1) * win.stride[i] + win.dilation[i] * (win.kernel[i] - 1) + 1 > image->sizes()[2 + i] + 2 * win.padding[i]) return nullptr;
+    const Tensor image = as(as_volumes(x), compute), slope = as(as_volumes(g), compute);
+    for (size_t i = 0; i < 3; ++i)              // windows that hang over are left out by the body
+      if ((slope->sizes()[2 + i] - 1) * s.stride[i] + s.dilation[i] * (s.kernel[i] - 1) + 1 > image->sizes()[2 + i] + 2 * s.padding[i]) return nullptr;
     Tensor out;
     {
       GilRelease released;
-      out = narrowed(from_images(convolution_weight(image, slope, win, groups), n), x->dtype());
+      out = narrowed(from_volumes(convolution_weight(image, slope, box_of(s), groups), n), x->dtype());
     }
     return wrap(out);
   });

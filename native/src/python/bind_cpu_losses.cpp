@@ -1,5 +1,6 @@
 // Losses on the CPU where no history is kept.
 #include "autograd/autograd.h"
+#include "cpu/alignments.h"
 #include "cpu/losses.h"
 #include "cpu/row_gradients.h"
 #include "python/linear_backward.h"
@@ -63,10 +64,34 @@ PyObject* native_cross_entropy_loss(Operator&, PyObject* const* args, size_t n) 
   return guarded([&] { return wrapped(unlocked(x->numel(), [&] { return cross_entropy(contiguous(x), target, weight, int(mean), ignored, false, &parts); })); });
 }
 
+// ctc_alignments(log_probs, targets, input_lengths, target_lengths, blank) -> (losses, alpha)
+PyObject* native_ctc(Operator&, PyObject* const* args, size_t n) {
+  int64_t blank;
+  if (n != 5 || !std::all_of(args, args + 4, on_cpu) || !integer_of(args[4], &blank)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const auto at = [&](int i) { return Tensor(unwrap(args[i])); };
+    Tensor alpha;
+    const Tensor losses = unlocked(at(0)->numel(), [&] { return alignments(at(0), at(1), at(2), at(3), blank, &alpha); });
+    return losses ? tuple_of({losses, alpha}) : nullptr;
+  });
+}
+
+// ctc_alignments_backward(grad_output, log_probs, targets, input_lengths, target_lengths, losses, alpha, blank)
+PyObject* native_ctc_backward(Operator&, PyObject* const* args, size_t n) {
+  int64_t blank;
+  if (n != 8 || !std::all_of(args, args + 7, on_cpu) || !integer_of(args[7], &blank)) return nullptr;
+  return guarded([&] {
+    const auto at = [&](int i) { return Tensor(unwrap(args[i])); };
+    return wrapped(unlocked(at(1)->numel(), [&] { return alignments_backward(at(0), at(1), at(2), at(3), at(4), at(5), at(6), blank); }));
+  });
+}
+
 }  // namespace
 
 void register_cpu_losses() {
   register_native_cpu("bce_each", native_bce);
+  register_native_cpu("ctc_alignments", native_ctc);
+  register_native_cpu("ctc_alignments_backward", native_ctc_backward);
   register_native_cpu("cross_entropy_loss", native_cross_entropy_loss);
   register_native_cpu("nll_loss_whole", native_nll_loss);
   for (const char* name : {"squared_error", "absolute_error", "smooth_l1", "huber"})

@@ -5,9 +5,11 @@
 #include "cpu/distance.h"
 #include "cpu/distinct.h"
 #include "cpu/lookup.h"
+#include "cpu/mode.h"
 #include "cpu/reduce.h"
 #include "cpu/sorting.h"
 #include "cpu/statistics.h"
+#include "cpu/vector_product.h"
 #include "python/linear_backward.h"
 #include "python/native_cpu.h"
 
@@ -42,6 +44,27 @@ PyObject* native_median(Operator&, PyObject* const* args, size_t n) {
     return index ? tuple_of({values, index}) : nullptr;
   });
 }
+
+// mode(self, dim, keepdim) -> (values, indices)
+PyObject* native_mode(Operator&, PyObject* const* args, size_t n) {
+  int64_t dim;
+  if (n != 3 || !on_cpu(args[0]) || !integer_of(args[1], &dim) || !PyBool_Check(args[2])) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Tensor self(unwrap(args[0])), values;
+    Tensor index = unlocked(self->numel(), [&] { return mode(self, dim, args[2] == Py_True, &values); });
+    return index ? tuple_of({values, index}) : nullptr;
+  });
+}
+
+// vector_product(self, other, dim)
+PyObject* native_cross(Operator&, PyObject* const* args, size_t n) {
+  int64_t dim;
+  if (n != 3 || !on_cpu(args[0]) || !on_cpu(args[1]) || !integer_of(args[2], &dim)) return nullptr;
+  const Tensor a(unwrap(args[0])), b(unwrap(args[1]));
+  return guarded([&] { return wrapped(unlocked(a->numel(), [&] { return vector_product(a, b, dim); })); });
+}
+// linalg_cross(self, other, dim), cross(self, other, dim), where no history is kept
+PyObject* native_whole_cross(Operator& op, PyObject* const* args, size_t n) { return history(args, n) ? nullptr : native_cross(op, args, n); }
 
 PyObject* found(bool (*find)(const Tensor&, bool, bool, Distinct*), PyObject* self, bool inverse, bool counts) {
   return guarded([&]() -> PyObject* {
@@ -194,6 +217,9 @@ void register_cpu_rows() {
   register_native_cpu("equal", native_equal);
   register_native_cpu("kthvalue", native_kthvalue);
   register_native_cpu("median", native_median);
+  register_native_cpu("mode", native_mode);
+  register_native_cpu("vector_product", native_cross);
+  register_native_cpu("vector_product_whole", native_whole_cross);
   register_native_cpu("unique", native_unique);
   register_native_cpu("unique_consecutive", native_unique_consecutive);
   register_native_cpu("count_nonzero", native_count_nonzero);
