@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "core/tensor.h"
+#include "cpu/parallel.h"
+#include "cpu/triangles.h"
 #include "linalg/lapack.h"
 #include "ops/kernels.h"
 
@@ -52,6 +54,23 @@ struct Readable {
   Int ld = 1;
   explicit Readable(const Tensor& from);
 };
+
+// Up to this many rows our own way through triangular systems is faster than the library's, which copies triangles first.
+constexpr int64_t kOwnRows = 512;
+template <class S>
+Triangle<S> triangle_at(const S* data, int64_t down, int64_t right, bool upper, bool unit = false, bool conjugated = false) {
+  return {data, down, right, !upper, unit, conjugated};
+}
+// f(matrix, first column, columns there are, right sides) for groups of the columns of matrices of n rows.
+template <class S, class F>
+void each_columns(int64_t matrices, int64_t n, int64_t count, F&& f) {
+  constexpr int64_t kWide = Columns<S>::kLanes;
+  const int64_t groups = (count + kWide - 1) / kWide;
+  parallel_for(matrices * groups, std::max<int64_t>(1, kGrain / (4 * n * n)), [&](int64_t begin, int64_t end) {
+    Columns<S> columns(n);
+    for (int64_t i = begin; i < end; ++i) f(i / groups, i % groups * kWide, std::min(kWide, count - i % groups * kWide), columns);
+  });
+}
 
 // f(T()) for the dtypes that LAPACK has, if the library is there; R() otherwise.
 template <class R, class F>

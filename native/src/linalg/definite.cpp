@@ -1,4 +1,6 @@
 // Symmetric and Hermitian matrices: Cholesky's factors, and L D Lᵀ of indefinite ones.
+#include <atomic>
+
 #include "linalg/batches.h"
 #include "linalg/linalg.h"
 
@@ -40,6 +42,20 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
   if (!common_lead(lead_of(*factor), lead_of(*b), &lead)) return {};
   return by_type<Tensor>(b->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
+    if (rows_of(*b) <= kOwnRows) {              // L Lᴴ X = B
+      const Tensor x = by_columns(lead, rows_of(*b), cols_of(*b), b->dtype());
+      const Places of_factor(*factor, lead), of_b(*b, lead);
+      const size_t last = size_t(factor->dim() - 1), last_b = size_t(b->dim() - 1);
+      each_columns<T>(product(lead), rows_of(*b), cols_of(*b), [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
+        Triangle<T> t = triangle_at(factor->template data_as<T>() + of_factor[i], factor->strides()[last - 1], factor->strides()[last], upper), h = t.transposed();
+        h.conjugated = true;
+        columns.read(b->template data_as<T>() + of_b[i] + first * b->strides()[last_b], b->strides()[last_b - 1], b->strides()[last_b], count);
+        columns.solve(upper ? h : t);
+        columns.solve(upper ? t : h);
+        columns.write(x->template data_as<T>() + (i * cols_of(*b) + first) * rows_of(*b), 1, rows_of(*b), count);
+      });
+      return x;
+    }
     Readable from(factor);
     if (from.turned && lapack::is_complex<T>) {     // read by columns, the transpose is no adjoint
       from.t = copied_by_columns(factor, lead_of(*factor));
@@ -61,8 +77,31 @@ Tensor cholesky_inverse(const Tensor& factor, bool upper) {
   if (!square(*factor)) return {};
   return by_type<Tensor>(factor->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
-    const Tensor x = copied_by_columns(factor, lead_of(*factor));
     const Int n = rows_of(*factor);
+    if (n <= kOwnRows) {
+      // The columns of L^-H L^-1 from the diagonal down; above it stand their conjugates.
+      const Tensor x = by_columns(lead_of(*factor), n, n, factor->dtype());
+      const Places places(*factor, lead_of(*factor));
+      const size_t last = size_t(factor->dim() - 1);
+      std::atomic<bool> singular = false;
+      each_columns<T>(x->numel() / (n * n), n, n, [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
+        const T* from = factor->template data_as<T>() + places[i];
+        Triangle<T> t = triangle_at(from, factor->strides()[last - 1], factor->strides()[last], upper), h = t.transposed();
+        h.conjugated = true;
+        for (int64_t k = first; k < first + count; ++k)
+          if (from[k * (t.down + t.right)] == T(0)) singular = true;
+        columns.read_identity(first);
+        columns.solve(upper ? h : t, first);
+        columns.solve(upper ? t : h, first);
+        for (int64_t j = 0; j < count; ++j) {
+          T* diagonal = x->template data_as<T>() + i * n * n + (first + j) * (n + 1);
+          columns.write_lane(j, first + j, diagonal, 1);
+          for (int64_t k = 1; k < n - first - j; ++k) diagonal[k * n] = conjugate(diagonal[k]);
+        }
+      });
+      if (!singular) return x;                  // for the record to refuse
+    }
+    const Tensor x = copied_by_columns(factor, lead_of(*factor));
     for (int64_t i = 0; i < x->numel() / (n * n); ++i) {
       T* own = x->template data_as<T>() + i * n * n;
       Int wrong = 0;

@@ -40,6 +40,32 @@ void solve_in_place(const Tensor& lu, const Tensor& pivots, const char* trans, I
   }
 }
 
+// The order that exchanges of rows leave them in.
+void order_of(const int32_t* pivots, int64_t step, Int n, int32_t* order) {
+  std::iota(order, order + n, 0);
+  for (Int j = 0; j < n; ++j) std::swap(order[j], order[pivots[j * step] - 1]);
+}
+
+// A X = B, of the transposed factors or of the conjugated ones; `across`: of the rows of b and x instead of their columns.
+template <class T>
+void solve_by_own(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transposed, bool conjugated, bool across, const Dims& lead, const Tensor& x) {
+  const Int n = rows_of(*lu);
+  const size_t last = size_t(lu->dim() - 1), last_b = size_t(b->dim() - 1), last_x = size_t(x->dim() - 1);
+  const Places of_lu(*lu, lead), of_pivots(*pivots, lead, 1), of_b(*b, lead), of_x(*x, lead);
+  const int64_t down = lu->strides()[last - 1], right = lu->strides()[last], step = pivots->strides()[size_t(pivots->dim() - 1)];
+  const int64_t b_down = b->strides()[last_b - !across], b_right = b->strides()[last_b - across], x_down = x->strides()[last_x - !across], x_right = x->strides()[last_x - across];
+  each_columns<T>(product(lead), n, across ? rows_of(*b) : cols_of(*b), [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
+    std::vector<int32_t> order(static_cast<size_t>(n));
+    order_of(pivots->data_as<int32_t>() + of_pivots[i], step, n, order.data());
+    const T* own = lu->data_as<T>() + of_lu[i];
+    const auto l = triangle_at(own, down, right, false, true, conjugated), u = triangle_at(own, down, right, true, false, conjugated);
+    columns.read(b->data_as<T>() + of_b[i] + first * b_right, b_down, b_right, count, transposed ? nullptr : order.data());
+    columns.solve(transposed ? u.transposed() : l);
+    columns.solve(transposed ? l.transposed() : u);
+    columns.write(x->data_as<T>() + of_x[i] + first * x_right, x_down, x_right, count, transposed ? order.data() : nullptr);
+  });
+}
+
 bool pivots_fit(const Tensor& pivots, Int n) {
   const Tensor all = contiguous(pivots);
   const int32_t* p = all->data_as<int32_t>();
@@ -67,6 +93,11 @@ Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool le
   if (!common_lead(lead_of(*lu), lead_of(*b), &lead)) return {};
   return by_type<Tensor>(lu->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
+    if (n <= kOwnRows) {
+      const Tensor x = left ? by_columns(lead, n, cols_of(*b), b->dtype()) : empty(join(lead, {rows_of(*b), n}), b->dtype(), Device{});
+      solve_by_own<T>(lu, pivots, b, left == adjoint, adjoint, !left, lead, x);
+      return x;
+    }
     if (left) {
       const Tensor x = copied_by_columns(b, lead);
       solve_in_place<T>(lu, pivots, adjoint ? "C" : "N", n, cols_of(*b), lead, x->template data_as<T>());
@@ -110,6 +141,18 @@ Two inverse(const Tensor& a) {
   by_type<bool>(a->dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* data = x->template data_as<T>();
+    if (n <= kOwnRows) {                        // A = P L U: the columns of U^-1 L^-1, in the order of the exchanges
+      each_columns<T>(x->numel() / (n * n), n, n, [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
+        std::vector<int32_t> order(static_cast<size_t>(n));
+        order_of(f.second->template data_as<int32_t>() + i * n, 1, n, order.data());
+        const T* own = f.first->template data_as<T>() + i * n * n;
+        columns.read_identity(first);
+        columns.solve(triangle_at(own, 1, n, false, true), first);
+        columns.solve(triangle_at(own, 1, n, true));
+        for (int64_t j = 0; j < count; ++j) columns.write_one(j, data + (i * n + order[size_t(first + j)]) * n);
+      });
+      return true;
+    }
     std::fill(data, data + x->numel(), T(0));
     for (int64_t i = 0; i < x->numel() / n; ++i) data[i * n + i % n] = T(1);
     solve_in_place<T>(f.first, f.second, "N", n, n, lead_of(*a), data);
@@ -124,11 +167,24 @@ Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
   if (!common_lead(lead_of(*a), lead_of(*b), &lead)) return {};
   return by_type<Tensor>(a->dtype(), [&](auto zero) -> Tensor {
     using T = decltype(zero);
+    const Int m = rows_of(*b), n = cols_of(*b);
+    if (rows_of(*a) <= kOwnRows) {              // X A = B is a system of the transposes
+      const Tensor x = by_columns(lead, m, n, b->dtype());
+      const Places places(*a, lead), of_b(*b, lead);
+      const size_t last = size_t(a->dim() - 1), last_b = size_t(b->dim() - 1);
+      const int64_t down = b->strides()[last_b - left], right = b->strides()[last_b - !left], x_down = left ? 1 : m, x_right = left ? m : 1;
+      each_columns<T>(product(lead), rows_of(*a), left ? n : m, [&](int64_t i, int64_t first, int64_t count, Columns<T>& columns) {
+        const auto t = triangle_at(a->template data_as<T>() + places[i], a->strides()[last - 1], a->strides()[last], upper, unit);
+        columns.read(b->template data_as<T>() + of_b[i] + first * right, down, right, count);
+        columns.solve(left ? t : t.transposed());
+        columns.write(x->template data_as<T>() + i * m * n + first * x_right, x_down, x_right, count);
+      });
+      return x;
+    }
     const auto& lib = *lapack::functions<T>();
     const Readable from(a);
     const Places of_a(*from.t, lead);
     const Tensor x = copied_by_columns(b, lead);
-    const Int m = rows_of(*b), n = cols_of(*b);
     const char *side = left ? "L" : "R", *uplo = upper == from.turned ? "L" : "U", *trans = from.turned ? "T" : "N", *diag = unit ? "U" : "N";
     const T one(1);
     for (int64_t i = 0; i < product(lead); ++i)

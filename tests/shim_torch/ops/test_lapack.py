@@ -188,3 +188,33 @@ def test_gradients_of_solutions_by_factors(dtype, left, adjoint):
 
     assert torch.autograd.gradcheck(f, (a, b))
     assert torch.autograd.gradgradcheck(f, (a, b))
+
+
+@pytest.mark.parametrize("n, count, dtype", [*itertools.product((1, 5, 64), (1, 17), DTYPES), (520, 2, "float32")])
+def test_systems_by_our_own_and_by_the_library(n, count, dtype):
+    """Sizes about the groups of rows and columns that are solved together, and one that is the library's."""
+    wide = "complex128" if "complex" in dtype else "float64"
+    a, b, eye = made(dtype, 2, n, n) / n + torch.eye(n), made(dtype, 2, n, count, seed=1), torch.eye(n, dtype=getattr(torch, wide))
+    near = {"rtol": 1e-3, "atol": 1e-4} if dtype in ("float32", "complex64") else {}
+
+    def same(x, wanted):
+        torch.testing.assert_close(x.to(eye.dtype), wanted, **near)
+
+    A, B = a.to(eye.dtype), b.to(eye.dtype)
+    for upper in (False, True):
+        t = A.triu() if upper else A.tril()
+        same(t @ L.solve_triangular(a, b, upper=upper).to(eye.dtype), B)
+        same(L.solve_triangular(a.mH, b.mH, upper=not upper, left=False).to(eye.dtype) @ t.mH, B.mH)
+        unit = t - t.diagonal(dim1=1, dim2=2).diag_embed() + eye
+        same(unit @ L.solve_triangular(a, b, upper=upper, unitriangular=True).to(eye.dtype), B)
+        factor = L.cholesky(a @ a.mH, upper=upper)
+        s = factor.mH @ factor if upper else factor @ factor.mH
+        same(s.to(eye.dtype) @ torch.cholesky_solve(b, factor, upper=upper).to(eye.dtype), B)
+        same(s.to(eye.dtype) @ torch.cholesky_inverse(factor, upper=upper).to(eye.dtype), eye.expand(2, -1, -1))
+    turned = a.flip(-2)
+    factors = L.lu_factor(turned)
+    for adjoint in (False, True):
+        m = (turned.mH if adjoint else turned).to(eye.dtype)
+        same(m @ L.lu_solve(*factors, b, adjoint=adjoint).to(eye.dtype), B)
+        same(L.lu_solve(*factors, b.mT, left=False, adjoint=adjoint).to(eye.dtype) @ m, B.mT)
+    same(turned.to(eye.dtype) @ L.inv(turned).to(eye.dtype), eye.expand(2, -1, -1))
