@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
-from shim_torch.utils import benchmark, cpp_extension, dlpack, hooks, weak
+from shim_torch.utils import cpp_extension, dlpack, hooks, weak
 from shim_torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from shim_torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
@@ -45,19 +45,6 @@ def test_removable_handle():
         assert len(table) == 1
     assert not table
     handle.remove()
-
-
-def test_benchmark():
-    m = benchmark.Timer("x + 1", globals={"x": 1}, label="add").blocked_autorange(min_run_time=0.01)
-    assert m.median > 0
-    assert m.mean >= min(m.times)
-    assert m.title == "add"
-    assert "Median" in repr(m)
-    assert benchmark.Timer("pass").timeit(10).number_per_run == 10
-    table = str(benchmark.Compare([m]))
-    assert "[" in table
-    assert "Times are in" in table
-    assert benchmark.select_unit(2e-4) == ("us", 1e-6)
 
 
 def test_cpp_extension(monkeypatch):

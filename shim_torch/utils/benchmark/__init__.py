@@ -1,0 +1,36 @@
+"""``torch.utils.benchmark``: timing statements with the GPU's work waited for.
+
+C++ statements, Callgrind's counts and the fuzzers are not here.
+"""
+
+from __future__ import annotations
+
+from shim_torch._missing import asked_of as _asked_of
+from shim_torch.utils.benchmark.utils.common import (
+    Measurement,
+    TaskSpec,
+    ordered_unique,
+    select_unit,
+    set_torch_threads,
+    trim_sigfig,
+    unit_to_english,
+)  # fmt: skip
+from shim_torch.utils.benchmark.utils.compare import Colorize, Compare
+from shim_torch.utils.benchmark.utils.timer import Language, Timer, timer
+
+__all__ = [
+    "Colorize",
+    "Compare",
+    "Language",
+    "Measurement",
+    "TaskSpec",
+    "Timer",
+    "ordered_unique",
+    "select_unit",
+    "set_torch_threads",
+    "timer",
+    "trim_sigfig",
+    "unit_to_english",
+]
+
+__getattr__ = _asked_of(__name__)

@@ -1,0 +1,1 @@
+"""``torch.utils.benchmark.utils``: what ``torch.utils.benchmark`` gives, by part."""
