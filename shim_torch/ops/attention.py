@@ -166,6 +166,24 @@ def _parts(cum_q: Any, cum_k: Any) -> list[tuple[slice, slice]]:
     return [(slice(q[i], q[i + 1]), slice(k[i], k[i + 1])) for i in range(len(q) - 1)]
 
 
+def _keys(key: Any, value: Any, cum_k: Any, used: Any, table: Any) -> list[tuple[Any, Any]]:
+    """Each sequence's keys and values: packed by ``cum_k``, or in the pages (pages, size, heads, D) that ``table`` names.
+
+    ``used``: how many of each sequence's count. Errors: RuntimeError where neither says how many there are.
+    """
+    if table is not None:
+        if used is None:
+            raise RuntimeError("_flash_attention_forward: block_table requires seqused_k")
+        found = [(key[row].flatten(0, 1), value[row].flatten(0, 1)) for row in table.long()]
+    elif cum_k is None:
+        raise RuntimeError("_flash_attention_forward: cum_seq_k is required where there is no block_table")
+    else:
+        ends = cum_k.tolist()
+        found = [(key[a:b], value[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+    counts = [None] * len(found) if used is None else used.tolist()
+    return [(k[:count], v[:count]) for (k, v), count in zip(found, counts, strict=True)]
+
+
 def _window(q: Any, k: Any, causal: bool, left: Any, right: Any) -> Any:
     sides = (-1 if left is None else left, -1 if right is None else right)
     return _hidden(q.size(-2), k.size(-2), causal, *sides, True, q.device)
@@ -183,9 +201,8 @@ def _flash_attention_forward(
     """Causal masks and windows end at the last key; packed sequences have a logsumexp (heads, all lengths)."""
     torch = torch_module()
     _no_dropout("_flash_attention_forward", dropout_p)
-    for name, given in (("seqused_k", seqused_k), ("alibi_slopes", alibi_slopes), ("block_table", block_table)):
-        if given is not None:
-            raise NotImplementedError(f"torch.ops.aten._flash_attention_forward: {name} is not supported by shim-torch")
+    if alibi_slopes is not None:
+        raise NotImplementedError("torch.ops.aten._flash_attention_forward: alibi_slopes is not supported by shim-torch")
 
     def run(q: Any, k: Any, v: Any) -> tuple[Any, Any]:
         q, k, v = (t.transpose(-3, -2) for t in (q, k, v))
@@ -195,7 +212,9 @@ def _flash_attention_forward(
     if cum_seq_q is None:
         out, lse = run(query, key, value)
     else:
-        found = [run(query[a], key[b], value[b]) for a, b in _parts(cum_seq_q, cum_seq_k)]
+        ends = cum_seq_q.tolist()
+        keys = _keys(key, value, cum_seq_k, seqused_k, block_table)
+        found = [run(query[a:b], k, v) for a, b, (k, v) in zip(ends, ends[1:], keys, strict=False)]
         out, lse = torch.cat([o for o, _ in found], 0), torch.cat([one for _, one in found], -1)
     return out.contiguous(), lse, _empty(query), _empty(query), query.new_empty((0,))
 
