@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "cpu/fourier_lines.h"
 #include "cpu/fourier_plan.h"
 #include "cpu/parallel.h"
 #include "ops/kernels.h"
@@ -32,11 +33,16 @@ struct Lines {
 // Groups of lines, with room for `room` numbers of each in x and y: f(x, y, first, lanes).
 template <class T, class F>
 void each_group(int64_t lines, int64_t room, F&& f) {
-  const int64_t most = std::min<int64_t>(room > 512 ? 8 : 16, lines), groups = (lines + most - 1) / most;
+  // Enough to fill vectors, few enough that a line is in the cache when its next part is written.
+  const int64_t fitting = room * int64_t(sizeof(T)) <= 512 ? 16 : 8;
+  const int64_t most = std::min<int64_t>(fitting, lines), groups = (lines + most - 1) / most;
   parallel_for(groups, std::max<int64_t>(1, kGrain / (4 * most * room)), [&](int64_t begin, int64_t end) {
-    const size_t part = size_t(most * room);
-    std::vector<T> memory(4 * part);
-    const Split<T> x{memory.data(), memory.data() + part}, y{memory.data() + 2 * part, memory.data() + 3 * part};
+    constexpr size_t kCacheLine = 64;           // parts begin with one: vectors across two take twice as long
+    size_t part = (size_t(most * room) + kCacheLine - 1) / kCacheLine * kCacheLine, space = 4 * part * sizeof(T) + kCacheLine;
+    const std::unique_ptr<char[]> memory = std::make_unique_for_overwrite<char[]>(space);
+    void* start = memory.get();
+    T* at = static_cast<T*>(std::align(kCacheLine, 4 * part * sizeof(T), start, space));
+    const Split<T> x{at, at + part}, y{at + 2 * part, at + 3 * part};
     for (int64_t g = begin; g < end; ++g) f(x, y, g * most, std::min(most, lines - g * most));
   });
 }
@@ -56,19 +62,31 @@ void complex_lines(const T* in, T* out, Lines l, int64_t n, bool forward, T scal
   const auto plan = plan_of<T>(n);
   each_group<T>(l.count, std::max(plan->room(), n), [&](Split<T> a, Split<T> b, int64_t first, int64_t lanes) {
     const Split<T> x = forward ? a : a.swapped(), y = forward ? b : b.swapped();
+    const int64_t at = 2 * l.start(first, n);
+    const bool rows = l.inner == 1, side_by_side = first % l.inner + lanes <= l.inner;
     int64_t starts[16];
     for (int64_t i = 0; i < lanes; ++i) starts[i] = 2 * l.start(first + i, n);
-    each_number(lanes, n, [&](int64_t i, int64_t k) {
+    if (rows) lines_in(in + at, 2 * n, n, lanes, a.re, a.im);
+    else if (side_by_side) neighbours_in(in + at, 2 * l.inner, n, lanes, a.re, a.im);
+    else each_number(lanes, n, [&](int64_t i, int64_t k) {
       const T* from = in + starts[i] + 2 * k * l.inner;
       a.re[k * lanes + i] = from[0], a.im[k * lanes + i] = from[1];
     });
     Split<T> r = plan->run(x, y, lanes);
     if (!forward) r = r.swapped();
-    each_number(lanes, n, [&](int64_t i, int64_t k) {
+    if (rows) lines_out(r.re, r.im, n, lanes, scale, out + at, 2 * n);
+    else if (side_by_side) neighbours_out(r.re, r.im, n, lanes, scale, out + at, 2 * l.inner);
+    else each_number(lanes, n, [&](int64_t i, int64_t k) {
       T* to = out + starts[i] + 2 * k * l.inner;
       to[0] = r.re[k * lanes + i] * scale, to[1] = r.im[k * lanes + i] * scale;
     });
   });
+}
+
+// The numbers beyond the middle of a row of n are the conjugates of those before it.
+template <class T>
+void mirror(T* row, int64_t n) {
+  for (int64_t k = 1; k < n - k; ++k) row[2 * (n - k)] = row[2 * k], row[2 * (n - k) + 1] = -row[2 * k + 1];
 }
 
 // Rows of n real numbers to n / 2 + 1 complex ones, or to all n. Of an even number pairs are transformed as complex numbers z:
@@ -78,29 +96,24 @@ void from_real_lines(const T* in, T* out, int64_t rows, int64_t n, bool whole, T
   const bool even = n % 2 == 0;
   const int64_t m = even ? n / 2 : n, half = n / 2 + 1, width = whole ? n : half;
   const auto plan = plan_of<T>(m);
-  std::vector<T> c(size_t(half), 1), d(size_t(half), 0);
-  for (int64_t k = 0; even && k < half; ++k) c[size_t(k)] = T(std::cos(-2 * std::numbers::pi * double(k) / double(n))), d[size_t(k)] = T(std::sin(-2 * std::numbers::pi * double(k) / double(n)));
-  each_group<T>(rows, std::max(plan->room(), m), [&](Split<T> x, Split<T> y, int64_t first, int64_t lanes) {
+  each_group<T>(rows, std::max(plan->room(), half), [&](Split<T> x, Split<T> y, int64_t first, int64_t lanes) {
+    if (even) {
+      lines_in(in + first * n, n, m, lanes, x.re, x.im);
+      const Split<T> z = plan->run(x, y, lanes), r = z.re == x.re ? y : x;
+      pairs_apart(z.re, z.im, plan->half_cosines(), plan->half_sines(), m, lanes, r.re, r.im);
+      lines_out(r.re, r.im, half, lanes, scale, out + 2 * first * width, 2 * width);
+      for (int64_t i = 0; whole && i < lanes; ++i) mirror(out + 2 * (first + i) * n, n);
+      return;
+    }
     each_number(lanes, m, [&](int64_t i, int64_t k) {
-      const T* from = in + (first + i) * n;
-      x.re[k * lanes + i] = even ? from[2 * k] : from[k], x.im[k * lanes + i] = even ? from[2 * k + 1] : T(0);
+      x.re[k * lanes + i] = in[(first + i) * n + k], x.im[k * lanes + i] = T(0);
     });
     const Split<T> z = plan->run(x, y, lanes);
     each_number(lanes, half, [&](int64_t i, int64_t k) {
       T* to = out + 2 * (first + i) * width;
-      const int64_t p = (k == m ? 0 : k) * lanes + i, q = (k ? m - k : 0) * lanes + i;
-      T re = z.re[p], im = z.im[p];
-      if (even) {
-        const T er = z.re[p] + z.re[q], ei = z.im[p] - z.im[q], fr = z.re[p] - z.re[q], fi = z.im[p] + z.im[q];
-        re = T(0.5) * (er + fr * d[size_t(k)] + fi * c[size_t(k)]);
-        im = T(0.5) * (ei + fi * d[size_t(k)] - fr * c[size_t(k)]);
-        if (k == 0 || k == m) im = 0;
-      } else if (k == 0) {
-        im = 0;
-      }
-      to[2 * k] = re * scale, to[2 * k + 1] = im * scale;
-      if (whole && k && k != n - k) to[2 * (n - k)] = re * scale, to[2 * (n - k) + 1] = -im * scale;
+      to[2 * k] = z.re[k * lanes + i] * scale, to[2 * k + 1] = k ? z.im[k * lanes + i] * scale : T(0);
     });
+    for (int64_t i = 0; whole && i < lanes; ++i) mirror(out + 2 * (first + i) * n, n);
   });
 }
 
@@ -110,28 +123,20 @@ void to_real_lines(const T* in, T* out, int64_t rows, int64_t n, T scale) {
   const bool even = n % 2 == 0;
   const int64_t m = even ? n / 2 : n, half = n / 2 + 1;
   const auto plan = plan_of<T>(m);
-  std::vector<T> c(size_t(half), 1), d(size_t(half), 0);
-  for (int64_t k = 0; even && k < half; ++k) c[size_t(k)] = T(std::cos(2 * std::numbers::pi * double(k) / double(n))), d[size_t(k)] = T(std::sin(2 * std::numbers::pi * double(k) / double(n)));
-  each_group<T>(rows, std::max(plan->room(), m), [&](Split<T> a, Split<T> b, int64_t first, int64_t lanes) {
+  each_group<T>(rows, std::max(plan->room(), half), [&](Split<T> a, Split<T> b, int64_t first, int64_t lanes) {
+    if (even) {
+      lines_in(in + 2 * first * half, 2 * half, half, lanes, b.re, b.im);
+      pairs_together(b.re, b.im, plan->half_cosines(), plan->half_sines(), m, lanes, a.re, a.im);
+      const Split<T> r = plan->run(a.swapped(), b.swapped(), lanes).swapped();
+      return lines_out(r.re, r.im, m, lanes, scale, out + first * n, n);
+    }
     each_number(lanes, m, [&](int64_t i, int64_t k) {
       const T* from = in + 2 * (first + i) * half;
-      auto imaginary = [&](int64_t k) { return k == 0 || 2 * k == n ? T(0) : from[2 * k + 1]; };
-      const int64_t p = k * lanes + i;
-      if (even) {
-        const T er = from[2 * k] + from[2 * (m - k)], ei = imaginary(k) - imaginary(m - k), fr = from[2 * k] - from[2 * (m - k)], fi = imaginary(k) + imaginary(m - k);
-        a.re[p] = er - (fr * d[size_t(k)] + fi * c[size_t(k)]);
-        a.im[p] = ei + (fr * c[size_t(k)] - fi * d[size_t(k)]);
-      } else {
-        a.re[p] = from[2 * (k < half ? k : n - k)];
-        a.im[p] = k < half ? imaginary(k) : -imaginary(n - k);
-      }
+      a.re[k * lanes + i] = from[2 * (k < half ? k : n - k)];
+      a.im[k * lanes + i] = k == 0 ? T(0) : k < half ? from[2 * k + 1] : -from[2 * (n - k) + 1];
     });
     const Split<T> r = plan->run(a.swapped(), b.swapped(), lanes).swapped();
-    each_number(lanes, m, [&](int64_t i, int64_t k) {
-      T* to = out + (first + i) * n;
-      if (even) to[2 * k] = r.re[k * lanes + i] * scale, to[2 * k + 1] = r.im[k * lanes + i] * scale;
-      else to[k] = r.re[k * lanes + i] * scale;
-    });
+    each_number(lanes, m, [&](int64_t i, int64_t k) { out[(first + i) * n + k] = r.re[k * lanes + i] * scale; });
   });
 }
 

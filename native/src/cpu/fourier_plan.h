@@ -20,54 +20,88 @@ struct Split {                                  // complex numbers
   Split swapped() const { return {im, re}; }    // of swapped parts the forward transform is the backward one, swapped
 };
 
+// Neighbours that one instruction works on.
+typedef float Floats8 __attribute__((vector_size(32)));
+typedef float Floats16 __attribute__((vector_size(64)));
+typedef double Doubles4 __attribute__((vector_size(32)));
+typedef double Doubles8 __attribute__((vector_size(64)));
+template <class T> struct LinesOf { using Half = Floats8; using Whole = Floats16; };
+template <> struct LinesOf<double> { using Half = Doubles4; using Whole = Doubles8; };
+
 // One pass: of `n` points as `m` = n / Radix groups, `s` neighbours each. Numbers j m + p become Radix p + k, turned by (p k) / n.
-template <int Radix, class T>
-SHIM_MATH_CLONES void fourier_pass(Split<T> x, Split<T> y, int64_t m, int64_t s, const T* cosines, const T* sines, int64_t step) {
+// L: the type of the neighbours that are worked on together.
+template <int Radix, class L, class T>
+__attribute__((always_inline)) inline void fourier_lines(Split<T> x, Split<T> y, int64_t m, int64_t s, const T* cosines, const T* sines, int64_t step) {
+  constexpr int64_t kWide = sizeof(L) / sizeof(T);
   for (int64_t p = 0; p < m; ++p) {
     T c[Radix], d[Radix];
     for (int k = 1; k < Radix; ++k) c[k] = cosines[p * k * step], d[k] = sines[p * k * step];
     const T *xr = x.re + p * s, *xi = x.im + p * s;
     T *yr = y.re + Radix * p * s, *yi = y.im + Radix * p * s;
-    auto put = [&](int k, int64_t q, T re, T im) __attribute__((always_inline)) {
-      yr[k * s + q] = re * c[k] - im * d[k];
-      yi[k * s + q] = re * d[k] + im * c[k];
-    };
     const int64_t j = m * s;
-#pragma GCC ivdep
-    for (int64_t q = 0; q < s; ++q) {
-      const T a = xr[q], b = xi[q];
+    for (int64_t q = 0; q < s; q += kWide) {
+      L re[Radix], im[Radix];
+#pragma GCC unroll 8
+      for (int k = 0; k < Radix; ++k) __builtin_memcpy(&re[k], xr + k * j + q, sizeof(L)), __builtin_memcpy(&im[k], xi + k * j + q, sizeof(L));
+      const auto put = [&](int k, const L& u, const L& v) __attribute__((always_inline)) {
+        const L a = k ? L(u * c[k] - v * d[k]) : u, b = k ? L(u * d[k] + v * c[k]) : v;
+        __builtin_memcpy(yr + k * s + q, &a, sizeof(L)), __builtin_memcpy(yi + k * s + q, &b, sizeof(L));
+      };
       if constexpr (Radix == 2) {
-        const T e = xr[j + q], f = xi[j + q];
-        yr[q] = a + e, yi[q] = b + f;
-        put(1, q, a - e, b - f);
+        put(0, re[0] + re[1], im[0] + im[1]);
+        put(1, re[0] - re[1], im[0] - im[1]);
       } else if constexpr (Radix == 3) {
-        const T er = xr[j + q] + xr[2 * j + q], ei = xi[j + q] + xi[2 * j + q];
-        const T fr = T(0.86602540378443864676) * (xr[j + q] - xr[2 * j + q]), fi = T(0.86602540378443864676) * (xi[j + q] - xi[2 * j + q]);
-        const T gr = a - T(0.5) * er, gi = b - T(0.5) * ei;
-        yr[q] = a + er, yi[q] = b + ei;
-        put(1, q, gr + fi, gi - fr);
-        put(2, q, gr - fi, gi + fr);
+        const L er = re[1] + re[2], ei = im[1] + im[2], fr = T(0.86602540378443864676) * (re[1] - re[2]), fi = T(0.86602540378443864676) * (im[1] - im[2]);
+        const L gr = re[0] - T(0.5) * er, gi = im[0] - T(0.5) * ei;
+        put(0, re[0] + er, im[0] + ei);
+        put(1, gr + fi, gi - fr);
+        put(2, gr - fi, gi + fr);
       } else if constexpr (Radix == 4) {
-        const T er = a + xr[2 * j + q], ei = b + xi[2 * j + q], fr = a - xr[2 * j + q], fi = b - xi[2 * j + q];
-        const T gr = xr[j + q] + xr[3 * j + q], gi = xi[j + q] + xi[3 * j + q], hr = xr[j + q] - xr[3 * j + q], hi = xi[j + q] - xi[3 * j + q];
-        yr[q] = er + gr, yi[q] = ei + gi;
-        put(1, q, fr + hi, fi - hr);
-        put(2, q, er - gr, ei - gi);
-        put(3, q, fr - hi, fi + hr);
+        const L er = re[0] + re[2], ei = im[0] + im[2], fr = re[0] - re[2], fi = im[0] - im[2];
+        const L gr = re[1] + re[3], gi = im[1] + im[3], hr = re[1] - re[3], hi = im[1] - im[3];
+        put(0, er + gr, ei + gi);
+        put(1, fr + hi, fi - hr);
+        put(2, er - gr, ei - gi);
+        put(3, fr - hi, fi + hr);
+      } else if constexpr (Radix == 8) {        // of four each, the odd ones turned by eighths
+        constexpr T kHalf = T(0.70710678118654752440);
+        const L ar = re[0] + re[4], ai = im[0] + im[4], br = re[0] - re[4], bi = im[0] - im[4];
+        const L cr = re[2] + re[6], ci = im[2] + im[6], dr = re[2] - re[6], di = im[2] - im[6];
+        const L er = re[1] + re[5], ei = im[1] + im[5], fr = re[1] - re[5], fi = im[1] - im[5];
+        const L gr = re[3] + re[7], gi = im[3] + im[7], hr = re[3] - re[7], hi = im[3] - im[7];
+        const L even0r = ar + cr, even0i = ai + ci, even2r = ar - cr, even2i = ai - ci, odd0r = er + gr, odd0i = ei + gi, odd2r = ei - gi, odd2i = gr - er;
+        put(0, even0r + odd0r, even0i + odd0i);
+        put(4, even0r - odd0r, even0i - odd0i);
+        put(2, even2r + odd2r, even2i + odd2i);
+        put(6, even2r - odd2r, even2i - odd2i);
+        const L even1r = br + di, even1i = bi - dr, even3r = br - di, even3i = bi + dr;
+        const L ur = fr + hi, ui = fi - hr, vr = fr - hi, vi = fi + hr;
+        const L odd1r = kHalf * (ur + ui), odd1i = kHalf * (ui - ur), odd3r = kHalf * (vi - vr), odd3i = -kHalf * (vr + vi);
+        put(1, even1r + odd1r, even1i + odd1i);
+        put(5, even1r - odd1r, even1i - odd1i);
+        put(3, even3r + odd3r, even3i + odd3i);
+        put(7, even3r - odd3r, even3i - odd3i);
       } else {
         constexpr T kC1 = T(0.30901699437494742410), kC2 = T(-0.80901699437494742410), kS1 = T(0.95105651629515357212), kS2 = T(0.58778525229247312917);
-        const T er = xr[j + q] + xr[4 * j + q], ei = xi[j + q] + xi[4 * j + q], fr = xr[j + q] - xr[4 * j + q], fi = xi[j + q] - xi[4 * j + q];
-        const T gr = xr[2 * j + q] + xr[3 * j + q], gi = xi[2 * j + q] + xi[3 * j + q], hr = xr[2 * j + q] - xr[3 * j + q], hi = xi[2 * j + q] - xi[3 * j + q];
-        yr[q] = a + er + gr, yi[q] = b + ei + gi;
-        const T ur = a + kC1 * er + kC2 * gr, ui = b + kC1 * ei + kC2 * gi, vr = kS1 * fr + kS2 * hr, vi = kS1 * fi + kS2 * hi;
-        const T wr = a + kC2 * er + kC1 * gr, wi = b + kC2 * ei + kC1 * gi, zr = kS2 * fr - kS1 * hr, zi = kS2 * fi - kS1 * hi;
-        put(1, q, ur + vi, ui - vr);
-        put(2, q, wr + zi, wi - zr);
-        put(3, q, wr - zi, wi + zr);
-        put(4, q, ur - vi, ui + vr);
+        const L er = re[1] + re[4], ei = im[1] + im[4], fr = re[1] - re[4], fi = im[1] - im[4];
+        const L gr = re[2] + re[3], gi = im[2] + im[3], hr = re[2] - re[3], hi = im[2] - im[3];
+        put(0, re[0] + er + gr, im[0] + ei + gi);
+        const L ur = re[0] + kC1 * er + kC2 * gr, ui = im[0] + kC1 * ei + kC2 * gi, vr = kS1 * fr + kS2 * hr, vi = kS1 * fi + kS2 * hi;
+        const L wr = re[0] + kC2 * er + kC1 * gr, wi = im[0] + kC2 * ei + kC1 * gi, zr = kS2 * fr - kS1 * hr, zi = kS2 * fi - kS1 * hi;
+        put(1, ur + vi, ui - vr);
+        put(2, wr + zi, wi - zr);
+        put(3, wr - zi, wi + zr);
+        put(4, ur - vi, ui + vr);
       }
     }
   }
+}
+template <int Radix, class T>
+SHIM_MATH_CLONES void fourier_pass(Split<T> x, Split<T> y, int64_t m, int64_t s, const T* cosines, const T* sines, int64_t step) {
+  using Lines = LinesOf<T>;
+  if (s % int64_t(64 / sizeof(T)) == 0) fourier_lines<Radix, typename Lines::Whole>(x, y, m, s, cosines, sines, step);
+  else if (s % int64_t(32 / sizeof(T)) == 0) fourier_lines<Radix, typename Lines::Half>(x, y, m, s, cosines, sines, step);
+  else fourier_lines<Radix, T>(x, y, m, s, cosines, sines, step);
 }
 
 // The same for any radix, whose own turns are every (n / radix)-th of the table of n.
@@ -101,16 +135,20 @@ class FourierPlan {
  public:
   explicit FourierPlan(int64_t n) : n_(n) {
     int64_t left = n;
-    for (int64_t r : {4, 2, 3, 5})
+    for (int64_t r : {8, 4, 2, 3, 5})
       for (; left % r == 0; left /= r) radices_.push_back(r);
     for (int64_t r = 7; left > 1; r += 2)
       for (; left % r == 0; left /= r) radices_.push_back(r);
+    turns(n + 1, 2 * n, [](int64_t k) { return k; }, &half_cosines_, &half_sines_);
     if (!radices_.empty() && radices_.back() > kMostRadix) make_chirp();
     else turns(n, n, [](int64_t k) { return k; }, &cosines_, &sines_);
   }
   int64_t room() const { return longer_ ? 2 * longer_->n_ : n_; }        // numbers a line needs in x, and in y
   const T *cosines() const { return cosines_.data(); }
   const T *sines() const { return sines_.data(); }
+  // Of -pi k / n, k up to n: what parts the transforms of 2 n real numbers.
+  const T *half_cosines() const { return half_cosines_.data(); }
+  const T *half_sines() const { return half_sines_.data(); }
 
   // Forward; where the result is, x or y. Both are overwritten.
   Split<T> run(Split<T> x, Split<T> y, int64_t lanes) const {
@@ -118,7 +156,8 @@ class FourierPlan {
     int64_t left = n_, s = lanes;
     for (int64_t r : radices_) {
       const int64_t m = left / r, step = n_ / left;
-      if (r == 4) fourier_pass<4>(x, y, m, s, cosines(), sines(), step);
+      if (r == 8) fourier_pass<8>(x, y, m, s, cosines(), sines(), step);
+      else if (r == 4) fourier_pass<4>(x, y, m, s, cosines(), sines(), step);
       else if (r == 2) fourier_pass<2>(x, y, m, s, cosines(), sines(), step);
       else if (r == 3) fourier_pass<3>(x, y, m, s, cosines(), sines(), step);
       else if (r == 5) fourier_pass<5>(x, y, m, s, cosines(), sines(), step);
@@ -172,6 +211,7 @@ class FourierPlan {
   int64_t n_;
   std::vector<int64_t> radices_;
   std::vector<T> cosines_, sines_;              // of -2 pi k / n; of a product of chirps, of -pi k^2 / n
+  std::vector<T> half_cosines_, half_sines_;
   std::unique_ptr<FourierPlan> longer_;
   std::vector<T> chirp_re_, chirp_im_;
 };
