@@ -95,3 +95,19 @@ def test_distances(shape, p):
     d = np.abs(a[..., :, None, :] - b[..., None, :, :])
     wanted = d.sum(-1) if p == 1 else np.sqrt((d * d).sum(-1)) if p == 2 else d.max(-1, initial=0)
     assert np.allclose(torch.cdist(torch.from_numpy(a), torch.from_numpy(b), p).numpy(), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3), (700, 10), (3000, 31), (40, 32)])
+def test_sums_of_short_rows(shape, dtype):
+    a = (np.random.default_rng(0).standard_normal(shape) * 5).astype(dtype)
+    near = {"rtol": 1e-5 if dtype == "float32" else 1e-13}
+    wide = a.astype(np.float64)
+    found = torch.logsumexp(torch.from_numpy(a), 1).numpy()
+    assert np.allclose(found, np.log(np.exp(wide).sum(1)), atol=near["rtol"], **near)
+    assert np.allclose(torch.linalg.vector_norm(torch.from_numpy(a), dim=1).numpy(), np.sqrt((wide**2).sum(1)), **near)
+    a[0, 0], a[-1] = np.inf, -np.inf
+    found = torch.logsumexp(torch.from_numpy(a), 1)
+    assert found[-1] == -np.inf and (found[0] == np.inf or shape[0] == 1)
+    a[0, -1] = np.nan
+    assert torch.logsumexp(torch.from_numpy(a), 1)[0].isnan() and torch.linalg.vector_norm(torch.from_numpy(a), dim=1)[0].isnan()

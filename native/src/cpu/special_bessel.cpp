@@ -1,5 +1,6 @@
 // Bessel's functions: power series where they keep their digits, Miller's recurrence between, asymptotic expansions far out.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -47,11 +48,30 @@ void all_orders(double x, double* j) {
   for (int n = 0; n < kMost; ++n) j[n] /= sum;
 }
 
-double power_series_j(double x, int order) {
-  double term = order ? x / 2 : 1, total = term;
-  for (int k = 1; k < 10; ++k) total += term *= -x * x / (4.0 * k * (k + order));
-  return total;
+// Series in z = x^2 / 4 for orders 0 and 1; made once, since a division takes as long as several terms.
+struct Series {
+  static constexpr int kTerms = 14;
+  double j[2][kTerms], i[2][kTerms], k[2][kTerms];         // of J, of I and of what K adds to I's logarithm: harmonic numbers
+  constexpr Series() : j{}, i{}, k{} {
+    for (int order = 0; order < 2; ++order) {
+      double term = 1, harmonic = -kEuler;
+      for (int n = 0; n < kTerms; ++n) {
+        if (n) term /= double(n) * (n + order), harmonic += 1.0 / n;
+        i[order][n] = term;
+        j[order][n] = n % 2 ? -term : term;
+        k[order][n] = term * (order ? 2 * harmonic + 1.0 / (n + 1) : harmonic);
+      }
+    }
+  }
+};
+constexpr Series kSeries;
+double sum_of(const double (&terms)[Series::kTerms], double z, int count) {
+  double sum = terms[count - 1];
+  for (int n = count - 2; n >= 0; --n) sum = sum * z + terms[n];
+  return sum;
 }
+
+double power_series_j(double x, int order) { return (order ? x / 2 : 1) * sum_of(kSeries.j[order], x * x / 4, 10); }
 
 }  // namespace
 
@@ -112,16 +132,8 @@ double modified_k(double x, int order, bool scaled) {
   if (x < 0) return kNan;
   if (std::isinf(x)) return 0;
   if (x <= 2) {
-    const double quarter = x * x / 4, log = std::log(x / 2);
-    double term = 1, harmonic = 0, total = 0;
-    for (int k = 0; k < 20; ++k) {
-      if (k) {
-        term *= quarter / (double(k) * (k + order));
-        harmonic += 1.0 / k;
-      }
-      total += term * (order ? 2 * (harmonic - kEuler) + 1.0 / (k + 1) : harmonic - kEuler);
-    }
-    const double i = modified_i(x, order, false), found = order ? 1 / x + log * i - x / 4 * total : total - log * i;
+    const double quarter = x * x / 4, log = std::log(x / 2), total = sum_of(kSeries.k[order], quarter, Series::kTerms);
+    const double i = (order ? x / 2 : 1) * sum_of(kSeries.i[order], quarter, Series::kTerms), found = order ? 1 / x + log * i - x / 4 * total : total - log * i;
     return scaled ? found * std::exp(x) : found;
   }
   // The trapezoidal rule on the integral of e^(-x cosh t) cosh(order t), which converges exponentially; e^-45 of the peak is left out.
@@ -142,9 +154,14 @@ double airy_ai(double x) {
   if (std::fabs(x) < 2) {
     const double cube = x * x * x;
     double even = 1, odd = x, f = even, g = odd;
+    static constexpr auto kParts = [] {          // a division takes as long as several terms
+      std::array<double, 40> parts{};
+      for (int k = 1; k < 20; ++k) parts[size_t(2 * k)] = 1 / ((3 * k - 1) * (3.0 * k)), parts[size_t(2 * k + 1)] = 1 / (3.0 * k * (3 * k + 1));
+      return parts;
+    }();
     for (int k = 1; k < 20; ++k) {
-      f += even *= cube / ((3 * k - 1) * (3.0 * k));
-      g += odd *= cube / (3.0 * k * (3 * k + 1));
+      f += even *= cube * kParts[size_t(2 * k)];
+      g += odd *= cube * kParts[size_t(2 * k + 1)];
     }
     return 0.355028053887817239 * f - 0.258819403792806798 * g;
   }
