@@ -151,12 +151,12 @@ def chain_matmul(matrices):
 @composite("kron(Tensor self, Tensor other) -> Tensor", out=True)
 def kron(self, other):
     """Kronecker's product: every element of ``self`` times ``other``."""
-    n = max(self.dim(), other.dim())
-    a = self.reshape([1] * (n - self.dim()) + list(self.shape))
-    b = other.reshape([1] * (n - other.dim()) + list(other.shape))
-    sizes = [x * y for x, y in zip(a.shape, b.shape, strict=True)]
-    a = a.reshape([v for s in a.shape for v in (s, 1)])
-    b = b.reshape([v for s in b.shape for v in (1, s)])
+    left, right = list(self.shape), list(other.shape)
+    n = max(len(left), len(right))
+    left, right = [1] * (n - len(left)) + left, [1] * (n - len(right)) + right
+    a = self.reshape([v for s in left for v in (s, 1)])
+    b = other.reshape([v for s in right for v in (1, s)])
+    sizes = [x * y for x, y in zip(left, right, strict=True)]
     return (a * b).reshape(sizes)
 
 

@@ -132,6 +132,74 @@ void block_loop(void* context, char* const* data, const int64_t* steps, int64_t 
   }
 }
 
+// Of a nest whose innermost loops are short: so many of them at a time as fill a block. What does not lie packed is packed by the way.
+struct ShortLoops {
+  const Blocks* blocks;
+  int64_t n, steps[kMaxOperands];               // of an innermost loop
+};
+
+struct Wide { uint64_t halves[2]; };
+template <class E>
+void pack_loops(const char* given, int64_t step, int64_t n, int64_t across, int64_t count, char* result) {
+  E* to = reinterpret_cast<E*>(result);
+  for (int64_t r = 0; r < count; ++r, given += across, to += n) {
+    const E* from = reinterpret_cast<const E*>(given);
+    if (step == 0) {
+      const E one = *from;
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) to[i] = one;
+    } else if (step == int64_t(sizeof(E))) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+    } else {
+      for (int64_t i = 0; i < n; ++i) to[i] = *reinterpret_cast<const E*>(given + i * step);
+    }
+  }
+}
+
+void short_loops(void* context, char* const* data, const int64_t* across, int64_t count) {
+  const ShortLoops& s = *static_cast<const ShortLoops*>(context);
+  const Blocks& b = *s.blocks;
+  const auto pack = b.in_size == 1 ? pack_loops<uint8_t> : b.in_size == 2 ? pack_loops<uint16_t> : b.in_size == 4 ? pack_loops<uint32_t> : b.in_size == 8 ? pack_loops<uint64_t> : pack_loops<Wide>;
+  alignas(64) char buffers[kMaxOperands][kBlock * 16];
+  const char* in[kMaxOperands];
+  const int64_t most = kBlock / s.n;
+  for (int64_t at = 0; at < count; at += most) {
+    const int64_t m = std::min(most, count - at);
+    for (int k = 1; k < b.count; ++k) {
+      if (s.steps[k] == int64_t(b.in_size) && across[k] == s.n * s.steps[k]) {
+        in[k - 1] = data[k] + at * across[k];
+      } else if (at == 0 || across[k] != 0) {   // the same loop again and again is packed once
+        pack(data[k] + at * across[k], s.steps[k], s.n, across[k], m, buffers[k]);
+        in[k - 1] = buffers[k];
+      }
+    }
+    b.kernel(data[0] + at * across[0], in, m * s.n);
+  }
+}
+
+// Whether the nest was one of short loops into a packed output, without conversions.
+bool run_short_loops(const Nest& nest, const Blocks& b) {
+  constexpr int64_t kShort = 64;
+  if (nest.dims < 2 || nest.sizes[0] > kShort || nest.sizes[1] < 4 || b.store || nest.steps[0][0] != int64_t(b.out_size) || nest.steps[0][1] != nest.sizes[0] * int64_t(b.out_size)) return false;
+  ShortLoops s{&b, nest.sizes[0], {}};
+  Nest outer = nest;
+  for (int k = 0; k < nest.operands; ++k) {
+    if (b.load[k]) return false;
+    s.steps[k] = nest.steps[k][0];
+    std::copy(nest.steps[k] + 1, nest.steps[k] + nest.dims, outer.steps[k]);
+  }
+  std::copy(nest.sizes + 1, nest.sizes + nest.dims, outer.sizes);
+  outer.dims = nest.dims - 1;
+  int64_t all = s.n;
+  for (int d = 0; d < outer.dims; ++d) all *= outer.sizes[d];
+  if (all == 0) return true;
+  const int64_t last = outer.sizes[outer.dims - 1];
+  if (all < 2 * kGrain) run_part(outer, short_loops, &s, 0, last);
+  else parallel_for(last, std::max<int64_t>(1, kGrain / (all / last)), [&](int64_t begin, int64_t end) { run_part(outer, short_loops, &s, begin, end); });
+  return true;
+}
+
 }  // namespace
 
 void run_blocks(DimSpan shape, const Operand* operands, int count, DType in, DType result, BlockKernel kernel) {
@@ -142,7 +210,8 @@ void run_blocks(DimSpan shape, const Operand* operands, int count, DType in, DTy
   }
   b.scatter = converter(result, result);
   if (operands[0].dtype != result) b.store = converter(result, operands[0].dtype);
-  run_nest(make_nest(shape, operands, count), block_loop, &b);
+  const Nest nest = make_nest(shape, operands, count);
+  if (!run_short_loops(nest, b)) run_nest(nest, block_loop, &b);
 }
 
 bool dense(const TensorImpl& t) {               // a permutation of a contiguous tensor
