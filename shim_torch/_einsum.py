@@ -149,6 +149,8 @@ def _product(equation: str, x: Any, y: Any) -> Any:
     if batches:
         size = math.prod(left[:batches])
         found = x.reshape(size, m, k).bmm(y.reshape(size, k, n))
+    elif _core.is_grad_enabled() and (x.requires_grad or y.requires_grad):  # gradients of bmm are contiguous, whatever the operands
+        found = x.reshape(1, m, k).bmm(y.reshape(1, k, n)).reshape(m, n)
     else:
         found = (x if rows == summed == 1 else x.reshape(m, k)).mm(y if columns == summed == 1 else y.reshape(k, n))
     if batches > 1 or rows != 1 or columns != 1:
@@ -212,7 +214,7 @@ def _contract(torch: Any, parsed: list[list[str]], tensors: list[Any], out: list
     names, x = parsed[0], tensors[0]
     for k in range(1, len(tensors)):
         later = set(out).union(*parsed[k + 1 :]) if k + 1 < len(parsed) else set(out)
-        names, x = _pair(torch, names, x, parsed[k], tensors[k], later, sizes)
+        names, x = _pair(names, x, parsed[k], tensors[k], later, sizes, out)
     drop = [i for i, n in enumerate(names) if n not in out]
     if drop:
         x = x.sum(drop)
@@ -224,7 +226,7 @@ def _contract(torch: Any, parsed: list[list[str]], tensors: list[Any], out: list
 
 
 def _pair(
-    torch: Any, a: list[str], x: Any, b: list[str], y: Any, later: set[str], sizes: dict[str, int]
+    a: list[str], x: Any, b: list[str], y: Any, later: set[str], sizes: dict[str, int], out: list[str]
 ) -> tuple[list[str], Any]:
     """Two operands into one: names only they have are summed, the shared kept ones are a batch."""
     for names, other in ((a, b), (b, a)):
@@ -237,6 +239,9 @@ def _pair(
     batch = [n for n in a if n in b and n in later]
     summed = [n for n in a if n in b and n not in later]
     only_a, only_b = [n for n in a if n not in b], [n for n in b if n not in a]
+    if not summed:  # element by element, in the order of the result
+        order = [*(n for n in out if n in a or n in b), *(n for n in batch + only_a + only_b if n not in out)]
+        return order, _in_order(x, a, order) * _in_order(y, b, order)
 
     def arranged(t: Any, names: list[str], order: list[str]) -> Any:
         t = t.permute([names.index(n) for n in order])
@@ -251,11 +256,15 @@ def _pair(
 
     left = arranged(x, a, batch + only_a + summed).reshape(total(batch), total(only_a), total(summed))
     right = arranged(y, b, batch + summed + only_b).reshape(total(batch), total(summed), total(only_b))
-    if not summed:
-        product = left * right
-    elif batch:
-        product = left.bmm(right)
-    else:
-        product = left.squeeze(0).mm(right.squeeze(0))
+    product = left.bmm(right)
     order = batch + only_a + only_b
     return order, product.reshape([own[n] for n in order])
+
+
+def _in_order(t: Any, names: list[str], order: list[str]) -> Any:
+    """The dims in that order, of size 1 where there is none."""
+    t = t.permute([names.index(n) for n in order if n in names])
+    for at, name in enumerate(order):
+        if name not in names:
+            t = t.unsqueeze(at)
+    return t

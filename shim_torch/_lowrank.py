@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from native import _core
@@ -124,15 +125,51 @@ def lobpcg(
         )
     if method not in (None, "basic", "ortho"):
         raise ValueError(f"method must be 'basic' or 'ortho', got {method}")
-    if A.requires_grad or (B is not None and B.requires_grad):
-        raise NotImplementedError("torch.lobpcg: gradients are not supported by shim-torch; use torch.linalg.eigh")
     if tracker is not None:
         raise NotImplementedError("torch.lobpcg: tracker= is not supported by shim-torch; leave it out")
     tol = shim_torch.finfo(A.dtype).eps ** 0.5 if tol is None else tol
     X = shim_torch.randn((*A.shape[:-1], n), dtype=A.dtype, device=A.device) if X is None else X
     largest = True if largest is None else largest
-    values, vectors = _lobpcg(A, B, X, iK, 1000 if niter is None or niter < 0 else niter, tol, largest)
+    steps = 1000 if niter is None or niter < 0 else niter
+    if _core.is_grad_enabled() and (A.requires_grad or (B is not None and B.requires_grad)):
+        A, B = (A + A.mT) / 2, B if B is None else (B + B.mT) / 2
+        return _eigenpairs().apply(A, B, X, iK, steps, tol, largest, k)
+    values, vectors = _lobpcg(A, B, X, iK, steps, tol, largest)
     return values[..., :k], vectors[..., :k]
+
+
+@functools.cache
+def _eigenpairs() -> Any:
+    """LOBPCG as an ``autograd.Function``: gradients of some eigenpairs of a symmetric matrix."""
+    import shim_torch
+
+    class LOBPCGAutogradFunction(shim_torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, A: Any, B: Any, X: Any, iK: Any, steps: int, tol: float, largest: bool, k: int) -> Any:
+            values, vectors = _lobpcg(A, B, X, iK, steps, tol, largest)
+            values, vectors = values[..., :k].contiguous(), vectors[..., :k].contiguous()
+            ctx.save_for_backward(A, B, values, vectors)
+            return values, vectors
+
+        @staticmethod
+        def backward(ctx: Any, of_values: Any, of_vectors: Any) -> Any:
+            A, B, values, vectors = ctx.saved_tensors
+            start = "lobpcg.backward does not support"
+            if A.is_sparse or (B is not None and B.is_sparse and ctx.needs_input_grad[1]):
+                raise ValueError(f"{start} sparse input yet. Note that lobpcg.forward does though.")
+            if A.is_complex() or (B is not None and B.is_complex()):
+                raise ValueError(f"{start} complex input yet. Note that lobpcg.forward does though.")
+            if B is not None:
+                raise ValueError(f"{start} backward with B != I yet.")
+            # Of one pair: (pseudo-inverse of (lambda - A) g + g_lambda u) u'; with u u' added the matrix has an inverse.
+            u = vectors.mT.unsqueeze(-1)
+            g = of_vectors.mT.unsqueeze(-1)
+            eye = shim_torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
+            shifted = values[..., None, None] * eye - A.unsqueeze(-3) + u @ u.mT
+            moved = shim_torch.linalg.solve(shifted, g - u @ (u.mT @ g))
+            return ((moved + of_values[..., None, None] * u) @ u.mT).sum(-3), *[None] * 7
+
+    return LOBPCGAutogradFunction
 
 
 def _ritz(A: Any, B: Any, S: Any, largest: bool, n: int) -> tuple[Any, Any]:

@@ -100,12 +100,20 @@ def _xpu_getCurrentRawStream(device: int) -> int:
 
 
 def _is_alias_of(x: Any, y: Any) -> bool:
-    """Whether two tensors share a storage."""
+    """Whether two tensors share a storage, or any of two lists of tensors do."""
+    if isinstance(x, (list, tuple)):
+        return any(_is_alias_of(one, y) for one in x)
+    if isinstance(y, (list, tuple)):
+        return any(_is_alias_of(x, one) for one in y)
     return x.device == y.device and not x.is_meta and x.untyped_storage()._cdata == y.untyped_storage()._cdata
 
 
 def _overlaps(x: Any, y: Any) -> bool:
-    """Whether the bytes of two tensors overlap."""
+    """Whether the bytes of two tensors overlap, or of any of two lists of tensors."""
+    if isinstance(x, (list, tuple)):
+        return any(_overlaps(one, y) for one in x)
+    if isinstance(y, (list, tuple)):
+        return any(_overlaps(x, one) for one in y)
     if not _is_alias_of(x, y) or not x.numel() or not y.numel():
         return False
 

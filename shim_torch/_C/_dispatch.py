@@ -129,16 +129,28 @@ def keys_of(tensor: Any) -> DispatchKeySet:
 
 
 class _AutoDispatchBelowAutograd:
-    """Calls go on below autograd: kernels of Autograd keys are skipped, and no history is recorded."""
+    """Calls go on below autograd: kernels of Autograd keys are skipped, and no history is recorded.
 
-    def __enter__(self) -> None:
+    As PyTorch's it is in effect from the construction to ``__exit__`` or, where it is no context, to the object's end.
+    """
+
+    def __init__(self) -> None:
+        self._active = True
         self._below = _core._set_below_autograd(True)
         self._grad = _core.is_grad_enabled()
         _core._set_grad_enabled(False)
 
+    def __enter__(self) -> None:
+        pass
+
     def __exit__(self, *_: object) -> None:
-        _core._set_below_autograd(self._below)
-        _core._set_grad_enabled(self._grad)
+        if self._active:
+            self._active = False
+            _core._set_below_autograd(self._below)
+            _core._set_grad_enabled(self._grad)
+
+    def __del__(self) -> None:
+        self.__exit__()
 
 
 class _ExcludeDispatchKeyGuard:
@@ -146,7 +158,7 @@ class _ExcludeDispatchKeyGuard:
 
     def __init__(self, keys: DispatchKeySet) -> None:
         self._autocast = [t for t in ("cpu", "cuda") if f"Autocast{t.upper()}" in keys]
-        self._below = _AutoDispatchBelowAutograd() if any(k.startswith("Autograd") for k in keys) else None
+        self._autograd = any(k.startswith("Autograd") for k in keys)
         self._keys = frozenset(keys)
 
     def __enter__(self) -> None:
@@ -154,8 +166,7 @@ class _ExcludeDispatchKeyGuard:
         self._before = [_core.is_autocast_enabled(t) for t in self._autocast]
         for t in self._autocast:
             _core.set_autocast_enabled(t, False)
-        if self._below:
-            self._below.__enter__()
+        self._below = _AutoDispatchBelowAutograd() if self._autograd else None
 
     def __exit__(self, *_: object) -> None:
         _excluded.keys = self._outer

@@ -83,7 +83,7 @@ def test_schema_check_mode_keeps_account():
         x = torch.ones(4)
         x.view(2, 2).add_(1)
     assert mode.ops == ["aten::ones", "aten::view", "aten::add_"]
-    assert ("aten::add_", "self") in mode.mutated and mode.aliasing[0][:2] == ("aten::view", "self")
+    assert ("aten::add_", "input") in mode.mutated and mode.aliasing[0][:2] == ("aten::view", "input")
 
 
 def test_gradients_flow_through_a_list_within_the_results():

@@ -29,6 +29,12 @@ class FlatInputBackward final : public Node {
   std::string name() const override { return "AliasBackward0"; }
 };
 
+class AliasBackward final : public Node {
+ public:
+  Grads apply(Grads&& grads) override { return {grads[0]}; }
+  std::string name() const override { return "AliasBackward0"; }
+};
+
 }  // namespace
 
 Tensor tied_to(const Tensor& gradient, const Edge& input, std::string name) {
@@ -37,6 +43,15 @@ Tensor tied_to(const Tensor& gradient, const Edge& input, std::string name) {
   Tensor tied = detach(gradient);
   set_history(tied, node);
   return tied;
+}
+
+Tensor alias_with_history(const Tensor& input) {
+  Tensor same = alias(*input);
+  if (!input->requires_grad()) return same;
+  auto node = make<AliasBackward>();
+  node->set_next_edges({gradient_edge(input)});
+  set_history(same, node);
+  return same;
 }
 
 Tensor flat_input(const Tensor& input) {

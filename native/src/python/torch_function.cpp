@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "autograd/autograd.h"
+#include "core/sparse.h"
 #include "python/dispatch.h"
+#include "python/flat.h"
 #include "python/foreign.h"
 
 namespace shim {
@@ -193,15 +195,10 @@ bool keeps_type(PyObject* func) {
   return name == "grad" || name == "_grad" || name == "_base";
 }
 
-// The same values and history as an instance of a subclass.
+// A view of it all as an instance of a subclass.
 PyObject* as_subclass(const Tensor& t, PyTypeObject* cls) {
-  Tensor same = alias(*t);
-  if (t->requires_grad()) {
-    Edge edge = gradient_edge(t);
-    AutogradMeta& meta = same->ensure_autograd();
-    meta.grad_fn = edge.node;
-    meta.output_nr = edge.input_nr;
-  }
+  Tensor same = alias_with_history(t);
+  if (has_data(*t) && !is_sparse(*t)) mark_view(same, t);
   return wrap_as(same, cls);
 }
 
