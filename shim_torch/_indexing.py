@@ -192,6 +192,8 @@ def setitem(self: Any, key: Any, value: Any) -> None:
         if not indices:
             x.fill_(value)
             return
+        if x.is_cuda and _masked_number(x, indices, value):
+            return
         value = self.new_full((), value, requires_grad=False)
     if not indices:
         _copy_into(x, value)
@@ -216,6 +218,20 @@ def _number_at(self: Any, key: Any, value: Any) -> bool:
     if key.dtype is not _core.int64 or not key.dim() or not self.dim() or not key.numel() or not self.numel():
         return False
     _aten()._index_put_at_(self, [key], _core.empty_tensor((), self.dtype, self.device).fill_(value), False)
+    return True
+
+
+def _masked_number(x: Any, indices: list[Any], value: Any) -> bool:
+    """``tensor[mask] = number`` without asking the GPU how many places there are; False where it is something else."""
+    mask, before = indices[-1], len(indices) - 1
+    if mask.dtype is not _core.bool or not mask.dim() or any(i is not None for i in indices[:-1]):
+        return False
+    after = x.dim() - before - mask.dim()
+    if after < 0 or x.shape[before : before + mask.dim()] != mask.shape or mask.device != x.device:
+        return False
+    if type(value) is complex or (type(value) is float and not (x.dtype.is_floating_point or x.dtype.is_complex)):
+        return False
+    x.masked_fill_(mask.reshape((*mask.shape, *[1] * after)) if after else mask, value)
     return True
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from native import _core
 
+from ._formulas import operator
 from ._random_range import check_countable, check_uniform, checked, end_of
 from ._record import composite, direct, op
 from ._rules import WIDE, accumulation_dtype, not_implemented, same_dtype, type_name, type_word
@@ -236,6 +237,8 @@ def _shifted(name: str, f: Any, signature: str, **options: Any) -> None:
             )
         wide = _core.float64 if not self.is_cuda or self.dtype in (_core.float64, _core.int64) else _core.float32
         if self.is_cuda:
+            if self.numel() and _one_draw(self, name[:-1], settings, generator):
+                return self
             u = _core.empty_tensor(self.shape, wide, self.device)
         else:
             u = _core.function("aten::empty_like")(self, dtype=wide)
@@ -244,6 +247,24 @@ def _shifted(name: str, f: Any, signature: str, **options: Any) -> None:
 
     schema = f"{name}(Tensor(a!) self, {signature}, *, Generator? generator=None) -> Tensor(a!)"
     composite(schema, function=False, **options)(body)
+
+
+def _one_draw(self: Any, kind: str, settings: Any, generator: Any) -> bool:
+    """Fills a CUDA tensor in one kernel, of the stream's numbers that the tensor operations would take; False where it cannot be."""
+    from shim_torch._generator import chosen
+
+    if kind not in _CHECKS or not self.is_contiguous() or self.is_neg() or (self.requires_grad and _core.is_grad_enabled()):
+        return False
+    _CHECKS[kind](*settings)
+    a, b = (*settings, 0.0)[:2]
+    source = chosen(generator, self.device)
+    seed, start = source.take(2 * self.numel())
+    if kind == "geometric":
+        a = math.log1p(-a)
+    if _core.cuda_draw(self, kind, a, b, seed, start):
+        return True
+    source._offset = start
+    return False
 
 
 def _exponential(u: Any, lambd: float) -> Any:
@@ -266,9 +287,21 @@ _shifted("exponential_", _exponential, "float lambd=1", native="draw_exponential
 _shifted("cauchy_", _cauchy, "float median=0, float sigma=1")
 
 
-def _geometric(u: Any, p: float) -> Any:
+def _open_chance(p: float) -> None:
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+
+
+_CHECKS: dict[str, Any] = {
+    "exponential": lambda lambd: _positive("exponential_", "lambda", lambd),
+    "cauchy": lambda median, sigma: _positive("cauchy_", "sigma", sigma),
+    "geometric": _open_chance,
+    "chance": lambda p: None,
+}
+
+
+def _geometric(u: Any, p: float) -> Any:
+    _open_chance(p)
     return ((u if u.device.type == "cpu" else 1 - u).log() / math.log1p(-p)).ceil().clamp(min=1)
 
 
@@ -345,6 +378,8 @@ def bernoulli_float(self, p, generator):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     if self.device.type == "cpu":
         return _draw(self, "chance", p, 0.0, generator)
+    if self.numel() and _one_draw(self, "chance", (p,), generator):
+        return self
     return self.copy_(_chances(self, _core.float32, generator) < p)
 
 
@@ -453,6 +488,16 @@ def normal_floats(mean, std, size, generator, dtype, layout, device, pin_memory)
     return _empty(size, dtype, device, pin_memory).normal_(mean, std, generator=generator)
 
 
+def _check_chances(p: Any) -> None:
+    """Of a CUDA tensor with elements, asking the GPU once."""
+    least, most, sums = p.amin(), p.amax(), p.sum(-1).amin()
+    least, most, total = operator("stack")([least, most, sums.to(p.dtype)]).tolist()
+    if not (least >= 0 and most < math.inf):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if not total > 0:
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
 @composite(
     "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     out=True,
@@ -471,21 +516,26 @@ def multinomial(self, num_samples, replacement, generator):
         raise RuntimeError("number of categories cannot exceed 2^24")
     if self.is_meta:
         return _core.empty_tensor((*self.shape[:-1], num_samples), dtype=_core.int64, device=self.device)
-    if not bool(((self >= 0) & self.isfinite()).all()):
+    if self.is_cuda and self.numel():
+        _check_chances(self)
+    elif not bool(((self >= 0) & self.isfinite()).all()):
         if not replacement or self.device.type != "cpu":
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
         fault = "entry < 0" if not bool((self >= 0).all()) else "entry = infinity or NaN"
         raise RuntimeError(f"invalid multinomial distribution (encountering probability {fault})")
     p = self if self.dim() == 2 else self.unsqueeze(0)
-    if not bool((p.sum(-1) > 0).all()):
+    if not (self.is_cuda and self.numel()) and not bool((p.sum(-1) > 0).all()):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if replacement and num_samples > 1:
         edges = p.double().cumsum(-1)
         u = _draw(
             _core.empty_tensor((p.size(0), num_samples), _core.float64, self.device), "uniform", 0.0, 1.0, generator
         )
-        found = (edges.unsqueeze(1) <= (u * edges[:, -1:]).unsqueeze(-1)).sum(-1).clamp(max=p.size(-1) - 1)
+        if self.is_cuda:
+            found = operator("searchsorted")(edges, u * edges[:, -1:], right=True).clamp(max=p.size(-1) - 1)
+        else:
+            found = (edges.unsqueeze(1) <= (u * edges[:, -1:]).unsqueeze(-1)).sum(-1).clamp(max=p.size(-1) - 1)
     else:  # exponential races: the greatest p/E are a sample without replacement
         e = _core.empty_tensor(p.shape, p.dtype, self.device).exponential_(generator=generator)
-        found = (p / e).topk(num_samples, -1)[1]
+        found = (p / e).argmax(-1, keepdim=True) if num_samples == 1 else (p / e).topk(num_samples, -1)[1]
     return found if self.dim() == 2 else found.squeeze(0)

@@ -189,7 +189,25 @@ def repeat_interleave_tensor(self, repeats, dim, output_size):
             )
     else:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-    return x.index_select(d, shim_torch.ops.aten.repeat_interleave.Tensor(repeats, output_size=output_size))
+    places = _places_on_cuda(repeats, output_size) if repeats.is_cuda and repeats.numel() else None
+    if places is None:
+        places = shim_torch.ops.aten.repeat_interleave.Tensor(repeats, output_size=output_size)
+    return x.index_select(d, places)
+
+
+def _places_on_cuda(repeats: Any, output_size: Any) -> Any:
+    """The places, asking the GPU at most once: for their number."""
+    import shim_torch
+
+    if repeats.dtype not in (_core.int32, _core.int64):
+        return None
+    ends = repeats.cumsum(0)
+    if output_size is None:
+        output_size, least = shim_torch.stack([ends[-1], repeats.amin().to(ends.dtype)]).tolist()
+        if least < 0:
+            raise RuntimeError("repeats can not be negative")
+    places = shim_torch.arange(output_size, device=repeats.device)
+    return shim_torch.searchsorted(ends, places, right=True, out_int32=repeats.dtype == _core.int32)
 
 
 @op("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", keep=("repeats",), method=False,

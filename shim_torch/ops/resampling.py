@@ -10,7 +10,7 @@ from ._formats import gradient_like_results
 from ._formulas import operator, widened
 from ._record import composite
 from ._rules import NARROW
-from .weighted_taps import separable, separable_here
+from .weighted_taps import separable, taps_here
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False, "out": True}
 
@@ -95,7 +95,10 @@ def _cubic_taps(x: Any, size: int, out: int, given: float | None, align_corners:
 
 def _resized(self: Any, output_size: Any, scales: Any, make: Any, setting: bool) -> Any:
     """``self`` by the taps of each dim, where that is one kernel a dim; else None."""
-    if not separable_here(self):
+    if self.is_cuda and self.dtype in NARROW:
+        found = _resized(self.float(), output_size, scales, make, setting)
+        return None if found is None else found.to(self.dtype)
+    if not taps_here(self):
         return None
     sizes = self.shape[2:]
     keys = [(s, out, given, setting) for s, out, given in zip(sizes, output_size, scales, strict=True)]
@@ -234,7 +237,9 @@ def _antialiased(self: Any, output_size: Any, align_corners: bool, scales: Any, 
         return _whole(
             self, lambda x, *to: _antialiased(x, to[0], align_corners, to[1], kernel, support), output_size, scales
         )
-    if separable_here(self):
+    if self.is_cuda and self.dtype in NARROW:
+        return _antialiased(self.float(), output_size, align_corners, scales, kernel, support).to(self.dtype)
+    if taps_here(self):
         keys = [(s, out, given, align_corners, support) for s, out, given in zip(self.shape[2:], output_size, scales, strict=True)]
         return separable(self, 2, _cubic_spans if support > 1 else _triangle_spans, keys)
     x = widened(self)

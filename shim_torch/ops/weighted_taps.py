@@ -20,6 +20,30 @@ _CACHED = 256  # sizes whose taps are kept
 _taps: dict[Any, tuple[Any, Any]] = {}
 
 
+_turned: dict[int, tuple[Any, Any]] = {}  # of CUDA's taps, by their places' id: the places, kept alive, and what turns the taps round
+
+
+def _spread(g: Any, dim: int, size: int, places: Any, weights: Any) -> Any:
+    found = _turned.get(id(places)) if g.is_cuda else None
+    return shim().weighted_taps(g, dim, *found[1]) if found else shim().spread_taps(g, dim, size, places, weights)
+
+
+def _turned_round(places: Any, weights: Any, size: int) -> tuple[Any, Any]:
+    """The taps by which each of ``size`` places of the input gets the gradients of the results that it went into."""
+    torch = torch_module()
+    with torch.inference_mode(False), torch.no_grad():
+        there = places >= 0
+        at, given = places[there], weights[there]
+        outs = torch.arange(places.size(0)).unsqueeze(1).expand(places.shape)[there]
+        order = at.argsort(stable=True)
+        counts = torch.bincount(at, minlength=size)
+        begins = counts.cumsum(0) - counts
+        column = torch.arange(at.numel()) - begins[at[order]]
+        most = max(int(counts.max()), 1)
+        back = torch.full((size, most), -1, dtype=torch.int64).index_put_((at[order], column), outs[order])
+        return back, given.new_zeros((size, most)).index_put_((at[order], column), given[order])
+
+
 def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
     return (*sizes[:dim], size, *sizes[dim + 1 :])
 
@@ -31,9 +55,7 @@ def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
     keep=("places",),
     native="weighted_taps",
     grad={
-        "self": lambda g, self_shape, dim, places, weights: shim().spread_taps(
-            g, dim, self_shape[dim], places, weights
-        )
+        "self": lambda g, self_shape, dim, places, weights: _spread(g, dim, self_shape[dim], places, weights)
     },
     **_SHIM,
 )
@@ -63,6 +85,8 @@ def spread_taps(xp, grad_output, dim, size, places, weights):
 
 def taps(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> tuple[Any, Any]:
     """``make(like, *key)``: places and weights (count, taps) of the dtype of ``like``, made once."""
+    if like.is_cuda:
+        return _taps_on_cuda(key, make, like)
     found = _taps.get((make, key, like.dtype))
     if found is None:
         torch = torch_module()
@@ -72,6 +96,22 @@ def taps(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> tuple[Any
             _taps.clear()
         _taps[make, key, like.dtype] = found
     return (found[0].to("meta"), found[1].to("meta")) if like.is_meta else found
+
+
+def _taps_on_cuda(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> tuple[Any, Any]:
+    found = _taps.get((make, key, like.dtype, like.device.index))
+    if found is None:
+        torch = torch_module()
+        with torch.inference_mode(False), torch.no_grad():
+            host = taps(key, make, torch.empty((), dtype=like.dtype))
+            found = tuple(t.contiguous().to(like.device) for t in host)
+            back = tuple(t.to(like.device) for t in _turned_round(*host, key[0]))
+        if len(_turned) >= _CACHED:
+            _turned.clear()
+            _taps.clear()
+        _turned[id(found[0])] = found[0], back
+        _taps[make, key, like.dtype, like.device.index] = found
+    return found
 
 
 def separable(self: Any, first: int, make: Callable[..., tuple[Any, Any]], keys: Sequence[Any]) -> Any:
@@ -91,6 +131,16 @@ def separable_here(self: Any) -> bool:
     if not _core.unseen(self) and not (self.is_meta and type(self) is _core.Tensor and not _core._len_torch_dispatch_stack()):
         return False
     return self.is_contiguous() or _core.suggest_memory_format(self) == _core.contiguous_format
+
+
+def taps_here(self: Any) -> bool:
+    """Whether ``separable`` serves a tensor of the CPU, or a plain one of CUDA where nothing is being captured."""
+    if not self.is_cuda:
+        return separable_here(self)
+    if self.dtype not in WIDE or not self.numel() or self.numel() >= 1 << 31 or not _core.unseen_on_cuda(self):
+        return False
+    usual = self.is_contiguous() or _core.suggest_memory_format(self) == _core.contiguous_format
+    return usual and not torch_module().cuda.is_current_stream_capturing()
 
 
 # --- grids --------------------------------------------------------------------------------------------------------------

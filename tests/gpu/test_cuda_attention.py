@@ -35,6 +35,30 @@ def test_values_and_gradients(lengths, causal, size, dtype, seeded):
     compared(q, k, v, is_causal=causal)
 
 
+@pytest.mark.parametrize("dtype", CLOSE, ids=str)
+@pytest.mark.parametrize("size", (64, 128))
+@pytest.mark.parametrize("lengths", ((65, 1), (128, 128), (300, 515), (129, 1000), (1000, 129)), ids=str)
+@pytest.mark.parametrize("kind", ("whole", "causal", "truth", "odd truth", "numbers", "column", "dropout"))
+def test_tiles(kind, lengths, size, dtype, seeded):
+    """Of more than 64 queries, which Hopper's kernel takes: ends of tiles, masks that are read in pairs and one at a time."""
+    rows, cols = lengths
+    q, k, v = (torch.randn(2, h, n, size).to(dtype) for h, n in ((4, rows), (2, cols), (2, cols)))
+    mask = None
+    if kind in ("truth", "odd truth"):
+        mask = torch.rand(4, rows, cols + 1)[..., 1:] > 0.3 if kind == "odd truth" else torch.rand(rows, cols) > 0.3
+        mask[..., 0] = True
+    elif kind in ("numbers", "column"):
+        mask = torch.randn(2, 1, rows, cols if kind == "numbers" else 1).to(dtype)
+    if kind == "dropout":
+        own = [t.cuda() for t in (q, k, v)]
+        torch.manual_seed(1)
+        halves = [attend(*own, dropout_p=0.5, enable_gqa=True) for _ in range(2)]
+        torch.manual_seed(1)
+        assert torch.equal(attend(*own, dropout_p=0.5, enable_gqa=True), halves[0]) and not torch.equal(*halves)
+        return
+    compared(q, k, v, mask, worse=2.0, is_causal=kind == "causal", enable_gqa=True)  # gradients are sums over up to 1000 rows
+
+
 @pytest.mark.parametrize("shape", ((70, 90), (1, 90), (2, 1, 70, 90), (2, 3, 70, 90), (3, 1, 1)), ids=str)
 @pytest.mark.parametrize("truth", (True, False))
 def test_masks(truth, shape, seeded):

@@ -1,8 +1,10 @@
 #include "cuda/attention.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "cuda/attention_backward_source.h"
+#include "cuda/attention_hopper_source.h"
 #include "cuda/attention_source.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
@@ -19,7 +21,11 @@ const char* backward_source() {
   static const char* text = joined_source({kAttentionSource, kAttentionBackwardSource});
   return text;
 }
-const Family attention_family{"attention", attention_source}, backward_family{"attention_backward", backward_source};
+const char* hopper_source() {
+  static const char* text = joined_source({kAttentionSource, kAttentionHopperSource});
+  return text;
+}
+const Family attention_family{"attention", attention_source}, backward_family{"attention_backward", backward_source}, hopper_family{"attention_hopper", hopper_source};
 constexpr int kAttentionThreads = 128;
 
 struct Strides { int64_t batch, head, row; };
@@ -59,6 +65,39 @@ CUfunction kernel_of(const Family& which, const char* entry, const Problem& p, i
   });
 }
 
+// Of compute capability 9.0, whose matrix units take whole tiles from shared memory.
+bool is_hopper(int device) {
+  constexpr int kMost = 64, kMajor = 75, kMinor = 76;
+  static std::atomic<int8_t> known[kMost] = {};         // 0: not asked
+  if (device < 0 || device >= kMost) return false;
+  if (!known[device]) {
+    int major = 0, minor = 0;
+    CUdevice handle = 0;
+    const Driver& d = driver();
+    const bool asked = d.function_attribute && d.device_get(&handle, device) == 0 && d.device_attribute(&major, kMajor, handle) == 0 && d.device_attribute(&minor, kMinor, handle) == 0;
+    known[device] = asked && major == 9 && minor == 0 ? 1 : -1;
+  }
+  return known[device] > 0;
+}
+
+unsigned hopper_bytes(const Problem& p) { return unsigned(1024 + 128 * p.size * 2 + 4 * p.size * p.size * 2); }        // queries, two tiles of keys and of values
+
+// `pairs`: two neighbours of the mask are one load.
+CUfunction hopper_kernel_of(const Problem& p, bool pairs, int device) {
+  const uint64_t key = key_of(int(p.type), p.size / 16, int(p.causal), p.kind, int(p.drops), int(pairs));
+  bool known = false;
+  CUfunction f = known_kernel(hopper_family, "attention_hopper", key, device, &known);
+  if (known) return f;
+  f = compiled_kernel(hopper_family, "attention_hopper", key, device,
+                      {std::string("ELEMENT=") + element_type(p.type), std::string("KIND_HALF=") + (p.type == DType::f16 ? "1" : "0"), "D=" + std::to_string(p.size), "TILES=1",
+                       std::string("CAUSAL=") + (p.causal ? "1" : "0"), "MASK=" + std::to_string(p.kind), std::string("PAIRS=") + (pairs ? "1" : "0"),
+                       std::string("DROPS=") + (p.drops ? "1" : "0"), "HOPPER=1"});
+  constexpr int kDynamicShared = 8;
+  OnDevice current(device);
+  if (f && driver().function_attribute(f, kDynamicShared, int(hopper_bytes(p))) != 0) return nullptr;
+  return f;
+}
+
 MaskStrides mask_strides(const Tensor& mask, DimSpan q, DimSpan k) {
   if (!mask) return {};
   const Tensor whole = expand(*mask, Dims{q[0], q[1], q[2], k[2]});
@@ -81,11 +120,17 @@ Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Ten
   if (!p.usable) return {};
   const DimSpan of = q0->sizes(), keys = k0->sizes();
   const int device = q0->device().index, block = 64 * tiles_of(p);
-  const CUfunction f = kernel_of(attention_family, "attention", p, device);
+  MaskStrides sm = mask_strides(mask, of, keys);
+  CUfunction whole_tiles = nullptr;
+  if ((p.size == 64 || p.size == 128) && of[2] > 64 && scale > 0 && is_hopper(device)) {
+    const int64_t bytes = mask ? int64_t(mask->itemsize()) * 2 : 1;
+    const bool even = sm.batch % 2 == 0 && sm.head % 2 == 0 && sm.row % 2 == 0 && keys[2] % 2 == 0;
+    whole_tiles = hopper_kernel_of(p, mask && sm.col == 1 && even && reinterpret_cast<uintptr_t>(mask->data()) % uintptr_t(bytes) == 0, device);
+  }
+  const CUfunction f = whole_tiles ? whole_tiles : kernel_of(attention_family, "attention", p, device);
   if (!f) return {};
   const Tensor q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = beside(of, of[2], p.type, q0->device());
   *lse = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
-  MaskStrides sm = mask_strides(mask, of, keys);
   const void *from = q->data(), *of_keys = k->data(), *values = v->data(), *bias = data_or_null(mask);
   void *to = out->data(), *sums = (*lse)->data();
   Strides sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out);
@@ -93,7 +138,8 @@ Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Ten
   float factor = float(scale);
   Drops drops = drops_of(dropout);
   void* arguments[] = {&from, &of_keys, &values, &bias, &to, &sums, &sq, &sk, &sv, &so, &sm, &heads, &group, &rows, &cols, &factor, &drops};
-  launch(f, (of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads, 1, arguments, device);
+  if (whole_tiles) launch(f, (of[2] + 127) / 128, of[0] * of[1], 2 * kAttentionThreads, 1, arguments, device, hopper_bytes(p));
+  else launch(f, (of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads, 1, arguments, device);
   return out;
 }
 

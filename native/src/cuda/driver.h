@@ -120,6 +120,7 @@ static_assert(sizeof(KernelNode) == 72 && sizeof(EdgeData) == 8 && sizeof(Launch
   X(event_destroy, cuEventDestroy_v2, (CUevent))                                                         \
   X(module_load, cuModuleLoadData, (CUmodule*, const void*))                                             \
   X(module_function, cuModuleGetFunction, (CUfunction*, CUmodule, const char*))                          \
+  X(function_attribute, cuFuncSetAttribute, (CUfunction, int, int))                                      \
   X(launch, cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**)) \
   X(launch_ex, cuLaunchKernelEx, (const LaunchConfig*, CUfunction, void**, void**))
 

@@ -3,6 +3,7 @@
 
 #include "cuda/alignments_source.h"
 #include "cuda/attention_backward_source.h"
+#include "cuda/attention_hopper_source.h"
 #include "cuda/attention_source.h"
 #include "cuda/bags_source.h"
 #include "cuda/block_source.h"
@@ -39,7 +40,7 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
   struct Source { std::string_view family; const char *shared, *own, *more = ""; };
   const Source sources[] = {
     {"alignments", kBlockSource, kAlignmentsSource}, {"attention", "", kAttentionSource},
-    {"attention_backward", "", kAttentionSource, kAttentionBackwardSource}, {"bags", kBlockSource, kBagsSource},
+    {"attention_backward", "", kAttentionSource, kAttentionBackwardSource}, {"attention_hopper", "", kAttentionSource, kAttentionHopperSource}, {"bags", kBlockSource, kBagsSource},
     {"channels", kBlockSource, kChannelsSource}, {"classes", kBlockSource, kClassesSource}, {"depthwise", kBlockSource, kDepthwiseSource}, {"each", kFunctorsSource, kManySource},
     {"flip", "", kFlipSource}, {"gather", "", kGatherSource}, {"heads", kBlockSource, kScanSource, kHeadsSource},
     {"images", kBlockSource, kImagesSource}, {"join", kGatherSource, kJoinSource}, {"many", "", kManySource}, {"norm", kBlockSource, kNormSource},

@@ -112,6 +112,25 @@ Tensor resize(Stretching how, const Tensor& x, const Stretch (&sides)[3]) {
   return out;
 }
 
+Tensor weigh_lines(const Tensor& x, int64_t dim, const Tensor& places, const Tensor& weights) {
+  const int device = x->device().index;
+  Dims sizes(x->sizes().begin(), x->sizes().end());
+  const Cut c = cut_at(x, dim);
+  sizes[size_t(dim)] = places->sizes()[0];
+  if (!fits(x) || c.outer * c.inner * places->sizes()[0] >= INT32_MAX) return {};
+  const Tensor out = empty(sizes, x->dtype(), x->device());
+  if (!out->numel()) return out;
+  const CUfunction f = plane_kernel("weigh_lines", x->dtype(), nullptr, 0, device);
+  if (!f) return {};
+  const void *from = x->data(), *at = places->data(), *by = weights->data();
+  void* to = out->data();
+  uint32_t n = uint32_t(out->numel()), inner = uint32_t(c.inner), outs = uint32_t(places->sizes()[0]), size = uint32_t(c.n);
+  int taps = int(places->sizes()[1]);
+  void* arguments[] = {&from, &to, &at, &by, &n, &inner, &outs, &size, &taps};
+  launch_each(f, n, arguments, device);
+  return out;
+}
+
 Tensor sample_grid(const Tensor& x, const Tensor& grid, bool near, int padding, bool align_corners) {
   const DimSpan of = x->sizes(), places = grid->sizes();
   const Tensor out = empty(Dims{of[0], of[1], places[1], places[2]}, x->dtype(), x->device());

@@ -18,6 +18,8 @@ Tensor box_mean_backward(const Tensor& g, const Sides&, bool include_pad, int64_
 enum class Stretching : int { nearest = 0, nearest_exact = 1, linear = 2, cubic = 3 };
 struct Stretch { int size = 1, out = 1, aligned = 0; double scale = 1; };    // `scale`: places of the source for one of the result
 Tensor resize(Stretching, const Tensor& x, const Stretch (&sides)[3]);
+// Along a dim, element i is the sum over k of weights[i, k] x[places[i, k]]; a place below 0 ends its row. Places are int64, weights of x's dtype.
+Tensor weigh_lines(const Tensor& x, int64_t dim, const Tensor& places, const Tensor& weights);
 // x (batch, channels, height, width), grid (batch, rows, cols, 2). `padding`: 0 zeros, 1 the border, 2 reflections.
 Tensor sample_grid(const Tensor& x, const Tensor& grid, bool nearest, int padding, bool align_corners);
 // By the grid, or by x; g is of the result's sizes.

@@ -96,6 +96,23 @@ extern "C" __global__ void __launch_bounds__(256) box_mean_backward(const T* g, 
   }
 }
 
+// (outer, size, inner) with each of `outs` the sum of some weighted ones of `size`.
+extern "C" __global__ void __launch_bounds__(256) weigh_lines(const T* x, T* out, const i64* places, const T* weights, u32 n, u32 inner, u32 outs, u32 size, int taps) {
+  EACH(n) {
+    const u32 q = k / inner, in = k - q * inner, outer = q / outs, o = q - outer * outs;
+    const T* from = x + i64(outer) * size * inner + in;
+    const i64* at = places + i64(o) * taps;
+    const T* by = weights + i64(o) * taps;
+    C sum = 0;
+    for (int t = 0; t < taps; ++t) {
+      const i64 place = at[t];
+      if (place < 0) break;
+      sum += wide(by[t]) * wide(from[place * inner]);
+    }
+    out[k] = cast<T>(sum);
+  }
+}
+
 // --- other sizes ----------------------------------------------------------------------------------------------------------
 
 #ifdef KIND

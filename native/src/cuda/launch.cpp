@@ -51,9 +51,9 @@ CUfunction compiled_kernel(const Family& family, const char* entry, uint64_t key
 
 const char* word_type(int64_t bytes) { return bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : bytes == 8 ? "u64" : "Wide16"; }
 
-void launch(CUfunction f, int64_t x, int64_t y, int tx, int ty, void** arguments, int device) {
+void launch(CUfunction f, int64_t x, int64_t y, int tx, int ty, void** arguments, int device, unsigned shared_bytes) {
   OnDevice current(device);
-  const CUresult r = driver().launch(f, unsigned(x), unsigned(y), 1, unsigned(tx), unsigned(ty), 1, 0, current_stream(device), arguments, nullptr);
+  const CUresult r = driver().launch(f, unsigned(x), unsigned(y), 1, unsigned(tx), unsigned(ty), 1, shared_bytes, current_stream(device), arguments, nullptr);
   check(r, "cuLaunchKernel");
 }
 

@@ -48,7 +48,7 @@ uint64_t key_of(T... parts) {
 // The unsigned type of `bytes` bytes (1, 2, 4, 8 or 16), for kernels that only move words.
 const char* word_type(int64_t bytes);
 
-void launch(CUfunction, int64_t blocks_x, int64_t blocks_y, int threads_x, int threads_y, void** arguments, int device);
+void launch(CUfunction, int64_t blocks_x, int64_t blocks_y, int threads_x, int threads_y, void** arguments, int device, unsigned shared_bytes = 0);
 // How many elements of `size` bytes one load of at most 16 bytes takes from here; a power of two.
 int vector_of(const void* data, size_t size);
 // The same for rows of `cols` elements that each begin with a whole load.

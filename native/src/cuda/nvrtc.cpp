@@ -160,7 +160,8 @@ Compiled compile(const std::string& source, int architecture, const std::vector<
   if (!l.loaded) return {"", "NVRTC was not found. Install nvidia-cuda-nvrtc, or set SHIM_NVRTC_PATH."};
   Program program = nullptr;
   if (l.create(&program, source.c_str(), "shim_kernels.cu", 0, nullptr, nullptr) != 0) return {"", "nvrtcCreateProgram failed"};
-  const std::string target = "--gpu-architecture=sm_" + std::to_string(architecture);
+  std::string target = "--gpu-architecture=sm_" + std::to_string(architecture);
+  for (auto& o : options) if (o == "-DHOPPER=1") target += "a";       // instructions of this architecture alone
   std::vector<const char*> arguments = {target.c_str(), "-std=c++17", "-default-device"};
   for (auto& o : options) arguments.push_back(o.c_str());
   Compiled result;

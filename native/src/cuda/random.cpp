@@ -64,6 +64,23 @@ bool draw(const Tensor& self, Draw kind, double a, double b, int64_t low, uint64
   return true;
 }
 
+bool draw_shaped(const Tensor& self, Shaped shape, double a, double b, uint64_t seed, uint64_t start) {
+  const DType t = self->dtype();
+  if (!kernels_ready() || !self->is_contiguous() || !has_kernel(t) || is_complex(t)) return false;
+  const bool wide = shape != Shaped::chance && (t == DType::f64 || t == DType::i64);
+  const int device = self->device().index;
+  const CUfunction f = find_kernel(random_family, "shaped", key_of(int(t), wide, int(shape)), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), wide ? "WIDE=1" : "WIDE=0", "V=4", "DRAW=" + std::to_string(int(shape))};
+  });
+  if (!f) return false;
+  void* out = self->data();
+  int64_t n = self->numel();
+  if (n == 0) return true;
+  void* arguments[] = {&out, &n, &seed, &start, &a, &b};
+  run_random(f, wide ? (n + 1) / 2 : (n + 3) / 4, arguments, device);
+  return true;
+}
+
 Tensor dropout(const Tensor& self, double p, uint64_t seed, uint64_t start, Tensor* mask) {
   const DType t = self->dtype();
   if (!kernels_ready() || !floating(t)) return {};

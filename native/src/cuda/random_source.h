@@ -49,6 +49,32 @@ extern "C" __global__ void __launch_bounds__(256) uniform(T* out, i64 n, u64 see
   put(out, first, n, values);
 }
 
+#ifdef DRAW
+// Numbers of other distributions from uniform ones u, each step rounded: 1 exponential of rate a, 2 Cauchy's about a of width b, 3 geometric
+// with a = log(1 - chance), 4 whether u is below a. `least` of an exponential: u of zero is the next one.
+extern "C" __global__ void __launch_bounds__(256) shaped(T* out, i64 n, u64 seed, u64 start, double a, double b) {
+  typedef typename pick<WIDE, double, float>::type R;
+  constexpr int each = WIDE ? 2 : 4;
+  const i64 block = i64(blockIdx.x) * 256 + threadIdx.x, first = block * each;
+  if (first >= n) return;
+  const Words w = philox(seed, start + block);
+  T values[each];
+#pragma unroll
+  for (int k = 0; k < each; ++k) {
+    R u;
+    if constexpr (WIDE) u = unit(w.v[2 * k], w.v[2 * k + 1]);
+    else u = unit(w.v[k]);
+    R x;
+    if constexpr (DRAW == 1) x = fmax(-log(R(1) - u), R(WIDE ? 1.1102230246251565e-16 : 5.9604644775390625e-08)) / R(a);
+    else if constexpr (DRAW == 2) x = R(a) + R(b) * tan(R(3.14159265358979323846) * (u - R(0.5)));
+    else if constexpr (DRAW == 3) x = fmax(ceil(log(R(1) - u) / R(a)), R(1));
+    else x = u < R(a) ? R(1) : R(0);
+    values[k] = cast<T>(x);
+  }
+  put(out, first, n, values);
+}
+#endif
+
 // out[i] = low + whole % span; span 0 stands for 2**64. `inverse` is (2**64 - 1) / span.
 extern "C" __global__ void __launch_bounds__(256) integer(T* out, i64 n, u64 seed, u64 start, u64 span, u64 inverse, i64 low) {
   const i64 block = i64(blockIdx.x) * 256 + threadIdx.x, first = block * 2;

@@ -257,6 +257,12 @@ PyObject* py_unseen(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_TRUE;
 }
 
+// unseen_on_cuda(tensor): the same of a CUDA tensor
+PyObject* py_unseen_on_cuda(PyObject*, PyObject* o) {
+  if (!is_tensor(o) || !unwrap(o)->device().is_cuda() || forward_gradients() || (python_dispatch && dispatch_mode_active())) Py_RETURN_FALSE;
+  return PyBool_FromLong(is_plain(Tensor(unwrap(o))));
+}
+
 // flat_input(tensor): what stands for it in a formula of several operators whose slope is constant in pieces (flat.h).
 PyObject* py_flat_input(PyObject*, PyObject* o) {
   if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "flat_input(): a tensor is needed");
@@ -269,6 +275,7 @@ PyMethodDef cpu_formulas_functions[] = {
     {"flat_input", py_flat_input, METH_O, "The tensor; its gradient's own gradient by it is zeros, not absent."},
     {"unseen", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_unseen)), METH_FASTCALL,
      "Whether CPU tensors have values of their own, and no handler, mode or tangent sees what is done with them."},
+    {"unseen_on_cuda", py_unseen_on_cuda, METH_O, "Whether a CUDA tensor has values of its own, and no handler, mode or tangent sees what is done with it."},
     {"one_pass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_one_pass)), METH_FASTCALL,
      "Whether a gradient of tensors alike may be one kernel, for nobody looks on."},
     {nullptr, nullptr, 0, nullptr}};

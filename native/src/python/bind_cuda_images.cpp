@@ -376,6 +376,16 @@ PyObject* native_resize(Operator&, PyObject* const* args, size_t count) {
   });
 }
 
+// weighted_taps(self, dim, places, weights)
+PyObject* native_weighted_taps(Operator&, PyObject* const* args, size_t n) {
+  if (n != 4 || !usual(args[0]) || !PyLong_CheckExact(args[1]) || !is_tensor(args[2]) || !is_tensor(args[3])) return nullptr;
+  const Tensor x(unwrap(args[0])), places(unwrap(args[2])), weights(unwrap(args[3]));
+  const long dim = PyLong_AsLong(args[1]);
+  if (dim < 0 || dim >= x->dim() || places->dim() != 2 || places->dtype() != DType::i64 || weights->dtype() != x->dtype() || !places->numel()) return nullptr;
+  if (!std::ranges::equal(places->sizes(), weights->sizes()) || places->device() != x->device() || weights->device() != x->device()) return nullptr;
+  return guarded([&] { return wrapped(cuda::weigh_lines(contiguous(x), dim, contiguous(places), contiguous(weights))); });
+}
+
 // grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners), where no history is kept; sample_grid has a gradient of its own
 template <bool Keeps>
 PyObject* native_grid_sampler(Operator&, PyObject* const* args, size_t n) {
@@ -530,6 +540,7 @@ void register_cuda_images() {
   register_resize<linear, 2>("upsample_bilinear2d");
   register_resize<linear, 3>("upsample_trilinear3d");
   register_resize<cubic, 2>("upsample_bicubic2d");
+  register_native("weighted_taps", native_weighted_taps);
   register_native("grid_sampler", native_grid_sampler<false>);
   register_native("sample_grid", native_grid_sampler<true>);
   register_native("sample_grid_backward", native_sample_grid_backward);

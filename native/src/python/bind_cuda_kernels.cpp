@@ -22,6 +22,20 @@ namespace {
 // cuda_draw(tensor, kind, a, b, seed, start): fills it in place, or says False.
 PyObject* draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 6 || !on_cuda(args[0]) || !PyUnicode_Check(args[1])) return PyErr_Format(PyExc_TypeError, "cuda_draw(tensor, kind, a, b, seed, start)");
+  static constexpr std::pair<const char*, cuda::Shaped> others[] = {
+      {"exponential", cuda::Shaped::exponential}, {"cauchy", cuda::Shaped::cauchy}, {"geometric", cuda::Shaped::geometric}, {"chance", cuda::Shaped::chance}};
+  for (const auto& [name, shape] : others) {
+    if (PyUnicode_CompareWithASCIIString(args[1], name) != 0) continue;
+    const double a = PyFloat_AsDouble(args[2]), b = PyFloat_AsDouble(args[3]);
+    const uint64_t seed = PyLong_AsUnsignedLongLongMask(args[4]), start = PyLong_AsUnsignedLongLongMask(args[5]);
+    if (PyErr_Occurred()) return nullptr;
+    return guarded([&, which = shape]() -> PyObject* {
+      const Tensor self(unwrap(args[0]));
+      if (!cuda::draw_shaped(self, which, a, b, seed, start)) Py_RETURN_FALSE;
+      self->bump_version();
+      Py_RETURN_TRUE;
+    });
+  }
   const bool normal = PyUnicode_CompareWithASCIIString(args[1], "normal") == 0, integer = PyUnicode_CompareWithASCIIString(args[1], "integer") == 0;
   double a = 0, b = 0;
   uint64_t low = 0, high = 0;

@@ -88,8 +88,15 @@ clip_grad_norm = clip_grad_norm_
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
     """Limits every gradient element to [-clip_value, clip_value], in place."""
     with no_grad():
-        for g in _grads(parameters):
-            g.clamp_(min=-float(clip_value), max=float(clip_value))
+        grads, limit = list(_grads(parameters)), float(clip_value)
+        if foreach is not False and len(grads) > 1 and all(g.is_cuda and g.layout is _core.strided for g in grads):
+            import shim_torch as torch
+
+            torch._foreach_clamp_min_(grads, -limit)
+            torch._foreach_clamp_max_(grads, limit)
+            return
+        for g in grads:
+            g.clamp_(min=-limit, max=limit)
 
 __getattr__ = _asked_of(__name__)
 
