@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 from shim_torch.autograd.grad_mode import set_grad_enabled
+from shim_torch.optim import _together
 from shim_torch.optim._helpers import _device_dtype_check_for_fused, _get_scalar_dtype
 from shim_torch.optim.optimizer import Optimizer, check, check_rate, closure_loss
 
@@ -28,6 +29,7 @@ _LATER_OPTIONS = dict(
 class Each(Optimizer):
     """An optimizer that updates one parameter at a time; its state counts the parameter's steps."""
 
+    _together = False  # whether the formulas of _update take lists for tensors
     _counts = True  # whether the state has a "step"
     _sparse_refusal = "{name} does not support sparse gradients"
 
@@ -81,7 +83,7 @@ class Each(Optimizer):
 
     def _move_together(self, moving: list[Any], group: dict[str, Any]) -> bool:
         """All of a group's CUDA parameters in few launches; False, with nothing done, where that cannot be."""
-        return False
+        return self._together and _together.update(self, moving, group)
 
     def _check_param(self, p: Any, group: dict[str, Any]) -> None:
         if p.grad.is_sparse and self._sparse_refusal:

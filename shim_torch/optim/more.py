@@ -12,6 +12,8 @@ from shim_torch.optim.each import Each, add_ratio, add_scaled, check, check_rate
 class Adadelta(Each):
     """Adadelta (torch.optim.Adadelta): steps scaled by running means of squared steps and gradients."""
 
+    _together = True
+
     def __init__(
         self, params: Any, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
         foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False, differentiable: bool = False,
@@ -38,6 +40,8 @@ class Adadelta(Each):
 class Adamax(Each):
     """Adamax (torch.optim.Adamax): Adam with the largest gradient in place of the mean square."""
 
+    _together = True
+
     def __init__(
         self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
         weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
@@ -59,6 +63,8 @@ class Adamax(Each):
 
 class NAdam(Each):
     """NAdam (torch.optim.NAdam): Adam with Nesterov's momentum."""
+
+    _together = True
 
     def __init__(
         self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
@@ -95,6 +101,8 @@ class NAdam(Each):
 
 class RAdam(Each):
     """RAdam (torch.optim.RAdam): Adam whose first steps are plain ones until the variance is known."""
+
+    _together = True
 
     def __init__(
         self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,

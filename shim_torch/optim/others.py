@@ -11,6 +11,8 @@ from shim_torch.optim.each import Each, add_ratio, add_scaled, check, check_rate
 class Adagrad(Each):
     """Adagrad (torch.optim.Adagrad)."""
 
+    _together = True
+
     _sparse_refusal = ""
 
     def __init__(
@@ -85,6 +87,8 @@ class Adagrad(Each):
 
 class RMSprop(Each):
     """RMSprop, plain or centred, with momentum (torch.optim.RMSprop)."""
+
+    _together = True
 
     def __init__(
         self,

@@ -32,6 +32,21 @@ def test_a_number_at_a_mask(seeded):
         x[torch.ones(4, dtype=torch.bool, device="cuda")] = 1
 
 
+@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16, torch.int64, torch.bool), ids=str)
+def test_masked_fill_in_place(dtype, seeded):
+    for x in (torch.randn(33, 7), torch.randn(7, 33).t(), torch.randn(40, 7)[3:36], torch.randn(33, 1).expand(33, 7).clone()):
+        for mask in (torch.rand(33, 7) > 0.5, torch.rand(7) > 0.5, torch.rand(33, 1) > 0.5, torch.rand(7, 33).t() > 0.5):
+            theirs, mine = x.to(dtype), x.cuda().to(dtype)
+            view, version = mine[1:], mine._version
+            assert mine.masked_fill_(mask.cuda(), 1) is mine and mine._version == version + 1
+            assert torch.equal(mine.cpu(), theirs.masked_fill_(mask, 1)) and torch.equal(view.cpu(), theirs[1:])
+    whole = torch.zeros(5, 6, device="cuda")
+    whole[1:4, ::2].masked_fill_(torch.ones(3, dtype=torch.bool, device="cuda"), 2.5)
+    assert whole.sum() == 2.5 * 9
+    with pytest.raises(RuntimeError):
+        torch.zeros(3, device="cuda").masked_fill_(torch.ones(2, 3, dtype=torch.bool, device="cuda"), 1)
+
+
 def test_equal(seeded):
     x = torch.randn(5, 6, device="cuda")
     x[0, 0] = math.nan

@@ -73,7 +73,7 @@ struct remainder_ { template <class T> __device__ static T f(T a, T b) {
   if constexpr (is_float<T> || is_signed<T>) if (mod != 0 && (b < 0) != (mod < 0)) mod = T(mod + b);
   return mod; } };
 struct pow_ { template <class T> __device__ static T f(T a, T b) {
-  if constexpr (is_float<T>) return b == T(2) ? a * a : pow(a, b);
+  if constexpr (is_float<T>) return b == T(2) ? a * a : b == T(3) ? a * a * a : pow(a, b);
   else {
     if constexpr (is_signed<T>) if (b < 0) return a == 1 ? 1 : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : 0;
     u64 result = 1, base = u64(typename unsigned_of<T>::type(a));

@@ -213,6 +213,7 @@ PyObject* native_pointwise_backward(Operator&, PyObject* const* args, size_t n) 
 }
 
 // masked_fill(self, mask, number), where the number is of self's kind
+template <bool InPlace>
 PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
   if (n != 3 || !on_cuda(args[0]) || !on_cuda(args[1]) || unwrap(args[1])->dtype() != DType::b8) return nullptr;
   return guarded([&]() -> PyObject* {
@@ -223,12 +224,15 @@ PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
     if (!plain_float(t) && (value.type == Number::Float || !is_integral(t, false) || t == DType::u64)) return nullptr;
     check_fits(value, t);
     const DType compute = t == DType::f16 || t == DType::bf16 ? DType::f32 : t;
-    Tensor out = empty(broadcast_shapes(self->sizes(), mask->sizes()), t, self->device());
+    const Dims shape = broadcast_shapes(self->sizes(), mask->sizes());
+    if (InPlace && !std::ranges::equal(shape, self->sizes())) return nullptr;
+    const Tensor out = InPlace ? self : empty(shape, t, self->device());
     alignas(16) char number[16] = {};
     store_number(number, compute, value);
     cuda::Elementwise e{"where", compute, compute, 4, {Operand::of(*out), Operand::of(*mask), Operand{number, compute, {}, {}}, Operand::of(*self)}};
     e.numbers[2] = true;
-    return cuda::run_elementwise(e, out->sizes(), self->device().index) ? wrap(out) : nullptr;
+    if (!cuda::run_elementwise(e, out->sizes(), self->device().index)) return nullptr;
+    return InPlace ? Py_NewRef(args[0]) : wrap(out);
   });
 }
 
@@ -354,7 +358,8 @@ void register_cuda_kernels() {
   register_native("add_runs", native_add_runs);
   register_native("masked_scale", native_masked_scale);
   register_native("pointwise_backward", native_pointwise_backward);
-  register_native("masked_fill", native_masked_fill);
+  register_native("masked_fill", native_masked_fill<false>);
+  register_native("masked_fill_", native_masked_fill<true>);
   register_native("softmax_backward", native_softmax_backward);
   register_native("tril", native_triangle<false>);
   register_native("triu", native_triangle<true>);
