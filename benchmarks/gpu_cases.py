@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpu_cases_layers import layers
+from gpu_cases_programs import programs
 
 Case = Callable[[], Any]
 
@@ -72,7 +73,7 @@ def operators(torch: Any) -> dict[str, Case]:
         "softmax bf16 4096x4096": lambda: half.softmax(-1),
         "one_hot 4096 of 64": lambda: functional.one_hot(places[:, 0] % 64, 64),
     }
-    return {**found, **gradients(torch), **more(torch), **layers(torch)}
+    return {**found, **gradients(torch), **more(torch), **layers(torch), **programs(torch)}
 
 
 def more(torch: Any) -> dict[str, Case]:

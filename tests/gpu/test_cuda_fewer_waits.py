@@ -54,6 +54,19 @@ def test_equal(seeded):
     assert not torch.equal(x[:, :5].contiguous(), x[:, :5].t().contiguous().t() + 1) and not torch.equal(x[:5, :5], x[:5, :5].t())
 
 
+@pytest.mark.parametrize("dtype", (torch.float64, torch.float32, torch.float16, torch.bfloat16), ids=str)
+@pytest.mark.parametrize("nan", (False, True))
+def test_isclose(nan, dtype, seeded):
+    odd = torch.tensor([0.0, 1.0, -2.0, math.inf, -math.inf, math.nan, 1e-9, 300.0], dtype=dtype)
+    a, b = odd.unsqueeze(1), odd
+    for x, y in ((a, b), (torch.randn(37, 5).to(dtype), torch.randn(37, 5).to(dtype)), (odd, odd * 1.01), (a.expand(8, 8).t(), b)):
+        for settings in ({}, {"rtol": 0.0, "atol": 0.0}, {"rtol": 0.02}, {"atol": 1.5, "rtol": 0.0}):
+            mine = torch.isclose(x.cuda(), y.cuda(), equal_nan=nan, **settings)
+            assert torch.equal(mine.cpu(), torch.isclose(x, y, equal_nan=nan, **settings))
+    assert torch.allclose(a.cuda(), a.cuda(), equal_nan=True) and not torch.allclose(a.cuda(), a.cuda())
+    assert torch.isclose(torch.empty(0, device="cuda"), torch.empty(0, device="cuda")).shape == (0,)
+
+
 @pytest.mark.parametrize("dtype", (torch.int64, torch.int32), ids=str)
 def test_repeat_interleave_by_counts(dtype, seeded):
     x, counts = torch.randn(6, 4), torch.tensor([0, 3, 1, 0, 0, 2], dtype=dtype)

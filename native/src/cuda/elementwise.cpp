@@ -31,7 +31,7 @@ const std::unordered_map<std::string, std::string>& functors() {
                              "hardshrink", "softshrink", "nan_to_num", "mish_backward", "hardswish_backward", "hardsigmoid_backward",
                              "log_sigmoid_backward", "sinc", "deg2rad", "rad2deg", "heaviside", "i0", "i1", "i0e", "i1e", "bessel_j0", "bessel_j1",
                              "bessel_y0", "bessel_y1", "ndtr", "ndtri", "zeta", "logit", "polygamma", "leaky_relu_backward", "elu_backward",
-                             "softplus_backward", "hardtanh_backward", "bce_each", "bce_logits_each", "igamma",
+                             "softplus_backward", "hardtanh_backward", "is_close", "bce_each", "bce_logits_each", "igamma",
                              "igammac"})
       (*t)[name] = name;
     for (const char* name : {"abs", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin",
@@ -231,7 +231,7 @@ std::string compile_elementwise(const char* op, DType in, DType result, DType ou
 
 bool takes_extra(std::string_view op) {
   for (std::string_view name : {"addcmul", "addcdiv", "leaky_relu", "elu", "softplus", "threshold", "hardtanh", "hardshrink", "softshrink", "nan_to_num", "logit",
-                                "polygamma", "leaky_relu_backward", "elu_backward", "softplus_backward", "hardtanh_backward"})
+                                "polygamma", "leaky_relu_backward", "elu_backward", "softplus_backward", "hardtanh_backward", "is_close"})
     if (op == name) return true;
   return false;
 }

@@ -255,6 +255,8 @@ NUMBERS3(leaky_relu_backward, b > T(0) ? a : a * p);
 NUMBERS3(elu_backward, b > T(0) ? a * q : a * (p * q * r) * exp(b * r));
 NUMBERS3(softplus_backward, b * p > q ? a : a / (T(1) + exp(-b * p)));
 NUMBERS3(hardtanh_backward, b > p && b < q ? a : T(0));
+// Of two numbers, and c that is not used: whether they are as near as p + |q b|, or the same; where r is not 0, also not a number both.
+NUMBERS3(is_close, a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= p + fabs(q * b)) || (r != T(0) && a != a && b != b) ? T(1) : T(0));
 NUMBERS1(leaky_relu, x > T(0) ? x : x * p);
 NUMBERS1(elu, x > T(0) ? x * q : x != x ? x : p * q * expm1(x * r));
 NUMBERS1(softplus, x * p > q ? x : log1p(exp(x * p)) / p);

@@ -236,6 +236,26 @@ PyObject* native_masked_fill(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// isclose(self, other, rtol, atol, equal_nan), of floats
+PyObject* native_is_close(Operator&, PyObject* const* args, size_t n) {
+  if (n != 5 || !on_cuda(args[0]) || !on_cuda(args[1]) || !PyFloat_Check(args[2]) || !PyFloat_Check(args[3])) return nullptr;
+  const double relative = PyFloat_AS_DOUBLE(args[2]), absolute = PyFloat_AS_DOUBLE(args[3]);
+  if (!(relative >= 0) || !(absolute >= 0)) return nullptr;
+  const Tensor a(unwrap(args[0])), b(unwrap(args[1]));
+  const DType t = a->dtype();
+  if (!plain_float(t) || b->dtype() != t || a->device() != b->device() || a->has_math_bits() || b->has_math_bits()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const DType compute = t == DType::f64 ? DType::f64 : DType::f32;
+    const Tensor out = empty(broadcast_shapes(a->sizes(), b->sizes()), DType::b8, a->device());
+    const Tensor first = expand(*a, out->sizes()), second = expand(*b, out->sizes());
+    cuda::Elementwise e{"is_close", compute, DType::b8, 3, {Operand::of(*out), Operand::of(*first), Operand::of(*second)}};
+    e.extra[0] = absolute;
+    e.extra[1] = relative;
+    e.extra[2] = args[4] == Py_True;
+    return cuda::run_elementwise(e, out->sizes(), a->device().index) ? wrap(out) : nullptr;
+  });
+}
+
 // --- along a dimension --------------------------------------------------------------------------------------------------
 
 // softmax_backward(g, result, dim, log): the last dimension
@@ -358,6 +378,7 @@ void register_cuda_kernels() {
   register_native("add_runs", native_add_runs);
   register_native("masked_scale", native_masked_scale);
   register_native("pointwise_backward", native_pointwise_backward);
+  register_native("isclose", native_is_close);
   register_native("masked_fill", native_masked_fill<false>);
   register_native("masked_fill_", native_masked_fill<true>);
   register_native("softmax_backward", native_softmax_backward);
