@@ -1,7 +1,8 @@
 #pragma once
 // One exception type for the core; its kind is the Python exception that the binding layer raises.
 #include <exception>
-#include <cstdio>
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -22,28 +23,32 @@ class Error : public std::exception {
 };
 
 // Text without iostreams: those look their facets up in the locale, which crashes in processes where another library
-// brings a C++ runtime of its own (seen with a CUDA driver).
-inline void append(std::string& s, std::string_view v) { s += v; }
-inline void append(std::string& s, char c) { s += c; }
-template <class T> requires std::is_integral_v<T>
-void append(std::string& s, T v) { s += std::to_string(v); }
-template <class T> requires std::is_floating_point_v<T>
-void append(std::string& s, T v) {
-  char text[48];
-  s.append(text, size_t(snprintf(text, sizeof text, "%g", double(v))));
-}
-template <class... A>
-std::string str(const A&... a) {
-  std::string s;
-  (append(s, a), ...);
-  return s;
-}
+// brings a C++ runtime of its own (seen with a CUDA driver). A part is a text or a number, so that one function puts them all together
+// and no call has one of its own made for its types.
+class TextPart {
+ public:
+  TextPart(const char* s) : text_(s) {}
+  TextPart(std::string_view s) : text_(s) {}
+  TextPart(const std::string& s) : text_(s) {}
+  TextPart(char c) : form_(Form::character), whole_(c) {}
+  template <class T> requires std::is_integral_v<T>
+  TextPart(T v) : form_(std::is_signed_v<T> ? Form::whole : Form::natural), whole_(int64_t(v)) {}
+  template <class T> requires std::is_floating_point_v<T>
+  TextPart(T v) : form_(Form::real), real_(double(v)) {}
+  void append_to(std::string&) const;
 
-template <class... A>
-[[noreturn]] void fail(Kind kind, const A&... a) { throw Error(kind, str(a...)); }
+ private:
+  enum class Form : uint8_t { text, character, whole, natural, real } form_ = Form::text;
+  union { std::string_view text_; int64_t whole_; double real_; };
+};
+std::string joined(std::initializer_list<TextPart>);
+[[noreturn]] void fail_with(Kind, std::initializer_list<TextPart>);
+
+template <class... A> inline std::string str(const A&... a) { return joined({TextPart(a)...}); }
+template <class... A> [[noreturn]] inline void fail(Kind kind, const A&... a) { fail_with(kind, {TextPart(a)...}); }
 
 }  // namespace shim
 
 // CHECK(Kind::Type, condition, "text ", values...)
 #define CHECK(kind, condition, ...) \
-  do { if (__builtin_expect(!(condition), 0)) ::shim::fail(kind, __VA_ARGS__); } while (0)
+  do { if (__builtin_expect(!(condition), 0)) ::shim::fail_with(kind, {__VA_ARGS__}); } while (0)

@@ -1,4 +1,5 @@
 // CUDA memory: the driver's stream-ordered pool behind a cache of blocks, which CuPy is given too, so that both sides share one.
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
