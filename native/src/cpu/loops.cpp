@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "core/order.h"
 #include "cpu/parallel.h"
 
 namespace shim {
@@ -24,7 +25,7 @@ Nest make_nest(DimSpan shape, const Operand* operands, int count) {
     }
     order[used++] = d;
   }
-  std::stable_sort(order, order + used, [&](int a, int b) {          // smallest steps innermost; the output decides first
+  sort_few(order, order + used, [&](int a, int b) {                 // smallest steps innermost; the output decides first
     for (int k = 0; k < count; ++k) {
       int64_t x = std::abs(steps[k][a]), y = std::abs(steps[k][b]);
       if (x && y && x != y) return x < y;
@@ -218,7 +219,7 @@ bool dense(const TensorImpl& t) {               // a permutation of a contiguous
   int order[kMaxDims];
   const int n = t.dim();
   std::iota(order, order + n, 0);
-  std::sort(order, order + n, [&](int a, int b) { return t.strides()[a] < t.strides()[b]; });
+  sort_few(order, order + n, [&](int a, int b) { return t.strides()[a] < t.strides()[b]; });
   int64_t expected = 1;
   for (int i = 0; i < n; ++i) {
     if (t.sizes()[order[i]] == 1) continue;

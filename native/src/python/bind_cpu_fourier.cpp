@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/order.h"
 #include "cpu/fourier.h"
 #include "python/native_cpu.h"
 
@@ -21,10 +22,10 @@ bool ordered(const TensorImpl& self, Dims* dims, bool halved, Dims* order) {
   }
   if (dims->empty() || !self.numel()) return false;
   auto slower = [&](int64_t a, int64_t b) { return self.strides()[size_t(a)] > self.strides()[size_t(b)]; };
-  std::stable_sort(dims->begin(), dims->end() - halved, slower);
+  sort_few(dims->data(), dims->data() + dims->size() - halved, slower);
   for (int64_t d = 0; d < n; ++d)
     if (!among[d]) order->push_back(d);
-  std::stable_sort(order->begin(), order->end(), slower);
+  sort_few(order->data(), order->data() + order->size(), slower);
   order->insert(order->end(), dims->begin(), dims->end());
   return true;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cpu/loops.h"
+#include "core/order.h"
 #include "cuda/elementwise.h"
 #include "cuda/gather.h"
 #include "cuda/launch.h"
@@ -67,7 +68,7 @@ PyObject* native_dropout(Operator&, PyObject* const* args, size_t n) {
     const Tensor self(unwrap(args[0]));
     Dims order, back(size_t(self->dim()));      // the dims as they lie in memory: the results lie like the input
     for (int d = 0; d < self->dim(); ++d) order.push_back(d);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return self->strides()[size_t(a)] > self->strides()[size_t(b)]; });
+    sort_few(order.data(), order.data() + order.size(), [&](int64_t a, int64_t b) { return self->strides()[size_t(a)] > self->strides()[size_t(b)]; });
     for (size_t i = 0; i < order.size(); ++i) back[size_t(order[i])] = int64_t(i);
     const Tensor lying = self->is_contiguous() ? self : permute(*self, order);
     const bool dense = lying->is_contiguous();

@@ -1,4 +1,5 @@
 // Reads the names of formulas' parameters: what each stands for, and what nodes of the operator are called.
+#include "core/order.h"
 #include "python/held.h"
 #include "python/record_plan.h"
 
@@ -70,7 +71,7 @@ Plan& plan_of(Operator& op) {
   plan.name = op.schema.name == "copy" || op.schema.name == "copy_" ? "CopyBackwards" : camel(shown_name(op.schema.name)) + "Backward" + std::to_string(number);
   for (auto& f : op.formulas) plan.single.push_back(planned(op, f));
   // PyTorch's order of the gradients: by the inputs' names.
-  std::stable_sort(plan.single.begin(), plan.single.end(), [](auto& a, auto& b) { return a.formula->inputs < b.formula->inputs; });
+  sort_few(plan.single.data(), plan.single.data() + plan.single.size(), [](auto& a, auto& b) { return a.formula->inputs < b.formula->inputs; });
   for (auto& f : op.fused) plan.fused.push_back(planned(op, f));
   for (auto& f : op.shown) plan.shown.push_back(planned(op, f));
   plan.has_edges.resize(op.schema.args.size());
