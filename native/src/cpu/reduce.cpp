@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/order.h"
 #include "cpu/parallel.h"
 #include "cpu/reduce_loops.h"
 #include "cuda/reduce.h"
@@ -33,12 +34,21 @@ void reduce_rows(const Loops& loops, const char* x, Source from, char* to, int64
   });
 }
 
-// A strip of columns whose elements are converted as they are read, a few rows at a time; halved as the loops halve theirs.
+// A strip of columns: rows are halved, so that errors grow with the logarithm of their number.
 constexpr int64_t kFewRows = 64, kStrip = 128;
+void columns(const Loops& loops, const char* x, char* to, int64_t rows, int64_t step, int64_t width) {
+  if (rows <= kFewRows) return loops.strip(x, to, rows, step, width);
+  alignas(64) char other[kStrip * sizeof(std::complex<double>)];
+  columns(loops, x, to, rows / 2, step, width);
+  columns(loops, x + rows / 2 * step * loops.size, other, rows - rows / 2, step, width);
+  loops.both(to, other, width);
+}
+
+// One whose elements are converted as they are read, a few rows at a time.
 __attribute__((noinline)) void few_columns(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t step, int64_t width) {
   alignas(64) char buffer[kFewRows * kStrip * sizeof(float)];
   for (int64_t r = 0; r < rows; ++r) (*from.load)(x + r * step * from.size, from.size, buffer + r * kStrip * loops.size, loops.size, width);
-  loops.columns(buffer, to, rows, kStrip, width);
+  loops.strip(buffer, to, rows, kStrip, width);
 }
 void passing_columns(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t step, int64_t width) {
   if (rows <= kFewRows) return few_columns(loops, x, from, to, rows, step, width);
@@ -46,7 +56,7 @@ void passing_columns(const Loops& loops, const char* x, Source from, char* to, i
   const int64_t half = rows / 2;
   passing_columns(loops, x, from, halves, half, step, width);
   passing_columns(loops, x + half * step * from.size, from, halves + kStrip * loops.size, rows - half, step, width);
-  loops.columns(halves, to, 2, kStrip, width);
+  loops.strip(halves, to, 2, kStrip, width);
 }
 
 void reduce_columns(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t cols) {
@@ -55,7 +65,7 @@ void reduce_columns(const Loops& loops, const char* x, Source from, char* to, in
     for (int64_t at = begin * kStrip; at < std::min(end * kStrip, cols); at += kStrip) {
       const int64_t width = std::min(kStrip, cols - at);
       if (from.load) passing_columns(loops, x + at * from.size, from, to + at * loops.size, rows, cols, width);
-      else loops.columns(x + at * loops.size, to + at * loops.size, rows, cols, width);
+      else columns(loops, x + at * loops.size, to + at * loops.size, rows, cols, width);
     }
   });
 }
@@ -130,7 +140,7 @@ Tensor reduced_as_in_memory(Reduction op, const Tensor& self, const bool* reduce
   const int n = self->dim();
   Dims order, dims, shape;
   for (int d = 0; d < n; ++d) order.push_back(d);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return self->strides()[size_t(a)] > self->strides()[size_t(b)]; });
+  sort_few(order.data(), order.data() + n, [&](int64_t a, int64_t b) { return self->strides()[size_t(a)] > self->strides()[size_t(b)]; });
   Dims back(size_t(n), 0);
   for (int i = 0; i < n; ++i) {
     back[size_t(order[size_t(i)])] = i;

@@ -175,8 +175,9 @@ template <class Op, class T>
 T pairwise(const char* x, Source from, int64_t n) {
   // Others need no pairs: errors of products add up in any order, and of a row in one piece fewer products become denormal, which is slow.
   constexpr bool kRounds = !std::is_same_v<Op, MaxOp> && !std::is_same_v<Op, MinOp> && !std::is_same_v<Op, ProdOp>;
-  if (n <= (from.load ? kRun : kDirectRun) || (!kRounds && !from.load)) {
-    if (!from.load) return run<Op, T>(reinterpret_cast<const T*>(x), n);
+  const bool loads = std::is_same_v<T, float> && from.load;        // 16-bit floats are computed in float32
+  if (n <= (loads ? kRun : kDirectRun) || (!kRounds && !loads)) {
+    if (!loads) return run<Op, T>(reinterpret_cast<const T*>(x), n);
     if constexpr (std::is_same_v<Op, SumOp> && std::is_same_v<T, float>)
       if (from.dtype == DType::bf16) return sum_of(reinterpret_cast<const BFloat16*>(x), n);
     alignas(64) T buffer[kRun];
@@ -207,23 +208,20 @@ SHIM_CLONES void narrow_rows(const T* x, T* y, int64_t rows, int64_t cols) {
   }
 }
 
-// out[c] = f over r of in[r, c] for a strip of columns: rows are halved, so that errors grow with the logarithm of their number.
+// out[c] = f over r of in[r, c] for a strip of columns of a few rows, and the join of two such results.
 template <class Op, class T>
-SHIM_CLONES void strip(const T* x, T* to, int64_t rows, int64_t step, int64_t width) {
-  if (rows <= 64) {
-    for (int64_t c = 0; c < width; ++c) to[c] = Op::template zero<T>();
-    int64_t r = 0;
-    for (; r + 4 <= rows; r += 4) {
-      const T *p = x + r * step, *q = p + step, *s = q + step, *t = s + step;
-      for (int64_t c = 0; c < width; ++c) to[c] = Op::f(to[c], Op::f(Op::f(p[c], q[c]), Op::f(s[c], t[c])));
-    }
-    for (; r < rows; ++r)
-      for (int64_t c = 0; c < width; ++c) to[c] = Op::f(to[c], x[r * step + c]);
-    return;
+SHIM_CLONES void strip(const T* __restrict x, T* __restrict to, int64_t rows, int64_t step, int64_t width) {
+  for (int64_t c = 0; c < width; ++c) to[c] = Op::template zero<T>();
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) {
+    const T *p = x + r * step, *q = p + step, *s = q + step, *t = s + step;
+    for (int64_t c = 0; c < width; ++c) to[c] = Op::f(to[c], Op::f(Op::f(p[c], q[c]), Op::f(s[c], t[c])));
   }
-  T other[128];
-  strip<Op, T>(x, to, rows / 2, step, width);
-  strip<Op, T>(x + rows / 2 * step, other, rows - rows / 2, step, width);
+  for (; r < rows; ++r)
+    for (int64_t c = 0; c < width; ++c) to[c] = Op::f(to[c], x[r * step + c]);
+}
+template <class Op, class T>
+SHIM_CLONES void both_strips(T* __restrict to, const T* __restrict other, int64_t width) {
   for (int64_t c = 0; c < width; ++c) to[c] = Op::f(to[c], other[c]);
 }
 
@@ -233,7 +231,8 @@ struct Loops {
   void (*piece)(const char* x, Source from, char* to, int64_t n) = nullptr;                   // one result of n elements
   void (*joined)(const char* x, Source from, char* to, int64_t n) = nullptr;                  // of such results
   void (*narrow)(const char* x, char* to, int64_t rows, int64_t cols) = nullptr;              // null where rows of few elements are nothing special
-  void (*columns)(const char* x, char* to, int64_t rows, int64_t step, int64_t width) = nullptr;
+  void (*strip)(const char* x, char* to, int64_t rows, int64_t step, int64_t width) = nullptr;
+  void (*both)(char* to, const char* other, int64_t width) = nullptr;
 };
 
 template <class Op, class T>
@@ -241,14 +240,16 @@ void piece_of(const char* x, Source from, char* to, int64_t n) { *reinterpret_ca
 template <class Op, class T>
 void narrow_of(const char* x, char* to, int64_t rows, int64_t cols) { narrow_rows<Op>(reinterpret_cast<const T*>(x), reinterpret_cast<T*>(to), rows, cols); }
 template <class Op, class T>
-void columns_of(const char* x, char* to, int64_t rows, int64_t step, int64_t width) {
+void strip_of(const char* x, char* to, int64_t rows, int64_t step, int64_t width) {
   strip<Op>(reinterpret_cast<const T*>(x), reinterpret_cast<T*>(to), rows, step, width);
 }
+template <class Op, class T>
+void both_of(char* to, const char* other, int64_t width) { both_strips<Op>(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(other), width); }
 
 template <class Op, class T>
 Loops loops_of() {
-  if constexpr (std::is_same_v<Op, NanSumOp>) return {sizeof(T), piece_of<Op, T>, piece_of<SumOp, T>, nullptr, nullptr};   // columns: NaNs are taken out before
-  else return {sizeof(T), piece_of<Op, T>, piece_of<Op, T>, narrow_of<Op, T>, columns_of<Op, T>};
+  if constexpr (std::is_same_v<Op, NanSumOp>) return {sizeof(T), piece_of<Op, T>, piece_of<SumOp, T>, nullptr, nullptr, nullptr};   // columns: NaNs are taken out before
+  else return {sizeof(T), piece_of<Op, T>, piece_of<Op, T>, narrow_of<Op, T>, strip_of<Op, T>, both_of<Op, T>};
 }
 
 }  // namespace
