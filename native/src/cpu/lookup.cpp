@@ -17,7 +17,7 @@ namespace shim {
 namespace {
 
 template <class F>
-Tensor of_type(DType t, F&& f) {
+Tensor of_searched(DType t, F&& f) {
   switch (t) {
     case DType::u8: return f(uint8_t{});
     case DType::i32: return f(int32_t{});
@@ -65,7 +65,7 @@ Tensor search_sorted(const Tensor& sequence, const Tensor& values, bool right, b
   const int n = sequence->dim();
   if (n == 0 || sequence->dtype() != values->dtype() || !sequence->is_contiguous() || !values->is_contiguous()) return {};
   if (n > 1 && (values->dim() != n || !std::equal(sequence->sizes().begin(), sequence->sizes().end() - 1, values->sizes().begin()))) return {};
-  return of_type(sequence->dtype(), [&]<class T>(T) {
+  return of_searched(sequence->dtype(), [&]<class T>(T) {
     Tensor out = empty(values->sizes(), narrow ? DType::i32 : DType::i64, Device{});
     if (narrow) search<T>(sequence, values, right, out->data_as<int32_t>());
     else search<T>(sequence, values, right, out->data_as<int64_t>());
@@ -95,7 +95,7 @@ Tensor one_hot(const Tensor& classes, int64_t count) {
 Tensor count_places(const Tensor& self, int64_t least) {
   if (self->dim() != 1 || self->numel() == 0 || least < 0) return {};
   const Tensor in = contiguous(self);
-  return of_type(self->dtype(), [&]<class T>(T) -> Tensor {
+  return of_searched(self->dtype(), [&]<class T>(T) -> Tensor {
     if constexpr (std::is_integral_v<T>) {
       const T* x = in->data_as<T>();
       const int64_t n = in->numel();
@@ -203,7 +203,7 @@ int all_equal(const Tensor& given, const Tensor& other) {
 Tensor is_among(const Tensor& self, const Tensor& others, bool invert) {
   if (self->dtype() != others->dtype()) return {};
   const Tensor in = contiguous(self), given = contiguous(others);
-  return of_type(self->dtype(), [&]<class T>(T) {
+  return of_searched(self->dtype(), [&]<class T>(T) {
     const T* x = in->data_as<T>();
     std::vector<T> sorted;
     for (int64_t i = 0; i < given->numel(); ++i)

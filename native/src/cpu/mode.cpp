@@ -20,9 +20,6 @@ void keys_of_row(const void* row, int64_t n, ModeItem* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = {key_of(x[i]), uint32_t(i)};
 }
 
-// The key of what is no number.
-uint64_t nan_key(DType t) { return t == DType::f64 ? ~uint64_t(0) : t == DType::f32 ? ~uint32_t(0) : uint64_t(uint16_t(~0)); }
-
 struct Best { uint64_t count = 0; uint32_t at = 0; };
 
 // Of keys few of which can differ: how often each is there, and where last.
@@ -44,13 +41,14 @@ uint32_t of_runs(const std::vector<ModeItem>& items, bool floats, uint64_t nan) 
   return best.at;
 }
 
-uint32_t place_of_mode(std::vector<ModeItem>& items, std::vector<ModeItem>& spare, std::vector<Best>& tally, bool floats, uint64_t nan) {
+uint32_t place_of_mode(std::vector<ModeItem>& items, std::vector<ModeItem>& spare, std::vector<Best>& tally, DType t) {
+  const bool floats = is_floating(t);
   uint64_t least = ~uint64_t(0), most = 0;
   for (const ModeItem& i : items) least = std::min(least, i.key), most = std::max(most, i.key);
   if (!floats && most - least < std::max<uint64_t>(64, 4 * items.size())) return counted(items, least, size_t(most - least + 1), tally);
-  if (int64_t(items.size()) < kShort) std::sort(items.begin(), items.end(), [](const ModeItem& a, const ModeItem& b) { return a.key != b.key ? a.key < b.key : a.at < b.at; });
-  else radix_sort(items, spare);
-  return of_runs(items, floats, nan);
+  if (int64_t(items.size()) < kShort) std::sort(items.begin(), items.end(), ByKeyAndPlace<uint64_t>());
+  else radix_sort(items, spare, itemsize(t));
+  return of_runs(items, floats, last_key(t));
 }
 
 }  // namespace
@@ -67,14 +65,13 @@ Tensor mode(const Tensor& self, int64_t dim, bool keepdim, Tensor* values) {
   const Tensor rows = contiguous(transpose(*self, int64_t(d), dims - 1)), found = empty(rows->sizes().first(size_t(dims - 1)), self->dtype(), Device{});
   const Tensor index = empty(found->sizes(), DType::i64, Device{});
   const size_t size = self->itemsize();
-  const bool floats = is_floating(self->dtype());
   parallel_for(found->numel(), std::max<int64_t>(1, kGrain / (8 * n)), [&](int64_t begin, int64_t end) {
     std::vector<ModeItem> items(static_cast<size_t>(n)), spare;
     std::vector<Best> tally;
     for (int64_t r = begin; r < end; ++r) {
       const char* row = static_cast<const char*>(rows->data()) + size_t(r * n) * size;
       keys(row, n, items.data());
-      const uint32_t at = place_of_mode(items, spare, tally, floats, nan_key(self->dtype()));
+      const uint32_t at = place_of_mode(items, spare, tally, self->dtype());
       index->data_as<int64_t>()[r] = at;
       std::memcpy(static_cast<char*>(found->data()) + size_t(r) * size, row + at * size, size);
     }

@@ -1,7 +1,9 @@
 #pragma once
-// What sorts, selections and distinct values share: elements as unsigned numbers of the same order, and a stable sort by them.
+// What sorts, selections and distinct values share: elements as unsigned numbers of the same order, and a stable sort by them. The
+// numbers have 32 bits, or 64 for elements of 8 bytes, whatever the dtype: what follows is compiled for these two.
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -34,21 +36,31 @@ inline uint32_t key_of(float x) { return float_order<uint32_t>(std::bit_cast<uin
 inline uint64_t key_of(double x) { return float_order<uint64_t>(std::bit_cast<uint64_t>(x), 0x7ff0000000000000); }
 
 template <class K>
-struct Item { K key; uint32_t at; };
+struct Item { K key; uint32_t at; };            // 8 or 16 bytes
+template <class K>
+struct ByKey { bool operator()(const Item<K>& a, const Item<K>& b) const { return a.key < b.key; } };
+template <class K>
+struct ByKeyAndPlace { bool operator()(const Item<K>& a, const Item<K>& b) const { return a.key < b.key || (a.key == b.key && a.at < b.at); } };
 
 constexpr int64_t kShort = 256;                 // rows shorter than this are sorted by comparison
 
-// Sorts by key, keeping the order of equal ones: one pass a byte, from the lowest; a byte that all keys share is skipped.
+// Sorts by the lowest `bytes` of the key, keeping the order of equal ones: one pass a byte, from the lowest; a byte that all keys share
+// is skipped.
 template <class K>
-void radix_sort(std::vector<Item<K>>& items, std::vector<Item<K>>& spare) {
-  constexpr int kBytes = sizeof(K);
+void radix_sort(std::vector<Item<K>>& items, std::vector<Item<K>>& spare, size_t bytes) {
   const size_t n = items.size();
-  std::vector<uint32_t> counts(256 * kBytes, 0);
-  for (const Item<K>& i : items)
-    for (int b = 0; b < kBytes; ++b) ++counts[size_t(b) * 256 + size_t((i.key >> (8 * b)) & 255)];
+  std::vector<uint32_t> counts(256 * bytes, 0);
+  auto count_bytes = [&](auto bytes) {
+    for (const Item<K>& i : items)
+      for (size_t b = 0; b < bytes; ++b) ++counts[b * 256 + size_t((i.key >> (8 * b)) & 255)];
+  };
+  // The loops over the bytes are unrolled.
+  if (bytes == 1) count_bytes(std::integral_constant<size_t, 1>());
+  else if (bytes == 2) count_bytes(std::integral_constant<size_t, 2>());
+  else count_bytes(std::integral_constant<size_t, sizeof(K)>());
   spare.resize(n);
-  for (int b = 0; b < kBytes; ++b) {
-    uint32_t* count = counts.data() + size_t(b) * 256;
+  for (size_t b = 0; b < bytes; ++b) {
+    uint32_t* count = counts.data() + b * 256;
     if (count[(items[0].key >> (8 * b)) & 255] == n) continue;
     uint32_t start = 0;
     for (int v = 0; v < 256; ++v) start += std::exchange(count[v], start);
@@ -57,21 +69,71 @@ void radix_sort(std::vector<Item<K>>& items, std::vector<Item<K>>& spare) {
   }
 }
 
+// Writes n keys into uint32_t or uint64_t, as items or alone.
+template <class T, class Out>
+void write_keys(const void* elements, int64_t n, bool inverted, Out* out) {
+  const T* from = static_cast<const T*>(elements);
+  using K = decltype(key_of(T{}));
+  const K flip = inverted ? K(~K(0)) : K(0);
+  for (int64_t i = 0; i < n; ++i) {
+    const K key = K(key_of(from[i]) ^ flip);
+    if constexpr (std::is_integral_v<Out>) out[i] = key;
+    else out[i] = {key, uint32_t(i)};
+  }
+}
+// The keys of n elements of a dtype with keys of this width; in order of size the other way round where `inverted`.
+template <class Out>
+void keys_of(DType t, const void* elements, int64_t n, bool inverted, Out* out) {
+  if constexpr (sizeof(Out) == 8 + 8 * !std::is_integral_v<Out>) {
+    if (t == DType::f64) write_keys<double>(elements, n, inverted, out);
+    else write_keys<int64_t>(elements, n, inverted, out);
+  } else {
+    switch (t) {
+      case DType::b8: return write_keys<Bool>(elements, n, inverted, out);
+      case DType::u8: return write_keys<uint8_t>(elements, n, inverted, out);
+      case DType::i8: return write_keys<int8_t>(elements, n, inverted, out);
+      case DType::i16: return write_keys<int16_t>(elements, n, inverted, out);
+      case DType::i32: return write_keys<int32_t>(elements, n, inverted, out);
+      case DType::f16: return write_keys<Half>(elements, n, inverted, out);
+      case DType::bf16: return write_keys<BFloat16>(elements, n, inverted, out);
+      default: return write_keys<float>(elements, n, inverted, out);
+    }
+  }
+}
+// run(T) for the C++ type of a dtype that has keys; false for others.
 template <class F>
-bool of_type(DType t, F&& f) {
+bool of_type(DType t, F&& run) {
   switch (t) {
-    case DType::b8: f(Bool{}); return true;
-    case DType::u8: f(uint8_t{}); return true;
-    case DType::i8: f(int8_t{}); return true;
-    case DType::i16: f(int16_t{}); return true;
-    case DType::i32: f(int32_t{}); return true;
-    case DType::i64: f(int64_t{}); return true;
-    case DType::f16: f(Half{}); return true;
-    case DType::bf16: f(BFloat16{}); return true;
-    case DType::f32: f(float{}); return true;
-    case DType::f64: f(double{}); return true;
+    case DType::b8: run(Bool{}); return true;
+    case DType::u8: run(uint8_t{}); return true;
+    case DType::i8: run(int8_t{}); return true;
+    case DType::i16: run(int16_t{}); return true;
+    case DType::i32: run(int32_t{}); return true;
+    case DType::i64: run(int64_t{}); return true;
+    case DType::f16: run(Half{}); return true;
+    case DType::bf16: run(BFloat16{}); return true;
+    case DType::f32: run(float{}); return true;
+    case DType::f64: run(double{}); return true;
     default: return false;
   }
+}
+inline bool has_keys(DType t) { return of_type(t, [](auto) {}); }
+// The key of a NaN, above those of all numbers, and of the largest whole number.
+inline uint64_t last_key(DType t) { return ~uint64_t(0) >> (64 - 8 * itemsize(t)); }
+
+// run(K) for the width of the keys.
+template <class F>
+void with_key(DType t, F&& run) { itemsize(t) == 8 ? run(uint64_t{}) : run(uint32_t{}); }
+
+// to[i] = from[items[i].at] for the first n, for elements of a size.
+template <class K> using Taker = void (*)(const Item<K>* items, int64_t n, const char* from, char* to);
+template <class K, class E>
+void take_elements(const Item<K>* items, int64_t n, const char* from, char* to) {
+  for (int64_t i = 0; i < n; ++i) reinterpret_cast<E*>(to)[i] = reinterpret_cast<const E*>(from)[items[i].at];
+}
+template <class K>
+Taker<K> taker(size_t bytes) {
+  return of_size<Taker<K>>(bytes, []<class E>(E) -> Taker<K> { return take_elements<K, E>; });
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "cpu/sorting.h"
 
+#include <cstring>
+#include <functional>
+
+#include "core/order.h"
 #include "cpu/parallel.h"
 #include "cpu/sort_keys.h"
 #include "ops/kernels.h"
@@ -23,62 +27,53 @@ bool rows_of(const Tensor& self, int64_t dim, Rows* r) {
 
 Tensor moved_back(const Rows& r, const Tensor& t) { return r.moved ? contiguous(transpose(*t, r.dim, t->dim() - 1)) : t; }
 
-// f(items, row) for each row, items holding its keys (inverted where the largest come first) and places.
-template <class T, class F>
+// f(items, spare, row, elements) for each row, items holding its keys (inverted where the largest come first) and places.
+template <class K, class F>
 void each_row(const Rows& r, bool inverted, F&& f) {
-  using K = decltype(key_of(T{}));
-  const T* x = r.data->data_as<T>();
+  const DType t = r.data->dtype();
+  const char* x = static_cast<const char*>(r.data->data());
   parallel_for(r.rows, std::max<int64_t>(1, kGrain / (8 * std::max<int64_t>(r.cols, 1))), [&](int64_t begin, int64_t end) {
     std::vector<Item<K>> items, spare;
     for (int64_t row = begin; row < end; ++row) {
-      const T* from = x + row * r.cols;
+      const char* from = x + row * r.cols * int64_t(itemsize(t));
       items.resize(size_t(r.cols));
-      for (int64_t i = 0; i < r.cols; ++i) items[size_t(i)] = {inverted ? K(~key_of(from[i])) : key_of(from[i]), uint32_t(i)};
+      keys_of(t, from, r.cols, inverted, items.data());
       f(items, spare, row, from);
     }
   });
 }
 
-template <class T>
-void write_row(const auto& items, int64_t count, const T* from, int64_t* index, T* values) {
-  for (int64_t i = 0; i < count; ++i) {
-    index[i] = items[size_t(i)].at;
-    values[i] = from[items[size_t(i)].at];
-  }
-}
-
 // Which of equal items a selection gives depends on its steps: these are those of PyTorch's, on the same library.
-void select_first(auto& items, int64_t count, bool in_order) {
-  auto before = [](const auto& a, const auto& b) { return a.key < b.key; };
+template <class K>
+void select_first(std::vector<Item<K>>& items, int64_t count, bool in_order) {
   const auto first = items.begin(), last = items.end();
   if (count * 64 <= int64_t(items.size())) {
-    std::partial_sort(first, first + count, last, before);
+    std::partial_sort(first, first + count, last, ByKey<K>());
   } else if (count > 0) {
-    std::nth_element(first, first + count - 1, last, before);
-    if (in_order) std::sort(first, first + count - 1, before);
+    std::nth_element(first, first + count - 1, last, ByKey<K>());
+    if (in_order) std::sort(first, first + count - 1, ByKey<K>());
   }
 }
 
-// The smallest (of keys) `count` of each row, in order: `stable`, the first of equal ones first.
-Tensor ranked(const Tensor& self, int64_t dim, int64_t count, bool inverted, Tensor* values, bool stable = true, bool in_order = true) {
+// The first `count` of each row's keys, in order where `in_order`. All of them: the first of equal ones first.
+Tensor ranked(const Tensor& self, int64_t dim, int64_t count, bool inverted, Tensor* values, bool all, bool in_order) {
   Rows r;
-  if (!rows_of(self, dim, &r)) return {};
+  if (!has_keys(self->dtype()) || !rows_of(self, dim, &r)) return {};
   Dims shape(r.data->sizes().begin(), r.data->sizes().end());
   shape.back() = count;
   Tensor index = empty(shape, DType::i64, Device{}), picked = empty(shape, self->dtype(), Device{});
-  const bool known = of_type(self->dtype(), [&]<class T>(T) {
-    auto* places = index->data_as<int64_t>();
-    T* to = picked->data_as<T>();
-    each_row<T>(r, inverted, [&](auto& items, auto& spare, int64_t row, const T* from) {
-      auto before = [](const auto& a, const auto& b) { return a.key < b.key || (a.key == b.key && a.at < b.at); };
-      if (!stable) select_first(items, count, in_order);
-      else if (count <= r.cols / 8) std::partial_sort(items.begin(), items.begin() + count, items.end(), before);
-      else if (r.cols <= kShort) std::sort(items.begin(), items.end(), before);
-      else radix_sort(items, spare);
-      write_row(items, count, from, places + row * count, to + row * count);
+  const size_t bytes = self->itemsize();
+  with_key(self->dtype(), [&]<class K>(K) {
+    const Taker<K> take = taker<K>(bytes);
+    each_row<K>(r, inverted, [&](std::vector<Item<K>>& items, std::vector<Item<K>>& spare, int64_t row, const char* from) {
+      if (!all) select_first(items, count, in_order);
+      else if (r.cols <= kShort) std::sort(items.begin(), items.end(), ByKeyAndPlace<K>());
+      else radix_sort(items, spare, bytes);
+      int64_t* places = index->data_as<int64_t>() + row * count;
+      for (int64_t i = 0; i < count; ++i) places[i] = items[size_t(i)].at;
+      take(items.data(), count, from, static_cast<char*>(picked->data()) + row * count * int64_t(bytes));
     });
   });
-  if (!known) return {};
   *values = moved_back(r, picked);
   return moved_back(r, index);
 }
@@ -95,7 +90,7 @@ K kth_key(const K* keys, K* a, K* b, int64_t n, int64_t k) {
       return b[k];
     }
     K p[3] = {from[n / 4], from[n / 2], from[n - 1 - n / 4]};
-    std::sort(p, p + 3);
+    sort_few(p, p + 3, std::less<K>());
     int64_t less = 0, more = 0;
     for (int64_t i = 0; i < n; ++i) {
       const K v = from[i];
@@ -112,7 +107,7 @@ K kth_key(const K* keys, K* a, K* b, int64_t n, int64_t k) {
     std::swap(a, b);
   }
   std::copy_n(from, n, b);
-  std::nth_element(b, b + k, b + n);
+  sort_few(b, b + n, std::less<K>());
   return b[k];
 }
 
@@ -145,35 +140,25 @@ void put_kth_in_place(std::vector<I>& items, int64_t k) {
   }
 }
 
-template <class T>
-void kth_places(const Rows& r, int64_t k, int64_t* places, T* values) {
-  each_row<T>(r, false, [&](auto& items, auto&, int64_t row, const T* from) {
-    put_kth_in_place(items, k);
-    places[row] = items[size_t(k)].at;
-    values[row] = from[places[row]];
-  });
-}
-
-template <class T> constexpr bool kHasNan = std::is_floating_point_v<T> || NarrowFloat<T>;
-
-// The place and the value of each row's k-th smallest; of a row with a NaN, where those are to come first, its first one.
-template <class T>
-void kth_of_rows(const Rows& r, int64_t k, bool nan_first, int64_t* places, T* values) {
-  using K = decltype(key_of(T{}));
+// The place of each row's k-th smallest; of a row with a NaN its first one.
+template <class K>
+void kth_of_rows(const Rows& r, int64_t k, int64_t* places) {
   const int64_t n = r.cols;
+  const DType t = r.data->dtype();
+  const bool nans = is_floating(t);
+  const K last = K(last_key(t));
   parallel_for(r.rows, std::max<int64_t>(1, kGrain / (8 * n)), [&](int64_t begin, int64_t end) {
     std::vector<K> keys(size_t(3 * n));
     for (int64_t row = begin; row < end; ++row) {
-      const T* from = r.data->data_as<T>() + row * n;
+      keys_of(t, static_cast<const char*>(r.data->data()) + row * n * int64_t(itemsize(t)), n, false, keys.data());
       K most = 0;
-      for (int64_t i = 0; i < n; ++i) keys[size_t(i)] = key_of(from[i]), most = std::max(most, keys[size_t(i)]);
-      const bool nan = kHasNan<T> && nan_first && most == K(~K(0));
+      for (int64_t i = 0; nans && i < n; ++i) most = std::max(most, keys[size_t(i)]);
+      const bool nan = nans && most == last;
       const K wanted = nan ? most : kth_key(keys.data(), keys.data() + n, keys.data() + 2 * n, n, k);
       int64_t before = 0, at = 0;
       for (int64_t i = 0; i < n; ++i) before += keys[size_t(i)] < wanted;
       for (int64_t left = nan ? 0 : k - before; keys[size_t(at)] != wanted || left-- > 0;) ++at;
       places[row] = at;
-      values[row] = from[at];
     }
   });
 }
@@ -182,17 +167,24 @@ void kth_of_rows(const Rows& r, int64_t k, bool nan_first, int64_t* places, T* v
 
 Tensor kth_value(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool nan_first, Tensor* values) {
   Rows r;
-  if (!rows_of(self, dim, &r) || k < 0 || k >= r.cols) return {};
+  if (!has_keys(self->dtype()) || !rows_of(self, dim, &r) || k < 0 || k >= r.cols) return {};
   Dims shape(r.data->sizes().begin(), r.data->sizes().end()), kept(self->sizes().begin(), self->sizes().end());
   shape.back() = 1;
   if (keepdim) kept[size_t(r.dim)] = 1;
   else kept.erase(kept.begin() + r.dim);
   Tensor index = empty(shape, DType::i64, Device{}), picked = empty(shape, self->dtype(), Device{});
-  const bool known = of_type(self->dtype(), [&]<class T>(T) {
-    if (nan_first) kth_of_rows(r, k, true, index->data_as<int64_t>(), picked->data_as<T>());
-    else kth_places(r, k, index->data_as<int64_t>(), picked->data_as<T>());
+  int64_t* places = index->data_as<int64_t>();
+  with_key(self->dtype(), [&]<class K>(K) {
+    if (nan_first) return kth_of_rows<K>(r, k, places);
+    each_row<K>(r, false, [&](std::vector<Item<K>>& items, auto&, int64_t row, const char*) {
+      put_kth_in_place(items, k);
+      places[row] = items[size_t(k)].at;
+    });
   });
-  if (!known) return {};
+  const size_t bytes = self->itemsize();
+  auto *from = static_cast<const char*>(r.data->data());
+  auto *to = static_cast<char*>(picked->data());
+  for (int64_t row = 0; row < r.rows; ++row) std::memcpy(to + size_t(row) * bytes, from + size_t(row * r.cols + places[row]) * bytes, bytes);
   *values = view(*moved_back(r, picked), kept);
   return view(*moved_back(r, index), kept);
 }
@@ -200,7 +192,7 @@ Tensor kth_value(const Tensor& self, int64_t k, int64_t dim, bool keepdim, bool 
 Tensor sort(const Tensor& self, int64_t dim, bool descending, Tensor* values) {
   const int64_t n = self->dim();
   if (n == 0 || dim < -n || dim >= n) return {};
-  return ranked(self, dim, self->size(dim), descending, values);
+  return ranked(self, dim, self->size(dim), descending, values, true, true);
 }
 
 Tensor top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted, Tensor* values) {
