@@ -6,6 +6,7 @@
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
+#include "cpu/types.h"
 #include "ops/kernels.h"
 
 namespace shim {
@@ -34,8 +35,11 @@ template <class T> struct Largest { static void f(T& at, T& flat) { at = flat > 
 template <class T> struct Smallest { static void f(T& at, T& flat) { at = flat < at || flat != flat ? flat : at; } };
 template <class T> struct Take { static void f(T& at, T& flat) { flat = at; } };
 
+// One row of the walk. Steps are in elements; what walks over the rows is the same for all types and ways.
+using InnerLoop = void (*)(const int64_t* index, char* at, char* flat, int64_t n, int64_t index_step, int64_t at_step, int64_t flat_step, int64_t along);
 template <class T, class Op>
-SHIM_CLONES void inner_loop(const int64_t* index, T* at, T* flat, int64_t n, int64_t index_step, int64_t at_step, int64_t flat_step, int64_t along) {
+SHIM_CLONES void inner_loop(const int64_t* index, char* at_bytes, char* flat_bytes, int64_t n, int64_t index_step, int64_t at_step, int64_t flat_step, int64_t along) {
+  T *at = reinterpret_cast<T*>(at_bytes), *flat = reinterpret_cast<T*>(flat_bytes);
   if (index_step == 0) {
     at += index[0] * along;
     if (at_step == 1 && flat_step == 1) {
@@ -64,24 +68,23 @@ SHIM_CLONES void inner_loop(const int64_t* index, T* at, T* flat, int64_t n, int
   }
 }
 
-template <class T, class Op>
-void walk_part(const Walk& w, int split, int64_t begin, int64_t end) {
+void walk_part(const Walk& w, InnerLoop inner, int64_t size, int split, int64_t begin, int64_t end) {
   const int last = w.dims - 1;
   int64_t sizes[kMaxDims], count[kMaxDims] = {};
   std::copy(w.sizes, w.sizes + w.dims, sizes);
   const int64_t* index = w.index;
-  T *at = reinterpret_cast<T*>(w.at), *flat = reinterpret_cast<T*>(w.flat);
+  char *at = w.at, *flat = w.flat;
   if (split >= 0) {
     sizes[split] = end - begin;
-    index += begin * w.index_steps[split], at += begin * w.at_steps[split], flat += begin * w.flat_steps[split];
+    index += begin * w.index_steps[split], at += begin * w.at_steps[split] * size, flat += begin * w.flat_steps[split] * size;
   }
   for (;;) {
-    inner_loop<T, Op>(index, at, flat, sizes[last], w.index_steps[last], w.at_steps[last], w.flat_steps[last], w.along);
+    inner(index, at, flat, sizes[last], w.index_steps[last], w.at_steps[last], w.flat_steps[last], w.along);
     int d = last - 1;
     for (; d >= 0; --d) {
-      index += w.index_steps[d], at += w.at_steps[d], flat += w.flat_steps[d];
+      index += w.index_steps[d], at += w.at_steps[d] * size, flat += w.flat_steps[d] * size;
       if (++count[d] < sizes[d]) break;
-      index -= sizes[d] * w.index_steps[d], at -= sizes[d] * w.at_steps[d], flat -= sizes[d] * w.flat_steps[d];
+      index -= sizes[d] * w.index_steps[d], at -= sizes[d] * w.at_steps[d] * size, flat -= sizes[d] * w.flat_steps[d] * size;
       count[d] = 0;
     }
     if (d < 0) return;
@@ -89,17 +92,19 @@ void walk_part(const Walk& w, int split, int64_t begin, int64_t end) {
 }
 
 // Threads share a dim other than the indexed one: each element of `at` is one thread's, and sums are the same in every run.
-template <class T, class Op>
-void walk(const Walk& w) {
+// False where there is no loop for the elements, which have `size` bytes.
+bool walk(const Walk& w, InnerLoop inner, size_t size) {
+  if (!inner) return false;
   int64_t all = 1;
   for (int d = 0; d < w.dims; ++d) all *= w.sizes[d];
-  if (all == 0) return;
+  if (all == 0) return true;
   int split = -1;
   for (int d = 0; d < w.dims && split < 0; ++d)
     if (d != w.dim) split = d;
-  if (split < 0 || all < 2 * kGrain) return walk_part<T, Op>(w, -1, 0, 0);
+  if (split < 0 || all < 2 * kGrain) return walk_part(w, inner, int64_t(size), -1, 0, 0), true;
   const int64_t n = w.sizes[split];
-  parallel_for(n, std::max<int64_t>(1, kGrain / (all / n)), [&](int64_t begin, int64_t end) { walk_part<T, Op>(w, split, begin, end); });
+  parallel_for(n, std::max<int64_t>(1, kGrain / (all / n)), [&](int64_t begin, int64_t end) { walk_part(w, inner, int64_t(size), split, begin, end); });
+  return true;
 }
 
 Walk walk_of(const TensorImpl& at, int dim, const TensorImpl& index, const TensorImpl& flat) {
@@ -124,37 +129,39 @@ Walk walk_of(const TensorImpl& at, int dim, const TensorImpl& index, const Tenso
 }
 
 template <template <class> class Op>
-bool by_size(const Walk& w, size_t size) {
-  switch (size) {
-    case 1: return walk<uint8_t, Op<uint8_t>>(w), true;
-    case 2: return walk<uint16_t, Op<uint16_t>>(w), true;
-    case 4: return walk<uint32_t, Op<uint32_t>>(w), true;
-    case 8: return walk<uint64_t, Op<uint64_t>>(w), true;
-    default: return false;
-  }
+InnerLoop by_size(size_t size) {
+  return of_size<InnerLoop>(size, []<class T>(T) -> InnerLoop { return inner_loop<T, Op<T>>; });
 }
 
-bool added(const Walk& w, DType t) {
+InnerLoop added(DType t) {
   switch (t) {
-    case DType::f32: return walk<float, Add<float>>(w), true;
-    case DType::f64: return walk<double, Add<double>>(w), true;
-    case DType::u8: case DType::i8: return walk<uint8_t, Add<uint8_t>>(w), true;
-    case DType::i16: return walk<uint16_t, Add<uint16_t>>(w), true;
-    case DType::i32: return walk<uint32_t, Add<uint32_t>>(w), true;
-    case DType::i64: return walk<uint64_t, Add<uint64_t>>(w), true;
-    default: return false;
+    case DType::f32: return inner_loop<float, Add<float>>;
+    case DType::f64: return inner_loop<double, Add<double>>;
+    case DType::u8: case DType::i8: case DType::i16: case DType::i32: case DType::i64: return by_size<Add>(itemsize(t));
+    default: return nullptr;
   }
 }
 
 template <template <class> class Op>
-bool combined(const Walk& w, DType t) {
+InnerLoop combined(DType t) {
   switch (t) {
-    case DType::f32: return walk<float, Op<float>>(w), true;
-    case DType::f64: return walk<double, Op<double>>(w), true;
-    case DType::i32: return walk<int32_t, Op<int32_t>>(w), true;
-    case DType::i64: return walk<int64_t, Op<int64_t>>(w), true;
-    default: return false;
+    case DType::f32: return inner_loop<float, Op<float>>;
+    case DType::f64: return inner_loop<double, Op<double>>;
+    case DType::i32: return inner_loop<int32_t, Op<int32_t>>;
+    case DType::i64: return inner_loop<int64_t, Op<int64_t>>;
+    default: return nullptr;
   }
+}
+
+InnerLoop loop_of(Scatter how, DType t) {
+  switch (how) {
+    case Scatter::put: return by_size<Put>(itemsize(t));
+    case Scatter::add: return added(t);
+    case Scatter::multiply: return combined<Multiply>(t);
+    case Scatter::largest: return combined<Largest>(t);
+    case Scatter::smallest: return combined<Smallest>(t);
+  }
+  return nullptr;
 }
 bool combines_natively(DType t) { return t == DType::f32 || t == DType::f64 || t == DType::i32 || t == DType::i64; }
 
@@ -197,14 +204,7 @@ bool scatter(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& 
   if (!usable(index, out->sizes()[d], &places)) return false;
   const Tensor from = clashes(*out, *src) || out->data() == src->data() ? clone(src) : src;
   const Walk w = walk_of(*out, d, *places, *from);
-  switch (how) {
-    case Scatter::put: return by_size<Put>(w, out->itemsize());
-    case Scatter::add: return added(w, out->dtype());
-    case Scatter::multiply: return combined<Multiply>(w, out->dtype());
-    case Scatter::largest: return combined<Largest>(w, out->dtype());
-    case Scatter::smallest: return combined<Smallest>(w, out->dtype());
-  }
-  return false;
+  return walk(w, loop_of(how, out->dtype()), out->itemsize());
 }
 
 bool put_at(const Tensor& out, std::span<const Tensor> places, const Tensor& values, bool adds) {
@@ -247,7 +247,7 @@ Tensor gather(const TensorImpl& self, int64_t dim, const TensorImpl& index) {
   Tensor places;
   if (!usable(Tensor(const_cast<TensorImpl*>(&index)), self.sizes()[d], &places)) return {};
   Tensor out = empty(index.sizes(), self.dtype(), Device{});
-  by_size<Take>(walk_of(self, d, *places, *out), self.itemsize());
+  walk(walk_of(self, d, *places, *out), by_size<Take>(self.itemsize()), self.itemsize());
   return out;
 }
 
