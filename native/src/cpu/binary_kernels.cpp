@@ -1,8 +1,6 @@
 // The loops of binary operators.
 #include <cmath>
 #include <complex>
-#include <deque>
-#include <unordered_map>
 
 #include "cpu/kernel_table.h"
 
@@ -98,15 +96,13 @@ struct Pow {
 
 struct Maximum { template <class T> static T f(T a, T b) { return is_float<T> && a != a ? a : is_float<T> && b != b ? b : a > b ? a : b; } };
 struct Minimum { template <class T> static T f(T a, T b) { return is_float<T> && a != a ? a : is_float<T> && b != b ? b : a < b ? a : b; } };
-struct Fmax { template <class T> static T f(T a, T b) { if constexpr (is_float<T>) return std::fmax(a, b); else return a > b ? a : b; } };
-struct Fmin { template <class T> static T f(T a, T b) { if constexpr (is_float<T>) return std::fmin(a, b); else return a < b ? a : b; } };
+struct Fmax { template <class T> static T f(T a, T b) { return std::fmax(a, b); } };
+struct Fmin { template <class T> static T f(T a, T b) { return std::fmin(a, b); } };
 struct Atan2 { template <class T> static T f(T a, T b) { return std::atan2(a, b); } };
 struct Hypot { template <class T> static T f(T a, T b) { return std::hypot(a, b); } };
 
 struct Eq { template <class T> static bool f(T a, T b) { return a == b; } };
 struct Ne { template <class T> static bool f(T a, T b) { return a != b; } };
-struct Lt { template <class T> static bool f(T a, T b) { return a < b; } };
-struct Le { template <class T> static bool f(T a, T b) { return a <= b; } };
 struct Gt { template <class T> static bool f(T a, T b) { return a > b; } };
 struct Ge { template <class T> static bool f(T a, T b) { return a >= b; } };
 struct LogicalAnd { template <class T> static bool f(T a, T b) { return a && b; } };
@@ -146,7 +142,7 @@ void scalar_loop(char* out, const char* const* in, int64_t n) {
 }
 
 template <class Op, class T, class R>
-BlockKernel integer_loop() {
+constexpr BlockKernel integer_loop() {
   if constexpr (kDivides<Op>) {
     return scalar_loop<Op, T, R>;
   } else if constexpr (kSignless<Op>) {
@@ -157,18 +153,23 @@ BlockKernel integer_loop() {
   }
 }
 
-struct Table {
-  std::deque<PointwiseOp> ops;
-  std::unordered_map<std::string, const PointwiseOp*> names;
+template <BlockKernel loop>
+void swapped(char* out, const char* const* in, int64_t n) {
+  const char* const other_way[] = {in[1], in[0]};
+  loop(out, other_way, n);
+}
 
-  PointwiseOp& add(const char* name, Rule rule) {
-    PointwiseOp& op = ops.emplace_back();
+struct Table {
+  std::array<PointwiseOp, 32> ops;
+  size_t count = 0;
+
+  constexpr PointwiseOp& add(const char* name, Rule rule) {
+    PointwiseOp& op = ops[count++];
     op.name = name;
     op.rule = rule;
-    names[name] = &op;
     return op;
   }
-  template <class Op, class R = void> static void ints(PointwiseOp& op) {
+  template <class Op, class R = void> static constexpr void ints(PointwiseOp& op) {
     auto one = [&]<class T>(DType t, T) { op.put(t, integer_loop<Op, T, std::conditional_t<std::is_void_v<R>, T, R>>()); };
     one(DType::u8, uint8_t{});
     one(DType::i8, int8_t{});
@@ -179,31 +180,49 @@ struct Table {
     one(DType::u32, uint32_t{});
     one(DType::u64, uint64_t{});
   }
-  template <class Op, class R = void> static void floats(PointwiseOp& op) {
-    auto one = [&]<class T>(DType t, T) { op.put(t, binary_loop<Op, T, std::conditional_t<std::is_void_v<R>, T, R>>); };
-    one(DType::f32, float{});
-    one(DType::f64, double{});
+  template <class Op, class R = void> static constexpr void floats(PointwiseOp& op) {
+    op.put(DType::f32, binary_loop<Op, float, std::conditional_t<std::is_void_v<R>, float, R>>);
+    op.put(DType::f64, binary_loop<Op, double, std::conditional_t<std::is_void_v<R>, double, R>>);
   }
-  template <class Op, class R = void> static void complexes(PointwiseOp& op) {
-    auto one = [&]<class T>(DType t, T) { op.put(t, binary_loop<Op, T, std::conditional_t<std::is_void_v<R>, T, R>>); };
-    one(DType::c64, std::complex<float>{});
-    one(DType::c128, std::complex<double>{});
+  template <class Op, class R = void> static constexpr void complexes(PointwiseOp& op) {
+    op.put(DType::c64, binary_loop<Op, std::complex<float>, std::conditional_t<std::is_void_v<R>, std::complex<float>, R>>);
+    op.put(DType::c128, binary_loop<Op, std::complex<double>, std::conditional_t<std::is_void_v<R>, std::complex<double>, R>>);
   }
-  template <class Op> static void bools(PointwiseOp& op) { op.put(DType::b8, binary_loop<Op, uint8_t, uint8_t>); }
-  template <class Op, bool Complex> void compare(const char* name) {
-    PointwiseOp& op = add(name, Rule::compare);
+  template <class Op> static constexpr void bools(PointwiseOp& op) { op.put(DType::b8, binary_loop<Op, uint8_t, uint8_t>); }
+  template <class Op> static constexpr void compared(PointwiseOp& op) {
     ints<Op, uint8_t>(op);
     floats<Op, uint8_t>(op);
     bools<Op>(op);
-    if constexpr (Complex) complexes<Op, uint8_t>(op);
   }
-  template <class Op> void real(const char* name) {
+  template <class Op> constexpr void equal(const char* name) {
+    PointwiseOp& op = add(name, Rule::compare);
+    compared<Op>(op);
+    complexes<Op, uint8_t>(op);
+  }
+  // a > b and b < a are one loop.
+  template <class Op> constexpr void order(const char* name, const char* other_way) {
+    compared<Op>(add(name, Rule::compare));
+    PointwiseOp& op = add(other_way, Rule::compare);
+    auto turn = [&]<class T>(DType t, T) { op.put(t, swapped<binary_loop<Op, T, uint8_t>>); };
+    turn(DType::u8, uint8_t{}), turn(DType::i8, int8_t{}), turn(DType::i16, int16_t{}), turn(DType::i32, int32_t{}), turn(DType::i64, int64_t{});
+    turn(DType::u16, uint16_t{}), turn(DType::u32, uint32_t{}), turn(DType::u64, uint64_t{});
+    turn(DType::f32, float{}), turn(DType::f64, double{}), turn(DType::b8, uint8_t{});
+  }
+  template <class Op> constexpr PointwiseOp& real(const char* name) {
     PointwiseOp& op = add(name, Rule::arithmetic);
     ints<Op>(op);
     floats<Op>(op);
+    return op;
+  }
+  // Whole numbers, of which none is a NaN, go by `Ints`.
+  template <class Op, class Ints> constexpr void extreme(const char* name) {
+    PointwiseOp& op = add(name, Rule::arithmetic);
+    ints<Ints>(op);
+    floats<Op>(op);
+    bools<Ints>(op);
   }
 
-  void arithmetic() {
+  constexpr void arithmetic() {
     PointwiseOp& plus = add("add", Rule::arithmetic);
     ints<Add>(plus), floats<Add>(plus), complexes<Add>(plus), bools<Or>(plus);
     PointwiseOp& minus = add("sub", Rule::arithmetic);
@@ -212,39 +231,31 @@ struct Table {
     ints<Mul>(times), floats<Mul>(times), complexes<Mul>(times), bools<And>(times);
     PointwiseOp& over = add("div", Rule::to_float);
     floats<Div>(over), complexes<Div>(over);
-    names["true_divide"] = &over;
     real<FloorDiv>("floor_divide");
     real<TruncDiv>("div_trunc");
     real<Remainder>("remainder");
     real<Fmod>("fmod");
-    real<Pow>("pow");
-    complexes<Pow>(ops.back());
-    real<Maximum>("maximum");
-    bools<Maximum>(ops.back());
-    real<Minimum>("minimum");
-    bools<Minimum>(ops.back());
-    real<Fmax>("fmax");
-    bools<Fmax>(ops.back());
-    real<Fmin>("fmin");
-    bools<Fmin>(ops.back());
+    complexes<Pow>(real<Pow>("pow"));
+    extreme<Maximum, Maximum>("maximum");
+    extreme<Minimum, Minimum>("minimum");
+    extreme<Fmax, Maximum>("fmax");
+    extreme<Fmin, Minimum>("fmin");
     floats<Atan2>(add("atan2", Rule::to_float));
     floats<Hypot>(add("hypot", Rule::arithmetic));
   }
 
-  template <class Op> void bits(const char* name) {
+  template <class Op> constexpr void bits(const char* name) {
     PointwiseOp& op = add(name, Rule::arithmetic);
     ints<Op>(op);
     bools<Op>(op);
   }
 
-  Table() {
+  constexpr Table() {
     arithmetic();
-    compare<Eq, true>("eq");
-    compare<Ne, true>("ne");
-    compare<Lt, false>("lt");
-    compare<Le, false>("le");
-    compare<Gt, false>("gt");
-    compare<Ge, false>("ge");
+    equal<Eq>("eq");
+    equal<Ne>("ne");
+    order<Gt>("gt", "lt");
+    order<Ge>("ge", "le");
     bools<LogicalAnd>(add("logical_and", Rule::logical));
     bools<LogicalOr>(add("logical_or", Rule::logical));
     bools<LogicalXor>(add("logical_xor", Rule::logical));
@@ -253,20 +264,24 @@ struct Table {
     bits<Xor>("bitwise_xor");
     ints<ShiftLeft>(add("bitwise_left_shift", Rule::arithmetic));
     ints<ShiftRight>(add("bitwise_right_shift", Rule::arithmetic));
-    for (PointwiseOp& op : ops)
-      if (BlockKernel f = binary_math_kernel(op.name)) op.put(DType::f32, f);
-    for (PointwiseOp& op : ops)
-      for (DType t : {DType::f16, DType::bf16})
-        if (BlockKernel f = half_kernel(op.name, t)) op.put(t, f);
   }
 };
+constexpr Table kMade;
 
 }  // namespace
 
 const PointwiseOp* binary_op(const std::string& name) {
-  static const Table table;
-  auto it = table.names.find(name);
-  return it == table.names.end() ? nullptr : it->second;
+  static const NamedOps ops = [] {
+    NamedOps all({kMade.ops.data(), kMade.count});
+    for (PointwiseOp& op : all.ops) {
+      if (BlockKernel f = binary_math_kernel(op.name)) op.put(DType::f32, f);
+      for (DType t : {DType::f16, DType::bf16})
+        if (BlockKernel f = half_kernel(op.name, t)) op.put(t, f);
+    }
+    all.names["true_divide"] = all.names["div"];
+    return all;
+  }();
+  return ops.find(name);
 }
 
 namespace {

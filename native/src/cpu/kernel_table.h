@@ -1,6 +1,10 @@
 #pragma once
 // The table of pointwise kernels: name -> how dtypes are chosen, and one contiguous loop a compute dtype.
 #include <array>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "cpu/loops.h"
 
@@ -40,7 +44,20 @@ struct PointwiseOp {
   Rule rule = Rule::arithmetic;
   std::array<BlockKernel, kDTypeSlots> kernels{};
   BlockKernel at(DType t) const { return kernels[size_t(t)]; }
-  void put(DType t, BlockKernel f) { kernels[size_t(t)] = f; }
+  constexpr void put(DType t, BlockKernel f) { kernels[size_t(t)] = f; }
+};
+
+// Operators by name. The tables of loops are constants, which are data and no code: hundreds of assignments took a second to compile.
+struct NamedOps {
+  std::vector<PointwiseOp> ops;                 // never grows
+  std::unordered_map<std::string, const PointwiseOp*> names;
+  explicit NamedOps(std::span<const PointwiseOp> made) : ops(made.begin(), made.end()) {
+    for (const PointwiseOp& op : ops) names[op.name] = &op;
+  }
+  const PointwiseOp* find(const std::string& name) const {
+    auto it = names.find(name);
+    return it == names.end() ? nullptr : it->second;
+  }
 };
 
 const PointwiseOp* unary_op(const std::string& name);      // null if there is none

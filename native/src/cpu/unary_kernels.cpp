@@ -1,8 +1,6 @@
 // The loops of unary operators.
 #include <bit>
 #include <cmath>
-#include <deque>
-#include <unordered_map>
 
 #include "cpu/kernel_table.h"
 #include "cpu/math_kernels.h"
@@ -54,17 +52,16 @@ struct IsNegativeInf { template <class T> static bool f(T x) { return x == -std:
 struct IsFinite { template <class T> static bool f(T x) { return !is_float<T> || std::fabs(x) < std::numeric_limits<T>::infinity(); } };
 
 struct Table {
-  std::deque<PointwiseOp> ops;
-  std::unordered_map<std::string, const PointwiseOp*> names;
+  std::array<PointwiseOp, 48> ops;
+  size_t count = 0;
 
-  PointwiseOp& add(const char* name, Rule rule) {
-    PointwiseOp& op = ops.emplace_back();
+  constexpr PointwiseOp& add(const char* name, Rule rule) {
+    PointwiseOp& op = ops[count++];
     op.name = name;
     op.rule = rule;
-    names[name] = &op;
     return op;
   }
-  template <class Op, class R = void> static void ints(PointwiseOp& op) {
+  template <class Op, class R = void> static constexpr void ints(PointwiseOp& op) {
     auto one = [&]<class T>(DType t, T) { op.put(t, unary_loop<Op, T, std::conditional_t<std::is_void_v<R>, T, R>>); };
     one(DType::u8, uint8_t{});
     one(DType::i8, int8_t{});
@@ -72,49 +69,43 @@ struct Table {
     one(DType::i32, int32_t{});
     one(DType::i64, int64_t{});
   }
-  template <class Op, class R = void> static void floats(PointwiseOp& op) {
+  template <class Op, class R = void> static constexpr void floats(PointwiseOp& op) {
     auto one = [&]<class T>(DType t, T) { op.put(t, unary_loop<Op, T, std::conditional_t<std::is_void_v<R>, T, R>>); };
     one(DType::f32, float{});
     one(DType::f64, double{});
   }
-  template <class Op> static void bools(PointwiseOp& op) { op.put(DType::b8, unary_loop<Op, uint8_t, uint8_t>); }
-  template <class Op> void both(const char* name) {
+  template <class Op> static constexpr void bools(PointwiseOp& op) { op.put(DType::b8, unary_loop<Op, uint8_t, uint8_t>); }
+  template <class Op> constexpr void both(const char* name) {
     PointwiseOp& op = add(name, Rule::arithmetic);
     ints<Op>(op);
     floats<Op>(op);
   }
-  template <class Op> void whole(const char* name) {                 // the identity on integers
+  template <class Op> constexpr void whole(const char* name) {                 // the identity on integers
     PointwiseOp& op = add(name, Rule::arithmetic);
     ints<Same>(op);
     floats<Op>(op);
   }
   // Of functions: with loops of float32 and float64 elsewhere, or of float32 alone.
-  void elsewhere(const char* name, Rule rule = Rule::to_float) {
-    PointwiseOp& op = add(name, rule);
-    for (BlockKernel f : {math_kernel(name), more_math_kernel(name)})
-      if (f) op.put(DType::f32, f);
-    op.put(DType::f64, double_math_kernel(name));
+  constexpr PointwiseOp& elsewhere(const char* name, Rule rule = Rule::to_float) { return add(name, rule); }
+  template <class Op> constexpr void function(const char* name, Rule rule = Rule::to_float) {
+    elsewhere(name, rule).put(DType::f64, unary_loop<Op, double, double>);
   }
-  template <class Op> void function(const char* name, Rule rule = Rule::to_float) {
-    elsewhere(name, rule);
-    ops.back().put(DType::f64, unary_loop<Op, double, double>);
-  }
-  template <class Op> void to_float(const char* name) { floats<Op>(add(name, Rule::to_float)); }
-  template <class Op> void only_float(const char* name) { floats<Op>(add(name, Rule::arithmetic)); }
-  template <class Op> void test(const char* name) {
+  template <class Op> constexpr void to_float(const char* name) { floats<Op>(add(name, Rule::to_float)); }
+  template <class Op> constexpr void only_float(const char* name) { floats<Op>(add(name, Rule::arithmetic)); }
+  template <class Op> constexpr void test(const char* name) {
     PointwiseOp& op = add(name, Rule::compare);
     ints<Op, uint8_t>(op);
     floats<Op, uint8_t>(op);
     bools<Op>(op);
   }
 
-  Table() {
+  constexpr Table() {
     both<Neg>("neg");
     both<Abs>("abs");
     both<Square>("square");
     both<Relu>("relu");
     both<Sign>("sign");
-    bools<Same>(ops.back());
+    bools<Same>(ops[count - 1]);
     whole<Floor>("floor");
     whole<Ceil>("ceil");
     whole<Round>("round");
@@ -132,12 +123,9 @@ struct Table {
     floats<IsPositiveInf, uint8_t>(add("isposinf", Rule::compare));
     floats<IsNegativeInf, uint8_t>(add("isneginf", Rule::compare));
     functions();
-    for (PointwiseOp& op : ops)
-      for (DType t : {DType::f16, DType::bf16})
-        if (BlockKernel f = half_kernel(op.name, t)) op.put(t, f);
   }
 
-  void functions() {
+  constexpr void functions() {
     elsewhere("exp");
     function<Exp2>("exp2");
     function<Expm1>("expm1");
@@ -162,13 +150,25 @@ struct Table {
     to_float<Reciprocal>("reciprocal");
   }
 };
+constexpr Table kMade;
 
 }  // namespace
 
 const PointwiseOp* unary_op(const std::string& name) {
-  static const Table table;
-  auto it = table.names.find(name);
-  return it == table.names.end() ? nullptr : it->second;
+  static const NamedOps ops = [] {
+    NamedOps all({kMade.ops.data(), kMade.count});
+    for (PointwiseOp& op : all.ops) {
+      if (op.rule != Rule::compare && op.rule != Rule::logical && !op.at(DType::f32) && !op.at(DType::i32)) {   // elsewhere
+        for (BlockKernel f : {math_kernel(op.name), more_math_kernel(op.name)})
+          if (f) op.put(DType::f32, f);
+        if (!op.at(DType::f64)) op.put(DType::f64, double_math_kernel(op.name));
+      }
+      for (DType t : {DType::f16, DType::bf16})
+        if (BlockKernel f = half_kernel(op.name, t)) op.put(t, f);
+    }
+    return all;
+  }();
+  return ops.find(name);
 }
 
 }  // namespace shim
