@@ -255,14 +255,14 @@ namespace {
 
 thread_local bool allowed = true;               // torch._C._set_fwd_grad_enabled
 
-PyObject* enter(PyObject*, PyObject*) {
+PyObject* enter_level(PyObject*, PyObject*) {
   if (current_level) return PyErr_Format(PyExc_RuntimeError, "Nested forward mode AD is not supported at the moment");
   forward_gradients() = allowed;
   current_level = next_level++;
   return PyLong_FromLong(0);
 }
 
-PyObject* leave(PyObject*, PyObject*) {
+PyObject* leave_level(PyObject*, PyObject*) {
   if (!current_level) return PyErr_Format(PyExc_RuntimeError, "Trying to exit a forward AD level but none is open");
   forward_gradients() = 0;
   current_level = 0;
@@ -285,7 +285,7 @@ PyObject* pause(PyObject*, PyObject* on) {                                    //
   return PyBool_FromLong(was);
 }
 
-PyMethodDef forward_mode_functions[] = {{"_enter_dual_level", enter, METH_NOARGS, nullptr}, {"_exit_dual_level", leave, METH_NOARGS, nullptr},
+PyMethodDef forward_mode_functions[] = {{"_enter_dual_level", enter_level, METH_NOARGS, nullptr}, {"_exit_dual_level", leave_level, METH_NOARGS, nullptr},
                            {"_set_tangent", put, METH_VARARGS, nullptr}, {"_get_tangent", get, METH_O, nullptr},
                            {"_is_dual_level_open", open, METH_NOARGS, nullptr}, {"_pause_tangents", pause, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
