@@ -102,7 +102,89 @@ SHIM_MATH_CLONES void substitute_complex(const Way<T>& w, int64_t first, int64_t
   for (; i < last; i += 3) some_complex_rows<3>(w, first, i);
 }
 
+// x - l u, of complex numbers without regard for infinite parts.
+template <class T> T less(T x, T l, T u) { return x - l * u; }
+template <class T> std::complex<T> less(std::complex<T> x, std::complex<T> l, std::complex<T> u) {
+  return {x.real() - (l.real() * u.real() - l.imag() * u.imag()), x.imag() - (l.real() * u.imag() + l.imag() * u.real())};
+}
+
+// The first place of what LAPACK measures as the largest.
+template <class T>
+__attribute__((always_inline)) inline int64_t largest_of(const T* x, int64_t first, int64_t last) {
+  constexpr int kLanes = 16;
+  T lanes[kLanes] = {};
+  int64_t i = first;
+  for (; i + kLanes <= last; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) lanes[k] = std::abs(x[i + k]) > lanes[k] ? std::abs(x[i + k]) : lanes[k];
+  for (; i < last; ++i) lanes[0] = std::abs(x[i]) > lanes[0] ? std::abs(x[i]) : lanes[0];
+  const T most = *std::max_element(lanes, lanes + kLanes);
+  for (i = first; i < last && !(std::abs(x[i]) == most);) ++i;
+  return i < last ? i : first;
+}
+template <class T>
+int64_t largest_of(const std::complex<T>* x, int64_t first, int64_t last) {
+  const auto size = [](std::complex<T> v) { return std::abs(v.real()) + std::abs(v.imag()); };
+  int64_t best = first;
+  for (int64_t i = first + 1; i < last; ++i)
+    if (size(x[i]) > size(x[best])) best = i;
+  return best;
+}
+
+constexpr int64_t kPanel = 8;                   // columns that are eliminated among themselves before the rest takes all of them at once
+
+template <class S>
+SHIM_MATH_CLONES int64_t eliminated(S* a, int64_t m, int64_t n, int32_t* pivots) {
+  const int64_t k = std::min(m, n);
+  int64_t zero = 0;
+  for (int64_t first = 0; first < k; first += kPanel) {
+    const int64_t end = std::min(k, first + kPanel);
+    const S* l = a + first * m;
+    for (int64_t j = first; j < end; ++j) {
+      S* column = a + j * m;
+      const int64_t best = largest_of(column, j, m);
+      pivots[j] = int32_t(best + 1);
+      if (column[best] == S(0)) {
+        if (!zero) zero = j + 1;
+        continue;
+      }
+      if (best != j)
+        for (int64_t c = 0; c < n; ++c) std::swap(a[c * m + j], a[c * m + best]);
+      const S head = column[j];
+      for (int64_t i = j + 1; i < m; ++i) column[i] /= head;
+      for (int64_t c = j + 1; c < end; ++c) {
+        S *to = a + c * m, u = to[j];
+#pragma GCC ivdep
+        for (int64_t i = j + 1; i < m; ++i) to[i] = less(to[i], column[i], u);
+      }
+    }
+    for (int64_t c = end; c < n; ++c) {
+      S u[kPanel] = {}, *to = a + c * m;
+      for (int64_t r = 0; r < end - first; ++r) {
+        u[r] = to[first + r];
+        for (int64_t q = 0; q < r; ++q) u[r] = less(u[r], l[q * m + first + r], u[q]);
+        to[first + r] = u[r];
+      }
+      if (end - first < kPanel) continue;       // the last rows: nothing is below
+#pragma GCC ivdep
+      for (int64_t i = end; i < m; ++i) {
+        S sum = less(less(S(0), l[i], u[0]), l[m + i], u[1]);
+        sum = less(less(sum, l[2 * m + i], u[2]), l[3 * m + i], u[3]);
+        sum = less(less(sum, l[4 * m + i], u[4]), l[5 * m + i], u[5]);
+        to[i] += less(less(sum, l[6 * m + i], u[6]), l[7 * m + i], u[7]);
+      }
+    }
+  }
+  return zero;
+}
+
 }  // namespace
+
+template <class S>
+int64_t eliminate(S* a, int64_t m, int64_t n, int32_t* pivots) { return eliminated(a, m, n, pivots); }
+template int64_t eliminate(float*, int64_t, int64_t, int32_t*);
+template int64_t eliminate(double*, int64_t, int64_t, int32_t*);
+template int64_t eliminate(std::complex<float>*, int64_t, int64_t, int32_t*);
+template int64_t eliminate(std::complex<double>*, int64_t, int64_t, int32_t*);
 
 template <class S>
 void Columns<S>::read(const S* from, int64_t down, int64_t right, int64_t count, const int32_t* order) {

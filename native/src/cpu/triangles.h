@@ -1,5 +1,5 @@
 #pragma once
-// Triangular systems of several right sides: some columns of them at a time stand side by side in vectors, so that every element of the
+// LU factors of small matrices, and triangular systems of several right sides: some columns of them at a time stand side by side in vectors, so that every element of the
 // triangle is used for all of them at once.
 #include <complex>
 #include <cstdint>
@@ -40,5 +40,9 @@ class Columns {
   int64_t rows_;
   std::unique_ptr<Line[]> memory_;
 };
+
+// The LU factors, with exchanges of rows, of a matrix (m, n) by columns, in place: pivots from 1, and as result the first pivot that is
+// zero, from 1 (0: none), as LAPACK's getrf.
+template <class S> int64_t eliminate(S* a, int64_t m, int64_t n, int32_t* pivots);
 
 }  // namespace shim

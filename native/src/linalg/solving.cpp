@@ -12,6 +12,10 @@ template <class T>
 void factor(const Tensor& packed, const Tensor& pivots, const Tensor& info) {
   const auto& lib = *lapack::functions<T>();
   const Int m = rows_of(*packed), n = cols_of(*packed), k = std::min(m, n), count = info->numel();
+  if (std::max(m, n) <= (lapack::is_complex<T> ? 16 : 256))          // the library spends more than this on its own preparations
+    return parallel_for(count, std::max<int64_t>(1, kGrain / (m * n)), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) info->data_as<int32_t>()[i] = int32_t(eliminate(packed->data_as<T>() + i * m * n, m, n, pivots->data_as<int32_t>() + i * k));
+    });
   std::vector<Int> own(size_t(k), 0);
   for (Int i = 0; i < count; ++i) {
     Int wrong = 0;

@@ -218,3 +218,16 @@ def test_systems_by_our_own_and_by_the_library(n, count, dtype):
         same(m @ L.lu_solve(*factors, b, adjoint=adjoint).to(eye.dtype), B)
         same(L.lu_solve(*factors, b.mT, left=False, adjoint=adjoint).to(eye.dtype) @ m, B.mT)
     same(turned.to(eye.dtype) @ L.inv(turned).to(eye.dtype), eye.expand(2, -1, -1))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (16, 16), (17, 9), (9, 17), (40, 70), (70, 40), (100, 100)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_factors_of_small_matrices(dtype, size):
+    """Our own elimination: the packed factors make the matrix, no element of L is above 1 in size, and zero pivots are told."""
+    a = made(dtype, 3, *size)
+    a[1, :, 0] = 0
+    packed, pivots, info = L.lu_factor_ex(a)
+    assert info.tolist() == [0, 1, 0] and pivots.min() >= 1 and pivots.max() <= size[0]
+    P, lower, U = torch.lu_unpack(packed, pivots)
+    torch.testing.assert_close(P @ lower @ U, a)
+    assert lower.abs().max() <= (1.4143 if a.is_complex() else 1)  # complex pivots are the largest by |re| + |im|
