@@ -258,7 +258,7 @@ def _one_draw(self: Any, kind: str, settings: Any, generator: Any) -> bool:
     _CHECKS[kind](*settings)
     a, b = (*settings, 0.0)[:2]
     source = chosen(generator, self.device)
-    seed, start = source.take(2 * self.numel())
+    seed, start = source._take(2 * self.numel())
     if kind == "geometric":
         a = math.log1p(-a)
     if _core.cuda_draw(self, kind, a, b, seed, start):
