@@ -38,4 +38,7 @@ except ImportError as error:
         path=here,
     ) from None
 
+if not _core.in_main_interpreter():  # loaded by the main one already: initialising did not ask
+    raise ImportError("shim-torch runs in a process's main interpreter only, not in a subinterpreter", name=__name__)
+
 __all__ = ["_core"]

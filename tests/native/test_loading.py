@@ -85,3 +85,28 @@ def test_a_core_for_better_processors_says_what_to_do(tmp_path):
         pytest.skip("this C library does not look at levels")
     assert text.startswith("ImportError: shim-torch's C++ core in ") and "x86-64-v3" in text
     assert "--config-settings=cmake.define.SHIM_X86_64_LEVEL=1" in text
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_a_subinterpreter_is_refused(loaded):
+    """Its threads and types would be the main interpreter's: using torch there came to a standstill."""
+    name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+    pytest.importorskip(name)
+    program = f"""
+import {name} as interpreters
+{"import shim_torch" if loaded else ""}
+inner = '''
+import sys
+sys.path.insert(0, {str(SOURCE.parent.parent)!r})
+try:
+    import shim_torch
+except ImportError as error:
+    print("refused:", error, flush=True)
+'''
+interpreters.run_string(interpreters.create(), inner)
+import shim_torch
+print((shim_torch.ones(1) + 1).item())
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, cwd=SOURCE.parent.parent)
+    assert found.stdout.splitlines()[-1:] == ["2.0"], found.stderr
+    assert "refused:" in found.stdout and ("main interpreter" in found.stdout or "loading in subinterpreters" in found.stdout)

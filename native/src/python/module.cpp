@@ -7,11 +7,23 @@
 
 namespace {
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "native._core", "The native core of shim-torch.", -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+bool in_main() { return PyInterpreterState_Get() == PyInterpreterState_Main(); }
+
+PyObject* in_main_interpreter(PyObject*, PyObject*) { return PyBool_FromLong(in_main()); }
+
+PyMethodDef module_methods[] = {
+    {"in_main_interpreter", in_main_interpreter, METH_NOARGS, "Whether the calling interpreter is the process's first, the only one the core serves."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "native._core", "The native core of shim-torch.", -1, module_methods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 
 PyMODINIT_FUNC PyInit__core() {
+  if (!in_main()) {  // types and caches are the process's; what threads of ours call is the first interpreter's
+    PyErr_SetString(PyExc_ImportError, "shim-torch runs in a process's main interpreter only, not in a subinterpreter");
+    return nullptr;
+  }
   PyObject* module = PyModule_Create(&definition);
   if (!module) return nullptr;
   using Bind = int (*)(PyObject*);
