@@ -64,19 +64,20 @@ if TYPE_CHECKING:  # imported when first asked for, as the modules of _LAZY
 
 ops = _operators.ops  # torch.ops; the package of that name holds the records
 
-__all__ = [
-    "Generator",
-    "OutOfMemoryError",
-    "Size",
-    "Tensor",
-    "UntypedStorage",
-    "device",
-    "dtype",
-    "finfo",
-    "iinfo",
-    "nn",
-    "ops",
-]
+if TYPE_CHECKING:  # while the module runs, __all__ is made when it is first asked for (_exported)
+    __all__ = [
+        "Generator",
+        "OutOfMemoryError",
+        "Size",
+        "Tensor",
+        "UntypedStorage",
+        "device",
+        "dtype",
+        "finfo",
+        "iinfo",
+        "nn",
+        "ops",
+    ]
 
 # Sub-modules that users reach as attributes; imported when first asked for.
 _LAZY = frozenset(
@@ -180,7 +181,15 @@ def _publish() -> None:
 
 def _names() -> list[str]:
     _table.complete()
-    return sorted(globals())
+    return sorted({*globals(), *_FROM, *_LAZY})
+
+
+def _exported() -> list[str]:
+    """What ``from torch import *`` brings: the functions, classes and dtypes of PyTorch's ``torch`` that are here."""
+    from shim_torch._missing import own_surface
+
+    here = {name for name in _names() if name not in _LAZY and name not in ("ops", "classes", "functional", "TYPE_CHECKING")}
+    return sorted(here.intersection(name.removeprefix("torch.") for name in own_surface()))
 
 
 def _attribute(name: str) -> Any:
@@ -193,6 +202,9 @@ def _attribute(name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != f"shim_torch.{name}":
                 raise
+    if name == "__all__":
+        globals()[name] = found = _exported()
+        return found
     if not name.startswith("__"):
         _table.complete()
         if name in globals():  # now, also where another thread did it in the meantime

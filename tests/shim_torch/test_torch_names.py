@@ -102,3 +102,11 @@ def test_names_that_pytorch_lacks_are_not_here(owner, name):
 def test_star_imports_bring_no_helpers():
     assert not {"Any", "annotations", "threading", "index_of"} & set(torch.cuda.__all__)
     assert {"manual_seed", "Stream", "is_available"} <= set(torch.cuda.__all__)
+
+
+def test_a_star_import_of_torch_brings_its_functions():
+    found: dict[str, object] = {}
+    exec("from shim_torch import *", found)
+    assert {"zeros", "softmax", "save", "no_grad", "Tensor", "float32", "det", "manual_seed", "compile"} <= set(found)
+    assert not {"Any", "annotations", "nn", "importlib", "sys", "ops"} & set(found)
+    assert {"save", "nn", "zeros", "autocast"} <= set(dir(torch)) and len(found) > 700
