@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     kind.add_argument("-m", dest="module", action="store_true", help="the target is a module name")
     kind.add_argument("-c", dest="program", action="store_true", help="the target is a program")
     run.add_argument("target", help="script.py, - (standard input), a folder or zip file with __main__.py, or as -m or -c say")
-    run.add_argument("arguments", nargs=argparse.REMAINDER)
+    run.add_argument("arguments", nargs=argparse.REMAINDER).required = False
     scan = commands.add_parser("scan", help="which torch names a package, folder, file or wheel uses")
     scan.add_argument("target")
     scan.add_argument("--json", action="store_true")

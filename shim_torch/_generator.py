@@ -153,6 +153,14 @@ class Generator:
     def __reduce__(self) -> Any:
         return _rebuild, (str(self.device), self.initial_seed(), self.get_state())
 
+    def __setstate__(self, state: tuple[int, int | None, Any]) -> None:
+        """Takes what PyTorch's pickles hold: the seed, the offset on CUDA, the state."""
+        seed, offset, bits = state
+        self.manual_seed(seed)
+        if offset is not None:
+            self.set_offset(offset)
+        self.set_state(bits)
+
     def __repr__(self) -> str:
         return f"<torch.Generator device={self.device}>"
 

@@ -17,8 +17,20 @@ def found(torch: Any, name: str) -> bool:
         try:
             value = getattr(value, part)
         except (AttributeError, ImportError, NotImplementedError):
-            return False
+            return _in_a_module(name)  # torch.nn.utils.weight_norm is a function, and a module of that name holds more
     return not only_a_name(value)
+
+
+def _in_a_module(name: str) -> bool:
+    from compat import modules
+    from compat.cli.scan import only_a_name
+
+    home, _, leaf = name.rpartition(".")
+    try:
+        names = vars(modules.get(home))
+    except ModuleNotFoundError:
+        return False
+    return leaf in names and not only_a_name(names[leaf])
 
 
 def part_of(name: str, parts: frozenset[str]) -> str:

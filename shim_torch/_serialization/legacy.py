@@ -67,12 +67,15 @@ def load_legacy(file: Any, restore: Any, unpickler: Callable[[Any], Callable[[An
         if kind == "module":
             return pid[1]
         _, storage_type, key, location, count, view = pid
-        dtype = storage_type.dtype
+        untyped = storage_type is _core.UntypedStorage
+        dtype = _core.uint8 if untyped else storage_type.dtype
         if key not in pending:
             cpu = _core.UntypedStorage(count * dtype.itemsize)
             placed = restore(cpu, location.decode() if isinstance(location, bytes) else location)
             pending[key] = (TypedStorage(wrap_storage=placed, dtype=dtype), cpu, count)
         whole = pending[key][0]
+        if view is None and untyped:
+            return whole.untyped()
         if view is None:
             return whole if whole.dtype == dtype else TypedStorage(wrap_storage=whole.untyped(), dtype=dtype)
         view_key, offset, size = view

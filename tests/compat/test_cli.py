@@ -37,6 +37,8 @@ def test_run_with_scope_and_module(tmp_path, python):
     for scope in ([], ["--scope", "scoped_lib"]):
         done = python(["-m", "compat", "run", *scope, "-m", "scoped_lib"], "shim", "libs")
         assert done.stdout.strip() == "main True", done.stderr
+    done = python(["-m", "compat", "run"], "shim")
+    assert done.returncode == 2 and done.stderr.rstrip().endswith("required: target")
     done = python(["-m", "compat", "run", "nowhere.py"], "shim")
     assert done.returncode == 2 and "nowhere.py" in done.stderr
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import shim_torch as torch
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 
 
@@ -18,3 +20,10 @@ def test_the_page_has_the_table():
     # In a process of its own: some names are there once their module was imported.
     done = subprocess.run([sys.executable, "-m", "compat", "coverage"], capture_output=True, text=True, check=True)
     assert rows == done.stdout.splitlines(), "run python -m compat coverage and put its table there"
+
+
+def test_a_name_within_a_module_that_a_function_hides():
+    from compat.cli.coverage import found
+
+    assert found(torch, "torch.nn.utils.weight_norm.WeightNorm") and found(torch, "torch.newaxis")
+    assert not found(torch, "torch.nn.utils.weight_norm.NoSuchName") and not found(torch, "torch.no_such.name")

@@ -65,6 +65,37 @@ assert type(copy.deepcopy(twin)) is ours.nn.Linear and type(copy.deepcopy(model)
     )
 
 
+def test_pickles_of_scoped_code_are_pytorchs(tmp_path):
+    """Functions and classes that code in scope pickles are written by PyTorch's names."""
+    (tmp_path / "scoped_lib_of_pickles.py").write_text("""
+import pickle, torch
+from torch import nn
+NAMES = ["nn.Linear", "nn.functional.relu", "nn.init.kaiming_uniform_", "einsum", "add", "unique", "distributions.Normal",
+    "distributions.constraints.positive", "distributions.kl_divergence", "utils.data.TensorDataset", "amp.GradScaler",
+    "nn.utils.rnn.pad_sequence", "optim.lr_scheduler.StepLR", "autograd.functional.jacobian", "utils.checkpoint.checkpoint"]
+def find(name):
+    found = torch
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+DATA = {name: pickle.dumps(find(name)) for name in NAMES}
+""")
+    beside(
+        f"""
+import operator, pickle, sys
+sys.path.append({str(tmp_path)!r})
+import torch
+from compat import enable_torch_proxy
+enable_torch_proxy("scoped_lib_of_pickles")
+from scoped_lib_of_pickles import DATA
+import torch.distributions, torch.utils.checkpoint
+for name, data in DATA.items():
+    again, real = pickle.loads(data), operator.attrgetter(name)(torch)
+    assert b"shim_torch" not in data and (again is real or type(again) is type(real)), name
+"""
+    )
+
+
 def test_memory_is_shared_both_ways():
     beside(
         START

@@ -110,3 +110,21 @@ def test_a_star_import_of_torch_brings_its_functions():
     assert {"zeros", "softmax", "save", "no_grad", "Tensor", "float32", "det", "manual_seed", "compile"} <= set(found)
     assert not {"Any", "annotations", "nn", "importlib", "sys", "ops"} & set(found)
     assert {"save", "nn", "zeros", "autocast"} <= set(dir(torch)) and len(found) > 700
+
+
+def test_what_pytorchs_own_pickles_hold():
+    """A generator's state, and an untyped storage in the older form of files, which plain pickles of storages hold."""
+    first = torch.Generator().manual_seed(5)
+    torch.rand(3, generator=first)
+    twin = torch.Generator()
+    twin.__setstate__((5, None, first.get_state()))
+    assert twin.initial_seed() == 5 and torch.rand(2, generator=twin).tolist() == torch.rand(2, generator=first).tolist()
+    data = (
+        b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}q\x00(X\x10\x00\x00\x00protocol_versionq\x01M\xe9\x03X\r\x00"
+        b"\x00\x00little_endianq\x02\x88X\n\x00\x00\x00type_sizesq\x03}q\x04(X\x05\x00\x00\x00shortq\x05K\x02X\x03\x00\x00\x00intq\x06K"
+        b"\x04X\x04\x00\x00\x00longq\x07K\x04uu.\x80\x02(X\x07\x00\x00\x00storageq\x00ctorch.storage\nUntypedStorage\nq\x01X\x0e\x00\x00"
+        b"\x0094600695006096q\x02X\x03\x00\x00\x00cpuq\x03K\x04Ntq\x04Q.\x80\x02]q\x00X\x0e\x00\x00\x0094600695006096q\x01a.\x04\x00"
+        b"\x00\x00\x00\x00\x00\x00\x00\x01\x02\x03"
+    )
+    found = torch.storage._load_from_bytes(data)
+    assert type(found) is torch.UntypedStorage and found.tolist() == [0, 1, 2, 3]
