@@ -58,13 +58,17 @@ def trunc_divide(a: Any, b: Any) -> Any:
 
 def prod(a: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product over one dim, several, or all: the operator itself takes one."""
-    if not isinstance(dim, (list, tuple)):
-        return a.prod(dtype=dtype) if dim is None else a.prod(dim, keepdim, dtype=dtype)
-    result = a.to(dtype) if dtype is not None else a
-    over = sorted({d % max(a.dim(), 1) for d in dim}, reverse=True) if dim else list(range(a.dim() - 1, -1, -1))
-    for d in over if a.dim() else []:
+    if isinstance(dim, int):
+        return a.prod(dim, keepdim, dtype=dtype)
+    from shim_torch.ops._rules import wrap_dim, wrap_dims
+
+    dims = [wrap_dim(d, a.dim()) for d in dim or ()]
+    if len(set(dims)) != len(dims):
+        raise RuntimeError("duplicate value in the list of dims")
+    result = a.prod(dtype=dtype) if not a.dim() else a
+    for d in reversed(wrap_dims(dim, a.dim())):
         result = result.prod(d, keepdim, dtype=dtype)
-    return result.prod(dtype=dtype) if not a.dim() else result
+    return result
 
 
 def swap_axes(a: Any, axis0: int, axis1: int) -> Any:

@@ -31,6 +31,7 @@ class Each(Optimizer):
 
     _together = False  # whether the formulas of _update take lists for tensors
     _counts = True  # whether the state has a "step"
+    _later_options = _LATER_OPTIONS
     _sparse_refusal = "{name} does not support sparse gradients"
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
@@ -44,7 +45,7 @@ class Each(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            for name, value in _LATER_OPTIONS.items():
+            for name, value in self._later_options.items():
                 if name in self.defaults:
                     group.setdefault(name, value)
             for p in group["params"]:

@@ -28,6 +28,8 @@ def _check_rate(lr: Any) -> None:
 class Adafactor(Each):
     """Adafactor (torch.optim.Adafactor): second moments of matrices as a product of row and column means."""
 
+    _later_options = {"foreach": None}  # it is not differentiable
+
     def __init__(
         self,
         params: Any,

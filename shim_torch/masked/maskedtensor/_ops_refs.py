@@ -81,9 +81,8 @@ class _Relaid(Function):
     def backward(ctx: Any, grad: Any) -> Any:  # type: ignore[override]
         if ctx.to == "contiguous" or not is_masked_tensor(grad) or grad.layout == ctx.layout:
             return grad, None
-        if ctx.layout == _core.sparse_coo:
-            return grad.to_sparse(), None
-        return (grad.to_sparse_csr() if ctx.layout == _core.sparse_csr else grad.to_dense()), None
+        to = {_core.sparse_coo: "coo", _core.sparse_csr: "csr"}.get(ctx.layout, "dense")
+        return _Relaid.apply(grad, to), None  # not by its methods: backward() of a masked tensor keeps __torch_function__ off
 
 
 class _Where(Function):
@@ -105,7 +104,8 @@ def _function_where(func: Any, *args: Any, **kwargs: Any) -> Any:
     return _Where.apply(*args)
 
 
-for _method, _to in (("contiguous", "contiguous"), ("to_dense", "dense"), ("to_sparse", "coo"), ("to_sparse_csr", "csr")):
+_LAYOUT_METHODS = dict(contiguous="contiguous", to_dense="dense", to_sparse="coo", to_sparse_coo="coo", to_sparse_csr="csr")
+for _method, _to in _LAYOUT_METHODS.items():
 
     @register_function_func([getattr(_core.Tensor, _method)])
     def _function_relay(func: Any, masked: Any, *args: Any, _to: str = _to, **kwargs: Any) -> Any:

@@ -114,3 +114,21 @@ def test_printing():
 def test_functions_of_torch_masked_take_them():
     assert torch.masked.sum(example()).item() == 10.0
     assert torch.masked.mean(example(), 1).tolist() == [pytest.approx(4 / 3), 2.0]  # over all three, as PyTorch has it
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_gradients_take_the_layout_of_what_was_converted(layout):
+    mask = torch.tensor(MASK)
+    pattern = mask.to_sparse_coo().coalesce() if layout == torch.sparse_coo else mask.to_sparse_csr()
+    sparse = masked_tensor(torch.tensor(DATA).sparse_mask(pattern), pattern, requires_grad=True)
+    (sparse.to_dense() * 3).sum().backward()
+    assert sparse.grad.layout == layout
+    assert sparse.grad.to_dense().to_tensor(0).tolist() == [[3.0 * kept for kept in row] for row in MASK]
+
+
+@pytest.mark.parametrize("method", ["to_sparse", "to_sparse_coo", "to_sparse_csr"])
+def test_gradients_come_back_through_sparse_layouts(method):
+    x = example().requires_grad_()
+    getattr(x, method)().to_dense().sum().backward()
+    assert x.grad.layout == torch.strided and x.grad.get_mask().tolist() == MASK
+    assert x.grad.to_tensor(0).tolist() == [[float(kept) for kept in row] for row in MASK]

@@ -56,3 +56,8 @@ def test_the_reference_of_prod_takes_several_dims():
     torch.testing.assert_close(refs.prod(x, [0, 2], True), x.prod(2, True).prod(0, True))
     torch.testing.assert_close(refs.prod(x, [-1]), x.prod(2))
     assert refs.prod(torch.tensor([2, 3]), dtype=torch.float64).item() == 6.0 and refs.prod(x, []).dim() == 0
+    assert refs.prod(x, keepdim=True).shape == refs.prod(x, [], keepdim=True).shape == (1, 1, 1)
+    with pytest.raises(RuntimeError, match="duplicate value in the list of dims"):
+        refs.prod(x, (0, -3))
+    with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-3, 2\], but got 3\)"):
+        refs.prod(x, (0, 3))

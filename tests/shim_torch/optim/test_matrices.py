@@ -87,3 +87,12 @@ def test_a_step_can_be_differentiated():
     p = torch.ones(1, requires_grad=True)
     with pytest.warns(UserWarning, match="contains a parameter group with duplicate parameters"):
         torch.optim.SGD([p, p], lr=0.1)
+
+
+def test_a_loaded_adafactor_has_no_option_it_does_not_know():
+    parameter = torch.nn.Parameter(torch.ones(2, 2))
+    optimizer = torch.optim.Adafactor([parameter])
+    options = set(optimizer.param_groups[0])
+    for _ in range(2):
+        optimizer.load_state_dict(optimizer.state_dict())
+    assert set(optimizer.param_groups[0]) == options and "differentiable" not in options
