@@ -169,6 +169,13 @@ _LINEAR = {"linear": (3, "upsample_linear1d"), "bilinear": (4, "upsample_bilinea
            "trilinear": (5, "upsample_trilinear3d")}  # fmt: skip
 
 
+def _whole_size(size: Any) -> int:
+    """A computed size without its fraction; RuntimeError where 64 bits do not hold it."""
+    if isinstance(size, float) and not -(2.0**63) <= size < 2.0**63:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    return int(size)
+
+
 def interpolate(
     input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None, antialias: bool = False,
@@ -201,7 +208,7 @@ def interpolate(
             )
     elif scale_factor is not None:
         factors = _scale_factors(scale_factor, input, dim)
-        sizes = [int(s * f) for s, f in zip(input.shape[2:], factors, strict=True)]
+        sizes = [_whole_size(s * f) for s, f in zip(input.shape[2:], factors, strict=True)]
     else:
         raise ValueError("either size or scale_factor should be defined")
     if recompute_scale_factor and size is not None:

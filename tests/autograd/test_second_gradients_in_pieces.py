@@ -69,6 +69,7 @@ def test_gradient_of_the_given_gradient_is_the_mask():
 
 
 def test_second_derivative_of_a_network_of_pieces():
+    torch.manual_seed(0)  # some units are alive
     net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
     x = torch.ones(2, 3, requires_grad=True)
     (slope,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
@@ -76,3 +77,15 @@ def test_second_derivative_of_a_network_of_pieces():
     assert not curvature.any()
     slope.square().sum().backward()  # a penalty of the slope reaches the weights, and zeros the first bias
     assert net[0].weight.grad.any() and net[0].bias.grad.tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(("name", "slope"), [("relu", 0.0), ("leaky_relu", 0.01), ("hardtanh", 0.0), ("relu6", 0.0)])
+def test_second_gradients_of_a_write_through_a_view(name, slope):
+    x = torch.tensor([1.0, -1.5, 0.5, -1.0], requires_grad=True)
+    g = torch.ones(4, requires_grad=True)
+    base = x.clone()
+    PIECES[name](base.narrow(0, 1, 2), inplace=True)
+    (first,) = torch.autograd.grad(base, x, g, create_graph=True)
+    of_x, of_g = torch.autograd.grad(first, [x, g], torch.ones(4))
+    assert of_x.tolist() == [0.0] * 4
+    torch.testing.assert_close(of_g, torch.tensor([1.0, slope, 1.0, 1.0]))

@@ -229,22 +229,28 @@ bool dense(const TensorImpl& t) {               // a permutation of a contiguous
   return true;
 }
 
+// As PyTorch's iterator lays results out: operands of one shape may agree on a format; otherwise the strides of the first operand that
+// tells two dimensions apart decide, those of size 1 too. A number beside a tensor (null here) is an operand of another shape.
 Tensor allocate_like(DimSpan shape, const TensorImpl* const* inputs, int count, DType dtype, Device device) {
-  auto fits = [&](const TensorImpl& t) { return t.dim() == int(shape.size()) && std::equal(shape.begin(), shape.end(), t.sizes().begin()); };
-  if (count && inputs[0] && inputs[0]->is_contiguous() && fits(*inputs[0])) return empty(shape, dtype, device);
-  bool whole = true, contiguous = true, last = shape.size() == 4, last_3d = shape.size() == 5;
+  auto fits = [&](const TensorImpl& t) { return std::ranges::equal(shape, t.sizes()); };
+  if (count == 1 && inputs[0] && inputs[0]->is_contiguous() && fits(*inputs[0])) return empty(shape, dtype, device);
+  bool whole = true, contiguous = true, last = shape.size() == 4, last_3d = shape.size() == 5, equal = true;
+  const TensorImpl* first = nullptr;
   for (int k = 0; k < count; ++k) {
     const TensorImpl* t = inputs[k];
+    if (!t || !fits(*t)) whole = false;
     if (!t) continue;
-    const bool same = fits(*t);
-    whole &= same;
-    contiguous &= (same && t->is_contiguous()) || t->dim() == 0;
-    last &= same && t->is_contiguous(MemoryFormat::channels_last);
-    last_3d &= same && t->is_contiguous(MemoryFormat::channels_last_3d);
+    if (!first) first = t;
+    if (!whole) break;
+    contiguous &= t->is_contiguous();
+    last &= t->is_contiguous(MemoryFormat::channels_last);
+    last_3d &= t->is_contiguous(MemoryFormat::channels_last_3d);
+    equal &= std::ranges::equal(first->strides(), t->strides());
   }
-  if (contiguous) return empty(shape, dtype, device);
-  if (last || last_3d) return empty_strided(shape, channels_last_strides(shape), dtype, device);
-  if (whole && count == 1 && dense(*inputs[0])) return empty_strided(shape, inputs[0]->strides(), dtype, device);
+  if (!first || (whole && contiguous)) return empty(shape, dtype, device);
+  if (whole && (last || last_3d)) return empty_strided(shape, channels_last_strides(shape), dtype, device);
+  if (whole && equal && dense(*first)) return empty_strided(shape, first->strides(), dtype, device);
+  if (first->is_contiguous() && fits(*first) && std::ranges::equal(first->strides(), contiguous_strides(shape))) return empty(shape, dtype, device);
   std::vector<Dims> strides;
   for (int k = 0; k < count; ++k) {
     if (!inputs[k]) continue;

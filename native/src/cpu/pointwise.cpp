@@ -186,7 +186,7 @@ Tensor run_binary(const PointwiseOp& op, const Input& a, const Input& b, Tensor 
   if (!device_of_all({a.tensor, b.tensor}, &where) || (out && !(out->device() == where))) return {};
   const bool fresh = !out;
   const bool alike = a.tensor && b.tensor && same_shape(a.tensor->sizes(), b.tensor->sizes());
-  if (alike && !out && a.tensor->is_contiguous()) out = empty(a.tensor->sizes(), d.out, where);
+  if (alike && !out && a.tensor->is_contiguous() && b.tensor->is_contiguous()) out = empty(a.tensor->sizes(), d.out, where);
   if (!out) {
     const TensorImpl* like[2] = {a.tensor, b.tensor};
     out = allocate_like(broadcast_of(a, b), like, 2, d.out, where);

@@ -238,7 +238,7 @@ Dims strides_of_output(const Tensor& result, const TensorImpl& out, const std::s
   DimSpan sizes = result->sizes();
   if (copies_into_out(name, out)) return contiguous_strides(sizes);
   const bool own = result->storage()->nbytes() == size_t(result->numel()) * result->itemsize() && result->numel() > 0;
-  if (!own || result->is_contiguous()) return contiguous_strides(sizes);
+  if (!own) return contiguous_strides(sizes);
   Dims strides;
   for (int64_t s : result->strides()) strides.push_back(s);
   for (int64_t s : strides)

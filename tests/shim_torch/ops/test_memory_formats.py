@@ -125,3 +125,17 @@ def test_results_that_are_contiguous_whatever_their_input():
     x = _last(2, 4, 4, 4, 4)
     for y in (F.avg_pool3d(x, 2), F.adaptive_avg_pool3d(x, 2), F.adaptive_max_pool3d(x, 2), F.rrelu(x), F.rrelu(x, training=True)):
         assert y.is_contiguous()
+
+
+@pytest.mark.parametrize("run", [torch.exp, lambda x, **out: torch.add(x, x, **out), lambda x, **out: torch.eq(x, x, **out)])
+def test_an_empty_out_takes_the_strides_of_the_result(run):
+    x = torch.randn(1, 1, 4, 12)[:, :, :, ::2].permute(0, 2, 1, 3)
+    assert run(x).stride() == (24, 6, 24, 1)
+    assert run(x, out=torch.empty(0, dtype=run(x).dtype)).stride() == (24, 6, 24, 1)
+
+
+def test_dims_of_size_one_keep_their_strides_beside_numbers_and_smaller_tensors():
+    x = torch.rand(10, 3, 1, 1).to(memory_format=torch.channels_last)
+    for result in (x * 5, x + torch.rand(3, 1, 1), torch.rand(3, 1, 1) + x, torch.where(x > 2, x, torch.rand(1))):
+        assert result.stride() == x.stride() == (3, 1, 3, 3)
+    assert torch.relu(x).stride() == (x + torch.rand(10, 3, 1, 1)).stride() == (3, 1, 1, 1)

@@ -46,3 +46,13 @@ def test_formats(part, dtype, options):
 def test_dtypes_of_antialiasing(mode, dtype):
     with pytest.raises(NotImplementedError, match='"compute_index_ranges_weights" not implemented for'):
         F.interpolate(torch.ones(1, 3, 8, 8, dtype=dtype), size=(4, 4), mode=mode, antialias=True)
+
+
+def test_an_absent_gradient_passes_and_sizes_beyond_64_bits_are_refused():
+    leaf = torch.randn(1, 2, 2, 2, requires_grad=True)
+    result = F.interpolate(leaf.contiguous(memory_format=LAST), size=4, mode="nearest")
+    absent = torch._C._functions.UndefinedGrad()(result)
+    assert torch.autograd.grad(absent, leaf, torch.ones_like(absent), allow_unused=True) == (None,)
+    for factor in (1e20, -1e20, float("nan")):
+        with pytest.raises(RuntimeError, match="value cannot be converted to type int64_t without overflow"):
+            F.interpolate(torch.ones(1, 1, 16, 16), scale_factor=factor, mode="bilinear")
