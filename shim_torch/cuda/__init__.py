@@ -314,7 +314,7 @@ def __getattr__(name: str) -> Any:
         from shim_torch.cuda import random
 
         return random._default_generators()
-    if name in ("amp", "nvtx", "graphs", "streams", "random", "nccl", "comm", "profiler"):
+    if name in ("amp", "nvtx", "graphs", "streams", "random", "nccl", "comm", "profiler", "sparse"):
         import importlib
 
         try:
