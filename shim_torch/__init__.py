@@ -179,7 +179,7 @@ def _publish() -> None:
         globals().setdefault(name, function)
 
 
-def _names() -> list[str]:
+def _all_names() -> list[str]:  # _names is a module of the package
     _table.complete()
     return sorted({*globals(), *_FROM, *_LAZY})
 
@@ -188,7 +188,7 @@ def _exported() -> list[str]:
     """What ``from torch import *`` brings: the functions, classes and dtypes of PyTorch's ``torch`` that are here."""
     from shim_torch._missing import own_surface
 
-    here = {name for name in _names() if name not in _LAZY and name not in ("ops", "classes", "functional", "TYPE_CHECKING")}
+    here = {name for name in _all_names() if name not in _LAZY and name not in ("ops", "classes", "functional", "TYPE_CHECKING")}
     return sorted(here.intersection(name.removeprefix("torch.") for name in own_surface()))
 
 
@@ -251,5 +251,5 @@ def _attribute(name: str) -> Any:
 
 _table.when_complete.append(_publish)  # operators that wait to be asked for
 _core.set_waiting_operators(_table.complete)
-__dir__ = _names
+__dir__ = _all_names
 __getattr__ = _attribute  # a name and no function: type checkers resolve it within import cycles

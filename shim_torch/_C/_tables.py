@@ -62,7 +62,8 @@ class _VariableFunctionsClass:
     def __dir__(self) -> list[str]:
         import shim_torch
 
-        return [name for name in dir(shim_torch) if callable(value := vars(shim_torch)[name]) and not isinstance(value, type)]
+        known = vars(shim_torch)  # functions all; what dir names besides is loaded when asked for
+        return [name for name in dir(shim_torch) if callable(value := known.get(name)) and not isinstance(value, type)]
 
 
 _VariableFunctionsClass.__module__ = "torch._C"

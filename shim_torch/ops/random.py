@@ -378,7 +378,7 @@ def bernoulli_float(self, p, generator):
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     if self.device.type == "cpu":
         return _draw(self, "chance", p, 0.0, generator)
-    if self.numel() and _one_draw(self, "chance", (p,), generator):
+    if self.is_cuda and self.numel() and _one_draw(self, "chance", (p,), generator):
         return self
     return self.copy_(_chances(self, _core.float32, generator) < p)
 

@@ -103,7 +103,7 @@ def _taps_on_cuda(key: Any, make: Callable[..., tuple[Any, Any]], like: Any) -> 
     if found is None:
         torch = torch_module()
         with torch.inference_mode(False), torch.no_grad():
-            host = taps(key, make, torch.empty((), dtype=like.dtype))
+            host = taps(key, make, torch.empty((), dtype=like.dtype, device="cpu"))
             found = tuple(t.contiguous().to(like.device) for t in host)
             back = tuple(t.to(like.device) for t in _turned_round(*host, key[0]))
         if len(_turned) >= _CACHED:

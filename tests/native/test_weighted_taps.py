@@ -32,8 +32,8 @@ def leaf(*sizes, seed=0):
 def plainly(monkeypatch, call):
     """``call`` by tensor operations alone."""
     with monkeypatch.context() as patch:
-        for module in ("resampling", "average_pooling", "grid_sampling"):
-            patch.setattr(sys.modules[f"shim_torch.ops.{module}"], "separable_here", lambda x: False)
+        for module, asks in (("resampling", "taps_here"), ("average_pooling", "separable_here"), ("grid_sampling", "separable_here")):
+            patch.setattr(sys.modules[f"shim_torch.ops.{module}"], asks, lambda x: False)
         return call()
 
 
