@@ -9,7 +9,9 @@ import textwrap
 
 import pytest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import compat
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(compat.__file__)))  # installed, or the source tree
 ASKED = "try:\n    import torch; print(torch.OURS, torch.__version__)\nexcept ImportError:\n    print(None)"
 START = f"import os, subprocess, sys\nASKED = {ASKED!r}\n" + """
 def child(*arguments, **options):
