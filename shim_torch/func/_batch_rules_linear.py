@@ -129,10 +129,10 @@ def _convolution(call: Call, args: Any, kwargs: Any) -> Any:
 @rule("native_layer_norm", "layer_norm", "rms_norm")
 def _layer_norm(call: Call, args: Any, kwargs: Any) -> Any:
     """Over the last dims, whatever is before; weights of the batch multiply afterwards."""
-    x, shape, weight, bias, *rest = (*args, None, None)[: max(len(args), 4)]
-    if not call.mine(x) or call.mine(weight) or call.mine(bias):
+    x, *rest = map(call.shared, args)
+    if not call.mine(x) or any(map(call.mine, rest)):
         return _loop(call, args, kwargs)
-    return _wrap(call, call.func(x.value, *args[1:], **kwargs))
+    return _wrap(call, call.func(x.value, *rest, **kwargs))
 
 
 @rule("constant_pad_nd", "pad")

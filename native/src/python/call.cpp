@@ -248,7 +248,8 @@ PyObject* call_operator(Operator& op, Bound& b) {
   if (op.device_slot >= 0 && args[op.device_slot] == Py_None) {
     if (PyObject* d = default_device()) b.set(size_t(op.device_slot), Py_NewRef(d));
   }
-  if (__builtin_expect(batched_class != nullptr, 0) && op.kind != Operator::Composite && !lift_to_batch(b)) return nullptr;
+  // Composites hand their arguments on to operators that lift them, but for those whose history is that of PyTorch's one operator.
+  if (__builtin_expect(batched_class != nullptr, 0) && (op.kind != Operator::Composite || !op.shown.empty()) && !lift_to_batch(b)) return nullptr;
   args = b.data();
   return guarded([&]() -> PyObject* {
     if (__builtin_expect(lazy_clones, 0)) own_written(op, args, n);
