@@ -297,7 +297,7 @@ def _from_buffer(buffer: Any, dtype: Any, byte_order: str, count: int, offset: i
         raise ValueError(
             f"buffer has only {len(raw) - offset} elements after offset {offset}, but specified a size of {count}"
         )
-    elements = np.frombuffer(raw, np.uint8, count * size, offset).reshape(count, size)
+    elements: Any = np.frombuffer(raw, np.uint8, count * size, offset).reshape(count, size)
     if byte_order not in ("native", sys.byteorder):
         elements = elements[:, ::-1]
     if dtype is _core.bool:

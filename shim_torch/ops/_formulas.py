@@ -71,6 +71,16 @@ def for_tangents() -> Iterator[None]:
         _linear.wanted = before
 
 
+def without_slope(name: str, **given: Any) -> None:
+    """Refuses arguments of an operator that it has no gradient by, where they ask for one, with PyTorch's text."""
+    for argument, t in given.items():
+        if t is not None and t.requires_grad and _core.is_grad_enabled():
+            raise RuntimeError(
+                f"The function '{name}' is not differentiable with respect to argument '{argument}'. This input cannot have "
+                "requires_grad True."
+            )
+
+
 def once(gradient: Any, given: Any, name: str) -> Any:
     """A gradient that PyTorch does not differentiate again, by ``given`` or by what came in: backward through it refuses.
 

@@ -7,7 +7,7 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
-from ._formulas import aten, differentiated, torch_module
+from ._formulas import aten, differentiated, torch_module, without_slope
 from ._matrices import LinAlgError, adjoint, check_matrix
 from ._record import composite, direct, op
 from ._rules import no_meta_kernel
@@ -186,11 +186,7 @@ def pinv_tensor(self, rcond, hermitian):
         raise RuntimeError(
             f"torch.linalg.pinv: rcond tensor of complex type is not supported. Got {_scalar(rcond.dtype)}"
         )
-    if rcond.requires_grad and _core.is_grad_enabled():
-        raise RuntimeError(
-            "The function 'linalg_pinv' is not differentiable with respect to argument 'rtol'. This input cannot have "
-            "requires_grad True."
-        )
+    without_slope("linalg_pinv", rtol=rcond)
     return _pinv(self, 0.0, rcond, hermitian)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import aten, binary_cross_entropies, logit_cross_entropies, no_tangent_behind, shim
+from ._formulas import aten, binary_cross_entropies, logit_cross_entropies, no_tangent_behind, shim, without_slope
 from ._record import composite, op
 from ._rules import FLOATS, broadcast, int_to_float, not_implemented, promote, type_name
 
@@ -123,6 +123,7 @@ def binary_cross_entropy(self, target, weight, reduction):
         raise RuntimeError(f"Found dtype {type_name(target.dtype)} but expected {type_name(self.dtype)}")
     if not self.is_floating_point():
         raise not_implemented("binary_cross_entropy", self.dtype)
+    without_slope("binary_cross_entropy", weight=weight)
     found = _in_one_pass(self, target, reduction, "chance") if weight is None else None
     if found is not None:
         return found
@@ -151,6 +152,7 @@ def bce_logits_each(xp, self, target):
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     import shim_torch
 
+    without_slope("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     found = _in_one_pass(self, target, reduction, "logit") if weight is None and pos_weight is None else None
     if found is not None:
         return found
@@ -196,6 +198,7 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
         from shim_torch._utils import _scalar
 
         raise RuntimeError(f"expected scalar type {_scalar(x.dtype)} but found {_scalar(weight.dtype)}")
+    without_slope("nll_loss_forward" if self.dim() <= 2 else "nll_loss2d_forward", weight=weight)
     t = t.long()
     if x.is_cuda and t.is_cuda and x.dtype in FLOATS and (weight is None or weight.dtype == x.dtype):
         loss = shim().nll_loss(x, t, weight, reduction, ignore_index)[0]
@@ -268,6 +271,7 @@ def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoo
     if label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if not label_smoothing and _one_kernel(self, target, weight):
+        without_slope("nll_loss_forward" if self.dim() <= 2 else "nll_loss2d_forward", weight=weight)
         return _cross_entropy(self, target, weight, reduction, ignore_index)
     log_p = self.log_softmax(channel)
     if self.shape == target.shape:  # probabilities

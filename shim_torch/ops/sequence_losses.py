@@ -7,7 +7,7 @@ from typing import Any
 from native import _core
 from shim_torch._utils import _scalar
 
-from ._formulas import gradient_once, shim, torch_module
+from ._formulas import gradient_once, shim, torch_module, without_slope
 from ._record import composite, op
 from ._rules import FLOATS, WIDE, no_meta_kernel
 
@@ -176,7 +176,8 @@ def ctc_alignments_backward(xp, grad_output, log_probs, targets, input_lengths, 
     for n in range(log_probs.shape[1]):
         labels = targets[n, : int(target_lengths[n])]
         scores, places = _scores(xp, log_probs[:, n], labels, input_lengths[n], blank)
-        if not len(scores) or not bool(xp.isfinite(losses[n])):
+        if not bool(xp.isfinite(losses[n])):
+            found[: len(scores), n] = xp.nan if grad_output[n] != 0 else 0  # where no way is asked for a slope, as PyTorch
             continue
         beta = _ways(xp, scores[::-1, ::-1], labels[::-1])[::-1, ::-1]
         chance = xp.exp(alpha[n, : len(scores), : len(places)] + beta - scores + losses[n])
@@ -256,6 +257,7 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
     _check_rows(self)
+    without_slope("multi_margin_loss", weight=weight)
     self = gradient_once(self, "multi_margin_loss_backward")
     x = self if self.dim() == 2 else self.reshape(1, -1)
     y = target.reshape(-1)

@@ -134,5 +134,10 @@ def test_ctc_loss(dtype, reduction):
 
 def test_ctc_loss_without_a_way():
     scores = torch.zeros(2, 1, 3, device="cuda").log_softmax(2).requires_grad_()
-    loss = F.ctc_loss(scores, torch.tensor([[1, 2, 1]], device="cuda"), [2], [3], reduction="none")
+    labels = torch.tensor([[1, 2, 1]], device="cuda")
+    loss = F.ctc_loss(scores, labels, [2], [3], reduction="none")
     assert loss.item() == float("inf")
+    (slope,) = torch.autograd.grad(loss.sum(), scores)
+    assert slope.isnan().all()
+    (slope,) = torch.autograd.grad(F.ctc_loss(scores, labels, [2], [3], zero_infinity=True), scores)
+    assert (slope == 0).all()

@@ -109,3 +109,16 @@ def test_convolutions_of_volumes(stride, padding, dilation, groups):
         moved = [v.detach() + step if v is t else v.detach() for v in small]
         change = F.conv3d(*moved, stride, padding, dilation, groups) - F.conv3d(*[v.detach() for v in small], stride, padding, dilation, groups)
         assert np.allclose((change * g).sum().item(), (slope * step).sum().item())
+
+
+def test_slopes_of_a_sequence_without_a_way_are_no_numbers():
+    """As PyTorch's, but with zero_infinity; those of the others in the batch are what they are alone."""
+    log_p = torch.randn(4, 2, 5, generator=torch.Generator().manual_seed(0)).log_softmax(2).requires_grad_()
+    labels = torch.tensor([[1, 1, 2, 3, 4], [1, 2, 0, 0, 0]])
+    for zeroed in (False, True):
+        loss = F.ctc_loss(log_p, labels, [3, 4], [5, 2], reduction="sum", zero_infinity=zeroed)
+        (slope,) = torch.autograd.grad(loss, log_p)
+        assert (slope[:3, 0] == 0).all() if zeroed else slope[:3, 0].isnan().all()
+        assert (slope[3, 0] == 0).all()
+        one = F.ctc_loss(log_p[:, 1:], labels[1:], [4], [2], reduction="sum")
+        torch.testing.assert_close(slope[:, 1], torch.autograd.grad(one, log_p)[0][:, 1])

@@ -128,7 +128,8 @@ void slopes_of(const Sequences& q, int64_t blank, const T* g, const T* losses, c
   const int64_t states = 2 * q.width + 1, row = q.batch * q.classes;
   q.each<T>(blank, [&](int64_t n, Sample<T>& sample, int64_t heard) {
     const int64_t used = std::isfinite(losses[n]) ? heard : 0;
-    for (int64_t t = used; t < q.steps; ++t) std::fill_n(to + t * row + n * q.classes, q.classes, T(0));
+    // No way makes a slope that is no number, where one is asked for: PyTorch's formula subtracts infinities.
+    for (int64_t t = used; t < q.steps; ++t) std::fill_n(to + t * row + n * q.classes, q.classes, t < heard && g[n] != 0 ? std::numeric_limits<T>::quiet_NaN() : T(0));
     std::vector<T> room(size_t(2 * sample.states()));
     T *chance = room.data(), *ways_to = chance + sample.states();
     sample.each_step(used, true, [&](int64_t t, const T* ways) {

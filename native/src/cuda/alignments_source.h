@@ -54,7 +54,8 @@ extern "C" __global__ void __launch_bounds__(1024) alignments_back(const T* log_
     __syncthreads();
   }
 }
-// (e^log_p - the chance to be at a class then) * g; 0 beyond the sequence's end and where no way is. A block a step of a sequence.
+// (e^log_p - the chance to be at a class then) * g; 0 beyond the sequence's end, no number where no way is and g asks. A block a step of a
+// sequence.
 extern "C" __global__ void __launch_bounds__(256) alignment_slopes(const T* g, const T* log_p, const i64* targets, const i64* inputs, const i64* lengths, const C* alpha,
                                                                    const C* beta, const T* loss, T* out, Sizes z) {
   const i64 n = blockIdx.x, t = blockIdx.y, states = 2 * lengths[n] + 1, wide_row = 2 * z.most + 1;
@@ -62,8 +63,9 @@ extern "C" __global__ void __launch_bounds__(256) alignment_slopes(const T* g, c
   const T* p = log_p + (t * z.batch + n) * z.classes;
   T* to = out + (t * z.batch + n) * z.classes;
   const C total = wide(loss[n]), slope = wide(g[n]);
-  const bool counts = t < inputs[n] && total < -never();
-  for (i64 c = threadIdx.x; c < z.classes; c += blockDim.x) to[c] = counts ? cast<T>(exp(wide(p[c])) * slope) : cast<T>(C(0));
+  const bool heard = t < inputs[n], counts = heard && total < -never();
+  const C otherwise = heard && slope != C(0) ? C(__int_as_float(0x7fc00000)) : C(0);
+  for (i64 c = threadIdx.x; c < z.classes; c += blockDim.x) to[c] = counts ? cast<T>(exp(wide(p[c])) * slope) : cast<T>(otherwise);
   if (!counts) return;
   __syncthreads();
   const i64 row = (n * z.steps + t) * wide_row;

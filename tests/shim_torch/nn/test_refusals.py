@@ -70,3 +70,22 @@ def test_the_norms_order_is_a_float_in_the_text():
     p.grad = torch.tensor([float("inf")])
     with pytest.raises(RuntimeError, match="^The total norm of order 1.0 for gradients"):
         nn.utils.clip_grad_norm_([p], 1.0, norm_type=1, error_if_nonfinite=True)
+
+
+def test_weights_of_losses_have_no_gradient():
+    x, p, w = torch.randn(3, 5, requires_grad=True), torch.rand(3, 5), torch.rand(5, requires_grad=True)
+    for name, loss in {
+        "nll_loss_forward": lambda: F.cross_entropy(x, zeros(3), w),
+        "nll_loss2d_forward": lambda: F.nll_loss(x[:, :, None], zeros(3, 1), w),
+        "multi_margin_loss": lambda: F.multi_margin_loss(x, zeros(3), weight=w),
+        "binary_cross_entropy": lambda: F.binary_cross_entropy(p, p, w.expand(3, 5)),
+        "binary_cross_entropy_with_logits": lambda: F.binary_cross_entropy_with_logits(x, p, w.expand(3, 5)),
+    }.items():
+        with pytest.raises(RuntimeError, match=f"The function '{name}' is not differentiable with respect to argument 'weight'"):
+            loss()
+        with torch.no_grad():
+            loss()
+    with pytest.raises(RuntimeError, match="with respect to argument 'pos_weight'"):
+        F.binary_cross_entropy_with_logits(x, p, pos_weight=w)
+    F.cross_entropy(x, p, w).backward()
+    assert w.grad is not None
