@@ -83,7 +83,7 @@ class _SpectralNorm(Module):
         with _no_grad():
             for _ in range(iterations):
                 self._u.copy_(normalize(matrix.mv(self._v), dim=0, eps=self.eps))
-                self._v.copy_(normalize(matrix.t().mv(self._u), dim=0, eps=self.eps))
+                self._v.copy_(normalize(matrix.mH.mv(self._u), dim=0, eps=self.eps))
 
     def forward(self, weight: Any) -> Any:
         import shim_torch
@@ -94,7 +94,7 @@ class _SpectralNorm(Module):
         if self.training:
             self._power_method(matrix.detach(), self.n_power_iterations)
         u, v = self._u.clone(), self._v.clone()
-        return weight / shim_torch.dot(u, matrix.mv(v))
+        return weight / shim_torch.vdot(u, matrix.mv(v))
 
     def right_inverse(self, value: Any) -> Any:
         return value

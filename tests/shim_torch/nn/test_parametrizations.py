@@ -32,15 +32,16 @@ def test_weight_norm():
     np.testing.assert_allclose(layer.weight.detach().cpu().numpy(), np.eye(2, 3), rtol=1e-6)
 
 
-def test_spectral_norm():
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_spectral_norm(dtype):
     torch.manual_seed(0)
-    layer = torch.nn.Linear(4, 3)
+    layer = torch.nn.Linear(4, 3, dtype=getattr(torch, dtype))
     before = layer.weight.detach().cpu().numpy().copy()
     parametrizations.spectral_norm(layer, n_power_iterations=50)
     _ = layer.weight
     found = layer.eval().weight.detach().cpu().numpy()
     np.testing.assert_allclose(found, before / np.linalg.norm(before, 2), rtol=1e-4)
-    layer(torch.ones(1, 4)).sum().backward()
+    layer(torch.ones(1, 4, dtype=layer.bias.dtype)).sum().abs().backward()
     assert layer.parametrizations.weight.original.grad is not None
 
 
