@@ -34,13 +34,13 @@ def _turned_round(places: Any, weights: Any, size: int) -> tuple[Any, Any]:
     with torch.inference_mode(False), torch.no_grad():
         there = places >= 0
         at, given = places[there], weights[there]
-        outs = torch.arange(places.size(0)).unsqueeze(1).expand(places.shape)[there]
+        outs = torch.arange(places.size(0), device=at.device).unsqueeze(1).expand(places.shape)[there]
         order = at.argsort(stable=True)
         counts = torch.bincount(at, minlength=size)
         begins = counts.cumsum(0) - counts
-        column = torch.arange(at.numel()) - begins[at[order]]
+        column = torch.arange(at.numel(), device=at.device) - begins[at[order]]
         most = max(int(counts.max()), 1)
-        back = torch.full((size, most), -1, dtype=torch.int64).index_put_((at[order], column), outs[order])
+        back = torch.full((size, most), -1, dtype=torch.int64, device=at.device).index_put_((at[order], column), outs[order])
         return back, given.new_zeros((size, most)).index_put_((at[order], column), given[order])
 
 

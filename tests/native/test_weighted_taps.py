@@ -8,7 +8,7 @@ import pytest
 import shim_torch as torch
 from shim_torch.nn import functional as F
 
-weighted_taps = sys.modules["shim_torch.ops.weighted_taps"]
+resampling, weighted_taps = (sys.modules[f"shim_torch.ops.{name}"] for name in ("resampling", "weighted_taps"))
 SETTINGS = [
     ("linear", 1, {"scale_factor": 2}),
     ("linear", 1, {"size": 4, "align_corners": True}),
@@ -118,3 +118,15 @@ def test_infinities_stay_in_their_windows():
         x[0, 0, 0] = float("inf")
     found = F.adaptive_avg_pool3d(x, (3, 1, 1)).flatten()
     assert torch.isinf(found[0]) and found[1:].tolist() == [0.0, 0.0]
+
+
+def test_tables_are_made_on_the_host_whatever_the_default_device_is():
+    like = torch.empty((), device="cpu")
+    tables = {}
+    for default in ("cpu", "meta"):
+        with torch.device(default):
+            made = weighted_taps.taps((7, 5, None, default == "cpu"), resampling._linear_taps, like)
+            tables[default] = [*made, *weighted_taps._turned_round(*made, 7)]
+            assert {t.device.type for t in tables[default]} == {"cpu"}
+    torch.testing.assert_close(tables["meta"][1].sum(1), torch.ones(5))
+    torch.testing.assert_close(tables["meta"][3].sum(), torch.tensor(5.0))
