@@ -55,13 +55,13 @@ def _from_where_it_comes(module: str, name: str) -> Any:
     for entry in _imported().get(module.removeprefix("torch").removeprefix(".") or "torch", ()):
         home, _, attribute = entry.partition(":")
         if attribute == name:
-            module = import_module(_ours(home))
-            if home == "typing" and not hasattr(module, name):  # of a newer Python, and in PyTorch of what it depends on
+            source = import_module(_ours(home))
+            if home == "typing" and not hasattr(source, name):  # of a newer Python, and in PyTorch of what it depends on
                 try:
-                    module = import_module("typing_extensions")
+                    source = import_module("typing_extensions")
                 except ModuleNotFoundError:
                     return None
-            return getattr(module, name)
+            return getattr(source, name)
         shown, _, home = entry.partition("=")
         if not attribute and shown == name:
             return import_module(_ours(home or shown))
