@@ -198,9 +198,10 @@ def _input_grad(g, input_shape, weight, stride, padding, dilation, transposed, o
 
 def _cut(found, shape):
     """Without the windows that come from no input: an output padding as large as the stride adds them."""
+    whole = found
     for d in range(2, len(shape)):
         found = found.narrow(d, 0, shape[d]) if found.size(d) > shape[d] else found
-    return found
+    return found if found is whole else found.contiguous()
 
 
 def _bias_grad(g, bias_shape):

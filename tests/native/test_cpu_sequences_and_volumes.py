@@ -122,3 +122,17 @@ def test_slopes_of_a_sequence_without_a_way_are_no_numbers():
         assert (slope[3, 0] == 0).all()
         one = F.ctc_loss(log_p[:, 1:], labels[1:], [4], [2], reduction="sum")
         torch.testing.assert_close(slope[:, 1], torch.autograd.grad(one, log_p)[0][:, 1])
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_slopes_of_transposed_convolutions_whose_output_padding_reaches_beyond_all_windows(dims):
+    """Kernels of one element: what is added to the output comes from no input, and leaves the slopes as they are without it."""
+    draws = torch.Generator().manual_seed(dims)
+    size, run = (3, 4, 2)[:dims], getattr(F, f"conv_transpose{dims}d")
+    x = torch.randn(2, 4, *size, generator=draws).requires_grad_()
+    w = torch.randn(4, 3, *[1] * dims, generator=draws).requires_grad_()
+    g = torch.randn(2, 3, *[n + 1 for n in size], generator=draws)
+    found = torch.autograd.grad(run(x, w, None, 1, 0, 1, 1, 2), [x, w], g)
+    cut = g[(..., *[slice(n) for n in size])]
+    torch.testing.assert_close(found, torch.autograd.grad(run(x, w), [x, w], cut))
+    assert found[0].is_contiguous()

@@ -84,8 +84,10 @@ void from_columns(const T* columns, Image im, const Box& w, Places at, T* x) {
   }
 }
 
-bool pointwise(const Box& w) {
-  bool all = w.depth_kernel == 1 && w.depth_stride == 1 && w.depth_padding == 0;
+// Whether each window is the pixel at its own place. (Images are larger than the places where a transposed convolution was given an
+// output padding: its roles are changed in the gradient by the weight.)
+bool pointwise(const Box& w, const Image& im, const Places& at) {
+  bool all = w.depth_kernel == 1 && w.depth_stride == 1 && w.depth_padding == 0 && im.depth == at.depth && im.height == at.height && im.width == at.width;
   for (int i = 0; i < 2; ++i) all = all && w.kernel[i] == 1 && w.stride[i] == 1 && w.padding[i] == 0;
   return all;
 }
@@ -147,7 +149,7 @@ void forward(const Tensor& x, const Tensor& w, const T* bias, const Box& win, in
     });
     return;
   }
-  const bool plain = pointwise(win);
+  const bool plain = pointwise(win, im, at);
   const int64_t lines = plain ? at.lines() : std::clamp<int64_t>(kColumns / std::max<int64_t>(1, taps * at.width), 1, at.lines()), tiles = (at.lines() + lines - 1) / lines;
   gemm::OneThread alone;
   parallel_for(batch * groups * tiles, std::max<int64_t>(1, kGrain / (taps * outs * lines * at.width)), [&](int64_t begin, int64_t end) {
@@ -201,7 +203,7 @@ void weight_gradient(const Tensor& x, const Tensor& g, const Box& win, int64_t g
   const T *from = x->data_as<T>(), *slopes = g->data_as<T>();
   const int64_t parts = std::min(batch, kParts);
   std::vector<T> partial(size_t(parts * size), T(0));
-  const bool plain = pointwise(win);
+  const bool plain = pointwise(win, im, at);
   gemm::OneThread alone;
   parallel_for(parts * groups, 1, [&](int64_t begin, int64_t end) {
     std::vector<T> columns(plain || in == 1 ? 0 : size_t(taps * all));
