@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable
 from typing import Any
 
 Case = Callable[[], Any]
+
+
+def with_gradient(torch: Any, forward: Callable[[], Any], *leaves: Any) -> Case:
+    """The call and its gradient by the leaves, for the same gradient of ones every time."""
+    grads: list[Any] = []
+
+    def run() -> None:
+        out = forward()
+        if not grads:
+            grads.append(torch.ones_like(out))
+        torch.autograd.grad(out, leaves, grads[0])
+
+    return run
 
 
 def layers(torch: Any) -> dict[str, Case]:
@@ -278,16 +292,7 @@ def backward(torch: Any) -> dict[str, Case]:
     points, others = leaf(4, 1024, 64), leaf(4, 1024, 64)
     table, bags = leaf(32000, 256), torch.randint(0, 32000, (4096, 16), device="cuda")
 
-    def both(forward: Callable[[], Any], *leaves: Any) -> Case:
-        grads: list[Any] = []
-
-        def run() -> None:
-            out = forward()
-            if not grads:
-                grads.append(torch.ones_like(out))
-            torch.autograd.grad(out, leaves, grads[0])
-
-        return run
+    both = functools.partial(with_gradient, torch)
 
     def amp() -> Any:
         with torch.autocast("cuda", torch.bfloat16), contextlib.nullcontext():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpu_cases_layers import with_gradient as both
+
 Case = Callable[[], Any]
 
 
@@ -20,18 +22,6 @@ def programs(torch: Any) -> dict[str, Case]:
         **optimizers(torch),
         **steps(torch),
     }
-
-
-def both(torch: Any, forward: Callable[[], Any], *leaves: Any) -> Case:
-    grads: list[Any] = []
-
-    def run() -> None:
-        out = forward()
-        if not grads:
-            grads.append(torch.ones_like(out))
-        torch.autograd.grad(out, leaves, grads[0])
-
-    return run
 
 
 def calls(torch: Any) -> dict[str, Case]:

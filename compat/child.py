@@ -54,6 +54,11 @@ def adopt(entries: Iterable[Sequence[Any]], later: bool = False) -> list[Token]:
 _inherited: list[Token] = []
 
 
+def _other_places() -> list[str]:
+    """What stands in PYTHONPATH besides us."""
+    return [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place and place != SITE]
+
+
 def announce() -> None:
     """Puts the scopes in force into the environment, for programs of this Python that this one starts."""
     from compat import hook
@@ -64,8 +69,7 @@ def announce() -> None:
         "scopes": hook.for_children(),
     }
     os.environ[VARIABLE] = json.dumps(said)
-    places = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place and place != SITE]
-    os.environ["PYTHONPATH"] = os.pathsep.join([SITE, *places])
+    os.environ["PYTHONPATH"] = os.pathsep.join([SITE, *_other_places()])
 
 
 def inherit(entries: Iterable[Sequence[Any]]) -> None:
@@ -80,8 +84,7 @@ def leave() -> None:
     while _inherited:
         hook.disable(_inherited.pop())
     if os.environ.pop(VARIABLE, None) is not None:
-        places = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place != SITE]
-        if places:
+        if places := _other_places():
             os.environ["PYTHONPATH"] = os.pathsep.join(places)
         else:
             os.environ.pop("PYTHONPATH", None)

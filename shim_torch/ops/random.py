@@ -516,7 +516,8 @@ def multinomial(self, num_samples, replacement, generator):
         raise RuntimeError("number of categories cannot exceed 2^24")
     if self.is_meta:
         return _core.empty_tensor((*self.shape[:-1], num_samples), dtype=_core.int64, device=self.device)
-    if self.is_cuda and self.numel():
+    checked_at_once = self.is_cuda and self.numel()
+    if checked_at_once:
         _check_chances(self)
     elif not bool(((self >= 0) & self.isfinite()).all()):
         if not replacement or self.device.type != "cpu":
@@ -524,7 +525,7 @@ def multinomial(self, num_samples, replacement, generator):
         fault = "entry < 0" if not bool((self >= 0).all()) else "entry = infinity or NaN"
         raise RuntimeError(f"invalid multinomial distribution (encountering probability {fault})")
     p = self if self.dim() == 2 else self.unsqueeze(0)
-    if not (self.is_cuda and self.numel()) and not bool((p.sum(-1) > 0).all()):
+    if not checked_at_once and not bool((p.sum(-1) > 0).all()):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if replacement and num_samples > 1:
         edges = p.double().cumsum(-1)

@@ -29,19 +29,18 @@ def _spread(g: Any, dim: int, size: int, places: Any, weights: Any) -> Any:
 
 
 def _turned_round(places: Any, weights: Any, size: int) -> tuple[Any, Any]:
-    """The taps by which each of ``size`` places of the input gets the gradients of the results that it went into."""
+    """The taps by which each of ``size`` places of the input gets the gradients of the results that it went into; without history."""
     torch = torch_module()
-    with torch.inference_mode(False), torch.no_grad():
-        there = places >= 0
-        at, given = places[there], weights[there]
-        outs = torch.arange(places.size(0), device=at.device).unsqueeze(1).expand(places.shape)[there]
-        order = at.argsort(stable=True)
-        counts = torch.bincount(at, minlength=size)
-        begins = counts.cumsum(0) - counts
-        column = torch.arange(at.numel(), device=at.device) - begins[at[order]]
-        most = max(int(counts.max()), 1)
-        back = torch.full((size, most), -1, dtype=torch.int64, device=at.device).index_put_((at[order], column), outs[order])
-        return back, given.new_zeros((size, most)).index_put_((at[order], column), given[order])
+    there = places >= 0
+    at, given = places[there], weights[there]
+    outs = torch.arange(places.size(0), device=at.device).unsqueeze(1).expand(places.shape)[there]
+    order = at.argsort(stable=True)
+    counts = torch.bincount(at, minlength=size)
+    begins = counts.cumsum(0) - counts
+    column = torch.arange(at.numel(), device=at.device) - begins[at[order]]
+    most = max(int(counts.max()), 1)
+    back = torch.full((size, most), -1, dtype=torch.int64, device=at.device).index_put_((at[order], column), outs[order])
+    return back, given.new_zeros((size, most)).index_put_((at[order], column), given[order])
 
 
 def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
@@ -130,6 +129,10 @@ def separable_here(self: Any) -> bool:
         return False
     if not _core.unseen(self) and not (self.is_meta and type(self) is _core.Tensor and not _core._len_torch_dispatch_stack()):
         return False
+    return _in_usual_order(self)
+
+
+def _in_usual_order(self: Any) -> bool:
     return self.is_contiguous() or _core.suggest_memory_format(self) == _core.contiguous_format
 
 
@@ -139,8 +142,7 @@ def taps_here(self: Any) -> bool:
         return separable_here(self)
     if self.dtype not in WIDE or not self.numel() or self.numel() >= 1 << 31 or not _core.unseen_on_cuda(self):
         return False
-    usual = self.is_contiguous() or _core.suggest_memory_format(self) == _core.contiguous_format
-    return usual and not torch_module().cuda.is_current_stream_capturing()
+    return _in_usual_order(self) and not torch_module().cuda.is_current_stream_capturing()
 
 
 # --- grids --------------------------------------------------------------------------------------------------------------
