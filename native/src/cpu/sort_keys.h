@@ -57,6 +57,7 @@ void radix_sort(std::vector<Item<K>>& items, std::vector<Item<K>>& spare, size_t
   // The loops over the bytes are unrolled.
   if (bytes == 1) count_bytes(std::integral_constant<size_t, 1>());
   else if (bytes == 2) count_bytes(std::integral_constant<size_t, 2>());
+  else if (bytes == 4) count_bytes(std::integral_constant<size_t, 4>());
   else count_bytes(std::integral_constant<size_t, sizeof(K)>());
   spare.resize(n);
   for (size_t b = 0; b < bytes; ++b) {
