@@ -206,7 +206,9 @@ _settings: dict[str, Any] = {"deterministic": 0}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Operators here are deterministic but for float atomics of Triton kernels; the flag is kept and readable."""
+    """Operators here are deterministic but for float atomics of Triton kernels and attention's gradients on Hopper GPUs; the flag is
+    kept and readable, and those gradients then come of kernels that add in one order.
+    """
     need_bool(mode, "_set_deterministic_algorithms", "mode")
     need_bool(warn_only, "_set_deterministic_algorithms", "warn_only", None)
     _settings["deterministic"] = (1 if warn_only else 2) if mode else 0

@@ -129,7 +129,8 @@ def families():
         yield family, {"ELEMENT": t, "D": size, "TILES": 2 if size == 64 else 1, "CAUSAL": 1, "MASK": 2, "DROPS": int(t == "Half")}
     for t, size, mask in (("Half", 64, 0), ("Bf16", 128, 2), ("Bf16", 64, 1)):
         hopper = {"ELEMENT": t, "KIND_HALF": int(t == "Half"), "D": size, "TILES": 1, "CAUSAL": int(mask == 0), "MASK": mask, "PAIRS": int(mask == 2)}
-        yield "attention_hopper", {**hopper, "DROPS": int(mask == 0), "HOPPER": 1}
+        for family in ("attention_hopper", "attention_hopper_backward"):
+            yield family, {**hopper, "DROPS": int(mask == 0), "HOPPER": 1}
     for t, v, side in (("u8", 4, 128), ("u16", 2, 64), ("u16", 1, 64), ("u32", 1, 64), ("u64", 1, 32), ("Wide16", 1, 32)):
         yield "transpose", {"ELEMENT": t, "V": v, "SIDE": side}
         yield "pad", {"ELEMENT": t, "V": 16 if t == "u8" else 1, "WIDE": int(t == "u8")}

@@ -4,10 +4,13 @@
 #include <atomic>
 
 #include "cuda/attention_backward_source.h"
+#include "cuda/attention_hopper_backward_source.h"
 #include "cuda/attention_hopper_source.h"
 #include "cuda/attention_source.h"
 #include "cuda/elementwise.h"
+#include "cuda/hopper_source.h"
 #include "cuda/launch.h"
+#include "gemm/settings.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
@@ -22,10 +25,15 @@ const char* backward_source() {
   return text;
 }
 const char* hopper_source() {
-  static const char* text = joined_source({kAttentionSource, kAttentionHopperSource});
+  static const char* text = joined_source({kAttentionSource, kHopperSource, kAttentionHopperSource});
+  return text;
+}
+const char* hopper_backward_source() {
+  static const char* text = joined_source({kAttentionSource, kHopperSource, kAttentionHopperBackwardSource});
   return text;
 }
 const Family attention_family{"attention", attention_source}, backward_family{"attention_backward", backward_source}, hopper_family{"attention_hopper", hopper_source};
+const Family hopper_backward_family{"attention_hopper_backward", hopper_backward_source};
 constexpr int kAttentionThreads = 128;
 
 struct Strides { int64_t batch, head, row; };
@@ -80,21 +88,25 @@ bool is_hopper(int device) {
   return known[device] > 0;
 }
 
+// Whether Hopper's kernels take it: what they have to fill are tiles of 64 queries.
+bool takes_tiles(const Problem& p, int64_t rows, double scale, int device) { return (p.size == 64 || p.size == 128) && rows > 64 && scale > 0 && is_hopper(device); }
 unsigned hopper_bytes(const Problem& p) { return unsigned(1024 + 128 * p.size * 2 + 4 * p.size * p.size * 2); }        // queries, two tiles of keys and of values
+// Keys and values, the scores' slopes, two tiles of queries and of what comes back, with two numbers a query.
+unsigned hopper_backward_bytes(const Problem& p) { return unsigned(1024 + 2 * 128 * p.size * 2 + 128 * 64 * 2 + 2 * (2 * 64 * p.size * 2 + 64 * 8)); }
 
 // `pairs`: two neighbours of the mask are one load.
-CUfunction hopper_kernel_of(const Problem& p, bool pairs, int device) {
+CUfunction hopper_kernel_of(const Family& which, const char* entry, const Problem& p, bool pairs, unsigned bytes, int device) {
   const uint64_t key = key_of(int(p.type), p.size / 16, int(p.causal), p.kind, int(p.drops), int(pairs));
   bool known = false;
-  CUfunction f = known_kernel(hopper_family, "attention_hopper", key, device, &known);
+  CUfunction f = known_kernel(which, entry, key, device, &known);
   if (known) return f;
-  f = compiled_kernel(hopper_family, "attention_hopper", key, device,
+  f = compiled_kernel(which, entry, key, device,
                       {std::string("ELEMENT=") + element_type(p.type), std::string("KIND_HALF=") + (p.type == DType::f16 ? "1" : "0"), "D=" + std::to_string(p.size), "TILES=1",
                        std::string("CAUSAL=") + (p.causal ? "1" : "0"), "MASK=" + std::to_string(p.kind), std::string("PAIRS=") + (pairs ? "1" : "0"),
                        std::string("DROPS=") + (p.drops ? "1" : "0"), "HOPPER=1"});
   constexpr int kDynamicShared = 8;
   OnDevice current(device);
-  if (f && driver().function_attribute(f, kDynamicShared, int(hopper_bytes(p))) != 0) return nullptr;
+  if (f && bytes && driver().function_attribute(f, kDynamicShared, int(bytes)) != 0) return nullptr;
   return f;
 }
 
@@ -122,10 +134,10 @@ Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Ten
   const int device = q0->device().index, block = 64 * tiles_of(p);
   MaskStrides sm = mask_strides(mask, of, keys);
   CUfunction whole_tiles = nullptr;
-  if ((p.size == 64 || p.size == 128) && of[2] > 64 && scale > 0 && is_hopper(device)) {
+  if (takes_tiles(p, of[2], scale, device)) {
     const int64_t bytes = mask ? int64_t(mask->itemsize()) * 2 : 1;
     const bool even = sm.batch % 2 == 0 && sm.head % 2 == 0 && sm.row % 2 == 0 && keys[2] % 2 == 0;
-    whole_tiles = hopper_kernel_of(p, mask && sm.col == 1 && even && reinterpret_cast<uintptr_t>(mask->data()) % uintptr_t(bytes) == 0, device);
+    whole_tiles = hopper_kernel_of(hopper_family, "attention_hopper", p, mask && sm.col == 1 && even && reinterpret_cast<uintptr_t>(mask->data()) % uintptr_t(bytes) == 0, hopper_bytes(p), device);
   }
   const CUfunction f = whole_tiles ? whole_tiles : kernel_of(attention_family, "attention", p, device);
   if (!f) return {};
@@ -143,6 +155,41 @@ Tensor attention(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Ten
   return out;
 }
 
+namespace {
+
+// The queries' gradients are added up in memory, each block of keys adding its part when it comes by.
+AttentionSlopes slopes_in_tiles(const Problem& p, const Tensor& g0, const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask, const Tensor& out0, const Tensor& lse,
+                                double scale, const AttentionDropout& dropout) {
+  const DimSpan of = q0->sizes(), keys = k0->sizes();
+  const int device = q0->device().index;
+  const unsigned bytes = hopper_backward_bytes(p);
+  const CUfunction before = hopper_kernel_of(hopper_backward_family, "attention_levels", p, false, 0, device);
+  const CUfunction slopes = hopper_kernel_of(hopper_backward_family, "attention_slopes", p, false, bytes, device);
+  const CUfunction after = hopper_kernel_of(hopper_backward_family, "attention_collect", p, false, 0, device);
+  if (!before || !slopes || !after) return {};
+  const Tensor g = in_lines(g0), q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = in_lines(out0);
+  const int64_t tiles = (of[2] + 63) / 64, blocks = of[0] * of[1], kInTiles = 2 * kAttentionThreads;
+  int lines = int(tiles * 64), heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
+  const Tensor numbers = empty(Dims{2, blocks, int64_t(lines)}, DType::f32, q0->device()), parts = empty(Dims{blocks, int64_t(lines), of[3]}, DType::f32, q0->device());
+  AttentionSlopes r{beside(of, of[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device()), beside(of, keys[2], p.type, q0->device())};
+  MaskStrides sm = mask_strides(mask, of, keys);
+  const void *grad = g->data(), *from = q->data(), *of_keys = k->data(), *values = v->data(), *bias = data_or_null(mask), *made = out->data(), *sums_of_powers = lse->data();
+  void *levels = numbers->data(), *inner = static_cast<float*>(levels) + blocks * lines, *sums = parts->data(), *dq = r.query->data(), *dk = r.key->data(), *dv = r.value->data();
+  Strides sg = strides_of(g), sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out), sd = strides_of(r.query), sh = strides_of(r.key);
+  float factor = float(scale);
+  Drops drops = drops_of(dropout);
+  void* first[] = {&grad, &made, &sums_of_powers, &levels, &inner, &sums, &sg, &so, &heads, &rows, &lines};
+  const int64_t lines_a_block = kInTiles * 8 / p.size;
+  launch(before, (lines + lines_a_block - 1) / lines_a_block, blocks, int(kInTiles), 1, first, device);
+  void* second[] = {&from, &of_keys, &values, &bias, &grad, &levels, &inner, &sums, &dk, &dv, &sq, &sk, &sv, &sg, &sh, &sm, &heads, &group, &rows, &cols, &lines, &factor, &drops};
+  launch(slopes, (keys[2] + 127) / 128, blocks, int(kInTiles), 1, second, device, bytes);
+  void* third[] = {&sums, &dq, &sd, &heads, &rows, &lines, &factor};
+  launch(after, tiles, blocks, int(kInTiles), 1, third, device);
+  return r;
+}
+
+}  // namespace
+
 AttentionSlopes attention_backward(const Tensor& g0, const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask, const Tensor& out0, const Tensor& lse,
                                    bool causal, double scale, const AttentionDropout& dropout) {
   const Problem p = problem_of(q0, k0, v0, mask, causal, dropout);
@@ -150,6 +197,8 @@ AttentionSlopes attention_backward(const Tensor& g0, const Tensor& q0, const Ten
   const DimSpan of = q0->sizes(), keys = k0->sizes();
   if (!std::ranges::equal(g0->sizes(), of) || !std::ranges::equal(out0->sizes(), of)) return {};
   const int device = q0->device().index;
+  if (takes_tiles(p, of[2], scale, device) && !gemm::settings().deterministic)
+    if (AttentionSlopes r = slopes_in_tiles(p, g0, q0, k0, v0, mask, out0, lse, scale, dropout); r.query) return r;
   const CUfunction inner = kernel_of(backward_family, "attention_inner", p, device), queries = kernel_of(backward_family, "attention_queries", p, device);
   const CUfunction key_kernel = kernel_of(backward_family, "attention_keys", p, device);
   if (!inner || !queries || !key_kernel) return {};

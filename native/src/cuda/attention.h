@@ -12,7 +12,8 @@ struct AttentionDropout { double p = 0; uint64_t seed = 0, start = 0; };
 // rows) float32, gets the scores' logsumexp. The result has the heads next to each other in memory. Null where there is no kernel.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale, const AttentionDropout&, Tensor* lse);
 
-// Its gradients; those of k and v have as many heads as q.
+// Its gradients; those of k and v have as many heads as q. On Hopper the queries' are sums in whatever order blocks come by, unless deterministic
+// algorithms are asked for.
 struct AttentionSlopes { Tensor query, key, value; };
 AttentionSlopes attention_backward(const Tensor& g, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const Tensor& out, const Tensor& lse, bool causal,
                                    double scale, const AttentionDropout&);

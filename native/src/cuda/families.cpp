@@ -3,6 +3,7 @@
 
 #include "cuda/alignments_source.h"
 #include "cuda/attention_backward_source.h"
+#include "cuda/attention_hopper_backward_source.h"
 #include "cuda/attention_hopper_source.h"
 #include "cuda/attention_source.h"
 #include "cuda/bags_source.h"
@@ -12,6 +13,7 @@
 #include "cuda/flip_source.h"
 #include "cuda/functors_source.h"
 #include "cuda/gather_source.h"
+#include "cuda/hopper_source.h"
 #include "cuda/images_source.h"
 #include "cuda/join_source.h"
 #include "cuda/keys_source.h"
@@ -37,10 +39,11 @@
 namespace shim::cuda {
 
 std::string compile_family(std::string_view family, std::vector<std::string> macros, int architecture) {
-  struct Source { std::string_view family; const char *shared, *own, *more = ""; };
+  struct Source { std::string_view family; const char *shared, *own, *more = "", *last = ""; };
   const Source sources[] = {
     {"alignments", kBlockSource, kAlignmentsSource}, {"attention", "", kAttentionSource},
-    {"attention_backward", "", kAttentionSource, kAttentionBackwardSource}, {"attention_hopper", "", kAttentionSource, kAttentionHopperSource}, {"bags", kBlockSource, kBagsSource},
+    {"attention_backward", "", kAttentionSource, kAttentionBackwardSource}, {"attention_hopper", "", kAttentionSource, kHopperSource, kAttentionHopperSource},
+    {"attention_hopper_backward", "", kAttentionSource, kHopperSource, kAttentionHopperBackwardSource}, {"bags", kBlockSource, kBagsSource},
     {"channels", kBlockSource, kChannelsSource}, {"classes", kBlockSource, kClassesSource}, {"depthwise", kBlockSource, kDepthwiseSource}, {"each", kFunctorsSource, kManySource},
     {"flip", "", kFlipSource}, {"gather", "", kGatherSource}, {"heads", kBlockSource, kScanSource, kHeadsSource},
     {"images", kBlockSource, kImagesSource}, {"join", kGatherSource, kJoinSource}, {"many", "", kManySource}, {"norm", kBlockSource, kNormSource},
@@ -51,7 +54,7 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
   for (auto& m : macros) m = "-D" + m;
   for (const Source& s : sources) {
     if (s.family != family) continue;
-    const nvrtc::Compiled c = nvrtc::compile(std::string(kTypesSource) + s.shared + s.own + s.more, architecture, macros);
+    const nvrtc::Compiled c = nvrtc::compile(std::string(kTypesSource) + s.shared + s.own + s.more + s.last, architecture, macros);
     return c.cubin.empty() ? c.log : "";
   }
   return "there is no such family of kernels";
