@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/direct_convolution.h"
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "gemm/cpu_multiply.h"
@@ -235,18 +236,21 @@ template <class T> const T* data_or_null(const Tensor& t) { return t ? t->data_a
 
 Tensor convolve(const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const int64_t (&places)[3]) {
   Tensor out = empty(Dims{x->sizes()[0], w->sizes()[0], places[0], places[1], places[2]}, x->dtype(), Device{});
+  if (convolve_directly(x, w, bias, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { forward<T>(x, w, data_or_null<T>(bias), win, groups, out); });
   return out;
 }
 
 Tensor convolve_transposed(const Tensor& x, const Tensor& w, const Tensor& bias, const Box& win, int64_t groups, const int64_t (&places)[3]) {
   Tensor out = empty(Dims{x->sizes()[0], w->sizes()[1] * groups, places[0], places[1], places[2]}, x->dtype(), Device{});
+  if (convolve_transposed_directly(x, w, bias, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { transposed<T>(x, w, data_or_null<T>(bias), win, groups, out); });
   return out;
 }
 
 Tensor convolution_weight(const Tensor& x, const Tensor& g, const Box& win, int64_t groups) {
   Tensor out = empty(Dims{g->sizes()[1], x->sizes()[1] / groups, win.depth_kernel, win.kernel[0], win.kernel[1]}, x->dtype(), Device{});
+  if (convolution_weight_directly(x, g, win, groups, out)) return out;
   by_dtype(x->dtype(), [&]<class T>(T) { weight_gradient<T>(x, g, win, groups, out); });
   return out;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Convolutions of images and volumes in float32 and float64, by products of matrices of windows; in one channel a group, directly.
+// Convolutions of images and volumes in float32 and float64: directly (direct_convolution.h) where that is worth it, else by products of
+// matrices of windows; in one channel a group, line by line.
 #include "core/tensor.h"
 
 namespace shim {

@@ -1,0 +1,71 @@
+// Inner loops of direct convolutions, for vectors of kBytes. Included in a namespace for each set of instructions (direct_convolution.cpp),
+// hence no guard: the vectors' code is chosen where a function is defined.
+template <class T> struct TileVector;
+template <> struct TileVector<float> { typedef float type __attribute__((vector_size(kBytes), aligned(4), may_alias)); };
+template <> struct TileVector<double> { typedef double type __attribute__((vector_size(kBytes), aligned(8), may_alias)); };
+
+// to[o * to_step + i] = the sum over channels c and taps t of weights[c][t][o] * image[c * channel_step + offsets[t] + i], for O outputs
+// and N vectors of neighbours: all sums stay in registers.
+template <class T, int O, int N>
+void tile(const T* image, const int64_t* offsets, int64_t channels, int64_t channel_step, int64_t taps, const T* weights, T* to, int64_t to_step) {
+  using V = typename TileVector<T>::type;
+  constexpr int64_t w = kBytes / int64_t(sizeof(T));
+  V sums[O][N] = {};
+  for (int64_t c = 0; c < channels; ++c, image += channel_step)
+    for (int64_t t = 0; t < taps; ++t, weights += O) {
+      const T* from = image + offsets[t];
+      V x[N];
+#pragma GCC unroll 16
+      for (int i = 0; i < N; ++i) x[i] = *reinterpret_cast<const V*>(from + i * w);
+#pragma GCC unroll 16
+      for (int o = 0; o < O; ++o) {
+#pragma GCC unroll 16
+        for (int i = 0; i < N; ++i) sums[o][i] += weights[o] * x[i];
+      }
+    }
+#pragma GCC unroll 16
+  for (int o = 0; o < O; ++o) {
+#pragma GCC unroll 16
+    for (int i = 0; i < N; ++i) *reinterpret_cast<V*>(to + o * to_step + i * w) = sums[o][i];
+  }
+}
+
+// to[o * to_step + p] += the sum over i < n of slopes[o * slope_step + i] * images[p][i], for O rows and P; n is a number of whole vectors.
+template <class T, int O, int P>
+void products(const T* slopes, int64_t slope_step, const T* const* images, int64_t n, T* to, int64_t to_step) {
+  using V = typename TileVector<T>::type;
+  constexpr int64_t w = kBytes / int64_t(sizeof(T));
+  V sums[O][P] = {};
+  const T* from[P];
+  for (int p = 0; p < P; ++p) from[p] = images[p];
+  for (int64_t i = 0; i < n; i += w) {
+    V g[O];
+#pragma GCC unroll 16
+    for (int o = 0; o < O; ++o) g[o] = *reinterpret_cast<const V*>(slopes + o * slope_step + i);
+#pragma GCC unroll 16
+    for (int p = 0; p < P; ++p) {
+      const V x = *reinterpret_cast<const V*>(from[p] + i);
+#pragma GCC unroll 16
+      for (int o = 0; o < O; ++o) sums[o][p] += g[o] * x;
+    }
+  }
+  alignas(64) T lanes[O * P][w];
+#pragma GCC unroll 16
+  for (int o = 0; o < O; ++o) {
+#pragma GCC unroll 16
+    for (int p = 0; p < P; ++p) *reinterpret_cast<V*>(lanes[o * P + p]) = sums[o][p];
+  }
+  for (int r = 0; r < O * P; ++r) {
+    T* of = lanes[r];
+#pragma GCC unroll 4
+    for (int64_t half = w / 2; half; half /= 2)
+      for (int64_t k = 0; k < half; ++k) of[k] += of[k + half];
+    to[r / P * to_step + r % P] += of[0];
+  }
+}
+
+template <class T>
+Tiles<T> tiles() {
+  constexpr int o = kBytes == 64 ? 8 : 4, p = kBytes == 64 ? 6 : 2;
+  return {o, kBytes / int64_t(sizeof(T)), {tile<T, o, 1>, tile<T, o, 2>, tile<T, o, 3>}, {tile<T, 4, 1>, tile<T, 4, 2>, tile<T, 4, 3>}, p, products<T, 4, p>};
+}

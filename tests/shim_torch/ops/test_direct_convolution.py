@@ -1,0 +1,97 @@
+"""Convolutions of several channels against sums of convolutions of one, which other code computes: values and gradients."""
+
+import math
+
+import pytest
+
+import shim_torch as torch
+
+F = torch.nn.functional
+FORWARD = (F.conv1d, F.conv2d, F.conv3d)
+TRANSPOSED = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)
+
+
+def by_channels(x, w, groups, transposed, **settings):
+    """The convolution as a sum over input channels, each for one output, in float64."""
+    convolve = (TRANSPOSED if transposed else FORWARD)[x.dim() - 3]
+    ins = x.shape[1] // groups
+    outs = w.shape[1] if transposed else w.shape[0] // groups
+    results = []
+    for g in range(groups):
+        for o in range(outs):
+            weights = [w[g * ins + c, o] if transposed else w[g * outs + o, c] for c in range(ins)]
+            results.append(sum(convolve(x[:, g * ins + c, None], k[None, None], **settings) for c, k in enumerate(weights)))
+    return torch.cat(results, 1)
+
+
+def compared(shape, weight, groups, transposed, dtype=torch.float32, change=None, **settings):
+    x, w = torch.randn(shape, dtype=dtype), torch.randn(weight, dtype=dtype)
+    if change:
+        change(x)
+    leaves = [x.requires_grad_(), w.requires_grad_()]
+    twins = [t.detach().double().requires_grad_() for t in leaves]
+    convolve = (TRANSPOSED if transposed else FORWARD)[x.dim() - 3]
+    found, wanted = convolve(*leaves, groups=groups, **settings), by_channels(*twins, groups, transposed, **settings)
+    slope = torch.randn_like(found)
+    found.backward(slope)
+    wanted.backward(slope.double())
+    pairs = [(found.detach(), wanted.detach()), *((a.grad, b.grad) for a, b in zip(leaves, twins, strict=True))]
+    for a, b in pairs:
+        # sums of hundreds of float32 products in another order
+        torch.testing.assert_close(a.double(), b, **({"rtol": 1e-4, "atol": 1e-4} if dtype == torch.float32 else {}), equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("outs", [4, 8, 11, 13])
+@pytest.mark.parametrize(
+    "settings",
+    [{"padding": 1}, {"stride": 2, "padding": 1}, {"dilation": 2}, {"stride": (3, 2), "padding": (0, 2), "dilation": (2, 1)}],
+)
+def test_images(dtype, outs, settings):
+    compared((3, 5, 19, 23), (outs, 5, 3, 3), 1, False, dtype, **settings)
+    compared((3, 5, 9, 11), (5, outs, 3, 3), 1, True, dtype, **settings)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("groups", [1, 3])
+def test_lines_and_volumes(transposed, groups):
+    for stride in (1, 2, 3):
+        compared((4, 2 * groups, 130), ((2 * groups, 6, 4) if transposed else (6 * groups, 2, 4)), groups, transposed, stride=stride, padding=2)
+    for stride in (1, (1, 2, 1)):
+        shape = (2 * groups, 5, 3, 2, 3) if transposed else (5 * groups, 2, 3, 2, 3)
+        compared((2, 2 * groups, 6, 7, 8), shape, groups, transposed, stride=stride, padding=1)
+
+
+def test_remainders_without_taps():
+    """A kernel smaller than the stride leaves results that no window reaches."""
+    compared((3, 8, 8, 20), (8, 9, 2, 1), 1, True, stride=(1, 2), padding=(1, 0))
+    compared((2, 8, 20, 33), (12, 8, 2, 1), 1, False, stride=(3, 2), padding=(1, 0))
+    compared((2, 4, 9, 9), (4, 6, 2, 2), 1, True, stride=3, output_padding=2)
+
+
+def test_one_channel_and_a_bias():
+    compared((20, 1, 28, 28), (6, 1, 5, 5), 1, False, padding=2)
+    x, w, b = torch.randn(2, 3, 10, 10), torch.randn(9, 3, 3, 3), torch.randn(9)
+    torch.testing.assert_close(F.conv2d(x, w, b), F.conv2d(x, w) + b.view(-1, 1, 1))
+    w = torch.randn(3, 9, 3, 3)
+    torch.testing.assert_close(F.conv_transpose2d(x, w, b, stride=2), F.conv_transpose2d(x, w, stride=2) + b.view(-1, 1, 1))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_what_is_no_number_stays_with_its_windows(value):
+    def change(x):
+        x[0, 1, 0, 0] = x[1, 2, -1, -1] = value
+
+    compared((2, 4, 24, 24), (8, 4, 3, 3), 1, False, change=change, padding=1)
+    compared((2, 4, 24, 24), (8, 4, 3, 3), 1, False, change=change, stride=2)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_give_the_same(threads):
+    x, w, before = torch.randn(3, 6, 40, 40), torch.randn(16, 6, 3, 3), torch.get_num_threads()
+    wanted = F.conv2d(x, w, padding=1)
+    torch.set_num_threads(threads)
+    try:
+        assert torch.equal(F.conv2d(x, w, padding=1), wanted)
+    finally:
+        torch.set_num_threads(before)
