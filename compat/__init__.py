@@ -90,14 +90,13 @@ def torch_proxy_status() -> dict[str, Any]:
     total = hook.scope()
     names = sys.modules.get("shim_torch._missing")
     backends = sys.modules.get("shim_torch.backends")
-    missing = {key: count for key, count in modules.missing.items() if count > 0}
     return {
         "enabled": [None if e.scope.names is None else sorted(e.scope.names) for e in hook.entries()],
         "scope": None if total.names is None else sorted(total.names),
         "blocked": sorted(total.blocked),
         "already_imported": hook.reported(),
         "modules": dict(modules.requests),
-        "missing": {**missing, **dict(getattr(names, "absent", {}))},
+        "missing": {**modules.missing, **dict(getattr(names, "absent", {}))},
         "unsupported": dict(getattr(names, "unsupported", {})),
         "native_windows": hook.native_windows,
         "slow": dict(getattr(backends, "counters", {}) or {}),

@@ -34,6 +34,11 @@ class TorchLoader:
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = _own_specs[self.name]
+        if sys.modules.get(self.name) is module:
+            # Sub-modules that came with it: importing one later would put it where the package may have a function of its name.
+            came = {name: child for name, child in modules.tree().items() if name.startswith(f"{self.name}.")}
+            for name, child in came.items():
+                sys.modules.setdefault(name, child)
         if self.done is not None:
             self.done()
 
@@ -97,7 +102,12 @@ class ScopeFinder:
     ) -> ModuleSpec | None:
         if modules.is_torch(fullname):
             waiting = self.waiting()
-            return torch_spec(fullname, self.begin if waiting else None) if waiting or self.exposed() else None
+            if not (waiting or self.exposed()):
+                return None
+            found = torch_spec(fullname, self.begin if waiting else None)
+            if found is None and (error := modules.unsupported(fullname)) is not None:
+                raise error  # importlib's own says nothing of what to do; find_spec for code in scope does not come here
+            return found
         if fullname in adapters.FAMILIES and self.waiting():
             self.begin()
         scope = self.scope()

@@ -35,8 +35,26 @@ def real(name: str) -> str:
 def get(name: str, requester: str = "?") -> ModuleType:
     """The module that ``torch.x`` names, imported on first use.
 
-    Errors: ModuleNotFoundError ``No module named 'torch.x'``, with ``name`` set.
+    Errors: ModuleNotFoundError ``No module named 'torch.x'``, with ``name`` set; where PyTorch has it, with advice.
     """
+    module = _find(name)
+    if module is not None:
+        return module
+    error = unsupported(name)
+    if error is None:
+        missing[name, requester] += 1
+        error = ModuleNotFoundError(f"No module named {name!r}", name=name)
+    raise error
+
+
+def unsupported(name: str) -> ModuleNotFoundError | None:
+    """The error, counted, for a module that PyTorch has and ours lacks; None for one that PyTorch lacks too."""
+    names = sys.modules.get(f"{ROOT}._missing")
+    error: ModuleNotFoundError | None = None if names is None else names.unsupported_module(name)
+    return error
+
+
+def _find(name: str) -> ModuleType | None:
     module = loaded.get(name)
     if module is not None:
         return module
@@ -49,8 +67,7 @@ def get(name: str, requester: str = "?") -> ModuleType:
             requests[name] += 1
             return module
         _absent.add(name)
-    missing[name, requester] += 1
-    raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    return None
 
 
 def _load(name: str) -> ModuleType | None:
@@ -75,11 +92,9 @@ def _load(name: str) -> ModuleType | None:
 def exists(name: str) -> bool:
     """Whether ``torch.x`` can be imported."""
     try:
-        get(name, "find_spec")
+        return _find(name) is not None
     except ModuleNotFoundError:
-        missing[name, "find_spec"] -= 1
         return False
-    return True
 
 
 def tree() -> dict[str, ModuleType]:

@@ -95,7 +95,27 @@ class ModulesView(MutableMapping[str, Any]):
         return repr(dict(self))
 
 
-class StandIn(ModuleType):
+class _Kind(type):
+    """``type(sys)`` is how code spells ``types.ModuleType``: to compare with, to ask ``isinstance``, to make modules."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, ModuleType)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return issubclass(other, ModuleType)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is ModuleType
+
+    def __hash__(cls) -> int:
+        return hash(ModuleType)
+
+    def __call__(cls, *args: Any, **own: Any) -> Any:
+        is_name = isinstance(args[0] if args else own.get("name"), str)
+        return ModuleType(*args, **own) if is_name else super().__call__(*args, **own)
+
+
+class StandIn(ModuleType, metaclass=_Kind):
     """Reads, writes and compares as the module it stands for, except for the attributes given to it."""
 
     def __init__(self, real: ModuleType, **own: Any) -> None:

@@ -41,6 +41,13 @@ def inner_surface() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
+def _modules() -> frozenset[str]:
+    """The files of PyTorch that are in neither list: a line names a package and its modules."""
+    with open(os.path.join(os.path.dirname(__file__), "_surface_modules.txt"), encoding="utf-8") as lines:
+        return frozenset(f"{package}.{name}" for package, *found in map(str.split, lines) for name in found)
+
+
+@lru_cache(maxsize=1)
 def _imported() -> dict[str, list[str]]:
     """What PyTorch's modules import for themselves from the standard library and from each other, by module: ``os``,
     ``np=numpy`` (a module under another name) or ``typing:Any`` (a name of a module)."""
@@ -74,7 +81,7 @@ def _ours(module: str) -> str:
 
 def has(dotted: str) -> bool:
     """Whether PyTorch has this name, public or not."""
-    return dotted in surface() or dotted in inner_surface()
+    return dotted in surface() or dotted in inner_surface() or dotted in _modules()
 
 
 def asked_of(module: str) -> Callable[[str], Any]:
@@ -98,6 +105,58 @@ class UnsupportedAttribute(AttributeError, NotImplementedError):
     """PyTorch has this name, shim-torch does not (yet). ``hasattr`` is False for it, as for any absent name."""
 
 
+def _exported(module: str) -> list[str]:
+    """What ``from torch.x import *`` brings of a module without ``__all__``: what PyTorch defines there, loaded by now or not."""
+    parent = sys.modules.get(_ours(module))
+    if parent is None:  # made by hand: all it has is there
+        raise AttributeError(f"module '{module}' has no attribute '__all__'")
+    found = {name for name in list(vars(parent)) if name[0] != "_" and f"{module}.{name}" in own_surface()}
+    before = unsupported.copy()
+    for dotted in own_surface():
+        package, _, name = dotted.rpartition(".")
+        if package == module and name not in found and hasattr(parent, name):
+            found.add(name)
+    for key in [key for key in unsupported if unsupported[key] != before[key]]:
+        unsupported[key] = before[key]  # nobody asked for these
+        if not unsupported[key]:
+            del unsupported[key]
+    return sorted(found)
+
+
+class UnsupportedImport(ImportError, NotImplementedError):
+    """The same for ``from torch.x import y``: the statement would drop what an AttributeError says."""
+
+
+class UnsupportedModule(ModuleNotFoundError, NotImplementedError):
+    """The same for ``import torch.x``."""
+
+
+def unsupported_module(dotted: str) -> UnsupportedModule | None:
+    """The error for a module that PyTorch has and that is not here; None for one that PyTorch lacks too."""
+    if not has(dotted):
+        return None
+    who = requester()
+    unsupported[dotted, who] += 1
+    return UnsupportedModule(f"No module named {dotted!r}: {_advice(dotted, who)}", name=dotted)
+
+
+def _advice(dotted: str, who: str) -> str:
+    return (
+        f"{dotted} is not supported by shim-torch (asked for by {who}). PyTorch has it: please report it with the "
+        f"library's name and version, or see `python -m compat scan` for what a library needs."
+    )
+
+
+def _is_import_statement() -> bool:
+    """Whether ``from torch.x import y`` is what asks."""
+    from opcode import opmap
+
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("shim_torch"):
+        frame = frame.f_back
+    return frame is not None and frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
+
+
 def _sub_module(module: str, name: str) -> Any:
     """The sub-module of that name, imported now, or None: PyTorch has imported most of its own already."""
     real = f"shim_torch{module.removeprefix('torch')}"
@@ -117,14 +176,13 @@ def unsupported_operator(dotted: str) -> UnsupportedAttribute:
     """The error for a name, or an operator of torch.ops, that PyTorch has and that is not here."""
     who = requester()
     unsupported[dotted, who] += 1
-    return UnsupportedAttribute(
-        f"{dotted} is not supported by shim-torch (asked for by {who}). PyTorch has it: please report it with the "
-        f"library's name and version, or see `python -m compat scan` for what a library needs."
-    )
+    return UnsupportedAttribute(_advice(dotted, who))
 
 
 def missing(module: str, name: str) -> Any:
     """A sub-module called ``module.name``, or an error; the last line of a module's ``__getattr__``."""
+    if name == "__all__":
+        return _exported(module)
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
     found = _sub_module(module, name)
@@ -134,6 +192,9 @@ def missing(module: str, name: str) -> Any:
         return found
     who, dotted = requester(), f"{module}.{name}"
     if has(dotted):
-        raise unsupported_operator(dotted)
+        error = unsupported_operator(dotted)
+        if _is_import_statement():
+            raise UnsupportedImport(f"cannot import name {name!r} from {module!r}: {error}", name=module)
+        raise error
     absent[dotted, who] += 1
     raise AttributeError(f"module '{module}' has no attribute '{name}'")

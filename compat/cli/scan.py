@@ -18,7 +18,7 @@ from typing import Any
 
 
 def sources(target: str) -> Iterator[tuple[str, str]]:
-    """(file, text) of every Python file of a wheel, folder, file or importable package, which is not imported.
+    """(file, text) of every Python file of a wheel, sdist, folder, file or importable package, which is not imported.
 
     Errors: FileNotFoundError when ``target`` is none of these.
     """
@@ -30,12 +30,15 @@ def sources(target: str) -> Iterator[tuple[str, str]]:
                 if name.endswith(".py"):
                     yield name, archive.read(name).decode("utf-8", "replace")
         return
+    if os.path.isfile(target) and target.endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")):
+        yield from _of_tar(target)
+        return
     roots = [target] if os.path.exists(target) else []
     roots = roots or places(target)
     if not roots:
         raise FileNotFoundError(f"{target!r} is no file, folder, wheel or package; install it or give its path")
     for root in roots:
-        if os.path.isfile(root) and binaries.is_shared_object(root):
+        if os.path.isfile(root) and (binaries.is_shared_object(root) or not is_source(root)):
             continue
         files = [root] if os.path.isfile(root) else sorted(
             os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names if name.endswith(".py")
@@ -43,6 +46,34 @@ def sources(target: str) -> Iterator[tuple[str, str]]:
         for path in files:
             with open(path, encoding="utf-8", errors="replace") as file:
                 yield path, file.read()
+
+
+def _of_tar(path: str) -> Iterator[tuple[str, str]]:
+    import tarfile
+
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                file = archive.extractfile(member) if member.isfile() and member.name.endswith(".py") else None
+                if file is not None:
+                    yield member.name, file.read().decode("utf-8", "replace")
+    except (tarfile.TarError, EOFError, OSError):
+        return  # what it holds can't be told: nothing to scan
+
+
+def is_source(path: str) -> bool:
+    """Whether a file is Python's: by its ending; without one by its first line, or whether Python can read it."""
+    ending = os.path.splitext(path)[1]
+    if ending in (".py", ".pyi", ".pyw"):
+        return True
+    with open(path, "rb") as file:
+        text = file.read()
+    if text.startswith(b"#!"):
+        return b"python" in text.split(b"\n", 1)[0]
+    try:
+        return not ending and bool(ast.parse(text).body)
+    except (SyntaxError, ValueError):
+        return False
 
 
 def places(name: str) -> list[str]:

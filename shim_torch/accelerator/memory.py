@@ -1,5 +1,6 @@
 """``torch.accelerator.memory``: figures of the accelerator's memory, which are CUDA's."""
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.accelerator import (
     empty_cache,
     get_memory_info,
@@ -23,3 +24,5 @@ __all__ = [
     "reset_accumulated_memory_stats",
     "reset_peak_memory_stats",
 ]
+
+__getattr__ = _asked_of(__name__)

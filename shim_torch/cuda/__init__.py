@@ -358,6 +358,4 @@ from shim_torch.cuda.random import (  # noqa: E402  (asks for the devices above)
     set_rng_state_all,
 )
 
-__all__ = [n for n in dir() if n[0] != "_" and n not in ("Any", "NamedTuple", "annotations", "threading", "index_of")]
-
 _torch_names.present(globals())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__: list[str] = []
-
 
 def __getattr__(name: str) -> Any:
     from shim_torch._legacy_types import TENSORS

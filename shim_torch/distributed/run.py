@@ -13,6 +13,8 @@ import sys
 import uuid
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__ = ["get_args_parser", "main", "parse_args", "run"]
 
 
@@ -104,3 +106,5 @@ def main(args: list[str] | None = None) -> None:
 
 if __name__ == "__main__":
     main()
+
+__getattr__ = _asked_of(__name__)

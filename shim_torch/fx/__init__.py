@@ -5,18 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = [
-    "Graph",
-    "GraphModule",
-    "Interpreter",
-    "Node",
-    "Proxy",
-    "Tracer",
-    "Transformer",
-    "replace_pattern",
-    "symbolic_trace",
-    "wrap",
-]
 _WHERE = {
     "Graph": "graph",
     "CodeGen": "graph",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.fx.proxy import Proxy
 
 __all__ = ["annotate"]
@@ -20,3 +21,5 @@ def annotate(val: Any, type: Any) -> Any:
             )
         val.node.type = type
     return val
+
+__getattr__ = _asked_of(__name__)

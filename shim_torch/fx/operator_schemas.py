@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch._ops import OpOverload, OpOverloadPacket
 
 __all__ = [
@@ -256,3 +257,5 @@ def _normalized(
     return ArgsKwargsPair(
         tuple(bound.arguments[n] for n in names[:count]), {n: bound.arguments[n] for n in names[count:]}
     )
+
+__getattr__ = _asked_of(__name__)

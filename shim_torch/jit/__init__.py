@@ -7,22 +7,6 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from shim_torch import _torch_names
 
-__all__ = [
-    "Attribute",
-    "Final",
-    "annotate",
-    "export",
-    "fork",
-    "ignore",
-    "interface",
-    "is_scripting",
-    "is_tracing",
-    "isinstance",
-    "script",
-    "script_if_tracing",
-    "unused",
-    "wait",
-]
 T = TypeVar("T")
 _isinstance = isinstance
 from typing import Final  # noqa: E402

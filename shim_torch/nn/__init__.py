@@ -7,19 +7,6 @@ from shim_torch.nn.modules import *  # noqa: F403
 from shim_torch.nn.modules import Module
 from shim_torch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = [
-    "Buffer",
-    "Module",
-    "Parameter",
-    "UninitializedBuffer",
-    "UninitializedParameter",
-    "functional",
-    "init",
-    "modules",
-    "parameter",
-    "utils",
-]
-
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     """Splits device, dtype and memory_format off keyword arguments, as custom layers do."""

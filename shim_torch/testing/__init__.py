@@ -5,8 +5,6 @@ from typing import Any
 from shim_torch.testing._comparison import assert_allclose, assert_close
 from shim_torch.testing._creation import make_tensor
 
-__all__ = ["assert_allclose", "assert_close", "make_tensor"]
-
 
 def __getattr__(name: str) -> Any:
     if name == "FileCheck":

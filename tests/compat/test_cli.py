@@ -152,6 +152,26 @@ def test_scan_names_what_is_missing(tmp_path, python):
     assert done.returncode == 2 and "install it" in done.stderr
 
 
+def test_scan_of_one_file(tmp_path, python):
+    import tarfile
+
+    for name, text in [
+        ("page.txt", "no Python"), ("data.json", '{"a": 1}'), ("empty", ""), ("program", "import torch\ntorch.gone"),
+        ("script.sh", "#!/usr/bin/env python3\nimport torch\ntorch.gone"), ("other.sh", "#!/bin/sh\nls"),
+    ]:  # fmt: skip
+        (tmp_path / name).write_text(text)
+    (tmp_path / "image.png").write_bytes(b"\x89PNG\r\n\x00\x00")
+    with tarfile.open(tmp_path / "source.tar.gz", "w:gz") as archive:
+        (tmp_path / "m.py").write_text("import torch\ntorch.gone")
+        archive.add(tmp_path / "m.py", "source-1/m.py")
+    targets = [str(tmp_path / name) for name in sorted(p.name for p in tmp_path.iterdir())]
+    code = "import sys\nfrom compat.cli import scan\nprint([scan.main(target, False) for target in sys.argv[1:]])"
+    done = python(["-c", code, *targets], "shim")
+    found = dict(zip([t.rpartition("/")[2] for t in targets], json.loads(done.stdout.splitlines()[-1]), strict=True))
+    assert [name for name, status in found.items() if status == 1] == ["m.py", "program", "script.sh", "source.tar.gz"]
+    assert {status for name, status in found.items() if status != 1} == {2} and done.stderr.count("neither Python") == 5
+
+
 def test_doctor(python):
     done = python(["-m", "compat", "doctor", "--json"], "shim")
     assert json.loads(done.stdout)["shim_torch"] == "ok, torch.__version__ 2.13.0+shim" and done.returncode == 0

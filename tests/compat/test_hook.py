@@ -324,6 +324,8 @@ def test_scoped_sys_is_sys_but_for_modules(probe):
         s.modules["planted"] = sys
         assert sys.modules["planted"] is sys
         del s.modules["planted"]
+        assert isinstance(sys, type(s)) and type(type(s)("made")) is type(sys) == type(s) and issubclass(type(sys), type(s))
+        assert isinstance(scoped_lib, type(s)) and not isinstance(3, type(s))
         scoped_lib.statement()
         assert len(list(s.modules)) == len(s.modules) > len(sys.modules)
         """

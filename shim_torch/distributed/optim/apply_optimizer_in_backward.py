@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from shim_torch._missing import asked_of as _asked_of
+
 __all__: list[str] = []
 
 _HANDLES: Any = WeakKeyDictionary()  # parameter -> the handles of its hooks
@@ -47,3 +49,5 @@ def _get_in_backward_optimizers(module: Any) -> list[Any]:
     for param in module.parameters():
         found.extend(getattr(param, "_in_backward_optimizers", []))
     return found
+
+__getattr__ = _asked_of(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from shim_torch import distributed
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributed.algorithms.join import Joinable, JoinHook
 from shim_torch.optim import Optimizer
 
@@ -122,3 +123,5 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     @property
     def join_process_group(self) -> Any:
         return self.process_group
+
+__getattr__ = _asked_of(__name__)

@@ -11,14 +11,6 @@ from shim_torch import _torch_names
 from shim_torch.backends import _attention as _switches
 from shim_torch.backends._attention import SDPAParams, can_use_efficient_attention, can_use_flash_attention
 
-__all__ = [
-    "SDPAParams",
-    "can_use_efficient_attention",
-    "can_use_flash_attention",
-    "SDPBackend",
-    "WARN_FOR_UNFUSED_KERNELS",
-    "sdpa_kernel",
-]
 WARN_FOR_UNFUSED_KERNELS = False
 
 

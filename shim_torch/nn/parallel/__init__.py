@@ -6,7 +6,10 @@ from typing import Any
 
 from shim_torch import _torch_names
 from shim_torch.nn import DataParallel
+from shim_torch.nn.parallel.data_parallel import data_parallel
 from shim_torch.nn.parallel.distributed import DistributedDataParallel
+from shim_torch.nn.parallel.parallel_apply import parallel_apply
+from shim_torch.nn.parallel.replicate import replicate
 
 __all__ = [
     "DataParallel",
@@ -17,15 +20,6 @@ __all__ = [
     "replicate",
     "scatter",
 ]
-
-
-def data_parallel(
-    module: Any, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0, module_kwargs: Any = None
-) -> Any:
-    """The module on its one device; NotImplementedError for several."""
-    if device_ids is not None and len(device_ids) > 1:
-        raise NotImplementedError("torch.nn.parallel.data_parallel: several devices are not supported by shim-torch")
-    return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
 
 
 def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
@@ -64,21 +58,6 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
     if hasattr(first, "_fields"):
         return type(first)(*(gather(list(parts), target_device, dim) for parts in zip(*outputs, strict=True)))
     return type(first)(gather(list(parts), target_device, dim) for parts in zip(*outputs, strict=True))
-
-
-def replicate(network: Any, devices: Any, detach: bool = False) -> list[Any]:
-    """Copies of a module on devices; NotImplementedError for several devices."""
-    if len(devices) > 1:
-        raise NotImplementedError("torch.nn.parallel.replicate: several devices are not supported by shim-torch")
-    return [network]
-
-
-def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: Any = None) -> list[Any]:
-    """Each module on its input, one after another."""
-    kwargs = kwargs_tup or [{}] * len(modules)
-    return [
-        m(*(x if isinstance(x, (list, tuple)) else (x,)), **k) for m, x, k in zip(modules, inputs, kwargs, strict=True)
-    ]
 
 
 def __getattr__(name: str) -> Any:

@@ -22,25 +22,6 @@ from shim_torch.nn.utils.rnn import pad_sequence, unpad_sequence
 from shim_torch.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
 from shim_torch.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
-__all__ = [
-    "clip_grad_norm",
-    "clip_grad_norm_",
-    "clip_grad_value_",
-    "clip_grads_with_norm_",
-    "convert_conv2d_weight_memory_format",
-    "convert_conv3d_weight_memory_format",
-    "get_total_norm",
-    "pad_sequence",
-    "parameters_to_vector",
-    "remove_spectral_norm",
-    "remove_weight_norm",
-    "skip_init",
-    "spectral_norm",
-    "unpad_sequence",
-    "vector_to_parameters",
-    "weight_norm",
-]
-
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:
     """All parameters flattened into one vector."""

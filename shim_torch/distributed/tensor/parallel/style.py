@@ -1,5 +1,6 @@
 """``torch.distributed.tensor.parallel.style``."""
 
+from shim_torch._missing import asked_of as _asked_of
 from shim_torch.distributed.tensor.parallel import (
     ColwiseParallel,
     ParallelStyle,
@@ -19,3 +20,5 @@ __all__ = [
     "RowwiseParallel",
     "SequenceParallel",
 ]
+
+__getattr__ = _asked_of(__name__)

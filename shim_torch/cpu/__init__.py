@@ -107,10 +107,6 @@ def get_capabilities() -> dict[str, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "amp":
-        import importlib
-
-        return importlib.import_module("shim_torch._cpu_amp")
     if name.endswith("_supported"):
         from shim_torch._C import _cpu
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from native import _core
 from shim_torch.amp._older import older_names
+from shim_torch.cpu.amp import autocast_mode, grad_scaler
 
 __all__ = ["GradScaler", "autocast"]
 

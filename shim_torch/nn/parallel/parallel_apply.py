@@ -1,0 +1,32 @@
+"""``torch.nn.parallel.parallel_apply``: modules on inputs of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shim_torch._missing import asked_of as _asked_of
+
+__all__ = ["get_a_var", "parallel_apply"]
+
+
+def get_a_var(obj: Any) -> Any:
+    """The first tensor in an object, its lists, tuples and dicts (keys and values); None without one."""
+    from shim_torch import Tensor
+
+    if isinstance(obj, Tensor):
+        return obj
+    if isinstance(obj, (list, tuple)):
+        return next((found for x in obj if isinstance(found := get_a_var(x), Tensor)), None)
+    if isinstance(obj, dict):
+        return get_a_var(list(obj.items()))
+    return None
+
+
+def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: Any = None) -> list[Any]:
+    """Each module on its input, one after another."""
+    kwargs = kwargs_tup or [{}] * len(modules)
+    return [
+        m(*(x if isinstance(x, (list, tuple)) else (x,)), **k) for m, x, k in zip(modules, inputs, kwargs, strict=True)
+    ]
+
+__getattr__ = _asked_of(__name__)
