@@ -66,6 +66,11 @@ void products(const T* slopes, int64_t slope_step, const T* const* images, int64
 
 template <class T>
 Tiles<T> tiles() {
-  constexpr int o = kBytes == 64 ? 8 : 4, p = kBytes == 64 ? 6 : 2;
-  return {o, kBytes / int64_t(sizeof(T)), {tile<T, o, 1>, tile<T, o, 2>, tile<T, o, 3>}, {tile<T, 4, 1>, tile<T, 4, 2>, tile<T, 4, 3>}, p, products<T, 4, p>};
+  constexpr int most = kBytes == 64 ? 8 : 4, pairs = kBytes == 64 ? 6 : 2;
+  return {kBytes / int64_t(sizeof(T)),
+          {most, 3, {tile<T, most, 1>, tile<T, most, 2>, tile<T, most, 3>}},
+          {4, 3, {tile<T, 4, 1>, tile<T, 4, 2>, tile<T, 4, 3>}},
+          {1, 6, {tile<T, 1, 1>, tile<T, 1, 2>, tile<T, 1, 3>, tile<T, 1, 4>, tile<T, 1, 5>, tile<T, 1, 6>}},
+          {4, pairs, products<T, 4, pairs>},
+          {1, 8, products<T, 1, 8>}};
 }

@@ -1,5 +1,6 @@
-"""Convolutions of several channels against sums of convolutions of one, which other code computes: values and gradients."""
+"""Convolutions against sums of strided slices, tap by tap: values and gradients."""
 
+import itertools
 import math
 
 import pytest
@@ -11,17 +12,34 @@ FORWARD = (F.conv1d, F.conv2d, F.conv3d)
 TRANSPOSED = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)
 
 
-def by_channels(x, w, groups, transposed, **settings):
-    """The convolution as a sum over input channels, each for one output, in float64."""
-    convolve = (TRANSPOSED if transposed else FORWARD)[x.dim() - 3]
-    ins = x.shape[1] // groups
-    outs = w.shape[1] if transposed else w.shape[0] // groups
-    results = []
-    for g in range(groups):
-        for o in range(outs):
-            weights = [w[g * ins + c, o] if transposed else w[g * outs + o, c] for c in range(ins)]
-            results.append(sum(convolve(x[:, g * ins + c, None], k[None, None], **settings) for c, k in enumerate(weights)))
-    return torch.cat(results, 1)
+def each(value, dims):
+    return [value] * dims if isinstance(value, int) else list(value)
+
+
+def by_taps(x, w, groups, stride=1, padding=0, dilation=1):
+    """The convolution as a sum over the kernel's taps, each of a slice of the padded image."""
+    dims = x.dim() - 2
+    stride, padding, dilation = each(stride, dims), each(padding, dims), each(dilation, dims)
+    padded = F.pad(x, [side for p in reversed(padding) for side in (p, p)])
+    counts = [(padded.shape[2 + i] - dilation[i] * (w.shape[2 + i] - 1) - 1) // stride[i] + 1 for i in range(dims)]
+    total = 0
+    for tap in itertools.product(*(range(k) for k in w.shape[2:])):
+        part = padded
+        for i, k in enumerate(tap):
+            part = part.narrow(2 + i, k * dilation[i], (counts[i] - 1) * stride[i] + 1)[(slice(None),) * (2 + i) + (slice(None, None, stride[i]),)]
+        part = part.unflatten(1, (groups, -1)).flatten(3)
+        weights = w[(..., *tap)].unflatten(0, (groups, -1))
+        total = total + torch.einsum("bgcp,goc->bgop", part, weights).flatten(1, 2).unflatten(2, counts)
+    return total
+
+
+def transposed_by_taps(x, w, groups, output_padding=0, **settings):
+    """The gradient of the convolution that has these weights."""
+    dims = x.dim() - 2
+    stride, padding, dilation, extra = (each(v, dims) for v in (settings.get("stride", 1), settings.get("padding", 0), settings.get("dilation", 1), output_padding))
+    sizes = [(x.shape[2 + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w.shape[2 + i] - 1) + extra[i] + 1 for i in range(dims)]
+    z = torch.zeros(x.shape[0], w.shape[1] * groups, *sizes, dtype=x.dtype, requires_grad=True)
+    return torch.autograd.grad(by_taps(z, w, groups, **settings), z, x, create_graph=True)[0]
 
 
 def compared(shape, weight, groups, transposed, dtype=torch.float32, change=None, **settings):
@@ -31,7 +49,7 @@ def compared(shape, weight, groups, transposed, dtype=torch.float32, change=None
     leaves = [x.requires_grad_(), w.requires_grad_()]
     twins = [t.detach().double().requires_grad_() for t in leaves]
     convolve = (TRANSPOSED if transposed else FORWARD)[x.dim() - 3]
-    found, wanted = convolve(*leaves, groups=groups, **settings), by_channels(*twins, groups, transposed, **settings)
+    found, wanted = convolve(*leaves, groups=groups, **settings), (transposed_by_taps if transposed else by_taps)(*twins, groups, **settings)
     slope = torch.randn_like(found)
     found.backward(slope)
     wanted.backward(slope.double())
@@ -42,7 +60,7 @@ def compared(shape, weight, groups, transposed, dtype=torch.float32, change=None
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("outs", [4, 8, 11, 13])
+@pytest.mark.parametrize("outs", [1, 4, 8, 11, 13])
 @pytest.mark.parametrize(
     "settings",
     [{"padding": 1}, {"stride": 2, "padding": 1}, {"dilation": 2}, {"stride": (3, 2), "padding": (0, 2), "dilation": (2, 1)}],
@@ -71,6 +89,9 @@ def test_remainders_without_taps():
 
 def test_one_channel_and_a_bias():
     compared((20, 1, 28, 28), (6, 1, 5, 5), 1, False, padding=2)
+    for stride in (1, 2):
+        compared((2, 8, 28, 28), (8, 1, 3, 3), 8, False, stride=stride, padding=1)
+        compared((2, 8, 14, 14), (8, 1, 4, 4), 8, True, stride=stride, padding=1)
     x, w, b = torch.randn(2, 3, 10, 10), torch.randn(9, 3, 3, 3), torch.randn(9)
     torch.testing.assert_close(F.conv2d(x, w, b), F.conv2d(x, w) + b.view(-1, 1, 1))
     w = torch.randn(3, 9, 3, 3)
