@@ -46,6 +46,7 @@ void columns(const Loops& loops, const char* x, char* to, int64_t rows, int64_t 
 
 // One whose elements are converted as they are read, a few rows at a time.
 __attribute__((noinline)) void few_columns(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t step, int64_t width) {
+  if (from.dtype == DType::bf16 && loops.strip_of_bfloat16) return loops.strip_of_bfloat16(x, to, rows, step, width);
   alignas(64) char buffer[kFewRows * kStrip * sizeof(float)];
   for (int64_t r = 0; r < rows; ++r) (*from.load)(x + r * step * from.size, from.size, buffer + r * kStrip * loops.size, loops.size, width);
   loops.strip(buffer, to, rows, kStrip, width);

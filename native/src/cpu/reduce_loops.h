@@ -225,6 +225,21 @@ SHIM_CLONES void both_strips(T* __restrict to, const T* __restrict other, int64_
   for (int64_t c = 0; c < width; ++c) to[c] = Op::f(to[c], other[c]);
 }
 
+// The same of bfloat16, added up in float32 as they are read.
+inline SHIM_CLONES void strip_of_bfloat16(const char* given, char* sums, int64_t rows, int64_t step, int64_t width) {
+  const auto* x = reinterpret_cast<const uint16_t*>(given);
+  auto* __restrict to = reinterpret_cast<float*>(sums);
+  const auto at = [](const uint16_t* p, int64_t c) { return std::bit_cast<float>(uint32_t(p[c]) << 16); };
+  std::fill_n(to, width, 0.f);
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) {
+    const uint16_t *p = x + r * step, *q = p + step, *s = q + step, *t = s + step;
+    for (int64_t c = 0; c < width; ++c) to[c] += (at(p, c) + at(q, c)) + (at(s, c) + at(t, c));
+  }
+  for (; r < rows; ++r)
+    for (int64_t c = 0; c < width; ++c) to[c] += at(x + r * step, c);
+}
+
 // What a reduction does with elements of one type; how the work is cut up and shared is the same for all (reduce_rows, reduce_columns).
 struct Loops {
   int64_t size = 0;                             // bytes of an element as it is computed with
@@ -233,6 +248,7 @@ struct Loops {
   void (*narrow)(const char* x, char* to, int64_t rows, int64_t cols) = nullptr;              // null where rows of few elements are nothing special
   void (*strip)(const char* x, char* to, int64_t rows, int64_t step, int64_t width) = nullptr;
   void (*both)(char* to, const char* other, int64_t width) = nullptr;
+  void (*strip_of_bfloat16)(const char* x, char* to, int64_t rows, int64_t step, int64_t width) = nullptr;   // null: converted first
 };
 
 template <class Op, class T>
@@ -249,7 +265,8 @@ void both_of(char* to, const char* other, int64_t width) { both_strips<Op>(reint
 template <class Op, class T>
 Loops loops_of() {
   if constexpr (std::is_same_v<Op, NanSumOp>) return {sizeof(T), piece_of<Op, T>, piece_of<SumOp, T>, nullptr, nullptr, nullptr};   // columns: NaNs are taken out before
-  else return {sizeof(T), piece_of<Op, T>, piece_of<Op, T>, narrow_of<Op, T>, strip_of<Op, T>, both_of<Op, T>};
+  else return {sizeof(T), piece_of<Op, T>, piece_of<Op, T>, narrow_of<Op, T>, strip_of<Op, T>, both_of<Op, T>,
+               std::is_same_v<Op, SumOp> && std::is_same_v<T, float> ? strip_of_bfloat16 : nullptr};
 }
 
 }  // namespace

@@ -120,9 +120,11 @@ inline float log1p_of(float x) {
 
 // tanh(x) = x + x^3 P(x^2) for small x, else 1 - 2 / (exp(2x) + 1).
 inline float tanh_of(float x) {
-  float t = std::fabs(x), z = x * x;
+  float t = std::fabs(x), z = x * x, c = t > 10.f ? 20.f : t + t;    // tanh(10) is 1; NaN passes the test
   float p = polynomial(z, 2.147535344e-03f, -8.182672262e-03f, 2.170296649e-02f, -5.394720416e-02f, 1.333320976e-01f, -3.333333091e-01f);
-  float large = 1.f - 2.f / (exp_of(t + t) + 1.f);
+  float sum = c * 1.44269504088896f + kRound, n = sum - kRound;      // exp(c), which needs no care for what is no normal number
+  float r = (c - n * 0.693359375f) - n * -2.12194440054690583e-4f;
+  float large = 1.f - 2.f / (exp_series(r) * power_of_two(integer_in(sum)) + 1.f);
   return std::copysign(t < 0.625f ? t + t * z * p : large, x);
 }
 

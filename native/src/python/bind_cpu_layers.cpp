@@ -6,6 +6,7 @@
 #include "cpu/moves.h"
 #include "cpu/padding.h"
 #include "cpu/row_gradients.h"
+#include "ops/repeat.h"
 #include "python/native_cpu.h"
 
 namespace shim {
@@ -152,6 +153,18 @@ PyObject* native_flip(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
+// repeat(self, repeats)
+PyObject* native_repeat(Operator&, PyObject* const* args, size_t n) {
+  if (n != 2 || !on_cpu(args[0]) || unwrap(args[0])->has_math_bits()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Dims repeats;
+    Repeated r;
+    if (!dims_of(args[1], &repeats) || !repeated(*unwrap(args[0]), repeats, &r)) return nullptr;
+    unlocked(r.out->numel(), [&] { copy_(r.to, r.from); });
+    return wrap(r.out);
+  });
+}
+
 // A pad of a contiguous tensor, which has no other order of its dims to keep.
 PyObject* padded(PyObject* self, PyObject* pad, Padding mode) {
   return guarded([&]() -> PyObject* {
@@ -293,6 +306,7 @@ void register_cpu_layers() {
   register_native_cpu("tril", native_triangle<false>);
   register_native_cpu("triu", native_triangle<true>);
   register_native_cpu("flip", native_flip);
+  register_native_cpu("repeat", native_repeat);
   register_native_cpu("roll", native_roll);
   register_native_cpu("constant_pad", native_constant_pad);
   register_native_cpu("reflection_pad", native_pad_from_itself<Padding::reflect>);

@@ -5,6 +5,7 @@
 #include "cuda/elementwise.h"
 #include "cuda/pad.h"
 #include "cuda/search.h"
+#include "ops/repeat.h"
 #include "python/native_cuda.h"
 #include "python/tensor_type.h"
 
@@ -61,26 +62,14 @@ PyObject* native_searchsorted(Operator&, PyObject* const* args, size_t n) {
   });
 }
 
-// repeat(self, repeats): a copy of a view that has every dimension twice
+// repeat(self, repeats)
 PyObject* native_repeat(Operator&, PyObject* const* args, size_t n) {
   if (n != 2 || !on_cuda(args[0])) return nullptr;
   return guarded([&]() -> PyObject* {
-    const TensorImpl& self = *unwrap(args[0]);
     Dims repeats;
-    if (!dims_of(args[1], &repeats) || repeats.empty() || int(repeats.size()) < self.dim() || !self.numel()) return nullptr;
-    const size_t more = repeats.size() - size_t(self.dim());
-    Dims shape, twice, strides;
-    for (size_t d = 0; d < repeats.size(); ++d) {
-      if (repeats[d] < 1) return nullptr;
-      const int64_t size = d < more ? 1 : self.sizes()[d - more];
-      shape.push_back(size * repeats[d]);
-      twice.insert(twice.end(), {repeats[d], size});
-      strides.insert(strides.end(), {0, d < more ? 0 : self.strides()[d - more]});
-    }
-    if (twice.size() > size_t(kMaxDims)) return nullptr;
-    Tensor out = empty(shape, self.dtype(), self.device());
-    const Tensor source = as_strided(self, twice, strides, self.storage_offset());
-    return cuda::copy_elementwise(view(*out, twice), source) ? wrap(out) : nullptr;
+    Repeated r;
+    if (!dims_of(args[1], &repeats) || !repeated(*unwrap(args[0]), repeats, &r)) return nullptr;
+    return cuda::copy_elementwise(r.to, r.from) ? wrap(r.out) : nullptr;
   });
 }
 

@@ -26,7 +26,9 @@ def by_taps(x, w, groups, stride=1, padding=0, dilation=1):
     for tap in itertools.product(*(range(k) for k in w.shape[2:])):
         part = padded
         for i, k in enumerate(tap):
-            part = part.narrow(2 + i, k * dilation[i], (counts[i] - 1) * stride[i] + 1)[(slice(None),) * (2 + i) + (slice(None, None, stride[i]),)]
+            part = part.narrow(2 + i, k * dilation[i], (counts[i] - 1) * stride[i] + 1)[
+                (slice(None),) * (2 + i) + (slice(None, None, stride[i]),)
+            ]
         part = part.unflatten(1, (groups, -1)).flatten(3)
         weights = w[(..., *tap)].unflatten(0, (groups, -1))
         total = total + torch.einsum("bgcp,goc->bgop", part, weights).flatten(1, 2).unflatten(2, counts)
@@ -36,8 +38,14 @@ def by_taps(x, w, groups, stride=1, padding=0, dilation=1):
 def transposed_by_taps(x, w, groups, output_padding=0, **settings):
     """The gradient of the convolution that has these weights."""
     dims = x.dim() - 2
-    stride, padding, dilation, extra = (each(v, dims) for v in (settings.get("stride", 1), settings.get("padding", 0), settings.get("dilation", 1), output_padding))
-    sizes = [(x.shape[2 + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w.shape[2 + i] - 1) + extra[i] + 1 for i in range(dims)]
+    stride, padding, dilation, extra = (
+        each(v, dims)
+        for v in (settings.get("stride", 1), settings.get("padding", 0), settings.get("dilation", 1), output_padding)
+    )
+    sizes = [
+        (x.shape[2 + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w.shape[2 + i] - 1) + extra[i] + 1
+        for i in range(dims)
+    ]
     z = torch.zeros(x.shape[0], w.shape[1] * groups, *sizes, dtype=x.dtype, requires_grad=True)
     return torch.autograd.grad(by_taps(z, w, groups, **settings), z, x, create_graph=True)[0]
 
@@ -49,21 +57,31 @@ def compared(shape, weight, groups, transposed, dtype=torch.float32, change=None
     leaves = [x.requires_grad_(), w.requires_grad_()]
     twins = [t.detach().double().requires_grad_() for t in leaves]
     convolve = (TRANSPOSED if transposed else FORWARD)[x.dim() - 3]
-    found, wanted = convolve(*leaves, groups=groups, **settings), (transposed_by_taps if transposed else by_taps)(*twins, groups, **settings)
+    found, wanted = (
+        convolve(*leaves, groups=groups, **settings),
+        (transposed_by_taps if transposed else by_taps)(*twins, groups, **settings),
+    )
     slope = torch.randn_like(found)
     found.backward(slope)
     wanted.backward(slope.double())
     pairs = [(found.detach(), wanted.detach()), *((a.grad, b.grad) for a, b in zip(leaves, twins, strict=True))]
     for a, b in pairs:
         # sums of hundreds of float32 products in another order
-        torch.testing.assert_close(a.double(), b, **({"rtol": 1e-4, "atol": 1e-4} if dtype == torch.float32 else {}), equal_nan=True)
+        torch.testing.assert_close(
+            a.double(), b, **({"rtol": 1e-4, "atol": 1e-4} if dtype == torch.float32 else {}), equal_nan=True
+        )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("outs", [1, 4, 8, 11, 13])
 @pytest.mark.parametrize(
     "settings",
-    [{"padding": 1}, {"stride": 2, "padding": 1}, {"dilation": 2}, {"stride": (3, 2), "padding": (0, 2), "dilation": (2, 1)}],
+    [
+        {"padding": 1},
+        {"stride": 2, "padding": 1},
+        {"dilation": 2},
+        {"stride": (3, 2), "padding": (0, 2), "dilation": (2, 1)},
+    ],
 )
 def test_images(dtype, outs, settings):
     compared((3, 5, 19, 23), (outs, 5, 3, 3), 1, False, dtype, **settings)
@@ -74,7 +92,14 @@ def test_images(dtype, outs, settings):
 @pytest.mark.parametrize("groups", [1, 3])
 def test_lines_and_volumes(transposed, groups):
     for stride in (1, 2, 3):
-        compared((4, 2 * groups, 130), ((2 * groups, 6, 4) if transposed else (6 * groups, 2, 4)), groups, transposed, stride=stride, padding=2)
+        compared(
+            (4, 2 * groups, 130),
+            ((2 * groups, 6, 4) if transposed else (6 * groups, 2, 4)),
+            groups,
+            transposed,
+            stride=stride,
+            padding=2,
+        )
     for stride in (1, (1, 2, 1)):
         shape = (2 * groups, 5, 3, 2, 3) if transposed else (5 * groups, 2, 3, 2, 3)
         compared((2, 2 * groups, 6, 7, 8), shape, groups, transposed, stride=stride, padding=1)
@@ -95,7 +120,9 @@ def test_one_channel_and_a_bias():
     x, w, b = torch.randn(2, 3, 10, 10), torch.randn(9, 3, 3, 3), torch.randn(9)
     torch.testing.assert_close(F.conv2d(x, w, b), F.conv2d(x, w) + b.view(-1, 1, 1))
     w = torch.randn(3, 9, 3, 3)
-    torch.testing.assert_close(F.conv_transpose2d(x, w, b, stride=2), F.conv_transpose2d(x, w, stride=2) + b.view(-1, 1, 1))
+    torch.testing.assert_close(
+        F.conv_transpose2d(x, w, b, stride=2), F.conv_transpose2d(x, w, stride=2) + b.view(-1, 1, 1)
+    )
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
