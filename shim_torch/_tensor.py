@@ -57,6 +57,8 @@ def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     array = _core.to_numpy(self)
     if dtype is not None and array.dtype != dtype:
+        if copy is False:  # NumPy 2 asks so, and takes what it gets for the tensor's memory
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
         return array.astype(dtype)
     return np.array(array) if copy else array
 

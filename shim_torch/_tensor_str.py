@@ -66,24 +66,28 @@ def printoptions(**kwargs: Any) -> Iterator[None]:
 class _Formatter:
     """How the elements of one tensor are printed: integers, fixed or scientific; all of one width."""
 
-    def __init__(self, values: list[Any], floating: bool) -> None:
+    def __init__(self, values: list[Any], floating: bool, exponents: bool = False) -> None:
         self.floating, self.integers, self.scientific = floating, True, False
         self.width = 1
         if not floating:
             self.width = max([1, *(len(str(v)) for v in values)])
             return
         finite = [abs(v) for v in values if math.isfinite(v) and v != 0]
+        if exponents:  # to PyTorch's float8_e8m0fnu zero is its smallest number, and NaN is finite
+            finite = [v for v in values if v != 2.0**-127]
         if not finite:
             return  # zeros, inf, nan: as integers and not aligned
-        large, small = max(finite), min(finite)
-        self.integers = all(v == math.ceil(v) for v in finite)
+        unknown = any(math.isnan(v) for v in finite)
+        large, small = (math.nan, math.nan) if unknown else (max(finite), min(finite))
+        self.integers = not unknown and all(v == math.ceil(v) for v in finite)
         if self.integers:
             self.scientific = large / small > 1000.0 or large > 1.0e8
         else:
             self.scientific = large / small > 1000.0 or large > 1.0e8 or small < 1.0e-4
         if PRINT_OPTS.sci_mode is not None:
             self.scientific = PRINT_OPTS.sci_mode
-        widths = [len(self.format(v)) for v in values if math.isfinite(v) and v != 0]
+        measured = finite if exponents else [v for v in values if math.isfinite(v) and v != 0]
+        widths = [len(self.format(v)) for v in measured]
         self.width = max([self.width, *widths])
 
     def format(self, value: Any) -> str:
@@ -162,10 +166,11 @@ def _tensor_str(t: Any, indent: int) -> str:
     if t.numel() == 0:
         return "[]"
     summarize = t.numel() > PRINT_OPTS.threshold
+    exponents = t.dtype == _core.float8_e8m0fnu
     if t.dtype in (_core.float16, _core.bfloat16) or t.dtype.itemsize == 1 and t.dtype.is_floating_point:
         t = t.float()
     values = _values(t, summarize)
-    formatter: Any = _ComplexFormatter(values) if t.dtype.is_complex else _Formatter(values, t.dtype.is_floating_point)
+    formatter: Any = _ComplexFormatter(values) if t.dtype.is_complex else _Formatter(values, t.dtype.is_floating_point, exponents)
     return _text(t, indent, summarize, formatter)
 
 

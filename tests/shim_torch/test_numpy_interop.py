@@ -42,3 +42,34 @@ def test_bodies_read_half_complex_as_complex64():
     x = torch.tensor([[1 + 2j, 3 - 1j], [0.5j, -2]]).to(torch.complex32).t()
     array = torch.backends.numpy.asarray(x)
     assert array.dtype == np.complex64 and array.tolist() == [[1 + 2j, 0.5j], [3 - 1j, -2]]
+
+
+def test_asarray_without_a_copy_refuses_to_convert():
+    x = torch.arange(3.0)
+    assert np.asarray(x, copy=False)[1] == 1 and np.shares_memory(np.asarray(x, copy=False), x.numpy())
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
+        np.asarray(x, dtype="float64", copy=False)
+    assert np.asarray(x, dtype="float64").dtype == np.float64
+
+
+def test_dlpack_streams_and_devices_that_are_refused():
+    x = torch.arange(3.0)
+    x.__dlpack__(stream=None)
+    with pytest.raises(AssertionError, match="stream should be None on cpu."):
+        x.__dlpack__(stream=1)
+    with pytest.raises(TypeError, match="stream must be ``int`` or ``none``"):
+        x.__dlpack__(stream="1")
+    with pytest.raises(ValueError, match="Unknown device type meta for Dlpack"):
+        torch.ones(1, device="meta").__dlpack_device__()
+
+
+def test_the_warning_of_a_read_only_array_points_at_the_caller():
+    array = np.arange(3.0)
+    array.flags.writeable = False
+    torch.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="not writable") as told:
+            torch.from_numpy(array)
+    finally:
+        torch.set_warn_always(False)
+    assert told[0].filename == __file__

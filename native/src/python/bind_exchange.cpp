@@ -98,6 +98,10 @@ PyObject* to_capsule(PyObject* self, PyObject* args, PyObject* kwargs) {
     CHECK(Kind::Buffer, !is_sparse(*t), "Can't export tensors with layout other than torch.strided");
     CHECK(Kind::Buffer, !t->requires_grad(), "Can't export tensors that require gradient, use tensor.detach()");
     CHECK(Kind::Buffer, !t->is_conj, "Can't export tensors with the conjugate bit set");
+    if (stream != Py_None) {
+      CHECK(Kind::Type, PyLong_CheckExact(stream), "stream must be ``int`` or ``none``");
+      CHECK(Kind::Assertion, !t->device().is_cpu(), "stream should be None on cpu.");
+    }
     if (dl_device != Py_None) {
       int type = 0, id = 0;
       if (!PyArg_ParseTuple(dl_device, "ii", &type, &id)) return nullptr;
@@ -129,6 +133,7 @@ PyObject* to_capsule(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 PyObject* device_method(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
+    CHECK(Kind::Value, !unwrap(self)->device().is_meta(), "Unknown device type meta for Dlpack");
     DLDevice d = device_code(unwrap(self)->device());
     return Py_BuildValue("(ii)", d.device_type, d.device_id);
   });

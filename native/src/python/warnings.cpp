@@ -1,6 +1,8 @@
 // Warnings given once a process, or always after torch.set_warn_always(True).
 #include "python/object.h"
 
+#include <cstring>
+
 namespace shim {
 namespace {
 
@@ -18,10 +20,30 @@ PyMethodDef warnings_functions[] = {{"set_warn_always", set_warn_always, METH_O,
 
 }  // namespace
 
+// The stacklevel of the nearest Python code that is not the package's own.
+Py_ssize_t level_outside() {
+  Py_ssize_t level = 1;
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  while (frame) {
+    PyObject* names = PyObject_GetAttrString(reinterpret_cast<PyObject*>(frame), "f_globals");
+    PyObject* name = names ? PyDict_GetItemString(names, "__name__") : nullptr;
+    const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+    bool own = text && std::strncmp(text, "shim_torch", 10) == 0;
+    Py_XDECREF(names);
+    if (PyErr_Occurred()) PyErr_Clear();
+    PyFrameObject* back = own ? PyFrame_GetBack(frame) : nullptr;
+    Py_DECREF(frame);
+    frame = back;
+    if (frame) ++level;
+  }
+  return level;
+}
+
 int warn_once(bool* given, const char* text) {
   if (*given && !always) return 0;
   *given = true;
-  return PyErr_WarnEx(PyExc_UserWarning, text, 1);
+  return PyErr_WarnEx(PyExc_UserWarning, text, level_outside());
 }
 
 int bind_warnings(PyObject* module) { return PyModule_AddFunctions(module, warnings_functions); }
