@@ -39,6 +39,27 @@ def devices() -> tuple[list[str], str | None]:
     return found, None
 
 
+def _unmet() -> list[str]:
+    """What the installed distribution requires and the environment has not, or has in another version."""
+    try:
+        from packaging.requirements import Requirement
+    except ImportError:
+        return ["pip install packaging"]
+    try:
+        texts = importlib.metadata.requires("shim-torch") or []
+    except importlib.metadata.PackageNotFoundError:  # a source tree
+        return []
+    lines = []
+    for wanted in map(Requirement, texts):
+        if wanted.marker is not None and not wanted.marker.evaluate({"extra": ""}):
+            continue
+        found = _version(wanted.name)
+        if found is None or not wanted.specifier.contains(found, prereleases=True):
+            use = "" if wanted.name != "triton" else " (Triton kernels)"
+            lines.append(f"pip install '{wanted.name}{wanted.specifier}'{use}" + ("" if found is None else f", not {found}"))
+    return lines
+
+
 def report() -> dict[str, Any]:
     """All that doctor prints."""
     found, reason = devices()
@@ -49,9 +70,10 @@ def report() -> dict[str, Any]:
         core = f"ok, torch.__version__ {getattr(shim_torch, '__version__', '?')}"
     except Exception as error:  # whatever it is, doctor says it
         core = f"does not import: {type(error).__name__}: {error}"
-        advice.append("pip install shim-torch (the C++ core is missing or broken)")
+        advice.append("pip install --force-reinstall shim-torch numpy ml_dtypes (one of them is missing or broken)")
     versions = {name: _version(name) for name in PACKAGES}
-    if importlib.util.find_spec("triton") is None:
+    advice += _unmet()
+    if importlib.util.find_spec("triton") is None and not any("triton" in line for line in advice):
         advice.append("pip install triton (Triton kernels)")
     if found and importlib.util.find_spec("cupy") is None:
         advice.append("pip install 'shim-torch[cuda13]' or 'shim-torch[cuda12]' (operators on the GPU)")
@@ -59,7 +81,10 @@ def report() -> dict[str, Any]:
         advice.append("PyTorch is installed: name the scope; scope=None works only before anything imports it")
     mends = {}
     for family in adapters.FAMILIES:
-        adapter = adapters.load(family)
+        try:
+            adapter = adapters.load(family)
+        except ImportError:  # of NumPy: said above
+            continue
         if adapter is not None:
             mends[family] = list(getattr(adapter, "report", list)())
     triton = "not installed" if importlib.util.find_spec("triton") is None else "GPU" if found else "interpreter (CPU)"

@@ -177,6 +177,23 @@ def test_doctor(python):
     assert json.loads(done.stdout)["shim_torch"] == "ok, torch.__version__ 2.13.0+shim" and done.returncode == 0
 
 
+def test_doctor_where_something_is_missing_or_broken(tmp_path, python):
+    for name, text in [("numpy", "raise ImportError('broken')"), ("torch", "raise RuntimeError('imported')")]:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(text)
+    info = tmp_path / "shim_torch-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: shim-torch\nVersion: 0.1\nRequires-Dist: packaging<2\nRequires-Dist: gone_x>=3\n"
+        "Requires-Dist: gone_y; extra == 'test'\nRequires-Dist: pytest>=1\n"
+    )
+    done = python(["-m", "compat", "doctor"], str(tmp_path))
+    assert done.returncode == 1 and "does not import: ImportError" in done.stdout, done.stderr
+    for line in ["numpy ml_dtypes", "pip install 'gone_x>=3'\n", "pip install 'packaging<2', not ", "PyTorch is installed"]:
+        assert line in done.stdout, done.stdout
+    assert "gone_y" not in done.stdout and "pytest" not in done.stdout
+
+
 def test_provide_satisfies_pip_and_is_never_importable(tmp_path):
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
