@@ -25,7 +25,7 @@ def einsum(*args: Any) -> Any:
         from shim_torch.overrides import handle_torch_function
 
         return handle_torch_function(einsum, args[1:] if isinstance(args[0], str) else args, *args)
-    if not args:
+    if len(args) < 2:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
         )
@@ -41,33 +41,23 @@ def einsum(*args: Any) -> Any:
             raise TypeError(f"expected Tensor as element {k} in argument 1, but got {type_name(t)}")
     if len(operands) == 2 and (done := _product(equation, *operands)) is not None:
         return done
-    _check_equation(equation)
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    inputs = left.split(",")
-    if len(inputs) != len(operands):
-        more = "more" if len(operands) > len(inputs) else "fewer"
-        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    left, arrow, right = equation.partition("->")
+    inputs = _inputs(left, [t.dim() for t in operands])
     extra = max(
         [t.dim() - len(s.replace("...", "")) for s, t in zip(inputs, operands, strict=True) if "..." in s], default=0
     )
     dots = [f"\0{i}" for i in range(extra)]
+    if arrow:
+        out = _names(_output(right, len(left) + 2, set().union(*inputs)), dots, None)
+    else:
+        flat = "".join(inputs).replace("...", "")
+        out = [*dots, *sorted(c for c in set(flat) if flat.count(c) == 1)]
     parsed: list[Any] = []
     tensors: list[Any] = []
     for s, t in zip(inputs, operands, strict=True):
-        parts = _names(s, dots, t.dim())
-        if len(parts) != t.dim():
-            raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(parts)}) does not match the number of dimensions "
-                f"({t.dim()}) for operand {len(parsed)} and no ellipsis was given"
-            )
-        parts, t = _diagonals(parts, t, len(parsed))
+        parts, t = _diagonals(_names(s, dots, t.dim()), t, len(parsed))
         parsed.append(parts)
         tensors.append(t)
-    if arrow:
-        out = _names(right, dots, None)
-    else:
-        flat = left.replace(",", "").replace("...", "")
-        out = [*dots, *sorted(c for c in set(flat) if flat.count(c) == 1)]
     return _contract(shim_torch, parsed, tensors, out)
 
 
@@ -104,7 +94,7 @@ class _Plan(NamedTuple):
 @lru_cache(512)
 def _plan(equation: str, left_dims: int, right_dims: int) -> _Plan | None:
     """None where the equation is more than one product of matrices, or wrong."""
-    names, arrow, out = equation.replace(" ", "").partition("->")
+    names, arrow, out = (part.replace(" ", "") for part in equation.partition("->"))
     a, _, b = names.partition(",")
     kept_first = [n for n in a if n in b and n in out]
     swapped = bool(set(a) - set(b)) and list(out) == kept_first + [n for n in b if n not in a] + [n for n in a if n not in b]
@@ -158,25 +148,72 @@ def _product(equation: str, x: Any, y: Any) -> Any:
     return found if plan.order is None else found.permute(plan.order)
 
 
-def _check_equation(given: str) -> None:
-    """RuntimeError where the equation is none, whatever the operands; places count in the equation as it was given."""
-    left, _, right = given.replace(" ", "").partition("->")
-    for at, c in enumerate(given):
-        if not (c.isascii() and c.isalpha()) and c not in " .,->":
-            raise RuntimeError(
-                f"einsum(): invalid subscript given at index {at} in the equation string, subscripts must be in [a-zA-Z]"
-            )
-    if "->" in right:
-        at = given.rindex("->")
+def _letter(c: str, at: int) -> str:
+    if not (c.isascii() and c.isalpha()):
         raise RuntimeError(
             f"einsum(): invalid subscript given at index {at} in the equation string, subscripts must be in [a-zA-Z]"
         )
-    for k, part in enumerate(left.split(",")):
-        if "." in part.replace("...", "", 1):
-            raise RuntimeError(f"einsum(): found '.' for operand {k} that is not part of any ellipsis")
-    for c in right:
-        if c != "." and right.count(c) > 1:
-            raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
+    return c
+
+
+def _inputs(left: str, dims: list[int]) -> list[str]:
+    """The subscripts of each operand, without spaces: what stands before the arrow, read from left to right as PyTorch reads
+    it, so that of several mistakes the same one is named."""
+    read, at = [""], 0
+    while at < len(left):
+        c = left[at]
+        if c == ".":
+            if "." in read[-1]:
+                raise RuntimeError(
+                    f"einsum(): found '.' for operand {len(read) - 1} for which an ellipsis was already found"
+                )
+            if left[at : at + 3] != "...":
+                raise RuntimeError(f"einsum(): found '.' for operand {len(read) - 1} that is not part of any ellipsis")
+            read[-1] += "..."
+            at += 2
+        elif c == ",":
+            read.append("")
+            if len(read) > len(dims):
+                raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
+        elif c != " ":
+            read[-1] += _letter(c, at)
+        at += 1
+    if len(read) < len(dims):
+        raise RuntimeError("einsum(): more operands were provided than specified in the equation")
+    for k, (s, d) in enumerate(zip(read, dims, strict=True)):
+        n = len(s.replace("...", ""))
+        if "." in s and n > d:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({n}) is more than the number of dimensions ({d}) for operand {k}"
+            )
+        if "." not in s and n != d:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({n}) does not match the number of dimensions ({d}) for "
+                f"operand {k} and no ellipsis was given"
+            )
+    return read
+
+
+def _output(right: str, start: int, known: set[str]) -> str:
+    """The result's subscripts, without spaces; ``start`` is their place in the equation, ``known`` what the operands name."""
+    read, at = "", 0
+    while at < len(right):
+        c = right[at]
+        if c == ".":
+            if "." in read:
+                raise RuntimeError("einsum(): found '.' for output but an ellipsis (...) was already found")
+            if right[at : at + 3] != "...":
+                raise RuntimeError("einsum(): found '.' for output that is not part of any ellipsis (...)")
+            read += "..."
+            at += 2
+        elif c != " ":
+            if _letter(c, start + at) in read:
+                raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
+            if c not in known:
+                raise RuntimeError(f"einsum(): output subscript {c} does not appear in the equation for any input operand")
+            read += c
+        at += 1
+    return read
 
 
 def _names(s: str, dots: list[str], ndim: int | None) -> list[str]:
@@ -189,14 +226,16 @@ def _names(s: str, dots: list[str], ndim: int | None) -> list[str]:
 
 def _diagonals(parts: list[str], t: Any, operand: int) -> tuple[list[str], Any]:
     """A name that stands twice in one operand takes the diagonal."""
-    while len(set(parts)) != len(parts):
-        name = next(p for p in parts if parts.count(p) > 1)
+    for j, name in enumerate(parts):
         i = parts.index(name)
-        j = parts.index(name, i + 1)
         if t.size(i) != t.size(j):
             raise RuntimeError(
                 f"einsum(): subscript {name} is repeated for operand {operand} but the sizes don't match, {t.size(j)} != {t.size(i)}"
             )
+    while len(set(parts)) != len(parts):
+        name = next(p for p in parts if parts.count(p) > 1)
+        i = parts.index(name)
+        j = parts.index(name, i + 1)
         t = t.diagonal(0, i, j)
         parts = [p for k, p in enumerate(parts) if k not in (i, j)] + [name]
     return parts, t
@@ -219,9 +258,6 @@ def _contract(torch: Any, parsed: list[list[str]], tensors: list[Any], out: list
     if drop:
         x = x.sum(drop)
         names = [n for n in names if n in out]
-    for n in out:
-        if n not in names:
-            raise RuntimeError(f"einsum(): output subscript {n} does not appear in the equation for any input operand")
     return x.permute([names.index(n) for n in out]) if names != out else x
 
 
