@@ -62,7 +62,7 @@ def _cholesky_solve_helper(self, A, upper):
 @aten("_compute_linear_combination", public=True)
 def _compute_linear_combination(input, coefficients):
     """Sums of the rows of input (n, ...) by every row of coefficients (m, n)."""
-    return torch().tensordot(coefficients, input, 1)
+    return torch().tensordot(coefficients.to(input.dtype), input, 1)
 
 
 @aten("_trilinear", public=True)

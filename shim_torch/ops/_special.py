@@ -83,4 +83,4 @@ def logaddexp(xp: Any, a: Any, b: Any) -> Any:
     both = xp.where(big.real < 0, small, xp.log(xp.exp(small) + xp.exp(big)))
     found = xp.where(xp.isinf(small.real) & (small.real < 0) & ~endless, big, found)  # log 0 adds nothing
     found = xp.where(endless, both, found)
-    return xp.where(xp.isnan(a.real) | xp.isnan(a.imag), a, found)
+    return xp.where(xp.isnan(a) | xp.isnan(b), complex(xp.nan, xp.nan), found).astype(a.dtype)

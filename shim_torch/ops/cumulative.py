@@ -110,9 +110,9 @@ def logcumsumexp(xp, self, dim):
     if self.dtype.kind != "c":
         return xp.logaddexp.accumulate(self, axis=dim)
     rows = xp.moveaxis(self, dim, 0)
-    found = [rows[0]]
+    found = [logaddexp(xp, rows[0], xp.full_like(rows[0], -xp.inf))]  # PyTorch begins with log 0, whose angle -inf keeps
     for row in rows[1:]:
-        found.append(logaddexp(xp, found[-1], row))
+        found.append(logaddexp(xp, row, found[-1]))
     return xp.stack(found, axis=dim)
 
 

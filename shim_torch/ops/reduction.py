@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from native import _core
@@ -224,11 +223,9 @@ def logsumexp(xp, self, dim, keepdim):
     axes = axes_of(dim, self.ndim)
     if self.size == 0:
         return xp.log(xp.exp(self).sum(axis=axes, keepdims=keepdim))
-    m = self.max(axis=axes, keepdims=True)
-    m = xp.where(xp.isfinite(m), m, 0)
+    m = self.real.max(axis=axes, keepdims=True)
+    m = xp.where(xp.isfinite(m), m, 0).astype(m.dtype)
     s = xp.log(xp.exp(self - m).sum(axis=axes, keepdims=True)) + m
-    if s.dtype.kind == "c":  # the principal value
-        s = s.real + 1j * (math.pi - (math.pi - s.imag) % (2 * math.pi))
     return s if keepdim else xp.squeeze(s, axes)
 
 

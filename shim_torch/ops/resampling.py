@@ -98,7 +98,7 @@ def _resized(self: Any, output_size: Any, scales: Any, make: Any, setting: bool)
     if self.is_cuda and self.dtype in NARROW:
         found = _resized(self.float(), output_size, scales, make, setting)
         return None if found is None else found.to(self.dtype)
-    if not taps_here(self):
+    if self.is_meta or not taps_here(self):  # no table of taps for what has no elements
         return None
     sizes = self.shape[2:]
     keys = [(s, out, given, setting) for s, out, given in zip(sizes, output_size, scales, strict=True)]
@@ -239,7 +239,7 @@ def _antialiased(self: Any, output_size: Any, align_corners: bool, scales: Any, 
         )
     if self.is_cuda and self.dtype in NARROW:
         return _antialiased(self.float(), output_size, align_corners, scales, kernel, support).to(self.dtype)
-    if taps_here(self):
+    if not self.is_meta and taps_here(self):
         keys = [(s, out, given, align_corners, support) for s, out, given in zip(self.shape[2:], output_size, scales, strict=True)]
         return separable(self, 2, _cubic_spans if support > 1 else _triangle_spans, keys)
     x = widened(self)

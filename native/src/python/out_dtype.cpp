@@ -205,12 +205,32 @@ bool never_differentiable(const std::string& name) {
   return name.find("bessel") != std::string::npos || name.find("polynomial") != std::string::npos || name == "special_airy_ai";
 }
 
+// Sums whose dtype= has to be that of out.
+static void of_given_dtype(const Operator& f, DType wanted, DType has, bool given) {
+  const std::string& own = f.schema.name;
+  const bool whole = !is_floating(wanted) && !is_complex(wanted);
+  if (own == "mean" && whole) return;                                               // refused by the record, whatever out is
+  if (own == "mean" && f.schema.overload.empty() && !can_cast(wanted, has))
+    throw Error(Kind::Runtime, std::string("mean.dtype_out(): input types can't be cast to the desired output type ") + scalar_name(has));
+  if (!given || wanted == has) return;
+  if (own == "nansum" && !whole)
+    throw Error(Kind::Runtime, std::string("nansum: provided dtype must match dtype of result. Got ") + scalar_name(has) + " and " + scalar_name(wanted) + ".");
+  throw Error(Kind::Runtime, filled(kStructured, own, wanted, has));
+}
+
 void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* out) {
   if (!is_tensor(out)) return;
   const std::string& own = f.schema.name;
-  if (own == "cumsum" || own == "cumprod" || own == "sum" || own == "prod") {        // they add up in the dtype of out
-    for (size_t i = 0; i < inputs; ++i)
-      if (f.schema.args[i].name == "dtype" && args[i] == Py_None) args[i] = dtype_object(unwrap(out)->dtype());
+  if (own == "cumsum" || own == "cumprod" || own == "sum" || own == "prod" || own == "mean" || own == "nansum") {
+    const DType has = unwrap(out)->dtype();
+    for (size_t i = 0; i < inputs; ++i) {
+      if (f.schema.args[i].name != "dtype") continue;
+      const bool given = is_dtype(args[i]);
+      if (given || own == "mean") of_given_dtype(f, is_tensor(args[0]) && !given ? unwrap(args[0])->dtype() : dtype_of(args[i]), has, given);
+      else if (own == "nansum" && !is_floating(has))
+        throw Error(Kind::NotImplemented, std::string("\"nansum_cpu\" not implemented for '") + scalar_name(has) + "'");
+      else if (args[i] == Py_None) args[i] = dtype_object(has);                      // they add up in the dtype of out
+    }
     return;
   }
   const bool spaced = f.schema.name == "linspace" || f.schema.name == "logspace";   // their ends may be tensors

@@ -9,6 +9,7 @@ from typing import Any
 
 from native import _core
 from shim_torch import _torch_names
+from shim_torch.__future__ import get_swap_module_params_on_conversion as _swaps
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 from shim_torch.nn.modules.container import ModuleDict, ModuleList
@@ -39,6 +40,20 @@ def cached() -> Iterator[None]:
         _cache_enabled -= 1
         if not _cache_enabled:
             _cache.clear()
+
+
+def _set(mine: Any, value: Any) -> None:
+    """Gives ``mine`` the values, as PyTorch's ``_maybe_set`` does: both tensors swap where the switch of
+    ``torch.__future__`` says so and where ``mine`` is a wrapper around other tensors, whose class is part of what is set."""
+    from shim_torch.utils import swap_tensors
+    from shim_torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+    if not (_swaps() or is_traceable_wrapper_subclass(mine)):
+        mine.data = value.detach()
+        return
+    if isinstance(mine, Parameter) and not isinstance(value, Parameter):
+        value = Parameter(value, mine.requires_grad)
+    swap_tensors(mine, value)
 
 
 def _registered(module: Any, name: str, value: Any) -> None:
@@ -84,7 +99,7 @@ class ParametrizationList(ModuleList):
                     f"right_inverse(original).{what}: {theirs}"
                 )
         if start is not original:
-            original.data = start.detach()
+            _set(original, start)
         _registered(self, "original", original)
 
     def _keep_several(self, original: Any, start: Any) -> None:
@@ -128,7 +143,7 @@ class ParametrizationList(ModuleList):
                         f"The tensor returned by `right_inverse` has dtype {value.dtype} while `original` has dtype "
                         f"{self.original.dtype}"
                     )
-                self.original.data = value.detach()
+                _set(self.original, value)
                 return
             if not isinstance(value, Sequence):
                 raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(value).__name__}.")
@@ -145,7 +160,7 @@ class ParametrizationList(ModuleList):
                     raise ValueError(
                         f"Tensor {i} returned by `right_inverse` has dtype {part.dtype} while `original{i}` has dtype {own.dtype}"
                     )
-                own.data = part.detach()
+                _set(own, part)
 
     def forward(self) -> Any:
         first, *rest = list(self)
@@ -280,9 +295,12 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         )
     if leave_parametrized:
         with _no_grad():
-            value = getattr(module, tensor_name).detach().clone()
+            value = getattr(module, tensor_name)
+        if not found.is_tensor or value is not found.original:
+            value = value.detach().clone()
         if found.is_tensor:  # the same object: optimizers know it
-            found.original.data = value
+            if value is not found.original:
+                _set(found.original, value)
             value = found.original
         elif isinstance(found.original0, Parameter):
             value = Parameter(value, found.original0.requires_grad)

@@ -110,3 +110,51 @@ def test_errors():
         parametrize.register_parametrization(layer, "weight", Flat())
     with pytest.raises(ValueError, match="does not have a parametrization on weight"):
         parametrize.remove_parametrizations(layer, "weight")
+
+
+class Pair(torch.Tensor):
+    """Two tensors as one: only its class tells it from a plain one."""
+
+    @staticmethod
+    def __new__(cls, a, b):
+        return torch.Tensor._make_wrapper_subclass(cls, a.size(), dtype=a.dtype, device=a.device, requires_grad=a.requires_grad)
+
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    def __tensor_flatten__(self):
+        return ["a", "b"], None
+
+    @staticmethod
+    def __tensor_unflatten__(inner, meta, size, stride):
+        return Pair(inner["a"], inner["b"])
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        def part(name):
+            return func(*(getattr(a, name) if isinstance(a, Pair) else a for a in args), **(kwargs or {}))
+
+        return Pair(part("a"), part("b"))
+
+
+class Paired(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+    def right_inverse(self, x):
+        return Pair(x, x)
+
+
+def test_with_swapping_the_original_takes_the_class_that_the_inverse_gives():
+    before = torch.__future__.get_swap_module_params_on_conversion()
+    torch.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        layer = torch.nn.Linear(2, 2)
+        weight = layer.weight
+        parametrize.register_parametrization(layer, "weight", Paired())
+        assert layer.parametrizations.weight.original is weight and type(weight) is Pair
+        assert isinstance(weight, torch.nn.Parameter)
+        parametrize.remove_parametrizations(layer, "weight")
+        assert layer.weight is weight and type(weight) is Pair
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(before)
