@@ -76,7 +76,7 @@ def _resources(module: ModuleType, scope: Callable[[], Scope], in_scope: Callabl
 
 
 def _runs(module: ModuleType, scope: Callable[[], Scope], in_scope: Callable[[], bool]) -> Iterator[Change]:
-    """timeit and interactive consoles run source text for their caller."""
+    """timeit, doctest and interactive consoles run source text for their caller."""
 
     def exec(source: Any, space: dict[str, Any], local: Any = None) -> None:
         if scope().names is not None and in_scope():
@@ -99,4 +99,5 @@ CHANGES: dict[str, Give] = {
     "lazy_loader": _imports,
     "timeit": _runs,
     "code": _runs,
+    "doctest": _runs,
 }
