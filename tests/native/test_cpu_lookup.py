@@ -53,6 +53,20 @@ def test_counted():
         F.one_hot(t, 3)
 
 
+def test_counts_of_numbers_at_the_end_of_their_range():
+    # (x - least) * bins / width is infinite or no number here, and named a place outside of the bins
+    assert torch.histc(torch.tensor([0.0, 3e38]), 10).tolist() == [1] + [0] * 8 + [1]
+    assert torch.histc(torch.tensor([-3e38, 3e38]), 10).sum() == 2
+    assert torch.histc(torch.tensor([0.0, 1.0, 1e308], dtype=torch.float64), 10).tolist() == [2] + [0] * 8 + [1]
+    with pytest.raises(RuntimeError, match="maximum value of input overflowed, it should be < 9223372036854775807 but got 9223372036854775807"):
+        torch.bincount(torch.tensor([2**63 - 1]))
+
+
+def test_a_sparse_result_is_not_written_into_a_dense_tensor():
+    with pytest.raises(RuntimeError, match="Found self type = torch.LongTensor and src type = torch.sparse.LongTensor"):
+        torch.ops.aten._to_sparse.sparse_dim_out(torch.ones(2, 3, dtype=torch.int64), 1, out=torch.zeros(2, 3, dtype=torch.int64))
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 def test_losses_are_those_that_keep_a_history(dtype, reduction):

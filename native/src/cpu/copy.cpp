@@ -4,6 +4,7 @@
 
 #include "core/lazy_clone.h"
 #include "core/math_bits.h"
+#include "core/sparse.h"
 #include "cpu/copy_bits.h"
 #include "cpu/fill_range.h"
 #include "cpu/kernel_table.h"
@@ -167,6 +168,14 @@ void copy_parts(const Tensor& self, std::span<const TensorImpl* const> parts, in
   }
 }
 
+// What wrote a sparse result into a dense out read memory that a sparse tensor does not have.
+[[noreturn]] static void refuse_sparse(const TensorImpl& self, const TensorImpl& src) {
+  auto type = [](const TensorImpl& t) {
+    return str("torch.", t.device().is_cuda() ? "cuda." : "", is_sparse(t) ? "sparse." : "", scalar_name(t.dtype()), "Tensor");
+  };
+  fail(Kind::Runtime, "copy_() between dense and sparse Tensors is not implemented! Found self type = ", type(self), " and src type = ", type(src));
+}
+
 void copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
   if (self.get() == src.get()) return;
   own_data(*self->storage());
@@ -186,6 +195,7 @@ void copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
     from = expand(*src, self->sizes());
   }
   if (self->numel() == 0 || self->device().is_meta()) return;
+  if (__builtin_expect(is_sparse(*self) || is_sparse(*from), 0)) refuse_sparse(*self, *from);
   if (!self->device().is_cpu() || !src->device().is_cpu()) return copy_across(self, from, non_blocking);
   const bool same = self->data() == from->data() && self->dtype() == from->dtype() && same_shape(self->strides(), from->strides());
   if (same) return;

@@ -101,6 +101,8 @@ Tensor count_places(const Tensor& self, int64_t least) {
       const int64_t n = in->numel();
       const auto [low, high] = limits_of(x, n);
       if (low < T(0)) return {};
+      CHECK(Kind::Runtime, sizeof(T) < 8 || high < std::numeric_limits<T>::max(), "maximum value of input overflowed, it should be < ",
+            int64_t(std::numeric_limits<T>::max()), " but got ", int64_t(high));
       const int64_t size = std::max<int64_t>(least, int64_t(high) + 1);
       Tensor out = empty(Dims{size}, DType::i64, Device{});
       auto* count = out->data_as<int64_t>();
@@ -134,8 +136,11 @@ Tensor histogram(const Tensor& self, int64_t bins, double low, double high) {
     std::mutex mutex;
     parallel_for(n, std::max(kGrain, bins), [&](int64_t begin, int64_t end) {
       std::vector<int64_t> mine(size_t(bins) + 1, 0);
-      for (int64_t i = begin; i < end; ++i)
-        if (x[i] >= least && x[i] <= most) ++mine[size_t((x[i] - least) * count / width)];
+      for (int64_t i = begin; i < end; ++i) {
+        if (!(x[i] >= least && x[i] <= most)) continue;
+        const T place = (x[i] - least) * count / width;                                    // no number, where the product overflows
+        ++mine[place < count ? size_t(place) : size_t(bins)];
+      }
       mine[size_t(bins - 1)] += mine[size_t(bins)];                                        // the greatest belong to the last one
       std::lock_guard lock(mutex);
       for (int64_t k = 0; k < bins; ++k) found[size_t(k)] += mine[size_t(k)];
@@ -197,7 +202,7 @@ int all_equal(const Tensor& given, const Tensor& other) {
   if (a->dtype() == DType::f32) return same(a->data_as<float>(), b->data_as<float>());
   if (a->dtype() == DType::f64) return same(a->data_as<double>(), b->data_as<double>());
   if (!is_integral(a->dtype(), true)) return -1;
-  return std::memcmp(a->data(), b->data(), size_t(a->numel()) * a->itemsize()) == 0;
+  return a->numel() == 0 || std::memcmp(a->data(), b->data(), size_t(a->numel()) * a->itemsize()) == 0;
 }
 
 Tensor is_among(const Tensor& self, const Tensor& others, bool invert) {

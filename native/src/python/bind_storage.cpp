@@ -190,7 +190,7 @@ PyObject* tobytes(PyObject* o) {
     Py_DECREF(bytes);
     return nullptr;
   }
-  std::memcpy(PyBytes_AS_STRING(bytes), in(host)->data(), s->nbytes());
+  if (s->nbytes()) std::memcpy(PyBytes_AS_STRING(bytes), in(host)->data(), s->nbytes());
   Py_DECREF(host);
   return bytes;
 }
