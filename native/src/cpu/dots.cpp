@@ -90,9 +90,9 @@ SHIM_DOTS_INLINE void write_four(BFloat16* to, int64_t ld, __m512 x) {
   const __m256i all = _mm512_cvtepi32_epi16(bits);
   const __m128i low = _mm256_castsi256_si128(all), high = _mm256_extracti128_si256(all, 1);
   _mm_storel_epi64(reinterpret_cast<__m128i*>(to), low);
-  _mm_storeh_pd(reinterpret_cast<double*>(to + ld), _mm_castsi128_pd(low));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(to + ld), _mm_unpackhi_epi64(low, low));
   _mm_storel_epi64(reinterpret_cast<__m128i*>(to + 2 * ld), high);
-  _mm_storeh_pd(reinterpret_cast<double*>(to + 3 * ld), _mm_castsi128_pd(high));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(to + 3 * ld), _mm_unpackhi_epi64(high, high));
 }
 
 SHIM_DOTS_INLINE __m512 pairs(__m512 a, __m512 b) { return _mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b); }
