@@ -1,12 +1,13 @@
 # make demo   own environment, install, run the main job on the CPU and print a table
 # make test   own environment, install with the test extra, lint, types, tests
+# make sanitize   the tests (or TESTS=...) on a core built with AddressSanitizer and UndefinedBehaviorSanitizer
 # make test-tritons   the Triton adapter's tests with each older Triton it supports
 # make test-reference   compares with a real PyTorch, in an environment of its own
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz lint install install-test test-reference test-tritons clean
+.PHONY: demo test fuzz sanitize lint install install-test test-reference test-tritons clean
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -49,9 +50,18 @@ lint: install-test
 test: lint
 	cd tests && ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider .
 
-# Random schemas, stacks and lifetimes through the stable C ABI under AddressSanitizer and UndefinedBehaviorSanitizer.
+# Kernels over rows, then random schemas, stacks and lifetimes through the stable C ABI, under AddressSanitizer and UndefinedBehaviorSanitizer.
 fuzz:
 	tests/abi/fuzz/run.sh 30
+
+# In the tree, where it takes the development build's place. One worker: a finding ends its process, and the next test gets another.
+TESTS ?= .
+sanitize: install-test
+	$(BIN)/python -m pip install -q cmake ninja
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_BUILD_TYPE=Dev \
+		-DSHIM_SANITIZE=address -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python > /dev/null
+	$(BIN)/cmake --build build/sanitize
+	cd tests && PYTHONPATH=.. ../.ci/sanitized ../$(BIN)/python -m pytest -q -n 1 -p no:cacheprovider $(TESTS)
 
 # Another environment, with PyTorch (its CPU build), answers the cases; this one, without it, is compared with the answers.
 REFERENCE := .venv-reference

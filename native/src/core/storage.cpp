@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/large_blocks.h"
+#include "core/sanitized.h"
 
 namespace shim {
 namespace {
@@ -61,7 +62,8 @@ void ask_for_large_pages([[maybe_unused]] void* p, [[maybe_unused]] size_t bytes
 }
 
 void* aligned(size_t bytes) {
-  void* p = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  void* p = nullptr;                            // as many bytes as asked for and no more, which a sanitizer watches
+  if (posix_memalign(&p, kAlignment, bytes)) p = nullptr;
   CHECK(Kind::OutOfMemory, p, "[enforce fail at alloc_cpu] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
         " bytes. Error code 12 (Cannot allocate memory)");
   ask_for_large_pages(p, bytes);
@@ -70,6 +72,7 @@ void* aligned(size_t bytes) {
 
 Ref<Storage> allocate_cpu(size_t bytes) {
   if (bytes == 0) return Ref<Storage>(new Storage(nullptr, 0, Device{}, nullptr, nullptr));
+  if (kSanitized) return Ref<Storage>(new Storage(aligned(bytes), bytes, Device{}, free_large, nullptr));
   if (bytes >= kSmallestKept && bytes <= kLargestKept) {
     const size_t size = kept_size(bytes);
     void* p = take_kept_block(size);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/sanitized.h"
+
 namespace shim {
 namespace {
 
@@ -65,7 +67,7 @@ void* TensorImpl::operator new(size_t bytes) {
 }
 
 void TensorImpl::operator delete(void* p) {
-  if (TensorPool::alive && pool.free.size() < TensorPool::kMost) pool.free.push_back(p);
+  if (!kSanitized && TensorPool::alive && pool.free.size() < TensorPool::kMost) pool.free.push_back(p);
   else ::operator delete(p);
 }
 

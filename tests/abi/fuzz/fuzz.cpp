@@ -1,9 +1,11 @@
-// Random schemas, stacks and lifetimes against the C interface alone: no interpreter, so that the sanitizers see only us.
+// Random schemas, stacks and lifetimes against the C interface alone: no interpreter, so that the sanitizers see only us. Before that,
+// kernels over rows (rows.cpp).
 // fuzz SECONDS [SEED]
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -14,9 +16,14 @@
 #include "abi/aten_call.h"
 #include "ops/kernels.h"
 
-// These two live with the interpreter's side; the tensors here are float32.
+// These two live with the interpreter's side; the tensors here are float32, and others are filled with what is 0 in all dtypes.
 double shim::load_as_double(const void* p, DType) { return *static_cast<const float*>(p); }
-void shim::store_number(void* p, DType, Number n) { *static_cast<float*>(p) = float(n.to_double()); }
+void shim::store_number(void* p, DType t, Number n) {
+  if (t == DType::f32) *static_cast<float*>(p) = float(n.to_double());
+  else std::memset(p, 0, itemsize(t));
+}
+
+void rows(uint64_t seed);
 
 using namespace shim;
 using namespace shim::abi;
@@ -229,6 +236,7 @@ int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 10;
   const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
   Random r(seed);
+  rows(seed);
   void* library;
   aoti_torch_library_init_fragment("fuzz", __FILE__, __LINE__, &library);
   for (size_t n = 0; n < 40; ++n) {                           // operator n has n arguments of random types

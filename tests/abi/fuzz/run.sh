@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# The C interface under AddressSanitizer and UndefinedBehaviorSanitizer: run.sh [SECONDS] [SEED]. Needs a C++20 compiler.
+# The C interface, and kernels over rows, under AddressSanitizer and UndefinedBehaviorSanitizer: run.sh [SECONDS] [SEED]. Needs a C++20 compiler.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 out=${FUZZ_BUILD:-build/fuzz}
 mkdir -p "$out"
 # What stands on the matrix products (convolutions, recurrent layers) is no part of the interface.
 sources=$(grep -L '"gemm/' native/src/abi/*.cpp native/src/core/*.cpp native/src/cpu/*.cpp native/src/autograd/*.cpp native/src/ops/*.cpp native/src/cuda/*.cpp)
-flags="-std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -Inative/src"
+sources="$sources $(echo tests/abi/fuzz/*.cpp)"
+flags="-std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GLIBCXX_ASSERTIONS -fwrapv -Inative/src"
 objects=()
-for source in $sources tests/abi/fuzz/fuzz.cpp; do
+for source in $sources; do
   object="$out/$(echo "$source" | tr / _).o"
   objects+=("$object")
   if [ ! -e "$object" ] || [ "$source" -nt "$object" ]; then
@@ -16,6 +17,6 @@ for source in $sources tests/abi/fuzz/fuzz.cpp; do
   fi
 done | xargs -r -P "${FUZZ_JOBS:-2}" -I{} sh -c '{}'
 objects=()
-for source in $sources tests/abi/fuzz/fuzz.cpp; do objects+=("$out/$(echo "$source" | tr / _).o"); done
+for source in $sources; do objects+=("$out/$(echo "$source" | tr / _).o"); done
 ${CXX:-c++} -fsanitize=address,undefined "${objects[@]}" -o "$out/fuzz" -ldl -lpthread
 "$out/fuzz" "${1:-30}" "${2:-1}"
