@@ -11,6 +11,7 @@
 #include "cpu/dots.h"
 #include "gemm/cpu_multiply.h"
 #include "gemm/cpu_vector.h"
+#include "gemm/inner_products.h"
 #include "gemm/problem.h"
 #include "gemm/settings.h"
 
@@ -75,6 +76,7 @@ struct Factors { double alpha, beta; };
 
 template <class T>
 void one(const GemmProblem& p, const T* a, const T* b, T* d, Factors s) {
+  if (p.trans_a && !p.trans_b && inner_products(p.m, p.n, p.k, T(s.alpha), a, p.lda, b, p.ldb, T(s.beta), d, p.ldd)) return;
   const Blas& lib = blas();
   const int ta = p.trans_a ? kTrans : kNoTrans, tb = p.trans_b ? kTrans : kNoTrans;
   if constexpr (std::is_same_v<T, float>) {
