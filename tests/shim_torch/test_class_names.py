@@ -63,3 +63,21 @@ def test_a_class_with_a_reduce_of_its_own_keeps_it():
             return tuple, ((1, 2),)
 
     assert pickle.loads(pickle.dumps(Own(1, 1))) == (1, 2)
+
+
+def test_functions_of_the_core_are_built_in_functions():
+    """Their types have names, not members, for a module; code that asks whether they are built in is told so."""
+    import inspect
+    import types
+
+    for function in (torch.add, torch.nn.functional.linear):
+        assert inspect.isbuiltin(function) and inspect.isroutine(function) and isinstance(function, types.BuiltinFunctionType)
+        assert f"{type(function).__module__}.{type(function).__name__}" == "builtins.builtin_function_or_method"
+        with pytest.raises(ValueError, match="no signature found for builtin"):
+            inspect.signature(function)
+    method = torch.Tensor.add
+    assert isinstance(method, types.MethodDescriptorType) and type(method).__module__ == "builtins"
+    assert torch.add.__module__ == "torch" and method.__module__ is None
+    torch.add.__module__ = "elsewhere"
+    assert torch.add.__module__ == "elsewhere" and torch.mul.__module__ == "torch"
+    torch.add.__module__ = "torch"

@@ -233,7 +233,6 @@ PyObject* reduce(PyObject* self, PyObject*) {   // pickled by name, as built-in 
 PyMemberDef members[] = {
     {"__name__", T_OBJECT, offsetof(Callable, name), READONLY, nullptr},
     {"__qualname__", T_OBJECT, offsetof(Callable, qualname), 0, nullptr},
-    {"__module__", T_OBJECT, offsetof(Callable, module), 0, nullptr},
     {"__dictoffset__", T_PYSSIZET, offsetof(Callable, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Callable, weakrefs), READONLY, nullptr},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr},
@@ -301,6 +300,35 @@ int set_doc(PyObject* self, PyObject* value, void*) {
 PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {"__doc__", get_doc, set_doc, nullptr, nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
+// __module__ is no member: the type would answer for its own with the member. Code that tells built-in functions from others by
+// isinstance (inspect, torch.fx) finds them built in, as PyTorch's are.
+bool is_attribute(PyObject* name, const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; }
+
+PyObject* get_attribute(PyObject* self, PyObject* name) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  if (is_attribute(name, "__module__")) return Py_NewRef(f->module ? f->module : Py_None);
+  if (is_attribute(name, "__class__")) {
+    if (Py_TYPE(self) == FunctionType) return Py_NewRef(reinterpret_cast<PyObject*>(&PyCFunction_Type));
+    if (Py_TYPE(self) == MethodType) return Py_NewRef(reinterpret_cast<PyObject*>(&PyMethodDescr_Type));
+  }
+  return PyObject_GenericGetAttr(self, name);
+}
+
+int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  if (!is_attribute(name, "__module__")) return PyObject_GenericSetAttr(self, name, value);
+  auto* f = reinterpret_cast<Callable*>(self);
+  Py_XSETREF(f->module, Py_XNewRef(value));
+  return 0;
+}
+
+PyMemberDef op_members[] = {{"__module__", T_OBJECT, offsetof(Callable, module), 0, nullptr},
+                            {"__name__", T_OBJECT, offsetof(Callable, name), READONLY, nullptr},
+                            {"__qualname__", T_OBJECT, offsetof(Callable, qualname), 0, nullptr},
+                            {"__dictoffset__", T_PYSSIZET, offsetof(Callable, dict), READONLY, nullptr},
+                            {"__weaklistoffset__", T_PYSSIZET, offsetof(Callable, weakrefs), READONLY, nullptr},
+                            {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr},
+                            {nullptr, 0, 0, 0, nullptr}};
+
 PyObject* op_new(PyTypeObject* type, PyObject* args, PyObject*) {   // OperatorCall(qualified, overload or None, ...)
   const char* qualified;
   PyObject *overload = Py_None;
@@ -322,15 +350,17 @@ PyObject* op_new(PyTypeObject* type, PyObject* args, PyObject*) {   // OperatorC
   return self;
 }
 
-PyTypeObject* make_type(const char* name, unsigned long extra, PyType_Slot extra_slot) {
+PyTypeObject* make_type(const char* name, unsigned long extra, PyType_Slot extra_slot, bool op = false) {
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                          {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
                          {Py_tp_clear, reinterpret_cast<void*>(clear)},
                          {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                          {Py_tp_repr, reinterpret_cast<void*>(repr)},
-                         {Py_tp_members, members},
+                         {Py_tp_members, op ? op_members : members},
                          {Py_tp_methods, methods},
                          {Py_tp_getset, getset},
+                         {Py_tp_getattro, reinterpret_cast<void*>(op ? PyObject_GenericGetAttr : get_attribute)},
+                         {Py_tp_setattro, reinterpret_cast<void*>(op ? PyObject_GenericSetAttr : set_attribute)},
                          extra_slot,
                          {0, nullptr}};
   PyType_Spec spec{name, sizeof(Callable), 0, unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | extra), slots};
@@ -471,9 +501,9 @@ int bind_lazy_clones(PyObject* module);
 int bind_return_types(PyObject* module);
 
 int bind_operators(PyObject* module) {
-  FunctionType = make_type("torch.builtin_function_or_method", 0, {0, nullptr});
-  MethodType = make_type("torch.method_descriptor", Py_TPFLAGS_METHOD_DESCRIPTOR, {Py_tp_descr_get, reinterpret_cast<void*>(descr_get)});
-  OpType = make_type("torch.OperatorCall", Py_TPFLAGS_BASETYPE, {Py_tp_new, reinterpret_cast<void*>(op_new)});
+  FunctionType = make_type("builtins.builtin_function_or_method", 0, {0, nullptr});
+  MethodType = make_type("builtins.method_descriptor", Py_TPFLAGS_METHOD_DESCRIPTOR, {Py_tp_descr_get, reinterpret_cast<void*>(descr_get)});
+  OpType = make_type("torch.OperatorCall", Py_TPFLAGS_BASETYPE, {Py_tp_new, reinterpret_cast<void*>(op_new)}, true);
   if (!FunctionType || !MethodType || !OpType) return -1;
   if (PyModule_AddObject(module, "OperatorCall", Py_NewRef(reinterpret_cast<PyObject*>(OpType))) < 0) return -1;
   if (PyModule_AddFunctions(module, operators_functions) < 0) return -1;
