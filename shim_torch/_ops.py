@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from native import _core
+from shim_torch import _torch_names
 
 
 class _Type(str):
@@ -450,3 +451,6 @@ def __getattr__(name: str) -> Any:
     from ._missing import missing
 
     return missing("torch._ops", name)
+
+
+_torch_names.present(globals(), elsewhere={"torch._C": ["AliasInfo", "Argument", "FunctionSchema", "parse_schema"]})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._class_names import reduce_ex
+
 DEFAULT = "2.13.0+shim"
 _current = DEFAULT
 
@@ -41,6 +43,10 @@ class TorchVersion(str):
 
     def __ge__(self, other: Any) -> Any:
         return self._compare(other, "__ge__")
+
+
+TorchVersion.__module__ = "torch.torch_version"
+TorchVersion.__reduce_ex__ = reduce_ex  # type: ignore[assignment, method-assign]
 
 
 def current() -> TorchVersion:

@@ -4,7 +4,6 @@ from shim_torch._missing import asked_of as _asked_of
 from shim_torch._version import TorchVersion
 from shim_torch._version import current as _current
 
-TorchVersion.__module__ = "torch.torch_version"
 __version__ = _current()
 __all__ = ["TorchVersion"]
 

@@ -34,3 +34,29 @@ def test_ordering_refuses_what_has_no_version(other):
 
 def test_the_version_is_one():
     assert type(__version__) is TorchVersion and __version__ >= "2.13"
+
+
+def test_versions_pickle_where_torch_is_not_ours():
+    """Checkpoints hold them."""
+    import copy
+    import io
+    import pickle
+
+    import shim_torch as torch
+    import shim_torch.torch_version
+
+    assert type(torch.__version__).__module__ == "torch.torch_version"
+    for twin in (pickle.loads(pickle.dumps(torch.__version__)), copy.deepcopy(torch.__version__)):
+        assert type(twin) is type(torch.__version__) and twin == torch.__version__ and twin > "1.0"
+    file = io.BytesIO()
+    torch.save({"version": torch.__version__}, file)
+    file.seek(0)
+    assert torch.load(file, weights_only=False) == {"version": torch.__version__}  # PyTorch refuses it otherwise, too
+
+
+def test_operators_classes_name_pytorchs_modules():
+    import shim_torch as torch
+
+    kinds = [torch.ops.aten.add, torch.ops.aten.add.Tensor, torch.ops.aten.add.Tensor._schema]
+    assert [type(k).__module__ for k in kinds] == ["torch._ops", "torch._ops", "torch._C"]
+    assert all(isinstance(base.__module__, str) for base in type(kinds[0]).__mro__)

@@ -321,14 +321,6 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   return 0;
 }
 
-PyMemberDef op_members[] = {{"__module__", T_OBJECT, offsetof(Callable, module), 0, nullptr},
-                            {"__name__", T_OBJECT, offsetof(Callable, name), READONLY, nullptr},
-                            {"__qualname__", T_OBJECT, offsetof(Callable, qualname), 0, nullptr},
-                            {"__dictoffset__", T_PYSSIZET, offsetof(Callable, dict), READONLY, nullptr},
-                            {"__weaklistoffset__", T_PYSSIZET, offsetof(Callable, weakrefs), READONLY, nullptr},
-                            {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr},
-                            {nullptr, 0, 0, 0, nullptr}};
-
 PyObject* op_new(PyTypeObject* type, PyObject* args, PyObject*) {   // OperatorCall(qualified, overload or None, ...)
   const char* qualified;
   PyObject *overload = Py_None;
@@ -356,7 +348,7 @@ PyTypeObject* make_type(const char* name, unsigned long extra, PyType_Slot extra
                          {Py_tp_clear, reinterpret_cast<void*>(clear)},
                          {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                          {Py_tp_repr, reinterpret_cast<void*>(repr)},
-                         {Py_tp_members, op ? op_members : members},
+                         {Py_tp_members, members},
                          {Py_tp_methods, methods},
                          {Py_tp_getset, getset},
                          {Py_tp_getattro, reinterpret_cast<void*>(op ? PyObject_GenericGetAttr : get_attribute)},
