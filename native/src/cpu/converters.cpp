@@ -4,13 +4,9 @@
 #include <cstring>
 #include <iterator>
 
+#include "cpu/f16c.h"
 #include "cpu/kernel_table.h"
 #include "cpu/types.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define SHIM_F16C
-#endif
 
 namespace shim {
 namespace {
@@ -61,10 +57,6 @@ __attribute__((target("avx,f16c"))) void narrow_f16c(const char* from, char* to,
   for (int64_t i = 0; i + 8 <= n; i += 8)
     _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   for (int64_t i = n / 8 * 8; i < n; ++i) y[i] = to_half(x[i]);
-}
-bool has_f16c() {
-  static const bool has = __builtin_cpu_supports("f16c");
-  return has;
 }
 #endif
 

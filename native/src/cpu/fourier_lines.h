@@ -9,6 +9,11 @@
 namespace shim {
 namespace {
 
+#ifdef __clang__
+#define SHIM_SHUFFLED(places, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else                                           // GCC 11 does not know the other
+#define SHIM_SHUFFLED(places, a, b, ...) __builtin_shuffle(a, b, places{__VA_ARGS__})
+#endif
 typedef float Eight __attribute__((vector_size(32)));
 typedef int32_t EightPlaces __attribute__((vector_size(32)));
 typedef double Four __attribute__((vector_size(32)));
@@ -19,28 +24,28 @@ __attribute__((always_inline)) inline void transpose_square(Eight (&v)[8]) {
   Eight u[8];
 #pragma GCC unroll 4
   for (int i = 0; i < 8; i += 2) {
-    u[i] = __builtin_shuffle(v[i], v[i + 1], EightPlaces{0, 8, 1, 9, 4, 12, 5, 13});
-    u[i + 1] = __builtin_shuffle(v[i], v[i + 1], EightPlaces{2, 10, 3, 11, 6, 14, 7, 15});
+    u[i] = SHIM_SHUFFLED(EightPlaces, v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+    u[i + 1] = SHIM_SHUFFLED(EightPlaces, v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
   }
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     const int a = i / 2 + i / 2 * 3, b = i % 2;                       // of rows 0-3, then 4-7
-    v[a + 2 * b] = __builtin_shuffle(u[a + b], u[a + b + 2], EightPlaces{0, 1, 8, 9, 4, 5, 12, 13});
-    v[a + 2 * b + 1] = __builtin_shuffle(u[a + b], u[a + b + 2], EightPlaces{2, 3, 10, 11, 6, 7, 14, 15});
+    v[a + 2 * b] = SHIM_SHUFFLED(EightPlaces, u[a + b], u[a + b + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+    v[a + 2 * b + 1] = SHIM_SHUFFLED(EightPlaces, u[a + b], u[a + b + 2], 2, 3, 10, 11, 6, 7, 14, 15);
   }
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
-    u[i] = __builtin_shuffle(v[i], v[i + 4], EightPlaces{0, 1, 2, 3, 8, 9, 10, 11});
-    u[i + 4] = __builtin_shuffle(v[i], v[i + 4], EightPlaces{4, 5, 6, 7, 12, 13, 14, 15});
+    u[i] = SHIM_SHUFFLED(EightPlaces, v[i], v[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    u[i + 4] = SHIM_SHUFFLED(EightPlaces, v[i], v[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
   }
 #pragma GCC unroll 8
   for (int i = 0; i < 8; ++i) v[i] = u[i];
 }
 __attribute__((always_inline)) inline void transpose_square(Four (&v)[4]) {
-  const Four a = __builtin_shuffle(v[0], v[1], FourPlaces{0, 4, 2, 6}), b = __builtin_shuffle(v[0], v[1], FourPlaces{1, 5, 3, 7});
-  const Four c = __builtin_shuffle(v[2], v[3], FourPlaces{0, 4, 2, 6}), d = __builtin_shuffle(v[2], v[3], FourPlaces{1, 5, 3, 7});
-  v[0] = __builtin_shuffle(a, c, FourPlaces{0, 1, 4, 5}), v[1] = __builtin_shuffle(b, d, FourPlaces{0, 1, 4, 5});
-  v[2] = __builtin_shuffle(a, c, FourPlaces{2, 3, 6, 7}), v[3] = __builtin_shuffle(b, d, FourPlaces{2, 3, 6, 7});
+  const Four a = SHIM_SHUFFLED(FourPlaces, v[0], v[1], 0, 4, 2, 6), b = SHIM_SHUFFLED(FourPlaces, v[0], v[1], 1, 5, 3, 7);
+  const Four c = SHIM_SHUFFLED(FourPlaces, v[2], v[3], 0, 4, 2, 6), d = SHIM_SHUFFLED(FourPlaces, v[2], v[3], 1, 5, 3, 7);
+  v[0] = SHIM_SHUFFLED(FourPlaces, a, c, 0, 1, 4, 5), v[1] = SHIM_SHUFFLED(FourPlaces, b, d, 0, 1, 4, 5);
+  v[2] = SHIM_SHUFFLED(FourPlaces, a, c, 2, 3, 6, 7), v[3] = SHIM_SHUFFLED(FourPlaces, b, d, 2, 3, 6, 7);
 }
 
 template <class T> struct SquareOf { using Line = Eight; };

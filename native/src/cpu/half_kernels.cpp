@@ -2,12 +2,8 @@
 #include <cstring>
 
 #include "cpu/convert.h"
+#include "cpu/f16c.h"
 #include "cpu/kernel_table.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define SHIM_F16C
-#endif
 
 namespace shim {
 namespace {
@@ -50,7 +46,7 @@ __attribute__((target("avx,f16c"))) void half_loop(char* out, const char* const*
 template <class Op>
 BlockKernel half_of() {
 #ifdef SHIM_F16C
-  if (__builtin_cpu_supports("f16c")) return half_loop<Op>;
+  if (has_f16c()) return half_loop<Op>;
 #endif
   return nullptr;
 }
@@ -100,7 +96,7 @@ BlockKernel half_number_kernel(const char* name, DType t) {
   if (!plus && std::strcmp(name, "mul") != 0) return nullptr;
   if (t == DType::bf16) return plus ? bfloat16_number_loop<Plus> : bfloat16_number_loop<Times>;
 #ifdef SHIM_F16C
-  if (t == DType::f16 && __builtin_cpu_supports("f16c")) return plus ? half_number_loop<Plus> : half_number_loop<Times>;
+  if (t == DType::f16 && has_f16c()) return plus ? half_number_loop<Plus> : half_number_loop<Times>;
 #endif
   return nullptr;
 }
