@@ -1,4 +1,4 @@
-// Products on the CPU by the BLAS that NumPy brought into the process, linked to by nobody.
+// Products on the CPU by kernels of our own and by the BLAS that NumPy brought into the process, linked to by nobody.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include "cpu/dots.h"
 #include "gemm/cpu_multiply.h"
 #include "gemm/cpu_vector.h"
-#include "gemm/inner_products.h"
+#include "gemm/cpu_products.h"
 #include "gemm/problem.h"
 #include "gemm/settings.h"
 
@@ -76,7 +76,7 @@ struct Factors { double alpha, beta; };
 
 template <class T>
 void one(const GemmProblem& p, const T* a, const T* b, T* d, Factors s) {
-  if (p.trans_a && !p.trans_b && inner_products(p.m, p.n, p.k, T(s.alpha), a, p.lda, b, p.ldb, T(s.beta), d, p.ldd)) return;
+  if (own_product(p.trans_a, p.trans_b, p.m, p.n, p.k, T(s.alpha), a, p.lda, b, p.ldb, T(s.beta), d, p.ldd)) return;
   const Blas& lib = blas();
   const int ta = p.trans_a ? kTrans : kNoTrans, tb = p.trans_b ? kTrans : kNoTrans;
   if constexpr (std::is_same_v<T, float>) {

@@ -1,4 +1,4 @@
-// Tiles of inner products, for vectors of kBytes. Included in a namespace for each set of instructions (inner_products.cpp), hence no
+// Tiles of products of matrices, for vectors of kBytes. Included in a namespace for each set of instructions (cpu_products.cpp), hence no
 // guard: the vectors' code is chosen where a function is defined.
 template <class T> struct TileVector;
 template <> struct TileVector<float> {
@@ -31,8 +31,8 @@ typename Quad<T>::type lane_sums(T (*lanes)[kBytes / sizeof(T)]) {
   return __builtin_shuffle(a, b, I{0, 1, 4, 5}) + __builtin_shuffle(a, b, I{2, 3, 6, 7});
 }
 
-// to[p * to_step + o] (=, or += where `more`) scale times the inner product of left[o] and right[p], of k elements, for four rows on the
-// left and P on the right. k is no less than a vector.
+// to[p * to_step + o] = scale times the inner product of left[o] and right[p], of k elements, or that and beta times what is there: four
+// rows on the left, P on the right. k is no less than a vector.
 template <class T, int P>
 void inner_tile(const T* const* left, const T* const* right, int64_t k, T scale, T beta, T* to, int64_t to_step) {
   using V = typename TileVector<T>::type;
@@ -105,23 +105,37 @@ void pack_rows(const T* rows, int64_t step, int64_t count, int64_t k, T* packed)
     for (int64_t i = 0; i < k; ++i) packed[i * kPackedRows<T> + r] = r < count ? rows[r * step + i] : T(0);
 }
 
-// to[p * to_step + r] = scale times the inner product of the packed row r and right[p], or that and beta times what is there: N vectors of
-// packed rows, P rows on the right.
+// Elements that are columns already.
+template <class T>
+void pack_columns(const T* columns, int64_t step, int64_t count, int64_t k, T* packed) {
+  for (int64_t i = 0; i < k; ++i, columns += step, packed += kPackedRows<T>) {
+    int64_t r = 0;
+    for (; r < count; ++r) packed[r] = columns[r];
+    for (; r < kPackedRows<T>; ++r) packed[r] = T(0);
+  }
+}
+
+// to[p * to_step + r] = scale times the inner product of the packed row r and row p on the right, or that and beta times what is there:
+// N vectors of rows at packed[i * packed_step + r], P rows on the right. Those stand at right[p * step + i], or at right[i * P + p] where
+// `step` is 0.
 template <class T, int P, int N>
-void outer_tile(const T* packed, const T* right, int64_t step, int64_t k, T scale, T beta, T* to, int64_t to_step) {
+void outer_tile(const T* packed, int64_t packed_step, const T* right, int64_t step, int64_t k, T scale, T beta, T* to, int64_t to_step) {
   using V = typename TileVector<T>::type;
   constexpr int64_t w = kBytes / int64_t(sizeof(T));
   V sums[P][N] = {};
-  for (int64_t i = 0; i < k; ++i, packed += kPackedRows<T>) {
+  const auto add = [&](const T* of, int64_t next) __attribute__((always_inline)) {
     V x[N];
 #pragma GCC unroll 4
     for (int n = 0; n < N; ++n) x[n] = *reinterpret_cast<const V*>(packed + n * w);
+    packed += packed_step;
 #pragma GCC unroll 16
     for (int p = 0; p < P; ++p) {
 #pragma GCC unroll 4
-      for (int n = 0; n < N; ++n) sums[p][n] += right[p * step + i] * x[n];
+      for (int n = 0; n < N; ++n) sums[p][n] += of[p * next] * x[n];
     }
-  }
+  };
+  if (step) for (int64_t i = 0; i < k; ++i) add(right + i, step);
+  else for (int64_t i = 0; i < k; ++i) add(right + i * P, 1);
 #pragma GCC unroll 16
   for (int p = 0; p < P; ++p) {
 #pragma GCC unroll 4
@@ -133,9 +147,9 @@ void outer_tile(const T* packed, const T* right, int64_t step, int64_t k, T scal
 }
 
 template <class T>
-InnerTiles<T> inner_tiles() {
+ProductTiles<T> product_tiles() {
   constexpr int many = kBytes == 64 ? 8 : 4;
-  InnerTiles<T> t{kBytes / int64_t(sizeof(T)), kBytes == 64 ? 6 : 2, {inner_tile<T, 1>, inner_tile<T, 2>}, pack_rows<T>, many,
+  ProductTiles<T> t{kBytes / int64_t(sizeof(T)), kBytes == 64 ? 6 : 2, {inner_tile<T, 1>, inner_tile<T, 2>}, {pack_columns<T>, pack_rows<T>}, many,
                   {{outer_tile<T, many, 1>, outer_tile<T, many, 2>, outer_tile<T, many, 3>}, {outer_tile<T, 1, 1>, outer_tile<T, 1, 2>, outer_tile<T, 1, 3>}}};
   if constexpr (kBytes == 64) t.run[2] = inner_tile<T, 3>, t.run[3] = inner_tile<T, 4>, t.run[4] = inner_tile<T, 5>, t.run[5] = inner_tile<T, 6>;
   return t;

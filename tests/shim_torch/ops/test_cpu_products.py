@@ -1,4 +1,4 @@
-"""Products x W^T, which have kernels of their own on a CPU, against float64; what is no number stays in its rows and columns."""
+"""Products of matrices, most of which have kernels of their own on a CPU, against float64; what is no number stays in its rows and columns."""
 
 import math
 
@@ -19,6 +19,9 @@ SHAPES = [
     (25, 1030, 6),
     (600, 40, 16),
     (3, 5, 7),
+    (48, 1024, 200),
+    (9, 600, 500),
+    (530, 64, 70),
 ]
 
 
@@ -35,6 +38,11 @@ def test_values(shape, dtype):
     into = torch.randn(m, n, dtype=dtype)
     both = torch.addmm(into, x, w.t(), alpha=0.5, beta=2.0)
     torch.testing.assert_close(both.double(), 0.5 * wanted + 2 * into.double(), **close)
+    for a in (x, x.t().contiguous().t()):  # all orders of the operands' elements
+        for c in (w.t(), w.t().contiguous()):
+            torch.testing.assert_close((a @ c).double(), wanted, **close)
+            torch.testing.assert_close(torch.addmm(into, a, c, alpha=0.5, beta=2.0), both, **close)
+            torch.testing.assert_close((c.t() @ a.t()).t().double(), wanted, **close)
     wide = torch.randn(m, k + 5, dtype=dtype)  # rows that do not follow on each other
     torch.testing.assert_close(wide[:, 2 : k + 2] @ w.t(), wide[:, 2 : k + 2].contiguous() @ w.t())
 
@@ -47,7 +55,9 @@ def test_what_is_no_number(shape, value):
     x[m - 1, k - 2] = w[1, k - 1] = value
     odd = torch.zeros(m, n, dtype=torch.bool)
     odd[m - 1], odd[:, 1] = True, True
-    assert torch.equal((x @ w.t()).isfinite(), ~odd)
+    for a in (x, x.t().contiguous().t()):
+        for c in (w.t(), w.t().contiguous()):
+            assert torch.equal((a @ c).isfinite(), ~odd)
 
 
 def test_results_that_were_not_numbers_are_written():
