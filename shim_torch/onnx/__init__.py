@@ -70,8 +70,10 @@ producer_version = __version__.partition("+")[0]
 
 
 def is_in_onnx_export() -> bool:
-    """Nothing is being exported."""
-    return False
+    """Whether a library says that a model is being exported (``GLOBALS.in_onnx_export``)."""
+    from shim_torch.onnx._internal.torchscript_exporter._globals import GLOBALS
+
+    return GLOBALS.in_onnx_export
 
 
 def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int) -> None:
