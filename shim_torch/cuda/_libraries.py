@@ -6,11 +6,11 @@ import os
 from glob import glob
 from pathlib import Path
 
-_WHEELS = ("nvidia/cu13/lib", "nvidia/cublas/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cudnn/lib")
+_WHEELS = ("nvidia/cu13/lib", "nvidia/cublas/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cudnn/lib", "nvidia/cufft/lib")
 
 
 def candidates(name: str) -> list[str]:
-    """Absolute paths of ``lib<name>.so.*`` ("cublasLt", "nvrtc", "cudnn").
+    """Absolute paths of ``lib<name>.so.*`` ("cublasLt", "nvrtc", "cudnn", "cufft").
 
     Order: ``SHIM_<NAME>_PATH``, what cuda-pathfinder finds, NVIDIA's wheels on ``sys.path``, conda, ``CUDA_PATH``.
     """
@@ -18,7 +18,7 @@ def candidates(name: str) -> list[str]:
     found = [own] if own else []
     found += _pathfinder(name)
     for folder in _folders():
-        found += sorted((p for p in glob(f"{folder}/lib{name}.so.*") if _major(p) or p.endswith("libcudnn.so.9")), key=_major, reverse=True)
+        found += sorted((p for p in glob(f"{folder}/lib{name}.so.*") if _major(p) or p.endswith(("libcudnn.so.9", "libcufft.so.11"))), key=_major, reverse=True)
     unique = dict.fromkeys(found)
     return list(unique)
 

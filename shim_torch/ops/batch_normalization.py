@@ -76,6 +76,10 @@ def _normalized(
 
 
 def _track(running_mean: Any, running_var: Any, mean: Any, variance: Any, count: int, momentum: float) -> None:
+    if running_mean is not None and running_var is not None and mean.is_cuda and all(
+        t.is_cuda and _core.unseen_on_cuda(t) for t in (running_mean, running_var, mean, variance)
+    ) and _core.cuda_track(running_mean, running_var, mean, variance, float(momentum), count / max(count - 1, 1)):  # fmt: skip
+        return
     with torch_module().no_grad():
         if running_mean is not None:
             running_mean.mul_(1 - momentum).add_(mean.to(running_mean.dtype), alpha=momentum)

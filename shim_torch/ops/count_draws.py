@@ -30,7 +30,23 @@ def poisson(self, generator):
         raise not_implemented("poisson_cpu", self.dtype)
     if not self.is_cuda:
         return drawn_with("poisson", generator, self.double()).to(self.dtype)
+    if not self.is_neg() and (found := _drawn(self.detach(), generator)) is not None:
+        return found
     return _counted(self.double(), generator).to(self.dtype)
+
+
+def _drawn(rate: Any, generator: Any) -> Any:
+    """Each count by its own thread, from its own part of the generator's stream; None where there is no kernel."""
+    from shim_torch._generator import chosen
+
+    if bool((rate < 0).any()):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    source = chosen(generator, rate.device)
+    seed, start = source._take(4 * rate.numel())
+    found = _core.cuda_poisson(rate, seed, start)
+    if found is None:
+        source._offset = start
+    return found
 
 
 def _counted(rate: Any, generator: Any) -> Any:

@@ -171,7 +171,7 @@ def _affine_grid_backward(g: Any, size: Any, align_corners: bool) -> Any:
 
 @op("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", out=True, method=False,
     shape=lambda theta, size, align_corners: (size[0], *size[2:], len(size) - 2), dtype=lambda theta: theta.dtype,
-    grad={"theta": _affine_grid_backward})  # fmt: skip
+    native="affine_grid", grad={"theta": _affine_grid_backward})  # fmt: skip
 def affine_grid_generator(xp, theta, size, align_corners):
     """Places of an affine map for sizes (N, C, *out): (N, *out, spatial dims)."""
     base = _affine_base(xp, size[2:], theta.dtype, align_corners)

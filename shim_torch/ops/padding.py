@@ -7,10 +7,56 @@ from typing import Any
 from native import _core
 
 from ._formats import asked, gradient_in_format, in_format
-from ._formulas import aten, sizes_text
-from ._record import composite
+from ._formulas import aten, shim, sizes_text
+from ._record import composite, op
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
+
+
+def _framed_shape(self: Any, pad: Any) -> tuple[int, ...]:
+    shape = list(self.shape)
+    for i in range(len(pad) // 2):
+        shape[-1 - i] += pad[2 * i] + pad[2 * i + 1]
+    return tuple(shape)
+
+
+def _frame_places(xp: Any, size: int, before: int, after: int, reflect: bool) -> Any:
+    place = xp.arange(-before, size + after)
+    return (size - 1) - abs((size - 1) - abs(place)) if reflect else place.clip(0, size - 1)
+
+
+@op(
+    "shim::framed(Tensor self, int[] pad, bool reflect) -> Tensor",
+    shape=_framed_shape,
+    dtype=lambda self: self.dtype,
+    native="framed",
+    grad={"self": lambda g, self_shape, pad, reflect: shim().unframed(g, list(self_shape), pad, reflect)},
+    function=False,
+)
+def framed(xp, self, pad, reflect):
+    """The last dims by pairs of ``pad`` as reflection_pad (or replication_pad) makes them, of sizes that fit."""
+    for i in range(len(pad) // 2):
+        axis = self.ndim - 1 - i
+        self = xp.take(self, _frame_places(xp, self.shape[axis], pad[2 * i], pad[2 * i + 1], reflect), axis=axis)
+    return self
+
+
+@op(
+    "shim::unframed(Tensor grad_output, int[] sizes, int[] pad, bool reflect) -> Tensor",
+    shape=lambda sizes: tuple(sizes),
+    dtype=lambda grad_output: grad_output.dtype,
+    native="unframed",
+    grad={"grad_output": lambda g, pad, reflect: shim().framed(g, pad, reflect)},
+    function=False,
+)
+def unframed(xp, grad_output, sizes, pad, reflect):
+    """The gradient of ``framed`` by a tensor of ``sizes``."""
+    for i in range(len(pad) // 2):
+        axis = grad_output.ndim - 1 - i
+        places = _frame_places(xp, sizes[axis], pad[2 * i], pad[2 * i + 1], reflect)
+        which = (places[:, None] == xp.arange(sizes[axis])[None]).astype(grad_output.dtype)
+        grad_output = xp.moveaxis(xp.tensordot(grad_output, which, axes=(axis, 0)), -1, axis)
+    return grad_output
 
 
 def _continued(self: Any, pad: Any, mode: str) -> Any:
@@ -25,6 +71,7 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
         kind = "reflection" if mode == "reflect" else "replication"
         raise NotImplementedError(f"\"{kind}_pad{n}d\" not implemented for 'Bool'")
     x = _core.flat_input(gradient_in_format(self))
+    kernel = x.is_cuda and x.is_floating_point() and x.itemsize > 1 and 0 < x.numel() < 2**30 and _core.unseen_on_cuda(x)
     for i in range(n):
         before, after = pad[2 * i], pad[2 * i + 1]
         d = self.dim() - 1 - i
@@ -34,18 +81,20 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
             raise RuntimeError(
                 f"input ({name}: {size}) is too small. Calculated output {name}: {size + before + after}"
             )
+        if mode == "reflect" and (before >= size or after >= size):
+            raise RuntimeError(
+                f"Argument #{2 * i + 4}: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({before}, {after}) at dimension {d} of input {sizes_text(self.shape)}"
+            )
+        if kernel:
+            continue
         place = aten().arange(-before, size + after, device=x.device)
         if mode == "reflect":
-            if before >= size or after >= size:
-                raise RuntimeError(
-                    f"Argument #{2 * i + 4}: Padding size should be less than the corresponding input dimension, but got: padding "
-                    f"({before}, {after}) at dimension {d} of input {sizes_text(self.shape)}"
-                )
             place = (size - 1) - ((size - 1) - place.abs()).abs()
         else:
             place = place.clamp(0, size - 1)
         x = x.index_select(d, place)
-    return x
+    return shim().framed(x, list(pad), mode == "reflect") if kernel else x
 
 
 def _circular(self: Any, pad: Any) -> Any:

@@ -2,8 +2,41 @@
 
 from __future__ import annotations
 
-from ._formulas import sizes_text
-from ._record import composite
+from typing import Any
+
+from native import _core
+
+from ._formulas import shim, sizes_text
+from ._record import composite, op
+
+
+def _shuffled_shape(self: Any, factor: int, up: bool) -> tuple[int, ...]:
+    *lead, c, h, w = self.shape
+    r = factor
+    return (*lead, c // (r * r), h * r, w * r) if up else (*lead, c * r * r, h // r, w // r)
+
+
+@op(
+    "shim::shuffle_pixels(Tensor self, int factor, bool up) -> Tensor",
+    shape=_shuffled_shape,
+    dtype=lambda self: self.dtype,
+    native="shuffle_pixels",
+    grad={"self": lambda g, factor, up: shim().shuffle_pixels(g, factor, not up)},
+    function=False,
+)
+def shuffle_pixels(xp, self, factor, up):
+    """``pixel_shuffle`` or, not ``up``, ``pixel_unshuffle``, of sizes that fit."""
+    *lead, c, h, w = self.shape
+    r, k = factor, len(lead)
+    if up:
+        parts = self.reshape(*lead, c // (r * r), r, r, h, w).transpose(*range(k + 1), k + 3, k + 1, k + 4, k + 2)
+        return xp.ascontiguousarray(parts).reshape(*lead, c // (r * r), h * r, w * r)
+    parts = self.reshape(*lead, c, h // r, r, w // r, r).transpose(*range(k + 1), k + 2, k + 4, k + 1, k + 3)
+    return xp.ascontiguousarray(parts).reshape(*lead, c * r * r, h // r, w // r)
+
+
+def _in_one_kernel(self: Any, r: int) -> bool:
+    return r in (2, 4) and self.is_cuda and _core.unseen_on_cuda(self) and 0 < self.numel() < 2**31 and self.itemsize * r <= 16
 
 
 @composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", out=True, method=False, follows=("self",))
@@ -22,6 +55,8 @@ def pixel_shuffle(self, upscale_factor):
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
             f"input.size(-3)={c} is not divisible by {r * r}"
         )
+    if _in_one_kernel(self, r):
+        return shim().shuffle_pixels(self, r, True)
     k = len(lead)
     x = self.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(k + 1), k + 3, k + 1, k + 4, k + 2)
     x = x.reshape(*lead, c // (r * r), h * r, w * r)
@@ -45,6 +80,8 @@ def pixel_unshuffle(self, downscale_factor):
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({d})={size} is not "
                 f"divisible by {r}"
             )
+    if _in_one_kernel(self, r):
+        return shim().shuffle_pixels(self, r, False)
     k = len(lead)
     x = self.reshape(*lead, c, h // r, r, w // r, r).permute(*range(k + 1), k + 2, k + 4, k + 1, k + 3)
     x = x.reshape(*lead, c * r * r, h // r, w // r)

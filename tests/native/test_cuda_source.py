@@ -125,6 +125,10 @@ def families():
             yield "alignments", {**own, "V": 1}
         yield "bags", {**own, "INDEX": "int" if vector > 2 else "i64"}
         yield "vectors", {"ELEMENT": t, "C": compute}
+        yield "deviations", {"ELEMENT": t, "C": compute, "V": min(vector, 4)}
+        yield "random", {"ELEMENT": t, "WIDE": 0, "V": 4, "POISSON": 1}
+        for frame in (0, 1):
+            yield "windows", {"ELEMENT": t, "C": compute, "ADDS": 1, "FRAME": frame}
     for family, t, size in (("attention", "Half", 64), ("attention", "Bf16", 128), ("attention_backward", "Bf16", 64), ("attention_backward", "Half", 128)):
         yield family, {"ELEMENT": t, "D": size, "TILES": 2 if size == 64 else 1, "CAUSAL": 1, "MASK": 2, "DROPS": int(t == "Half")}
     for t, size, mask in (("Half", 64, 0), ("Bf16", 128, 2), ("Bf16", 64, 1)):
@@ -135,6 +139,7 @@ def families():
         yield "transpose", {"ELEMENT": t, "V": v, "SIDE": side}
         yield "pad", {"ELEMENT": t, "V": 16 if t == "u8" else 1, "WIDE": int(t == "u8")}
         yield "flip", {"ELEMENT": t, "V": 16 if t == "u8" else 2}
+        yield "windows", {"ELEMENT": t, "C": "int", "ADDS": 0, "FRAME": v % 2, "R": 2}
 
 
 @pytest.mark.slow

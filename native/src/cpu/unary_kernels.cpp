@@ -47,12 +47,13 @@ UNARY(GeluTanh, T(0.5) * x * (T(1) + std::tanh(T(0.79788456080286535588) * (x + 
 
 struct IsNan { template <class T> static bool f(T x) { return x != x; } };
 struct IsInf { template <class T> static bool f(T x) { return is_float<T> && std::fabs(x) == std::numeric_limits<T>::infinity(); } };
+struct SignBit { template <class T> static bool f(T x) { if constexpr (is_float<T>) return std::signbit(x); else return x < T(0); } };
 struct IsPositiveInf { template <class T> static bool f(T x) { return x == std::numeric_limits<T>::infinity(); } };
 struct IsNegativeInf { template <class T> static bool f(T x) { return x == -std::numeric_limits<T>::infinity(); } };
 struct IsFinite { template <class T> static bool f(T x) { return !is_float<T> || std::fabs(x) < std::numeric_limits<T>::infinity(); } };
 
 struct Table {
-  std::array<PointwiseOp, 48> ops;
+  std::array<PointwiseOp, 49> ops;
   size_t count = 0;
 
   constexpr PointwiseOp& add(const char* name, Rule rule) {
@@ -120,6 +121,7 @@ struct Table {
     test<IsNan>("isnan");
     test<IsInf>("isinf");
     test<IsFinite>("isfinite");
+    test<SignBit>("signbit");
     floats<IsPositiveInf, uint8_t>(add("isposinf", Rule::compare));
     floats<IsNegativeInf, uint8_t>(add("isneginf", Rule::compare));
     functions();

@@ -35,8 +35,8 @@ const std::unordered_map<std::string, std::string>& functors() {
                              "igammac"})
       (*t)[name] = name;
     for (const char* name : {"abs", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin",
-                             "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc", "isnan", "isinf", "isfinite", "div", "atan2",
-                             "hypot", "fmod", "remainder", "pow", "fmax", "fmin", "copysign", "asinh", "acosh", "atanh", "lgamma", "erfinv", "erfcx", "nextafter"})
+                             "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc", "isnan", "isinf", "isfinite", "signbit", "div", "atan2",
+                             "hypot", "fmod", "remainder", "pow", "fmax", "fmin", "copysign", "asinh", "acosh", "atanh", "lgamma", "digamma", "erfinv", "erfcx", "nextafter"})
       (*t)[name] = std::string(name) + "_";
     return t;
   }();

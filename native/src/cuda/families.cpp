@@ -10,6 +10,7 @@
 #include "cuda/block_source.h"
 #include "cuda/classes_source.h"
 #include "cuda/depthwise_source.h"
+#include "cuda/deviations_source.h"
 #include "cuda/flip_source.h"
 #include "cuda/functors_source.h"
 #include "cuda/gather_source.h"
@@ -35,6 +36,7 @@
 #include "cuda/transpose_source.h"
 #include "cuda/types_source.h"
 #include "cuda/vectors_source.h"
+#include "cuda/windows_source.h"
 
 namespace shim::cuda {
 
@@ -50,7 +52,8 @@ std::string compile_family(std::string_view family, std::vector<std::string> mac
     {"pad", "", kPadSource}, {"pair", kBlockSource, kPairSource}, {"radix", kKeysSource, kRadixSource}, {"random", "", kRandomSource},
     {"rank", kKeysSource, kRankSource}, {"rows", kBlockSource, kRowsSource}, {"scan", kBlockSource, kScanSource}, {"search", "", kSearchSource},
     {"select", kKeysSource, kSortSource, kSelectSource}, {"sort", kKeysSource, kSortSource}, {"tally", kBlockSource, kTallySource},
-    {"transpose", "", kTransposeSource}, {"triangle", "", kTriangleSource}, {"vectors", "", kVectorsSource}};
+    {"transpose", "", kTransposeSource}, {"triangle", "", kTriangleSource}, {"vectors", "", kVectorsSource},
+    {"deviations", "", kDeviationsSource}, {"windows", "", kWindowsSource}};
   for (auto& m : macros) m = "-D" + m;
   for (const Source& s : sources) {
     if (s.family != family) continue;

@@ -37,6 +37,7 @@ UNARY(gelu_tanh, T(0.5) * x * (T(1) + tanh(T(0.79788456080286535588) * (x + T(0.
 struct bitwise_not { template <class T> __device__ static T f(T x) { if constexpr (LOGIC) return T(!x); else return T(~x); } };
 UNARY(logical_not, T(!x));
 struct isnan_ { template <class T> __device__ static u8 f(T x) { return x != x; } };
+struct signbit_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return signbit(x) != 0; else return x < T(0); } };
 struct isinf_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isinf(x); else return 0; } };
 struct isfinite_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isfinite(x); else return 1; } };
 
@@ -139,6 +140,23 @@ struct logaddexp { template <class T> __device__ static T f(T a, T b) {
 struct logaddexp2 { template <class T> __device__ static T f(T a, T b) {
   if (isinf(a) && a == b) return a; const T most = a != a || b != b ? a + b : a > b ? a : b; return most + log1p(exp2(-fabs(a - b))) * T(1.44269504088896340736); } };
 UNARY(asinh_, asinh(x)); UNARY(acosh_, acosh(x)); UNARY(atanh_, atanh(x)); UNARY(lgamma_, lgamma(x)); UNARY(erfinv_, erfinv(x));
+// Far out by its asymptotic series, nearer by steps toward it, below zero by reflection.
+__device__ inline double digamma_of(double x) {
+  if (x == 0) return copysign(__longlong_as_double(0x7ff0000000000000ll), -x);
+  double rest = 0;
+  if (x < 0) {
+    const double whole = trunc(x);
+    if (whole == x) return __longlong_as_double(0x7ff8000000000000ll);
+    rest = -3.14159265358979323846 / tan(3.14159265358979323846 * (x - whole));
+    x = 1 - x;
+  }
+  double over = 0, under = 1;                                   // over / under: 1 / x + 1 / (x + 1) + ...
+  while (x < 8) { over = over * x + under; under *= x; x += 1; }
+  const double z = 1 / (x * x);
+  const double tail = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z * (1.0 / 12 - z * (3617.0 / 8160))))))));
+  return log(x) - 0.5 / x - tail - over / under + rest;
+}
+struct digamma_ { template <class T> __device__ static T f(T x) { return T(digamma_of(double(x))); } };
 UNARY(sinc, x == T(0) ? T(1) : sin(T(3.14159265358979323846) * x) / (T(3.14159265358979323846) * x));
 UNARY(deg2rad, x * T(0.01745329251994329577)); UNARY(rad2deg, x * T(57.2957795130823208768));
 BINARY(heaviside, a == T(0) ? b : a > T(0) ? T(1) : T(0));

@@ -151,7 +151,7 @@ Tensor sample_grid(const Tensor& x, const Tensor& grid, bool near, int padding, 
 Tensor sample_grid_backward(const Tensor& g, const Tensor& x, const Tensor& grid, bool near, int padding, bool align_corners, bool of_grid) {
   const DimSpan of = x->sizes(), places = grid->sizes();
   if (!fits(x) || !fits(grid) || !fits(g)) return {};
-  const DType t = x->dtype(), compute = compute_dtype(t);
+  const DType t = x->dtype(), compute = cuda::compute_dtype(t);
   const int device = x->device().index;
   const CUfunction f = plane_kernel(of_grid ? "slopes_of_grid" : "spread_samples", t, "PADDING", padding, device);
   if (!f) return {};
@@ -229,9 +229,26 @@ bool variance_of_rows(const Tensor& x, double correction, bool root, const Tenso
   return measure(lines, s, compute_dtype(x->dtype()), correction, root, mean, variance);
 }
 
+bool track(const Tensor& to_mean, const Tensor& to_variance, const Tensor& mean, const Tensor& variance, double momentum, double factor) {
+  const DType t = to_mean->dtype(), compute = cuda::compute_dtype(t);
+  int64_t n = to_mean->numel();
+  if (!kernels_ready() || !floating(t) || to_variance->dtype() != t || mean->dtype() != compute || variance->dtype() != compute) return false;
+  for (const Tensor* one : {&to_mean, &to_variance, &mean, &variance})
+    if ((*one)->numel() != n || !(*one)->is_contiguous()) return false;
+  const int device = to_mean->device().index;
+  const CUfunction f = channel_kernel("track_statistics", t, t, 1, device);
+  if (!f) return false;
+  if (!n) return true;
+  void *a = to_mean->data(), *b = to_variance->data();
+  const void *m = mean->data(), *v = variance->data();
+  void* arguments[] = {&a, &b, &m, &v, &n, &momentum, &factor};
+  launch(f, (n + 255) / 256, 1, 256, 1, arguments, device);
+  return true;
+}
+
 Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, Tensor* mean, Tensor* variance) {
   if (!usable(x)) return {};
-  const DType t = x->dtype(), compute = compute_dtype(t), parameter = weight ? weight->dtype() : bias ? bias->dtype() : compute;
+  const DType t = x->dtype(), compute = cuda::compute_dtype(t), parameter = weight ? weight->dtype() : bias ? bias->dtype() : compute;
   if ((weight && bias && bias->dtype() != parameter) || !floating(parameter)) return {};
   const int device = x->device().index;
   Tensor out = empty(x->sizes(), t, x->device());
@@ -258,7 +275,7 @@ Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, d
 
 ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean, const Tensor& variance, double eps, bool of_batch) {
   if (!usable(x) || g->dtype() != x->dtype()) return {};
-  const DType t = x->dtype(), compute = compute_dtype(t), parameter = weight ? weight->dtype() : compute;
+  const DType t = x->dtype(), compute = cuda::compute_dtype(t), parameter = weight ? weight->dtype() : compute;
   if (mean->dtype() != compute || variance->dtype() != compute || !floating(parameter)) return {};
   const int device = x->device().index;
   ChannelSlopes r{empty(x->sizes(), t, x->device()), empty(Dims{x->sizes()[1]}, compute, x->device()), empty(Dims{x->sizes()[1]}, compute, x->device())};

@@ -32,4 +32,8 @@ Tensor channel_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, d
 struct ChannelSlopes { Tensor input, weight, bias; };
 ChannelSlopes channel_norm_backward(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean, const Tensor& variance, double eps, bool of_batch);
 
+// Running statistics of one size and dtype, contiguous, move toward those of a batch (of the compute dtype): (1 - momentum) running + momentum own,
+// the variance times `factor`. False where there is no kernel for them.
+bool track(const Tensor& to_mean, const Tensor& to_variance, const Tensor& mean, const Tensor& variance, double momentum, double factor);
+
 }  // namespace shim::cuda

@@ -354,6 +354,14 @@ extern "C" __global__ void __launch_bounds__(256) channel_statistics(const Momen
   if (mean) mean[blockIdx.x] = cast<T>(m.mean);
   variance[blockIdx.x] = cast<T>(root ? sqrt(v) : v);
 }
+// Running statistics toward those of a batch, whose variance is multiplied by `factor`.
+extern "C" __global__ void __launch_bounds__(256) track_statistics(T* to_mean, T* to_variance, const C* mean, const C* variance, i64 n, double momentum, double factor) {
+  const i64 i = i64(blockIdx.x) * 256 + threadIdx.x;
+  if (i >= n) return;
+  const C keep = C(1 - momentum), add = C(momentum);
+  to_mean[i] = cast<T>(cast<C>(to_mean[i]) * keep + mean[i] * add);
+  to_variance[i] = cast<T>(cast<C>(to_variance[i]) * keep + variance[i] * C(factor) * add);
+}
 __device__ inline C weight_of(const P* weight) { return weight ? cast<C>(weight[blockIdx.x]) : C(1); }
 extern "C" __global__ void __launch_bounds__(512) channel_norm(const T* x, T* out, const C* mean, const C* variance, const P* weight, const P* bias, C eps, i64 channels, i64 inner, i64 groups) {
   const C scale = weight_of(weight) / sqrt(variance[blockIdx.x] + eps), centre = mean[blockIdx.x], shift = bias ? cast<C>(bias[blockIdx.x]) : C(0);

@@ -81,6 +81,24 @@ bool draw_shaped(const Tensor& self, Shaped shape, double a, double b, uint64_t 
   return true;
 }
 
+Tensor draw_poisson(const Tensor& given, uint64_t seed, uint64_t start) {
+  const DType t = given->dtype();
+  if (!kernels_ready() || !floating(t)) return {};
+  const int device = given->device().index;
+  const CUfunction f = find_kernel(random_family, "poisson", key_of(int(t)), device, [&] {
+    return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "WIDE=0", "V=4", "POISSON=1"};
+  });
+  if (!f) return {};
+  const Tensor rates = contiguous(given), out = empty(given->sizes(), t, given->device());
+  int64_t n = out->numel();
+  if (!n) return out;
+  const void* from = rates->data();
+  void* to = out->data();
+  void* arguments[] = {&from, &to, &n, &seed, &start};
+  run_random(f, n, arguments, device);
+  return out;
+}
+
 Tensor dropout(const Tensor& self, double p, uint64_t seed, uint64_t start, Tensor* mask) {
   const DType t = self->dtype();
   if (!kernels_ready() || !floating(t)) return {};

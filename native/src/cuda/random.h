@@ -11,6 +11,8 @@ bool draw(const Tensor& self, Draw, double a, double b, int64_t low, uint64_t sp
 // Numbers of other distributions, from as many uniform ones as draw() makes; random_source.h says what a and b are.
 enum class Shaped : int { exponential = 1, cauchy = 2, geometric = 3, chance = 4 };
 bool draw_shaped(const Tensor& self, Shaped, double a, double b, uint64_t seed, uint64_t start);
+// Counts of Poisson's distribution at `rates`, one block of the stream each. Null where there is no kernel for the dtype.
+Tensor draw_poisson(const Tensor& rates, uint64_t seed, uint64_t start);
 // out = self / (1 - p) where a uniform number is at least p, else 0; mask (bool) says where. Null where there is no kernel.
 Tensor dropout(const Tensor& self, double p, uint64_t seed, uint64_t start, Tensor* mask);
 

@@ -1,14 +1,14 @@
 #pragma once
 // CUDA C++ of random numbers, compiled by NVRTC after types_source.h with macros:
-//   ELEMENT the element type, WIDE 1 for numbers of 64 bits, V elements of one store of the dropout's tensors.
+//   ELEMENT the element type, WIDE 1 for numbers of 64 bits, V elements of one store of the dropout's tensors; DRAW and POISSON for kernels of their own.
 // The words are those of shim_torch._generator: block i of a seed's stream is Philox4x32-10 of the counter offset + i.
 namespace shim::cuda {
 
 inline constexpr const char* kRandomSource = R"cuda(
 typedef ELEMENT T;
 struct Words { u32 v[4]; };
-__device__ inline Words philox(u64 seed, u64 counter) {
-  u32 c0 = u32(counter), c1 = u32(counter >> 32), c2 = 0, c3 = 0, k0 = u32(seed), k1 = u32(seed >> 32);
+__device__ inline Words philox(u64 seed, u64 counter, u32 more = 0) {
+  u32 c0 = u32(counter), c1 = u32(counter >> 32), c2 = more, c3 = 0, k0 = u32(seed), k1 = u32(seed >> 32);
 #pragma unroll
   for (int round = 0; round < 10; ++round) {
     const u32 h0 = __umulhi(0xD2511F53u, c0), l0 = 0xD2511F53u * c0, h1 = __umulhi(0xCD9E8D57u, c2), l1 = 0xCD9E8D57u * c2;
@@ -72,6 +72,48 @@ extern "C" __global__ void __launch_bounds__(256) shaped(T* out, i64 n, u64 seed
     values[k] = cast<T>(x);
   }
   put(out, first, n, values);
+}
+#endif
+
+#ifdef POISSON
+// Counts of Poisson's distribution at the given rates. What a number needs of words are those of its own block, and of blocks beyond the stream's
+// (their third counter is not zero). Small rates: how many uniform numbers' product stays above exp(-rate); others: Hoermann's transformed
+// rejection (PTRS, 1993).
+extern "C" __global__ void __launch_bounds__(256) poisson(const T* rates, T* out, i64 n, u64 seed, u64 start) {
+  const i64 at = i64(blockIdx.x) * 256 + threadIdx.x;
+  if (at >= n) return;
+  const double rate = cast<double>(rates[at]);
+  double count = 0;
+  if (rate > 0 && rate < 10) {
+    const float least = expf(-float(rate));
+    float product = 1;
+    for (u32 round = 0; product > least; ++round) {
+      const Words w = philox(seed, start + at, round);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        if (product <= least) break;
+        product *= float(w.v[k] >> 8) * 5.9604644775390625e-08f + 2.98023223876953125e-08f;
+        count += product > least ? 1 : 0;
+      }
+    }
+  } else if (rate >= 10) {
+    const double root = sqrt(rate), b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b, inverse = 1.1239 + 1.1328 / (b - 3.4), bound = 0.9277 - 3.6224 / (b - 2);
+    const double level = log(rate);
+    bool found = false;
+    for (u32 round = 0; !found && round < 1000; ++round) {      // a round fails once in five times at most
+      const Words w = philox(seed, start + at, round);
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
+        if (found) break;
+        const double u = (double(w.v[2 * k]) + 0.5) * 2.3283064365386963e-10 - 0.5, v = (double(w.v[2 * k + 1]) + 0.5) * 2.3283064365386963e-10;
+        const double us = 0.5 - fabs(u);
+        count = floor((2 * a / us + b) * u + rate + 0.43);
+        if (us >= 0.07 && v <= bound) found = true;
+        else if (count >= 0 && !(us < 0.013 && v > us)) found = log(v * inverse / (a / (us * us) + b)) <= count * level - rate - lgamma(count + 1);
+      }
+    }
+  }
+  out[at] = cast<T>(count);
 }
 #endif
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cuda/block_source.h"
+#include "cuda/deviations.h"
 #include "cuda/elementwise.h"
 #include "cuda/images.h"
 #include "cuda/launch.h"
@@ -187,7 +188,8 @@ Tensor variance(const Tensor& given, DimSpan dims, bool keepdim, double correcti
   const DType t = given->dtype();
   Dims shape;
   int64_t cols = 1;
-  if (!kernels_ready() || !floating(t) || given->numel() == 0 || !last_dims(*given, dims, keepdim, &shape, &cols)) return {};
+  if (!kernels_ready() || !floating(t) || given->numel() == 0) return {};
+  if (!last_dims(*given, dims, keepdim, &shape, &cols)) return variance_down(given, dims, keepdim, correction, root, mean);
   const Tensor self = contiguous(given);
   const int64_t rows = self->numel() / cols;
   if (rows > kMostBlocks || double(cols) <= correction) return {};

@@ -15,7 +15,7 @@ struct PointwiseFormula {
 constexpr PointwiseFormula kFormulas[] = {
     {"lerp", 3, 0},      {"log_sigmoid", 1, 0}, {"mish", 1, 0},      {"hardswish", 1, 0}, {"hardsigmoid", 1, 0}, {"prelu", 2, 0},
     {"copysign", 2, 0},  {"xlogy", 2, 0},       {"xlog1py", 2, 0},   {"logaddexp", 2, 0}, {"logaddexp2", 2, 0},  {"asinh", 1, 0},
-    {"acosh", 1, 0},     {"atanh", 1, 0},       {"lgamma", 1, 0},    {"erfinv", 1, 0},    {"addcmul", 3, 1},     {"addcdiv", 3, 1},
+    {"acosh", 1, 0},     {"atanh", 1, 0},       {"lgamma", 1, 0},    {"digamma", 1, 0},   {"erfinv", 1, 0},    {"addcmul", 3, 1},     {"addcdiv", 3, 1},
     {"leaky_relu", 1, 1}, {"elu", 1, 3},        {"softplus", 1, 2},  {"threshold", 1, 2}, {"hardtanh", 1, 2},    {"hardshrink", 1, 1},
     {"softshrink", 1, 1}, {"nan_to_num", 1, 3},  {"sinc", 1, 0},
     {"deg2rad", 1, 0},   {"rad2deg", 1, 0},     {"heaviside", 2, 0}, {"i0", 1, 0},        {"i1", 1, 0},          {"i0e", 1, 0},

@@ -3,6 +3,7 @@
 
 #include "cpu/loops.h"
 #include "core/order.h"
+#include "cuda/images.h"
 #include "cuda/elementwise.h"
 #include "cuda/gather.h"
 #include "cuda/launch.h"
@@ -55,6 +56,33 @@ PyObject* draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
     if (!cuda::draw(self, kind, a, b, int64_t(low), high - low, seed, start)) Py_RETURN_FALSE;
     self->bump_version();
     Py_RETURN_TRUE;
+  });
+}
+
+// cuda_track(running_mean, running_var, mean, variance, momentum, factor): running = (1 - momentum) running + momentum own, the variance
+// times factor; or says False.
+PyObject* track(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3])) return PyErr_Format(PyExc_TypeError, "cuda_track takes four tensors and two numbers");
+  const double momentum = PyFloat_AsDouble(args[4]), factor = PyFloat_AsDouble(args[5]);
+  if (PyErr_Occurred()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor to_mean(unwrap(args[0])), to_variance(unwrap(args[1]));
+    if (!cuda::track(to_mean, to_variance, Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), momentum, factor)) Py_RETURN_FALSE;
+    to_mean->bump_version();
+    to_variance->bump_version();
+    Py_RETURN_TRUE;
+  });
+}
+
+// cuda_poisson(rates, seed, start): counts at the rates, or None.
+PyObject* draw_poisson(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 3 || !on_cuda(args[0]) || unwrap(args[0])->has_math_bits()) return PyErr_Format(PyExc_TypeError, "cuda_poisson(rates, seed, start)");
+  const uint64_t seed = PyLong_AsUnsignedLongLongMask(args[1]), start = PyLong_AsUnsignedLongLongMask(args[2]);
+  if (PyErr_Occurred()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Tensor out = cuda::draw_poisson(Tensor(unwrap(args[0])), seed, start);
+    if (!out) Py_RETURN_NONE;
+    return wrap(out);
   });
 }
 
@@ -362,6 +390,8 @@ PyObject* compile_kernels(PyObject*, PyObject* args) {
 PyMethodDef cuda_kernels_functions[] = {
     {"cuda_compile_kernels", compile_kernels, METH_VARARGS, "Compiles kernels without loading them; the compiler's log."},
     {"cuda_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(draw)), METH_FASTCALL, nullptr},
+    {"cuda_poisson", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(draw_poisson)), METH_FASTCALL, "Counts of Poisson's distribution at a CUDA tensor's rates."},
+    {"cuda_track", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(track)), METH_FASTCALL, "Moves running statistics of channels toward a batch's."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -244,6 +244,8 @@ int bind_kernels(PyObject* module) {
   register_cuda_moves();
   register_cuda_places();
   register_cuda_makes();
+  register_cuda_fourier();
+  register_cuda_windows();
   register_cuda_images();
   register_cuda_ranks();
   register_cuda_losses();

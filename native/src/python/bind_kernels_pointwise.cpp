@@ -161,7 +161,7 @@ void register_pointwise() {
   register_native("clamp_min", native_clamp<true, false>);
   register_native("clamp_max", native_clamp<false, true>);
   for (const char* name : {"neg", "abs", "square", "relu", "sign", "floor", "ceil", "round", "trunc", "frac", "silu", "bitwise_not", "logical_not",
-                           "isnan", "isinf", "isposinf", "isneginf", "isfinite", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan",
+                           "isnan", "isinf", "isposinf", "isneginf", "isfinite", "signbit", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan",
                            "asin", "acos", "atan", "sinh", "cosh", "tanh", "sigmoid", "erf", "erfc", "reciprocal"}) {
     void* data = const_cast<PointwiseOp*>(unary_op(name));
     register_native(name, native_unary, data);

@@ -25,6 +25,8 @@ void register_cuda_formulas();                  // bind_cuda_formulas.cpp
 void register_cuda_moves();                     // bind_cuda_moves.cpp
 void register_cuda_places();                    // bind_cuda_places.cpp
 void register_cuda_makes();                     // bind_cuda_makes.cpp
+void register_cuda_fourier();                   // bind_cuda_fourier.cpp
+void register_cuda_windows();                   // bind_cuda_windows.cpp
 void register_cuda_images();                    // bind_cuda_images.cpp
 void register_cuda_ranks();                     // bind_cuda_ranks.cpp
 void register_cuda_losses();                    // bind_cuda_losses.cpp
