@@ -41,6 +41,7 @@ _get_function_stack_at = _core._get_function_stack_at
 _push_on_torch_function_stack = _core._push_on_torch_function_stack
 _pop_torch_function_stack = _core._pop_torch_function_stack
 _set_grad_enabled = _core._set_grad_enabled
+_set_view_replay_enabled, _is_view_replay_enabled = _core._set_view_replay_enabled, _core._is_view_replay_enabled
 is_grad_enabled, is_autocast_enabled = _core.is_grad_enabled, _core.is_autocast_enabled
 _get_default_device = _core.get_default_device
 _current_graph_task_id, _current_autograd_node = _core._current_graph_task_id, _core._current_autograd_node

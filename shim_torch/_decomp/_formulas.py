@@ -339,3 +339,12 @@ def logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
 @formula("std.correction", wide=True)
 def std(self: Any, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
     return _torch().var(self, dim, correction=1 if correction is None else correction, keepdim=keepdim).sqrt()
+
+
+@formula("fill.Scalar", "fill.Tensor")
+def fill(self: Any, value: Any) -> Any:
+    """Not by ``fill_``, whose own decomposition this is."""
+    torch = _torch()
+    if isinstance(value, torch.Tensor):
+        return torch.where(torch.ones_like(self, dtype=torch.bool), value.to(self.dtype), self)
+    return torch.full_like(self, value)

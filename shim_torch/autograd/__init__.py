@@ -11,6 +11,9 @@ from shim_torch.autograd import anomaly_mode, function, grad_mode, graph, variab
 from shim_torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from shim_torch.autograd.function import Function, NestedIOFunction
 from shim_torch.autograd.grad_mode import (
+    _force_original_view_tracking as _force_original_view_tracking,
+)
+from shim_torch.autograd.grad_mode import (
     _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
 )
 from shim_torch.autograd.grad_mode import (

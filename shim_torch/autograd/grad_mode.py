@@ -193,7 +193,27 @@ class set_multithreading_enabled(_Decorator):
         return type(self)(self.mode)
 
 
-for _class in (no_grad, enable_grad, set_grad_enabled, inference_mode, set_multithreading_enabled):
+class _force_original_view_tracking(_Decorator):
+    """Within it every view can be replayed from another base, and turned round (``Tensor._rev_view_func_unsafe``)."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode, self.before = mode, _core._set_view_replay_enabled(mode)
+
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        _core._set_view_replay_enabled(self.before)
+        return super().__call__(func)
+
+    def __enter__(self) -> None:
+        _core._set_view_replay_enabled(self.mode)
+
+    def __exit__(self, *exc: Any) -> None:
+        _core._set_view_replay_enabled(self.before)
+
+    def clone(self) -> _force_original_view_tracking:
+        return type(self)(self.mode)
+
+
+for _class in (no_grad, enable_grad, set_grad_enabled, inference_mode, set_multithreading_enabled, _force_original_view_tracking):
     _class.__module__ = "torch.autograd.grad_mode"
 
 __getattr__ = _asked_of(__name__)

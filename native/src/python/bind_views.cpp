@@ -1,6 +1,7 @@
 // The views of core/views.cpp, and empty tensors, as functions of native._core. They record no history.
 #include "core/math_bits.h"
 #include "cpu/indexing.h"
+#include "python/view_functions.h"
 #include "python/tensor_type.h"
 
 namespace shim {
@@ -242,6 +243,7 @@ PyMethodDef views_functions[] = {
     {"_set_neg", set_neg_, METH_VARARGS, nullptr},
     KEYED("empty_tensor", empty_tensor), KEYED("empty_strided", empty_strided_), {"broadcast_shapes", broadcast_shapes_, METH_O, nullptr},
     FAST("infer_size", infer_size_), {"contiguous_strides", contiguous_strides_, METH_O, nullptr}, {"bump_version", bump_version_, METH_O, nullptr}, FAST("set_version", set_version_),
+    {"_set_view_replay_enabled", set_view_replay, METH_O, nullptr}, {"_is_view_replay_enabled", is_view_replay, METH_NOARGS, nullptr},
     {"set_out_of_memory_type", set_oom_type, METH_O, nullptr}, {"set_parameter_type", set_parameter_type, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -58,6 +58,8 @@ CASES = {
     "index_add": [((X, 0, INDEX, X[:2]), {"alpha": 2})],
     "index_copy": [((X, 1, INDEX, Y[:, :2]), {})],
     "index_fill.int_Scalar": [((X, 1, INDEX, 9), {})],
+    "fill.Scalar": [((X, 7), {})],
+    "fill.Tensor": [((X, torch.tensor(2)), {})],
     "isin.Tensor_Tensor": [((torch.arange(5), INDEX), {"invert": True})],
     "diag_embed": [((X, offset, 0, 2), {}) for offset in (-1, 0, 2)],
     "im2col": [((IMAGE, [2, 3], [1, 2], [1, 0], [2, 1]), {})],
