@@ -110,17 +110,26 @@ def _exported(module: str) -> list[str]:
     parent = sys.modules.get(_ours(module))
     if parent is None:  # made by hand: all it has is there
         raise AttributeError(f"module '{module}' has no attribute '__all__'")
-    found = {name for name in list(vars(parent)) if name[0] != "_" and f"{module}.{name}" in own_surface()}
+    found = {name for name, value in list(vars(parent).items()) if name[0] != "_" and _shown(f"{module}.{name}", value)}
     before = unsupported.copy()
-    for dotted in own_surface():
+    for dotted in surface():
         package, _, name = dotted.rpartition(".")
-        if package == module and name not in found and hasattr(parent, name):
+        if package == module and name not in found and hasattr(parent, name) and _shown(dotted, getattr(parent, name)):
             found.add(name)
     for key in [key for key in unsupported if unsupported[key] != before[key]]:
         unsupported[key] = before[key]  # nobody asked for these
         if not unsupported[key]:
             del unsupported[key]
     return sorted(found)
+
+
+def _shown(dotted: str, value: Any) -> bool:
+    """Whether a name is PyTorch's to show, and no helper that a module imports for itself (``Any``, ``threading``)."""
+    is_module = isinstance(value, type(sys))
+    home = value.__name__ if is_module else getattr(value, "__module__", None)
+    if not isinstance(home, str) or dotted in own_surface():
+        return dotted in own_surface()
+    return home.startswith("torch") and not is_module or has(dotted) and home.startswith(("torch", "shim_torch"))
 
 
 class UnsupportedImport(ImportError, NotImplementedError):

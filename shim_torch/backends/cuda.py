@@ -133,7 +133,7 @@ class cuFFTPlanCacheManager:
     """``torch.backends.cuda.cufft_plan_cache``: of the current GPU, or ``[index]``."""
 
     def __getitem__(self, device: Any) -> cuFFTPlanCache:
-        from shim_torch.cuda import index_of
+        from shim_torch.cuda import _index_of as index_of
 
         return cuFFTPlanCache(index_of(device))
 

@@ -24,9 +24,11 @@ from shim_torch.cuda._streams import (
     default_stream,
     device,
     device_of,
-    index_of,
     set_stream,
     stream,
+)
+from shim_torch.cuda._streams import (
+    index_of as _index_of,
 )
 from shim_torch.cuda.memory import (
     CUDAPluggableAllocator,
@@ -189,7 +191,7 @@ def current_device() -> int:
 
 def set_device(device: Any) -> None:
     """Makes a device current on this thread."""
-    index = index_of(device)
+    index = _index_of(device)
     if index >= 0:
         _core.cuda_set_device(index)
 
@@ -197,7 +199,7 @@ def set_device(device: Any) -> None:
 def get_device_properties(device: Any = None) -> _DeviceProperties:
     """Name, capability, memory and limits of a device."""
     _lazy_init()
-    index = index_of(device)
+    index = _index_of(device)
     if not 0 <= index < device_count():
         raise AssertionError("Invalid device id")
     if index not in _properties:
@@ -223,7 +225,7 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     """Whether one device can read another's memory."""
-    return _core.cuda_can_access_peer(index_of(device), index_of(peer_device))
+    return _core.cuda_can_access_peer(_index_of(device), _index_of(peer_device))
 
 
 def get_arch_list() -> list[str]:
@@ -240,7 +242,7 @@ def get_gencode_flags() -> str:
 def synchronize(device: Any = None) -> None:
     """Waits for all work on a device."""
     _lazy_init()
-    _core.cuda_synchronize(index_of(device))
+    _core.cuda_synchronize(_index_of(device))
 
 
 def current_blas_handle() -> int:

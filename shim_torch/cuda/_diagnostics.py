@@ -65,7 +65,7 @@ def _nvml(device: Any) -> tuple[Any, Any]:
     try:
         return pynvml, pynvml.nvmlDeviceGetHandleByUUID(uuid if uuid.startswith("GPU-") else f"GPU-{uuid}")
     except pynvml.NVMLError:
-        return pynvml, pynvml.nvmlDeviceGetHandleByIndex(cuda.index_of(device))
+        return pynvml, pynvml.nvmlDeviceGetHandleByIndex(cuda._index_of(device))
 
 
 def device_memory_used(device: Any = None) -> int:
@@ -109,7 +109,7 @@ def list_gpu_processes(device: Any = None) -> str:
     pynvml, handle = _nvml(device)
     from shim_torch import cuda
 
-    lines = [f"GPU:{cuda.index_of(device)}"]
+    lines = [f"GPU:{cuda._index_of(device)}"]
     found = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
     for process in found:
         lines.append(f"process {process.pid:>10d} uses {process.usedGpuMemory / 1024 / 1024:>12.3f} MB GPU memory")

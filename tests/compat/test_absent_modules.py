@@ -53,7 +53,9 @@ def test_a_module_that_a_package_does_not_find_is_none_that_others_lack(python):
     from torch.nn import *
     from torch.nn.utils import *
     from torch.jit import *
-    Linear(2, 2), functional, clip_grad_norm_, script
+    from torch.nn.modules.batchnorm import *
+    from torch.package import *
+    BatchNorm2d(2), is_from_package, Linear(2, 2), functional, clip_grad_norm_, script
     import torch.nn.parallel.parallel_apply, torch.cpu.amp.autocast_mode, torch.signal.windows.windows
     from torch.nn.parallel.data_parallel import DataParallel
     assert callable(torch.nn.parallel.parallel_apply) and torch.cpu.amp.autocast and DataParallel is torch.nn.DataParallel

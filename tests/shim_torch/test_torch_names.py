@@ -100,7 +100,7 @@ def test_names_that_pytorch_lacks_are_not_here(owner, name):
 
 
 def test_star_imports_bring_no_helpers():
-    assert not {"Any", "annotations", "threading", "index_of"} & set(torch.cuda.__all__)
+    assert not {"Any", "annotations", "threading", "index_of", "_index_of"} & set(torch.cuda.__all__)
     assert {"manual_seed", "Stream", "is_available"} <= set(torch.cuda.__all__)
 
 
