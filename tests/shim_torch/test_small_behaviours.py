@@ -182,6 +182,25 @@ def test_a_typed_storage_is_of_one_dtype():
         torch.empty(0).set_(torch.ones(2).double().storage())
 
 
+def test_set_refuses_what_reaches_outside_of_the_storage_and_leaves_the_tensor_as_it_was():
+    x, y = torch.arange(12.0), torch.ones(2)
+    for offset, sizes, strides, text in (
+        (-1, (2,), (1,), "Tensor: invalid storage offset -1"),
+        (0, (2, 2), (-1, 1), "Storage size calculation overflowed with sizes=[2, 2] and strides=[-1, 1]"),
+        (0, (2,), (1, 1), "unequal size length (1) and stride length (2)"),
+        (2**62, (2,), (1,), "Storage size calculation overflowed with sizes=[2] and strides=[1]"),
+    ):
+        for source in (x, x.untyped_storage()):
+            with pytest.raises(RuntimeError) as error:
+                y.set_(source, offset, sizes, strides)
+            assert str(error.value) == text and y.tolist() == [1, 1] and y._version == 0
+    for offset in (2**61, 2**62):
+        with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+            torch.as_strided(x, (2,), (1,), offset)
+    y.set_(x.untyped_storage(), 5, (3, 4), (4, 1))
+    assert y[0].tolist() == [5, 6, 7, 8] and x.untyped_storage().nbytes() == 68
+
+
 def test_check_tensor_all_and_removed_functions():
     torch._check_tensor_all(torch.tensor([True]))
     with pytest.raises(RuntimeError, match="told"):

@@ -1,6 +1,7 @@
 // Views: new geometry over the same storage. Errors carry PyTorch's texts. History is the caller's.
 #include <algorithm>
 
+#include "core/extent.h"
 #include "core/sparse.h"
 
 namespace shim {
@@ -35,9 +36,7 @@ Tensor as_strided(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t o
   CHECK(Kind::Runtime, sizes.size() == strides.size(), "mismatch in length of strides and shape");
   for (int64_t s : strides)
     CHECK(Kind::Runtime, s >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", bracketed(strides));
-  CHECK(Kind::Runtime, offset >= 0, "Tensor: invalid storage offset ", offset);
-  size_t bytes = storage_bytes(sizes, strides, t.itemsize());
-  size_t need = bytes ? bytes + size_t(offset) * t.itemsize() : 0;
+  const size_t need = extent_bytes(sizes, strides, offset, t.itemsize());
   CHECK(Kind::Runtime, need <= t.storage()->nbytes(), "setStorage: sizes ", bracketed(sizes), ", strides ", bracketed(strides), ", storage offset ", offset,
         ", and itemsize ", t.itemsize(), " requiring a storage size of ", need, " are out of bounds for storage of size ", t.storage()->nbytes());
   return make_view(t, sizes, strides, offset);

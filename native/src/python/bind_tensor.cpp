@@ -1,6 +1,7 @@
 // Attributes and methods of torch.Tensor that need no operator: geometry, dtype, device, storage, numbers.
 #include <cstring>
 
+#include "core/extent.h"
 #include "core/lazy_clone.h"
 #include "core/math_bits.h"
 #include "ops/kernels.h"
@@ -179,8 +180,7 @@ PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(self);
     CHECK(Kind::Runtime, !is_sparse(*t) && !(source && is_tensor(source) && is_sparse(*unwrap(source))), "set_: sparse tensors have no storage to set");
-    // The tensor goes on counting its own writes: those of the new storage's other tensors are not its.
-    if (!t->own_version()) t->own_version() = std::make_shared<std::atomic<uint32_t>>(t->version());
+    Ref<Storage> storage;
     Dims sizes, strides;
     if (source && is_tensor(source)) {
       TensorImpl* s = unwrap(source);
@@ -188,16 +188,15 @@ PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
       sizes.assign(s->sizes().begin(), s->sizes().end());
       strides.assign(s->strides().begin(), s->strides().end());
       offset = size ? offset : s->storage_offset();
-      t->set_storage(s->storage());
+      storage = s->storage();
     } else if (source) {
-      Ref<Storage> storage = storage_of(source);
+      storage = storage_of(source);
       CHECK(Kind::Type, storage, "set_(): argument 'source' must be Tensor or Storage, not ", Py_TYPE(source)->tp_name);
       check_storage_dtype(source, t->dtype());
-      t->set_storage(storage);
       sizes = {int64_t(storage->nbytes() / t->itemsize())};
       strides = {1};
     } else {
-      t->set_storage(allocate(0, t->device()));
+      storage = allocate(0, t->device());
       sizes = {0};
       strides = {1};
     }
@@ -206,9 +205,15 @@ PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
       strides = contiguous_strides(sizes);
     }
     if (stride && !dims_of(stride, &strides)) return nullptr;
-    size_t bytes = storage_bytes(sizes, strides, t->itemsize());
-    size_t need = bytes ? bytes + size_t(offset) * t->itemsize() : 0;
-    if (need > t->storage()->nbytes()) t->storage()->resize(need);
+    // All that can be wrong is found before anything is changed.
+    CHECK(Kind::Runtime, sizes.size() == strides.size(), "unequal size length (", sizes.size(), ") and stride length (", strides.size(), ")");
+    for (int64_t s : strides)
+      CHECK(Kind::Runtime, s >= 0 || product(sizes) == 0, "Storage size calculation overflowed with sizes=", bracketed(sizes), " and strides=", bracketed(strides));
+    const size_t need = extent_bytes(sizes, strides, offset, t->itemsize());
+    if (need > storage->nbytes()) storage->resize(need);
+    // The tensor goes on counting its own writes: those of the new storage's other tensors are not its.
+    if (!t->own_version()) t->own_version() = std::make_shared<std::atomic<uint32_t>>(t->version());
+    t->set_storage(storage);
     t->set_geometry(sizes, strides, offset);
     t->bump_version();
     if (AutogradMeta* m = t->autograd()) m->accumulator = nullptr;           // gradients of what it was don't fit it any more
@@ -234,8 +239,7 @@ PyObject* resize_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (same && (!layout || layout == Py_None)) return Py_NewRef(self);                 // the strides stay as they are
     for (int64_t n : sizes) CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n);
     Dims strides = format == MemoryFormat::contiguous ? contiguous_strides(sizes) : channels_last_strides(sizes);
-    size_t bytes = storage_bytes(sizes, strides, t->itemsize());
-    size_t need = bytes ? bytes + size_t(t->storage_offset()) * t->itemsize() : 0;
+    const size_t need = extent_bytes(sizes, strides, t->storage_offset(), t->itemsize());
     const size_t had = t->storage()->nbytes();
     if (need > had) t->storage()->resize(need);
     if (!same) t->bump_version();

@@ -1,0 +1,18 @@
+#pragma once
+// How much of a storage a geometry that a caller gave reaches.
+#include "core/tensor.h"
+
+namespace shim {
+
+// The bytes up to its last element from the storage's start, 0 where it has none. What would count past 2**63 is refused: a sum that
+// wrapped around would let memory outside of the storage be read.
+inline size_t extent_bytes(DimSpan sizes, DimSpan strides, int64_t offset, size_t itemsize) {
+  CHECK(Kind::Runtime, offset >= 0, "Tensor: invalid storage offset ", offset);
+  const size_t bytes = storage_bytes(sizes, strides, itemsize);
+  int64_t before = 0, all = 0;
+  const bool overflow = __builtin_mul_overflow(offset, int64_t(itemsize), &before) || __builtin_add_overflow(before, int64_t(bytes), &all);
+  CHECK(Kind::Runtime, !bytes || !overflow, "Storage size calculation overflowed with sizes=", bracketed(sizes), " and strides=", bracketed(strides));
+  return bytes ? size_t(all) : 0;
+}
+
+}  // namespace shim
