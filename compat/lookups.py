@@ -9,7 +9,7 @@ import importlib.util
 import runpy
 import sys
 from collections.abc import Callable, Iterator
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from compat import importer, metadata, modules, stand_ins
@@ -257,7 +257,7 @@ def inspecting(inspect: ModuleType) -> Iterator[Change]:
 
 def _module_of(object: Any) -> ModuleType | None:
     """Our module that holds a class or function of ours under its own name."""
-    if not isinstance(object, (type, FunctionType)):  # nothing else is asked: modules of PyTorch answer any name
+    if not isinstance(object, (type, FunctionType, BuiltinFunctionType)):  # nothing else is asked: modules of PyTorch answer any name
         return None
     name = getattr(object, "__module__", None)
     module = modules.loaded.get(name) or _loaded_real(name) if isinstance(name, str) and modules.is_torch(name) else None

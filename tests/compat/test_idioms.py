@@ -178,3 +178,17 @@ def test_modules_that_come_later_are_restored_too(probe):
         """
     )
     assert theirs == "False True"
+
+
+def test_inspect_finds_the_modules_of_functions_and_classes(python):
+    code = """if True:
+    from compat import torch_proxy
+    with torch_proxy("scoped_lib"):
+        import scoped_lib, inspect
+        torch = scoped_lib.statement()
+        for found in (torch.nn.Linear, torch.nn.functional.linear, torch.nn.functional.relu, torch.add):
+            module = inspect.getmodule(found)
+            assert getattr(module, found.__name__) is found, (found, module)
+    """
+    done = python(["-W", "ignore", "-c", code], "libs")
+    assert done.returncode == 0, done.stderr
