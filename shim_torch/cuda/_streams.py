@@ -337,6 +337,27 @@ class device:
             _core.cuda_set_device(self.prev_idx)
 
 
+class _DeviceGuard(device):
+    """``device`` for an index that needs no reading: what generated code writes. Negative indices change nothing."""
+
+    def __init__(self, index: int) -> None:
+        self.idx = index
+        self.prev_idx = -1
+
+
+def _exchange_device(device: int) -> int:
+    """Makes a device current; the index of the one before. A negative index changes nothing and gives -1."""
+    if device < 0:
+        return -1
+    before = _core.cuda_current_device()
+    if before != device:
+        _core.cuda_set_device(device)
+    return before
+
+
+_maybe_exchange_device = _exchange_device  # PyTorch's makes no context on the device; ours is made when it is used
+
+
 class device_of(device):
     """Context manager: the device of a tensor is current within; CPU tensors change nothing."""
 

@@ -75,6 +75,23 @@ def test_device_properties():
         torch.cuda.get_device_properties(99)
 
 
+def test_the_guard_of_generated_code():
+    assert torch.cuda._exchange_device(0) == 0
+    with torch.cuda._DeviceGuard(0):
+        assert torch.cuda.current_device() == 0
+        assert torch.ones(2, device="cuda").device.index == 0
+    assert torch.cuda._maybe_exchange_device(0) == 0
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_the_guard_changes_the_device():
+    with torch.cuda._DeviceGuard(1):
+        assert torch.cuda.current_device() == 1
+    assert torch.cuda.current_device() == 0
+    assert torch.cuda._exchange_device(1) == 0
+    assert torch.cuda._maybe_exchange_device(0) == 1
+
+
 def test_graphs_share_memory_and_keep_it():
     x = torch.ones(1 << 16, device="cuda")
     x * 2.0  # compiled before the capture
