@@ -91,7 +91,7 @@ _WRITING = frozenset(
 )
 
 
-_WRITING_TENSORS = frozenset("as_strided_scatter diag_embed diagonal_scatter isfinite isreal".split())  # of torch itself
+_WRITING_TENSORS = frozenset("as_strided_scatter diag_embed diagonal_scatter isfinite isinf isnan isreal".split())  # of torch itself
 
 
 def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -133,6 +133,8 @@ def _described(served: Any, name: str) -> Any:
     ]
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        if name in _OF_ALL and len(args) == 1 and "dim" not in kwargs and kwargs.keys() & {"keepdim", "out"}:
+            kwargs["dim"] = None  # torch's own overload without dim takes neither
         return served(*args, **kwargs)
 
     function.__name__ = function.__qualname__ = name
@@ -141,6 +143,7 @@ def _described(served: Any, name: str) -> Any:
     return function
 
 
+_OF_ALL = frozenset(("mean", "sum"))
 # The references that reduce: what asks for their arguments is told.
 _REDUCING = frozenset("all amax amin any count_nonzero mean nansum norm std sum var vector_norm".split())
 

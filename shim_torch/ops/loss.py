@@ -182,11 +182,12 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
         raise ValueError(f"Expected input batch_size ({self.size(0)}) to match target batch_size ({given}).")
     x = _core.flat_input(self if batched else self.unsqueeze(0))
     t = target if batched or target.dim() == 1 else target.unsqueeze(0)
-    if t.dtype not in (_core.int64, _core.uint8, _core.int32):
-        from shim_torch._utils import _scalar
-
-        raise RuntimeError(f"expected scalar type Long but found {_scalar(t.dtype)}")
+    if self.dim() != 2:
+        _check_target_dtype(t)
     _check_target(self, target)
+    _check_target_dtype(t)
+    if self.dim() > 2 and t.dtype == _core.uint8 and t.device.type == "cpu":
+        raise RuntimeError("expected scalar type Long but found Byte")
     if weight is not None and (weight.dim() != 1 or weight.numel() != x.size(1)):
         if self.dim() == 4:
             raise RuntimeError("weight tensor should be defined either for all or no classes")
@@ -215,6 +216,14 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
     if reduction == 0:
         return loss if batched else loss.squeeze(0)
     return loss.sum() / w.sum() if reduction == 1 else loss.sum()
+
+
+def _check_target_dtype(target: Any) -> None:
+    """PyTorch's CPU takes int64 and uint8; int32 too are taken elsewhere."""
+    if target.dtype not in (_core.int64, _core.uint8) and (target.device.type == "cpu" or target.dtype != _core.int32):
+        from shim_torch._utils import _scalar
+
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_scalar(target.dtype)}")
 
 
 def _check_target(self: Any, target: Any) -> None:

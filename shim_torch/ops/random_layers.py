@@ -148,8 +148,7 @@ def _fractional(self: Any, kernel: Any, output: Any, samples: Any) -> Any:
     x = self if self.dim() == n + 2 else self.unsqueeze(0)
     lead, sizes = tuple(x.shape[:2]), tuple(x.shape[2:])
     _check_fractional(self, kernel, output, samples, lead, sizes)
-    if self.dim() == n + 1:
-        samples = samples[:1]
+    samples = samples[: lead[0]]  # of more pictures than there are
     x = _core.flat_input(x)
     flat: Any = 0
     order = list(range(n))

@@ -160,3 +160,23 @@ def test_stacked_data_sets_give_batches():
     assert stack(t=Asked(), n=[1, 2, 3, 4]).__getitems__([1]) == [{"t": 10, "n": 2}]
     with pytest.raises(ValueError, match="output size mismatch. Expected 4, got 3"):
         stack(Asked(short=True), [1, 2, 3, 4]).__getitems__([0, 1, 2, 3])
+
+
+@pytest.mark.parametrize("loss", [torch.nn.functional.cross_entropy, torch.nn.functional.nll_loss])
+@pytest.mark.parametrize(("dtype", "name"), [(torch.float16, "Half"), (torch.int32, "Int"), (torch.bool, "Bool")])
+def test_classes_are_told_by_longs_or_bytes(loss, dtype, name):
+    with pytest.raises(RuntimeError, match=f"^expected target dtype to be Long or Byte, but got {name}$"):
+        loss(torch.rand(3, 5), torch.ones(3).to(dtype))
+    assert loss(torch.rand(3, 5), torch.ones(3, dtype=torch.uint8)).shape == ()
+    with pytest.raises(RuntimeError, match="0D or 1D target tensor expected"):
+        loss(torch.rand(3, 5), torch.ones(3, 2, dtype=dtype))
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_fractional_pools_take_samples_of_more_pictures(n):
+    x, samples = torch.rand(2, 4, *[7] * n), torch.rand(3, 4, n)
+    pool = getattr(torch.nn.functional, f"fractional_max_pool{n}d")
+    found = pool(x, 2, output_size=2, _random_samples=samples)
+    torch.testing.assert_close(found, pool(x, 2, output_size=2, _random_samples=samples[:2]))
+    torch.testing.assert_close(pool(x[0], 2, output_size=2, _random_samples=samples), found[0])
+    assert pool(x[:0], 2, output_size=2, _random_samples=samples).shape == (0, 4, *[2] * n)

@@ -61,3 +61,13 @@ def test_the_reference_of_prod_takes_several_dims():
         refs.prod(x, (0, -3))
     with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-3, 2\], but got 3\)"):
         refs.prod(x, (0, 3))
+
+
+def test_references_take_out_and_keepdim_without_a_dim():
+    from shim_torch import _refs
+
+    x = torch.tensor([[1.0, float("inf"), float("nan")]])
+    assert _refs.mean(x[:, :1], keepdim=True).tolist() == [[1.0]] and _refs.sum(x, keepdim=True).shape == (1, 1)
+    for name in ("isinf", "isnan"):
+        out = torch.empty(1, 3, dtype=torch.bool)
+        assert getattr(_refs, name)(x, out=out) is out and torch.equal(out, getattr(torch, name)(x))
