@@ -35,6 +35,7 @@ from ._library.custom_ops import (
 )
 from ._library.infer_schema import infer_schema
 from ._library.kernel import get_kernel
+from ._library.schema_types import check_type_names
 from ._library.utils import parse_namespace as _parse_namespace
 
 __all__ = [
@@ -110,6 +111,7 @@ class Library:
         """Defines an operator; its name (with overload) comes back."""
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
+        check_type_names(schema)
         qualified, overload = _core.define_schema(self.ns, schema)
         self._defs.append((qualified, overload))
         _defined.add((qualified, overload))
@@ -159,6 +161,14 @@ class Library:
     def _register_fake(
         self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = True
     ) -> None:
+        base, overload = _split(op_name.rpartition("::")[2])
+        if "CompositeImplicitAutograd" in _core.kernels_of(f"{self.ns}::{base}", overload):
+            raise RuntimeError(
+                f"register_fake(...): the operator {self.ns}::{base} already has an implementation for this device type via a "
+                "pre-existing registration to DispatchKey::CompositeImplicitAutograd.CompositeImplicitAutograd operators do not "
+                "need a fake impl; instead, the operator will decompose into its constituents and those can have fake impls "
+                "defined on them."
+            )
         self.impl(op_name, fn, "Meta", allow_override=allow_override)
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
@@ -515,7 +525,7 @@ def opcheck(
 
     Gives ``"SUCCESS"`` or the exception for every check; ``OpCheckError`` at the first that fails, if ``raise_exception``.
     """
-    from ._library.opcheck import CHECKS, OpCheckError
+    from ._library.opcheck import CHECKS, error_class
 
     definition = _lookup(op) if isinstance(op, CustomOpDef) else None
     overload = definition._opoverload if definition is not None else op
@@ -544,7 +554,7 @@ def opcheck(
             results[name] = "SUCCESS"
         except Exception as error:
             if raise_exception:
-                raise OpCheckError(
+                raise error_class()(
                     f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)"
                 ) from error
             results[name] = error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
@@ -25,9 +26,24 @@ def autograd_kernel(op: Any) -> Callable[..., Any]:
             )
         if _core.wants_gradient(*_leaves((args, kwargs))[0]):
             raise RuntimeError("Autograd has not been implemented for operator")
-        return _below(op._ophandle, args, kwargs)
+        try:
+            return _below(op._ophandle, args, kwargs)
+        except NotImplementedError as error:
+            device = _lacking(str(error), op._qualname)
+            if not device:
+                raise
+            raise NotImplementedError(
+                f"{op.__repr__()}: when running with device='{device}' tensors: there is no {device} impl registered for this CustomOp. "
+                f"Please register one via CustomOp.impl(device_type='{device}')"
+            ) from None
 
     return kernel
+
+
+def _lacking(error: str, name: str) -> str:
+    """The device type that an operator has no kernel for, by the error of its call; empty where that is about something else."""
+    found = re.match(rf"Could not run '{re.escape(name)}' with arguments from the '(CPU|CUDA)' backend", error)
+    return found.group(1).lower() if found else ""
 
 
 def _leaves(values: Any) -> tuple[list[Any], Any]:

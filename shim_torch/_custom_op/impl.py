@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import sys
 import warnings
 import weakref
@@ -303,11 +304,30 @@ class CustomOp:
 
 def _custom_op_with_schema(qualname: str, schema: str) -> CustomOp:
     ns, name = parse_qualname(qualname)
+    if re.fullmatch(r"\(.*\) -> .*", schema, re.DOTALL) is None:
+        raise AssertionError(f"Invalid function schema: {name}{schema}")
     parsed = parse_schema(name + schema)
     validate_schema(parsed)
     lib = library.Library(ns, "FRAGMENT")
     lib.define(name + schema)
-    return CustomOp(lib, ns, parsed, name, getattr(getattr(_ops.ops, ns), name).default, _private_access=True)
+    made = CustomOp(lib, ns, parsed, name, getattr(getattr(_ops.ops, ns), name).default, _private_access=True)
+    made._wants_formula()
+    if not any("Tensor" in str(a.type) for a in parsed.arguments):
+        lib.impl(name, _no_factory(repr(made)), "BackendSelect")
+    return made
+
+
+def _no_factory(shown: str) -> Callable[..., NoReturn]:
+    """The kernel of an operator without tensor arguments, until ``impl_factory`` registers one."""
+
+    def kernel(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(
+            f"{shown}: There were no Tensor inputs to this operator (e.g. you passed an empty list of Tensors). If your operator is "
+            "a factory function (that is, it takes no Tensors and constructs a new one), then please use CustomOp.impl_factory to "
+            "register an implementation for it"
+        )
+
+    return kernel
 
 
 def checked_name(qualname: str, func: Any) -> tuple[str, str]:
@@ -336,7 +356,6 @@ def custom_op(qualname: str, manual_schema: str | None = None) -> Callable[..., 
         if manual_schema is not None:
             validate_function_matches_schema(parsed, func)
         made = _custom_op_with_schema(qualname, schema)
-        made._wants_formula()
         made.__name__, made.__module__, made.__doc__ = func.__name__, func.__module__, func.__doc__
         return made
 

@@ -101,3 +101,13 @@ def make_autograd_kernel(definition: Any) -> Callable[..., Any]:
         return outer[0](_unflatten(result, inner)) if outer else result
 
     return kernel
+
+
+def __getattr__(name: str) -> Any:
+    if name == "supports_tensorlist":
+        from .tensor_lists import supports_tensorlist
+
+        return supports_tensorlist
+    from shim_torch._missing import missing
+
+    return missing("torch._library.autograd", name)

@@ -23,6 +23,7 @@ _SCALARS: dict[Any, str] = {
     _core.device: "Device",
 }
 _LISTS = (list, abc.Sequence)
+_LISTED = ("Tensor", "Tensor?", "SymInt", "float", "bool", "Scalar")  # what lists may hold
 _NUMBER = {int, float, bool}
 
 
@@ -154,7 +155,7 @@ def _type_text(kind: Any) -> str | None:
         return None if inner is None else inner + ("?" if len(rest) < len(arguments) else "")
     if origin in _LISTS and arguments:
         inner = _type_text(arguments[0])
-        return None if inner is None or inner.endswith("]") else f"{inner}[]"
+        return f"{inner}[]" if inner in _LISTED else None
     return _opaque_text(kind)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,12 @@ from native import _core
 
 class OpCheckError(Exception):
     """What ``opcheck`` raises for a check that failed."""
+
+
+def error_class() -> type[OpCheckError]:
+    """The class to raise: where PyTorch's test support is loaded, its class of that name is a base of it too."""
+    theirs = getattr(sys.modules.get("torch.testing._internal.optests"), "OpCheckError", None)
+    return OpCheckError if theirs is None else type("OpCheckError", (OpCheckError, theirs), {})
 
 
 def _each(value: Any, change: Callable[[Any], Any]) -> Any:
