@@ -23,12 +23,28 @@ class _Type(str):
     def kind(self) -> Any:
         """``TensorType``, ``ListType``, ``OptionalType`` ..."""
         head = self.split("[")[0]
-        names = {"List": "ListType", "Optional": "OptionalType", "number": "NumberType", "str": "StringType"}
+        names = {
+            "List": "ListType", "Optional": "OptionalType", "number": "NumberType", "str": "StringType", "Device": "DeviceObjType",
+            "Stream": "StreamObjType", "NoneType": "NoneType",
+        }  # fmt: skip
         return names.get(head, head[:1].upper() + head[1:] + "Type")
 
     def getElementType(self) -> _Type:
         """Of a list or optional: what it holds."""
         return _Type(self.split("[", 1)[1][:-1])
+
+    def containedTypes(self) -> list[_Type]:
+        """What a list or optional holds."""
+        return [self.getElementType()] if self.startswith(("List[", "Optional[")) else []
+
+    def isSubtypeOf(self, other: _Type) -> bool:
+        """Whether its values are values of the other type: ``int`` of ``number``, ``None`` of every optional; lists only of their own."""
+        if self == other or other == "Any" or (other == "number" and self in ("int", "float", "complex")):
+            return True
+        if not other.startswith("Optional["):
+            return False
+        inner = self.getElementType() if self.startswith("Optional[") else self
+        return self == "NoneType" or inner.isSubtypeOf(other.getElementType())
 
     def str(self) -> Any:
         """The type as schemas write it: ``Tensor?[]``, ``int[]?``."""
@@ -412,6 +428,10 @@ class _Ops(ModuleType):
         self.__dict__[name] = namespace
         if name in _LATE:
             import_module(_LATE[name])
+        elif name in ("prim", "prims"):
+            from .ops import complete
+
+            complete()
         return namespace
 
     def __iter__(self) -> Iterator[str]:

@@ -260,7 +260,7 @@ class TypedStorage:
         head = f"[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
         if self.device.type == "meta":
             return "...\n" + head
-        return "\n" + "\n".join(f" {x}" for x in self) + "\n" + head
+        return " " + "\n ".join(str(x) for x in self) + "\n" + head
 
     __repr__ = __str__
     _setitem, _getitem, _element_size, _deepcopy = __setitem__, __getitem__, element_size, __deepcopy__

@@ -466,18 +466,39 @@ class _SchemaType(Type):
     """What ``isinstance(argument.type, torch._C.OptionalType)`` asks: our types are texts with that kind."""
 
 
+_TEXTS = {
+    "TensorType": "Tensor", "IntType": "int", "FloatType": "float", "BoolType": "bool", "StringType": "str", "NumberType": "number",
+    "NoneType": "NoneType", "DeviceObjType": "Device", "StreamObjType": "Stream", "ComplexType": "complex", "AnyType": "Any",
+}  # fmt: skip
+
+
+def _type_text(text: str) -> Any:
+    from shim_torch._ops import _Type
+
+    return _Type(text)
+
+
 def _schema_type(name: str) -> Any:
     class Meta(type):
         def __instancecheck__(cls, instance: Any) -> bool:
             return getattr(instance, "kind", lambda: None)() == name
 
-    return Meta(name, (_SchemaType,), {"__module__": "torch._C"})
+    def new(cls: Any, inner: Any) -> Any:
+        held = ", ".join(map(str, inner)) if name == "TupleType" else f"{inner:s}"
+        return _type_text(f"{name.removesuffix('Type')}[{held}]")
+
+    members: dict[str, Any] = {"__module__": "torch._C"}
+    if name in _TEXTS:
+        members["get"] = staticmethod(lambda: _type_text(_TEXTS[name]))
+    else:
+        members["__new__"] = new
+        kinds = {"Tensors": "Tensor", "Ints": "int", "Floats": "float", "Bools": "bool"} if name == "ListType" else {"Tensor": "Tensor"}
+        for suffix, text in kinds.items() if name != "TupleType" else ():
+            members[f"of{suffix}"] = staticmethod(lambda text=text: new(None, text))
+    return Meta(name, (_SchemaType,), members)
 
 
-_TYPES = {
-    n: _schema_type(n)
-    for n in "TensorType ListType OptionalType IntType FloatType BoolType StringType NumberType NoneType TupleType".split()
-}
+_TYPES = {n: _schema_type(n) for n in (*_TEXTS, "ListType", "OptionalType", "TupleType")}
 for _name in ("Graph", "Value", "Block", "ScriptObject", "ScriptModule"):  # of TorchScript: without instances
     _TYPES.setdefault(_name, type(_name, (_SchemaType,), {"__module__": "torch._C"}))
 _FUNCTION_STATE = frozenset(

@@ -52,3 +52,13 @@ def _new_zeros_with_same_feature_meta(self, other, self_num_batch_dims):
         outer.insert(0, step)
         step *= n
     return other.new_zeros(count * elements).as_strided([*lead, *other.shape], [*outer, *strides], other.storage_offset())
+
+
+@composite("prim::device(Tensor a) -> Device", function=False, method=False)
+def prim_device(a):
+    return a.device
+
+
+@composite("prim::layout(Tensor a) -> Layout", function=False, method=False)
+def prim_layout(a):
+    return a.layout

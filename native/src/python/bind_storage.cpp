@@ -242,7 +242,9 @@ PyObject* reduce(PyObject* o, PyObject*) {
 
 PyObject* repr(PyObject* o) {
   PyObject* list = tolist(o, nullptr);
-  PyObject* text = list ? PyObject_Repr(list) : nullptr;
+  std::string values;
+  for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list); ++i) values += (i ? "\n " : " ") + std::to_string(PyLong_AsLong(PyList_GET_ITEM(list, i)));
+  PyObject* text = list ? PyUnicode_FromString(values.empty() ? " " : values.c_str()) : nullptr;
   Py_XDECREF(list);
   PyObject* r = text ? PyUnicode_FromFormat("%U\n[torch.storage.UntypedStorage(device=%s) of size %zd]", text, to_string(in(o)->device()).c_str(), length(o)) : nullptr;
   Py_XDECREF(text);
