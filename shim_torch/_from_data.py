@@ -23,8 +23,15 @@ def _device(device: Any) -> Any:
     return device if isinstance(device, _core.device) else _core.device(device)
 
 
+_NOTHING: Any = object()  # stands for data that was not given
+
+
+def _lacks(function: str, argument: str) -> TypeError:
+    return TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
+
+
 def tensor(
-    data: Any,
+    data: Any = _NOTHING,
     *,
     dtype: Any = None,
     device: Any = None,
@@ -33,6 +40,8 @@ def tensor(
     names: Any = None,
 ) -> Any:
     """A new tensor with a copy of ``data`` (numbers, nested sequences, arrays)."""
+    if data is _NOTHING:
+        raise _lacks("tensor", "data")
     if names is not None:
         raise NotImplementedError("torch.tensor: argument 'names' is not supported by shim-torch: there are no named tensors")
     device = _device(device)
@@ -71,8 +80,10 @@ def _shown_to_modes(made: Any, device: Any) -> Any:
     return lifted if device is None or device.type == "cpu" else lifted.to(device)
 
 
-def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def as_tensor(data: Any = _NOTHING, *, dtype: Any = None, device: Any = None) -> Any:
     """``data`` as a tensor, sharing memory where it can (tensors, NumPy and CuPy arrays, DLPack)."""
+    if data is _NOTHING:
+        raise _lacks("as_tensor", "data")
     device, dtype = _device(device), as_dtype(dtype)
     if isinstance(data, Tensor):
         return data.to(device=device, dtype=dtype)
@@ -119,7 +130,7 @@ def _shared(obj: Any, dtype: Any, copy: bool | None) -> Any:
 
 
 def asarray(
-    obj: Any,
+    obj: Any = _NOTHING,
     *,
     dtype: Any = None,
     device: Any = None,
@@ -131,6 +142,8 @@ def asarray(
     ``copy`` True: always a copy; False: never one, ValueError where it would take one; None: where dtype or device
     differ. ``requires_grad`` False detaches, True keeps history or makes a leaf that requires gradients.
     """
+    if obj is _NOTHING:
+        raise _lacks("asarray", "obj")
     dtype = as_dtype(dtype)
     given = _device(device)
     made = _shared(obj, dtype, copy)

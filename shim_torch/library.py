@@ -146,6 +146,12 @@ class Library:
         key = self._checked_key(name, dispatch_key)
         base, overload = _split(name.rpartition("::")[2])
         qualified = f"{self.ns}::{base}"
+        if key == "Meta" and "CompositeImplicitAutograd" in _core.kernels_of(qualified, overload):
+            raise RuntimeError(
+                f"We should not register a meta kernel directly to the operator '{qualified}', because it has a CompositeImplicitAutograd "
+                "kernel in core. Instead we should let the operator decompose, and ensure that we have meta kernels for the base ops "
+                "that it decomposes into."
+            )
         if not allow_override and key in _core.kernels_of(qualified, overload):
             raise RuntimeError(
                 f"This is not allowed since there's already a kernel registered from python overriding {name.rpartition('::')[2]}'s "
@@ -161,14 +167,6 @@ class Library:
     def _register_fake(
         self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = True
     ) -> None:
-        base, overload = _split(op_name.rpartition("::")[2])
-        if "CompositeImplicitAutograd" in _core.kernels_of(f"{self.ns}::{base}", overload):
-            raise RuntimeError(
-                f"register_fake(...): the operator {self.ns}::{base} already has an implementation for this device type via a "
-                "pre-existing registration to DispatchKey::CompositeImplicitAutograd.CompositeImplicitAutograd operators do not "
-                "need a fake impl; instead, the operator will decompose into its constituents and those can have fake impls "
-                "defined on them."
-            )
         self.impl(op_name, fn, "Meta", allow_override=allow_override)
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:

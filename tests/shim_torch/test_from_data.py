@@ -176,3 +176,9 @@ def test_asarray_tells_a_leaf_itself_to_need_no_gradient():
     product = torch.ones(3, requires_grad=True) * 2
     found = torch.asarray(product, requires_grad=False)
     assert found.is_leaf and found.data_ptr() == product.data_ptr() and product.requires_grad
+
+
+@pytest.mark.parametrize(("function", "argument"), [("tensor", "data"), ("as_tensor", "data"), ("asarray", "obj")])
+def test_without_data(function, argument):
+    with pytest.raises(TypeError, match=rf'^{function}\(\) missing 1 required positional arguments: "{argument}"$'):
+        getattr(torch, function)(dtype=torch.float32)
