@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from native import _core
+from shim_torch.utils._pytree import tree_leaves
 
 running: list[Any] = []  # Transforms and the Levels of vmap
 NO_HOOKS = (
@@ -48,16 +49,31 @@ def gradients(kind: str = "Grad", hooks: bool = False) -> Iterator[Transform]:
     if not hooks:
         _core._saved_tensors_hooks_disable(NO_HOOKS)
     below = _core._set_below_autograd(False)  # where a guard leaves autograd out, a transform has it all the same
+    _core._count_gradient_transforms(1)
     try:
         with Transform(kind) as transform:
             yield transform
     finally:
+        _core._count_gradient_transforms(-1)
         _core._set_below_autograd(below)
         if not hooks:
             if old is None:
                 _core._saved_tensors_hooks_enable()
             else:
                 _core._saved_tensors_hooks_disable(old)
+
+
+@contextmanager
+def writable(given: Any) -> Iterator[None]:
+    """The function of the innermost gradient transform may write to these tensors: they are arguments, not captured."""
+    level = _core._count_gradient_transforms(0)
+    tensors = [x for x in tree_leaves(given) if isinstance(x, _core.TensorBase)]
+    before = [_core._set_made_in(x, level) for x in tensors]
+    try:
+        yield
+    finally:
+        for x, old in zip(tensors, before, strict=True):
+            _core._set_made_in(x, old)
 
 
 def reaches_outside(outputs: list[Any], leaves: list[Any]) -> bool:

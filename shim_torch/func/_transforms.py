@@ -11,7 +11,7 @@ from native import _core
 from shim_torch import _torch_names, autograd
 from shim_torch.autograd.grad_mode import enable_grad
 from shim_torch.func._batched import in_all_levels
-from shim_torch.func._levels import gradients, reaches_outside
+from shim_torch.func._levels import gradients, reaches_outside, writable
 from shim_torch.func._vmap import vmap
 from shim_torch.ops._formulas import for_tangents
 from shim_torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
@@ -146,7 +146,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
         enabled, outer = _core.is_grad_enabled(), _outer((args, kwargs))
         with gradients(), enable_grad():
             given = _with_tracked(args, numbers)
-            output, aux = _split_aux(func(*given, **kwargs), has_aux, "grad_and_value(f)(*args)")
+            with writable(([x for n, x in enumerate(args) if n not in numbers], kwargs)):
+                output, aux = _split_aux(func(*given, **kwargs), has_aux, "grad_and_value(f)(*args)")
             if not _is_tensor(output):
                 raise RuntimeError(
                     f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"

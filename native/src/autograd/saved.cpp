@@ -52,7 +52,7 @@ SavedTensor::SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr) : 
   data_ = is_output ? output_without_history(t) : t;     // holding the output itself would be a cycle
   if (data_->storage().get() != t->storage().get()) {    // a wrapper's detach made another wrapper: writes to either count for both
     if (t->own_version()) data_->own_version() = t->own_version();
-    else if (!t->storage()->data()) data_->own_version() = {std::make_shared<Ref<Storage>>(t->storage()), &t->storage()->version};
+    else if (!t->storage()->data()) data_->own_version() = t->storage()->share_version();
     else version_ = data_->version();
   }
 }

@@ -121,6 +121,14 @@ void Storage::swap_data(Storage& other) noexcept {
   std::swap(resizable_, other.resizable_);
 }
 
+std::shared_ptr<std::atomic<uint32_t>> Storage::share_version() {
+  if (!shared_version_) {
+    shared_version_ = std::make_shared<std::atomic<uint32_t>>(inline_version_.load());
+    version_ = shared_version_.get();
+  }
+  return shared_version_;
+}
+
 void Storage::resize(size_t bytes) {
   CHECK(Kind::Runtime, resizable_, "Trying to resize storage that is not resizable");
   Ref<Storage> fresh = allocate(bytes, device_, pinned);

@@ -3,6 +3,8 @@
 // on whatever thread that happens; a deleter that needs Python takes the GIL itself.
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 
 #include "core/device.h"
 #include "core/refcount.h"
@@ -26,11 +28,14 @@ class Storage final : public RefCounted {
   bool pinned = false;
   void resize(size_t nbytes);                                // keeps the bytes; throws if not resizable
   void swap_data(Storage& other) noexcept;
-  std::atomic<uint32_t> version{0};                          // counts in-place writes (tensors may carry their own counter)
+  std::atomic<uint32_t>& version() noexcept { return *version_; }   // counts in-place writes (tensors may carry a counter of their own)
+  std::shared_ptr<std::atomic<uint32_t>> share_version();    // that counter, for a tensor that leaves this storage and goes on counting
   void* pyobj = nullptr;                                     // the UntypedStorage object, borrowed
   static void (*copy_device)(void* to, const void* from, size_t bytes, Device);   // set by src/cuda
 
  private:
+  std::atomic<uint32_t> inline_version_{0}, *version_ = &inline_version_;
+  std::shared_ptr<std::atomic<uint32_t>> shared_version_;    // where version_ points once the counter was shared
   void* data_;
   size_t nbytes_;
   Device device_;

@@ -71,6 +71,8 @@ void TensorImpl::operator delete(void* p) {
   else ::operator delete(p);
 }
 
+constinit thread_local uint8_t gradient_transforms = 0;
+
 TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, DimSpan sizes, DimSpan strides, int64_t offset)
     : is_inference(creating_inference_tensors()), storage_(std::move(storage)), dtype_(dtype), device_(storage_->device()) {
   set_geometry(sizes, strides, offset);

@@ -24,6 +24,7 @@ using Tensor = Ref<TensorImpl>;
 
 enum class MemoryFormat : int8_t { contiguous = 0, preserve = 1, channels_last = 2, channels_last_3d = 3 };
 
+extern constinit thread_local uint8_t gradient_transforms;    // how many function transforms that differentiate run on this thread, nested
 bool creating_inference_tensors() noexcept;    // this thread is in inference mode (autograd/)
 
 class TensorImpl final : public RefCounted {
@@ -60,9 +61,10 @@ class TensorImpl final : public RefCounted {
   template <class T> T* data_as() const noexcept { return static_cast<T*>(data()); }
 
   // In-place writes. Views and detach() share the counter of their base; `.data` gets one of its own.
-  uint32_t version() const noexcept { return own_version_ ? own_version_->load() : storage_->version.load(); }
-  void bump_version() noexcept { own_version_ ? ++*own_version_ : ++storage_->version; }
+  uint32_t version() const noexcept { return own_version_ ? own_version_->load() : storage_->version().load(); }
+  void bump_version() noexcept { own_version_ ? ++*own_version_ : ++storage_->version(); }
   std::shared_ptr<std::atomic<uint32_t>>& own_version() noexcept { return own_version_; }
+  void keep_version() { if (!own_version_) own_version_ = storage_->share_version(); }   // before its storage is another's: its views count on with it
 
   // Autograd. Null until something about gradients is set.
   AutogradMeta* autograd() const noexcept { return autograd_; }
@@ -77,6 +79,8 @@ class TensorImpl final : public RefCounted {
   bool is_conj = false, is_neg = false;         // the values are the conjugate, the negative, of what memory holds (core/math_bits.h)
   bool has_math_bits() const noexcept { return is_conj | is_neg; }
   bool wrapped_number = false;                  // a Python number seen as a 0-d tensor, for promotion
+  uint8_t made_in = gradient_transforms;        // what that was when it was made: a transform's function may not write to older ones
+  uint8_t asks_handler = 0;                     // which questions a wrapper's __torch_dispatch__ answers (python/wrapper.h)
 
  private:
   friend struct TensorPool;

@@ -54,6 +54,21 @@ PyObject* count_transforms(PyObject*, PyObject* by) {       // (1 or -1): one be
   return PyLong_FromLong(transforms);
 }
 
+PyObject* count_gradient_transforms(PyObject*, PyObject* by) {   // (1 or -1), as above; those that differentiate
+  const long n = PyLong_AsLong(by);
+  if (n == -1 && PyErr_Occurred()) return nullptr;
+  gradient_transforms = uint8_t(gradient_transforms + n);
+  return PyLong_FromLong(gradient_transforms);
+}
+
+PyObject* set_made_in(PyObject*, PyObject* const* args, Py_ssize_t n) {   // (tensor, how many of them run): what it counted as before
+  if (n != 2 || !is_tensor(args[0])) return PyErr_Format(PyExc_TypeError, "_set_made_in expects a Tensor and an int");
+  const long level = PyLong_AsLong(args[1]);
+  if (level == -1 && PyErr_Occurred()) return nullptr;
+  const uint8_t old = std::exchange(unwrap(args[0])->made_in, uint8_t(level));
+  return PyLong_FromLong(old);
+}
+
 PyObject* allow_inplace(PyObject*, PyObject* on) {
   const int truth = PyObject_IsTrue(on);
   if (truth < 0) return nullptr;
@@ -69,6 +84,8 @@ PyObject* require_grad(PyObject*, PyObject* tensor) {       // Tensor.requires_g
 }
 
 PyMethodDef batching_functions[] = {{"set_batching", set_batching, METH_VARARGS, nullptr}, {"_count_transforms", count_transforms, METH_O, nullptr},
+                           {"_count_gradient_transforms", count_gradient_transforms, METH_O, nullptr},
+                           {"_set_made_in", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(set_made_in)), METH_FASTCALL, nullptr},
                            {"_set_inplace_requires_grad_allowed", allow_inplace, METH_O, nullptr},
                            {"_inplace_requires_grad_allowed", inplace_is_allowed, METH_NOARGS, nullptr},
                            {"_require_grad", require_grad, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};

@@ -212,7 +212,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
     TensorImpl *t = unwrap(self), *from = unwrap(value);
     CHECK(Kind::Runtime, is_sparse(*t) == is_sparse(*from), "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.");
     CHECK(Kind::Runtime, !t->requires_grad() || can_have_grad(*from), "data set to a tensor that requires gradients must be floating point or complex dtype");
-    if (!t->own_version()) t->own_version() = std::make_shared<std::atomic<uint32_t>>(t->version());
+    t->keep_version();
     t->set_storage(from->storage());
     t->set_dtype(from->dtype());
     t->is_conj = from->is_conj;

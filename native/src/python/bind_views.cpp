@@ -180,7 +180,7 @@ PyObject* set_version_(PyObject*, PyObject* const* args, Py_ssize_t n) {      //
   if (v < 0) return PyErr_Format(PyExc_RuntimeError, "Cannot set a version_counter to a value below 0: %lld", v);
   TensorImpl* t = unwrap(args[0]);
   if (t->own_version()) t->own_version()->store(uint32_t(v));
-  else t->storage()->version.store(uint32_t(v));
+  else t->storage()->version().store(uint32_t(v));
   Py_RETURN_NONE;
 }
 

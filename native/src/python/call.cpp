@@ -101,6 +101,12 @@ __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, Py
     raise_no_kernel(op, args, n);
     return nullptr;
   }
+  if (__builtin_expect(gradient_transforms, 0)) {
+    ++own_bodies;
+    PyObject* r = vectorcall(op.run, args, n);
+    --own_bodies;
+    return r;
+  }
   return vectorcall(op.run, args, n);
 }
 
@@ -282,7 +288,7 @@ PyObject* call_operator(Operator& op, Bound& b) {
     }
     if (op.kind == Operator::Composite) {
       PyObject* r = run_functional(op, args, n);
-      if (r && op.factory && is_tensor(r)) unwrap(r)->storage()->version = 0;  // filling new memory is no change
+      if (r && op.factory && is_tensor(r)) unwrap(r)->storage()->version() = 0;  // filling new memory is no change
       if (r && b.requires_grad && is_tensor(r) && !make_require_grad(r)) Py_CLEAR(r);
       return r;
     }

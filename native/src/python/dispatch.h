@@ -6,6 +6,7 @@ namespace shim {
 
 PyObject* call_operator(Operator&, Bound&);                        // after __torch_function__ had its say
 PyObject* run_inplace(Operator&, PyObject** args, size_t n);       // inplace.cpp
+extern constinit thread_local int own_bodies;                       // how many bodies of ours run within a transform: they may write to what it captured
 PyObject* run_out(Operator&, PyObject** args, size_t n);
 PyObject* call_with_tangents(Operator&, PyObject* const* args, size_t n);   // forward-mode gradients of the results
 PyObject* run_functional(Operator&, PyObject** args, size_t n);    // native, else run; no history

@@ -114,6 +114,15 @@ PyObject* dispatch_inplace(Operator& op, PyObject** args, size_t n) {
   return Py_NewRef(args[0]);
 }
 
+// A function that is differentiated writes to what it was given and to what it made, nothing else.
+void check_captured(const Operator& op, const TensorImpl& target) {
+  if (target.made_in >= gradient_transforms || own_bodies) return;
+  const Schema& s = op.schema;
+  fail(Kind::Runtime, "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation (aten::", s.name,
+       s.overload.empty() ? "" : ".", s.overload, ") that would mutate a captured Tensor. This is not supported; please rewrite the function being transformed to "
+       "explicitly accept the mutated Tensor(s) as inputs.");
+}
+
 bool given_again(const TensorImpl& target, PyObject* const* args, size_t n) {
   return std::any_of(args + 1, args + n, [&](PyObject* o) { return is_tensor(o) && (unwrap(o) == &target || unwrap(o)->storage() == target.storage()); });
 }
@@ -178,9 +187,12 @@ PyObject* inplace_with_tangents(Operator& op, PyObject** args, size_t n, bool hi
 
 }  // namespace
 
+constinit thread_local int own_bodies = 0;
+
 PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   Operator& f = *op.functional;
   PyObject* self = args[0];
+  if (__builtin_expect(gradient_transforms, 0)) check_captured(op, *unwrap(self));
   const bool tangents = __builtin_expect(forward_gradients(), 0) && any_tangent(args, n);
   if (__builtin_expect(python_dispatch, 0) && !tangents && wants_dispatch(args, n)) return dispatch_inplace(op, args, n);
   if (f.kind == Operator::Composite) return composite_inplace(op, args, n);
