@@ -9,6 +9,7 @@
 #include "python/sparse_dispatch.h"
 #include "python/torch_dispatch.h"
 #include "python/uninitialized.h"
+#include "python/wrapper.h"
 
 namespace shim {
 
@@ -44,11 +45,13 @@ PyObject* integer(int64_t v) { return PyLong_FromLongLong(v); }
 #define GET(name, expression) \
   PyObject* name(PyObject* self, void*) { [[maybe_unused]] TensorImpl* t = unwrap(self); return expression; }
 
-GET(get_shape, size_object(t->sizes()))
-GET(get_ndim, integer(t->dim()))
+#define ASKED(t) __builtin_expect((t)->asks_handler, 0)
+GET(get_shape, ASKED(t) ? asked_size(self) : size_object(t->sizes()))
+GET(get_ndim, ASKED(t) ? asked_dim(self) : integer(t->dim()))
 GET(get_dtype, dtype_object(t->dtype()))
-GET(get_device, device_object(t->device()))
-GET(get_layout, layout_object(is_sparse(*t) ? int(sparse_parts(*t)->layout) : 0))
+GET(get_device, ASKED(t) ? asked_device(self) : device_object(t->device()))
+PyObject* own_layout(const TensorImpl& t) { return layout_object(is_sparse(t) ? int(sparse_parts(t)->layout) : 0); }
+GET(get_layout, ASKED(t) ? asked_object(self, kAskLayout, "prim::layout", own_layout(*t)) : own_layout(*t))
 GET(get_is_sparse, yes(is_sparse(*t) && sparse_parts(*t)->layout == Layout::sparse_coo))
 GET(get_is_sparse_csr, yes(is_sparse(*t) && sparse_parts(*t)->layout == Layout::sparse_csr))
 GET(get_itemsize, integer(int64_t(t->itemsize())))
@@ -102,6 +105,10 @@ PyObject* one_or_all(Args args, Py_ssize_t n, PyObject* names, PyObject* all, Di
 
 PyObject* size_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
   TensorImpl* t = unwrap(self);
+  if (ASKED(t)) {
+    Dims sizes(t->sizes().begin(), t->sizes().end());
+    return asked_dims(self, kAskSizes, "aten::sym_size", &sizes) ? one_or_all(args, n, names, size_object(sizes), sizes, "size") : nullptr;
+  }
   return one_or_all(args, n, names, size_object(t->sizes()), t->sizes(), "size");
 }
 
@@ -116,14 +123,18 @@ bool is_compressed(const TensorImpl& t) { return is_sparse(t) && sparse_parts(t)
 PyObject* stride_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
   TensorImpl* t = unwrap(self);
   if (is_compressed(*t)) return PyErr_Format(PyExc_RuntimeError, "Sparse CSR tensors do not have strides");
+  if (ASKED(t)) {
+    Dims strides(t->strides().begin(), t->strides().end());
+    return asked_dims(self, kAskStrides, "aten::sym_stride", &strides) ? one_or_all(args, n, names, tuple_of(strides), strides, "stride") : nullptr;
+  }
   return one_or_all(args, n, names, tuple_of(t->strides()), t->strides(), "stride");
 }
 
 #define METHOD0(name, expression) \
   PyObject* name(PyObject* self, PyObject*) { [[maybe_unused]] TensorImpl* t = unwrap(self); return expression; }
 
-METHOD0(dim_method, integer(t->dim()))
-METHOD0(numel_method, integer(t->numel()))
+METHOD0(dim_method, get_ndim(self, nullptr))
+METHOD0(numel_method, ASKED(t) ? asked_integer(self, kAskSizes, "aten::sym_numel", t->numel()) : integer(t->numel()))
 PyObject* data_pointer(const TensorImpl& t) {
   if (is_sparse(t)) return PyErr_Format(PyExc_RuntimeError, "Cannot access data pointer of Tensor that doesn't have storage");
   return guarded([&] {
@@ -131,7 +142,14 @@ PyObject* data_pointer(const TensorImpl& t) {
     return PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr);
   });
 }
-METHOD0(data_ptr_method, data_pointer(*t))
+PyObject* data_ptr_method(PyObject* self, PyObject*) {
+  if (ASKED(unwrap(self))) {                    // whether there is anything to point to
+    PyObject* count = asked_integer(self, kAskSizes, "aten::numel", unwrap(self)->numel());
+    if (!count) return nullptr;
+    Py_DECREF(count);
+  }
+  return data_pointer(*unwrap(self));
+}
 METHOD0(storage_offset_method, integer(t->storage_offset()))
 METHOD0(element_size_method, integer(int64_t(t->itemsize())))
 METHOD0(get_device_method, integer(t->device().is_cpu() ? -1 : t->device().index))
@@ -153,7 +171,9 @@ METHOD0(is_pinned_method, yes(t->storage()->pinned))
 PyObject* is_contiguous_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
   TensorImpl* t = unwrap(self);
   if (is_compressed(*t)) return PyErr_Format(PyExc_RuntimeError, "Sparse CSR tensors do not have is_contiguous");
-  if (n + (names ? PyTuple_GET_SIZE(names) : 0) == 0) return yes(t->is_contiguous());
+  const bool plain = n + (names ? PyTuple_GET_SIZE(names) : 0) == 0;
+  if (ASKED(t)) return asked_contiguous(self, plain ? nullptr : args[0]);
+  if (plain) return yes(t->is_contiguous());
   return guarded([&]() -> PyObject* {
     MemoryFormat f;
     CHECK(Kind::Type, memory_format_of(args[0], &f), "is_contiguous(): argument 'memory_format' must be torch.memory_format, not ", Py_TYPE(args[0])->tp_name);
@@ -212,7 +232,7 @@ PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     const size_t need = extent_bytes(sizes, strides, offset, t->itemsize());
     if (need > storage->nbytes()) storage->resize(need);
     // The tensor goes on counting its own writes: those of the new storage's other tensors are not its.
-    if (!t->own_version()) t->own_version() = std::make_shared<std::atomic<uint32_t>>(t->version());
+    t->keep_version();
     t->set_storage(storage);
     t->set_geometry(sizes, strides, offset);
     t->bump_version();
@@ -357,68 +377,6 @@ PyObject* len_method(PyObject* self, PyObject*) {
   TensorImpl* t = unwrap(self);
   if (t->dim() == 0) return PyErr_Format(PyExc_TypeError, "len() of a 0-d tensor");
   return integer(t->sizes_data()[0]);
-}
-
-// --- making ----------------------------------------------------------------------------------------------------------------
-
-PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"cls", "data", "require_grad", nullptr};
-  PyObject *cls, *data;
-  int require_grad = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p:_make_subclass", const_cast<char**>(names), &cls, &data, &require_grad)) return nullptr;
-  if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType))
-    return PyErr_Format(PyExc_TypeError, PyType_Check(cls) ? "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits from Tensor."
-                                                           : "cls must be a type (got %s)", Py_TYPE(cls)->tp_name);
-  if (!is_tensor(data)) return PyErr_Format(PyExc_TypeError, "_make_subclass(): argument 'data' must be Tensor, not %s", Py_TYPE(data)->tp_name);
-  PyObject* made = guarded([&]() -> PyObject* {
-    CHECK(Kind::Runtime, !require_grad || is_floating(unwrap(data)->dtype()) || is_complex(unwrap(data)->dtype()), "Only Tensors of floating point and complex dtype can require gradients");
-    Tensor t = alias(*unwrap(data));
-    t->own_version() = std::make_shared<std::atomic<uint32_t>>(0);
-    return wrap_as(t, reinterpret_cast<PyTypeObject*>(cls));
-  });
-  if (made && require_grad && !make_require_grad(made)) Py_CLEAR(made);  // not the attribute: a subclass may catch that one
-  return made;
-}
-
-bool dims_of(PyObject* o, Dims* out) {
-  PyObject* fast = PySequence_Fast(o, "expected a sequence of int");
-  if (!fast) return false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) out->push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(fast, i)));
-  Py_DECREF(fast);
-  return !PyErr_Occurred();
-}
-
-// A tensor of a subclass with sizes, dtype and device, but no memory: its __torch_dispatch__ knows what it holds.
-PyObject* wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"cls", "size", "strides", "storage_offset", "memory_format", "dtype", "layout", "device", "pin_memory", "requires_grad",
-                                "dispatch_sizes_strides_policy", "dispatch_device", "dispatch_layout", "_extra_dispatch_keys", "storage_size", nullptr};
-  PyObject *cls, *size, *strides = Py_None, *offset = Py_None, *format = Py_None, *dtype = Py_None, *layout = Py_None, *device = Py_None, *policy = Py_None, *keys = Py_None, *storage = Py_None;
-  int pin = 0, requires_grad = 0, dispatch_device = 0, dispatch_layout = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OOOOOOppOppOO:_make_wrapper_subclass", const_cast<char**>(names), &cls, &size, &strides, &offset, &format, &dtype, &layout, &device,
-                                   &pin, &requires_grad, &policy, &dispatch_device, &dispatch_layout, &keys, &storage))
-    return nullptr;
-  if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType))
-    return PyErr_Format(PyExc_TypeError, "cls must be a type that inherits from Tensor (got %s)", Py_TYPE(cls)->tp_name);
-  if (!class_has_handler(reinterpret_cast<PyTypeObject*>(cls)))
-    return PyErr_Format(PyExc_TypeError, "%s must define __torch_dispatch__", reinterpret_cast<PyTypeObject*>(cls)->tp_name);
-  Dims sizes, steps;
-  if (!dims_of(size, &sizes) || (strides != Py_None && !dims_of(strides, &steps))) return nullptr;
-  const int64_t start = offset == Py_None ? 0 : PyLong_AsLongLong(offset), given_bytes = storage == Py_None ? -1 : PyLong_AsLongLong(storage);
-  if (PyErr_Occurred()) return nullptr;
-  PyObject* made = guarded([&]() -> PyObject* {
-    DType t = dtype == Py_None ? default_dtype() : dtype_of(dtype);
-    Device on = device == Py_None ? Device{} : device_of(device);
-    MemoryFormat wanted = MemoryFormat::contiguous;
-    if (format != Py_None) memory_format_of(format, &wanted);
-    if (strides == Py_None) steps = wanted == MemoryFormat::channels_last ? channels_last_strides(sizes) : contiguous_strides(sizes);
-    CHECK(Kind::Runtime, sizes.size() == steps.size(), "mismatch in length of strides and shape");
-    size_t bytes = given_bytes >= 0 ? size_t(given_bytes) : storage_bytes(sizes, steps, itemsize(t)) + size_t(start) * itemsize(t);
-    Ref<Storage> none(new Storage(nullptr, bytes, on, nullptr, nullptr));
-    none->set_resizable(false);
-    return wrap_as(Tensor(new TensorImpl(none, t, sizes, steps, start)), reinterpret_cast<PyTypeObject*>(cls));
-  });
-  if (made && requires_grad && !make_require_grad(made)) Py_CLEAR(made);  // not the attribute: a subclass may catch that one
-  return made;
 }
 
 PyMethodDef methods[] = {

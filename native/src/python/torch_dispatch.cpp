@@ -94,8 +94,8 @@ PyObject* invoke(PyObject* owner, PyTypeObject* type, PyObject* func, PyObject* 
   return h.o ? PyObject_CallFunctionObjArgs(h.o, func, types, args, kwargs, nullptr) : nullptr;
 }
 
-PyObject* refused(PyObject* func, const std::vector<PyObject*>& found) {
-  Held name{PyObject_Str(func)};
+PyObject* refused(PyObject* shown, const std::vector<PyObject*>& found) {
+  Held name{PyObject_Str(shown)};
   std::string text = str("Multiple dispatch failed for 'torch.ops.", name.o ? PyUnicode_AsUTF8(name.o) : "?",
                          "'; all __torch_dispatch__ handlers returned NotImplemented:\n\n");
   auto add = [&](const char* what, PyObject* o) {
@@ -181,6 +181,22 @@ bool wants_dispatch(PyObject* const* args, size_t n) {
     }
   }
   return false;
+}
+
+PyObject* ask_handler(PyObject* self, const char* name, PyObject* argument) {
+  if (!has_dispatch_handler(self)) return nullptr;
+  static PyObject* find = helper("overload");
+  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(self));
+  Held func{find ? PyObject_CallFunction(find, "ss", name, argument ? "memory_format" : "") : nullptr}, types{PyTuple_Pack(1, type)};
+  Held args{argument ? PyTuple_Pack(2, self, argument) : PyTuple_Pack(1, self)}, kwargs{PyDict_New()};
+  if (!func.o || !types.o || !args.o || !kwargs.o) return nullptr;
+  Within handler;
+  Held r{invoke(type, Py_TYPE(self), func.o, types.o, args.o, kwargs.o)};
+  if (r.o == Py_NotImplemented) {
+    Held packet{PyObject_Str(Held(PyObject_GetAttrString(func.o, "overloadpacket")).o)};
+    return packet.o ? refused(packet.o, {self}) : nullptr;
+  }
+  return r.o && r.o != Py_None ? Py_NewRef(r.o) : nullptr;
 }
 
 PyObject* call_torch_dispatch(Operator& op, PyObject* const* args, size_t n) {

@@ -14,6 +14,8 @@ bool wants_dispatch(PyObject* const* args, size_t n);
 PyObject* call_torch_dispatch(Operator&, PyObject* const* args, size_t n);
 // For operators that PyTorch has below autograd and we have as composites, and the other way round; *done: it was answered.
 PyObject* dispatch_composite(Operator&, PyObject* const* args, size_t n, bool* done);
+// What a tensor's class answers to "aten::sym_size" (with `argument`: to its overload memory_format); null without an error: nothing.
+PyObject* ask_handler(PyObject* self, const char* name, PyObject* argument);
 bool class_has_handler(PyTypeObject*);
 void note_class(PyTypeObject*);                 // of a tensor object that is made
 void count_together(TensorImpl& base, TensorImpl& view);   // what a handler gave as a view counts writes with its base
