@@ -219,18 +219,27 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_slopes(const 
   }
 }
 
-// The queries' gradients of the sums; a thread four of them, in two rows.
+// The queries' gradients of the sums, a block a tile: read as the products' threads left them, written by rows.
 extern "C" __global__ void __launch_bounds__(THREADS) attention_collect(const float* sums, T* dq, Strides sd, int heads, int rows, int lines, float scale) {
   struct alignas(16) Four { float x[4]; };
-  const int batch = blockIdx.y / heads, head = blockIdx.y % heads, t = threadIdx.x % 128, lane = t % 32;
-  const int tile = blockIdx.x, row = tile * SPAN + t / 32 * 16 + lane / 4;
-  const Four* from = reinterpret_cast<const Four*>(sums + (i64(blockIdx.y) * lines + tile * SPAN) * D + threadIdx.x / 128 * (SPAN * D / 2)) + t;
-  dq += batch * sd.batch + head * sd.head + threadIdx.x / 128 * (D / 2) + lane % 4 * 2;
+  struct alignas(16) Part { T x[8]; };
+  __shared__ alignas(16) T tile[SPAN][LINE];
+  const int batch = blockIdx.y / heads, head = blockIdx.y % heads, t = threadIdx.x % 128, lane = t % 32, first = blockIdx.x * SPAN;
+  const Four* from = reinterpret_cast<const Four*>(sums + (i64(blockIdx.y) * lines + first) * D + threadIdx.x / 128 * (SPAN * D / 2)) + t;
+  const int row = t / 32 * 16 + lane / 4, col = threadIdx.x / 128 * (D / 2) + lane % 4 * 2;
+  Four x[SUMS / 4];
+#pragma unroll
+  for (int c = 0; c < SUMS / 4; ++c) x[c] = from[c * 128];
 #pragma unroll
   for (int c = 0; c < SUMS / 4; ++c) {
-    const Four x = from[c * 128];
-    if (row < rows) *reinterpret_cast<u32*>(dq + row * sd.row + c * 8) = packed(x.x[0] * scale, x.x[1] * scale);
-    if (row + 8 < rows) *reinterpret_cast<u32*>(dq + (row + 8) * sd.row + c * 8) = packed(x.x[2] * scale, x.x[3] * scale);
+    *reinterpret_cast<u32*>(&tile[row][col + c * 8]) = packed(x[c].x[0] * scale, x[c].x[1] * scale);
+    *reinterpret_cast<u32*>(&tile[row + 8][col + c * 8]) = packed(x[c].x[2] * scale, x[c].x[3] * scale);
+  }
+  __syncthreads();
+  dq += batch * sd.batch + head * sd.head;
+  for (int k = threadIdx.x; k < SPAN * (D / 8); k += THREADS) {
+    const int r = k / (D / 8), part = k % (D / 8) * 8;
+    if (first + r < rows) *reinterpret_cast<Part*>(dq + i64(first + r) * sd.row + part) = *reinterpret_cast<const Part*>(&tile[r][part]);
   }
 }
 #endif
