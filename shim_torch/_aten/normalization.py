@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch.ops._norm_statistics import traced_statistics
+
 from ._declare import aten, ops, torch
 
 
@@ -22,8 +24,11 @@ def native_batch_norm_backward(
 ) -> Any:  # fmt: skip
     wide = torch().float64 if x.dtype == torch().float64 else torch().float32
     mean, invstd = (save_mean, save_invstd) if train else (running_mean, (running_var + eps).rsqrt())
-    dy, centred = g.to(wide), (x.to(wide) - _channels(x, mean.to(wide))) * _channels(x, invstd.to(wide))
     over = _others(x)
+    if train:
+        mean, invstd = traced_statistics(x.to(wide), _channels(x, mean.to(wide)), _channels(x, invstd.to(wide)), over)
+        mean, invstd = mean.reshape(-1), invstd.reshape(-1)
+    dy, centred = g.to(wide), (x.to(wide) - _channels(x, mean.to(wide))) * _channels(x, invstd.to(wide))
     grad_bias, grad_weight = dy.sum(over), (dy * centred).sum(over)
     grad = None
     if mask[0]:
@@ -60,7 +65,9 @@ def native_group_norm_backward(g, x, mean, rstd, weight, n, c, hxw, group, mask)
     wide = torch().float64 if x.dtype == torch().float64 else torch().float32
     rows = x.to(wide).reshape(n, group, c // group, hxw)
     dy = g.to(wide).reshape(n, group, c // group, hxw)
-    centred = (rows - mean.to(wide).reshape(n, group, 1, 1)) * rstd.to(wide).reshape(n, group, 1, 1)
+    mean, rstd = (t.to(wide).reshape(n, group, 1, 1) for t in (mean, rstd))
+    mean, rstd = traced_statistics(rows, mean, rstd, [2, 3])
+    centred = (rows - mean) * rstd
     kept = x.dtype if weight is None else weight.dtype
     grad = None
     if mask[0]:
@@ -68,7 +75,7 @@ def native_group_norm_backward(g, x, mean, rstd, weight, n, c, hxw, group, mask)
         count = hxw * (c // group)
         one = scaled.sum((2, 3), keepdim=True)
         two = (scaled * centred).sum((2, 3), keepdim=True)
-        grad = ((scaled - (one + centred * two) / count) * rstd.to(wide).reshape(n, group, 1, 1)).reshape(x.shape).to(x.dtype)
+        grad = ((scaled - (one + centred * two) / count) * rstd).reshape(x.shape).to(x.dtype)
     grad_weight = (dy * centred).sum((0, 3)).reshape(c).to(kept) if mask[1] else None
     return grad, grad_weight, dy.sum((0, 3)).reshape(c).to(kept) if mask[2] else None
 
@@ -78,11 +85,12 @@ def _fused_rms_norm_backward(g, x, normalized_shape, rstd, weight, mask):
     wide = torch().float64 if x.dtype == torch().float64 else torch().float32
     inner = list(range(x.dim() - len(normalized_shape), x.dim()))
     outer = list(range(x.dim() - len(normalized_shape)))
-    dy, scaled = g.to(wide), x.to(wide) * rstd.to(wide)
+    rstd = traced_statistics(x.to(wide), None, rstd.to(wide), inner)[1]
+    dy, scaled = g.to(wide), x.to(wide) * rstd
     grad = None
     if mask[0]:
         weighted = dy if weight is None else dy * weight.to(wide)
-        grad = ((weighted - scaled * (weighted * scaled).mean(inner, keepdim=True)) * rstd.to(wide)).to(x.dtype)
+        grad = ((weighted - scaled * (weighted * scaled).mean(inner, keepdim=True)) * rstd).to(x.dtype)
     if not mask[1] or weight is None:
         return grad, None
     product = dy * scaled

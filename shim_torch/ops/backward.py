@@ -8,7 +8,7 @@ from typing import Any
 from native import _core
 
 from ._formulas import tangents_wanted, widened
-from ._norm_statistics import statistics_dtype
+from ._norm_statistics import statistics_dtype, traced_statistics
 from ._record import composite, direct
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
@@ -213,6 +213,7 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     g, x, w = (t if t is None else widened(t) for t in (grad_out, input, weight))
     k = len(normalized_shape)
     dims, lead = list(range(-k, 0)), list(range(x.dim() - k))
+    mean, rstd = traced_statistics(x, mean, rstd, dims)
     normal = (x - mean) * rstd
     gi = gw = gb = None
     if output_mask[0]:
