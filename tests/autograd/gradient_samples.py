@@ -86,6 +86,11 @@ SAMPLES = {
     "round.decimals": ["torch.round(a, decimals=1)"],
     "logit": ["torch.logit(p / 3)", "torch.logit(p / 3, eps=0.2)"],
     "_conj_physical": ["torch.conj_physical(z)"],
+    "_conj": ["z.conj() * z", "torch.ops.aten._conj(z)"],
+    "_neg_view": ["torch.ops.aten._neg_view(a) * a"],
+    "_lazy_clone": ["torch.ops.aten._lazy_clone(a) * a"],
+    "constant_pad_nd": ["torch.constant_pad_nd(n, (1, 2, -1, 0), 3.5)"],
+    "affine_grid_generator": ["torch.affine_grid_generator(w[:, :2], (2, 1, 3, 2), False)"],
     "cholesky_inverse": ["torch.cholesky_inverse(s.tril())", "torch.cholesky_inverse(s.triu(), upper=True)"],
     "cholesky_solve": ["torch.cholesky_solve(m, s.tril())", "torch.cholesky_solve(m, s.triu(), upper=True)"],
     "unsafe_chunk": ["torch.cat([t.exp() for t in torch.unsafe_chunk(a, 2, 1)], 1)"],
@@ -133,6 +138,8 @@ SAMPLES = {
     "min.dim": ["a.min(1)[0]"],
     "var.correction": ["a.var()", "a.var(1)", "n.var((0, 2), correction=0, keepdim=True)"],
     "std.correction": ["a.std()", "a.std(1)", "n.std((0, 2), correction=0, keepdim=True)"],
+    "var_mean.correction": ["sum(torch.var_mean(a, 1))", "torch.var_mean(n, (0, 2), correction=0, keepdim=True)[0]"],
+    "std_mean.correction": ["sum(torch.std_mean(a, 1))", "torch.std_mean(n, (0, 2), correction=0, keepdim=True)[0]"],
     "logsumexp": ["a.logsumexp(1)", "n.logsumexp((0, 2), True)"],
     "cumsum": ["a.cumsum(1)", "a.cumsum(0)"],
     "cumprod": ["a.cumprod(1)", "(a * mask).cumprod(1)"],
@@ -304,6 +311,15 @@ ELSEWHERE = {
     "shim::nanmedian": "CUDA's: tests/gpu/test_cuda_ranks.py",
     "shim::vector_product": "CUDA's: tests/gpu/test_cuda_vectors.py",
     "shim::attention": "CUDA's: tests/gpu/test_cuda_attention.py",
+    **dict.fromkeys("shim::framed shim::unframed shim::shuffle_pixels".split(), "tests/shim_torch/test_window_kernels.py"),
+    **dict.fromkeys("shim::spread_taps shim::weighted_taps".split(), "tests/native/test_weighted_taps.py"),
+    **dict.fromkeys(
+        "normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor".split(), "tests/shim_torch/test_draws_gradients.py"
+    ),
+    **dict.fromkeys(
+        """_test_autograd_multiple_dispatch.fullcoverage _test_functorch_fallback _test_warn_in_autograd""".split(),
+        "operators of PyTorch's own tests",
+    ),
 }
 
 # No second derivatives, and why.

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+import compat
+
+ROOT = Path(compat.__file__).parents[1]  # where it is installed, or the source tree
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
