@@ -4,7 +4,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "cpu/f16c.h"
+#include "cpu/instructions.h"
 #include "cpu/kernel_table.h"
 #include "cpu/types.h"
 

@@ -8,6 +8,7 @@
 #include <new>
 #include <vector>
 
+#include "cpu/instructions.h"
 #include "cpu/parallel.h"
 #include "ops/kernels.h"
 
@@ -43,7 +44,7 @@ struct Tiles {
 constexpr int64_t kSlack = 256;                 // elements behind the planes, which the last tiles read
 constexpr int64_t kCached = 1 << 18;            // elements that a core's second cache holds
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#ifdef SHIM_VECTOR_TARGETS
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,fma")
 namespace wide_tiles {
@@ -61,10 +62,8 @@ constexpr int kBytes = 32;
 
 template <class T>
 const Tiles<T>* tiles_here() {
-  static const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-  static const bool narrow = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  static const Tiles<T> found = wide ? wide_tiles::tiles<T>() : narrow_tiles::tiles<T>();
-  return wide || narrow ? &found : nullptr;
+  static const Tiles<T> found = has_avx512() ? wide_tiles::tiles<T>() : narrow_tiles::tiles<T>();
+  return has_avx512() || has_avx2() ? &found : nullptr;
 }
 #else
 template <class T>

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "cpu/convert.h"
-#include "cpu/f16c.h"
+#include "cpu/instructions.h"
 #include "cpu/kernel_table.h"
 
 namespace shim {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "cpu/instructions.h"
+
 namespace shim::gemm {
 namespace {
 
@@ -20,7 +22,7 @@ struct ProductTiles {
   void (*outer[2][3])(const T* packed, int64_t packed_step, const T* right, int64_t step, int64_t k, T scale, T beta, T* to, int64_t to_step);
 };
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#ifdef SHIM_VECTOR_TARGETS
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,fma")
 namespace wide_products {
@@ -38,10 +40,8 @@ constexpr int kBytes = 32;
 
 template <class T>
 const ProductTiles<T>* product_tiles_here() {
-  static const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-  static const bool narrow = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  static const ProductTiles<T> found = wide ? wide_products::product_tiles<T>() : narrow_products::product_tiles<T>();
-  return wide || narrow ? &found : nullptr;
+  static const ProductTiles<T> found = has_avx512() ? wide_products::product_tiles<T>() : narrow_products::product_tiles<T>();
+  return has_avx512() || has_avx2() ? &found : nullptr;
 }
 #else
 template <class T>
