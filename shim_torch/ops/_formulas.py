@@ -170,6 +170,11 @@ def widened(t: Any) -> Any:
     return t.float() if t.dtype in NARROW else t
 
 
+def compared(t: Any) -> Any:
+    """``t`` as it is compared with a number: PyTorch rounds the number to half precision on CUDA, and on a CPU it does not."""
+    return widened(t) if t.device.type == "cpu" else t
+
+
 def conjugate(x: Any) -> Any:
     """The conjugate of a tensor or a number; of a real one itself."""
     if isinstance(x, _core.TensorBase):

@@ -7,7 +7,7 @@ from typing import Any
 
 from native import _core
 
-from ._formulas import flat, once, one_pass, one_pass_on_cuda, shim, torch_module
+from ._formulas import compared, flat, once, one_pass, one_pass_on_cuda, shim, torch_module
 from ._record import composite, op
 from ._refusals import refusing
 from ._rules import int_to_float, promote, same, same_dtype, type_name, wrap_dim
@@ -226,7 +226,10 @@ def hardtanh(xp, self, min_val, max_val):
 
 def _hardtanh_grad(g, x, least, most):
     done = one_pass_on_cuda(g, x, "hardtanh_backward", least, most)
-    return g * ((x > least) & (x < most)) if done is None else done
+    if done is not None:
+        return done
+    x = compared(x)
+    return g * ((x > least) & (x < most))
 
 
 @op(
@@ -306,7 +309,7 @@ def softshrink(xp, self, lambd):
     dtype=same_dtype,
     inplace=True,
     method=False,
-    grad={"self": flat(lambda g, self, threshold: torch_module().where(self <= threshold, 0, g))},
+    grad={"self": flat(lambda g, self, threshold: torch_module().where(compared(self) <= threshold, 0, g))},
 )
 def threshold_(xp, self, threshold, value):
     if self.dtype.kind == "u" and value < 0:

@@ -179,3 +179,14 @@ def test_where_modules_can_not_go(args, got):
         nn.Linear(1, 1).to("cpu", torch.float64, True, False, 3)
     assert nn.Linear(1, 1).to("cpu", torch.float64, True).weight.dtype == torch.float64
     assert nn.Linear(1, 1).to(torch.ones(1, dtype=torch.float64), True).weight.dtype == torch.float64
+
+
+def test_gradients_at_a_bound_that_half_precision_rounds():
+    """0.1 is less than bfloat16's nearest number, and more than float16's: PyTorch 2.13 compares with 0.1 itself on a CPU."""
+    for dtype, through in ((torch.bfloat16, 1.0), (torch.float16, 0.0)):
+        x = torch.tensor([0.1], dtype=dtype, requires_grad=True)
+        torch.nn.functional.threshold(x, 0.1, 20.0).sum().backward()
+        assert x.grad.item() == through
+        x.grad = None
+        torch.nn.functional.hardtanh(x, -0.1, 0.1).sum().backward()
+        assert x.grad.item() == 1.0 - through
