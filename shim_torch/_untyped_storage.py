@@ -72,6 +72,25 @@ def _filename(self: Any) -> str | None:
     return _mapped.get(self.data_ptr()) if _mapped and self.device.type == "cpu" and not _of_wrapper(self) else None
 
 
+def _from_buffer(
+    buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, dtype: Any = ...
+) -> Any:
+    """A storage with a copy of ``count`` elements (-1: all) of an object with the buffer protocol, from ``offset`` bytes on.
+
+    ``byte_order`` ("native", "little" or "big") is that of the buffer's elements; bytes need none.
+    Errors: RuntimeError without a dtype, or without a byte order that it needs; ValueError for sizes that do not fit.
+    """
+    from shim_torch import storage
+
+    if dtype is ...:
+        raise RuntimeError("argument 'dtype' cannot be None")
+    if not isinstance(dtype, _core.dtype):
+        raise RuntimeError("argument 'dtype' must be of type torch.dtype")
+    if byte_order is None and dtype not in (_core.uint8, _core.int8):
+        raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
+    return storage._from_buffer(buffer, dtype, byte_order or "native", count, offset)._untyped_storage
+
+
 def _from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
     """A storage over a file's bytes; writes go to the file when ``shared``, otherwise to private copies of its pages."""
     import os
@@ -250,6 +269,7 @@ def install() -> None:
     UntypedStorage.fill_, UntypedStorage.pin_memory = _fill, _pin_memory
     UntypedStorage.__getitem__ = _item
     UntypedStorage.from_file = staticmethod(_from_file)
+    UntypedStorage.from_buffer = staticmethod(_from_buffer)
     UntypedStorage.untyped = UntypedStorage._untyped = lambda self: self
     UntypedStorage._share_fd_cpu_, UntypedStorage._share_filename_cpu_ = _share_fd, _share_filename
     UntypedStorage.share_memory_, UntypedStorage.is_shared = _share_memory, _is_shared

@@ -282,12 +282,14 @@ def _from_buffer(buffer: Any, dtype: Any, byte_order: str, count: int, offset: i
 
     from shim_torch import frombuffer, tensor
 
+    if dtype.itemsize == 1 and dtype is not _core.bool:
+        byte_order = "native"  # bytes have no order, and PyTorch looks at none
     if byte_order not in ("native", "little", "big"):
         raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
     raw, size = memoryview(buffer).cast("B"), dtype.itemsize
     if offset < 0 or offset > len(raw):
         raise ValueError(
-            f"offset must be non-negative and no greater than buffer length ({len(raw)}), but got {offset}"
+            f"offset must be non-negative and no greater than buffer length ({offset}) , but got {len(raw)}"  # PyTorch's order
         )
     if count < 0:
         if (len(raw) - offset) % size:
@@ -299,9 +301,10 @@ def _from_buffer(buffer: Any, dtype: Any, byte_order: str, count: int, offset: i
         )
     elements: Any = np.frombuffer(raw, np.uint8, count * size, offset).reshape(count, size)
     if byte_order not in ("native", sys.byteorder):
-        elements = elements[:, ::-1]
+        parts = 2 if dtype.is_complex else 1  # of a complex number, each part is turned round
+        elements = elements.reshape(count, parts, size // parts)[:, :, ::-1]
     if dtype is _core.bool:
-        elements = elements != 0
+        elements = elements.reshape(-1) != 0
     made = frombuffer(bytearray(elements.tobytes()), dtype=dtype) if count else tensor([], dtype=dtype)
     return TypedStorage._new_of(made)
 

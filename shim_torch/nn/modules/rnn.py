@@ -23,6 +23,13 @@ def _aten() -> Any:
     return shim_torch.ops.aten
 
 
+def _functions() -> Any:
+    """``torch._VF``, asked at each call: libraries replace its functions to quantize what layers compute."""
+    from shim_torch import _VF
+
+    return _VF
+
+
 class RNNBase(Module):
     """Weights and checks that the recurrent layers share.
 
@@ -206,7 +213,7 @@ class RNNBase(Module):
         return self.permute_hidden(hx, order)
 
     def _kernel(self) -> Any:
-        return getattr(_aten(), {"RNN_TANH": "rnn_tanh", "RNN_RELU": "rnn_relu"}.get(self.mode, self.mode.lower()))
+        return getattr(_functions(), {"RNN_TANH": "rnn_tanh", "RNN_RELU": "rnn_relu"}.get(self.mode, self.mode.lower()))
 
     def _run(self, data: Any, sizes: Any, hx: Any) -> Any:
         settings = (self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
@@ -367,7 +374,7 @@ class RNNCell(RNNCellBase):
         x, states, batched = self._prepared(input, hx)
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        h = getattr(_aten(), f"rnn_{self.nonlinearity}_cell")(x, states[0], *self._weights)
+        h = getattr(_functions(), f"rnn_{self.nonlinearity}_cell")(x, states[0], *self._weights)
         return h if batched else h.squeeze(0)
 
 
@@ -381,7 +388,7 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         x, states, batched = self._prepared(input, hx)
-        h = _aten().gru_cell(x, states[0], *self._weights)
+        h = _functions().gru_cell(x, states[0], *self._weights)
         return h if batched else h.squeeze(0)
 
 
@@ -395,7 +402,7 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         x, states, batched = self._prepared(input, hx)
-        h, c = _aten().lstm_cell(x, list(states), *self._weights)
+        h, c = _functions().lstm_cell(x, states, *self._weights)
         return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
 
 
