@@ -206,8 +206,7 @@ bool never_differentiable(const std::string& name) {
 }
 
 // Sums whose dtype= has to be that of out.
-static void of_given_dtype(const Operator& f, DType wanted, DType has, bool given) {
-  const std::string& own = f.schema.name;
+static void of_given_dtype(const Operator& f, const std::string& own, DType wanted, DType has, bool given) {
   const bool whole = !is_floating(wanted) && !is_complex(wanted);
   if (own == "mean" && whole) return;                                               // refused by the record, whatever out is
   if (own == "mean" && f.schema.overload.empty() && !can_cast(wanted, has))
@@ -220,14 +219,15 @@ static void of_given_dtype(const Operator& f, DType wanted, DType has, bool give
 
 void dtype_of_out(const Operator& f, PyObject** args, size_t inputs, PyObject* out) {
   if (!is_tensor(out)) return;
-  const std::string& own = f.schema.name;
+  const bool whole = inputs && is_tensor(args[0]) && !is_floating(unwrap(args[0])->dtype()) && !is_complex(unwrap(args[0])->dtype());
+  const std::string own = whole && f.schema.name == "nansum" ? "sum" : f.schema.name;       // integers have no NaN: PyTorch calls sum
   if (own == "cumsum" || own == "cumprod" || own == "sum" || own == "prod" || own == "mean" || own == "nansum") {
     const DType has = unwrap(out)->dtype();
     for (size_t i = 0; i < inputs; ++i) {
       if (f.schema.args[i].name != "dtype") continue;
       const bool given = is_dtype(args[i]);
-      if (given || own == "mean") of_given_dtype(f, is_tensor(args[0]) && !given ? unwrap(args[0])->dtype() : dtype_of(args[i]), has, given);
-      else if (own == "nansum" && !is_floating(has))
+      if (given || own == "mean") of_given_dtype(f, own, is_tensor(args[0]) && !given ? unwrap(args[0])->dtype() : dtype_of(args[i]), has, given);
+      else if (own == "nansum" && !is_floating(has) && unwrap(args[0])->numel())
         throw Error(Kind::NotImplemented, std::string("\"nansum_cpu\" not implemented for '") + scalar_name(has) + "'");
       else if (args[i] == Py_None) args[i] = dtype_object(has);                      // they add up in the dtype of out
     }

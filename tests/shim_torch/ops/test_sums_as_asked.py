@@ -23,6 +23,11 @@ def test_sums_without_nan_take_the_dtype_of_out():
         torch.nansum(x, dtype=torch.float32, out=torch.empty((), dtype=torch.float64))
     with pytest.raises(NotImplementedError, match="\"nansum_cpu\" not implemented for 'Long'"):
         torch.nansum(x, out=torch.empty((), dtype=torch.int64))
+    assert torch.nansum(x[:0], out=torch.ones((), dtype=torch.int64)).item() == 0
+    whole = torch.tensor([1, -9])                                     # integers have no NaN: it is sum
+    assert torch.nansum(whole, out=torch.empty((), dtype=torch.int64)).item() == -8
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float, but got long int instead"):
+        torch.nansum(whole, dtype=torch.float32, out=torch.empty((), dtype=torch.int64))
 
 
 def test_a_mean_says_what_its_output_cannot_take():
