@@ -48,8 +48,7 @@ void free_kept(void* context, void* data) {
 
 void free_small(void* context, void* data) {
   size_t c = reinterpret_cast<size_t>(context);
-  if (Cache::alive && cache.blocks[c].size() < kPerClass) cache.blocks[c].push_back(data);
-  else std::free(data);
+  if (!Cache::alive || cache.blocks[c].size() >= kPerClass || !keep_for_later(cache.blocks[c], data)) std::free(data);
 }
 
 // Fresh memory comes in as it is touched, a page at a time: of what is large, in large pages where the system has them on request.

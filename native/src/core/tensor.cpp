@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/large_blocks.h"
 #include "core/sanitized.h"
 
 namespace shim {
@@ -67,8 +68,7 @@ void* TensorImpl::operator new(size_t bytes) {
 }
 
 void TensorImpl::operator delete(void* p) {
-  if (!kSanitized && TensorPool::alive && pool.free.size() < TensorPool::kMost) pool.free.push_back(p);
-  else ::operator delete(p);
+  if (kSanitized || !TensorPool::alive || pool.free.size() >= TensorPool::kMost || !keep_for_later(pool.free, p)) ::operator delete(p);
 }
 
 constinit thread_local uint8_t gradient_transforms = 0;

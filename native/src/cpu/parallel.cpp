@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
@@ -18,6 +18,7 @@ namespace shim {
 namespace {
 
 constexpr int kSpins = 2000;
+constexpr size_t kRoomForThread = size_t(64) << 10;
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -45,6 +46,9 @@ struct Job {
   }
 };
 
+thread_local bool inside_ = false;
+thread_local bool piece_ = false;               // as inside_, and where one thread has it all
+
 class Pool {
  public:
   void run(Job& job, int helpers) {
@@ -52,7 +56,7 @@ class Pool {
     if (!busy) return job.work();               // another thread's work has the pool: this one does its own alone
     {
       std::lock_guard lock(mutex_);
-      while (int(threads_.size()) < helpers) threads_.emplace_back([this, seen = generation_.load()] { serve(seen); });
+      while (serving_ < helpers && start_thread()) {}
       job_ = &job;
       wanted_ = helpers;
       ++generation_;
@@ -67,6 +71,21 @@ class Pool {
   }
 
  private:
+  // False where the system has no more threads, or no memory for one: the work is done by those there are.
+  bool start_thread() {
+    try {
+      std::thread([this, seen = generation_.load()] {
+        if (thread_locals_fit()) serve(seen);
+        std::lock_guard lock(mutex_);
+        --serving_;
+      }).detach();
+    } catch (const std::exception&) {
+      return false;
+    }
+    ++serving_;
+    return true;
+  }
+
   // A thread that has just worked looks out for more before it sleeps: waking costs as much as a small job.
   void linger(uint64_t seen) const {
     for (int i = 0; i < kSpins && generation_.load(std::memory_order_relaxed) == seen; ++i) relax();
@@ -93,9 +112,8 @@ class Pool {
 
   std::mutex mutex_, one_job_;
   std::condition_variable wake_, done_;
-  std::vector<std::thread> threads_;
   Job* job_ = nullptr;
-  int wanted_ = 0;
+  int wanted_ = 0, serving_ = 0;
   std::atomic<int> active_{0};                  // changed under the mutex
   std::atomic<uint64_t> generation_{0};
 };
@@ -115,8 +133,6 @@ Pool& pool() {
 }
 
 std::atomic<int> threads_{std::max(1, int(std::thread::hardware_concurrency()))};
-thread_local bool inside_ = false;
-thread_local bool piece_ = false;               // as inside_, and where one thread has it all
 
 struct Piece {
   const bool before = piece_;
@@ -125,6 +141,17 @@ struct Piece {
 };
 
 }  // namespace
+
+// A thread's first use of one of our thread-local variables makes the C library allocate them all, and end the process where it
+// cannot: a new thread asks whether that will do, while it may still give up.
+bool thread_locals_fit() {
+  void* room = std::malloc(kRoomForThread);
+  if (!room) return false;
+  *static_cast<volatile char*>(room) = 0;       // else the compiler leaves both calls out
+  std::free(room);
+  *static_cast<volatile bool*>(&inside_) = false;
+  return true;
+}
 
 bool in_parallel_region() { return piece_; }   // core/lazy_clone.h
 int num_threads() { return threads_; }

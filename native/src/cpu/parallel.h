@@ -6,6 +6,9 @@
 namespace shim {
 
 constexpr int64_t kGrain = 32768;               // elements a thread is worth waking for
+// Asked first by a thread that we start. False: there is no memory for its thread-local variables, of which the first one that it
+// uses would end the process.
+bool thread_locals_fit();
 int num_threads();
 void set_num_threads(int n);
 // Calls f(begin, end) over disjoint ranges that cover [0, n); on the calling thread alone where n is less than two grains.

@@ -2,6 +2,7 @@
 #include <memory>
 #include <thread>
 
+#include "cpu/parallel.h"
 #include "python/autograd_python.h"
 
 namespace shim {
@@ -58,9 +59,11 @@ PyObject* pass(const std::vector<Edge>& roots, const Grads& grads, const std::ve
 PyObject* pass_on_new_stack(const std::vector<Edge>& roots, const Grads& grads, const std::vector<Edge>& targets, const BackwardOptions& options) {
   PyObject *result = nullptr, *type = nullptr, *value = nullptr, *trace = nullptr;
   bool grad_mode = GradMode::enabled();
+  bool room = true;
   {
     GilRelease released;
     std::thread fresh([&] {
+      if (!(room = thread_locals_fit())) return;
       GilAcquire gil;
       GradMode::set(grad_mode);
       result = pass(roots, grads, targets, options);
@@ -68,6 +71,7 @@ PyObject* pass_on_new_stack(const std::vector<Edge>& roots, const Grads& grads, 
     });
     fresh.join();
   }
+  if (!room) return PyErr_NoMemory();
   if (!result) PyErr_Restore(type, value, trace);
   return result;
 }
@@ -76,13 +80,15 @@ PyObject* backward(PyObject*, PyObject* args) {  // (tensors, grads, targets, re
   PyObject *tensors, *grads, *targets;
   int retain, create, unused, accumulate;
   if (!PyArg_ParseTuple(args, "OOOpppp:run_backward", &tensors, &grads, &targets, &retain, &create, &unused, &accumulate)) return nullptr;
-  std::vector<Edge> roots, to;
-  Grads g;
-  if (!edges_from(tensors, &roots) || !grads_from(grads, &g) || !edges_from(targets, &to)) return nullptr;
-  for (size_t i = 0; i < roots.size(); ++i)
-    if (!roots[i]) return PyErr_Format(PyExc_RuntimeError, "element %zu of tensors does not require grad and does not have a grad_fn", i);
-  BackwardOptions o{bool(retain), bool(create), bool(unused), bool(accumulate)};
-  return nested < kMaxReentrant ? pass(roots, g, to, o) : pass_on_new_stack(roots, g, to, o);
+  return guarded([&]() -> PyObject* {
+    std::vector<Edge> roots, to;
+    Grads g;
+    if (!edges_from(tensors, &roots) || !grads_from(grads, &g) || !edges_from(targets, &to)) return nullptr;
+    for (size_t i = 0; i < roots.size(); ++i)
+      if (!roots[i]) return PyErr_Format(PyExc_RuntimeError, "element %zu of tensors does not require grad and does not have a grad_fn", i);
+    BackwardOptions o{bool(retain), bool(create), bool(unused), bool(accumulate)};
+    return nested < kMaxReentrant ? pass(roots, g, to, o) : pass_on_new_stack(roots, g, to, o);
+  });
 }
 
 PyObject* mark_view_function(PyObject*, PyObject* args) {                    // (view, base)
