@@ -27,21 +27,52 @@ struct InputMeta {
   Device device;
 };
 
-class Hook : public RefCounted {                // a tensor or node hook; the Python one lives in src/python
+// Told what an object holds a reference to, once a reference: how Python's cycle collector sees through the core's objects.
+class Traversable;
+class Visitor {
  public:
+  virtual void tensor(const Tensor&) = 0;
+  virtual void shared(Traversable*) = 0;        // may be null
+  virtual void python(void* object) = 0;        // a PyObject*; may be null
+};
+class Traversable : public RefCounted {
+ public:
+  virtual void traverse(Visitor&) const {}
+};
+
+class HookList;
+class Hook : public Traversable {               // a tensor or node hook; the Python one lives in src/python
+ public:
+  HookList* home = nullptr;                     // the list that its handle takes it off, while that exists
   virtual void pre(Grads&) {}                                   // gradients as they arrive at the node
   virtual void post(Grads&, const Grads&) {}
 };
 
-class Metadata : public RefCounted {};          // what Python keeps with a node (grad_fn.metadata); lives in src/python
+class HookList : public std::vector<Ref<Hook>> {
+ public:
+  HookList() = default;
+  HookList(const HookList&) = default;
+  HookList& operator=(const HookList&) = delete;
+  ~HookList() { leave(); }
+  void add(const Ref<Hook>& h) {
+    push_back(h);
+    h->home = this;
+  }
+  void leave() {
+    for (auto& h : *this)
+      if (h->home == this) h->home = nullptr;
+  }
+};
 
-class Node : public RefCounted {
+class Metadata : public Traversable {};         // what Python keeps with a node (grad_fn.metadata); lives in src/python
+
+class Node : public Traversable {
  public:
   std::vector<Edge> next_edges;                 // one for each input of the forward operator
   std::vector<InputMeta> inputs;                // one for each output of the forward operator
   uint64_t sequence = 0;
   uint64_t topological = 0;                     // 1 + the largest of the next nodes
-  std::vector<Ref<Hook>> pre_hooks, tensor_pre_hooks, retain_hooks, post_hooks;
+  HookList pre_hooks, tensor_pre_hooks, retain_hooks, post_hooks;
   void* pyobj = nullptr;                        // the Python view of this node, borrowed
   Ref<Metadata> metadata;
   virtual Grads apply(Grads&& grads) = 0;       // as many results as next_edges
@@ -50,18 +81,21 @@ class Node : public RefCounted {
   std::string forward_name() const;             // "Add": what error texts call it
   virtual bool runs_without_gradients() const { return false; }   // whether apply() is called when no gradient arrived
   virtual std::vector<Ref<Hook>> tensor_hooks();                  // run before the gradient is captured
-  ~Node() override;                             // lets long chains go one by one, not recursively
+  void traverse(Visitor&) const override;       // edges, hooks and metadata; a node adds what it saved
   uint32_t add_input(const TensorImpl& output); // records its InputMeta, returns its number
   virtual void give_tangent(uint32_t, const Tensor&, uint64_t) {}   // of an output, for forward over reverse: (its number, tangent, level)
   void set_next_edges(std::vector<Edge>);       // also sets topological; takes a new sequence number
   bool needs(size_t i) const { return i < next_edges.size() && bool(next_edges[i].node); }
+
+ protected:
+  void destroy() override;                      // long chains go one by one, not recursively
 };
 
 // How a view came to be; decides what an in-place write through it, or through its base, means.
 enum class Creation : uint8_t { normal, multi_output, no_grad, inference, custom_function };
 
 // How a view is made of its base again, where geometry does not say: tensors without memory of their own.
-class ViewReplay : public RefCounted {
+class ViewReplay : public Traversable {
  public:
   virtual Tensor apply(const Tensor& base_like) = 0;              // records history where GradMode is on
 };
@@ -76,8 +110,8 @@ struct AutogradMeta {
   Node* accumulator = nullptr;                  // the leaf's AccumulateGrad while something holds it (weak)
   Ref<Node> kept_accumulator;                   // of a leaf that was unpacked: gradients go to the original's
   Ref<Hook> retain;                             // of retain_grad(): writes `grad` as the gradient passes
-  std::vector<Ref<Hook>> hooks;                 // tensor hooks of a leaf or of this output
-  std::vector<Ref<Hook>> post_accumulate;
+  HookList hooks;                               // tensor hooks of a leaf or of this output
+  HookList post_accumulate;
   Tensor tangent;                               // of forward-mode gradients, while `tangent_level` is open
   uint64_t tangent_level = 0;
   // Differentiable views: in-place writes through one are recorded on the base.
@@ -86,9 +120,11 @@ struct AutogradMeta {
   uint32_t view_version = 0;                    // base's version when grad_fn was last made
   Creation creation = Creation::normal;
   bool inherited = false;                       // `creation` is that of the view this is a view of
+  void traverse(Visitor&) const;
+  void clear();                                 // lets go of all that traverse() tells
 };
 
-class PackedValue : public RefCounted {         // what a saved tensor's pack hook made of it
+class PackedValue : public Traversable {        // what a saved tensor's pack hook made of it
  public:
   virtual Tensor unpack() = 0;
 };
@@ -112,6 +148,7 @@ class SavedTensor {
   void set_packed(Ref<PackedValue>);            // replaces the tensor
   void give_tangent(uint32_t output_nr, const Tensor& tangent, uint64_t level);   // where it is that output
   void reset();
+  void traverse(Visitor&) const;
   bool released = false;
 
  private:

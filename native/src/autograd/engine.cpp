@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 #include "autograd/autograd.h"
 #include "autograd/nodes.h"
@@ -299,8 +300,10 @@ struct ModeGuard {
   ~ModeGuard() { GradMode::set(old); }
 };
 
-// Nodes whose last reference goes while another node is being destroyed wait here: no recursion.
-thread_local std::vector<Ref<Node>>* graveyard = nullptr;
+// Nodes whose last reference goes while another node is being destroyed wait here: no recursion. They hold each other by `pyobj`,
+// which a node without references does not need: what is freed when memory has run out must not ask for more.
+thread_local bool destroying = false;
+thread_local Node* waiting = nullptr;
 
 }  // namespace
 
@@ -314,22 +317,26 @@ EngineOps& engine_ops() {
   return ops;
 }
 
-Node::~Node() {
-  std::vector<Ref<Node>> mine;
-  for (Edge& e : next_edges)
-    if (e.node) mine.push_back(std::move(e.node));
-  if (mine.empty()) return;
-  if (graveyard) {
-    for (auto& n : mine) graveyard->push_back(std::move(n));
+void Node::destroy() {
+  if (destroying) {
+    pyobj = waiting;
+    waiting = this;
     return;
   }
-  graveyard = &mine;
-  while (!mine.empty()) {
-    Ref<Node> n = std::move(mine.back());
-    mine.pop_back();
-    n.reset();
+  destroying = true;
+  for (Node* n = this; n;) {
+    delete n;
+    n = waiting;
+    if (n) waiting = static_cast<Node*>(std::exchange(n->pyobj, nullptr));
   }
-  graveyard = nullptr;
+  destroying = false;
+}
+
+void Node::traverse(Visitor& v) const {
+  for (const Edge& e : next_edges) v.shared(e.node.get());
+  for (const HookList* list : {&pre_hooks, &tensor_pre_hooks, &retain_hooks, &post_hooks})
+    for (auto& h : *list) v.shared(h.get());
+  v.shared(metadata.get());
 }
 
 std::string Node::forward_name() const {
@@ -353,7 +360,7 @@ void Node::set_next_edges(std::vector<Edge> edges) {
 }
 
 std::vector<Ref<Hook>> Node::tensor_hooks() {
-  auto all = tensor_pre_hooks;
+  std::vector<Ref<Hook>> all = tensor_pre_hooks;
   all.insert(all.end(), retain_hooks.begin(), retain_hooks.end());
   return all;
 }

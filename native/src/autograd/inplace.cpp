@@ -81,6 +81,10 @@ class ReplayChain final : public ViewReplay {   // a view of a view
  public:
   ReplayChain(Ref<ViewReplay> first, Ref<ViewReplay> then) : first_(std::move(first)), then_(std::move(then)) {}
   Tensor apply(const Tensor& t) override { return then_->apply(first_->apply(t)); }
+  void traverse(Visitor& v) const override {
+    v.shared(first_.get());
+    v.shared(then_.get());
+  }
 
  private:
   Ref<ViewReplay> first_, then_;

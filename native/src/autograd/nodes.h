@@ -24,6 +24,10 @@ class AccumulateGrad final : public Node {      // the end of the line: adds to 
   std::string name() const override { return "torch::autograd::AccumulateGrad"; }
   std::vector<Ref<Hook>> tensor_hooks() override;
   const Tensor& variable() const { return variable_; }
+  void traverse(Visitor& v) const override {
+    Node::traverse(v);
+    v.tensor(variable_);
+  }
 
  private:
   Tensor variable_;
@@ -35,6 +39,11 @@ class CopySlices final : public Node {          // an in-place write through a v
   Grads apply(Grads&&) override;
   void release_saved() override { if (function_) function_->release_saved(); }
   std::string name() const override { return "torch::autograd::CopySlices"; }
+  void traverse(Visitor& v) const override {
+    Node::traverse(v);
+    v.shared(function_.get());
+    v.shared(replay_.get());
+  }
 
  private:
   Geometry base_, view_;

@@ -119,6 +119,13 @@ void SavedTensor::give_tangent(uint32_t output_nr, const Tensor& tangent, uint64
   m.tangent_level = level;
 }
 
+void SavedTensor::traverse(Visitor& v) const {
+  v.tensor(data_);
+  v.shared(packed_.get());
+  v.shared(grad_fn_.get());
+  v.shared(accumulator_.get());
+}
+
 void SavedTensor::reset() {
   data_.reset();
   packed_.reset();

@@ -145,6 +145,32 @@ AutogradMeta::~AutogradMeta() {
   if (retain) static_cast<RetainGrad*>(retain.get())->forget();
 }
 
+void AutogradMeta::traverse(Visitor& v) const {
+  v.tensor(grad);
+  v.shared(grad_fn.get());
+  v.shared(kept_accumulator.get());
+  v.shared(retain.get());
+  for (const HookList* list : {&hooks, &post_accumulate})
+    for (auto& h : *list) v.shared(h.get());
+  v.tensor(tangent);
+  v.tensor(base);
+  v.shared(replay.get());
+}
+
+void AutogradMeta::clear() {
+  std::vector<Ref<Hook>> gone[2];               // what goes may come back here: it goes last, when this holds nothing
+  for (HookList* list : {&hooks, &post_accumulate}) {
+    list->leave();
+    gone[list == &hooks].swap(*list);
+  }
+  if (retain) static_cast<RetainGrad*>(retain.get())->forget();
+  const Tensor tensors[] = {std::move(grad), std::move(tangent), std::move(base)};
+  const Ref<Node> nodes[] = {std::move(grad_fn), std::move(kept_accumulator)};
+  const Ref<Traversable> others[] = {Ref<Traversable>(std::move(retain)), Ref<Traversable>(std::move(replay))};
+  retain = nullptr;
+  replay = nullptr;
+}
+
 Tensor detach(const Tensor& t) {
   if (SubclassOps::is_special(*t)) return SubclassOps::detach(t);
   Tensor d = alias(*t);

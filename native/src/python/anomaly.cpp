@@ -10,10 +10,11 @@ class Dict final : public Metadata {
  public:
   Dict() : dict(PyDict_New()) {}
   ~Dict() override {
-    if (!Py_IsInitialized()) return;
+    if (!python_lives()) return;
     GilAcquire gil;
     Py_XDECREF(dict);
   }
+  void traverse(Visitor& v) const override { v.python(dict); }
   PyObject* dict;
 };
 

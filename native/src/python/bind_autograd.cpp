@@ -145,7 +145,7 @@ PyObject* get_base(PyObject* self, void*) {
 }
 
 // {id: hook} of a leaf's hooks, or None: what pickling and copying look at.
-PyObject* hooks_of(const std::vector<Ref<Hook>>& hooks) {
+PyObject* hooks_of(const HookList& hooks) {
   if (hooks.empty()) Py_RETURN_NONE;
   for (auto& h : hooks)
     if (auto* p = dynamic_cast<PythonHook*>(h.get()); p && p->form() == PythonHook::Dict) return Py_NewRef(p->callable());
@@ -160,11 +160,11 @@ PyObject* hooks_of(const std::vector<Ref<Hook>>& hooks) {
 }
 PyObject* get_hooks(PyObject* self, void*) {
   AutogradMeta* m = unwrap(self)->autograd();
-  return hooks_of(m ? m->hooks : std::vector<Ref<Hook>>());
+  return hooks_of(m ? m->hooks : HookList());
 }
 PyObject* get_post_accumulate(PyObject* self, void*) {
   AutogradMeta* m = unwrap(self)->autograd();
-  return hooks_of(m ? m->post_accumulate : std::vector<Ref<Hook>>());
+  return hooks_of(m ? m->post_accumulate : HookList());
 }
 
 int set_hooks(PyObject* self, PyObject* value, void*) {
@@ -173,8 +173,9 @@ int set_hooks(PyObject* self, PyObject* value, void*) {
     return -1;
   }
   AutogradMeta& m = unwrap(self)->ensure_autograd();
-  auto old = std::move(m.hooks);
-  m.hooks.clear();
+  std::vector<Ref<Hook>> old;
+  m.hooks.leave();
+  old.swap(m.hooks);
   if (value == Py_None) return 0;
   m.hooks.emplace_back(new PythonHook(value, PythonHook::Dict));
   return 0;
@@ -294,16 +295,8 @@ PyObject* register_hook(PyObject* self, PyObject* f) {
     TensorImpl* t = unwrap(self);
     CHECK(Kind::Runtime, t->requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
     AutogradMeta& m = t->ensure_autograd();
-    Ref<Hook> hook(new PythonHook(f, PythonHook::OneTensor, m.grad_fn ? m.output_nr : 0));
-    if (!m.grad_fn) {
-      m.hooks.push_back(hook);
-      return hook_handle(&m.hooks, hook, self);
-    }
-    m.grad_fn->tensor_pre_hooks.push_back(hook);
-    PyObject* owner = node_object(m.grad_fn);
-    PyObject* h = hook_handle(&m.grad_fn->tensor_pre_hooks, hook, self);
-    Py_XDECREF(owner);
-    return h;
+    auto hook = make<PythonHook>(f, PythonHook::OneTensor, m.grad_fn ? m.output_nr : 0);
+    return add_hook(m.grad_fn ? m.grad_fn->tensor_pre_hooks : m.hooks, hook);
   });
 }
 
@@ -313,9 +306,7 @@ PyObject* register_post_accumulate(PyObject* self, PyObject* f) {
     CHECK(Kind::Runtime, t->requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
     AutogradMeta& m = t->ensure_autograd();
     CHECK(Kind::Runtime, !m.grad_fn, "post accumulate grad hooks cannot be registered on non-leaf tensors");
-    Ref<Hook> hook(new PythonHook(f, PythonHook::Accumulated));
-    m.post_accumulate.push_back(hook);
-    return hook_handle(&m.post_accumulate, hook, self);
+    return add_hook(m.post_accumulate, make<PythonHook>(f, PythonHook::Accumulated));
   });
 }
 

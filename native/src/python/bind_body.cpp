@@ -3,6 +3,7 @@
 // same steps in Python (shim_torch/ops/_run.py).
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "ops/kernels.h"
@@ -335,7 +336,7 @@ PyTypeObject runner_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
 PyObject* body_runner(PyObject*, PyObject* args) {
   PyObject *make_plan, *execute, *finish, *scalar;
   if (!PyArg_ParseTuple(args, "OOOO", &make_plan, &execute, &finish, &scalar)) return nullptr;
-  auto* r = PyObject_New(Runner, &runner_type);
+  auto* r = PyObject_GC_New(Runner, &runner_type);
   if (!r) return nullptr;
   r->vectorcall = call;
   r->make_plan = Py_NewRef(make_plan);
@@ -343,16 +344,34 @@ PyObject* body_runner(PyObject*, PyObject* args) {
   r->finish = Py_NewRef(finish);
   r->scalar = Py_NewRef(scalar);
   r->plan = nullptr;
+  PyObject_GC_Track(reinterpret_cast<PyObject*>(r));
   return reinterpret_cast<PyObject*>(r);
 }
 
-void dealloc(PyObject* self) {
+int traverse(PyObject* self, visitproc visit, void* arg) {
   auto* r = reinterpret_cast<Runner*>(self);
-  Py_DECREF(r->make_plan);
-  Py_DECREF(r->execute);
-  Py_DECREF(r->finish);
-  Py_DECREF(r->scalar);
-  PyObject_Free(self);
+  for (PyObject* o : {r->make_plan, r->execute, r->finish, r->scalar}) Py_VISIT(o);
+  if (!r->plan) return 0;
+  for (PyObject* o : {r->plan->python, r->plan->body, r->plan->keywords, r->plan->shape.function, r->plan->dtype.function}) Py_VISIT(o);
+  return 0;
+}
+
+int clear(PyObject* self) {
+  auto* r = reinterpret_cast<Runner*>(self);
+  Py_CLEAR(r->make_plan);
+  Py_CLEAR(r->execute);
+  Py_CLEAR(r->finish);
+  Py_CLEAR(r->scalar);
+  const std::unique_ptr<BodyPlan> plan(std::exchange(r->plan, nullptr));
+  if (!plan) return 0;
+  for (PyObject* o : {plan->python, plan->body, plan->keywords, plan->shape.function, plan->dtype.function}) Py_XDECREF(o);
+  return 0;
+}
+
+void dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  PyObject_GC_Del(self);
 }
 
 PyMethodDef body_functions[] = {{"body_runner", body_runner, METH_VARARGS, "The native runner of a kernel record's body."}, {nullptr, nullptr, 0, nullptr}};
@@ -364,10 +383,12 @@ int load_numpy_for_body() { import_array1(-1); return 0; }
 int bind_body(PyObject* module) {
   runner_type.tp_name = "native._core.BodyRunner";
   runner_type.tp_basicsize = sizeof(Runner);
-  runner_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
+  runner_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
   runner_type.tp_vectorcall_offset = offsetof(Runner, vectorcall);
   runner_type.tp_call = PyVectorcall_Call;
   runner_type.tp_dealloc = dealloc;
+  runner_type.tp_traverse = traverse;
+  runner_type.tp_clear = clear;
   if (PyType_Ready(&runner_type) < 0 || load_numpy_for_body() < 0 || !load_state()) return -1;
   return PyModule_AddFunctions(module, body_functions);
 }

@@ -119,10 +119,14 @@ PyObject* to_numpy(TensorImpl* t) {
 }
 
 void drop_owner(void* owner, void*) {
-  if (!Py_IsInitialized()) return;
+  if (!python_lives()) return;
   GilAcquire gil;
   Py_DECREF(static_cast<PyObject*>(owner));
 }
+
+}  // namespace
+PyObject* owner_of(const Storage& s) { return s.deleter() == drop_owner ? static_cast<PyObject*>(s.context()) : nullptr; }
+namespace {
 
 Tensor from_memory(void* data, PyObject* owner, Device device, DType t, DimSpan sizes, DimSpan strides) {
   Py_INCREF(owner);

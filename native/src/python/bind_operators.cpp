@@ -193,11 +193,23 @@ PyObject* make(PyTypeObject* type, const std::string& qualified, Form form, cons
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   auto* f = reinterpret_cast<Callable*>(self);
-  Py_VISIT(f->dict);
   Py_VISIT(Py_TYPE(self));
+  Py_VISIT(f->dict);
+  Py_VISIT(f->qualname);
+  Py_VISIT(f->module);
+  Py_VISIT(f->doc);
+  Py_VISIT(f->public_form);
   return 0;
 }
-int clear(PyObject* self) { Py_CLEAR(reinterpret_cast<Callable*>(self)->dict); return 0; }
+int clear(PyObject* self) {
+  auto* f = reinterpret_cast<Callable*>(self);
+  Py_CLEAR(f->dict);
+  Py_CLEAR(f->qualname);
+  Py_CLEAR(f->module);
+  Py_XSETREF(f->doc, Py_NewRef(Py_None));
+  Py_CLEAR(f->public_form);
+  return 0;
+}
 void dealloc(PyObject* self) {
   auto* f = reinterpret_cast<Callable*>(self);
   PyTypeObject* type = Py_TYPE(self);

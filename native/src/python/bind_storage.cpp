@@ -1,5 +1,6 @@
 // torch.UntypedStorage: the bytes under tensors.
 #include "core/lazy_clone.h"
+#include "python/autograd_python.h"
 #include "python/held.h"
 #include "python/object.h"
 
@@ -30,6 +31,7 @@ Storage* in(PyObject* o) { return as_py(o)->storage; }
 int traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(o));
   Py_VISIT(as_py(o)->dict);
+  if (Storage* s = in(o); s && s->use_count() == 1) Py_VISIT(owner_of(*s));
   return 0;
 }
 

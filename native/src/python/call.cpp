@@ -26,7 +26,12 @@ class CallReplay final : public ViewReplay {
     for (size_t i = 0; i < n; ++i) args_.emplace_back(i ? Py_NewRef(args[i]) : nullptr);
   }
   ~CallReplay() override {
+    if (!python_lives()) return;
+    GilAcquire gil;
     for (PyObject* a : args_) Py_XDECREF(a);
+  }
+  void traverse(Visitor& v) const override {
+    for (PyObject* a : args_) v.python(a);
   }
   Tensor apply(const Tensor& base) override {
     Held self{wrap(base)};

@@ -25,6 +25,11 @@ class FunctionNode final : public Node {
   PyFunction* ctx() const { return ctx_; }
   // One owns the other: the node its ctx, until Python holds the ctx as a grad_fn.
   bool owns_ctx = true;
+  void lose_ctx() { ctx_ = nullptr, owns_ctx = false; }
+  void traverse(Visitor& v) const override {
+    Node::traverse(v);
+    if (owns_ctx) v.python(ctx_);
+  }
   Grads apply(Grads&& grads) override;
 
   std::vector<bool> is_tensor_input;            // one an argument of apply()

@@ -21,15 +21,15 @@ FunctionNode::FunctionNode(PyFunction* ctx, std::string name) : ctx_(ctx), name_
 }
 
 FunctionNode::~FunctionNode() {
-  if (!Py_IsInitialized()) return;
+  if (!python_lives()) return;
   GilAcquire gil;
-  ctx_->node = nullptr;
+  if (ctx_) ctx_->node = nullptr;
   if (owns_ctx) Py_DECREF(ctx_);
 }
 
 void FunctionNode::release_saved() {
   GilAcquire gil;
-  if (!ctx_->saved) return;
+  if (!ctx_ || !ctx_->saved) return;
   for (SavedTensor& s : *ctx_->saved) s.reset();
   if (!ctx_->saved->empty()) ctx_->freed = 1;
 }
@@ -54,6 +54,7 @@ PyObject* FunctionNode::call_backward(PyObject* args) {
 
 Grads FunctionNode::apply(Grads&& grads) {
   GilAcquire gil;
+  CHECK(Kind::Runtime, ctx_, name_, ": its ctx was freed");
   Ref<Node> alive(this);
   Held ctx_alive{Py_NewRef(reinterpret_cast<PyObject*>(ctx_))};
   Held args{PyTuple_New(Py_ssize_t(outputs.size()) + 1)};

@@ -22,21 +22,19 @@ PyObject* create(PyTypeObject* type, PyObject*, PyObject*) {
 
 int traverse(PyObject* o, visitproc visit, void* arg) {
   PyFunction* f = in(o);
+  Py_VISIT(Py_TYPE(o));
   Py_VISIT(f->dict);
   Py_VISIT(f->needs_input_grad);
   Py_VISIT(f->to_save);
   Py_VISIT(f->non_differentiable);
   Py_VISIT(f->dirty_tensors);
   Py_VISIT(f->saved_for_forward);
-  if (f->node && f->node->use_count() == 1) {
-    for (auto* hooks : {&f->node->pre_hooks, &f->node->post_hooks, &f->node->tensor_pre_hooks})
-      for (auto& h : *hooks)
-        if (auto* p = dynamic_cast<PythonHook*>(h.get()); p && h->use_count() == 1) Py_VISIT(p->callable());
-  }
-  Py_VISIT(Py_TYPE(o));
-  return 0;
+  for (size_t i = 0; f->saved && i < f->saved->size(); ++i)
+    if (int r = visit_saved((*f->saved)[i], visit, arg)) return r;
+  return f->owns_node ? visit_shared(f->node, visit, arg) : 0;      // else the node's owner shows what the node holds
 }
 
+// What goes may take the node with it, and with that this object's last user: nothing is looked at twice.
 int clear(PyObject* o) {
   PyFunction* f = in(o);
   Py_CLEAR(f->dict);
@@ -45,12 +43,10 @@ int clear(PyObject* o) {
   Py_CLEAR(f->non_differentiable);
   Py_CLEAR(f->dirty_tensors);
   Py_CLEAR(f->saved_for_forward);
-  if (f->node) {
-    std::vector<Ref<Hook>> gone;
-    for (auto* hooks : {&f->node->pre_hooks, &f->node->post_hooks, &f->node->tensor_pre_hooks}) {
-      gone.insert(gone.end(), hooks->begin(), hooks->end());
-      hooks->clear();
-    }
+  for (size_t i = 0; f->saved && i < f->saved->size(); ++i) (*f->saved)[i].reset();
+  if (f->owns_node && f->node->use_count() == 1) {
+    f->owns_node = 0;
+    f->node->release();
   }
   return 0;
 }
@@ -68,11 +64,12 @@ void finalize(PyObject* o) {
 void dealloc(PyObject* o) {
   PyObject_GC_UnTrack(o);
   PyFunction* f = in(o);
+  if (f->weakrefs) PyObject_ClearWeakRefs(o);
   if (f->owns_node) {
     f->owns_node = 0;
     f->node->release();
   }
-  if (f->weakrefs) PyObject_ClearWeakRefs(o);
+  if (f->node) f->node->lose_ctx();             // a node that lives on: the finalizer had run before it came to that
   clear(o);
   auto* saved = f->saved;
   f->saved = nullptr;
@@ -110,10 +107,10 @@ PyObject* register_hook_dict(PyObject* o, PyObject*) {
 }
 PyObject* sequence(PyObject* o, PyObject*) { return guarded([&]() -> PyObject* { return PyLong_FromUnsignedLongLong(node_or_error(o, "_sequence_nr").sequence); }); }
 PyObject* register_post(PyObject* o, PyObject* f) {
-  return guarded([&]() -> PyObject* { return register_node_hook(node_or_error(o, "register_hook"), f, o, false); });
+  return guarded([&]() -> PyObject* { return register_node_hook(node_or_error(o, "register_hook"), f, false); });
 }
 PyObject* register_pre(PyObject* o, PyObject* f) {
-  return guarded([&]() -> PyObject* { return register_node_hook(node_or_error(o, "register_prehook"), f, o, true); });
+  return guarded([&]() -> PyObject* { return register_node_hook(node_or_error(o, "register_prehook"), f, true); });
 }
 
 template <class F>
@@ -136,7 +133,7 @@ PyObject* saved_tensors(PyObject* o, void*) {
   return each_saved(o, [](SavedTensor& s, const Ref<Node>& owner) { return wrap(s.unpack(owner)); });
 }
 PyObject* raw_saved_tensors(PyObject* o, void*) {
-  return each_saved(o, [](SavedTensor& s, const Ref<Node>& owner) { return saved_object(owner, &s); });
+  return each_saved(o, [o](SavedTensor& s, const Ref<Node>&) { return saved_object(Ref<Node>(&node_or_error(o, "_raw_saved_tensors")), &s); });
 }
 PyObject* saved_variables(PyObject* o, void*) {
   if (PyErr_WarnEx(PyExc_DeprecationWarning, "'saved_variables' is deprecated; use 'saved_tensors'", 1) < 0) return nullptr;
@@ -368,6 +365,7 @@ PyObject* function_ctx(Node* node) {
   auto* f = dynamic_cast<FunctionNode*>(node);
   if (!f) return nullptr;
   auto* o = reinterpret_cast<PyObject*>(f->ctx());
+  if (!o) return nullptr;
   if (!f->owns_ctx) return Py_NewRef(o);
   may_be_finalized_again(o);
   f->owns_ctx = false;                          // the node's reference goes to the caller, and the ctx keeps the node
@@ -378,26 +376,6 @@ PyObject* function_ctx(Node* node) {
 
 Ref<Node> node_of_function(PyObject* o) {
   return PyObject_TypeCheck(o, FunctionType) ? Ref<Node>(in(o)->node) : Ref<Node>();
-}
-
-// What nothing but this tensor keeps alive: its hooks, and the ctx of a Function whose node only it holds.
-int visit_history(TensorImpl& t, visitproc visit, void* arg) {
-  AutogradMeta* m = t.autograd();
-  if (!m || t.use_count() != 1) return 0;
-  auto hooks = [&](std::vector<Ref<Hook>>& list) {
-    for (auto& h : list)
-      if (auto* p = dynamic_cast<PythonHook*>(h.get()); p && h->use_count() == 1) Py_VISIT(p->callable());
-    return 0;
-  };
-  if (int r = hooks(m->hooks)) return r;
-  if (int r = hooks(m->post_accumulate)) return r;
-  if (!m->grad_fn || m->grad_fn->use_count() != 1) return 0;
-  if (auto* f = dynamic_cast<FunctionNode*>(m->grad_fn.get())) {
-    if (f->owns_ctx) Py_VISIT(reinterpret_cast<PyObject*>(f->ctx()));
-  } else
-    for (auto* list : {&m->grad_fn->pre_hooks, &m->grad_fn->post_hooks, &m->grad_fn->tensor_pre_hooks})
-      if (int r = hooks(*list)) return r;
-  return 0;
 }
 
 int bind_function(PyObject* module) {

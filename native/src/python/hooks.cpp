@@ -2,15 +2,17 @@
 #include "python/autograd_python.h"
 
 namespace shim {
+
+// Neither it nor its hook keeps the other: a handle among the attributes of its tensor closes no cycle.
+struct PyHandle { PyObject_HEAD PythonHook* hook; void* id; };
+
 namespace {
 
-struct PyHandle { PyObject_HEAD std::vector<Ref<Hook>>* list; Hook* hook; PyObject* owner; };
 PyTypeObject* HandleType;
 
 void drop_handle(PyObject* o) {
   auto* h = reinterpret_cast<PyHandle*>(o);
-  h->hook->release();
-  Py_CLEAR(h->owner);
+  if (h->hook) h->hook->handle = nullptr;
   PyTypeObject* type = Py_TYPE(o);
   type->tp_free(o);
   Py_DECREF(type);
@@ -18,16 +20,15 @@ void drop_handle(PyObject* o) {
 
 PyObject* remove(PyObject* o, PyObject*) {
   auto* h = reinterpret_cast<PyHandle*>(o);
-  for (size_t i = 0; i < h->list->size(); ++i)
-    if ((*h->list)[i].get() == h->hook) {
-      h->list->erase(h->list->begin() + std::ptrdiff_t(i));
-      break;
-    }
+  if (!h->hook || !h->hook->home) Py_RETURN_NONE;
+  const Ref<Hook> hook(h->hook);                // it goes when the list is whole again
+  std::erase_if(*h->hook->home, [&](const Ref<Hook>& other) { return other == hook; });
+  hook->home = nullptr;
   Py_RETURN_NONE;
 }
 PyObject* enter(PyObject* o, PyObject*) { Py_INCREF(o); return o; }
 PyObject* leave(PyObject* o, PyObject*) { return remove(o, nullptr); }
-PyObject* handle_id(PyObject* o, void*) { return PyLong_FromVoidPtr(reinterpret_cast<PyHandle*>(o)->hook); }
+PyObject* handle_id(PyObject* o, void*) { return PyLong_FromVoidPtr(reinterpret_cast<PyHandle*>(o)->id); }
 PyMethodDef handle_methods[] = {{"remove", remove, METH_NOARGS, nullptr}, {"__enter__", enter, METH_NOARGS, nullptr}, {"__exit__", leave, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef handle_getset[] = {{"id", handle_id, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot handle_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_handle)}, {Py_tp_methods, handle_methods}, {Py_tp_getset, handle_getset}, {0, nullptr}};
@@ -121,21 +122,24 @@ void PythonHook::post(Grads& outputs, const Grads& inputs) {
   if (!good) throw PythonError();
 }
 
-PyObject* hook_handle(std::vector<Ref<Hook>>* list, const Ref<Hook>& hook, PyObject* owner) {
+PythonHook::~PythonHook() {
+  if (!python_lives()) return;
+  GilAcquire gil;
+  if (handle) handle->hook = nullptr;
+  Py_DECREF(f_);
+}
+
+PyObject* add_hook(HookList& list, const Ref<PythonHook>& hook) {
   auto* h = reinterpret_cast<PyHandle*>(HandleType->tp_alloc(HandleType, 0));
   if (!h) return nullptr;
-  h->list = list;
-  h->hook = Ref<Hook>(hook).detach();
-  Py_INCREF(owner);
-  h->owner = owner;
+  list.add(Ref<Hook>(hook));
+  h->id = h->hook = hook.get();
+  hook->handle = h;
   return reinterpret_cast<PyObject*>(h);
 }
 
-PyObject* register_node_hook(Node& n, PyObject* f, PyObject* owner, bool before) {
-  Ref<Hook> h(new PythonHook(f, before ? PythonHook::Tuple : PythonHook::Post));
-  auto& list = before ? n.pre_hooks : n.post_hooks;
-  list.push_back(h);
-  return hook_handle(&list, h, owner);
+PyObject* register_node_hook(Node& n, PyObject* f, bool before) {
+  return add_hook(before ? n.pre_hooks : n.post_hooks, make<PythonHook>(f, before ? PythonHook::Tuple : PythonHook::Post));
 }
 
 int bind_hooks() {

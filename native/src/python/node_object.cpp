@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "autograd/nodes.h"
 #include "python/autograd_python.h"
@@ -15,35 +16,35 @@ PyTypeObject* NodeType;
 
 Node* in(PyObject* o) { return reinterpret_cast<PyNode*>(o)->node; }
 
-// The hooks of a node that nothing but this object holds.
+// What stands for a node that the collector of cycles took away.
+class ClearedNode final : public Node {
+ public:
+  Grads apply(Grads&&) override { fail(Kind::Runtime, "the node was freed"); }
+  std::string name() const override { return "Node"; }
+};
+Node* cleared = nullptr;
+
 int traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(o));
-  Node* n = in(o);
-  if (!n || n->use_count() != 1) return 0;
-  for (auto* hooks : {&n->pre_hooks, &n->post_hooks, &n->tensor_pre_hooks})
-    for (auto& h : *hooks)
-      if (auto* p = dynamic_cast<PythonHook*>(h.get()); p && h->use_count() == 1) Py_VISIT(p->callable());
-  return 0;
+  return visit_shared(in(o), visit, arg);
+}
+
+void let_go(PyObject* o) {
+  Node* n = std::exchange(reinterpret_cast<PyNode*>(o)->node, Ref<Node>(cleared).detach());
+  if (!n) return;
+  if (n->pyobj == o) n->pyobj = nullptr;
+  n->release();
 }
 
 int clear(PyObject* o) {
-  Node* n = in(o);
-  if (!n || n->use_count() != 1) return 0;
-  std::vector<Ref<Hook>> gone;
-  for (auto* hooks : {&n->pre_hooks, &n->post_hooks, &n->tensor_pre_hooks}) {
-    gone.insert(gone.end(), hooks->begin(), hooks->end());
-    hooks->clear();
-  }
+  let_go(o);
   return 0;
 }
 
 void dealloc(PyObject* o) {
   PyObject_GC_UnTrack(o);
-  Node* n = in(o);
-  if (n) {
-    if (n->pyobj == o) n->pyobj = nullptr;
-    n->release();
-  }
+  let_go(o);
+  cleared->release();
   PyTypeObject* type = Py_TYPE(o);
   type->tp_free(o);
   Py_DECREF(type);
@@ -65,8 +66,8 @@ PyObject* input_metadata(PyObject* o, void*) { return metadata_of_inputs(*in(o))
 
 PyObject* sequence(PyObject* o, PyObject*) { return PyLong_FromUnsignedLongLong(in(o)->sequence); }
 
-PyObject* register_post(PyObject* o, PyObject* f) { return register_node_hook(*in(o), f, o, false); }
-PyObject* register_pre(PyObject* o, PyObject* f) { return register_node_hook(*in(o), f, o, true); }
+PyObject* register_post(PyObject* o, PyObject* f) { return register_node_hook(*in(o), f, false); }
+PyObject* register_pre(PyObject* o, PyObject* f) { return register_node_hook(*in(o), f, true); }
 
 // A saved tensor before it is unpacked: takes hooks of its own (grad_fn._raw_saved_x).
 PyObject* raw_saved(PyObject* o, const char* name) {
@@ -195,6 +196,7 @@ PyMethodDef node_object_functions[] = {{"_node_type", node_type, METH_O, "The ty
 
 int bind_node(PyObject* module) {
   NodeType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  cleared = Ref<Node>(new ClearedNode).detach();
   if (!NodeType || PyModule_AddFunctions(module, node_object_functions) < 0) return -1;
   return PyObject_SetAttrString(module, "Node", reinterpret_cast<PyObject*>(NodeType));
 }

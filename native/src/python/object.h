@@ -48,6 +48,12 @@ template <class F> auto guarded(F&& f) -> decltype(f()) {
   catch (const std::exception& e) { if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, e.what()); }
   return decltype(f()){};
 }
+// Whether Python objects may be touched: by this thread with the lock that it holds, also while the interpreter ends and collects
+// what is left, or after it took the lock. False once the interpreter is gone: what it held is the system's.
+inline bool python_lives() {
+  PyThreadState* mine = PyGILState_GetThisThreadState();
+  return (mine && mine == _PyThreadState_UncheckedGet()) || Py_IsInitialized();
+}
 struct GilAcquire { PyGILState_STATE s = PyGILState_Ensure(); ~GilAcquire() { PyGILState_Release(s); } };
 struct GilRelease { PyThreadState* s = PyEval_SaveThread(); ~GilRelease() { PyEval_RestoreThread(s); } };
 

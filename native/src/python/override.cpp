@@ -174,8 +174,18 @@ PyObject* attribute(PyObject* self, PyObject* name) {
   return PyObject_GetAttr(reinterpret_cast<Wrapped*>(self)->function, name);
 }
 
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<Wrapped*>(self)->function);
+  return 0;
+}
+int clear(PyObject* self) {
+  Py_XSETREF(reinterpret_cast<Wrapped*>(self)->function, Py_NewRef(Py_None));   // its other methods go on to find one
+  return 0;
+}
 void drop(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
   Py_DECREF(reinterpret_cast<Wrapped*>(self)->function);
   type->tp_free(self);
   Py_DECREF(type);
@@ -196,10 +206,11 @@ PyMethodDef wrapped_methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {
 PyMemberDef wrapped_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Wrapped, vectorcall), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef wrapped_getset[] = {{"__wrapped__", function_of, nullptr, nullptr, nullptr}, {"__doc__", doc_of, nullptr, nullptr, nullptr},
                                 {"__module__", module_of, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot wrapped_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop)}, {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+PyType_Slot wrapped_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                               {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                                {Py_tp_descr_get, reinterpret_cast<void*>(bind_to)}, {Py_tp_getattro, reinterpret_cast<void*>(attribute)},
                                {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_methods, wrapped_methods}, {Py_tp_members, wrapped_members}, {Py_tp_getset, wrapped_getset}, {0, nullptr}};
-PyType_Spec wrapped_spec{"torch._C._TensorMethod", sizeof(Wrapped), 0, unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR), wrapped_slots};
+PyType_Spec wrapped_spec{"torch._C._TensorMethod", sizeof(Wrapped), 0, unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR), wrapped_slots};
 
 PyObject* overridable(PyObject*, PyObject* function) {
   auto* w = reinterpret_cast<Wrapped*>(WrappedType->tp_alloc(WrappedType, 0));

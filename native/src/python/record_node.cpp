@@ -261,9 +261,17 @@ void RecordNode::take(int argument, PyObject* r, Grads& out) {
   }
 }
 
+void RecordNode::traverse(Visitor& visitor) const {
+  Node::traverse(visitor);
+  for (const Saved& v : values_) {
+    for (const SavedTensor& t : v.tensors) t.traverse(visitor);
+    visitor.python(v.object);
+  }
+}
+
 void RecordNode::drop() {
   if (values_.empty()) return;
-  if (Py_IsInitialized()) {
+  if (python_lives()) {
     GilAcquire gil;
     for (Saved& v : values_) Py_CLEAR(v.object);
   }

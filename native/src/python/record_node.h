@@ -21,6 +21,7 @@ class RecordNode final : public Node, public ActivatedLinear {
  public:
   RecordNode(Operator& op, Plan& plan) : op_(op), plan_(plan) {}
   ~RecordNode() override { drop(); }
+  void traverse(Visitor&) const override;
   std::string name() const override { return plan_.name; }
   Grads apply(Grads&& grads) override;
   bool offers(Offer&) override;

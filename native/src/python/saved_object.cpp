@@ -1,6 +1,7 @@
 // Saved tensors seen from Python: their pack and unpack hooks, default ones (a stack) and those of one tensor.
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "python/autograd_python.h"
 
@@ -18,7 +19,7 @@ class Packed final : public PackedValue {
  public:
   Packed(PyObject* value, PyObject* unpack) : value_(value), unpack_(unpack) { Py_INCREF(unpack_); }
   ~Packed() override {
-    if (!Py_IsInitialized()) return;
+    if (!python_lives()) return;
     GilAcquire gil;
     Py_DECREF(value_);
     Py_DECREF(unpack_);
@@ -30,6 +31,11 @@ class Packed final : public PackedValue {
     struct Drop { PyObject* o; ~Drop() { Py_DECREF(o); } } drop{r};
     CHECK(Kind::Type, is_tensor(r), "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ", Py_TYPE(r)->tp_name);
     return Tensor(unwrap(r));
+  }
+
+  void traverse(Visitor& v) const override {
+    v.python(value_);
+    v.python(unpack_);
   }
 
  private:
@@ -57,10 +63,31 @@ Ref<PackedValue> pack_default(const Tensor& t) {
   return packed_by(pair.pack, pair.unpack, t);
 }
 
-void drop_saved(PyObject* o) {
+int traverse(PyObject* o, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(o));
   auto* s = reinterpret_cast<PySaved*>(o);
-  if (s->owner) s->owner->release();
-  else delete s->saved;
+  if (s->owner) return visit_shared(s->owner, visit, arg);
+  return s->saved ? visit_saved(*s->saved, visit, arg) : 0;
+}
+
+int clear(PyObject* o) {
+  auto* s = reinterpret_cast<PySaved*>(o);
+  Node* owner = std::exchange(s->owner, nullptr);
+  SavedTensor* saved = std::exchange(s->saved, nullptr);
+  if (owner) owner->release();
+  else delete saved;
+  return 0;
+}
+
+SavedTensor& in(PyObject* o) {
+  SavedTensor* s = reinterpret_cast<PySaved*>(o)->saved;
+  CHECK(Kind::Runtime, s, "the saved tensor was freed");                      // by the collector of cycles
+  return *s;
+}
+
+void drop_saved(PyObject* o) {
+  PyObject_GC_UnTrack(o);
+  clear(o);
   PyTypeObject* type = Py_TYPE(o);
   type->tp_free(o);
   Py_DECREF(type);
@@ -74,7 +101,7 @@ PyObject* register_hooks(PyObject* self, PyObject* args) {
     return nullptr;
   }
   return guarded([&]() -> PyObject* {
-    SavedTensor& s = *reinterpret_cast<PySaved*>(self)->saved;
+    SavedTensor& s = in(self);
     CHECK(Kind::Runtime, !s.released, "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you call .backward() or "
           "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved variables after calling backward.");
     CHECK(Kind::Runtime, s.defined(), "Calling register_hooks on a saved tensor with value None is forbidden");
@@ -90,8 +117,7 @@ PyObject* refuse(PyTypeObject*, PyObject*, PyObject*) {
 
 PyObject* unpack_saved(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
-    auto* s = reinterpret_cast<PySaved*>(self);
-    return wrap(s->saved->unpack(Ref<Node>(s->owner)));
+    return wrap(in(self).unpack(Ref<Node>(reinterpret_cast<PySaved*>(self)->owner)));
   });
 }
 
@@ -110,8 +136,9 @@ PyObject* make_saved(PyObject*, PyObject* args, PyObject* kwargs) {          // 
 }
 
 PyMethodDef saved_methods[] = {{"unpack", unpack_saved, METH_NOARGS, "The tensor."}, {"register_hooks", register_hooks, METH_VARARGS, "Packs the tensor now with the first function, unpacks with the second."}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot saved_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_saved)}, {Py_tp_methods, saved_methods}, {Py_tp_new, reinterpret_cast<void*>(refuse)}, {0, nullptr}};
-PyType_Spec saved_spec = {"torch._C._autograd.SavedTensor", sizeof(PySaved), 0, Py_TPFLAGS_DEFAULT, saved_slots};
+PyType_Slot saved_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_saved)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                             {Py_tp_clear, reinterpret_cast<void*>(clear)}, {Py_tp_methods, saved_methods}, {Py_tp_new, reinterpret_cast<void*>(refuse)}, {0, nullptr}};
+PyType_Spec saved_spec = {"torch._C._autograd.SavedTensor", sizeof(PySaved), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, saved_slots};
 
 // --- the stack of default hooks ------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ class PythonGenerator final : public abi::HeldGenerator {           // dropped f
  public:
   PythonGenerator(PyObject* o, Device d) : HeldGenerator(d), object_(Py_NewRef(o)) {}
   ~PythonGenerator() override {
-    if (!Py_IsInitialized()) return;
+    if (!python_lives()) return;
     GilAcquire gil;
     Py_DECREF(object_);
   }

@@ -27,21 +27,29 @@ PyTensor* as_py(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
 // An object that its tensor would keep (see finalize) is not garbage, whatever the collector can see: what it holds is not shown.
 bool kept(PyTensor* t) { return t->dict && t->impl && t->impl->pyobj == t && !t->impl->owns_pyobj && t->impl->use_count() > 1; }
 
+// The tensor becomes an empty one: its memory is of an object that belongs to the same cycle.
+void forget_memory(TensorImpl* impl) {
+  const int64_t size = 0, stride = 1;
+  static const Ref<Storage> nothing = allocate(0, Device{});
+  const Ref<Storage> memory = impl->storage();
+  impl->set_geometry({&size, 1}, {&stride, 1}, 0);
+  impl->set_storage(nothing);
+}
+
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (kept(as_py(self))) return 0;
   Py_VISIT(as_py(self)->dict);
-  TensorImpl* impl = as_py(self)->impl;
-  return impl && impl->autograd() ? visit_history(*impl, visit, arg) : 0;
+  TensorImpl* impl = as_py(self)->impl;         // whose object this is shows what it holds, where the object is the tensor's
+  return impl && !impl->owns_pyobj ? visit_tensor(*impl, visit, arg) : 0;
 }
 
 int clear(PyObject* self) {
   Py_CLEAR(as_py(self)->dict);
   TensorImpl* impl = as_py(self)->impl;
-  if (AutogradMeta* m = impl && impl->use_count() == 1 ? impl->autograd() : nullptr) {
-    auto hooks = std::move(m->hooks), more = std::move(m->post_accumulate);
-    Ref<Node> node = std::move(m->grad_fn);     // they go when this returns
-  }
+  if (!impl || impl->owns_pyobj || impl->use_count() != 1) return 0;
+  if (impl->storage()->use_count() == 1 && owner_of(*impl->storage())) forget_memory(impl);
+  if (impl->autograd()) impl->autograd()->clear();
   return 0;
 }
 
@@ -105,7 +113,7 @@ PyObject* adopt(TensorImpl* impl, PyTypeObject* type) {
 }
 
 void drop_pyobj(TensorImpl* impl) {             // the tensor dies while it owns its object
-  if (!Py_IsInitialized()) return;
+  if (!python_lives()) return;
   GilAcquire gil;
   PyObject* o = static_cast<PyObject*>(impl->pyobj);
   as_py(o)->impl = nullptr;

@@ -54,7 +54,22 @@ struct State {                                  // of one JITFunction; in its di
 };
 constexpr size_t kMostRecords = 4096;
 
+int state_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  auto* s = reinterpret_cast<State*>(self);
+  for (Parameter& p : *s->parameters) Py_VISIT(p.fallback);
+  for (auto& [key, r] : *s->records) Py_VISIT(r.kept);
+  return 0;
+}
+int state_clear(PyObject* self) {
+  std::unordered_map<std::string, Record, Hash, std::equal_to<>> gone;
+  gone.swap(*reinterpret_cast<State*>(self)->records);
+  for (auto& [key, r] : gone) Py_XDECREF(r.kept);
+  for (Parameter& p : *reinterpret_cast<State*>(self)->parameters) Py_CLEAR(p.fallback);
+  return 0;
+}
 void state_dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
   auto* s = reinterpret_cast<State*>(self);
   for (Parameter& p : *s->parameters) {
     Py_XDECREF(p.name);
@@ -64,11 +79,12 @@ void state_dealloc(PyObject* self) {
   delete s->parameters;
   delete s->records;
   PyTypeObject* type = Py_TYPE(self);
-  PyObject_Free(self);
+  PyObject_GC_Del(self);
   Py_DECREF(type);
 }
-PyType_Slot state_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(state_dealloc)}, {0, nullptr}};
-PyType_Spec state_spec{"native._core.TritonState", sizeof(State), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, state_slots};
+PyType_Slot state_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(state_dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(state_traverse)},
+                             {Py_tp_clear, reinterpret_cast<void*>(state_clear)}, {0, nullptr}};
+PyType_Spec state_spec{"native._core.TritonState", sizeof(State), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, state_slots};
 PyTypeObject* StateType = nullptr;
 
 PyObject* dict_of(PyObject* o) {                // borrowed
@@ -85,7 +101,7 @@ State* state_of(PyObject* fn, PyObject* dict) {
   if (PyObject* known = PyDict_GetItemWithError(dict, state_name)) return Py_TYPE(known) == StateType ? reinterpret_cast<State*>(known) : nullptr;
   PyObject* list = PyObject_CallOneArg(settings.parameters, fn);
   if (!list) return nullptr;
-  auto* s = PyObject_New(State, StateType);
+  auto* s = PyObject_GC_New(State, StateType);
   s->parameters = new std::vector<Parameter>();
   s->records = new std::unordered_map<std::string, Record, Hash, std::equal_to<>>();
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
@@ -96,6 +112,7 @@ State* state_of(PyObject* fn, PyObject* dict) {
     s->parameters->push_back({name, fallback, PyTuple_GET_ITEM(item, 1) == Py_True});
   }
   Py_DECREF(list);
+  PyObject_GC_Track(reinterpret_cast<PyObject*>(s));
   const int stored = PyDict_SetItem(dict, state_name, reinterpret_cast<PyObject*>(s));
   Py_DECREF(s);
   return stored < 0 ? nullptr : s;
@@ -317,23 +334,35 @@ PyObject* launcher_call(PyObject* self, PyObject* const* args, size_t n, PyObjec
   auto* l = reinterpret_cast<Launcher*>(self);
   return guarded([&] { return dispatch(l->fn, args, size_t(PyVectorcall_NARGS(n)), kwnames, l->grid); });
 }
+int launcher_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<Launcher*>(self)->fn);
+  Py_VISIT(reinterpret_cast<Launcher*>(self)->grid);
+  return 0;
+}
+int launcher_clear(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<Launcher*>(self)->fn);
+  Py_CLEAR(reinterpret_cast<Launcher*>(self)->grid);
+  return 0;
+}
 void launcher_dealloc(PyObject* self) {
   auto* l = reinterpret_cast<Launcher*>(self);
-  Py_CLEAR(l->fn);
-  Py_CLEAR(l->grid);
+  PyObject_GC_UnTrack(self);
+  launcher_clear(self);
   if (!spare) {
     spare = l;
     return;
   }
   PyTypeObject* type = Py_TYPE(self);
-  PyObject_Free(self);
+  PyObject_GC_Del(self);
   Py_DECREF(type);
 }
 PyMemberDef launcher_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Launcher, call), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
-PyType_Slot launcher_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(launcher_dealloc)}, {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+PyType_Slot launcher_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(launcher_dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(launcher_traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(launcher_clear)}, {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                                 {Py_tp_members, launcher_members}, {0, nullptr}};
 PyType_Spec launcher_spec{"native._core.TritonLauncher", sizeof(Launcher), 0,
-                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, launcher_slots};
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, launcher_slots};
 PyTypeObject* LauncherType = nullptr;
 
 PyObject* getitem(PyObject*, PyObject* const* args, Py_ssize_t n) {           // (fn, grid)
@@ -343,12 +372,13 @@ PyObject* getitem(PyObject*, PyObject* const* args, Py_ssize_t n) {           //
     spare = nullptr;
     _Py_NewReference(reinterpret_cast<PyObject*>(l));
   } else {
-    l = PyObject_New(Launcher, LauncherType);
+    l = PyObject_GC_New(Launcher, LauncherType);
     if (!l) return nullptr;
     l->call = launcher_call;
   }
   l->fn = Py_NewRef(args[0]);
   l->grid = Py_NewRef(args[1]);
+  PyObject_GC_Track(reinterpret_cast<PyObject*>(l));
   return reinterpret_cast<PyObject*>(l);
 }
 
