@@ -303,7 +303,7 @@ struct ModeGuard {
 // Nodes whose last reference goes while another node is being destroyed wait here: no recursion. They hold each other by `pyobj`,
 // which a node without references does not need: what is freed when memory has run out must not ask for more.
 thread_local bool destroying = false;
-thread_local Node* waiting = nullptr;
+thread_local Node* to_destroy = nullptr;
 
 }  // namespace
 
@@ -319,15 +319,15 @@ EngineOps& engine_ops() {
 
 void Node::destroy() {
   if (destroying) {
-    pyobj = waiting;
-    waiting = this;
+    pyobj = to_destroy;
+    to_destroy = this;
     return;
   }
   destroying = true;
   for (Node* n = this; n;) {
     delete n;
-    n = waiting;
-    if (n) waiting = static_cast<Node*>(std::exchange(n->pyobj, nullptr));
+    n = to_destroy;
+    if (n) to_destroy = static_cast<Node*>(std::exchange(n->pyobj, nullptr));
   }
   destroying = false;
 }

@@ -348,7 +348,7 @@ PyObject* body_runner(PyObject*, PyObject* args) {
   return reinterpret_cast<PyObject*>(r);
 }
 
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_runner(PyObject* self, visitproc visit, void* arg) {
   auto* r = reinterpret_cast<Runner*>(self);
   for (PyObject* o : {r->make_plan, r->execute, r->finish, r->scalar}) Py_VISIT(o);
   if (!r->plan) return 0;
@@ -356,7 +356,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-int clear(PyObject* self) {
+int clear_runner(PyObject* self) {
   auto* r = reinterpret_cast<Runner*>(self);
   Py_CLEAR(r->make_plan);
   Py_CLEAR(r->execute);
@@ -370,7 +370,7 @@ int clear(PyObject* self) {
 
 void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
-  clear(self);
+  clear_runner(self);
   PyObject_GC_Del(self);
 }
 
@@ -387,8 +387,8 @@ int bind_body(PyObject* module) {
   runner_type.tp_vectorcall_offset = offsetof(Runner, vectorcall);
   runner_type.tp_call = PyVectorcall_Call;
   runner_type.tp_dealloc = dealloc;
-  runner_type.tp_traverse = traverse;
-  runner_type.tp_clear = clear;
+  runner_type.tp_traverse = traverse_runner;
+  runner_type.tp_clear = clear_runner;
   if (PyType_Ready(&runner_type) < 0 || load_numpy_for_body() < 0 || !load_state()) return -1;
   return PyModule_AddFunctions(module, body_functions);
 }

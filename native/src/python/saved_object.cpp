@@ -63,14 +63,14 @@ Ref<PackedValue> pack_default(const Tensor& t) {
   return packed_by(pair.pack, pair.unpack, t);
 }
 
-int traverse(PyObject* o, visitproc visit, void* arg) {
+int traverse_saved(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(o));
   auto* s = reinterpret_cast<PySaved*>(o);
   if (s->owner) return visit_shared(s->owner, visit, arg);
   return s->saved ? visit_saved(*s->saved, visit, arg) : 0;
 }
 
-int clear(PyObject* o) {
+int clear_saved(PyObject* o) {
   auto* s = reinterpret_cast<PySaved*>(o);
   Node* owner = std::exchange(s->owner, nullptr);
   SavedTensor* saved = std::exchange(s->saved, nullptr);
@@ -79,7 +79,7 @@ int clear(PyObject* o) {
   return 0;
 }
 
-SavedTensor& in(PyObject* o) {
+SavedTensor& saved_in(PyObject* o) {
   SavedTensor* s = reinterpret_cast<PySaved*>(o)->saved;
   CHECK(Kind::Runtime, s, "the saved tensor was freed");                      // by the collector of cycles
   return *s;
@@ -87,7 +87,7 @@ SavedTensor& in(PyObject* o) {
 
 void drop_saved(PyObject* o) {
   PyObject_GC_UnTrack(o);
-  clear(o);
+  clear_saved(o);
   PyTypeObject* type = Py_TYPE(o);
   type->tp_free(o);
   Py_DECREF(type);
@@ -101,7 +101,7 @@ PyObject* register_hooks(PyObject* self, PyObject* args) {
     return nullptr;
   }
   return guarded([&]() -> PyObject* {
-    SavedTensor& s = in(self);
+    SavedTensor& s = saved_in(self);
     CHECK(Kind::Runtime, !s.released, "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you call .backward() or "
           "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved variables after calling backward.");
     CHECK(Kind::Runtime, s.defined(), "Calling register_hooks on a saved tensor with value None is forbidden");
@@ -117,7 +117,7 @@ PyObject* refuse(PyTypeObject*, PyObject*, PyObject*) {
 
 PyObject* unpack_saved(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
-    return wrap(in(self).unpack(Ref<Node>(reinterpret_cast<PySaved*>(self)->owner)));
+    return wrap(saved_in(self).unpack(Ref<Node>(reinterpret_cast<PySaved*>(self)->owner)));
   });
 }
 
@@ -136,8 +136,8 @@ PyObject* make_saved(PyObject*, PyObject* args, PyObject* kwargs) {          // 
 }
 
 PyMethodDef saved_methods[] = {{"unpack", unpack_saved, METH_NOARGS, "The tensor."}, {"register_hooks", register_hooks, METH_VARARGS, "Packs the tensor now with the first function, unpacks with the second."}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot saved_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_saved)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                             {Py_tp_clear, reinterpret_cast<void*>(clear)}, {Py_tp_methods, saved_methods}, {Py_tp_new, reinterpret_cast<void*>(refuse)}, {0, nullptr}};
+PyType_Slot saved_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_saved)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse_saved)},
+                             {Py_tp_clear, reinterpret_cast<void*>(clear_saved)}, {Py_tp_methods, saved_methods}, {Py_tp_new, reinterpret_cast<void*>(refuse)}, {0, nullptr}};
 PyType_Spec saved_spec = {"torch._C._autograd.SavedTensor", sizeof(PySaved), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, saved_slots};
 
 // --- the stack of default hooks ------------------------------------------------------------------------------------------------

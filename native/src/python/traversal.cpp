@@ -7,9 +7,9 @@ namespace {
 
 // The collector asks several times and must hear the same each time, also where memory has run out: nothing is allocated, and
 // what is beyond the bounds is not shown, which keeps it alive. The bounds are what a young collection may cost.
-class Walk final : public Visitor {
+class HeldWalk final : public Visitor {
  public:
-  Walk(visitproc visit, void* arg) : visit_(visit), arg_(arg) {}
+  HeldWalk(visitproc visit, void* arg) : visit_(visit), arg_(arg) {}
 
   void tensor(const Tensor& t) override {
     if (!t || !only_here(t.get())) return;
@@ -70,19 +70,19 @@ int visit_tensor(const TensorImpl& t, visitproc visit, void* arg) {
     PyObject* owner = t.storage()->use_count() == 1 ? owner_of(*t.storage()) : nullptr;
     return owner ? visit(owner, arg) : 0;
   }
-  Walk walk(visit, arg);
+  HeldWalk walk(visit, arg);
   walk.contents(t);
   return walk.run();
 }
 
 int visit_shared(Traversable* held, visitproc visit, void* arg) {
-  Walk walk(visit, arg);
+  HeldWalk walk(visit, arg);
   walk.shared(held);
   return walk.run();
 }
 
 int visit_saved(const SavedTensor& saved, visitproc visit, void* arg) {
-  Walk walk(visit, arg);
+  HeldWalk walk(visit, arg);
   saved.traverse(walk);
   return walk.run();
 }
