@@ -28,12 +28,12 @@ PyTensor* as_py(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
 bool kept(PyTensor* t) { return t->dict && t->impl && t->impl->pyobj == t && !t->impl->owns_pyobj && t->impl->use_count() > 1; }
 
 // The tensor becomes an empty one: its memory is of an object that belongs to the same cycle.
+Storage* nothing = nullptr;                     // made at import: a collection must not fail
 void forget_memory(TensorImpl* impl) {
   const int64_t size = 0, stride = 1;
-  static const Ref<Storage> nothing = allocate(0, Device{});
   const Ref<Storage> memory = impl->storage();
   impl->set_geometry({&size, 1}, {&stride, 1}, 0);
-  impl->set_storage(nothing);
+  impl->set_storage(Ref<Storage>(nothing));
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -218,6 +218,7 @@ int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset) {
 
 int make_tensor_types(PyObject* module) {
   TensorImpl::drop_pyobj = drop_pyobj;
+  nothing = allocate(0, Device{}).detach();
   PyObject* base = PyType_FromSpec(&base_spec);
   if (!base || PyObject_SetAttrString(module, "TensorBase", base) < 0) return -1;
   TensorBaseType = reinterpret_cast<PyTypeObject*>(base);
