@@ -55,7 +55,7 @@ def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
 
     if self.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    array = _core.to_numpy(self)
+    array = _core.to_numpy(_core.lend_memory(self))
     if dtype is not None and array.dtype != dtype:
         if copy is False:  # NumPy 2 asks so, and takes what it gets for the tensor's memory
             raise ValueError("Unable to avoid copy while creating an array as requested.")
@@ -86,7 +86,7 @@ def _cuda_array_interface(self: Any) -> dict[str, Any]:
         "typestr": kind,
         "shape": tuple(self.shape),
         "strides": None if self.is_contiguous() else tuple(s * size for s in self.stride()),
-        "data": (self.data_ptr() if self.numel() else 0, False),
+        "data": (_core.memory_address(self) if self.numel() else 0, False),
         "version": 2,
     }
 

@@ -104,7 +104,7 @@ def _raw(tensor: Any) -> Any:
     index = tensor.device.index or 0
     itemsize = tensor.dtype.itemsize
     extent = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True)) + 1 if tensor.numel() else 0
-    memory = cupy.cuda.UnownedMemory(tensor.data_ptr(), extent * itemsize, tensor, index)
+    memory = cupy.cuda.UnownedMemory(_core.memory_address(tensor), extent * itemsize, tensor, index)
     strides = tuple(s * itemsize for s in tensor.stride())
     return cupy.ndarray(tuple(tensor.shape), dtype_of(tensor.dtype), cupy.cuda.MemoryPointer(memory, 0), strides)
 

@@ -15,4 +15,11 @@ inline size_t extent_bytes(DimSpan sizes, DimSpan strides, int64_t offset, size_
   return bytes ? size_t(all) : 0;
 }
 
+// A storage that does not hold the geometry is refused, in the words PyTorch has for views.
+inline void check_within(const Storage& s, DimSpan sizes, DimSpan strides, int64_t offset, size_t itemsize) {
+  const size_t need = extent_bytes(sizes, strides, offset, itemsize);
+  CHECK(Kind::Runtime, need <= s.nbytes(), "setStorage: sizes ", bracketed(sizes), ", strides ", bracketed(strides), ", storage offset ", offset,
+        ", and itemsize ", itemsize, " requiring a storage size of ", need, " are out of bounds for storage of size ", s.nbytes());
+}
+
 }  // namespace shim

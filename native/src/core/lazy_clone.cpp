@@ -64,7 +64,7 @@ void materialize(Storage& s) {
     if (s.data() && s.device().is_cpu()) std::memcpy(fresh->data(), s.data(), s.nbytes());
     CHECK(Kind::NotImplemented, !s.device().is_cuda() || !s.data() || Storage::copy_device, "writing to a lazy clone of CUDA memory needs a driver");
     if (s.data() && s.device().is_cuda()) Storage::copy_device(fresh->data(), s.data(), s.nbytes(), s.device());
-    s.swap_data(*fresh);
+    s.replace_data(std::move(fresh));
   }
   s.set_resizable(resizable);
 }

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -112,12 +113,37 @@ Ref<Storage> allocate(size_t bytes, Device device, bool pinned) {
   }
 }
 
+namespace {
+
+std::mutex& lending() {
+  static std::mutex m;
+  return m;
+}
+
+}  // namespace
+
+void Storage::take_back() noexcept {
+  Ref<Storage> done;                            // freed after the lock is
+  std::lock_guard lock(lending());
+  if (lent_.fetch_sub(1) == 1) done = std::move(replaced_);
+}
+
+void Storage::replace_data(Ref<Storage> other) noexcept {
+  swap_data(*other);
+  std::lock_guard lock(lending());
+  if (!lent_) return;
+  other->replaced_ = std::move(replaced_);
+  replaced_ = std::move(other);
+}
+
 void Storage::swap_data(Storage& other) noexcept {
+  for (Storage* s : {this, &other}) s->largest_ = std::max(s->largest_, s->nbytes_);
   std::swap(data_, other.data_);
   std::swap(nbytes_, other.nbytes_);
   std::swap(deleter_, other.deleter_);
   std::swap(context_, other.context_);
   std::swap(resizable_, other.resizable_);
+  for (Storage* s : {this, &other}) s->shrunk_ = s->nbytes_ < s->largest_;
 }
 
 std::shared_ptr<std::atomic<uint32_t>> Storage::share_version() {
@@ -135,7 +161,7 @@ void Storage::resize(size_t bytes) {
   if (device_.is_cpu() && keep) std::memcpy(fresh->data(), data_, keep);
   CHECK(Kind::NotImplemented, !device_.is_cuda() || !keep || copy_device, "resizing CUDA storage needs a driver");
   if (device_.is_cuda() && keep) copy_device(fresh->data(), data_, keep, device_);
-  swap_data(*fresh);
+  replace_data(std::move(fresh));
 }
 
 void (*Storage::copy_device)(void*, const void*, size_t, Device) = nullptr;

@@ -28,13 +28,21 @@ class Storage final : public RefCounted {
   bool pinned = false;
   void resize(size_t nbytes);                                // keeps the bytes; throws if not resizable
   void swap_data(Storage& other) noexcept;
+  void replace_data(Ref<Storage> other) noexcept;            // swaps; what is lent lives on
+  // It holds less than it once did. Tensors made before may reach beyond its end: their memory is checked where it is asked for.
+  bool shrunk() const noexcept { return shrunk_; }
+  // For who keeps an address without the GIL's protection (NumPy's arrays, DLPack): memory that is replaced meanwhile lives until the last is done.
+  void lend() noexcept { lent_.fetch_add(1); }
+  void take_back() noexcept;
   std::atomic<uint32_t>& version() noexcept { return *version_; }   // counts in-place writes (tensors may carry a counter of their own)
   std::shared_ptr<std::atomic<uint32_t>> share_version();    // that counter, for a tensor that leaves this storage and goes on counting
   void* pyobj = nullptr;                                     // the UntypedStorage object, borrowed
   static void (*copy_device)(void* to, const void* from, size_t bytes, Device);   // set by src/cuda
 
  private:
-  std::atomic<uint32_t> inline_version_{0}, *version_ = &inline_version_;
+  std::atomic<uint32_t> inline_version_{0};
+  bool shrunk_ = false;
+  std::atomic<uint32_t>* version_ = &inline_version_;
   std::shared_ptr<std::atomic<uint32_t>> shared_version_;    // where version_ points once the counter was shared
   void* data_;
   size_t nbytes_;
@@ -42,6 +50,20 @@ class Storage final : public RefCounted {
   Deleter deleter_;
   void* context_;
   bool resizable_ = true;
+  std::atomic<uint32_t> lent_{0};
+  size_t largest_ = 0;                                       // what it held before it shrunk; no tensor reaches further
+  Ref<Storage> replaced_;                                    // memory that was lent when it was replaced
+};
+
+// Memory is lent for as long as this lives.
+class Lent {
+ public:
+  explicit Lent(Ref<Storage> s) : storage_(std::move(s)) { storage_->lend(); }
+  Lent(const Lent&) = delete;
+  ~Lent() { storage_->take_back(); }
+
+ private:
+  Ref<Storage> storage_;
 };
 
 // Allocates on cpu (64-byte aligned), cuda (stream-ordered pool of the driver) or meta (no memory: data() is null).

@@ -23,6 +23,12 @@ Tensor make_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t of
   return same_storage(t, sizes, strides, offset);
 }
 
+// PyTorch makes most views by the check of their bounds; view() and those to other dtypes come without it.
+Tensor make_checked_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
+  if (__builtin_expect(t.storage()->shrunk() && !t.device().is_meta(), 0)) check_within(*t.storage(), sizes, strides, offset, t.itemsize());
+  return make_view(t, sizes, strides, offset);
+}
+
 struct Geometry {                               // of a tensor, to be edited
   Dims sizes, strides;
   explicit Geometry(const TensorImpl& t) : sizes(t.sizes().begin(), t.sizes().end()), strides(t.strides().begin(), t.strides().end()) {}
@@ -36,9 +42,7 @@ Tensor as_strided(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t o
   CHECK(Kind::Runtime, sizes.size() == strides.size(), "mismatch in length of strides and shape");
   for (int64_t s : strides)
     CHECK(Kind::Runtime, s >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", bracketed(strides));
-  const size_t need = extent_bytes(sizes, strides, offset, t.itemsize());
-  CHECK(Kind::Runtime, need <= t.storage()->nbytes(), "setStorage: sizes ", bracketed(sizes), ", strides ", bracketed(strides), ", storage offset ", offset,
-        ", and itemsize ", t.itemsize(), " requiring a storage size of ", need, " are out of bounds for storage of size ", t.storage()->nbytes());
+  check_within(*t.storage(), sizes, strides, offset, t.itemsize());
   return make_view(t, sizes, strides, offset);
 }
 
@@ -122,7 +126,7 @@ Tensor transpose(const TensorImpl& t, int64_t d0, int64_t d1) {
   Geometry g(t);
   std::swap(g.sizes[size_t(d0)], g.sizes[size_t(d1)]);
   std::swap(g.strides[size_t(d0)], g.strides[size_t(d1)]);
-  return make_view(t, g.sizes, g.strides, t.storage_offset());
+  return make_checked_view(t, g.sizes, g.strides, t.storage_offset());
 }
 
 Tensor permute(const TensorImpl& t, DimSpan dims) {
@@ -137,7 +141,7 @@ Tensor permute(const TensorImpl& t, DimSpan dims) {
     sizes[i] = t.sizes_data()[d];
     strides[i] = t.strides_data()[d];
   }
-  return make_view(t, sizes, strides, t.storage_offset());
+  return make_checked_view(t, sizes, strides, t.storage_offset());
 }
 
 Tensor expand(const TensorImpl& t, DimSpan target) {
@@ -161,7 +165,7 @@ Tensor expand(const TensorImpl& t, DimSpan target) {
     sizes[size_t(i)] = wanted;
     strides[size_t(i)] = stride;
   }
-  return make_view(t, sizes, strides, t.storage_offset());
+  return make_checked_view(t, sizes, strides, t.storage_offset());
 }
 
 Tensor squeeze(const TensorImpl& t) {
@@ -183,7 +187,7 @@ Tensor squeeze(const TensorImpl& t, DimSpan dims) {
     sizes.push_back(t.sizes_data()[i]);
     strides.push_back(t.strides_data()[i]);
   }
-  return make_view(t, sizes, strides, t.storage_offset());
+  return make_checked_view(t, sizes, strides, t.storage_offset());
 }
 
 Tensor unsqueeze(const TensorImpl& t, int64_t dim) {
@@ -192,7 +196,7 @@ Tensor unsqueeze(const TensorImpl& t, int64_t dim) {
   int64_t stride = dim >= t.dim() ? 1 : g.sizes[size_t(dim)] * g.strides[size_t(dim)];
   g.sizes.insert(g.sizes.begin() + dim, 1);
   g.strides.insert(g.strides.begin() + dim, stride);
-  return make_view(t, g.sizes, g.strides, t.storage_offset());
+  return make_checked_view(t, g.sizes, g.strides, t.storage_offset());
 }
 
 Tensor select(const TensorImpl& t, int64_t dim, int64_t index) {
@@ -205,7 +209,7 @@ Tensor select(const TensorImpl& t, int64_t dim, int64_t index) {
   int64_t offset = t.storage_offset() + index * g.strides[size_t(dim)];
   g.sizes.erase(g.sizes.begin() + dim);
   g.strides.erase(g.strides.begin() + dim);
-  return make_view(t, g.sizes, g.strides, offset);
+  return make_checked_view(t, g.sizes, g.strides, offset);
 }
 
 Tensor slice(const TensorImpl& t, int64_t dim, int64_t start, int64_t end, int64_t step) {
@@ -221,7 +225,7 @@ Tensor slice(const TensorImpl& t, int64_t dim, int64_t start, int64_t end, int64
   int64_t offset = t.storage_offset() + start * g.strides[size_t(dim)];
   g.sizes[size_t(dim)] = (end - start + step - 1) / step;
   g.strides[size_t(dim)] *= step;
-  return make_view(t, g.sizes, g.strides, offset);
+  return make_checked_view(t, g.sizes, g.strides, offset);
 }
 
 Tensor narrow(const TensorImpl& t, int64_t dim, int64_t start, int64_t length) {
@@ -248,7 +252,7 @@ Tensor unfold(const TensorImpl& t, int64_t dim, int64_t size, int64_t step) {
   }
   g.sizes.push_back(size);
   g.strides.push_back(stride);
-  return make_view(t, g.sizes, g.strides, t.storage_offset());
+  return make_checked_view(t, g.sizes, g.strides, t.storage_offset());
 }
 
 Tensor diagonal(const TensorImpl& t, int64_t shift, int64_t d1, int64_t d2) {
@@ -266,7 +270,7 @@ Tensor diagonal(const TensorImpl& t, int64_t shift, int64_t d1, int64_t d2) {
   }
   g.sizes.push_back(length);
   g.strides.push_back(s1 + s2);
-  return make_view(t, g.sizes, g.strides, offset);
+  return make_checked_view(t, g.sizes, g.strides, offset);
 }
 
 Tensor view_as_real(const TensorImpl& t) {

@@ -50,16 +50,18 @@ void fill(DLTensor* out, TensorImpl* t) {
 // alias is kept, not the tensor itself.
 template <class Managed>
 Managed* manage(TensorImpl* t) {
-  auto* m = new Managed{};
+  auto m = std::make_unique<Managed>();
   Tensor kept = alias(*t);
   fill(&m->dl_tensor, kept.get());
+  kept->storage()->lend();
   m->manager_ctx = kept.detach();
   m->deleter = [](Managed* self) {
-    static_cast<TensorImpl*>(self->manager_ctx)->release();
+    const auto kept = Tensor::adopt(static_cast<TensorImpl*>(self->manager_ctx));
+    kept->storage()->take_back();
     delete self;
   };
   if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>) m->version = {1, 3};
-  return m;
+  return m.release();
 }
 
 constexpr const char *kName = "dltensor", *kUsed = "used_dltensor", *kNameV = "dltensor_versioned", *kUsedV = "used_dltensor_versioned";

@@ -93,7 +93,15 @@ DType dtype_of_descr(PyArray_Descr* d) {
        "and bool.");
 }
 
-// The array keeps the tensor's storage alive through an alias of the tensor.
+// What keeps memory alive that resize_() of the storage replaces meanwhile.
+PyObject* lent_memory(const TensorImpl& t) {
+  auto* lent = new Lent(t.storage());
+  PyObject* capsule = PyCapsule_New(lent, nullptr, [](PyObject* o) { delete static_cast<Lent*>(PyCapsule_GetPointer(o, nullptr)); });
+  if (!capsule) delete lent;
+  return capsule;
+}
+
+// The array keeps the storage alive, through an alias of the tensor where its memory stays as it is.
 PyObject* to_numpy(TensorImpl* t) {
   CHECK(Kind::Type, !is_sparse(*t), "can't convert ", sparse_parts(*t)->layout == Layout::sparse_coo ? "Sparse" : "SparseCsr", " layout tensor to numpy. Use Tensor.to_dense() first.");
   CHECK(Kind::Type, t->device().is_cpu(), "can't convert ", to_string(t->device()), " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
@@ -107,10 +115,11 @@ PyObject* to_numpy(TensorImpl* t) {
     strides[i] = t->strides_data()[i] * npy_intp(t->itemsize());
   }
   static char nothing[64];
-  void* data = t->data() ? t->data() : nothing;
+  void* data = t->data();
+  if (!data) data = nothing;
   PyObject* array = PyArray_NewFromDescr(&PyArray_Type, d, t->dim(), dims, strides, data, NPY_ARRAY_WRITEABLE, nullptr);
   if (!array) return nullptr;
-  PyObject* owner = wrap(alias(*t));
+  PyObject* owner = t->storage()->resizable() ? lent_memory(*t) : wrap(alias(*t));
   if (!owner || PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array), owner) < 0) {
     Py_DECREF(array);
     return nullptr;

@@ -122,7 +122,16 @@ PyObject* lend_memory(PyObject*, PyObject* o) {  // an array stands over the ten
   });
 }
 
+PyObject* memory_address(PyObject*, PyObject* o) {      // data_ptr() of a tensor whose memory is about to be read
+  if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "memory_address() expects a Tensor, got %s", Py_TYPE(o)->tp_name);
+  return guarded([&] {
+    own_data(*unwrap(o)->storage());
+    return PyLong_FromVoidPtr(unwrap(o)->data());
+  });
+}
+
 PyMethodDef run_functions[] = {
+    {"memory_address", memory_address, METH_O, "Where the tensor's memory is; RuntimeError where its storage holds less than the tensor needs."},
     {"lend_memory", lend_memory, METH_O, "Marks the tensor's memory as shared with an array: resize_() may not replace it."},
     {"own_memory", own_memory, METH_O, "Marks the tensor's memory as its own: resize_() may replace it."},
     {"call_aligned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_aligned)), METH_FASTCALL,

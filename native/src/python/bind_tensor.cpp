@@ -1,4 +1,5 @@
 // Attributes and methods of torch.Tensor that need no operator: geometry, dtype, device, storage, numbers.
+#include <algorithm>
 #include <cstring>
 
 #include "core/extent.h"
@@ -139,7 +140,7 @@ PyObject* data_pointer(const TensorImpl& t) {
   if (is_sparse(t)) return PyErr_Format(PyExc_RuntimeError, "Cannot access data pointer of Tensor that doesn't have storage");
   return guarded([&] {
     own_data(*t.storage());                     // whoever asks may write
-    return PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr);
+    return PyLong_FromVoidPtr(t.numel() ? t.address() : nullptr);
   });
 }
 PyObject* data_ptr_method(PyObject* self, PyObject*) {
@@ -230,6 +231,8 @@ PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     for (int64_t s : strides)
       CHECK(Kind::Runtime, s >= 0 || product(sizes) == 0, "Storage size calculation overflowed with sizes=", bracketed(sizes), " and strides=", bracketed(strides));
     const size_t need = extent_bytes(sizes, strides, offset, t->itemsize());
+    const bool same = offset == t->storage_offset() && std::ranges::equal(sizes, t->sizes()) && std::ranges::equal(strides, t->strides());
+    if (same) check_within(*storage, sizes, strides, offset, t->itemsize());       // PyTorch grows the storage for another geometry only
     if (need > storage->nbytes()) storage->resize(need);
     // The tensor goes on counting its own writes: those of the new storage's other tensors are not its.
     t->keep_version();
@@ -328,7 +331,10 @@ PyObject* tolist_method(PyObject* self, PyObject*) {
     CHECK(Kind::Runtime, has_data(*unwrap(self)) || !class_has_handler(Py_TYPE(self)), ".tolist() is not supported for tensor subclasses, got ",
           Py_TYPE(self)->tp_name);
     CHECK(Kind::Runtime, has_data(*unwrap(self)), "Cannot access data pointer of Tensor that doesn't have storage");
+    const TensorImpl& t = *unwrap(self);
+    CHECK(Kind::Runtime, !t.numel() || t.storage()->nbytes(), "tolist() shouldn't be called on a tensor with unallocated storage");
     Tensor host = on_cpu(unwrap(self));
+    const Lent lent(host->storage());           // making lists may run a collection, which runs anybody's code
     return list_of(host.get(), host->data_as<const char>(), 0);
   });
 }
