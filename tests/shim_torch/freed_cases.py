@@ -1,7 +1,7 @@
 """Uses of tensors whose storage was freed or shrunk, and what each gives. Prints a JSON line each.
 
-A program of its own: what reads freed memory ends the process. ``t`` is a 4 by 5 tensor of 1 to 20, ``free()`` gives its
-memory back, ``Frees()`` is an index 0, and a float 2, that does so when it is asked for its value.
+A program of its own: what reads freed memory ends the process. ``t`` is a 4 by 5 tensor of 1 to 20, ``free()`` gives
+its memory back, ``Frees()`` is an index 0, and a float 2, that does so when it is asked for its value.
 """
 
 import copy
@@ -16,18 +16,21 @@ FREED = f"{NOT_ALLOCATED}\nIf you're using torch.compile/export/fx, it is likely
 def outside(sizes, strides, need, offset=0, held=0):
     """PyTorch's text for a view beyond its storage, of 4-byte elements."""
     return (
-        f"RuntimeError: setStorage: sizes {sizes}, strides {strides}, storage offset {offset}, and itemsize 4 requiring a "
-        f"storage size of {need} are out of bounds for storage of size {held}"
+        f"RuntimeError: setStorage: sizes {sizes}, strides {strides}, storage offset {offset}, and itemsize 4 "
+        f"requiring a storage size of {need} are out of bounds for storage of size {held}"
     )
 
 
 ROW, COLUMNS, ALL = outside([5], [1], 20), outside([5, 4], [1, 5], 80), outside([4, 5], [5, 1], 80)
 
-# Expressions after free(); as PyTorch 2.13 where that raises, and where it reads at address 0, the text it has for other operators.
+# Expressions after free(); as PyTorch 2.13 where that raises. Where it reads at address 0, the text it has for other
+# operators.
 AFTER_FREE = {
     **dict.fromkeys(("t[0]", "t[0, 0]", "t[0, 0].item()", "list(t)", "t.unbind()", "t.select(0, 0)"), ROW),
-    **dict.fromkeys(("t.t()", "t @ t.t()", "t.transpose(0, 1)", "t.permute(1, 0)", "t.mT", "t.T", "t.t_()", "t.logsumexp(0)"), COLUMNS),
-    **dict.fromkeys(("t.squeeze()", "t.as_strided((4, 5), (5, 1))", "t2.set_(t)", "t.expand_as(t)", "torch.fft.fft(t)"), ALL),
+    **dict.fromkeys(("t.t()", "t @ t.t()", "t.transpose(0, 1)", "t.permute(1, 0)", "t.mT", "t.T", "t.t_()",
+                     "t.logsumexp(0)"), COLUMNS),
+    **dict.fromkeys(("t.squeeze()", "t.as_strided((4, 5), (5, 1))", "t2.set_(t)", "t.expand_as(t)",
+                     "torch.fft.fft(t)"), ALL),
     "t.unsqueeze(0)": outside([1, 4, 5], [20, 5, 1], 80),
     "t.expand(2, 4, 5)": outside([2, 4, 5], [0, 5, 1], 80),
     **dict.fromkeys(("t[None]", "torch.stack([t2, t])"), outside([1, 4, 5], [20, 5, 1], 80)),
@@ -39,30 +42,40 @@ AFTER_FREE = {
     "put(t, 0, 3)": ROW,
     "put(t, (slice(None), 0), t2[:, 0])": outside([4], [5], 64),
     "row.item()": "RuntimeError: a Tensor with 5 elements cannot be converted to Scalar",
-    **dict.fromkeys(("one.item()", "float(one)", "int(one)", "bool(one)", "one + 1", "'%s' % one", "f'{one:.2f}'"), FREED),
+    **dict.fromkeys(("one.item()", "float(one)", "int(one)", "bool(one)", "one + 1", "'%s' % one",
+                     "f'{one:.2f}'"), FREED),
     **dict.fromkeys(
         (
             "t + 1", "t2 + t", "t * t2", "t.sum()", "t.mean(0)", "t.max()", "t.argmax(1)", "t.cumsum(0)", "t.sort()",
-            "t.softmax(0)", "t.clone()", "t.to(torch.float64)", "t.half()", "t.contiguous(memory_format=torch.preserve_format).exp()",
-            "t.sin()", "t.sin_()", "t.add_(1)", "t.mul_(t2)", "t.fill_(1)", "t.zero_()", "t.normal_()", "t.uniform_()", "t.copy_(t2)",
-            "t2.copy_(t)", "torch.add(t2, 1, out=t)", "torch.cat([t2, t])", "torch.where(t2 > 0, t, 0)", "torch.equal(t, t2)", "t.isnan()",
-            "t.index_select(0, at)", "t[at]", "t[t2 > 3]", "t2[lost]", "t2[mask]", "t.gather(0, at[:, None])", "t.nonzero()",
-            "t.masked_fill_(t2 > 3, 1)", "t.scatter_(0, at[:, None], 1.0)", "t2.masked_fill(mask, 0)", "t.take(at)", "t.flip(0)",
+            "t.softmax(0)", "t.clone()", "t.to(torch.float64)", "t.half()",
+            "t.contiguous(memory_format=torch.preserve_format).exp()",
+            "t.sin()", "t.sin_()", "t.add_(1)", "t.mul_(t2)", "t.fill_(1)", "t.zero_()", "t.normal_()",
+            "t.uniform_()", "t.copy_(t2)",
+            "t2.copy_(t)", "torch.add(t2, 1, out=t)", "torch.cat([t2, t])", "torch.where(t2 > 0, t, 0)",
+            "torch.equal(t, t2)", "t.isnan()",
+            "t.index_select(0, at)", "t[at]", "t[t2 > 3]", "t2[lost]", "t2[mask]", "t.gather(0, at[:, None])",
+            "t.nonzero()",
+            "t.masked_fill_(t2 > 3, 1)", "t.scatter_(0, at[:, None], 1.0)", "t2.masked_fill(mask, 0)", "t.take(at)",
+            "t.flip(0)",
             "t.tril()", "t.multinomial(1)", "torch.einsum('ij,kj->ik', t2, t2 * t)", "torch.addmm(t, t2, five)",
             "torch.histc(t)", "torch.bincount(lost)", "t.unique()",
-            "F.layer_norm(t, (5,))", "F.relu(t)", "F.gelu(t)", "F.dropout(t)", "F.cross_entropy(t, at)", "F.embedding(at, t)",
+            "F.layer_norm(t, (5,))", "F.relu(t)", "F.gelu(t)", "F.dropout(t)", "F.cross_entropy(t, at)",
+            "F.embedding(at, t)",
             "torch._foreach_add_([t2, t], 1)", "F.linear(t2, t)",
-            "t.numpy()", "t.__array__()", "t.__dlpack__()", "_core.to_numpy(t)", "torch.from_dlpack(t) + 1", "torch.tensor(t)",
+            "t.numpy()", "t.__array__()", "t.__dlpack__()", "_core.to_numpy(t)", "torch.from_dlpack(t) + 1",
+            "torch.tensor(t)",
             "view2 + 1", "turned.contiguous()", "row.sum()", "part.clone()", "torch.nn.utils.clip_grad_norm_(p, 1.0)",
             "torch.optim.SGD([p], 0.1).step()", "torch.cdist(t, t2)", "t.var()", "t.topk(1)",
         ),
         NOT_ALLOCATED,
     ),
-    **dict.fromkeys(("t.tolist()", "repr(t)"), "RuntimeError: tolist() shouldn't be called on a tensor with unallocated storage"),
+    **dict.fromkeys(("t.tolist()", "repr(t)"),
+                    "RuntimeError: tolist() shouldn't be called on a tensor with unallocated storage"),
 }  # fmt: skip
 # What needs no memory goes on, and what makes memory anew.
 ALLOWED = {
-    "t.shape, t.stride(), t.is_contiguous(), t.storage_offset(), t.dtype": "[[4, 5], [5, 1], true, 0, \"torch.float32\"]",
+    "t.shape, t.stride(), t.is_contiguous(), t.storage_offset(), t.dtype":
+        "[[4, 5], [5, 1], true, 0, \"torch.float32\"]",
     "t.data_ptr()": "0",
     "t.untyped_storage().nbytes(), t.untyped_storage().tolist(), t.untyped_storage().data_ptr()": "[0, [], 0]",
     "t.view(20).shape, t.view(torch.int32).shape, t.detach().shape, t.data.shape, t[...].shape, t.reshape(2, 10).shape":
@@ -72,13 +85,16 @@ ALLOWED = {
     "t.resize_(4, 5).untyped_storage().nbytes(), t.resize_(5, 5).fill_(2).sum().item()": "[0, 50.0]",
     "copy.deepcopy(t).shape, (copy.deepcopy(t).fill_(2) + 0).sum().item()": "[[4, 5], 40.0]",
     "t.to('meta').shape": "[4, 5]",
-    "t.untyped_storage().resize_(80) and (t.fill_(2).sum().item(), row.tolist(), one.item())": "[40.0, [2.0, 2.0, 2.0, 2.0, 2.0], 2.0]",
-    "t.untyped_storage().resize_(40) and (t.view(20).shape, t.as_strided((10,), (1,)).fill_(3).sum().item())": "[[20], 30.0]",
+    "t.untyped_storage().resize_(80) and (t.fill_(2).sum().item(), row.tolist(), one.item())":
+        "[40.0, [2.0, 2.0, 2.0, 2.0, 2.0], 2.0]",
+    "t.untyped_storage().resize_(40) and (t.view(20).shape, t.as_strided((10,), (1,)).fill_(3).sum().item())":
+        "[[20], 30.0]",
 }  # fmt: skip
 # Expressions after t.untyped_storage().resize_(8), which leaves two elements.
 AFTER_SHRINK = {
     **dict.fromkeys(
-        ("t + 1", "t.fill_(1)", "t.clone()", "t.sum()", "t.copy_(t2)", "t2.copy_(t)", "t.tolist()", "t.numpy()", "view2 * 2",
+        ("t + 1", "t.fill_(1)", "t.clone()", "t.sum()", "t.copy_(t2)", "t2.copy_(t)", "t.tolist()", "t.numpy()",
+         "view2 * 2",
          "t.view(4, 5).exp()", "t.__dlpack__()", "torch.add(t2, 1, out=t)", "t.squeeze()"),
         outside([4, 5], [5, 1], 80, held=8),
     ),
@@ -86,7 +102,8 @@ AFTER_SHRINK = {
     "row.tolist()": outside([5], [1], 20, held=8),
     "one.item()": outside([], [], 80, 19, 8),
     "part.sum()": outside([2, 5], [5, 1], 60, 5, 8),
-    "t.view(20).as_strided((2,), (1,)).tolist(), first.item(), t.as_strided((2,), (1,)).sum().item()": "[[1.0, 2.0], 1.0, 3.0]",
+    "t.view(20).as_strided((2,), (1,)).tolist(), first.item(), t.as_strided((2,), (1,)).sum().item()":
+        "[[1.0, 2.0], 1.0, 3.0]",
     "t.data_ptr() == t.untyped_storage().data_ptr() != 0": "true",
 }  # fmt: skip
 # Memory goes while the arguments of an operator, or the key of an index, are converted.
@@ -127,6 +144,8 @@ HELD = {
 def world(torch):
     """The names of the expressions."""
     import numpy as np
+
+    from native import _core
 
     F = torch.nn.functional
     t = torch.arange(20.0).reshape(4, 5) + 1
@@ -190,7 +209,7 @@ def world(torch):
         y.backward()
         return x.grad[0, 0].item()
 
-    return {**locals(), "copy": copy}
+    return {**locals(), "copy": copy, "_core": _core}
 
 
 def result(expression, names):

@@ -1,4 +1,4 @@
-"""Runs the samples of every operator over tensors whose storage was freed. Prints, as JSON, the ones that gave no error.
+"""Runs the samples of every operator over tensors whose storage was freed. Prints, as JSON, those that gave no error.
 
 A program of its own: what reads freed memory ends the process. Each sample is named on stderr before it runs.
 """
@@ -15,8 +15,9 @@ sys.path[:0] = [str(HERE / "ops"), str(HERE.parent / "autograd"), str(HERE.paren
 
 import shim_torch as torch  # noqa: E402
 
-MODULES = ("gradient_samples", "convolution_cases", "spatial_cases", "linalg_cases", "fourier_cases", "lists_cases", "layers_cases",
-           "special_cases", "names_cases", "attention_cases", "misc_cases", "corners_cases", "samples_cases")  # fmt: skip
+MODULES = ("gradient_samples", "convolution_cases", "spatial_cases", "linalg_cases", "fourier_cases", "lists_cases",
+           "layers_cases", "special_cases", "names_cases", "attention_cases", "misc_cases", "corners_cases",
+           "samples_cases")  # fmt: skip
 
 TEXTS = ("not allocated yet", "setStorage", "unallocated storage")
 LITERALS = re.compile("'[^']*'|\"[^\"]*\"")

@@ -143,7 +143,7 @@ void Storage::swap_data(Storage& other) noexcept {
   std::swap(deleter_, other.deleter_);
   std::swap(context_, other.context_);
   std::swap(resizable_, other.resizable_);
-  for (Storage* s : {this, &other}) s->shrunk_ = s->nbytes_ < s->largest_;
+  for (Storage* s : {this, &other}) s->whole_ = s->shrunk() ? nullptr : s->data_;
 }
 
 std::shared_ptr<std::atomic<uint32_t>> Storage::share_version() {

@@ -16,7 +16,7 @@ using Deleter = void (*)(void* context, void* data);
 class Storage final : public RefCounted {
  public:
   Storage(void* data, size_t nbytes, Device device, Deleter deleter, void* context)
-      : data_(data), nbytes_(nbytes), device_(device), deleter_(deleter), context_(context) {}
+      : data_(data), whole_(data), nbytes_(nbytes), device_(device), deleter_(deleter), context_(context) {}
   ~Storage() override { if (deleter_) deleter_(context_, data_); }
   void* data() const noexcept { return data_; }
   size_t nbytes() const noexcept { return nbytes_; }
@@ -30,7 +30,8 @@ class Storage final : public RefCounted {
   void swap_data(Storage& other) noexcept;
   void replace_data(Ref<Storage> other) noexcept;            // swaps; what is lent lives on
   // It holds less than it once did. Tensors made before may reach beyond its end: their memory is checked where it is asked for.
-  bool shrunk() const noexcept { return shrunk_; }
+  bool shrunk() const noexcept { return nbytes_ < largest_; }
+  void* whole() const noexcept { return whole_; }            // data(), but null where it shrunk: one test of a pointer finds all that is special
   // For who keeps an address without the GIL's protection (NumPy's arrays, DLPack): memory that is replaced meanwhile lives until the last is done.
   void lend() noexcept { lent_.fetch_add(1); }
   void take_back() noexcept;
@@ -41,16 +42,15 @@ class Storage final : public RefCounted {
 
  private:
   std::atomic<uint32_t> inline_version_{0};
-  bool shrunk_ = false;
+  std::atomic<uint32_t> lent_{0};
   std::atomic<uint32_t>* version_ = &inline_version_;
   std::shared_ptr<std::atomic<uint32_t>> shared_version_;    // where version_ points once the counter was shared
-  void* data_;
+  void *data_, *whole_;
   size_t nbytes_;
   Device device_;
   Deleter deleter_;
   void* context_;
   bool resizable_ = true;
-  std::atomic<uint32_t> lent_{0};
   size_t largest_ = 0;                                       // what it held before it shrunk; no tensor reaches further
   Ref<Storage> replaced_;                                    // memory that was lent when it was replaced
 };

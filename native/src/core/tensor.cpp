@@ -110,8 +110,8 @@ void TensorImpl::set_geometry(DimSpan sizes, DimSpan strides, int64_t offset) {
   offset_ = offset;
 }
 
-void TensorImpl::check_memory() const {
-  if (!numel_ || device_.is_meta()) return;
+void* TensorImpl::checked_address() const {
+  if (!storage_->shrunk() || !numel_ || device_.is_meta()) return address();
   CHECK(Kind::Runtime, storage_->nbytes(), "The tensor has a non-zero number of elements, but its data is not allocated yet.\n"
         "If you're using torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel. To fix this, please wrap the "
         "custom kernel into an opaque custom op. Please see the following for details: "
@@ -119,6 +119,7 @@ void TensorImpl::check_memory() const {
         "If you're using Caffe2, Caffe2 uses a lazy allocation, so you will need to call mutable_data() or raw_mutable_data() to actually allocate "
         "memory.");
   check_within(*storage_, sizes(), strides(), offset_, itemsize());
+  return address();
 }
 
 int64_t TensorImpl::size(int64_t d) const { return sizes_data()[wrap_dim(d, ndim_)]; }

@@ -56,15 +56,15 @@ class TensorImpl final : public RefCounted {
   void set_dtype(DType t) noexcept { dtype_ = t; }                     // only for view(dtype) and .data
   // Where its memory is, to read or write it: null for meta and for empty storage. Throws where the storage holds less than the tensor reaches.
   void* data() const {
-    if (__builtin_expect(storage_->shrunk(), 0)) check_memory();
-    return address();
+    char* p = static_cast<char*>(storage_->whole());
+    return __builtin_expect(p != nullptr, 1) ? p + offset_ * int64_t(itemsize()) : checked_address();
   }
   template <class T> T* data_as() const { return static_cast<T*>(data()); }
   void* address() const noexcept {                                     // the same unchecked, for who only asks where it is
     char* p = static_cast<char*>(storage_->data());
     return p ? p + offset_ * int64_t(itemsize()) : nullptr;
   }
-  void check_memory() const;
+  void* checked_address() const;                                       // of a storage that has no memory, or less than it had
 
   // In-place writes. Views and detach() share the counter of their base; `.data` gets one of its own.
   uint32_t version() const noexcept { return own_version_ ? own_version_->load() : storage_->version().load(); }

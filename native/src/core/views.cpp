@@ -25,7 +25,8 @@ Tensor make_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t of
 
 // PyTorch makes most views by the check of their bounds; view() and those to other dtypes come without it.
 Tensor make_checked_view(const TensorImpl& t, DimSpan sizes, DimSpan strides, int64_t offset) {
-  if (__builtin_expect(t.storage()->shrunk() && !t.device().is_meta(), 0)) check_within(*t.storage(), sizes, strides, offset, t.itemsize());
+  const Storage& memory = *t.storage();
+  if (__builtin_expect(!memory.whole(), 0) && memory.shrunk() && !t.device().is_meta()) check_within(memory, sizes, strides, offset, t.itemsize());
   return make_view(t, sizes, strides, offset);
 }
 
