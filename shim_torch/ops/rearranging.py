@@ -162,6 +162,8 @@ def _repeat_places(xp: Any, repeats: Any, output_size: Any) -> Any:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if repeats.size and bool((repeats < 0).any()):
         raise RuntimeError("repeats can not be negative")
+    if repeats.size and float(repeats.sum(dtype="float64")) >= 2.0**60:  # more bytes of places than 64 bits count
+        raise RuntimeError("Storage size calculation overflowed: too many repeats")
     if isinstance(repeats, np.ndarray):
         places = np.repeat(np.arange(repeats.size), repeats.reshape(-1))
     else:  # CuPy repeats by numbers of the host only

@@ -73,7 +73,7 @@ def chunk(self, chunks, dim):
     n = self.size(dim)
     size = (n + chunks - 1) // chunks
     if size == 0 and n == 0:
-        return tuple(self.narrow(dim, 0, 0) for _ in range(chunks))
+        return _cut(self, dim, [0] * chunks)
     return self.split(size, dim)
 
 
@@ -88,7 +88,10 @@ def tensor_split(self, sections, dim):
     n = self.size(dim)
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
-    return _cut(self, dim, [n // sections + (i < n % sections) for i in range(sections)])
+    sizes = [n // sections] * sections  # what does not fit into memory fails here, before a view is made
+    for i in range(n % sections):
+        sizes[i] += 1
+    return _cut(self, dim, sizes)
 
 
 @composite("tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]")

@@ -100,7 +100,7 @@ void TensorImpl::set_geometry(DimSpan sizes, DimSpan strides, int64_t offset) {
   for (size_t i = 0; i < n; ++i) {            // the spans may point into this very tensor
     to[i] = sizes[i];
     to[n + i] = strides[i];
-    numel *= sizes[i];
+    CHECK(Kind::Runtime, !__builtin_mul_overflow(numel, sizes[i], &numel), "numel: integer multiplication overflow");
   }
   contiguous_ = row_major({to, n}, {to + n, n});
   if (to == local) std::memcpy(inline_, local, 2 * n * sizeof(int64_t));
@@ -135,7 +135,7 @@ bool TensorImpl::is_contiguous(MemoryFormat f) const {
 
 int64_t product(DimSpan d) {
   int64_t p = 1;
-  for (int64_t n : d) p *= n;
+  for (int64_t n : d) CHECK(Kind::Runtime, !__builtin_mul_overflow(p, n, &p), "numel: integer multiplication overflow");
   return p;
 }
 
@@ -256,7 +256,7 @@ Dims infer_size(DimSpan shape, int64_t numel) {
       unknown = int64_t(i);
     } else {
       CHECK(Kind::Runtime, out[i] >= 0, "invalid shape dimension ", out[i]);
-      known *= out[i];
+      (void)__builtin_mul_overflow(known, out[i], &known);     // what wraps around fits no tensor: seen where its geometry is set
     }
   }
   if (unknown < 0) {

@@ -224,8 +224,8 @@ Tensor slice(const TensorImpl& t, int64_t dim, int64_t start, int64_t end, int64
   end = clip(end, start);
   if (end < start) end = start;
   int64_t offset = t.storage_offset() + start * g.strides[size_t(dim)];
-  g.sizes[size_t(dim)] = (end - start + step - 1) / step;
-  g.strides[size_t(dim)] *= step;
+  g.sizes[size_t(dim)] = (end - start) / step + ((end - start) % step != 0);
+  (void)__builtin_mul_overflow(g.strides[size_t(dim)], step, &g.strides[size_t(dim)]);     // where it wraps around there is one element at most
   return make_checked_view(t, g.sizes, g.strides, offset);
 }
 
@@ -249,7 +249,7 @@ Tensor unfold(const TensorImpl& t, int64_t dim, int64_t size, int64_t step) {
   CHECK(Kind::Runtime, step > 0, "step is ", step, " but must be > 0");
   if (t.dim()) {
     g.sizes[size_t(dim)] = (n - size) / step + 1;
-    g.strides[size_t(dim)] = stride * step;
+    (void)__builtin_mul_overflow(stride, step, &g.strides[size_t(dim)]);                     // where it wraps around there is one window
   }
   g.sizes.push_back(size);
   g.strides.push_back(stride);

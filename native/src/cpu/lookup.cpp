@@ -1,3 +1,4 @@
+#include "core/checked.h"
 #include "cpu/lookup.h"
 
 #include <algorithm>
@@ -176,7 +177,7 @@ Tensor repeat_each(const Tensor& self, int64_t times, int64_t dim) {
   const size_t d = size_t(dim);
   Dims shape(self->sizes().begin(), self->sizes().end());
   const int64_t slices = product_of(shape, 0, d + 1), inner = product_of(shape, d + 1, shape.size());
-  shape[d] *= times;
+  shape[d] = checked_product({shape[d], times});
   const Tensor in = contiguous(self);
   Tensor out = empty(shape, self->dtype(), Device{});
   return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {

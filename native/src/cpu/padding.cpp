@@ -1,3 +1,4 @@
+#include "core/checked.h"
 #include "cpu/padding.h"
 
 #include <algorithm>
@@ -10,19 +11,24 @@
 namespace shim {
 namespace {
 
-// Where each place along a dim reads; false where the mode does not reach so far.
-bool places_of(int64_t size, int64_t before, int64_t after, Padding mode, std::vector<int64_t>* places) {
-  if (size == 0 || size + before + after < 1) return false;
+// Whether the mode reaches so far.
+bool reaches(int64_t size, int64_t before, int64_t after, Padding mode) {
+  if (size == 0 || checked_sum({size, after, before}) < 1) return false;
   if (mode == Padding::reflect && (before >= size || after >= size)) return false;
-  if (mode == Padding::circular && (before > size || after > size || before < 0 || after < 0)) return false;
+  return mode != Padding::circular || (before <= size && after <= size && before >= 0 && after >= 0);
+}
+
+// Where each place along a dim reads.
+std::vector<int64_t> places_of(int64_t size, int64_t before, int64_t after, Padding mode) {
+  std::vector<int64_t> places;
   for (int64_t i = -before; i < size + after; ++i) {
     int64_t p = i;
     if (mode == Padding::reflect) p = i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
     else if (mode == Padding::replicate) p = std::clamp<int64_t>(i, 0, size - 1);
     else p = (i + size) % size;
-    places->push_back(p);
+    places.push_back(p);
   }
-  return true;
+  return places;
 }
 
 // Elements [first, last) of a row lie in the input as they do here.
@@ -69,12 +75,12 @@ Tensor pad_with(const Tensor& self, const Dims& pad, Number value) {
   Dims shape(self->sizes().begin(), self->sizes().end());
   if (pad.size() % 2 || pad.size() / 2 > n) return {};
   for (size_t i = 0; i < pad.size() / 2; ++i)
-    if ((shape[n - 1 - i] += pad[2 * i] + pad[2 * i + 1]) < 0) return {};
+    if ((shape[n - 1 - i] = checked_sum({shape[n - 1 - i], pad[2 * i], pad[2 * i + 1]})) < 0) return {};
   const Tensor out = empty(shape, self->dtype(), Device{});
   fill_(out, value);
   Tensor from = self, to = out;
   for (size_t i = 0; i < pad.size() / 2; ++i) {
-    const int64_t d = int64_t(n - 1 - i), start = std::max<int64_t>(-pad[2 * i], 0), length = self->sizes()[size_t(d)] - start - std::max<int64_t>(-pad[2 * i + 1], 0);
+    const int64_t d = int64_t(n - 1 - i), start = -std::min<int64_t>(pad[2 * i], 0), length = checked_sum({self->sizes()[size_t(d)], -start, std::min<int64_t>(pad[2 * i + 1], 0)});
     if (length < 0) return {};
     from = narrow(*from, d, start, length);
     to = narrow(*to, d, std::max<int64_t>(pad[2 * i], 0), length);
@@ -90,10 +96,11 @@ Tensor pad_from_itself(const Tensor& self, const Dims& pad, Padding mode) {
   std::vector<std::vector<int64_t>> places(n);
   for (size_t i = 0; i < many; ++i) {
     const size_t d = n - 1 - i;
-    if (!places_of(shape[d], pad[2 * i], pad[2 * i + 1], mode, &places[d])) return {};
-    shape[d] = int64_t(places[d].size());
+    if (!reaches(shape[d], pad[2 * i], pad[2 * i + 1], mode)) return {};
+    shape[d] = checked_sum({shape[d], pad[2 * i], pad[2 * i + 1]});
   }
-  const Tensor in = contiguous(self), out = empty(shape, self->dtype(), Device{});
+  const Tensor in = contiguous(self), out = empty(shape, self->dtype(), Device{});      // first: too large a result fails before its places are listed
+  for (size_t i = 0; i < many; ++i) places[n - 1 - i] = places_of(self->sizes()[n - 1 - i], pad[2 * i], pad[2 * i + 1], mode);
   return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
     copy_rows(static_cast<const T*>(in->data()), static_cast<T*>(out->data()), self->sizes(), shape, places);
     return out;

@@ -150,8 +150,8 @@ void linear_plane(const T* x, T* y, int64_t width, const std::vector<Between<T>>
 
 Tensor resize_nearest(const Tensor& self, int64_t height, int64_t width, Scales scales) {
   const int64_t planes = self->sizes()[0] * self->sizes()[1], h = self->sizes()[2], w = self->sizes()[3];
+  Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(), Device{});   // first: fails where it is too large
   const auto rows = nearest_places(h, height, scales.height), cols = nearest_places(w, width, scales.width);
-  Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(), Device{});
   return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
     each_plane(planes, height * width, [&](int64_t p) {
       T* to = static_cast<T*>(out->data()) + p * height * width;

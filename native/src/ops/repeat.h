@@ -1,5 +1,6 @@
 #pragma once
 // A tensor repeated along its dims, as a copy of a view that has every dim twice.
+#include "core/checked.h"
 #include "core/tensor.h"
 #include "ops/kernels.h"
 
@@ -15,7 +16,7 @@ inline bool repeated(const TensorImpl& self, const Dims& repeats, Repeated* r) {
   for (size_t d = 0; d < repeats.size(); ++d) {
     if (repeats[d] < 1) return false;
     const int64_t size = d < more ? 1 : self.sizes()[d - more];
-    shape.push_back(size * repeats[d]);
+    shape.push_back(checked_product({size, repeats[d]}));
     twice.insert(twice.end(), {repeats[d], size});
     strides.insert(strides.end(), {0, d < more ? 0 : self.strides()[d - more]});
   }

@@ -1,5 +1,6 @@
 // Images at other sizes and at the places of a grid, on the CPU, where no history is kept. What is out of the ordinary is left to the
 // records' bodies.
+#include "core/checked.h"
 #include "autograd/autograd.h"
 #include "cpu/resample.h"
 #include "cpu/taps.h"
@@ -49,7 +50,7 @@ PyObject* native_resize(Operator&, PyObject* const* args, size_t n) {
   }
   if (size.size() != 2 || size[0] < 1 || size[1] < 1) return nullptr;
   return guarded([&] {
-    return wrapped(unlocked(size[0] * size[1] * x->sizes()[0] * x->sizes()[1], [&] {
+    return wrapped(unlocked(checked_product({x->sizes()[0], x->sizes()[1], size[0], size[1]}), [&] {
       return Linear ? resize_linear(x, size[0], size[1], args[2] == Py_True, scales) : resize_nearest(x, size[0], size[1], scales);
     }));
   });

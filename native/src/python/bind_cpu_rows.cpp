@@ -1,6 +1,7 @@
 // CPU kernels of selections, distinct values, counts and distances.
 #include <algorithm>
 
+#include "core/checked.h"
 #include "autograd/autograd.h"
 #include "cpu/distance.h"
 #include "cpu/distinct.h"
@@ -160,7 +161,7 @@ PyObject* native_repeat_interleave(Operator&, PyObject* const* args, size_t n) {
     const Tensor x = args[2] == Py_None ? view(*contiguous(self), Dims{self->numel()}) : self;
     const int64_t dims = x->dim();
     if (dim < -dims || dim >= dims) return nullptr;
-    return wrapped(unlocked(self->numel() * times, [&] { return repeat_each(x, times, dim < 0 ? dim + dims : dim); }));
+    return wrapped(unlocked(checked_product({self->numel(), times}), [&] { return repeat_each(x, times, dim < 0 ? dim + dims : dim); }));
   });
 }
 
