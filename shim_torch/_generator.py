@@ -66,7 +66,7 @@ class Generator:
         """Starts the stream of ``seed`` (negative seeds count from 2**64)."""
         seed = int(seed)
         if not -0x8000_0000_0000_0000 <= seed <= 0xFFFF_FFFF_FFFF_FFFF:
-            raise RuntimeError("Overflow when unpacking long long")
+            raise ValueError("Overflow when unpacking long long")
         seed &= 0xFFFF_FFFF_FFFF_FFFF
         if self._engine is None:
             self._seed, self._offset, self._times_set = seed, 0, self._times_set + 1

@@ -114,7 +114,7 @@ def _tensor_index(item: Any, x: Any) -> Any:
         return _as_index(item, x.device)
     try:
         return item.__index__()
-    except (AttributeError, TypeError):
+    except Exception:
         raise IndexError(_NO_INDEX.format(type(item).__name__)) from None
 
 
@@ -131,16 +131,19 @@ def _select(x: Any, dim: int, i: int, place: int) -> Any:
             "tensor to a number"
         )
     n = x.size(dim)
+    if not -(2**63) <= i < 2**63:
+        raise ValueError("Overflow when unpacking long long")
     if not -n <= i < n:
         raise IndexError(f"index {i} is out of bounds for dimension {place} with size {n}")
     return x.select(dim, i)
 
 
 def _whole(v: Any) -> Any:
-    if v is None or type(v) is int:
+    """An end of a slice or its step, as far as 64 bits go."""
+    if v is None:
         return v
     try:
-        return v.__index__()
+        return max(-(2**63), min(v.__index__(), 2**63 - 1))
     except (AttributeError, TypeError):
         raise TypeError("slice indices must be integers or None or have an __index__ method") from None
 

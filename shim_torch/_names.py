@@ -118,10 +118,14 @@ def get_autocast_cpu_dtype() -> Any:
 
 
 def set_autocast_cpu_enabled(enabled: bool) -> None:
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
     _core.set_autocast_enabled("cpu", enabled)
 
 
 def set_autocast_cpu_dtype(dtype: Any) -> None:
+    if not isinstance(dtype, _core.dtype):
+        raise TypeError(f"dtype must be a torch.dtype (got {type(dtype).__name__})")
     _core.set_autocast_dtype("cpu", dtype)
 
 

@@ -323,7 +323,9 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Not supported: False, as on processors that can't."""
+    """Not supported: False, as on processors that can't. RuntimeError for what is no bool."""
+    if not isinstance(mode, bool):
+        raise RuntimeError(f"flush_denormal expects a bool, but got {type(mode).__name__}")
     return False
 
 
@@ -336,7 +338,7 @@ def set_num_interop_threads(n: int) -> None:
     if not isinstance(n, int) or isinstance(n, bool):
         raise RuntimeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
     if n >= 2**63:
-        raise RuntimeError("Overflow when unpacking long long")
+        raise ValueError("Overflow when unpacking long long")
     if n <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from native import _core
 from shim_torch import _torch_names
+from shim_torch._arguments import need_dtype, need_str, type_name
 from shim_torch._missing import asked_of as _asked_of
 
 _LOWER = {
@@ -101,7 +102,10 @@ class autocast:
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
     """Whether autocast is on for a device type (cuda when none is given)."""
-    return _core.is_autocast_enabled() if device_type is None else _core.is_autocast_enabled(device_type)
+    if device_type is None:
+        return _core.is_autocast_enabled()
+    need_str(device_type, "is_autocast_enabled", "device_type")
+    return _core.is_autocast_enabled(device_type)
 
 
 def get_autocast_dtype(device_type: str) -> Any:
@@ -114,16 +118,28 @@ def get_autocast_gpu_dtype() -> Any:
     return _core.get_autocast_dtype("cuda")
 
 
-def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
-    """``set_autocast_enabled(device_type, enabled)`` or, for cuda, ``set_autocast_enabled(enabled)``."""
-    if enabled is None:
-        _core.set_autocast_enabled(device_type)
-    else:
-        _core.set_autocast_enabled(device_type, enabled)
+def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
+    """``set_autocast_enabled(device_type, enabled)`` or, for cuda, ``set_autocast_enabled(enabled)``; both by name too.
+
+    Raises TypeError for what is no str and no bool.
+    """
+    names = ("device_type", "enabled") if len(args) + len(kwargs) == 2 else ("enabled",)
+    given = dict(zip(names, args, strict=False)) | kwargs
+    if len(given) != len(args) + len(kwargs) or set(given) != set(names):
+        types = ", ".join([type_name(a) for a in args] + [f"{n}={type_name(v)}" for n, v in kwargs.items()])
+        raise TypeError(
+            f"set_autocast_enabled() received an invalid combination of arguments - got ({types}), but expected one of:\n"
+            " * (str device_type, bool enabled)\n * (bool enabled)\n"
+        )
+    if "device_type" in given:
+        need_str(given["device_type"], "set_autocast_enabled", "device_type")
+    _core.set_autocast_enabled(*[given[n] for n in names])
 
 
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     """Sets what autocast lowers to on a device type."""
+    need_str(device_type, "set_autocast_dtype", "device_type")
+    need_dtype(dtype, "set_autocast_dtype", "dtype", 2)
     _core.set_autocast_dtype(device_type, dtype)
 
 

@@ -73,8 +73,11 @@ bool has_nan(const Tensor& t) {
 }
 
 PyObject* set_enabled(PyObject*, PyObject* args) {
-  int on, nan = 1;
-  if (!PyArg_ParseTuple(args, "p|p:set_anomaly_enabled", &on, &nan)) return nullptr;
+  PyObject *enabled, *check_nan = Py_True;
+  bool on, nan;
+  if (!PyArg_ParseTuple(args, "O|O:set_anomaly_enabled", &enabled, &check_nan)) return nullptr;
+  if (!unpack_flag(enabled, "set_anomaly_enabled(): argument 'enabled' (position 1)", &on)) return nullptr;
+  if (!unpack_flag(check_nan, "set_anomaly_enabled(): argument 'check_nan' (position 2)", &nan)) return nullptr;
   Anomaly::enabled = on;
   Anomaly::check_nan = nan;
   Py_RETURN_NONE;

@@ -38,6 +38,16 @@ std::string parameter_type_name(const Argument& a) {
 
 namespace {
 
+std::string shown_text(PyObject* string) {        // what has no UTF-8 as its escapes
+  if (const char* text = PyUnicode_AsUTF8(string)) return text;
+  PyErr_Clear();
+  PyObject* escaped = PyObject_ASCII(string);
+  const char* text = escaped ? PyUnicode_AsUTF8(escaped) : nullptr;
+  const std::string shown = text ? text : "?";
+  Py_XDECREF(escaped);
+  return shown;
+}
+
 std::string type_name(PyObject* o) {
   if (is_tensor_exact(o)) return "Tensor";
   std::string name = Py_TYPE(o)->tp_name;
@@ -53,8 +63,7 @@ std::string given_types(const CallArgs& c, Form form) {
   std::string s;
   for (size_t i = form == Form::method ? 1 : 0; i < c.nargs; ++i) s += (s.empty() ? "" : ", ") + type_name(c.args[i]);
   for (size_t i = 0; i < c.nkw(); ++i) {
-    const char* name = PyUnicode_AsUTF8(c.kwname(i));
-    s += (s.empty() ? "" : ", ") + std::string(name ? name : "?") + "=" + type_name(c.kwvalue(i));
+    s += (s.empty() ? "" : ", ") + shown_text(c.kwname(i)) + "=" + type_name(c.kwvalue(i));
   }
   return s;
 }
@@ -220,7 +229,7 @@ void set_binding_error(const std::vector<Operator*>& candidates, const char* nam
       PyObject *type, *value, *trace;
       PyErr_Fetch(&type, &value, &trace);
       PyObject* words = PyObject_Str(value);
-      if (words) text += std::string(PyUnicode_AsUTF8(words)) + "\n\n";
+      if (words) text += shown_text(words) + "\n\n";
       Py_XDECREF(words); Py_XDECREF(type); Py_XDECREF(value); Py_XDECREF(trace);
     }
     PyErr_SetString(PyExc_RuntimeError, text.c_str());

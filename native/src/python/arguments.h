@@ -51,7 +51,8 @@ struct CallArgs {                               // the vectorcall convention
 Operator* bind_arguments(const std::vector<Operator*>& candidates, const char* name, Form, const CallArgs&, Bound&);
 void prepare_slots(Operator&);                  // names and defaults as Python objects; flags that follow from the schema
 
-enum class Fit { yes, no, error };              // error: a Python exception is set
+// error: a Python exception is set. unreadable: of the right type, but beyond what C++ holds (see raise_unreadable).
+enum class Fit { yes, no, error, unreadable };
 Fit convert_argument(const Argument&, const Slot&, PyObject* value, size_t position, Bound&, PyObject** out);
 
 extern thread_local const char* binding_name;   // the function whose arguments are bound, for error texts
@@ -65,6 +66,9 @@ struct Failure {
 Fit bind_one(Operator&, Form, const CallArgs&, Bound&, Failure&);
 void set_binding_error(const std::vector<Operator*>& candidates, const char* name, Form, const CallArgs&);
 std::string parameter_type_name(const Argument&);
+void raise_unreadable(const Argument&, PyObject* value);      // PyTorch's words for an int beyond 64 bits, a string without UTF-8
+bool readable_int(PyObject*);                   // of 64 bits
+bool readable_text(PyObject*);                  // has UTF-8
 bool has_torch_function(PyObject*);             // torch_function.cpp
 
 }  // namespace shim

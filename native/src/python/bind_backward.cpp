@@ -10,12 +10,16 @@ namespace {
 
 PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(GradMode::enabled()); }
 PyObject* set_grad_enabled(PyObject*, PyObject* on) {
-  GradMode::set(PyObject_IsTrue(on) == 1);
+  bool value;
+  if (!unpack_flag(on, "set_grad_enabled(): argument 'enabled' (position 1)", &value)) return nullptr;
+  GradMode::set(value);
   Py_RETURN_NONE;
 }
 PyObject* is_inference(PyObject*, PyObject*) { return PyBool_FromLong(InferenceMode::enabled()); }
 PyObject* set_inference(PyObject*, PyObject* on) {
-  InferenceMode::set(PyObject_IsTrue(on) == 1);
+  const int value = PyObject_IsTrue(on);
+  if (value < 0) return nullptr;
+  InferenceMode::set(value != 0);
   Py_RETURN_NONE;
 }
 

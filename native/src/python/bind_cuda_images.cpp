@@ -511,7 +511,9 @@ PyObject* py_cudnn_setting(PyObject*, PyObject* args) {
   cudnn::Settings& s = cudnn::settings();
   bool* one = which == "enabled" ? &s.enabled : which == "allow_tf32" ? &s.allow_tf32 : which == "deterministic" ? &s.deterministic : nullptr;
   if (!one) return PyErr_Format(PyExc_ValueError, "no setting %s", name);
-  if (value) *one = PyObject_IsTrue(value) == 1;
+  const int truth = value ? PyObject_IsTrue(value) : *one;
+  if (truth < 0) return nullptr;
+  *one = truth != 0;
   return PyBool_FromLong(*one);
 }
 

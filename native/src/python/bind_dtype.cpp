@@ -85,10 +85,10 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     if (!index || index == Py_None) return device_object(device_of(type));
     if (!PyUnicode_Check(type)) return PyErr_Format(PyExc_TypeError, "device(): argument 'type' must be str, not %s", Py_TYPE(type)->tp_name);
-    long i = PyLong_AsLong(index);
-    if (i == -1 && PyErr_Occurred()) return nullptr;
-    Device d = parse_device(PyUnicode_AsUTF8(type));
-    CHECK(Kind::Runtime, d.index < 0, "type (string) must not include an index because index was passed explicitly: ", PyUnicode_AsUTF8(type));
+    int64_t i;
+    if (!unpack_int(index, &i)) return nullptr;
+    Device d = parse_device(utf8(type));
+    CHECK(Kind::Runtime, d.index < 0, "type (string) must not include an index because index was passed explicitly: ", utf8(type));
     CHECK(Kind::Runtime, i >= 0, "Device index must not be negative");
     CHECK(Kind::Runtime, i < 128, "Device index out of range: ", i);
     return device_object({d.type, int8_t(i)});
@@ -177,7 +177,12 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   if (!self) return nullptr;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
     PyObject* item = PyTuple_GET_ITEM(self, i);
-    if (PyLong_Check(item)) continue;
+    int64_t value;
+    if (PyLong_Check(item) && unpack_int(item, &value)) continue;
+    if (PyErr_Occurred()) {
+      Py_DECREF(self);
+      return nullptr;
+    }
     if (PyObject_HasAttrString(item, "is_nested_int")) continue;               // a size that varies: torch.SymInt
     PyObject* number = PyIndex_Check(item) ? PyNumber_Index(item) : nullptr;
     if (!number) {
@@ -208,11 +213,10 @@ PyObject* size_subscript(PyObject* a, PyObject* key) {
   return PySlice_Check(key) ? size_of_tuple(r) : r;
 }
 PyObject* size_numel(PyObject* o, PyObject*) {
-  long long n = 1;
+  int64_t n = 1, d;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
-    long long d = PyLong_AsLongLong(PyTuple_GET_ITEM(o, i));
-    if (d == -1 && PyErr_Occurred()) return nullptr;
-    n *= d;
+    if (!unpack_int(PyTuple_GET_ITEM(o, i), &d)) return nullptr;
+    (void)__builtin_mul_overflow(n, d, &n);     // wraps around, as PyTorch's does
   }
   return PyLong_FromLongLong(n);
 }
@@ -341,11 +345,32 @@ PyObject* device_object(Device d) {
 
 bool is_device(PyObject* o) { return Py_TYPE(o) == DeviceType_; }
 
+const char* utf8(PyObject* string) {
+  const char* text = PyUnicode_AsUTF8(string);
+  if (text) return text;
+  PyErr_Clear();
+  fail(Kind::Runtime, "error unpacking string as utf-8");
+}
+
+bool unpack_int(PyObject* o, int64_t* out) {
+  int overflow = 0;
+  *out = PyLong_AsLongLongAndOverflow(o, &overflow);
+  if (overflow) PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
+  return !overflow && (*out != -1 || !PyErr_Occurred());
+}
+
+bool unpack_flag(PyObject* o, const char* argument, bool* out) {
+  *out = o == Py_True;
+  if (!PyBool_Check(o)) PyErr_Format(PyExc_TypeError, "%s must be bool, not %s", argument, Py_TYPE(o)->tp_name);
+  return PyBool_Check(o);
+}
+
 Device device_of(PyObject* o) {
   if (is_device(o)) return device_in(o);
-  if (PyUnicode_Check(o)) return parse_device(PyUnicode_AsUTF8(o));
+  if (PyUnicode_Check(o)) return parse_device(utf8(o));
   if (PyLong_Check(o)) {
-    long i = PyLong_AsLong(o);
+    int64_t i = 0;
+    if (!unpack_int(o, &i)) throw PythonError();
     CHECK(Kind::Runtime, i >= 0 && i < 128, "Device index must not be negative");
     return {DeviceType::cuda, int8_t(i)};
   }

@@ -43,13 +43,14 @@ const Ops& ops() {
   return found;
 }
 
-// None or an int; false for anything else (an object with __index__ is the fallback's).
+// None or an int, as far as 64 bits go; false for anything else (an object with __index__ is the fallback's).
 bool bound_of(PyObject* o, int64_t missing, int64_t* out) {
   if (o == Py_None) { *out = missing; return true; }
   if (!PyLong_CheckExact(o)) return false;
   int overflow = 0;
   *out = PyLong_AsLongLongAndOverflow(o, &overflow);
-  return !overflow;
+  if (overflow) *out = overflow > 0 ? INT64_MAX : INT64_MIN;
+  return true;
 }
 
 constexpr int64_t kEnd = INT64_MAX;
@@ -178,6 +179,8 @@ PyObject* setitem(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   if (n != 2) return PyErr_Format(PyExc_TypeError, "__setitem__ expects a key and a value");
   PyObject *key = args[0], *value = args[1];
   if (__builtin_expect(python_dispatch, 0) && is_tensor(self) && is_sparse(*unwrap(self))) return PyErr_Format(PyExc_TypeError, "Cannot assign to a sparse tensor");
+  int64_t whole;
+  if (PyLong_CheckExact(value) && !unpack_int(value, &whole)) return nullptr;
   const bool number = PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyBool_Check(value);
   if (plain(self) && (number || is_tensor_exact(value)) && !is_tensor(key) && ops().fill && ops().copy) {
     PyObject* view = basic(self, key);

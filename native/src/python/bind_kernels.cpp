@@ -159,9 +159,9 @@ PyObject* py_get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_
 
 PyObject* py_set_num_threads(PyObject*, PyObject* value) {
   if (!PyLong_Check(value) || PyBool_Check(value)) return PyErr_Format(PyExc_RuntimeError, "set_num_threads expects an int, but got %s", Py_TYPE(value)->tp_name);
-  int overflow;
-  long n = PyLong_AsLongAndOverflow(value, &overflow);
-  if (overflow > 0) return PyErr_Format(PyExc_RuntimeError, "Overflow when unpacking long long");
+  int64_t n;
+  if (!unpack_int(value, &n)) return nullptr;
+  if (n > INT32_MAX) return PyErr_Format(PyExc_ValueError, "Overflow when unpacking long");
   if (n <= 0) return PyErr_Format(PyExc_RuntimeError, "set_num_threads expects a positive integer");
   set_num_threads(int(n));
   gemm::set_cpu_threads(int(n));

@@ -340,7 +340,10 @@ PyObject* op_new(PyTypeObject* type, PyObject* args, PyObject*) {   // OperatorC
   if (!first) return nullptr;
   int ok = PyArg_ParseTuple(first, "s|O", &qualified, &overload);
   std::string name = ok ? qualified : "";
-  std::string wanted = ok && overload != Py_None ? PyUnicode_AsUTF8(overload) : "";
+  std::string wanted = "";
+  const char* given = ok && overload != Py_None ? PyUnicode_AsUTF8(overload) : "";
+  if (given) wanted = given;
+  else ok = false;
   const bool whole = overload == Py_None;
   Py_DECREF(first);
   if (!ok) return nullptr;

@@ -17,8 +17,7 @@ namespace shim {
 bool dims_of(PyObject* o, Dims* out) {
   out->clear();
   if (PyLong_Check(o)) {
-    out->push_back(PyLong_AsLongLong(o));
-    return !PyErr_Occurred();
+    return unpack_int(o, &out->emplace_back());
   }
   PyObject* fast = PySequence_Fast(o, "expected a sequence of int");
   if (!fast) return false;
@@ -29,8 +28,13 @@ bool dims_of(PyObject* o, Dims* out) {
       Py_DECREF(fast);
       return false;
     }
-    out->push_back(PyLong_AsLongLong(index));
+    int overflow = 0;
+    out->push_back(PyLong_AsLongLongAndOverflow(index, &overflow));
     Py_DECREF(index);
+    if (overflow) {
+      Py_DECREF(fast);
+      return PyErr_Format(PyExc_TypeError, "failed to unpack the object at pos %zd with error \"Overflow when unpacking long long\"", i + 1), false;
+    }
   }
   Py_DECREF(fast);
   return !PyErr_Occurred();
@@ -94,6 +98,7 @@ PyObject* one_or_all(Args args, Py_ssize_t n, PyObject* names, PyObject* all, Di
     return PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", method, PyTuple_GET_ITEM(names, 0));
   if (n + words > 1) return PyErr_Format(PyExc_TypeError, "%s() takes from 0 to 1 positional arguments but %zd were given", method, n + words);
   Py_ssize_t i = PyBool_Check(which) ? -1 : PyNumber_AsSsize_t(which, PyExc_IndexError);
+  if (i == -1 && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_IndexError)) return PyErr_Format(PyExc_ValueError, "Overflow when unpacking long long");
   if (PyBool_Check(which) || (i == -1 && PyErr_Occurred())) {
     PyErr_Clear();
     return PyErr_Format(PyExc_TypeError, "%s(): argument 'dim' (position 1) must be int, not %s", method, Py_TYPE(which)->tp_name);
@@ -195,9 +200,10 @@ void check_storage_dtype(PyObject* source, DType wanted) {
 
 PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"source", "storage_offset", "size", "stride", nullptr};
-  PyObject *source = nullptr, *size = nullptr, *stride = nullptr;
-  long long offset = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OLOO:set_", const_cast<char**>(names), &source, &offset, &size, &stride)) return nullptr;
+  PyObject *source = nullptr, *from = nullptr, *size = nullptr, *stride = nullptr;
+  int64_t offset = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO:set_", const_cast<char**>(names), &source, &from, &size, &stride)) return nullptr;
+  if (from && !unpack_int(from, &offset)) return nullptr;
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(self);
     CHECK(Kind::Runtime, !is_sparse(*t) && !(source && is_tensor(source) && is_sparse(*unwrap(source))), "set_: sparse tensors have no storage to set");
@@ -228,8 +234,9 @@ PyObject* set_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (stride && !dims_of(stride, &strides)) return nullptr;
     // All that can be wrong is found before anything is changed.
     CHECK(Kind::Runtime, sizes.size() == strides.size(), "unequal size length (", sizes.size(), ") and stride length (", strides.size(), ")");
+    const int64_t numel = product(sizes);
     for (int64_t s : strides)
-      CHECK(Kind::Runtime, s >= 0 || product(sizes) == 0, "Storage size calculation overflowed with sizes=", bracketed(sizes), " and strides=", bracketed(strides));
+      CHECK(Kind::Runtime, s >= 0 || numel == 0, "Storage size calculation overflowed with sizes=", bracketed(sizes), " and strides=", bracketed(strides));
     const size_t need = extent_bytes(sizes, strides, offset, t->itemsize());
     const bool same = offset == t->storage_offset() && std::ranges::equal(sizes, t->sizes()) && std::ranges::equal(strides, t->strides());
     if (same) check_within(*storage, sizes, strides, offset, t->itemsize());       // PyTorch grows the storage for another geometry only

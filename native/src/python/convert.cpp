@@ -44,23 +44,46 @@ Fit made(PyObject* o, PyObject** out) {
 }
 Fit item(PyObject* o, PyObject** out) { return made(PyObject_CallMethod(o, "item", nullptr), out); }
 
+// An index that an object gives.
+Fit index_of(PyObject* o, PyObject** out) {
+  PyObject* index = PyNumber_Index(o);
+  if (!index) return Fit::error;
+  if (readable_int(index)) return made(index, out);
+  Py_DECREF(index);
+  return Fit::unreadable;
+}
+
 bool plain_zero_dim(PyObject* o) { return is_tensor(o) && unwrap(o)->dim() == 0 && !unwrap(o)->requires_grad(); }
 
+Fit tensor_index(PyObject* o, PyObject** out) {
+  const Fit fit = item(o, out);
+  if (fit != Fit::yes || readable_int(*out)) return fit;
+  Py_CLEAR(*out);
+  PyErr_SetString(PyExc_RuntimeError, "value cannot be converted to type int64_t without overflow");
+  return Fit::error;
+}
+
 Fit to_int(PyObject* o, PyObject** out) {
-  if (PyLong_CheckExact(o)) return take(o, out);
+  if (PyLong_CheckExact(o)) return readable_int(o) ? take(o, out) : Fit::unreadable;
   if (PyBool_Check(o)) return Fit::no;
-  if (PyLong_Check(o) || numpy_is(o, &NumpyTypes::integer)) return made(PyNumber_Index(o), out);
-  if (is_tensor(o)) return plain_zero_dim(o) && is_integral(unwrap(o)->dtype()) ? item(o, out) : Fit::no;
+  if (PyLong_Check(o) || numpy_is(o, &NumpyTypes::integer)) return index_of(o, out);
+  if (is_tensor(o)) return plain_zero_dim(o) && is_integral(unwrap(o)->dtype()) ? tensor_index(o, out) : Fit::no;
   if (!PyIndex_Check(o) || (torch_function_enabled() && has_torch_function(o))) return Fit::no;   // the latter: left to its override
-  if (PyObject* index = PyNumber_Index(o)) return made(index, out);         // numpy.array(3)
-  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return Fit::error;
-  PyErr_Clear();                                                            // numpy.array(3.0)
+  const Fit fit = index_of(o, out);                                         // numpy.array(3)
+  if (fit != Fit::error) return fit;
+  PyErr_Clear();                                                            // numpy.array(3.0), or its __index__ raises
   return Fit::no;
 }
 
 Fit to_float(PyObject* o, PyObject** out) {
   if (PyFloat_CheckExact(o)) return take(o, out);
-  if (PyFloat_Check(o) || PyLong_Check(o)) return made(PyNumber_Float(o), out);
+  if (PyFloat_Check(o) || PyLong_Check(o)) {
+    *out = PyNumber_Float(o);
+    if (*out) return Fit::yes;
+    if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return Fit::error;
+    PyErr_Clear();
+    return Fit::unreadable;
+  }
   if (numpy_is(o, &NumpyTypes::floating) || numpy_is(o, &NumpyTypes::integer)) return made(PyNumber_Float(o), out);
   if (plain_zero_dim(o) && !is_complex(unwrap(o)->dtype())) {
     PyObject* number = PyObject_CallMethod(o, "item", nullptr);
@@ -120,6 +143,7 @@ Fit to_dtype_object(PyObject* o, PyObject** out) {
 Fit to_device_object(PyObject* o, PyObject** out) {
   if (is_device(o)) return take(o, out);
   if (!PyUnicode_Check(o) && (!PyLong_Check(o) || PyBool_Check(o))) return Fit::no;
+  if (PyUnicode_Check(o) && !readable_text(o)) return Fit::unreadable;
   return made(guarded([&]() -> PyObject* { return device_object(device_of(o)); }), out);
 }
 
@@ -136,7 +160,7 @@ Fit one(const ArgType& t, const Slot& s, PyObject* o, Bound& b, PyObject** out) 
     case ArgType::Float: return to_float(o, out);
     case ArgType::Scalar: return to_scalar(o, out);
     case ArgType::Bool: return to_bool(o, out);
-    case ArgType::Str: return PyUnicode_Check(o) ? take(o, out) : Fit::no;
+    case ArgType::Str: return !PyUnicode_Check(o) ? Fit::no : readable_text(o) ? take(o, out) : Fit::unreadable;
     case ArgType::ScalarType: return to_dtype_object(o, out);
     case ArgType::Device: return to_device_object(o, out);
     case ArgType::MemoryFormat: {
@@ -160,7 +184,7 @@ Fit wrong_element(const Argument& a, size_t i, PyObject* element, size_t positio
 
 bool exact_ints(PyObject* tuple) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i)
-    if (!PyLong_CheckExact(PyTuple_GET_ITEM(tuple, i))) return false;
+    if (!PyLong_CheckExact(PyTuple_GET_ITEM(tuple, i)) || !readable_int(PyTuple_GET_ITEM(tuple, i))) return false;
   return true;
 }
 
@@ -216,6 +240,37 @@ Fit to_list(const Argument& a, const Slot& s, PyObject* o, size_t position, Boun
 }
 
 }  // namespace
+
+bool readable_int(PyObject* o) {
+  int overflow = 0;
+  PyLong_AsLongLongAndOverflow(o, &overflow);
+  return !overflow;
+}
+
+bool readable_text(PyObject* o) {
+  if (PyUnicode_AsUTF8(o)) return true;
+  PyErr_Clear();
+  return false;
+}
+
+void raise_unreadable(const Argument& a, PyObject* value) {
+  const ArgType& t = a.type;
+  if (t.base == ArgType::Str || t.base == ArgType::Device) return PyErr_SetString(PyExc_RuntimeError, "error unpacking string as utf-8");
+  const bool list = t.list && (PyTuple_Check(value) || PyList_Check(value));
+  if (t.base == ArgType::Float) return PyErr_SetString(PyExc_OverflowError, "int too large to convert to float");
+  if (!list) return PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
+  Py_ssize_t at = 0;
+  while (at + 1 < PySequence_Fast_GET_SIZE(value)) {
+    PyObject* index = PyNumber_Index(PySequence_Fast_GET_ITEM(value, at));
+    const bool fits = index && readable_int(index);
+    Py_XDECREF(index);
+    PyErr_Clear();
+    if (!fits) break;
+    ++at;
+  }
+  PyErr_Format(PyExc_TypeError, "%s(): argument '%s' failed to unpack the object at pos %zd with error \"Overflow when unpacking long long\"", binding_name,
+               a.name.c_str(), at + 1);
+}
 
 Fit convert_argument(const Argument& a, const Slot& s, PyObject* o, size_t position, Bound& b, PyObject** out) {
   if (o == Py_None) {

@@ -16,7 +16,11 @@ Held attribute(PyObject* o, const char* name) {
   if (!v) throw PythonError();
   return Held{v};
 }
-bool flag(PyObject* record, const char* name) { return PyObject_IsTrue(attribute(record, name)) == 1; }
+bool flag(PyObject* record, const char* name) {
+  const int truth = PyObject_IsTrue(attribute(record, name));
+  if (truth < 0) throw PythonError();
+  return truth != 0;
+}
 std::string text(PyObject* o) {
   const char* s = PyUnicode_AsUTF8(o);
   if (!s) throw PythonError();

@@ -280,7 +280,8 @@ PyObject* get(PyObject*, PyObject* t) { return is_tensor(t) && current_level ? w
 PyObject* open(PyObject*, PyObject*) { return PyBool_FromLong(current_level != 0); }
 PyObject* pause(PyObject*, PyObject* on) {                                    // -> whether it was on; the level stays open
   const bool was = allowed;
-  allowed = PyObject_IsTrue(on) == 1;
+  if (!PyBool_Check(on)) return PyErr_Format(PyExc_TypeError, "enabled must be a bool (got %s)", Py_TYPE(on)->tp_name);
+  allowed = on == Py_True;
   if (current_level) forward_gradients() = allowed;
   return PyBool_FromLong(was);
 }

@@ -322,7 +322,9 @@ PyObject* call_passing_over(PyObject*, PyObject* args) {            // (qualifie
 
 PyObject* set_below_autograd(PyObject*, PyObject* on) {
   bool old = below_autograd;
-  below_autograd = PyObject_IsTrue(on) == 1;
+  const int value = PyObject_IsTrue(on);
+  if (value < 0) return nullptr;
+  below_autograd = value != 0;
   return PyBool_FromLong(old);
 }
 

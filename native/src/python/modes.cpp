@@ -157,7 +157,10 @@ PyObject* set_autocast_enabled(PyObject*, PyObject* args) {         // (enabled)
   PyObject *a, *b = nullptr;
   DeviceType t;
   if (!PyArg_ParseTuple(args, "O|O", &a, &b) || !device_type(b ? a : nullptr, &t)) return nullptr;
-  autocast_state(t).enabled = PyObject_IsTrue(b ? b : a) == 1;
+  bool value;
+  const char* argument = b ? "set_autocast_enabled(): argument 'enabled' (position 2)" : "set_autocast_enabled(): argument 'enabled' (position 1)";
+  if (!unpack_flag(b ? b : a, argument, &value)) return nullptr;
+  autocast_state(t).enabled = value;
   Py_RETURN_NONE;
 }
 PyObject* get_autocast_dtype(PyObject*, PyObject* args) {
@@ -178,7 +181,11 @@ PyObject* nest(PyObject*, PyObject*) { return PyLong_FromLong(++autocast.nesting
 PyObject* unnest(PyObject*, PyObject*) { return PyLong_FromLong(--autocast.nesting); }
 PyObject* clear_cache(PyObject*, PyObject*) { Py_RETURN_NONE; }     // casts are not cached
 PyObject* cache_enabled(PyObject*, PyObject*) { return PyBool_FromLong(autocast.cache); }
-PyObject* set_cache_enabled(PyObject*, PyObject* o) { autocast.cache = PyObject_IsTrue(o) == 1; Py_RETURN_NONE; }
+PyObject* set_cache_enabled(PyObject*, PyObject* o) {
+  if (!PyBool_Check(o)) return PyErr_Format(PyExc_TypeError, "enabled must be a bool (got %s)", Py_TYPE(o)->tp_name);
+  autocast.cache = o == Py_True;
+  Py_RETURN_NONE;
+}
 
 PyObject* as_device(PyObject* o) { return guarded([&]() -> PyObject* { return is_device(o) ? Py_NewRef(o) : device_object(device_of(o)); }); }
 PyObject* set_default_device(PyObject*, PyObject* o) {

@@ -350,12 +350,16 @@ PyObject* py_at(PyObject*, PyObject* index) {
 }
 PyObject* py_set_disabled(PyObject*, PyObject* on) {
   bool old = disabled;
-  disabled = PyObject_IsTrue(on) == 1;
+  const int value = PyObject_IsTrue(on);
+  if (value < 0) return nullptr;
+  disabled = value != 0;
   return PyBool_FromLong(old);
 }
 PyObject* py_set_below(PyObject*, PyObject* on) {
   bool old = below;
-  below = PyObject_IsTrue(on) == 1;
+  const int value = PyObject_IsTrue(on);
+  if (value < 0) return nullptr;
+  below = value != 0;
   return PyBool_FromLong(old);
 }
 

@@ -27,9 +27,9 @@ PyObject* view_func(PyObject* self, PyObject* args, PyObject* kwargs) { return r
 PyObject* view_func_unsafe(PyObject* self, PyObject* args, PyObject* kwargs) { return replay(self, args, kwargs, "_view_func_unsafe", false); }
 
 PyObject* set_view_replay(PyObject*, PyObject* on) {
-  const int given = PyObject_IsTrue(on);
-  if (given < 0) return nullptr;
-  return PyBool_FromLong(std::exchange(replaying, given != 0));
+  bool given;
+  if (!unpack_flag(on, "set_view_replay_enabled(): argument 'enabled' (position 1)", &given)) return nullptr;
+  return PyBool_FromLong(std::exchange(replaying, given));
 }
 
 PyObject* is_view_replay(PyObject*, PyObject*) { return PyBool_FromLong(replaying); }
