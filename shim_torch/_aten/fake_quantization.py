@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ._declare import aten, torch
@@ -16,7 +17,7 @@ def _checked(quant_min: int, quant_max: int, zero_point: int | None = None) -> N
 
 def _rounded(x: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> tuple[Any, Any]:
     """The values, and whether each was in range before."""
-    inverse = 1.0 / scale
+    inverse = math.inf if isinstance(scale, float) and scale == 0 else 1.0 / scale
     steps = (x.to(torch().float32) * inverse).round() + zero_point
     inside = (steps >= quant_min) & (steps <= quant_max)
     return ((steps.clamp(quant_min, quant_max) - zero_point) * scale).to(x.dtype), inside

@@ -62,6 +62,8 @@ def _batch_norm_impl_index_backward(
 @aten("native_group_norm_backward")
 def native_group_norm_backward(g, x, mean, rstd, weight, n, c, hxw, group, mask):
     """The input (n, c, ...) has hxw elements a channel; mean and rstd are (n, group)."""
+    if group <= 0:
+        raise RuntimeError(f"Expected number of groups to be greater than 0, but got num_groups={group}")
     wide = torch().float64 if x.dtype == torch().float64 else torch().float32
     rows = x.to(wide).reshape(n, group, c // group, hxw)
     dy = g.to(wide).reshape(n, group, c // group, hxw)

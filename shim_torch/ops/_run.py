@@ -338,6 +338,9 @@ def _one(plan: Plan, value: Any, shape: Any, dtype: Any, tensors: list[Any], inp
         narrow = _narrow(tensors) if array.dtype.kind in "fc" else None
         dtype = narrow if narrow is not None else backend.torch_dtype(array.dtype)
     wanted = backend.dtype_of(WIDER.get(dtype, dtype))
+    if array.dtype.kind == "c" and wanted.kind == "f" and not any(t.dtype.is_complex for t in tensors):
+        name = "double" if wanted.itemsize == 8 else "float"  # only a number among the arguments made it complex
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
     if _KINDS.get(array.dtype.kind) != _KINDS.get(wanted.kind) and array.dtype != backend.dtype_of(dtype):
         raise AssertionError(f"{plan.record.key}: the body gave dtype {array.dtype}, its rule says {dtype}")
     made = backend.wrap(array, dtype, inputs, plan.pointwise)

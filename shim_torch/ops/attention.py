@@ -29,7 +29,7 @@ def _hidden(lq: int, lk: int, causal: bool, left: int, right: int, bottom: bool,
 
 
 def _scores(q: Any, k: Any, bias: Any, mask: Any, scale: float | None) -> Any:
-    factor = 1 / math.sqrt(q.size(-1)) if scale is None else scale
+    factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else scale
     s = (q * factor).matmul(k.transpose(-2, -1))
     if bias is not None:
         s = s.masked_fill(~bias, -math.inf) if bias.dtype == _core.bool else s + bias.to(s.dtype)
@@ -61,7 +61,7 @@ def attend_backward(
     """Gradients of queries, keys, values and scores, from what the forward pass kept."""
     heads = k.size(-3)
     full_k, full_v = _repeated(q, k), _repeated(q, v)
-    factor = 1 / math.sqrt(q.size(-1)) if scale is None else scale
+    factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else scale
     g, wide_q, wide_k, wide_v = widened(g), widened(q), widened(full_k), widened(full_v)
     s = _scores(wide_q, wide_k, bias, mask, scale)
     p = (s - lse.unsqueeze(-1)).exp().masked_fill(s == -math.inf, 0.0)

@@ -38,7 +38,7 @@ def attention_kernel(
     q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float | None, dropout: float = 0.0
 ) -> Any:
     """softmax(scale · q kᵀ + mask) v, (*, L, D) of q (*, L, D), k and v (*, S, D); weights are left out with the chance ``dropout``."""
-    factor = 1 / math.sqrt(q.size(-1)) if scale is None else float(scale)
+    factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else float(scale)
     whole = tuple(t.unsqueeze(0) for t in (q, k, v)) if q.dim() == 3 else (q, k, v)
     seed = start = 0
     if dropout:

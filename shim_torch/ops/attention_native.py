@@ -30,7 +30,7 @@ def _masked_softmax(self, mask, dim, mask_type):
 def _transform_bias_rescale_qkv(qkv, qkv_bias, num_heads):
     """(B, T, 3 · D) with its bias as queries, keys and values (B, heads, T, D / heads); the queries are scaled."""
     width = qkv_bias.shape[0] // 3
-    if width % num_heads:
+    if num_heads == 0 or width % num_heads:
         raise RuntimeError(
             "Expected D % num_head == 0 to be true, but got false.  (Could this error message be improved?  If so, please "
             "report an enhancement request to PyTorch.)"
@@ -57,7 +57,7 @@ def _check_attention(query: Any, key: Any, value: Any, embed_dim: int, heads: in
         raise RuntimeError(f"expected 1-D `qkv_bias`, got {bias.dim()}-D tensor")
     if bias.shape[0] != 3 * embed_dim:
         raise RuntimeError("expected `qkv_bias` first dim and first dim of query to be equal")
-    if embed_dim % heads:
+    if heads == 0 or embed_dim % heads:
         raise RuntimeError("`embed_dim` must divide evenly by `num_heads`")
 
 

@@ -251,6 +251,8 @@ def range_(start, end, step, dtype, layout, device, pin_memory):
     )
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
     n = math.floor((end - start) / step) + 1
     return _range(start, start + n * step, step, dtype or _core.get_default_dtype(), device)
 
@@ -258,6 +260,8 @@ def range_(start, end, step, dtype, layout, device, pin_memory):
 def _steps(steps):
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    if steps >= 2**59:  # of 16 bytes each, more than 64 bits count
+        raise RuntimeError(f"Storage size calculation overflowed with sizes=[{steps}]")
     return (steps,)
 
 

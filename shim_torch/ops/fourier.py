@@ -58,12 +58,20 @@ def _to_real_order(self: Any, dim: Any) -> tuple[Any, ...]:
     return (None,) if before is None else ((*(d for d in before if d != last), last),)
 
 
+def _transformed(self: Any, from_complex: bool) -> Any:
+    """The dtype of what is transformed; RuntimeError for one that the kernel does not take."""
+    if not (self.dtype.is_complex if from_complex else self.dtype.is_floating_point):
+        wanted = "complex" if from_complex else "floating-point"
+        raise RuntimeError(f"Only supports {wanted} dtypes, but found: {_scalar(self.dtype)}")
+    return self.dtype
+
+
 def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
     return tuple(wrap_dim(d, ndim) for d in dim)
 
 
 @op("_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", shape=lambda self, dim: _same_shape(self, dim),
-    dtype=lambda self: self.dtype,
+    dtype=lambda self: _transformed(self, True),
     grad={"self": lambda g, dim, normalization, forward: aten()._fft_c2c(g, dim, normalization, not forward)},
     order=_complex_order, native="fft_c2c", **_HIDDEN)  # fmt: skip
 def _fft_c2c(xp, self, dim, normalization, forward):
@@ -112,7 +120,7 @@ def _from_real_grad(g: Any, self_shape: Any, dim: Any, normalization: int, onesi
 
 
 @op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", shape=_half_shape,
-    dtype=lambda self: (self.dtype, _complex_dtype(self)), grad={"self": _from_real_grad},
+    dtype=lambda self: (_transformed(self, False), _complex_dtype(self)), grad={"self": _from_real_grad},
     order=_from_real_order, native="fft_r2c", **_HIDDEN)  # fmt: skip
 def _fft_r2c(xp, self, dim, normalization, onesided):
     axes = _axes(dim, self.ndim)
@@ -141,7 +149,7 @@ def _to_real_grad(g: Any, dim: Any, normalization: int) -> Any:
 
 
 @op("_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", shape=_full_shape,
-    dtype=lambda self: (self.dtype, self.dtype.to_real()), grad={"self": _to_real_grad},
+    dtype=lambda self: (_transformed(self, True), self.dtype.to_real()), grad={"self": _to_real_grad},
     order=_to_real_order, native="fft_c2r", **_HIDDEN)  # fmt: skip
 def _fft_c2r(xp, self, dim, normalization, last_dim_size):
     axes = _axes(dim, self.ndim)
@@ -349,7 +357,8 @@ def _frequencies(name: str, n: int, d: float, dtype: Any, device: Any, first: in
     dtype = _core.get_default_dtype() if dtype is None else dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(f"{name} requires a floating point or complex dtype")
-    return aten().arange(first, last, dtype=dtype, device=device) * (1.0 / (n * d))
+    width = n * d
+    return aten().arange(first, last, dtype=dtype, device=device) * (1.0 / width if width else math.inf)
 
 
 @composite(f"fft_fftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", out=True, **_FFT)

@@ -259,9 +259,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     if 0 <= dropout_p < 1 and in_one_kernel(query, key, value, attn_mask, enable_gqa):
         return attention_kernel(query, key, value, attn_mask, is_causal, scale, dropout_p)
     if enable_gqa:
-        times = query.size(-3) // key.size(-3)
+        times = query.size(-3) // max(key.size(-3), 1)
         key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
-    factor = 1 / math.sqrt(query.size(-1)) if scale is None else scale
+    factor = 1 / math.sqrt(query.size(-1) or 1) if scale is None else scale
     dtype = query.dtype
     q, k, v = widened(query), widened(key), widened(value)
     scores = (q * factor).matmul(k.transpose(-2, -1))

@@ -165,7 +165,8 @@ _unary("special_entr", _entropy, lambda g, self: g * (-(self.log()) - 1))
 def _polygamma_body(xp: Any, n: int, self: Any) -> Any:
     if n == 0:
         return special(xp, "digamma")(self)
-    factor = (-1.0) ** (n + 1) * math.factorial(n)
+    factorial = math.factorial(n) if n <= 170 else math.inf  # beyond what float64 holds
+    factor = factorial if n % 2 else -factorial
     z = self.astype("float64")
     return (factor * _bessel.zeta(xp, xp.full_like(z, n + 1.0), z)).astype(self.dtype)
 

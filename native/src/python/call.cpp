@@ -83,6 +83,26 @@ PyObject* call_parts(Operator& op, PyObject** args, size_t n) {
   return r;
 }
 
+// What NumPy raises in a kernel's body, as PyTorch's kernels would (shim_torch/ops/_body_errors.py).
+__attribute__((noinline, cold)) void translate_body_error() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  Held module{PyImport_ImportModule("shim_torch.ops._body_errors")};
+  PyObject* error = module.o ? PyObject_CallMethod(module.o, "translated", "O", value) : nullptr;
+  if (!error || error == value) {
+    PyErr_Clear();
+    Py_XDECREF(error);
+    return PyErr_Restore(type, value, trace);
+  }
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
+  Py_DECREF(error);
+  Py_DECREF(type);
+  Py_DECREF(value);
+  Py_XDECREF(trace);
+}
+
 // `read`: memory holds the values, which natives may read.
 __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, PyObject** args, size_t n, bool read) {
   if (__builtin_expect(python_dispatch, 0)) {
@@ -112,7 +132,9 @@ __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, Py
     --own_bodies;
     return r;
   }
-  return vectorcall(op.run, args, n);
+  PyObject* r = vectorcall(op.run, args, n);
+  if (__builtin_expect(!r, 0) && op.kind == Operator::Kernel && op.schema.ns == "aten") translate_body_error();
+  return r;
 }
 
 // Kernels that do not know the bits get copies of the values; the parts of a composite resolve what they must.
