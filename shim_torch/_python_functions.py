@@ -149,6 +149,7 @@ def resolve_conj(input: Any) -> Any:
     """The tensor itself, or a copy of its values where its conjugate bit is set."""
     if _overridden(input):
         return _core._handle_torch_function(resolve_conj, (input,), input)
+    need_tensor(input, "resolve_conj")
     return input.resolve_conj()
 
 
@@ -156,6 +157,7 @@ def resolve_neg(input: Any) -> Any:
     """The tensor itself, or a copy of its values where its negative bit is set."""
     if _overridden(input):
         return _core._handle_torch_function(resolve_neg, (input,), input)
+    need_tensor(input, "resolve_neg")
     return input.resolve_neg()
 
 

@@ -157,6 +157,8 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """max(0, x) + min(0, alpha (e^(x/alpha) - 1))."""
     if _overridden_one(input):
         return _override(celu, 1, input)
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     if inplace:
         return _no_backward_below(alpha, "elu", _aten().elu_(input, alpha, 1.0, 1 / alpha))
     return _aten().elu(input, alpha, 1.0, 1 / alpha)

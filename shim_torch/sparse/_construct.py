@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from native import _core
+from shim_torch._arguments import need_tensor
 
 from . import _invariants
 
@@ -176,4 +177,5 @@ def saddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -
 
 def native_norm(input: Any, p: Any = 2) -> Any:
     """The norm of all entries of a sparse tensor."""
+    need_tensor(input, "native_norm")
     return input.norm(p)

@@ -253,5 +253,13 @@ def test_errors_of_bodies_have_pytorchs_types():
         aten._fft_c2c(X, [1], 0, True)
     with pytest.raises(RuntimeError, match="Only supports floating-point dtypes, but found: ComplexFloat"):
         aten._fft_r2c(X + 0j, [1], 0, True)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError: alpha cannot be 0 for CELU"):
+        F.celu(X, 0)
     with pytest.raises(OverflowError):
         X.fill_(1 << 70)
+
+
+@pytest.mark.parametrize("name", ["resolve_conj", "resolve_neg", "native_norm"])
+def test_what_is_no_tensor(name):
+    with pytest.raises(TypeError, match=rf"{name}\(\): argument 'input' .position 1. must be Tensor, not float"):
+        getattr(torch, name)(math.inf)
