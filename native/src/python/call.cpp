@@ -103,6 +103,19 @@ __attribute__((noinline, cold)) void translate_body_error() {
   Py_XDECREF(trace);
 }
 
+__attribute__((noinline)) PyObject* run_body(Operator& op, PyObject** args, size_t n) {
+  PyObject* r;
+  if (__builtin_expect(gradient_transforms, 0)) {
+    ++own_bodies;
+    r = vectorcall(op.run, args, n);
+    --own_bodies;
+  } else {
+    r = vectorcall(op.run, args, n);
+  }
+  if (__builtin_expect(!r, 0) && op.kind == Operator::Kernel && op.schema.ns == "aten") translate_body_error();
+  return r;
+}
+
 // `read`: memory holds the values, which natives may read.
 __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, PyObject** args, size_t n, bool read) {
   if (__builtin_expect(python_dispatch, 0)) {
@@ -126,15 +139,7 @@ __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, Py
     raise_no_kernel(op, args, n);
     return nullptr;
   }
-  if (__builtin_expect(gradient_transforms, 0)) {
-    ++own_bodies;
-    PyObject* r = vectorcall(op.run, args, n);
-    --own_bodies;
-    return r;
-  }
-  PyObject* r = vectorcall(op.run, args, n);
-  if (__builtin_expect(!r, 0) && op.kind == Operator::Kernel && op.schema.ns == "aten") translate_body_error();
-  return r;
+  return run_body(op, args, n);
 }
 
 // Kernels that do not know the bits get copies of the values; the parts of a composite resolve what they must.
