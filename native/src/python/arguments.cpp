@@ -133,12 +133,14 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
     const bool undefined = value == Py_None && s.none_ok && form == Form::op;
     Fit fit = undefined ? Fit::yes : convert_argument(a, s, value, i, b, &bound[i]);
     if (undefined) bound[i] = Py_NewRef(Py_None);
-    if (__builtin_expect(fit == Fit::unreadable, 0)) {
-      if (form != Form::op) raise_unreadable(a, value);
-      fit = form == Form::op ? Fit::no : Fit::error;
+    f.value = value;
+    if (__builtin_expect(fit != Fit::yes, 0)) {
+      if (fit == Fit::unreadable) {
+        if (form != Form::op) raise_unreadable(a, value);
+        fit = form == Form::op ? Fit::no : Fit::error;
+      }
+      if (varargs && i == first) f.value = c.args[first];
     }
-    if (fit != Fit::yes && varargs && i == first) f.value = c.args[first];
-    else f.value = value;
     Py_XDECREF(packed);
     if (fit != Fit::yes) {
       f.what = Failure::type;

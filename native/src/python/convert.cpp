@@ -140,12 +140,14 @@ Fit to_dtype_object(PyObject* o, PyObject** out) {
   return Fit::no;
 }
 
-Fit to_device_object(PyObject* o, PyObject** out) {
+__attribute__((noinline)) Fit to_device_object(PyObject* o, PyObject** out) {
   if (is_device(o)) return take(o, out);
   if (!PyUnicode_Check(o) && (!PyLong_Check(o) || PyBool_Check(o))) return Fit::no;
   if (PyUnicode_Check(o) && !readable_text(o)) return Fit::unreadable;
   return made(guarded([&]() -> PyObject* { return device_object(device_of(o)); }), out);
 }
+
+__attribute__((noinline)) Fit to_text(PyObject* o, PyObject** out) { return !PyUnicode_Check(o) ? Fit::no : readable_text(o) ? take(o, out) : Fit::unreadable; }
 
 bool class_named(PyObject* o, const char* name) {
   const char* type = Py_TYPE(o)->tp_name;
@@ -160,7 +162,7 @@ Fit one(const ArgType& t, const Slot& s, PyObject* o, Bound& b, PyObject** out) 
     case ArgType::Float: return to_float(o, out);
     case ArgType::Scalar: return to_scalar(o, out);
     case ArgType::Bool: return to_bool(o, out);
-    case ArgType::Str: return !PyUnicode_Check(o) ? Fit::no : readable_text(o) ? take(o, out) : Fit::unreadable;
+    case ArgType::Str: return to_text(o, out);
     case ArgType::ScalarType: return to_dtype_object(o, out);
     case ArgType::Device: return to_device_object(o, out);
     case ArgType::MemoryFormat: {
