@@ -1,4 +1,4 @@
-"""Numbers beyond 64 bits, sizes whose product is, orders without end, flags that are no bools: PyTorch 2.13's errors, no SystemError."""
+"""Numbers beyond 64 bits, sizes whose product is, orders without end, flags that are no bools: PyTorch 2.13's errors."""
 
 import math
 
@@ -62,7 +62,9 @@ def test_ints_beyond_64_bits_in_lists_name_their_place(n):
         ("empty", 1, lambda: torch.empty((n,))),
         ("repeat", 1, lambda: X.repeat(n)),
     ):
-        with pytest.raises(TypeError, match=rf"{name}\(\): .* unpack the object at pos {position} with error .{UNPACKED}"):
+        with pytest.raises(
+            TypeError, match=rf"{name}\(\): .* unpack the object at pos {position} with error .{UNPACKED}"
+        ):
             call()
     with pytest.raises(TypeError, match=UNPACKED):
         torch.ones(3).resize_(n)
@@ -173,7 +175,9 @@ def test_sections_beyond_memory():
 
 FLAGS = {
     "set_autocast_enabled(): argument 'enabled' (position 1) must be bool": torch.set_autocast_enabled,
-    "set_autocast_enabled(): argument 'enabled' (position 2) must be bool": lambda v: torch.set_autocast_enabled("cpu", v),
+    "set_autocast_enabled(): argument 'enabled' (position 2) must be bool": lambda v: torch.set_autocast_enabled(
+        "cpu", v
+    ),
     "set_grad_enabled(): argument 'enabled' (position 1) must be bool": torch._C._set_grad_enabled,
     "set_anomaly_enabled(): argument 'enabled' (position 1) must be bool": torch._C.set_anomaly_enabled,
     "set_view_replay_enabled(): argument 'enabled' (position 1) must be bool": torch._C._set_view_replay_enabled,
@@ -219,8 +223,14 @@ DIVISIONS = {
     "rfftfreq": (lambda: torch.fft.rfftfreq(3, d=0.0), [math.nan, math.inf]),
     "rfftfreq of none": (lambda: torch.fft.rfftfreq(0), [math.nan]),
     "fftfreq": (lambda: torch.fft.fftfreq(3, d=0.0), [math.nan, math.inf, -math.inf]),
-    "fake_quantize": (lambda: torch.fake_quantize_per_tensor_affine(torch.tensor([0.5, -0.5]), 0.0, 1, 0, 3), [0.0, -0.0]),
-    "attention": (lambda: F.scaled_dot_product_attention(*[torch.ones(1, 2, 0)] * 2, torch.ones(1, 2, 1)).ravel(), [1.0, 1.0]),
+    "fake_quantize": (
+        lambda: torch.fake_quantize_per_tensor_affine(torch.tensor([0.5, -0.5]), 0.0, 1, 0, 3),
+        [0.0, -0.0],
+    ),
+    "attention": (
+        lambda: F.scaled_dot_product_attention(*[torch.ones(1, 2, 0)] * 2, torch.ones(1, 2, 1)).ravel(),
+        [1.0, 1.0],
+    ),
 }
 
 
@@ -245,7 +255,10 @@ def test_errors_of_bodies_have_pytorchs_types():
         F.leaky_relu(X, 1j)
     with pytest.raises(RuntimeError, match="value cannot be converted to type int64_t without overflow"):
         torch.tensor([0, 1]).scatter_(0, PLACES, math.inf)
-    with pytest.raises(RuntimeError, match="unsupported range: inf -> 2"), pytest.warns(UserWarning, match="deprecated"):
+    with (
+        pytest.raises(RuntimeError, match="unsupported range: inf -> 2"),
+        pytest.warns(UserWarning, match="deprecated"),
+    ):
         torch.range(math.inf, 2)
     with pytest.raises(torch.linalg.LinAlgError, match="failed to converge"):
         torch.linalg.pinv(torch.full((4, 4), math.inf))
