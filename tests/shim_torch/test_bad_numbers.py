@@ -1,4 +1,4 @@
-"""Numbers beyond 64 bits, sizes whose product is, orders without end, flags that are no bools: PyTorch 2.13's errors."""
+"""Numbers beyond 64 bits, sizes whose product is, orders without end, flags that are no bools: as PyTorch 2.13."""
 
 import math
 

@@ -1,5 +1,5 @@
 #pragma once
-// Arithmetic with sizes that a caller gave: what passes 2**63 is refused, for memory of a size that wrapped around would be
+// Arithmetic with sizes that a caller gave. What passes 2**63 is refused: memory of a size that wrapped around would be
 // too small.
 #include <initializer_list>
 
