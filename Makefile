@@ -1,5 +1,6 @@
 # make demo   own environment, install, run the main job on the CPU and print a table
 # make test   own environment, install with the test extra, lint, types, tests
+# make fuzz   random calls and changed files, and the C interface under sanitizers, 30 seconds each
 # make sanitize   the tests (or TESTS=...) on a core built with AddressSanitizer and UndefinedBehaviorSanitizer
 # make test-tritons   the Triton adapter's tests with each older Triton it supports
 # make test-reference   compares with a real PyTorch, in an environment of its own
@@ -51,8 +52,11 @@ test: lint
 	cd tests && ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider .
 
 # Kernels over rows, then random schemas, stacks and lifetimes through the stable C ABI, under AddressSanitizer and UndefinedBehaviorSanitizer.
-fuzz:
+# Then the installed package, through calls made from schemas and through changed files (docs/security.md).
+fuzz: install-test
 	tests/abi/fuzz/run.sh 30
+	cd tests && ../$(BIN)/python fuzz/calls.py --seconds 30
+	cd tests && ../$(BIN)/python fuzz/files.py --seconds 30
 
 # In the tree, where it takes the development build's place. One worker: a finding ends its process, and the next test gets another.
 TESTS ?= .

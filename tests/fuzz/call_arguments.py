@@ -174,7 +174,7 @@ class Maker:
         r = self.r
         return r.choice((
             lambda: None, lambda: True, lambda: 1.5, lambda: 1 + 2j, lambda: "1", lambda: (), lambda: [1, "2"], lambda: object(),
-            lambda: {}, lambda: self.tensor(), lambda: self.torch.tensor(2), lambda: b"\xff", lambda: int, lambda: [[1], [2, 3]],
+                dict, lambda: self.tensor(), lambda: self.torch.tensor(2), lambda: b"\xff", lambda: int, lambda: [[1], [2, 3]],
             lambda: float("nan"), lambda: range(3), lambda: iter([1]), lambda: self.torch.float32, lambda: slice(None), lambda: self.torch.Size([2]),
         ))()  # fmt: skip
 

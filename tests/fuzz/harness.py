@@ -87,7 +87,9 @@ class Workers:
         self.cases = 0
 
     def report(self, i: int, kind: str, why: str, group: str | None = None) -> None:
-        key = group or re.sub(r"\d+|\[[\d, -]*\]|\([\d, -]*\)", "#", why)[:160]
+        name, _, text = why.partition(": ")
+        same = name if " from " in name and "the call itself" not in name else re.sub(r"\d+|\[[\d, -]*\]|\([\d, -]*\)", "#", why)
+        key = group or same[:160]
         known = self.findings.setdefault(key, [])
         known.append(i)
         if len(known) == 1:
@@ -105,6 +107,13 @@ class Workers:
     def follow(self, first: int, end: float, count: int) -> int:
         """Runs one worker from a case on; the number of the case to go on with, or ``count`` when it is over."""
         process = self.start(first)
+        try:
+            return self.followed(process, first, end, count)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+    def followed(self, process: subprocess.Popen[bytes], first: int, end: float, count: int) -> int:
         assert process.stdout is not None and process.stderr is not None
         os.set_blocking(process.stdout.fileno(), False)
         os.set_blocking(process.stderr.fileno(), False)
@@ -171,6 +180,7 @@ def main(text: str, script: str, make: Callable[[argparse.Namespace], Any], allo
         return 0
     seconds = given.seconds if given.seconds is not None else (None if given.count else 30)
     count = given.count if given.count is not None else 1 << 62
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the worker too
     workers, begun = Workers(script, given), time.monotonic()
     end = begun + seconds if seconds is not None else float("inf")
     i, starts = 0, 0
