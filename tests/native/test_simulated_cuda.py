@@ -138,6 +138,29 @@ def test_measured_choice_is_kept_on_disk(simulated, tmp_path):
     assert any(f.name.startswith("cublaslt-130100-Simulated_GPU-132-13000") for f in tmp_path.iterdir())
 
 
+def test_damaged_measurements_are_made_again(simulated, tmp_path):
+    code = "import checks; checks.tuned()"
+    run(simulated, code, tmp_path)
+    (kept,) = tmp_path.glob("cublaslt-*.bin")
+    good = kept.read_bytes()
+    for damaged in (good[:-1], good[:200] + bytes([good[200] ^ 1]) + good[201:]):
+        kept.write_bytes(damaged)
+        assert [run(simulated, code, tmp_path).split() for _ in range(2)] == [["1"], ["0"]]
+        assert kept.stat().st_size == len(good)
+
+
+def test_damaged_kernels_are_made_again(simulated, tmp_path):
+    os.chmod(tmp_path, 0o777)
+    code = "import checks; checks.skinny()"
+    run(simulated, code, tmp_path)
+    kept = {path: path.read_bytes() for path in (tmp_path / "kernels").iterdir()}
+    assert kept and all(f.stat().st_mode & 0o777 == 0o700 for f in (tmp_path, tmp_path / "kernels"))
+    for path, good in kept.items():
+        path.write_bytes(good[: len(good) // 2])
+    run(simulated, code, tmp_path)
+    assert kept == {path: path.read_bytes() for path in (tmp_path / "kernels").iterdir()}
+
+
 # Kernels of every family, on the host: what CuPy does on CUDA cannot be had here, so only tests that need nothing of it.
 KERNELS = (
     "(test_cat and 0-dtype1) or (rows_by_index and 3-index_dtype1) or points or index_add or (embedding_gradient and dtype2) or draws or "

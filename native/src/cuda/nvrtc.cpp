@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <mutex>
 
@@ -82,60 +81,32 @@ int architecture_of(int device) {
   return 10 * major + minor;
 }
 
-uint64_t digest(const std::string& text) {      // FNV-1a
-  uint64_t h = 0xcbf29ce484222325ull;
-  for (unsigned char c : text) h = (h ^ c) * 0x100000001b3ull;
-  return h;
-}
-
-std::string read_file(const std::string& path) {
-  std::string text;
-  if (FILE* f = std::fopen(path.c_str(), "rb")) {
-    char buffer[65536];
-    while (size_t n = std::fread(buffer, 1, sizeof buffer, f)) text.append(buffer, n);
-    std::fclose(f);
-  }
-  return text;
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  const std::string own = path + "." + std::to_string(digest(std::to_string(reinterpret_cast<uintptr_t>(&text)))) + ".tmp";
-  if (FILE* f = std::fopen(own.c_str(), "wb")) {                // in full and then renamed, so that nobody reads a part
-    const bool whole = std::fwrite(text.data(), 1, text.size(), f) == text.size();
-    if (std::fclose(f) == 0 && whole) std::filesystem::rename(own, path, ignored);
-    else std::filesystem::remove(own, ignored);
-  }
-}
-
+// What is kept of a program is its machine code, for its source, architecture and options.
 CUmodule module_for(int device, const std::string& name, const char* source, const std::vector<std::string>& options) {
   State& s = state();
   auto [it, fresh] = s.modules.try_emplace({device, name}, nullptr);
   if (!fresh) return it->second;
   const int architecture = architecture_of(device);
-  std::string all = source + std::to_string(architecture);
-  for (auto& o : options) all += " " + o;
-  const std::string folder = cache_folder();
+  std::string key = source + std::to_string(architecture);
+  for (auto& o : options) key += " " + o;
+  std::string folder = cache_folder();
+  if (!folder.empty()) folder += "/kernels";
   char file[64];                                // the digest tells programs apart; the name is for people
-  std::snprintf(file, sizeof file, "/kernels/%.24s-sm%d-%016llx.cubin", name.c_str(), architecture, static_cast<unsigned long long>(digest(all)));
-  const std::string path = folder.empty() ? "" : folder + file;
-  std::string code = path.empty() ? "" : read_file(path);
-  const bool kept = !code.empty();
-  if (!kept) {
-    Compiled c = compile(source, architecture, options);
-    if (c.cubin.empty()) {
-      s.why = c.log;
-      return nullptr;
-    }
-    code = std::move(c.cubin);
+  std::snprintf(file, sizeof file, "%.24s-sm%d-%016llx.cubin", name.c_str(), architecture, static_cast<unsigned long long>(digest(key)));
+  if (const std::string code = kept(folder, file, key); !code.empty()) {
+    if (driver().module_load(&it->second, code.data()) == 0) return it->second;
+    forget(folder, file);                       // no code for this driver: it is made again
   }
-  if (driver().module_load(&it->second, code.data()) != 0) {
+  const Compiled c = compile(source, architecture, options);
+  if (c.cubin.empty()) {
+    s.why = c.log;
+    return it->second = nullptr;
+  }
+  if (driver().module_load(&it->second, c.cubin.data()) != 0) {
     s.why = name + ": the driver does not load the compiled kernels";
-    it->second = nullptr;
-  } else if (!kept && !path.empty()) {
-    write_file(path, code);
+    return it->second = nullptr;
   }
+  keep(folder, file, key, c.cubin);
   return it->second;
 }
 

@@ -1,9 +1,8 @@
 // Measured algorithms on disk: an Algo is plain bytes, valid for the same library version, GPU and driver.
 #include <array>
-#include <cstdio>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <mutex>
 #include <unordered_map>
 
@@ -26,7 +25,12 @@ Words words_of(const PlanKey& k) {
 struct Record {
   Words words;
   cublaslt::Algo algo;
+  uint64_t checksum;                            // of both, and of the file's name, which says for what they hold
 };
+
+uint64_t checksum_of(const Record& r, const std::string& name) {
+  return digest({reinterpret_cast<const char*>(&r), offsetof(Record, checksum)}, digest(name));
+}
 
 struct WordsHash {
   size_t operator()(const Words& w) const {
@@ -38,7 +42,7 @@ struct WordsHash {
 
 struct Store {
   std::mutex lock;
-  std::string path;                             // empty: nothing is kept
+  std::string folder, name;                     // empty: nothing is kept
   std::unordered_map<Words, cublaslt::Algo, WordsHash> known;
 };
 
@@ -48,8 +52,6 @@ std::string folder() {
 }
 
 std::string file_for(int device) {
-  std::string where = folder();
-  if (where.empty()) return {};
   const cuda::Driver& d = cuda::driver();
   char name[256] = {};
   int driver = 0, processors = 0;
@@ -61,8 +63,24 @@ std::string file_for(int device) {
   d.device_attribute(&processors, kMultiprocessors, handle);
   for (char* c = name; *c; ++c)
     if (!std::isalnum(static_cast<unsigned char>(*c))) *c = '_';
-  return where + "/cublaslt-" + std::to_string(cublaslt::library().version_number) + "-" + name + "-" + std::to_string(processors) + "-" + std::to_string(driver) +
+  return "cublaslt-" + std::to_string(cublaslt::library().version_number) + "-" + name + "-" + std::to_string(processors) + "-" + std::to_string(driver) +
          ".bin";
+}
+
+// A file with a record that is not whole is written again without it.
+void read(Store& s) {
+  const PrivateFolder folder(s.folder);
+  if (!usable(folder)) return s.folder.clear();
+  const std::string bytes = folder.read(s.name);
+  std::string whole;
+  for (size_t at = 0; at + sizeof(Record) <= bytes.size(); at += sizeof(Record)) {
+    Record r;
+    std::memcpy(static_cast<void*>(&r), bytes.data() + at, sizeof r);
+    if (r.checksum != checksum_of(r, s.name)) continue;
+    s.known[r.words] = r.algo;
+    whole.append(bytes, at, sizeof r);
+  }
+  if (whole.size() != bytes.size()) folder.write(s.name, whole);
 }
 
 Store& store(int device) {
@@ -72,12 +90,10 @@ Store& store(int device) {
   Store*& s = (*all)[device];
   if (s) return *s;
   s = new Store();
-  s->path = file_for(device);
-  if (FILE* f = s->path.empty() ? nullptr : std::fopen(s->path.c_str(), "rb")) {
-    Record r;
-    while (std::fread(&r, sizeof r, 1, f) == 1) s->known[r.words] = r.algo;     // a torn last record is not read
-    std::fclose(f);
-  }
+  s->folder = folder();
+  if (s->folder.empty()) return *s;
+  s->name = file_for(device);
+  read(*s);
   return *s;
 }
 
@@ -95,16 +111,12 @@ bool recall(const PlanKey& key, cublaslt::Algo* algo) {
 void remember(const PlanKey& key, const cublaslt::Algo& algo) {
   Store& s = store(key.device);
   std::lock_guard<std::mutex> guard(s.lock);
-  Record r{words_of(key), algo};
+  Record r{words_of(key), algo, 0};
+  r.checksum = checksum_of(r, s.name);
   s.known[r.words] = algo;
-  if (s.path.empty()) return;
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(s.path).parent_path(), ignored);
-  if (FILE* f = std::fopen(s.path.c_str(), "ab")) {             // appended in one write, so that processes may share the file
-    std::setvbuf(f, nullptr, _IOFBF, sizeof r);
-    std::fwrite(&r, sizeof r, 1, f);
-    std::fclose(f);
-  }
+  if (s.folder.empty()) return;
+  const PrivateFolder folder(s.folder);
+  if (usable(folder)) folder.append(s.name, {reinterpret_cast<const char*>(&r), sizeof r});
 }
 
 }  // namespace shim::gemm

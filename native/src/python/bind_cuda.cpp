@@ -250,7 +250,7 @@ PyMethodDef cuda_functions[] = {
 
 int bind_cuda(PyObject* module) {
   cuda::install_allocator();
-  return PyModule_AddFunctions(module, cuda_functions) < 0 ? -1 : bind_cuda_memory(module);
+  return PyModule_AddFunctions(module, cuda_functions) < 0 || bind_cache(module) < 0 ? -1 : bind_cuda_memory(module);
 }
 
 }  // namespace shim

@@ -23,5 +23,6 @@ template <class T> PyObject* pointer(T p) { return PyLong_FromVoidPtr(reinterpre
 #define SHIM_INT_FUNCTION(name, n, f) {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&with_ints<n, f>)), METH_FASTCALL, nullptr}
 
 int bind_cuda_memory(PyObject* module);         // bind_cuda_memory.cpp
+int bind_cache(PyObject* module);               // bind_cache.cpp
 
 }  // namespace shim

@@ -1,0 +1,44 @@
+// Folders of the user's own, and entries kept in them.
+#include "core/cache_folder.h"
+#include "python/int_function.h"
+
+namespace shim {
+namespace {
+
+PyObject* private_folder(PyObject*, PyObject* path) {
+  const char* text = PyUnicode_AsUTF8(path);
+  if (!text) return nullptr;
+  return guarded([&]() -> PyObject* { return PyUnicode_FromString(PrivateFolder(text).why().c_str()); });
+}
+
+PyObject* cache_keep(PyObject*, PyObject* args) {
+  const char *folder, *name, *key, *bytes;
+  Py_ssize_t keys, size;
+  if (!PyArg_ParseTuple(args, "sss#y#", &folder, &name, &key, &keys, &bytes, &size)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    keep(folder, name, {key, size_t(keys)}, {bytes, size_t(size)});
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* cache_kept(PyObject*, PyObject* args) {
+  const char *folder, *name, *key;
+  Py_ssize_t keys;
+  if (!PyArg_ParseTuple(args, "sss#", &folder, &name, &key, &keys)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const std::string bytes = kept(folder, name, {key, size_t(keys)});
+    return PyBytes_FromStringAndSize(bytes.data(), Py_ssize_t(bytes.size()));
+  });
+}
+
+PyMethodDef cache_functions[] = {
+    {"private_folder", private_folder, METH_O, "Makes a folder for this user alone, or takes others' right to write; why it cannot be used, or nothing."},
+    {"cache_keep", cache_keep, METH_VARARGS, "Keeps (folder, name, key, bytes)."},
+    {"cache_kept", cache_kept, METH_VARARGS, "The bytes kept as (folder, name, key); none if there are none, or others than were kept."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int bind_cache(PyObject* module) { return PyModule_AddFunctions(module, cache_functions); }
+
+}  // namespace shim
