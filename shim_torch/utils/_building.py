@@ -14,10 +14,11 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from contextlib import contextmanager
 from typing import Any
 
-from native import stand_ins
+from native import _core, stand_ins
 
 __all__: list[str] = []
 
@@ -204,27 +205,57 @@ def compile_and_load(
     check_kind(what, sources)
     check_headers(what, sources, includes)
     target = os.path.join(folder, f"{name}.so")
-    commands = _commands(name, sources, target, cflags, ldflags, includes, cuda_cflags, with_cuda)
-    digest = hashlib.sha256(repr(commands).encode())
+
+    def commands(made: str) -> list[list[str]]:
+        return _commands(name, sources, made, cflags, ldflags, includes, cuda_cflags, with_cuda)
+
+    digest = hashlib.sha256(repr(commands(target)).encode())
     for source in sources:
-        with open(source, "rb") as file:
-            digest.update(file.read())
+        digest.update(_bytes(source))
     stamp = os.path.join(folder, f"{name}.built")
-    if not (os.path.exists(target) and os.path.exists(stamp) and _text(stamp) == digest.hexdigest()):
-        for command in commands:
+    if not _is_built(target, stamp, digest.hexdigest()):
+        _build(name, commands, target, stamp, digest.hexdigest(), verbose)
+    return import_library(name, target, is_python_module)
+
+
+def _is_built(target: str, stamp: str, digest: str) -> bool:
+    """Whether the library was built of the same, and has not changed since."""
+    try:
+        return _bytes(stamp).decode().split() == [digest, hashlib.sha256(_bytes(target)).hexdigest()]
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _build(name: str, commands: Any, target: str, stamp: str, digest: str, verbose: bool) -> None:
+    """Compiles in a folder of this process's own, so that others only ever see a whole library."""
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=os.path.dirname(target)) as own:
+        made, built = os.path.join(own, os.path.basename(target)), os.path.join(own, os.path.basename(stamp))
+        for command in commands(made):
             if verbose:
                 print(shlex.join(command), file=sys.stderr)
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
                 raise RuntimeError(f"Error building extension '{name}': {done.stdout}{done.stderr}")
-        with open(stamp, "w", encoding="utf-8") as file:
-            file.write(digest.hexdigest())
-    return import_library(name, target, is_python_module)
+        with open(built, "w", encoding="utf-8") as file:
+            file.write(f"{digest} {hashlib.sha256(_bytes(made)).hexdigest()}")
+        os.replace(made, target)
+        os.replace(built, stamp)
 
 
-def _text(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
+def _bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
         return file.read()
+
+
+def private_folder(path: str) -> str:
+    """The folder, made with mode 700 or, where others may write to it, given that mode.
+
+    Errors: RuntimeError where it is another user's: what is in it would be run.
+    """
+    why = _core.private_folder(path)
+    if why:
+        raise RuntimeError(f"Extensions are built in folders that nobody else may write to: {why}. Set TORCH_EXTENSIONS_DIR.")
+    return path
 
 
 def import_library(name: str, path: str, is_python_module: bool) -> Any:
@@ -261,8 +292,10 @@ def write_sources(folder: str, cpp_sources: Any, cuda_sources: Any, functions: A
         text = "\n".join([*([] if no_implicit_headers else [f"#include <{h}>" for h in headers]), *texts])
         path = os.path.join(folder, name)
         check_headers("load_inline", [path], (), {path: text})
-        if not os.path.exists(path) or _text(path) != text:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+        if not os.path.exists(path) or _bytes(path) != text.encode():
+            handle, own = tempfile.mkstemp(prefix=f".{name}-", dir=folder)
+            with open(handle, "wb") as file:
+                file.write(text.encode())
+            os.replace(own, path)
         paths.append(path)
     return paths

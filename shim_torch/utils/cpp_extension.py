@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -160,7 +161,11 @@ def get_default_build_root() -> str:
 
 
 def _get_build_directory(name: str, verbose: bool) -> str:
-    """The folder an extension of that name is built in, made if need be; $TORCH_EXTENSIONS_DIR is above it."""
+    """The folder an extension of that name is built in, made if need be; $TORCH_EXTENSIONS_DIR is above it.
+
+    Errors: RuntimeError for a folder that is another user's.
+    """
+    from shim_torch.utils._building import private_folder
     from shim_torch.version import cuda
 
     root = os.environ.get("TORCH_EXTENSIONS_DIR")
@@ -169,9 +174,9 @@ def _get_build_directory(name: str, verbose: bool) -> str:
         root = os.path.join(get_default_build_root(), f"{python}_" + ("cpu" if cuda is None else f"cu{cuda.replace('.', '')}"))
     if verbose:
         print(f"Using {root} as PyTorch extensions root...", file=sys.stderr)
-    folder = os.path.join(root, name)
-    os.makedirs(folder, exist_ok=True)
-    return folder
+    if not (os.path.isdir(root) and os.stat(root).st_mode & stat.S_ISVTX):  # where everybody has folders of their own: /tmp
+        private_folder(root)
+    return private_folder(os.path.join(root, name))
 
 
 def _get_cuda_arch_flags(cflags: Any = None) -> list[str]:

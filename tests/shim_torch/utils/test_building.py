@@ -165,3 +165,76 @@ def test_file_baton(tmp_path):
     assert second.try_acquire()
     second.release()
     assert not (tmp_path / "lock").exists()
+
+
+def mode(path):
+    return os.stat(path).st_mode & 0o777
+
+
+def test_build_folders_are_the_users_own(tmp_path, monkeypatch):
+    old = os.umask(0)
+    try:
+        monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path / "root"))
+        folder = cpp_extension._get_build_directory("one", False)
+        assert folder == str(tmp_path / "root" / "one") and mode(folder) == mode(tmp_path / "root") == 0o700
+        os.chmod(folder, 0o777)
+        assert mode(cpp_extension._get_build_directory("one", False)) == 0o700
+        os.chmod(tmp_path, 0o1777)  # as /tmp is
+        monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+        cpp_extension._get_build_directory("two", False)
+        assert mode(tmp_path) == 0o777 and mode(tmp_path / "two") == 0o700
+    finally:
+        os.umask(old)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what is another user's")
+def test_build_folders_of_another_user(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    (tmp_path / "one").mkdir()
+    os.chown(tmp_path / "one", 12345, 12345)
+    with pytest.raises(RuntimeError, match="nobody else may write to: .*one is another user's"):
+        cpp_extension._get_build_directory("one", False)
+    (tmp_path / "two").symlink_to(tmp_path)
+    os.chown(tmp_path / "two", 12345, 12345, follow_symlinks=False)
+    with pytest.raises(RuntimeError, match="two is a link of another user's"):
+        cpp_extension._get_build_directory("two", False)
+
+
+def test_a_damaged_library_is_built_again(tmp_path):
+    flags = ["-DFACTOR=7", '-DNAMESPACE="built_again"']
+    source = tmp_path / "source.cpp"
+    source.write_text(SOURCE)
+    built = [tmp_path / "again.so", tmp_path / "again.built"]
+    program = f"""if 1:
+        import shim_torch as torch
+        from shim_torch.utils import cpp_extension
+        cpp_extension.load("again", [{str(source)!r}], extra_cflags={flags!r}, build_directory={str(tmp_path)!r}, is_python_module=False)
+        print(torch.ops.built_again.times(6))
+    """
+    environment = {**os.environ, "PYTHONPATH": INSTALLED}
+
+    def run():
+        return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+
+    assert run().stdout == "42\n"
+    good = built[0].read_bytes()
+    for damaged in (good[: len(good) // 2], b""):
+        built[0].write_bytes(damaged)
+        assert run().stdout == "42\n"
+    assert sorted(tmp_path.iterdir()) == sorted([source, *built])  # nothing is left of the builds
+
+
+def test_processes_build_the_same(tmp_path):
+    source = tmp_path / "source.cpp"
+    source.write_text(SOURCE)
+    program = f"""if 1:
+        import shim_torch as torch
+        from shim_torch.utils import cpp_extension
+        flags = ["-DFACTOR=9", '-DNAMESPACE="built_thrice"']
+        cpp_extension.load("same", [{str(source)!r}], extra_cflags=flags, build_directory={str(tmp_path)!r}, is_python_module=False)
+        print(torch.ops.built_thrice.times(3))
+    """
+    environment = {**os.environ, "PYTHONPATH": INSTALLED}
+    command = [sys.executable, "-c", program]
+    running = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [process.communicate(timeout=120)[0] for process in running] == ["27\n"] * 3
