@@ -51,10 +51,13 @@ class Odd:
 
 
 class Maker:
-    """Makes the arguments of one call: ``r`` decides, ``torch`` makes; ``tensors`` are those that it made."""
+    """Makes the arguments of one call: ``r`` decides, ``torch`` makes; ``tensors`` are those that it made.
 
-    def __init__(self, torch: Any, r: random.Random) -> None:
-        self.torch, self.r = torch, r
+    plain: names of arguments that get no odd values.
+    """
+
+    def __init__(self, torch: Any, r: random.Random, plain: tuple[str, ...] = ()) -> None:
+        self.torch, self.r, self.plain = torch, r, plain
         self.odds = r.choice((0, 0, 0.03, 0.1, 0.3))  # of a value that nobody should pass
         self.base = [r.choice(SIZES) for _ in range(r.choice((0, 1, 1, 2, 2, 2, 3, 3, 4, 5)))]
         if r.random() < 0.5:
@@ -180,6 +183,14 @@ class Maker:
 
     def value(self, of: str, name: str, n: int | None = None) -> Any:
         """A value of a type, as its schema spells it ("Optional[List[int]]"); ``n``: the length that an int[n] has."""
+        odds = self.odds
+        self.odds = 0 if name in self.plain else odds
+        try:
+            return self.value_(of, name, n)
+        finally:
+            self.odds = odds
+
+    def value_(self, of: str, name: str, n: int | None) -> Any:
         r = self.r
         if of.startswith("Optional["):
             return None if r.random() < 0.35 else self.value(of[9:-1], name, n)

@@ -62,7 +62,8 @@ class Call:
     def made(self) -> None:
         torch, r = self.torch, self.r
         torch.manual_seed(self.i)
-        self.maker = maker = Maker(torch, r)
+        polynomial = "polynomial" in self.kind  # of degree n takes n steps, which may be very many
+        self.maker = maker = Maker(torch, r, ("n", "x") if polynomial else ())
         self.args = []
         for a in self.schema.arguments:
             if a.has_default_value() and r.random() < 0.5:

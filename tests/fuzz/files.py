@@ -75,14 +75,14 @@ class Load:
                     raise harness.Finding(wrong)
                 file_contents.read(t, self.torch)
         except MemoryError:
-            raise harness.Finding(f"more memory was asked for than there is, by {len(self.data)} bytes") from None
+            raise harness.Finding(f"more memory was asked for than there is: by {len(self.data)} bytes") from None
         finally:
             self.watch.armed = False
             more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
             if self.watch.seen:
                 raise harness.Finding("a load did more than load: " + "; ".join(self.watch.seen[:5]))
             if more > file_contents.MORE:
-                raise harness.Finding(f"{more >> 20} MiB more are in memory after a file of {len(self.data)} bytes")
+                raise harness.Finding(f"memory out of proportion: {more >> 20} MiB more after a file of {len(self.data)} bytes")
 
 
 def make(given: argparse.Namespace) -> Any:

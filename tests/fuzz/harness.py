@@ -24,6 +24,13 @@ from typing import Any
 
 HANG = 20.0  # seconds for one case
 GIB = 1 << 30
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONWARNINGS": "ignore",
+}
 
 
 class Finding(Exception):
@@ -49,11 +56,14 @@ def where(error: BaseException) -> str:
     return f"{os.path.basename(inside[-1].filename)}:{inside[-1].name}" if inside else "the call itself"
 
 
-def work(given: argparse.Namespace, case: Callable[[int], Callable[[], None]], allowed: frozenset[str]) -> None:
-    """The worker: ``case(i)`` makes case i and answers what runs it; that function's ``kind`` names what is tried."""
+def limit(given: argparse.Namespace) -> None:
     if given.memory:
         resource.setrlimit(resource.RLIMIT_AS, (int(given.memory * GIB), int(given.memory * GIB)))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def work(given: argparse.Namespace, case: Callable[[int], Callable[[], None]], allowed: frozenset[str]) -> None:
+    """The worker: ``case(i)`` makes case i and answers what runs it; that function's ``kind`` names what is tried."""
     to = os.dup(1)
     os.dup2(2, 1)  # what a case prints is no report
 
@@ -87,8 +97,8 @@ class Workers:
         self.cases = 0
 
     def report(self, i: int, kind: str, why: str, group: str | None = None) -> None:
-        name, _, text = why.partition(": ")
-        same = name if " from " in name and "the call itself" not in name else re.sub(r"\d+|\[[\d, -]*\]|\([\d, -]*\)", "#", why)
+        name, _, _ = why.partition(": ")
+        same = name if "the call itself" not in name else re.sub(r"\d+|\[[\d, -]*\]|\([\d, -]*\)", "#", why)
         key = group or same[:160]
         known = self.findings.setdefault(key, [])
         known.append(i)
@@ -98,10 +108,9 @@ class Workers:
     def start(self, first: int) -> subprocess.Popen[bytes]:
         command = [sys.executable, self.script, "--seed", str(self.given.seed), "--worker", str(first)]
         command += ["--package", self.given.package, "--memory", str(self.given.memory)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        environment.update(PYTHONHASHSEED="0", PYTHONFAULTHANDLER="", PYTHONWARNINGS="ignore")
+        pipe = subprocess.PIPE
         return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, start_new_session=True
+            command, stdout=pipe, stdin=subprocess.DEVNULL, stderr=pipe, env={**os.environ, **ENVIRONMENT}, start_new_session=True
         )
 
     def follow(self, first: int, end: float, count: int) -> int:
@@ -171,8 +180,12 @@ class Workers:
 def main(text: str, script: str, make: Callable[[argparse.Namespace], Any], allowed: frozenset[str]) -> int:
     """``make(options)`` answers a target's ``case``; 0 where nothing was found, else 1."""
     given = options(text)
+    if given.worker is not None or given.only is not None:
+        limit(given)
     if given.worker is not None:
         work(given, make(given), allowed)
+    if given.only is not None and any(os.environ.get(k) != v for k, v in ENVIRONMENT.items()):
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **ENVIRONMENT})  # as its worker was
     if given.only is not None:
         call: Any = make(given)(given.only)
         print(call.kind, getattr(call, "shown", lambda: "")(), flush=True)
