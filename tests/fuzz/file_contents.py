@@ -84,8 +84,8 @@ class Watch:
     ).split()
     KNOWN = ("shim_torch", "torch", "native", "compat", "numpy", "ml_dtypes", "scipy")
 
-    def __init__(self) -> None:
-        self.armed = False
+    def __init__(self, path: str) -> None:
+        self.armed, self.path = False, path  # the file that may be read
         self.seen: list[str] = []
         self.packages = tuple(f"{p}/{n}" for p in sys.path if p for n in self.KNOWN)
         sys.addaudithook(self.hook)
@@ -98,7 +98,8 @@ class Watch:
             return
         if event == "open":
             mode = args[1] if isinstance(args[1], str) else ""
-            bad = any(c in mode for c in "wax+") or (not mode and args[2] & 3)
+            read = isinstance(args[0], str) and args[0] != self.path and not args[0].endswith((".py", ".pyc", ".so"))
+            bad = read or any(c in mode for c in "wax+") or (not mode and args[2] & 3)
         elif event == "import":
             bad = args[0].split(".")[0] not in self.KNOWN
         elif event == "exec":

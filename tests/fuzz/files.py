@@ -93,7 +93,7 @@ def make(given: argparse.Namespace) -> Any:
     for _, data in valid:  # imports what loading imports, and shows that unchanged files are read
         for t in file_contents.tensors_in(torch.load(io.BytesIO(data)), torch):
             file_contents.read(t, torch)
-    watch = file_contents.Watch()
+    watch = file_contents.Watch(path)
     return lambda i: Load(torch, valid, watch, path, given.seed, i)
 
 

@@ -17,6 +17,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -197,8 +198,10 @@ def main(text: str, script: str, make: Callable[[argparse.Namespace], Any], allo
     workers, begun = Workers(script, given), time.monotonic()
     end = begun + seconds if seconds is not None else float("inf")
     i, starts = 0, 0
-    while i < count and time.monotonic() < end:
-        i, starts = workers.follow(i, end, count), starts + 1
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:  # what workers leave behind
+        os.environ["TMPDIR"] = folder
+        while i < count and time.monotonic() < end:
+            i, starts = workers.follow(i, end, count), starts + 1
     took = time.monotonic() - begun
     print(f"{os.path.basename(script)}: seed {given.seed}, {workers.cases} cases of {len(workers.kinds)} kinds in {took:.0f} s, {starts} workers")
     print("  " + ", ".join(f"{name} {n}" for name, n in workers.outcomes.most_common()))
