@@ -80,11 +80,24 @@ def set_tensor_metadata(tensor: Any, metadata: dict[str, bool]) -> None:
         (_core._set_conj if name == "conj" else _core._set_neg)(tensor, on)
 
 
-def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Any:
+def _over(storage: Any, dtype: Any, offset: int, size: Any, stride: Any) -> Any:
+    """A tensor over a storage that has its elements already. RuntimeError for one that has not: ``set_`` would make it larger,
+    with whatever lies in that memory."""
     from native import _core
 
-    empty = _core.empty_tensor((0,), storage.dtype, storage.device)
-    return empty.set_(storage.untyped(), storage_offset, tuple(size), tuple(stride))
+    nbytes, size, stride = storage.nbytes(), tuple(size), tuple(stride)
+    last = sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    needed = (offset + last + 1) * dtype.itemsize if 0 not in size else 0
+    if needed > nbytes or min((offset, *size, *stride)) < 0:
+        raise RuntimeError(
+            f"setStorage: sizes {[*size]}, strides {[*stride]}, storage offset {offset}, and itemsize {dtype.itemsize} requiring a "
+            f"storage size of {needed} are out of bounds for storage of size {nbytes}"
+        )
+    return _core.empty_tensor((0,), dtype, storage.device).set_(storage.untyped(), offset, size, stride)
+
+
+def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Any:
+    return _over(storage, storage.dtype, storage_offset, size, stride)
 
 
 def _rebuild_tensor_v2(
@@ -96,7 +109,7 @@ def _rebuild_tensor_v2(
     backward_hooks: Any,
     metadata: Any = None,
 ) -> Any:
-    tensor = _rebuild_tensor(storage, storage_offset, size, stride)
+    tensor = _over(storage, storage.dtype, storage_offset, size, stride)
     return _set(tensor, requires_grad, backward_hooks, metadata)
 
 
@@ -110,10 +123,7 @@ def _rebuild_tensor_v3(
     dtype: Any,
     metadata: Any = None,
 ) -> Any:
-    from native import _core
-
-    empty = _core.empty_tensor((0,), dtype, storage.device)
-    tensor = empty.set_(storage.untyped(), storage_offset, tuple(size), tuple(stride))
+    tensor = _over(storage, dtype, storage_offset, size, stride)
     return _set(tensor, requires_grad, backward_hooks, metadata)
 
 

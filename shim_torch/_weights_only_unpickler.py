@@ -7,13 +7,17 @@ Every opcode that is not listed is refused; callables and classes come from one 
 from __future__ import annotations
 
 import pickle
+import reprlib
+import struct
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from functools import lru_cache
 from typing import IO, Any
 
 from native import _core
 from shim_torch._missing import asked_of as _asked_of
+from shim_torch._serialization import safely
+from shim_torch._serialization.archive import bytes_left
+from shim_torch._serialization.reachable import table
 
 UnpicklingError = pickle.UnpicklingError
 _OPCODES = """MARK STOP PROTO NONE NEWTRUE NEWFALSE EMPTY_LIST EMPTY_DICT EMPTY_TUPLE EMPTY_SET BININT BININT1 BININT2 LONG1
@@ -21,6 +25,12 @@ BINFLOAT BINUNICODE BINSTRING SHORT_BINSTRING SHORT_BINBYTES BINBYTES TUPLE TUPL
 BINGET LONG_BINGET BINPUT LONG_BINPUT BINPERSID GLOBAL REDUCE NEWOBJ BUILD""".split()
 # Even a user's list can't allow these: each runs code of the caller's choice.
 _BLOCKED = {"sys", "os", "posix", "nt"}
+
+_DAMAGE = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error,
+)  # fmt: skip
+# What calls may copy in all, in bytes: this much, or so many times the file. A call of three bytes can name anything read before.
+_LEAST_COPIED, _MOST_COPIED, _LARGE = 1 << 26, 16, 1 << 16
 
 _user: dict[str, Any] = {}  # "package.module.Name" -> what add_safe_globals was given
 
@@ -56,50 +66,33 @@ def replace_safe_globals(found: list[Any]) -> None:
     add_safe_globals(found)
 
 
-@lru_cache(maxsize=1)
-def _torch_names() -> dict[str, Any]:
-    """The names of torch files that are always allowed."""
-    from shim_torch import _legacy_types, _tensor, _utils, serialization, storage
-    from shim_torch.nested._internal import _base as nested
-    from shim_torch.nn.parameter import Parameter
-
-    allowed: dict[str, Any] = {
-        "collections.OrderedDict": OrderedDict,
-        "collections.Counter": Counter,
-        "shim_torch.nested._internal._base._rebuild": nested._rebuild,
-        "torch.nested._internal._base._rebuild": nested._rebuild,
-        "_codecs.encode": _encode,
-        "builtins.bytearray": bytearray,
-        "builtins.set": set,
-        "builtins.complex": complex,
-        "__builtin__.set": set,
-        "__builtin__.bytearray": bytearray,
-        "__builtin__.complex": complex,
-        "torch.Tensor": _core.Tensor,
-        "torch.Size": _core.Size,
-        "torch.device": _core.device,
-        "torch.nn.parameter.Parameter": Parameter,
-        "torch.serialization._get_layout": serialization._get_layout,
-        "torch.storage.UntypedStorage": storage.UntypedStorage,
-        "torch.storage.TypedStorage": storage.TypedStorage,
-        "torch._tensor._rebuild_from_type_v2": _tensor._rebuild_from_type_v2,
-    }
-    for name in vars(_utils):
-        if name.startswith("_rebuild_"):
-            allowed[f"torch._utils.{name}"] = getattr(_utils, name)
-    for name in storage._CLASSES:
-        allowed[f"torch.{name}"] = _legacy_types.legacy_storage(name)
-    for name in vars(_core):
-        if isinstance(getattr(_core, name), (_core.dtype, _core.layout, _core.memory_format)):
-            allowed[f"torch.{name}"] = getattr(_core, name)
-    return allowed
+def allowed_by_user(found: Any) -> bool:
+    """Whether ``add_safe_globals`` was given this very object."""
+    return any(found is v for v in _user.values())
 
 
-def _encode(text: str, encoding: str) -> bytes:
-    """``_codecs.encode`` as pickles of protocol 2 use it for bytes."""
-    if encoding != "latin1":
-        raise UnpicklingError(f"_codecs.encode: encoding {encoding!r} is not allowed")
-    return text.encode(encoding)
+def _set_state(target: Any, state: Any) -> None:
+    """What ``pickle`` does with the state of an object, which is here of a class that the user allowed."""
+    if hasattr(target, "__setstate__"):
+        target.__setstate__(state)
+    elif isinstance(state, tuple) and len(state) == 2:
+        for part in state:
+            for name, value in (part or {}).items():
+                setattr(target, name, value)
+    else:
+        target.__dict__.update(state)
+
+
+def _copied(args: tuple[Any, ...]) -> int:
+    """About how many bytes a call copies of what it is given."""
+    many = 0
+    for arg in args:
+        if isinstance(arg, (str, bytes, bytearray)):
+            many += len(arg)
+        elif isinstance(arg, (tuple, list, dict)):
+            tensors = (part for part in arg if isinstance(part, _core.TensorBase)) if len(arg) < 16 else ()
+            many += 64 * len(arg) + sum(part.numel() * part.element_size() for part in tensors)
+    return many
 
 
 _UNPICKLER: Any = pickle._Unpickler  # type: ignore[attr-defined]
@@ -113,25 +106,38 @@ class Unpickler(_UNPICKLER):
 
     def __init__(self, file: IO[bytes], *, encoding: str = "bytes") -> None:
         super().__init__(file, encoding=encoding)
-        self._allowed = {**_torch_names(), **_user}
-        self._callables = {id(v): v for v in self._allowed.values()}
+        self._table = table()
+        self._source = file
+        self._left = max(_LEAST_COPIED, _MOST_COPIED * bytes_left(file))
+        self._in_users_code = False
 
     def load(self) -> Any:
         self.memo: dict[int, Any] = {}
         try:
             return super().load()
-        except KeyError as error:
-            (code,) = error.args or (None,)
-            if isinstance(code, int) and code not in self.dispatch:
+        except _DAMAGE as error:
+            if self._in_users_code:
+                raise
+            (code, *_) = error.args or (None,)
+            if isinstance(error, KeyError) and isinstance(code, int) and code not in self.dispatch:
                 raise UnpicklingError(f"Unsupported operand {code}") from None
-            raise
+            raise safely.DamagedFile(f"the pickle is damaged: {type(error).__name__}: {error}") from error
+
+    def _of_user(self, call: Callable[..., Any], *args: Any) -> Any:
+        """Runs what the user allowed; its errors are the user's."""
+        self._in_users_code = True
+        made = call(*args)
+        self._in_users_code = False
+        return made
 
     def find_class(self, module: str, name: str) -> Any:
         full = f"{module}.{name}"
-        if full in self._allowed:
-            return self._allowed[full]
         if module.split(".")[0] in _BLOCKED:
             raise UnpicklingError(f"Trying to load unsupported GLOBAL {full} whose module {module} is blocked.")
+        if full in _user:
+            return _user[full]
+        if full in self._table.names:
+            return self._table.names[full]
         shown = name if module in ("builtins", "__builtin__") else full
         raise UnpicklingError(
             f"Unsupported global: GLOBAL {shown} was not an allowed global by default. Please use "
@@ -142,16 +148,32 @@ class Unpickler(_UNPICKLER):
     def _reduce(self) -> None:
         args = self.stack.pop()
         func: Any = self.stack[-1]
-        if self._callables.get(id(func)) is not func:
-            raise UnpicklingError(f"Trying to call reduce for unrecognized function {func}")
-        self.stack[-1] = func(*args)  # type: ignore[misc]
+        if type(args) is not tuple:
+            raise UnpicklingError(f"arguments of a call are a tuple, not {type(args)}")
+        twin = self._table.calls.get(id(func))
+        if allowed_by_user(func):
+            self.stack[-1] = self._of_user(func, *args)
+        elif twin is not None:
+            if twin in self._table.copying:
+                self._left -= _copied(args)
+            if self._left < 0:
+                raise safely.DamagedFile("the file asks for far more memory than it has bytes: it was made to do harm")
+            self.stack[-1] = twin(*args)
+        else:
+            raise UnpicklingError(
+                f"Trying to call reduce for unrecognized function {func if callable(func) else reprlib.repr(func)}"
+            )
 
     def _newobj(self) -> None:
         args = self.stack.pop()
         cls = self.stack[-1]
-        if self._callables.get(id(cls)) is not cls or not isinstance(cls, type):
-            raise UnpicklingError(f"Trying to create new object for unrecognized class {cls}")
-        self.stack[-1] = cls.__new__(cls, *args)
+        if type(args) is tuple and isinstance(cls, type) and allowed_by_user(cls):
+            self.stack[-1] = self._of_user(cls.__new__, cls, *args)
+        elif (cls is set or cls is OrderedDict) and args == ():
+            self.stack[-1] = cls()
+        else:
+            shown = cls if isinstance(cls, type) else type(cls)
+            raise UnpicklingError(f"Trying to create new object for unrecognized class {shown}")
 
     def _build(self) -> None:
         state = self.stack.pop()
@@ -160,21 +182,32 @@ class Unpickler(_UNPICKLER):
         if isinstance(target, _core.TensorBase):
             raise UnpicklingError(f"Can only build Tensor, Parameter, OrderedDict or types allowlisted, not {kind}")
         if kind is OrderedDict:
-            target.__dict__.update(state)
-        elif any(kind is v for v in _user.values()):
-            if hasattr(target, "__setstate__"):
-                target.__setstate__(state)
-            elif isinstance(state, tuple) and len(state) == 2:
-                for part in state:
-                    for name, value in (part or {}).items():
-                        setattr(target, name, value)
-            else:
-                target.__dict__.update(state)
+            if type(state) is not dict:
+                raise UnpicklingError(f"attributes of an OrderedDict are a dict, not {type(state)}")
+            safely.attributes(target, OrderedDict, state)
+        elif allowed_by_user(kind):
+            self._of_user(_set_state, target, state)
         else:
             raise UnpicklingError(
                 "Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, "
                 f"but got {kind}"
             )
+
+    def _take(self, form: str) -> bytes:
+        """A length and so many bytes. A length beyond the file's end is not asked for: some files would make room for it."""
+        (many,) = struct.unpack(form, self.read(struct.calcsize(form)))  # type: ignore[attr-defined]
+        if many < 0 or (many > _LARGE and many > bytes_left(self._source)):
+            raise safely.DamagedFile("the pickle is damaged: a text longer than the file")
+        return bytes(self.read(many))  # type: ignore[attr-defined]
+
+    def _unicode(self) -> None:
+        self.stack.append(str(self._take("<I"), "utf-8", "surrogatepass"))
+
+    def _bytes(self) -> None:
+        self.stack.append(self._take("<I"))
+
+    def _string(self) -> None:
+        self.stack.append(self._decode_string(self._take("<i")))  # type: ignore[attr-defined]
 
     def _append(self) -> None:
         item = self.stack.pop()
@@ -192,6 +225,7 @@ class Unpickler(_UNPICKLER):
         target = self.stack[-1]
         if type(target) not in (dict, OrderedDict, Counter):
             raise UnpicklingError(f"Can only set items of dicts, but got {type(target)}")
+        safely.keys(pairs[::2])
         for key, value in zip(pairs[::2], pairs[1::2], strict=True):
             target[key] = value
 
@@ -209,7 +243,7 @@ class Unpickler(_UNPICKLER):
         kind = pid[0] if type(pid) is tuple and pid else None
         if type(pid) is tuple and pid and (kind.decode("ascii") if isinstance(kind, bytes) else kind) != "storage":
             raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(kind)}")
-        self.stack.append(self.persistent_load(pid))
+        self.stack.append(self._of_user(self.persistent_load, pid))  # map_location may be the user's
 
 
 _OWN = {
@@ -221,6 +255,9 @@ _OWN = {
     "SETITEM": Unpickler._setitem,
     "SETITEMS": Unpickler._setitems,
     "BINPERSID": Unpickler._persistent,
+    "BINUNICODE": Unpickler._unicode,
+    "BINBYTES": Unpickler._bytes,
+    "BINSTRING": Unpickler._string,
 }
 for _name in _OPCODES:
     _code = getattr(pickle, _name)[0]
@@ -228,13 +265,19 @@ for _name in _OPCODES:
 
 
 def globals_in(data: bytes) -> set[str]:
-    """The full names that a pickle refers to, found without running it."""
+    """The full names that a pickle refers to, found without running it. UnpicklingError for a pickle that cannot be read."""
     import pickletools
 
     names: set[str] = set()
-    for opcode, argument, _ in pickletools.genops(data):
-        if opcode.name == "GLOBAL":
-            names.add(str(argument).replace(" ", ".", 1))
+    try:
+        for opcode, argument, _ in pickletools.genops(data):
+            if opcode.name in ("GLOBAL", "INST"):
+                names.add(str(argument).replace(" ", ".", 1))
+            elif opcode.name not in _OPCODES:
+                raise UnpicklingError(f"Unsupported operand {ord(opcode.code)}")
+    except _DAMAGE as error:
+        raise UnpicklingError(f"the pickle is damaged: {error}") from error
     return names
+
 
 __getattr__ = _asked_of(__name__)

@@ -26,6 +26,8 @@ from shim_torch._serialization.placing import (
 from shim_torch._serialization.placing import (
     restorer as _restorer,
 )
+from shim_torch._serialization.reachable import layouts, table
+from shim_torch._serialization.safely import DamagedFile, storage_id
 from shim_torch._serialization.settings import (
     LoadEndianness,
     check_module_version_greater_or_equal,
@@ -116,7 +118,8 @@ class SourceChangeWarning(Warning):
 
 
 def _get_layout(name: str) -> Any:
-    return getattr(_core, name.removeprefix("torch."))
+    """The layout that a file calls ``name`` ("torch.strided"); KeyError for any other name."""
+    return layouts()[name]
 
 
 class _Storages:
@@ -234,8 +237,9 @@ def load(
             )
         if _skipping.on:
             raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
-        from shim_torch._serialization.legacy import load_legacy
+        from shim_torch._serialization.legacy import load_legacy, refuse_tar
 
+        refuse_tar(file, weights_only, _REFUSED)
         return load_legacy(file, _restorer(map_location), lambda s: _unpickle(s, weights_only, pickle_load_args))
 
 
@@ -325,6 +329,8 @@ def _unpickle(file: Any, weights_only: bool, arguments: dict[str, Any]) -> Any:
         reader.persistent_load = persistent_load  # type: ignore[method-assign]
         try:
             return reader.load()
+        except DamagedFile as error:
+            raise DamagedFile(f"Weights only load failed. {error}") from error.__cause__
         except pickle.UnpicklingError as error:
             raise pickle.UnpicklingError(_UNSAFE.format(advice=_advice(str(error)))) from None
 
@@ -341,10 +347,10 @@ def _load_zip(file: Any, restore: Any, weights_only: bool, path: Any, arguments:
     loaded: dict[str, Any] = {}
 
     def persistent_load(pid: Any) -> Any:
-        kind, storage_type, key, location, count = pid
-        if kind != "storage":
-            raise RuntimeError(f"Unknown typename for persistent_load, expected 'storage' but got '{kind}'")
-        dtype = _core.uint8 if storage_type is _core.UntypedStorage else storage_type.dtype
+        if type(pid) is tuple and pid and pid[0] != "storage":
+            raise RuntimeError(f"Unknown typename for persistent_load, expected 'storage' but got '{pid[0]}'")
+        dtype, key, location, count, _ = storage_id(pid, 5)
+        dtype = dtype or _core.uint8
         if key not in loaded:
             nbytes, record = count * dtype.itemsize, f"data/{key}"
             if _skipping.on:
@@ -355,7 +361,7 @@ def _load_zip(file: Any, restore: Any, weights_only: bool, path: Any, arguments:
                 cpu = reader.mapped(record, nbytes, os.fspath(path), get_default_mmap_options())
             if swapped and not _skipping.on:
                 cpu.byteswap(dtype)
-            loaded[key] = restore(cpu, location.decode() if isinstance(location, bytes) else location)
+            loaded[key] = restore(cpu, location)
         return TypedStorage(wrap_storage=loaded[key], dtype=dtype)
 
     return _unpickle(io.BytesIO(reader.read("data.pkl")), weights_only, arguments)(persistent_load)
@@ -396,7 +402,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
         if not archive.is_zip(file):
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
         names = _weights_only.globals_in(archive.Reader(file).read("data.pkl"))
-    return sorted(names - _weights_only._torch_names().keys() - _weights_only._user.keys())
+    return sorted(names - table().names.keys() - _weights_only._user.keys())
 
 
 SHORT_SIZE, INT_SIZE, LONG_SIZE = 2, 4, 4  # bytes of the numbers in files older than PyTorch 1.6

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import mmap
+import struct
 import zipfile
 from collections.abc import Iterable
 from typing import IO, Any
@@ -14,7 +16,7 @@ import numpy as np
 from native import _core
 from shim_torch._untyped_storage import untyped_tensor
 
-_LOCAL_HEADER = 30  # bytes of a zip local file header before the name
+_LOCAL_HEADER, _LOCAL_SIGNATURE = 30, b"PK\x03\x04"  # bytes of a zip local file header before the name; how it begins
 _CHUNK = 16 << 20
 _LEAST = 22  # bytes of an archive: its end record
 _BROKEN = "invalid header or archive is corrupted"
@@ -67,9 +69,24 @@ class Writer:
         self._digest.update(f"{record}:{size}:{info.CRC}".encode())
 
 
+def bytes_left(file: Any) -> int:
+    """How many bytes a seekable file has from its position on."""
+    start = file.tell()
+    end = file.seek(0, io.SEEK_END)
+    end = file.tell() if end is None else end  # some files' seek() says nothing
+    file.seek(start)
+    return int(end - start)
+
+
+# What zipfile raises for archives that are none, or broken ones.
+_UNREADABLE = (zipfile.BadZipFile, ValueError, ArithmeticError, LookupError, EOFError, NotImplementedError, struct.error)
+
+
 class Reader:
     """Reads the records of an archive, from a seekable file.
 
+    What the archive says of itself is not believed: a record lies within the file, as it is (``torch.save`` compresses nothing,
+    so what is compressed was made by somebody else), and all storages together are no larger than the file.
     Checksums are not asked, as PyTorch asks none: ``set_crc32_options(False)`` and ``skip_data`` write files without.
     """
 
@@ -77,7 +94,9 @@ class Reader:
         self.file = file
         try:
             self.zip = zipfile.ZipFile(file)
-        except zipfile.BadZipFile as error:
+        except (*_UNREADABLE, OSError) as error:
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: a place before the file's start
+                raise
             lost = "failed finding central directory" if str(error) == "File is not a zip file" else _BROKEN
             file.seek(0, io.SEEK_END)
             raise failed("reading zip archive", lost if file.tell() >= _LEAST else "not a ZIP archive") from None
@@ -85,8 +104,8 @@ class Reader:
         if not names:
             raise failed("reading zip archive", "archive does not contain any files")
         self.prefix = names[0].split("/", 1)[0] + "/"
-        for info in self.zip.infolist():
-            del info.CRC  # zipfile compares what it has
+        file.seek(0)
+        self._size = self._left = bytes_left(file)
 
     def has(self, record: str) -> bool:
         return self.prefix + record in self.zip.NameToInfo
@@ -98,45 +117,65 @@ class Reader:
         return self.zip.getinfo(self.prefix + record)
 
     def read(self, record: str) -> bytes:
-        info = self.info(record)
-        try:
-            return self.zip.read(info)
-        except (zipfile.BadZipFile, EOFError):
-            raise failed(f"reading file {record}", _BROKEN) from None
+        """A record's bytes."""
+        start, size = self._place(record)
+        self.file.seek(start)
+        data = self.file.read(size)
+        if len(data) != size:
+            raise failed(f"reading file {record}", _BROKEN)
+        return bytes(data)
 
     def names(self) -> list[str]:
         return [n.removeprefix(self.prefix) for n in self.zip.namelist()]
 
     def offset(self, record: str) -> int:
         """Where a record's data starts in the file."""
+        return self._place(record)[0]
+
+    def _place(self, record: str) -> tuple[int, int]:
+        """Where a record's bytes start in the file, and how many there are; RuntimeError unless the file has them, stored."""
         info = self.info(record)
-        self.file.seek(info.header_offset + 26)
-        name, extra = (int.from_bytes(self.file.read(2), "little") for _ in range(2))
-        return info.header_offset + _LOCAL_HEADER + name + extra
+        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
+            raise RuntimeError(
+                f"torch.load: record {record} is compressed or encrypted, which torch.save never does: make the archive anew "
+                "without compression (zip -0)"
+            )
+        start = -1
+        if 0 <= info.header_offset <= self._size - _LOCAL_HEADER:
+            self.file.seek(info.header_offset)
+            header = self.file.read(_LOCAL_HEADER)
+            if header[:4] == _LOCAL_SIGNATURE:
+                name, extra = (int.from_bytes(header[at : at + 2], "little") for at in (26, 28))
+                start = info.header_offset + _LOCAL_HEADER + name + extra
+        if start < 0 or info.compress_size != info.file_size or start + info.file_size > self._size:
+            raise failed(f"reading file {record}", _BROKEN)
+        return start, info.file_size
+
+    def _storage_place(self, record: str, nbytes: int) -> int:
+        """Where the bytes of a storage start. Each costs what is left of the file's size: records may not share their bytes."""
+        start, size = self._place(record)
+        if size < nbytes:
+            raise RuntimeError(f"torch.load: record {record} has {size} bytes, but the file says {nbytes}")
+        self._left -= nbytes
+        if self._left < 0:
+            raise failed(f"reading file {record}", "the records are larger than the archive")
+        return start
 
     def storage(self, record: str, nbytes: int) -> Any:
-        """A storage with a record's bytes."""
-        info = self.info(record)
-        self.file.seek(info.header_offset)
-        if not is_zip(self.file):
-            raise failed(f"reading file {record}", _BROKEN)
-        if info.file_size < nbytes:
-            raise RuntimeError(f"torch.load: record {record} has {info.file_size} bytes, but the file says {nbytes}")
+        """A storage with a record's bytes, which cannot be resized."""
+        start = self._storage_place(record, nbytes)
         storage = _core.UntypedStorage(nbytes)
+        whole = _core.lend_memory(untyped_tensor(storage))
         if nbytes:
-            view = memoryview(_core.to_numpy(untyped_tensor(storage)))
-            if info.compress_type == zipfile.ZIP_STORED:
-                self.file.seek(self.offset(record))
-                read_into(self.file, view, record)
-            else:
-                with self.zip.open(info) as source:
-                    read_into(source, view, record)
+            self.file.seek(start)
+            read_into(self.file, memoryview(_core.to_numpy(whole)), record)
         return storage
 
     def mapped(self, record: str, nbytes: int, path: str, flags: int | None) -> Any:
         """A storage over the file's own bytes; written to, they are copied, or with ``mmap.MAP_SHARED`` change in the file."""
+        start = self._storage_place(record, nbytes)
         mode: Any = "r+" if flags == getattr(mmap, "MAP_SHARED", None) else "c"
-        array = np.memmap(path, np.uint8, mode, self.offset(record), (nbytes,)) if nbytes else np.empty(0, np.uint8)
+        array = np.memmap(path, np.uint8, mode, start, (nbytes,)) if nbytes else np.empty(0, np.uint8)
         return _core.from_numpy(array).untyped_storage()
 
 
@@ -162,7 +201,7 @@ def is_zip(file: IO[bytes]) -> bool:
     start = file.tell()
     head = file.read(4)
     file.seek(start)
-    return head == b"PK\x03\x04"
+    return head == _LOCAL_SIGNATURE
 
 
 class Seekable:
