@@ -9,19 +9,17 @@ from shim_torch.nn.parameter import Buffer, Parameter, UninitializedBuffer, Unin
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """Splits device, dtype and memory_format off keyword arguments, as custom layers do."""
-    if kwargs is None:
-        return {}
-    plain = {"device", "dtype", "memory_format"}
-    unknown = kwargs.keys() - (plain | {"factory_kwargs"})
-    if unknown:
+    """Device, dtype and memory_format of a layer's keyword arguments, be they given plainly or in ``factory_kwargs``.
+
+    Errors: TypeError for other arguments, and for one that is given in both ways.
+    """
+    plain = dict(kwargs or {})
+    nested = plain.pop("factory_kwargs", {})
+    if unknown := plain.keys() - {"device", "dtype", "memory_format"}:
         raise TypeError(f"unexpected kwargs {unknown}")
-    result = dict(kwargs.get("factory_kwargs", {}))
-    for name in plain & kwargs.keys():
-        if name in result:
-            raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
-        result[name] = kwargs[name]
-    return result
+    for name in plain.keys() & nested.keys():
+        raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+    return {**nested, **plain}
 
 
 class DataParallel(Module):

@@ -152,16 +152,19 @@ def lp_pool(n: int) -> Any:
 lp_pool1d, lp_pool2d, lp_pool3d = lp_pool(1), lp_pool(2), lp_pool(3)
 
 
-def _scale_factors(scale_factor: Any, input: Any, dim: int) -> list[float]:
-    if not isinstance(scale_factor, (list, tuple)):
-        return [float(scale_factor)] * dim
-    if len(scale_factor) != dim:
+def _of_each_dim(value: Any, input: Any, other: str, shown: str, letter: str) -> list[Any]:
+    """``value`` of every spatial dim of ``input``: one for all, or a sequence of as many. ValueError: of another length."""
+    sizes = list(input.shape[2:])
+    if not isinstance(value, (list, tuple)):
+        return [value] * len(sizes)
+    if len(value) != len(sizes):
+        named = shown.partition(" of")[0]
         raise ValueError(
-            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of "
-            f"{list(input.shape[2:])} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, "
-            "...,dK) format and scale_factor in (s1, s2, ...,sK) format."
+            f"Input and {other} must have the same number of spatial dimensions, but got input with spatial dimensions of {sizes} "
+            f"and {shown} {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and {named} in "
+            f"({letter}1, {letter}2, ...,{letter}K) format."
         )
-    return [float(s) for s in scale_factor]
+    return list(value)
 
 
 _MODES = ("nearest", "linear", "bilinear", "bicubic", "trilinear", "lanczos", "area", "nearest-exact")
@@ -176,6 +179,27 @@ def _whole_size(size: Any) -> int:
     return int(size)
 
 
+def _target(input: Any, size: Any, scale_factor: Any, recompute: bool | None) -> tuple[list[int], list[Any]]:
+    """The spatial sizes to resample to, and of each dim the factor that a kernel takes for their ratio (None: the ratio)."""
+    if scale_factor is None:
+        if size is None:
+            raise ValueError("either size or scale_factor should be defined")
+        sizes = _of_each_dim(size, input, "output", "output size of", "o")
+        if not all(hasattr(s, "__index__") for s in sizes):
+            raise TypeError(
+                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with "
+                f"types {[type(s) for s in sizes]}"
+            )
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        return sizes, [None] * len(sizes)
+    if size is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    factors = [float(f) for f in _of_each_dim(scale_factor, input, "scale_factor", "scale_factor of shape", "s")]
+    sizes = [_whole_size(n * f) for n, f in zip(input.shape[2:], factors, strict=True)]
+    return sizes, [None] * len(sizes) if recompute else factors
+
+
 def interpolate(
     input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None, antialias: bool = False,
@@ -183,43 +207,16 @@ def interpolate(
     """Resamples the spatial dims of (N, C, *) to ``size``, or by ``scale_factor``."""
     if _overridden_one(input):
         return _override(interpolate, 1, input)
-    if mode in ("nearest", "area", "nearest-exact"):
-        if align_corners is not None:
-            raise ValueError(
-                "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
-            )
-    aligned = bool(align_corners)
-    dim = input.dim() - 2
-    if size is not None and scale_factor is not None:
-        raise ValueError("only one of size or scale_factor should be defined")
-    if size is not None:
-        if isinstance(size, (list, tuple)) and len(size) != dim:
-            raise ValueError(
-                "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
-                f"{list(input.shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
-                "format and output size in (o1, o2, ...,oK) format."
-            )
-        sizes, factors = list(size) if isinstance(size, (list, tuple)) else [size] * dim, None
-        if not all(hasattr(s, "__index__") for s in sizes):
-            kinds = [type(s) for s in sizes]
-            raise TypeError(
-                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with "
-                f"types {kinds}"
-            )
-    elif scale_factor is not None:
-        factors = _scale_factors(scale_factor, input, dim)
-        sizes = [_whole_size(s * f) for s, f in zip(input.shape[2:], factors, strict=True)]
-    else:
-        raise ValueError("either size or scale_factor should be defined")
-    if recompute_scale_factor and size is not None:
-        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.ndim == 4):
+    if align_corners is not None and mode in ("nearest", "area", "nearest-exact"):
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    sizes, factors = _target(input, size, scale_factor, recompute_scale_factor)
+    if antialias and (input.dim() != 4 or mode not in ("bilinear", "bicubic", "lanczos")):
         raise ValueError(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
-    if recompute_scale_factor:
-        factors = None
-    return _resampled(input, sizes, factors or [None] * dim, mode, aligned, antialias)
+    return _resampled(input, sizes, factors, mode, bool(align_corners), antialias)
 
 
 def _resampled(input: Any, sizes: Any, factors: Any, mode: str, aligned: bool, antialias: bool) -> Any:
@@ -275,6 +272,12 @@ _ALIGN = (
 )
 
 
+def _aligned(align_corners: bool | None) -> bool:
+    if align_corners is None:
+        warnings.warn(_ALIGN, stacklevel=3)
+    return bool(align_corners)
+
+
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
@@ -290,63 +293,60 @@ def grid_sample(
             "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
             f"'{padding_mode}'"
         )
-    if align_corners is None:
-        warnings.warn(_ALIGN, stacklevel=2)
+    aligned = _aligned(align_corners)
     modes = GRID_SAMPLE_INTERPOLATION_MODES[mode], GRID_SAMPLE_PADDING_MODES[padding_mode]
-    return _aten("grid_sampler")(input, grid, *modes, bool(align_corners))
+    return _aten("grid_sampler")(input, grid, *modes, aligned)
+
+
+def _check_affine(theta: Any, size: Any) -> None:
+    """ValueError and NotImplementedError unless ``theta`` maps places of an output of ``size``."""
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    _, _, *out = size if len(size) in (4, 5) else (0, 0)
+    if not out:
+        raise NotImplementedError(
+            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}."
+        )
+    matrix = (len(out), len(out) + 1)
+    if theta.shape[1:] != matrix:
+        raise ValueError(
+            f"Expected a batch of {matrix[0]}D affine matrices of shape Nx{matrix[0]}x{matrix[1]} for size {size}. "
+            f"Got {theta.shape}."
+        )
+    if not all(n > 0 for n in size):
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
 
 
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
     """A grid for grid_sample: affine maps (N, d, d + 1) of the places of an output of ``size`` (N, C, *out)."""
     if _overridden_one(theta):
         return _override(affine_grid, 2, theta)
-    if align_corners is None:
-        warnings.warn(_ALIGN, stacklevel=2)
-    if not theta.is_floating_point():
-        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
-    if len(size) not in (4, 5):
-        raise NotImplementedError(
-            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
-            f"Got size {tuple(size)}."
-        )
-    d = len(size) - 2
-    if theta.dim() != 3 or tuple(theta.shape[-2:]) != (d, d + 1):
-        raise ValueError(
-            f"Expected a batch of {d}D affine matrices of shape Nx{d}x{d + 1} for size {tuple(size)}. Got {theta.shape}."
-        )
-    if min(size) <= 0:
-        raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
-    if align_corners and min(size[2:]) == 1:
+    aligned = _aligned(align_corners)
+    _check_affine(theta, size)
+    if aligned and 1 in size[2:]:
         warnings.warn(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not an "
             "intended use case of affine_grid. See the documentation of affine_grid for details.",
             stacklevel=2,
         )
-    return _aten("affine_grid_generator")(theta, size, bool(align_corners))
+    return _aten("affine_grid_generator")(theta, size, aligned)
 
 
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """x / (k + alpha · mean of x² over ``size`` neighbouring channels)^beta."""
     if _overridden_one(input):
         return _override(local_response_norm, 2, input)
-    import shim_torch
-
-    dim = input.dim()
-    if dim < 3:
-        raise ValueError(f"Expected 3D or higher dimensionality                          input (got {dim} dimensions)")
-    if input.numel() == 0:
+    if input.dim() < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got {input.dim()} dimensions)"
+        )
+    if 0 in input.shape:
         return input
-    squares = input.mul(input).unsqueeze(1)
-    pads = [size // 2, (size - 1) // 2]
-    if dim == 3:
-        padded = _aten("constant_pad_nd")(squares, [0, 0, *pads])
-        mean = _aten("avg_pool2d")(padded, (size, 1), 1).squeeze(1)
-    else:
-        shape = input.shape
-        flat = squares.reshape(shape[0], 1, shape[1], shape[2], -1)
-        padded = _aten("constant_pad_nd")(flat, [0, 0, 0, 0, *pads])
-        mean = _aten("avg_pool3d")(padded, (size, 1, 1), 1).squeeze(1).reshape(shape)
-    return shim_torch.div(input, mean.mul(alpha).add(k).pow(beta))
+    batch, channels, *_ = input.shape
+    squares = (input * input).reshape(batch, 1, channels, -1)  # an image whose rows are the channels, whatever lies behind them
+    padded = _aten("constant_pad_nd")(squares, [0, 0, size // 2, (size - 1) // 2])
+    mean = _aten("avg_pool2d")(padded, (size, 1), 1).reshape(input.shape)
+    return input / (mean * alpha + k) ** beta
 
 
 def functions() -> dict[str, Any]:

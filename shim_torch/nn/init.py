@@ -26,35 +26,28 @@ def _in_place(f: Init) -> Init:
     return run
 
 
+_GAINS = {
+    **dict.fromkeys(("linear", "sigmoid"), 1),
+    **{f"conv{kind}{dims}d": 1 for kind in ("", "_transpose") for dims in (1, 2, 3)},
+    "tanh": 5.0 / 3,
+    "relu": math.sqrt(2.0),
+    "selu": 3.0 / 4,
+}
+
+
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """The recommended gain of a nonlinearity."""
-    linear = {
-        "linear",
-        "conv1d",
-        "conv2d",
-        "conv3d",
-        "conv_transpose1d",
-        "conv_transpose2d",
-        "conv_transpose3d",
-        "sigmoid",
-    }
-    if nonlinearity in linear:
-        return 1
-    if nonlinearity == "tanh":
-        return 5.0 / 3
-    if nonlinearity == "relu":
-        return math.sqrt(2.0)
-    if nonlinearity == "leaky_relu":
-        if param is None:
-            slope = 0.01
-        elif not isinstance(param, bool) and isinstance(param, (int, float)):
-            slope = param
-        else:
-            raise ValueError(f"negative_slope {param} not a valid number")
-        return math.sqrt(2.0 / (1 + slope**2))
-    if nonlinearity == "selu":
-        return 3.0 / 4
-    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    """The factor by which weights grow to keep a signal's size through ``nonlinearity``; ``param``: leaky_relu's slope, or 0.01.
+
+    Errors: ValueError for a nonlinearity that has none, and for a slope that is no number.
+    """
+    if nonlinearity in _GAINS:
+        return _GAINS[nonlinearity]
+    if nonlinearity != "leaky_relu":
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    slope = 0.01 if param is None else param
+    if type(slope) is bool or not isinstance(slope, (int, float)):
+        raise ValueError(f"negative_slope {param} not a valid number")
+    return math.sqrt(2.0 / (slope * slope + 1))
 
 
 def _no_grad_uniform_(tensor: Any, a: float, b: float, generator: Any = None) -> Any:
@@ -191,23 +184,37 @@ def _calculate_correct_fan(tensor: Any, mode: str) -> int:
     return fan_in if mode == "fan_in" else fan_out
 
 
+def _drawn(tensor: Any, spread: str, std: float, generator: Any) -> Any:
+    """Fills with numbers of mean 0 and this standard deviation, "normal" or "uniform" ones."""
+    if spread == "normal":
+        return tensor.normal_(0.0, std, generator=generator)
+    reach = math.sqrt(3.0) * std
+    return tensor.uniform_(-reach, reach, generator=generator)
+
+
+def _xavier(tensor: Any, spread: str, gain: float, generator: Any) -> Any:
+    fans = sum(_calculate_fan_in_and_fan_out(tensor))
+    return _drawn(tensor, spread, gain * math.sqrt(2.0 / fans), generator)
+
+
+def _kaiming(tensor: Any, spread: str, a: float, mode: str, nonlinearity: str, generator: Any) -> Any:
+    if not all(tensor.shape):
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
+        return tensor
+    fan = _calculate_correct_fan(tensor, mode)
+    return _drawn(tensor, spread, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
+
+
 @_in_place
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Glorot's uniform initialisation."""
-    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
-    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / float(fan_in + fan_out))
-    return tensor.uniform_(-bound, bound, generator=generator)
+    return _xavier(tensor, "uniform", gain, generator)
 
 
 @_in_place
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Glorot's normal initialisation."""
-    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
-    return tensor.normal_(0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator=generator)
-
-
-def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
-    return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+    return _xavier(tensor, "normal", gain, generator)
 
 
 @_in_place
@@ -215,13 +222,10 @@ def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
     """He's uniform initialisation."""
+    settings = {"a": a, "mode": mode, "nonlinearity": nonlinearity, "generator": generator}
     if _core._has_torch_function_unary(tensor):
-        return _core._handle_torch_function(kaiming_uniform_, (tensor,), tensor=tensor, a=a, mode=mode, nonlinearity=nonlinearity, generator=generator)
-    if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
-        return tensor
-    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor.uniform_(-bound, bound, generator=generator)
+        return _core._handle_torch_function(kaiming_uniform_, (tensor,), tensor=tensor, **settings)
+    return _kaiming(tensor, "uniform", **settings)
 
 
 @_in_place
@@ -229,46 +233,40 @@ def kaiming_normal_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
     """He's normal initialisation."""
-    if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
-        return tensor
-    return tensor.normal_(0, _kaiming_std(tensor, a, mode, nonlinearity), generator=generator)
+    return _kaiming(tensor, "normal", a, mode, nonlinearity, generator)
+
+
+def _orthonormal(matrix: Any) -> Any:
+    """Orthonormal columns that span those of ``matrix``: Q of its QR decomposition whose R has a positive diagonal."""
+    import shim_torch
+
+    q, r = shim_torch.linalg.qr(matrix)
+    return q * r.diagonal().sign()
 
 
 @_in_place
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
-    """Fills with a (semi-)orthogonal matrix."""
-    if tensor.ndimension() < 2:
+    """Fills with a (semi-)orthogonal matrix, dims from the second on taken as one."""
+    if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
-    if tensor.numel() == 0:
+    if not all(tensor.shape):
         return tensor
-    rows = tensor.size(0)
-    cols = tensor.numel() // rows
-    flat = tensor.new_empty((rows, cols)).normal_(0, 1, generator=generator)
-    if rows < cols:
-        flat.t_()
-    import shim_torch
-
-    q, r = shim_torch.linalg.qr(flat)
-    q = q * r.diagonal().sign()
-    if rows < cols:
-        q = q.t()
-    tensor.copy_(q.reshape(tensor.shape)).mul_(gain)
-    return tensor
+    drawn = tensor.new_empty(tensor.shape).flatten(1).normal_(generator=generator)
+    tall = len(drawn) >= drawn.size(1)
+    made = _orthonormal(drawn) if tall else _orthonormal(drawn.t()).t()
+    return tensor.copy_(made.reshape(tensor.shape)).mul_(gain)
 
 
 @_in_place
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
     """Fills a matrix from N(0, std²) with a share ``sparsity`` of each column zero."""
-    if tensor.ndimension() != 2:
+    if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     import shim_torch
 
-    rows, cols = tensor.shape
-    zeros = math.ceil(sparsity * rows)
-    tensor.normal_(0, std, generator=generator)
-    for col in range(cols):
-        tensor[shim_torch.randperm(rows)[:zeros], col] = 0
+    height = tensor.size(0)
+    for column in tensor.normal_(0, std, generator=generator).unbind(1):
+        column[shim_torch.randperm(height)[: math.ceil(sparsity * height)]] = 0
     return tensor
 
 

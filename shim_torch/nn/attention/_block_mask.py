@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -132,8 +133,6 @@ class BlockMask:
 
     def numel(self) -> int:
         """The number of elements of the attention matrices."""
-        import math
-
         return math.prod(self.shape)
 
     def to_dense(self) -> Any:
@@ -145,11 +144,9 @@ class BlockMask:
 
     def sparsity(self) -> float:
         """The percentage of the matrix that is not computed."""
-        blocks = int(self.kv_num_blocks.sum())
-        if self.full_kv_num_blocks is not None:
-            blocks += int(self.full_kv_num_blocks.sum())
-        done = blocks * self.BLOCK_SIZE[0] * self.BLOCK_SIZE[1]
-        return 100 * (1 - done / self.numel())
+        counts = (self.kv_num_blocks, self.full_kv_num_blocks)
+        computed = sum(int(count.sum()) for count in counts if count is not None) * math.prod(self.BLOCK_SIZE)
+        return 100 * (1 - computed / self.numel())
 
     def to(self, device: Any) -> BlockMask:
         """The mask on another device."""

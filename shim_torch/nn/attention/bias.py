@@ -50,6 +50,13 @@ class CausalBias(_core.Tensor):
         upper = self.variant == CausalVariant.UPPER_LEFT
         return self._upper_left(device) if upper else self._lower_right(device)
 
+    def _written_out(self, query: Any, key: Any, value: Any) -> Any:
+        """The mask for these inputs; None of the one that the kernels know by themselves, which begins in the upper left."""
+        if self.variant == CausalVariant.UPPER_LEFT or self.seq_len_q == self.seq_len_kv:
+            return None
+        _validate_sdpa_input(query, key, value)
+        return self._materialize(query.device)
+
     @staticmethod
     def _dispatch(
         query: Any,
@@ -63,11 +70,10 @@ class CausalBias(_core.Tensor):
     ) -> Any:
         if is_causal:
             raise ValueError("CausalBias should not be used with causal=True")
-        rest: dict[str, Any] = {"dropout_p": dropout_p, "scale": scale, "enable_gqa": enable_gqa}
-        if attn_mask.seq_len_q == attn_mask.seq_len_kv or attn_mask.variant == CausalVariant.UPPER_LEFT:
-            return F.scaled_dot_product_attention(query, key, value, attn_mask=None, is_causal=True, **rest)
-        _validate_sdpa_input(query, key, value, None, dropout_p, is_causal, scale)
-        return F.scaled_dot_product_attention(query, key, value, attn_mask=attn_mask._materialize(query.device), **rest)
+        mask = attn_mask._written_out(query, key, value)
+        return F.scaled_dot_product_attention(
+            query, key, value, mask, dropout_p, mask is None, scale=scale, enable_gqa=enable_gqa
+        )
 
     @classmethod
     def __torch_function__(

@@ -6,7 +6,9 @@ queries x keys memory, as PyTorch's do where it isn't compiled.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple
@@ -25,6 +27,9 @@ from shim_torch.nn.attention._block_mask import (
 )
 from shim_torch.nn.attention._block_mask import (
     evaluate as _evaluate,
+)
+from shim_torch.nn.attention._block_mask import (
+    ordered as _ordered,
 )
 
 __all__ = [
@@ -99,9 +104,8 @@ def _create_empty_block_mask(query: Any, key: Any) -> BlockMask:
     """A mask that keeps everything, of one block that no sequence outgrows."""
     import shim_torch
 
-    count = shim_torch.ones([1, 1, 1], dtype=shim_torch.int32, device=query.device)
-    first = shim_torch.zeros([1, 1, 1, 1], dtype=shim_torch.int32, device=query.device)
-    return BlockMask.from_kv_blocks(count, first, BLOCK_SIZE=_LARGE_SPARSE_BLOCK_SIZE, seq_lengths=(1, 1))
+    one = _ordered(shim_torch.ones((1, 1, 1, 1), device=query.device))
+    return BlockMask.from_kv_blocks(*one, BLOCK_SIZE=_LARGE_SPARSE_BLOCK_SIZE, seq_lengths=(1, 1))
 
 
 def _get_mod_type(fn: Callable[..., Any]) -> _ModificationType:
@@ -111,32 +115,27 @@ def _get_mod_type(fn: Callable[..., Any]) -> _ModificationType:
     return {5: _ModificationType.SCORE_MOD, 4: _ModificationType.MASK_MOD}.get(count, _ModificationType.UNKNOWN)
 
 
-def and_masks(*mask_mods: Any) -> Any:
-    """A mask that keeps what all masks keep."""
-    if not all(callable(m) for m in mask_mods):
+def _joined(mask_mods: tuple[Any, ...], join: Callable[[Any, Any], Any], empty: bool) -> Callable[..., Any]:
+    """A mask of several, joined one after another by and_ or or_; of none at all it is ``empty``."""
+    if not all(map(callable, mask_mods)):
         raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
 
-    def and_mask(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
-        result = b.new_ones((), dtype=_bool())
-        for mask in mask_mods:
-            result = result & mask(b, h, q_idx, kv_idx)
-        return result
+    def joined(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
+        kept = (mask(b, h, q_idx, kv_idx) for mask in mask_mods)
+        return functools.reduce(join, kept, b.new_full((), empty, dtype=_bool()))
 
-    return and_mask
+    joined.__name__ = f"{join.__name__}mask"
+    return joined
+
+
+def and_masks(*mask_mods: Any) -> Any:
+    """A mask that keeps what all masks keep."""
+    return _joined(mask_mods, operator.and_, True)
 
 
 def or_masks(*mask_mods: Any) -> Any:
     """A mask that keeps what any mask keeps."""
-    if not all(callable(m) for m in mask_mods):
-        raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
-
-    def or_mask(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
-        result = b.new_zeros((), dtype=_bool())
-        for mask in mask_mods:
-            result = result | mask(b, h, q_idx, kv_idx)
-        return result
-
-    return or_mask
+    return _joined(mask_mods, operator.or_, False)
 
 
 def _bool() -> Any:

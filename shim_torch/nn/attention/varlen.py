@@ -23,23 +23,25 @@ _INPUTS = "Tensor query, Tensor key, Tensor value, Tensor cu_seq_q, Tensor? cu_s
 _GRADIENT = "Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor lse, Tensor cu_seq_q, Tensor cu_seq_k, SymInt max_q, SymInt max_k, bool is_causal, Tensor rng_state, float? scale=None, SymInt[]? window_size=None"
 
 
-def _sides(window_size: list[int] | None) -> list[int]:
-    if window_size is None:
-        return [-1, -1]
-    if len(window_size) != 2:
-        raise ValueError(f"window_size must have length 2, got {len(window_size)}")
-    return window_size
+def _sides(window_size: list[int] | None) -> dict[str, int]:
+    """The window as the kernels' two arguments; -1: no bound on that side."""
+    sides = [-1, -1] if window_size is None else window_size
+    if len(sides) != 2:
+        raise ValueError(f"window_size must have length 2, got {len(sides)}")
+    return {"window_size_left": sides[0], "window_size_right": sides[1]}
 
 
 def _run(
-    query: Any, key: Any, value: Any, cu_seq_q: Any, cu_seq_k: Any, max_q: int, max_k: int, is_causal: bool,
-    scale: float | None, window_size: list[int] | None, seqused_k: Any, block_table: Any, num_splits: int | None,
+    query: Any, key: Any, value: Any, cu_seq_q: Any, cu_seq_k: Any, max_q: int, max_k: int, is_causal: bool = False,
+    scale: float | None = None, window_size: list[int] | None = None, enable_gqa: bool = False, seqused_k: Any = None,
+    block_table: Any = None, num_splits: int | None = None,
 ) -> tuple[Any, Any]:  # fmt: skip
-    left, right = _sides(window_size)
-    return tuple(torch.ops.aten._flash_attention_forward(
-        query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, 0.0, is_causal, False, scale=scale, window_size_left=left,
-        window_size_right=right, seqused_k=seqused_k, block_table=block_table, num_splits=num_splits,
-    )[:2])  # fmt: skip
+    """(output, logsumexp); the kernel sees by itself whether heads are shared."""
+    found = torch.ops.aten._flash_attention_forward(
+        query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, 0.0, is_causal, False, scale=scale, seqused_k=seqused_k,
+        block_table=block_table, num_splits=num_splits, **_sides(window_size),
+    )  # fmt: skip
+    return found[0], found[1]
 
 
 def _logsumexp(query: Any) -> Any:
@@ -47,14 +49,9 @@ def _logsumexp(query: Any) -> Any:
 
 
 @_custom_op("torch_attn::_varlen_attn", mutates_args={}, schema=f"({_INPUTS}) -> (Tensor, Tensor, Tensor)")
-def _varlen_attn(
-    query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, is_causal=False, scale=None, window_size=None, enable_gqa=False,
-    seqused_k=None, block_table=None, num_splits=None,
-):  # fmt: skip
-    out, lse = _run(
-        query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, is_causal, scale, window_size, seqused_k, block_table, num_splits
-    )
-    return out, lse, torch.zeros((2,), dtype=_core.uint64, device=query.device)
+def _varlen_attn(query, *rest):
+    state = torch.zeros((2,), dtype=_core.uint64, device=query.device)  # of the dropout, which there is none of
+    return *_run(query, *rest), state
 
 
 @_varlen_attn.register_fake
@@ -63,13 +60,8 @@ def _(query, *_, **__):
 
 
 @_custom_op("torch_attn::_varlen_attn_out", mutates_args={"out"}, schema=f"(Tensor(a!) out, {_INPUTS}) -> Tensor")
-def _varlen_attn_out(
-    out, query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, is_causal=False, scale=None, window_size=None,
-    enable_gqa=False, seqused_k=None, block_table=None, num_splits=None,
-):  # fmt: skip
-    found, lse = _run(
-        query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, is_causal, scale, window_size, seqused_k, block_table, num_splits
-    )
+def _varlen_attn_out(out, *inputs):
+    found, lse = _run(*inputs)
     out.copy_(found)
     return lse
 
@@ -84,11 +76,10 @@ def _varlen_attn_backward(
     grad_out, query, key, value, out, lse, cu_seq_q, cu_seq_k, max_q, max_k, is_causal, rng_state, scale=None,
     window_size=None,
 ):  # fmt: skip
-    left, right = _sides(window_size)
-    unused = torch.empty(0, device=query.device)
+    sequences = (cu_seq_q, cu_seq_k, max_q, max_k)
     return torch.ops.aten._flash_attention_backward(
-        grad_out, query, key, value, out, lse, cu_seq_q, cu_seq_k, max_q, max_k, 0.0, is_causal, rng_state, unused,
-        scale=scale, window_size_left=left, window_size_right=right,
+        grad_out, query, key, value, out, lse, *sequences, 0.0, is_causal, rng_state, query.new_empty(0), scale=scale,
+        **_sides(window_size),
     )  # fmt: skip
 
 
@@ -130,6 +121,17 @@ def _check_heads(query: Any, key: Any, block_table: Any, enable_gqa: bool) -> No
         )
 
 
+def _attend(out: Any, *, return_aux: AuxRequest | None, **inputs: Any) -> Any:
+    """What both functions below do with their arguments; ``out`` None: a new tensor, with a gradient."""
+    _check_heads(inputs["query"], inputs["key"], inputs["block_table"], inputs["enable_gqa"])
+    inputs |= {"is_causal": inputs["window_size"] == (-1, 0), "window_size": list(inputs["window_size"])}
+    if out is None:
+        out, lse, _ = torch.ops.torch_attn._varlen_attn(**inputs)
+    else:
+        lse = torch.ops.torch_attn._varlen_attn_out(out, **inputs)
+    return (out, lse) if return_aux and return_aux.lse else out
+
+
 def varlen_attn(
     query: Any,
     key: Any,
@@ -156,12 +158,7 @@ def varlen_attn(
     Memory:  no kernel that fuses it: the scores of one sequence at a time
     Errors:  ValueError for numbers of heads that do not fit; RuntimeError for gradients with seqused_k or block_table
     """
-    _check_heads(query, key, block_table, enable_gqa)
-    out, lse, _ = torch.ops.torch_attn._varlen_attn(
-        query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, window_size == (-1, 0), scale, list(window_size), enable_gqa,
-        seqused_k, block_table, num_splits,
-    )  # fmt: skip
-    return (out, lse) if return_aux is not None and return_aux.lse else out
+    return _attend(None, **locals())
 
 
 def varlen_attn_out(
@@ -183,12 +180,7 @@ def varlen_attn_out(
     num_splits: int | None = None,
 ) -> Any:
     """``varlen_attn`` into ``out``, without a gradient."""
-    _check_heads(query, key, block_table, enable_gqa)
-    lse = torch.ops.torch_attn._varlen_attn_out(
-        out, query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, window_size == (-1, 0), scale, list(window_size),
-        enable_gqa, seqused_k, block_table, num_splits,
-    )  # fmt: skip
-    return (out, lse) if return_aux is not None and return_aux.lse else out
+    return _attend(**locals())
 
 
 __getattr__ = _asked_of(__name__)
