@@ -15,11 +15,60 @@ from shim_torch._parse_to import parse_to
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules._parts import PartsMixin
 from shim_torch.nn.parameter import Parameter
+from shim_torch.utils import swap_tensors
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 Tensor = _core.Tensor
+
+
+def _fits(param: Any, moved: Any) -> bool:
+    """Whether ``param`` can take ``moved`` as its data."""
+    if param.is_meta or moved.is_meta:
+        return (param.layout, param.dtype, param.device) == (moved.layout, moved.dtype, moved.device)
+    return param.layout == moved.layout
+
+
+def _converted(module: Any, name: str, param: Any, fn: Callable[[Tensor], Tensor]) -> Any:
+    """``param`` with the content and the gradient that ``fn`` makes of its own, or a new parameter of them."""
+    moved, grad = fn(param), param.grad
+    swap = get_swap_module_params_on_conversion()
+    if not swap and not get_overwrite_module_params_on_conversion() and _fits(param, moved):
+        param.data = moved
+        if grad is not None:
+            grad.data = fn(grad)
+        return param
+    made = Parameter(moved, param.requires_grad)
+    if swap:
+        param.grad = None  # what is referred to can't be swapped
+        try:
+            swap_tensors(param, made)
+        except Exception as error:
+            param.grad = grad
+            raise RuntimeError(f"_apply(): Couldn't swap {type(module).__name__}.{name}") from error
+        made = param
+    if grad is not None:
+        moved = fn(grad).requires_grad_(grad.requires_grad)
+        if swap and moved is not grad:
+            swap_tensors(grad, moved)
+            moved = grad
+        made.grad = moved
+    return made
+
+
+def _check_dtype(dtype: Any) -> None:
+    """Refuses what no parameter can be of, and warns of complex numbers."""
+    if dtype.is_complex:
+        warnings.warn(
+            "Complex modules are a new feature under active development whose design may change, and some modules "
+            "might not work as expected when using complex tensors as parameters or buffers. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work "
+            "as expected.",
+            stacklevel=3,
+        )
+    elif not dtype.is_floating_point:
+        raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
 
 
 class ConversionMixin(PartsMixin):
@@ -33,74 +82,34 @@ class ConversionMixin(PartsMixin):
         return self
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        if recurse:
-            for module in self.children():
-                module._apply(fn)
-        for name, param in self._parameters.items():
-            if param is None:
-                continue
-            with no_grad():
-                moved = fn(param)
-                if get_swap_module_params_on_conversion():
-                    self._swap_in(name, param, moved, fn)
-                    continue
-                if not get_overwrite_module_params_on_conversion() and moved.layout == param.layout and (
-                    moved.dtype == param.dtype
-                    and moved.device == param.device
-                    or not param.is_meta
-                    and not moved.is_meta
-                ):
-                    param.data = moved
-                else:
-                    grad, param = param.grad, Parameter(moved, param.requires_grad)
-                    self._parameters[name] = param
-                    if grad is not None:
-                        param.grad = fn(grad).requires_grad_(grad.requires_grad)
-                    continue
-                if param.grad is not None:
-                    param.grad.data = fn(param.grad)
-        for name, buffer in self._buffers.items():
-            if buffer is not None:
-                self._buffers[name] = fn(buffer)
+        for module in self.children() if recurse else ():
+            module._apply(fn)
+        params, buffers = self._parameters, self._buffers
+        with no_grad():
+            params.update((name, _converted(self, name, p, fn)) for name, p in params.items() if p is not None)
+        buffers.update((name, fn(b)) for name, b in buffers.items() if b is not None)
         return self
 
-    def _swap_in(self, name: str, param: Any, moved: Any, fn: Callable[[Tensor], Tensor]) -> None:
-        """Gives a parameter, and its gradient, their converted content. Errors: RuntimeError where they can't be swapped."""
-        from shim_torch.utils import swap_tensors
-
-        grad, param.grad = param.grad, None
-        try:
-            swap_tensors(param, Parameter(moved, param.requires_grad))
-        except Exception as error:
-            param.grad = grad
-            raise RuntimeError(f"_apply(): Couldn't swap {type(self).__name__}.{name}") from error
-        if grad is not None:
-            param.grad = fn(grad).requires_grad_(grad.requires_grad)
-
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Moves and casts parameters and buffers in place: to(device), to(dtype), to(tensor), memory_format=."""
+        """Moves and casts parameters and buffers in place: to(device), to(dtype), to(tensor), memory_format=.
+
+        Errors: TypeError for an integer dtype, RuntimeError for ``copy``, NotImplementedError where meta tensors would need values.
+        """
         device, dtype, non_blocking, memory_format = parse_to(*args, **kwargs)
         if kwargs.get("copy"):
             raise RuntimeError(".to() does not accept copy argument")
-        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
-            )
-
-        if dtype is not None and dtype.is_complex:
-            warnings.warn(
-                "Complex modules are a new feature under active development whose design may change, and some modules "
-                "might not work as expected when using complex tensors as parameters or buffers. Please file an issue at "
-                "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work "
-                "as expected.",
-                stacklevel=2,
-            )
+        if dtype is not None:
+            _check_dtype(dtype)
+        order = {} if memory_format is None else {"memory_format": memory_format}
 
         def convert(t: Tensor) -> Tensor:
-            target = dtype if t.is_floating_point() or t.is_complex() else None
-            if memory_format is not None and t.dim() in (4, 5):
-                return t.to(device, target, non_blocking, memory_format=memory_format)
-            return t.to(device, target, non_blocking)
+            if t.is_meta and device is not None and device.type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+                    "torch.nn.Module.to() when moving module from meta to a different device."
+                )
+            cast = dtype if t.is_floating_point() or t.is_complex() else None
+            return t.to(device, cast, non_blocking, **(order if t.dim() in (4, 5) else {}))
 
         return self._apply(convert)
 

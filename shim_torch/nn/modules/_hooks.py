@@ -38,11 +38,14 @@ class RemovableHandle:
     next_id = 0
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
-        self.hooks_dict_ref = weakref.ref(hooks_dict)
-        self.id = RemovableHandle.next_id
-        RemovableHandle.next_id += 1
-        extra = [] if extra_dict is None else extra_dict if isinstance(extra_dict, (list, tuple)) else [extra_dict]
-        self.extra_dict_ref = tuple(weakref.ref(d) for d in extra)
+        others = extra_dict if isinstance(extra_dict, list) else [extra_dict] if isinstance(extra_dict, dict) else ()
+        self._hold(hooks_dict, RemovableHandle.next_id, others)
+
+    def _hold(self, hooks: Any, number: int, others: Any) -> None:
+        """Refers to the tables under ``number``, so that no later handle gets it. A handle keeps no table alive."""
+        self.hooks_dict_ref, self.id = weakref.ref(hooks), number
+        self.extra_dict_ref = tuple(map(weakref.ref, others))
+        RemovableHandle.next_id = max(RemovableHandle.next_id, number + 1)
 
     def remove(self) -> None:
         """Removes the hook; a second call does nothing."""
@@ -55,11 +58,10 @@ class RemovableHandle:
         return self.hooks_dict_ref(), self.id, tuple(r() for r in self.extra_dict_ref)
 
     def __setstate__(self, state: Any) -> None:
-        hooks, self.id, *extra = state
-        self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
-        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
-        tables = extra[0] if extra else ()
-        self.extra_dict_ref = tuple(weakref.ref(OrderedDict() if d is None else d) for d in tables)
+        hooks, number, *extra = state
+        others = extra[0] if extra else ()
+        lost = OrderedDict  # in place of a table that was gone already
+        self._hold(lost() if hooks is None else hooks, number, [lost() if d is None else d for d in others])
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from native import _core
@@ -14,6 +15,33 @@ if TYPE_CHECKING:
 Tensor = _core.Tensor
 
 
+def _attribute(module: Any, name: str) -> Any:
+    if not hasattr(module, name):
+        raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+    return getattr(module, name)
+
+
+def _child(module: Any, name: str) -> Any:
+    found = _attribute(module, name)
+    if not isinstance(found, PartsMixin):
+        raise AttributeError(f"`{name}` is not an nn.Module")
+    return found
+
+
+def _children(path: str, module: Any) -> Iterator[tuple[str, Any]]:
+    stem = f"{path}." if path else ""
+    return ((stem + name, child) for name, child in module._modules.items())
+
+
+def _distinct(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Each object once, by the first of its names."""
+    seen: set[int] = set()
+    for name, value in named:
+        if id(value) not in seen:
+            seen.add(id(value))
+            yield name, value
+
+
 class PartsMixin:
     """Finds and iterates over what a module is made of. Only ``Module`` derives from it: being one is being a module."""
 
@@ -23,36 +51,24 @@ class PartsMixin:
 
     def get_submodule(self, target: str) -> Any:
         """The sub-module at the dotted path ``target`` ("" is this module)."""
-        module: Any = self
-        for item in filter(None, target.split(".")):
-            if not hasattr(module, item):
-                raise AttributeError(f"{type(module).__name__} has no attribute `{item}`")
-            module = getattr(module, item)
-            if not isinstance(module, PartsMixin):
-                raise AttributeError(f"`{item}` is not an nn.Module")
-        return module
+        return functools.reduce(_child, target.split(".") if target else (), self)
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Replaces (or, without ``strict``, adds) the sub-module at ``target``."""
-        if target == "":
+        if not target:
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, PartsMixin):
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
-        if strict and not hasattr(parent, name):
-            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
-        if hasattr(parent, name) and not isinstance(getattr(parent, name), PartsMixin):
-            raise AttributeError(f"`{name}` is not an nn.Module")
+        if strict or hasattr(parent, name):
+            _child(parent, name)
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at the dotted path ``target``."""
         path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-        param = getattr(module, name)
+        param = _attribute(self.get_submodule(path), name)
         if not isinstance(param, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return param
@@ -61,8 +77,7 @@ class PartsMixin:
         """The buffer at the dotted path ``target``."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        _attribute(module, name)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
         return module._buffers[name]
@@ -70,15 +85,14 @@ class PartsMixin:
     def _named_members(
         self, get_members_fn: Callable[[Any], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        seen: set[int] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
-        for module_prefix, module in modules:
-            for name, value in get_members_fn(module):
-                if value is None or id(value) in seen:
-                    continue
-                if remove_duplicate:
-                    seen.add(id(value))
-                yield (module_prefix + "." if module_prefix else "") + name, value
+        members = (
+            (f"{path}.{name}" if path else name, value)
+            for path, module in modules
+            for name, value in get_members_fn(module)
+            if value is not None
+        )
+        return _distinct(members) if remove_duplicate else members
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Iterates over the parameters, sub-modules' too unless ``recurse`` is False."""
@@ -89,7 +103,7 @@ class PartsMixin:
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
         """Iterates over (dotted name, parameter)."""
-        yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
+        return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Iterates over the buffers."""
@@ -100,20 +114,15 @@ class PartsMixin:
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """Iterates over (dotted name, buffer)."""
-        yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
+        return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def children(self) -> Iterator[Module]:
         """Iterates over the immediate sub-modules."""
-        for _, module in self.named_children():
-            yield module
+        yield from dict.fromkeys(module for module in self._modules.values() if module is not None)
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Iterates over (name, immediate sub-module), each module once."""
-        seen: set[Module] = set()
-        for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                yield name, module
+        return _distinct((name, module) for name, module in self._modules.items() if module is not None)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """Iterates over this module and all below it, each once."""
@@ -124,13 +133,16 @@ class PartsMixin:
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
         """Iterates over (dotted name, module), this one first with ``prefix``."""
-        memo = set() if memo is None else memo
-        if self in memo:
-            return
-        if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                below = prefix + ("." if prefix else "") + name
-                yield from module.named_modules(memo, below, remove_duplicate)
+        seen = set() if memo is None else memo
+        ahead: list[Iterator[tuple[str, Any]]] = [iter([(prefix, self)])]  # on each level, the modules that are to come
+        while ahead:
+            for path, module in ahead[-1]:
+                if module is not None and module not in seen:
+                    if remove_duplicate:
+                        seen.add(module)
+                    yield path, module
+                    if module._modules:
+                        ahead.append(_children(path, module))
+                        break
+            else:
+                ahead.pop()

@@ -65,6 +65,38 @@ def _load_tree(module: Any, state: Any, prefix: str, metadata: Any, assign: bool
             )
 
 
+def own_state(module: Any) -> dict[str, Any]:
+    """The parameters and persistent buffers of a module itself, by name."""
+    passing = module._non_persistent_buffers_set
+    every = {**module._parameters, **module._buffers}
+    return {name: value for name, value in every.items() if value is not None and name not in passing}
+
+
+def _collect(module: Any, destination: Any, prefix: str, keep_vars: bool) -> Any:
+    """``destination`` with the state of a module and those below, as their hooks leave it."""
+    metadata = {"version": module._version}
+    if hasattr(destination, "_metadata"):
+        destination._metadata[prefix[:-1]] = metadata
+    for before in module._state_dict_pre_hooks.values():
+        before(module, prefix, keep_vars)
+    module._save_to_state_dict(destination, prefix, keep_vars)
+    for name, child in module._modules.items():
+        if child is not None:
+            child.state_dict(prefix=f"{prefix}{name}.", destination=destination, keep_vars=keep_vars)
+    for after in module._state_dict_hooks.values():
+        replaced = after(module, destination, prefix, metadata)
+        if replaced is not None and getattr(after, "_from_public_api", False):
+            raise RuntimeError("state_dict post-hook must return None")
+        destination = destination if replaced is None else replaced
+    return destination
+
+
+def _unknown(module: Any, state_dict: Mapping[str, Any], prefix: str, known: Any) -> list[str]:
+    """The keys below ``prefix`` that are none of the module's ``known`` ones and of none of its children."""
+    split = {key: key[len(prefix) :].partition(".") for key in state_dict if key.startswith(prefix)}
+    return [key for key, (first, dot, _) in split.items() if first not in (module._modules if dot else known)]
+
+
 class StateDictMixin:
     """Saving to and loading from a flat dict of dotted names."""
 
@@ -92,12 +124,8 @@ class StateDictMixin:
         return type(self).get_extra_state is not StateDictMixin.get_extra_state
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        for name, param in self._parameters.items():
-            if param is not None:
-                destination[prefix + name] = param if keep_vars else param.detach()
-        for name, buffer in self._buffers.items():
-            if buffer is not None and name not in self._non_persistent_buffers_set:
-                destination[prefix + name] = buffer if keep_vars else buffer.detach()
+        for name, value in own_state(self).items():
+            destination[prefix + name] = value if keep_vars else value.detach()
         if self._has_extra_state():
             destination[prefix + _EXTRA] = self.get_extra_state()
 
@@ -106,28 +134,19 @@ class StateDictMixin:
     ) -> dict[str, Any]:
         """Parameters and persistent buffers by dotted name; detached unless ``keep_vars``."""
         if args:
-            destination = args[0] if destination is None else destination
-            prefix = args[1] if len(args) > 1 and prefix == "" else prefix
-            keep_vars = args[2] if len(args) > 2 and keep_vars is False else keep_vars
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead. Refer to "
+                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            named, default = (destination, prefix, keep_vars), (None, "", False)
+            by_place = (*args, *default[len(args) :])[:3]
+            destination, prefix, keep_vars = (p if n == d else n for n, d, p in zip(named, default, by_place, strict=True))
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
-        metadata = {"version": self._version}
-        if hasattr(destination, "_metadata"):
-            destination._metadata[prefix[:-1]] = metadata
-        for hook in self._state_dict_pre_hooks.values():  # type: ignore[attr-defined]
-            hook(self, prefix, keep_vars)
-        self._save_to_state_dict(destination, prefix, keep_vars)
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=destination, prefix=prefix + name + ".", keep_vars=keep_vars)
-        for hook in self._state_dict_hooks.values():  # type: ignore[attr-defined]
-            result = hook(self, destination, prefix, metadata)
-            if result is not None:
-                if getattr(hook, "_from_public_api", False):
-                    raise RuntimeError("state_dict post-hook must return None")
-                destination = result
-        return destination
+        return _collect(self, destination, prefix, keep_vars)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(module, state_dict, prefix, local_metadata)`` runs after state_dict and may change it in place."""
@@ -177,31 +196,27 @@ class StateDictMixin:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
+        self._update_state_of_old_version(state_dict, prefix, local_metadata.get("version"), error_msgs)
         for hook in self._load_state_dict_pre_hooks.values():  # type: ignore[attr-defined]
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        persistent = {k: v for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set}
-        local = {k: v for k, v in {**self._parameters, **persistent}.items() if v is not None}
         assign = bool(local_metadata.get("assign_to_params_buffers", False))
-        for name, own in local.items():
+        own = own_state(self)
+        takes_extra = type(self).set_extra_state is not StateDictMixin.set_extra_state
+        for name in [*own, _EXTRA] if takes_extra else own:
             key = prefix + name
-            if key in state_dict:
-                self._load_one(name, key, own, state_dict[key], assign, error_msgs)
-            elif strict:
-                missing_keys.append(key)
-        extra = prefix + _EXTRA
-        if type(self).set_extra_state is not StateDictMixin.set_extra_state:
-            if extra in state_dict:
-                self.set_extra_state(state_dict[extra])
-            elif strict:
-                missing_keys.append(extra)
-        elif strict and extra in state_dict:
-            unexpected_keys.append(extra)
+            if key not in state_dict:
+                if strict:
+                    missing_keys.append(key)
+            elif name in own:
+                self._load_one(name, key, own[name], state_dict[key], assign, error_msgs)
+            else:
+                self.set_extra_state(state_dict[key])
         if strict:
-            for key in state_dict:
-                if key.startswith(prefix) and key != extra:
-                    first, _, rest = key[len(prefix) :].partition(".")
-                    if (rest and first not in self._modules) or (not rest and first not in local):
-                        unexpected_keys.append(key)
+            known = {*own, _EXTRA} if takes_extra else own
+            unexpected_keys += _unknown(self, state_dict, prefix, known)
+
+    def _update_state_of_old_version(self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]) -> None:
+        """Brings what an older version of the class saved up to date; layers whose state changed override it."""
 
     def _load_one(self, name: str, key: str, own: Any, given: Any, assign: bool, error_msgs: list[str]) -> None:
         if not isinstance(given, _core.Tensor):
@@ -252,24 +267,16 @@ class StateDictMixin:
 
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        missing: list[str] = []
-        unexpected: list[str] = []
-        errors: list[str] = []
         metadata = getattr(state_dict, "_metadata", None)
-        state: Any = OrderedDict(state_dict)
+        state: Any = OrderedDict(state_dict)  # hooks and layers may change it
         if metadata is not None:
             state._metadata = metadata
-
-        _load_tree(self, state, "", metadata, assign, _IncompatibleKeys(missing, unexpected), errors)
-        if strict:
-            if unexpected:
-                errors.insert(
-                    0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected))
-                )
-            if missing:
-                errors.insert(0, "Missing key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in missing)))
+        keys = _IncompatibleKeys([], [])
+        errors: list[str] = []
+        _load_tree(self, state, "", metadata, assign, keys, errors)
+        problems = {"Missing": keys.missing_keys, "Unexpected": keys.unexpected_keys} if strict else {}
+        listed = {kind: ", ".join(map('"{}"'.format, names)) for kind, names in problems.items() if names}
+        errors[:0] = [f"{kind} key(s) in state_dict: {names}. " for kind, names in listed.items()]
         if errors:
-            raise RuntimeError(
-                "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors))
-            )
-        return _IncompatibleKeys(missing, unexpected)
+            raise RuntimeError("\n\t".join([f"Error(s) in loading state_dict for {type(self).__name__}:", *errors]))
+        return keys

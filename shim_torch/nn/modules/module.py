@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
 from native import _core
@@ -71,6 +72,25 @@ def _forward_unimplemented(self: Module, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
+def _check_new(module: Module, kind: str, name: str, table: dict[str, Any] | None) -> None:
+    """Refuses a name that a module's ``table`` of parameters, buffers or modules can't have."""
+    if table is None:
+        raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+    if not isinstance(name, str):
+        raise TypeError(f"{kind} name should be a string. Got {_typename(name)}")
+    if "." in name:
+        raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
+    if not name:
+        raise KeyError(f'{kind} name can\'t be empty string ""')
+    if name not in table and hasattr(module, name):
+        raise KeyError(f"attribute '{name}' already exists")
+
+
+def _check_buffer(value: Any, refusal: str, name: str) -> None:
+    if value is not None and not isinstance(value, Tensor) and not hasattr(type(value), "__torch_function__"):
+        raise TypeError(refusal.format(_typename(value), name))
+
+
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"  # libraries compare names with it
 
 
@@ -111,28 +131,14 @@ class Module(ConversionMixin, StateDictMixin):
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Adds a tensor that is state but no parameter; it is saved in the state dict if ``persistent``."""
-        if "_buffers" not in self.__dict__:
-            raise AttributeError("cannot assign buffer before Module.__init__() call")
-        self._check_name("buffer", name)
-        if hasattr(self, name) and name not in self._buffers:
-            raise KeyError(f"attribute '{name}' already exists")
-        if tensor is not None and not isinstance(tensor, Tensor) and not hasattr(type(tensor), "__torch_function__"):
-            raise TypeError(
-                f"cannot assign '{_typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
-            )
+        _check_new(self, "buffer", name, self.__dict__.get("_buffers"))
+        _check_buffer(tensor, "cannot assign '{}' object to buffer '{}' (torch Tensor or None required)", name)
         self._buffers[name] = _registration.seen("buffer", self, name, tensor)
-        if persistent:
-            self._non_persistent_buffers_set.discard(name)
-        else:
-            self._non_persistent_buffers_set.add(name)
+        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Adds a parameter, reachable as an attribute."""
-        if "_parameters" not in self.__dict__:
-            raise AttributeError("cannot assign parameter before Module.__init__() call")
-        self._check_name("parameter", name)
-        if hasattr(self, name) and name not in self._parameters:
-            raise KeyError(f"attribute '{name}' already exists")
+        _check_new(self, "parameter", name, self.__dict__.get("_parameters"))
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"cannot assign '{_typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
@@ -146,25 +152,14 @@ class Module(ConversionMixin, StateDictMixin):
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Adds a child module, reachable as an attribute."""
-        if not isinstance(module, Module) and module is not None:
+        if not isinstance(module, (Module, type(None))):
             raise TypeError(f"{_typename(module)} is not a Module subclass")
-        self._check_name("module", name)
-        if hasattr(self, name) and name not in self._modules:
-            raise KeyError(f"attribute '{name}' already exists")
+        _check_new(self, "module", name, self._modules)
         self._modules[name] = _registration.seen("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Alias of ``add_module``."""
         self.add_module(name, module)
-
-    @staticmethod
-    def _check_name(what: str, name: str) -> None:
-        if not isinstance(name, str):
-            raise TypeError(f"{what} name should be a string. Got {_typename(name)}")
-        if "." in name:
-            raise KeyError(f'{what} name can\'t contain "."' + (f", got: {name}" if what == "module" else ""))
-        if name == "":
-            raise KeyError(f'{what} name can\'t be empty string ""')
 
     # --- attributes ---------------------------------------------------------------------------------------------------
 
@@ -202,11 +197,7 @@ class Module(ConversionMixin, StateDictMixin):
                 )
             modules[name] = value
         elif buffers is not None and name in buffers or isinstance(value, Buffer):
-            if value is not None and not isinstance(value, Tensor) and not hasattr(type(value), "__torch_function__"):
-                raise TypeError(
-                    f"cannot assign '{_typename(value)}' as buffer '{name}' "
-                    "(torch.nn.Buffer, torch.Tensor or None expected)"
-                )
+            _check_buffer(value, "cannot assign '{}' as buffer '{}' (torch.nn.Buffer, torch.Tensor or None expected)", name)
             if isinstance(value, Buffer) and (buffers is None or name not in buffers):
                 if value.persistent:  # classes may override it without the third parameter
                     self.register_buffer(name, value)
@@ -236,10 +227,8 @@ class Module(ConversionMixin, StateDictMixin):
         super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
-        names = (
-            set(dir(type(self))) | set(self.__dict__) | set(self._parameters) | set(self._modules) | set(self._buffers)
-        )
-        return sorted(n for n in names if not n[0].isdigit())
+        every = chain(dir(type(self)), self.__dict__, self._parameters, self._buffers, self._modules)
+        return sorted({name for name in every if not name[0].isdigit()})  # what begins with a digit is no attribute to write
 
     # --- calling ------------------------------------------------------------------------------------------------------
 
@@ -345,11 +334,9 @@ class Module(ConversionMixin, StateDictMixin):
 
     def _replicate_for_data_parallel(self) -> Module:
         replica = type(self).__new__(type(self))
-        replica.__dict__ = self.__dict__.copy()
-        replica._parameters = {}  # a replica's are no leaves: the copies are set as plain attributes
-        replica._buffers = replica._buffers.copy()
-        replica._modules = replica._modules.copy()
-        replica._is_replica = True
+        own = {"_buffers": self._buffers.copy(), "_modules": self._modules.copy()}
+        own["_parameters"] = {}  # a replica's are no leaves: the copies are set as plain attributes
+        vars(replica).update(vars(self), **own, _is_replica=True)
         return replica
 
 

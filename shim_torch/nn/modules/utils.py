@@ -40,17 +40,11 @@ def _list_with_default(out_size: Any, defaults: Any) -> Any:
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Strips ``prefix`` from the keys of a state dict, in place."""
-    for key in list(state_dict.keys()):
-        if key.startswith(prefix):
-            state_dict[key[len(prefix) :]] = state_dict.pop(key)
-    metadata = getattr(state_dict, "_metadata", None)
-    if metadata is not None:
-        for key in list(metadata.keys()):
-            if key == prefix.rstrip("."):
-                metadata[""] = metadata.pop(key)
-            elif key.startswith(prefix):
-                metadata[key[len(prefix) :]] = metadata.pop(key)
+    """Strips ``prefix`` from the keys of a state dict and of its metadata, in place."""
+    metadata = getattr(state_dict, "_metadata", None) or {}  # names of modules: they end without the prefix's dot
+    for entries, end in ((state_dict, ""), (metadata, "." if prefix.endswith(".") else "")):
+        for key in [key for key in entries if (key + end).startswith(prefix)]:
+            entries[key[len(prefix) :]] = entries.pop(key)
 
 __getattr__ = _asked_of(__name__)
 
