@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from shim_torch._missing import asked_of as _asked_of
@@ -13,6 +14,18 @@ from shim_torch.nn.modules.linear import Linear
 from shim_torch.nn.modules.module import Module
 
 _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
+
+
+def _checked(cutoffs: list[Any], n_classes: int) -> list[int]:
+    if not cutoffs:
+        raise ValueError("cutoffs should be a sequence of length larger than 0")
+    falls = any(after <= before for before, after in pairwise((0, *cutoffs, n_classes)))
+    if falls or any(int(c) != c for c in cutoffs):
+        raise ValueError(
+            "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is "
+            "between 1 and n_classes-1"
+        )
+    return cutoffs
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
@@ -27,28 +40,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         place = {"device": device, "dtype": dtype}
-        cutoffs = list(cutoffs)
-        if not cutoffs:
-            raise ValueError("cutoffs should be a sequence of length larger than 0")
-        ordered = cutoffs == sorted(cutoffs) and len(set(cutoffs)) == len(cutoffs)
-        if not ordered or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1 or any(int(c) != c for c in cutoffs):
-            raise ValueError(
-                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is "
-                "between 1 and n_classes-1"
-            )
         self.in_features, self.n_classes, self.div_value, self.head_bias = in_features, n_classes, div_value, head_bias
-        self.cutoffs = [*cutoffs, n_classes]
-        self.shortlist_size = self.cutoffs[0]
-        self.n_clusters = len(self.cutoffs) - 1
+        self.cutoffs = [*_checked(list(cutoffs), n_classes), n_classes]
+        self.shortlist_size, self.n_clusters = self.cutoffs[0], len(self.cutoffs) - 1
         self.head_size = self.shortlist_size + self.n_clusters
         self.head = Linear(in_features, self.head_size, bias=head_bias, **place)
         self.tail = ModuleList()
-        for i in range(self.n_clusters):
-            narrow = int(in_features // (div_value ** (i + 1)))
-            size = self.cutoffs[i + 1] - self.cutoffs[i]
-            self.tail.append(
-                Sequential(Linear(in_features, narrow, bias=False, **place), Linear(narrow, size, bias=False, **place))
-            )
+        for i, (start, stop) in enumerate(pairwise(self.cutoffs), 1):  # the rarer its classes, the narrower a cluster
+            sizes = pairwise((in_features, int(in_features // div_value**i), stop - start))
+            self.tail.append(Sequential(*(Linear(wide, narrow, bias=False, **place) for wide, narrow in sizes)))
 
     def reset_parameters(self) -> None:
         """Draws the weights again."""

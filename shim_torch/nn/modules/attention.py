@@ -11,6 +11,10 @@ from shim_torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
 
+# What the function takes of the layer under the same name.
+_PASSED_ON = ("num_heads", "in_proj_weight", "in_proj_bias", "bias_k", "bias_v", "add_zero_attn", "training",
+              "q_proj_weight", "k_proj_weight", "v_proj_weight")  # fmt: skip
+
 
 class MultiheadAttention(Module):
     """Attention of several heads: queries (L, N, E), keys (S, N, kdim), values (S, N, vdim); batch first by ``batch_first``.
@@ -76,27 +80,22 @@ class MultiheadAttention(Module):
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1
         batch, length, _ = query.shape
-        if attn_mask.dim() == 3:
-            merged = attn_mask.view(batch, -1, length, length)
-        else:
-            merged = attn_mask.view(1, 1, length, length).expand(batch, self.num_heads, -1, -1)
-        if key_padding_mask is not None:
-            merged = merged + key_padding_mask.view(batch, 1, 1, length).expand(-1, self.num_heads, -1, -1)
-        return merged, 2
+        lead = (batch, -1) if attn_mask.dim() == 3 else (1, 1)
+        merged = attn_mask.view(*lead, length, length).expand(batch, self.num_heads, length, length)
+        return merged if key_padding_mask is None else merged + key_padding_mask.view(batch, 1, 1, length), 2
 
     def forward(
         self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
         attn_mask: Any = None, average_attn_weights: bool = True, is_causal: bool = False,
     ) -> Any:  # fmt: skip
-        swap = self.batch_first and query.dim() == 3
-        if swap:
-            query, key, value = (t.transpose(1, 0) for t in (query, key, value))
-        separate = not self._qkv_same_embed_dim
-        out, weights = F.multi_head_attention_forward(
-            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k,
-            self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias,
-            training=self.training, key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask,
-            use_separate_proj_weight=separate, q_proj_weight=self.q_proj_weight, k_proj_weight=self.k_proj_weight,
-            v_proj_weight=self.v_proj_weight, average_attn_weights=average_attn_weights, is_causal=is_causal,
+        inputs = (query, key, value)
+        batch_leads = self.batch_first and query.dim() == 3
+        if batch_leads:
+            inputs = tuple(t.transpose(0, 1) for t in inputs)
+        output, weights = F.multi_head_attention_forward(
+            *inputs, self.embed_dim, dropout_p=self.dropout, out_proj_weight=self.out_proj.weight,
+            out_proj_bias=self.out_proj.bias, use_separate_proj_weight=not self._qkv_same_embed_dim,
+            key_padding_mask=key_padding_mask, attn_mask=attn_mask, is_causal=is_causal, need_weights=need_weights,
+            average_attn_weights=average_attn_weights, **{name: getattr(self, name) for name in _PASSED_ON},
         )  # fmt: skip
-        return (out.transpose(1, 0) if swap else out), weights
+        return output.transpose(0, 1) if batch_leads else output, weights

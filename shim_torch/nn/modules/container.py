@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -23,6 +23,16 @@ def _index(length: int, i: Any) -> int:
     if not -length <= i < length:
         raise IndexError(f"index {i} is out of range")
     return i % length
+
+
+def _lines(named: Iterable[tuple[Any, Any]], described: Callable[[Any], str]) -> str:
+    """A line of ``repr`` for each: what ``described`` says of a tensor, the type of another object."""
+    texts = ((k, described(v) if isinstance(v, Tensor) else f"Object of type: {type(v).__name__}") for k, v in named)
+    return "\n".join(f"  ({key}): {text}" for key, text in texts)
+
+
+def _size(tensor: Any) -> str:
+    return "x".join(map(str, tensor.size()))
 
 
 class Container(Module):
@@ -44,12 +54,9 @@ class Sequential(Module):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        if len(args) == 1 and isinstance(args[0], OrderedDict):
-            for name, module in args[0].items():
-                self.add_module(name, module)
-        else:
-            for i, module in enumerate(args):
-                self.add_module(str(i), module)
+        named = args[0] if len(args) == 1 and isinstance(args[0], OrderedDict) else {str(i): m for i, m in enumerate(args)}
+        for name in named:
+            self.add_module(name, named[name])
 
     def _key(self, i: Any) -> str:
         return list(self._modules)[_index(len(self), i)]
@@ -312,15 +319,7 @@ class ParameterList(Module):
         raise RuntimeError("ParameterList should not be called.")
 
     def extra_repr(self) -> str:
-        lines = []
-        for i, p in enumerate(self):
-            if isinstance(p, Tensor):
-                lines.append(
-                    f"  ({i}): {type(p).__name__} containing: [{p.dtype} of size {'x'.join(map(str, p.size()))}]"
-                )
-            else:
-                lines.append(f"  ({i}): Object of type: {type(p).__name__}")
-        return "\n".join(lines)
+        return _lines(enumerate(self), lambda p: f"{type(p).__name__} containing: [{p.dtype} of size {_size(p)}]")
 
 
 class ParameterDict(Module):
@@ -456,18 +455,11 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        lines = []
-        for k, p in self.items():
-            if isinstance(p, Tensor):
-                device = "" if not p.is_cuda else f" (GPU {p.get_device()})"
-                size = "x".join(str(n) for n in p.size())
-                lines.append(
-                    f"  ({k}): {'Parameter' if isinstance(p, Parameter) else 'Tensor'} containing: "
-                    f"[{typename(p)} of size {size}{device}]"
-                )
-            else:
-                lines.append(f"  ({k}): Object of type: {type(p).__name__}")
-        return "\n".join(lines)
+        def described(p: Any) -> str:
+            kind, place = "Parameter" if isinstance(p, Parameter) else "Tensor", f" (GPU {p.get_device()})" if p.is_cuda else ""
+            return f"{kind} containing: [{typename(p)} of size {_size(p)}{place}]"
+
+        return _lines(self.items(), described)
 
 
 __getattr__ = _asked_of(__name__)

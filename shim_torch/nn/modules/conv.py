@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import shim_torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
-from shim_torch.nn import init
+from shim_torch.nn.modules._building import draw_by_fan_in, make_parameters, settings_beside
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.modules.utils import _ntuple, _reverse_repeat_tuple
-from shim_torch.nn.parameter import Parameter
 
 
 class _ConvNd(Module):
@@ -61,9 +58,7 @@ class _ConvNd(Module):
         self._reversed_padding_repeated_twice = self._paddings()
         first, second = (in_channels, out_channels) if transposed else (out_channels, in_channels)
         shape = (first, second // groups, *self.kernel_size)
-        self.weight = Parameter(shim_torch.empty(shape, dtype=dtype, device=device))
-        made = Parameter(shim_torch.empty((out_channels,), dtype=dtype, device=device)) if bias else None
-        self.register_parameter("bias", made)
+        make_parameters(self, device, dtype, weight=shape, bias=(out_channels,) if bias else None)
         self.reset_parameters()
 
     def _paddings(self) -> list[int] | tuple[int, ...]:
@@ -79,25 +74,17 @@ class _ConvNd(Module):
 
     def reset_parameters(self) -> None:
         """Draws weight and bias from U(-1/√fan_in, 1/√fan_in)."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
-            if fan_in:
-                init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
+        draw_by_fan_in(self)
 
     def extra_repr(self) -> str:
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        if self.padding != (0,) * self._dims:
-            text += f", padding={self.padding}"
-        if self.dilation != (1,) * self._dims:
-            text += f", dilation={self.dilation}"
-        if self.output_padding != (0,) * self._dims:
-            text += f", output_padding={self.output_padding}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
-        if self.bias is None:
-            text += ", bias=False"
-        return text + ("" if self.padding_mode == "zeros" else f", padding_mode={self.padding_mode}")
+        n = self._dims
+        plain = {"padding": (0,) * n, "dilation": (1,) * n, "output_padding": (0,) * n, "groups": 1}
+        return (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+            + settings_beside(self, **plain)
+            + ("" if self.bias is not None else ", bias=False")
+            + settings_beside(self, padding_mode="zeros")
+        )
 
 
 class _Conv(_ConvNd):
@@ -132,12 +119,10 @@ class _Conv(_ConvNd):
         )
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
-        conv = getattr(F, f"conv{self._dims}d")
-        padding = self.padding
-        if self.padding_mode != "zeros":
-            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
-            padding = (0,) * self._dims
-        return conv(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        zeros = self.padding_mode == "zeros"  # the only border that the convolution makes itself
+        bordered = input if zeros else F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+        settings = (self.stride, self.padding if zeros else 0, self.dilation, self.groups)
+        return getattr(F, f"conv{self._dims}d")(bordered, weight, bias, *settings)
 
     def forward(self, input: Any) -> Any:
         return self._conv_forward(input, self.weight, self.bias)
@@ -196,20 +181,37 @@ class _ConvTransposeNd(_ConvNd):
         )
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
-        extra = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
-        conv = getattr(F, f"conv_transpose{self._dims}d")
-        return conv(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
+        extra = self.output_padding
+        if output_size is not None:
+            extra = self._output_padding(
+                input, output_size, self.stride, self.padding, self.kernel_size, self._dims, self.dilation
+            )
+        settings = (self.stride, self.padding, extra, self.groups, self.dilation)
+        return getattr(F, f"conv_transpose{self._dims}d")(input, self.weight, self.bias, *settings)
 
-    def _output_padding(self, input: Any, output_size: list[int]) -> tuple[int, ...]:
-        wanted = output_size[-self._dims :]
-        extra = []
-        for i, size in enumerate(wanted):
-            least = (input.size(input.dim() - self._dims + i) - 1) * self.stride[i] - 2 * self.padding[i]
-            least += self.dilation[i] * (self.kernel_size[i] - 1) + 1
-            if not least <= size <= least + self.stride[i] - 1:
-                raise ValueError(f"requested an output size of {wanted}, but valid sizes start at {least} in dim {i}")
-            extra.append(size - least)
-        return tuple(extra)
+    def _output_padding(
+        self, input: Any, output_size: Any, stride: Any, padding: Any, kernel_size: Any, num_spatial_dims: int,
+        dilation: Any = None,
+    ) -> Any:  # fmt: skip
+        """How much is added to each dim's least size to get ``output_size``, given with or without batch and channels."""
+        if output_size is None:
+            return _ntuple(num_spatial_dims)(self.output_padding)
+        around = input.dim() - num_spatial_dims
+        if len(output_size) not in (num_spatial_dims, num_spatial_dims + around):
+            raise ValueError(
+                f"ConvTranspose{num_spatial_dims}D: for {input.dim()}D input, output_size must have {num_spatial_dims} "
+                f"or {num_spatial_dims + around} elements (got {len(output_size)})"
+            )
+        wanted, sizes = list(output_size[-num_spatial_dims:]), input.size()[around:]
+        apart = (1,) * num_spatial_dims if dilation is None else dilation
+        each = zip(sizes, stride, padding, kernel_size, apart, strict=True)
+        least = [(n - 1) * step - 2 * pad + gap * (kernel - 1) + 1 for n, step, pad, kernel, gap in each]
+        most = [low + step - 1 for low, step in zip(least, stride, strict=True)]
+        if any(not low <= n <= high for low, n, high in zip(least, wanted, most, strict=True)):
+            raise ValueError(
+                f"requested an output size of {wanted}, but valid sizes range from {least} to {most} (for an input of {sizes})"
+            )
+        return [n - low for n, low in zip(wanted, least, strict=True)]
 
 
 class ConvTranspose1d(_ConvTransposeNd):

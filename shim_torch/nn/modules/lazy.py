@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -11,7 +11,22 @@ from native import _core
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn.modules import conv, linear, normalization
+from shim_torch.nn.modules._state import own_state
 from shim_torch.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
+
+
+def _without_shape(module: Any) -> Iterator[tuple[str, Any]]:
+    """The parameters and buffers of a module whose shapes are not known yet, by name."""
+    return (pair for pair in chain(module._parameters.items(), module._buffers.items()) if is_lazy(pair[1]))
+
+
+def _settle(layer: Any, **shapes: tuple[int, ...]) -> None:
+    """Gives those parameters and buffers of these names that have no shape yet theirs, and their first values."""
+    with no_grad():
+        for name, value in list(_without_shape(layer)):
+            if name in shapes:
+                value.materialize(shapes[name])
+        layer.reset_parameters()
 
 
 class LazyModuleMixin:
@@ -31,16 +46,13 @@ class LazyModuleMixin:
         self._initialize_hook = own.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        own: Any = self
-        kept = {k: v for k, v in self._buffers.items() if k not in own._non_persistent_buffers_set}
-        for name, value in chain(self._parameters.items(), kept.items()):
-            if value is not None:
-                destination[prefix + name] = value if is_lazy(value) or keep_vars else value.detach()
+        for name, value in own_state(self).items():  # what has no shape can't be detached, and is saved as it is
+            destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
 
     def _lazy_load_hook(self, state_dict: Mapping[str, Any], prefix: str, *_: Any) -> None:
-        for name, value in chain(self._parameters.items(), self._buffers.items()):
+        for name, value in _without_shape(self):
             given = state_dict.get(prefix + name)
-            if given is not None and is_lazy(value) and not is_lazy(given):
+            if given is not None and not is_lazy(given):
                 with no_grad():
                     value.materialize(given.shape)
 
@@ -50,7 +62,7 @@ class LazyModuleMixin:
 
     def has_uninitialized_params(self) -> bool:
         """Whether a parameter or a buffer has no shape yet."""
-        return any(is_lazy(value) for value in chain(self._parameters.values(), self._buffers.values()))
+        return any(True for _ in _without_shape(self))
 
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
         module.initialize_parameters(*args, **(kwargs or {}))
@@ -87,14 +99,9 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
 
     def initialize_parameters(self, input: Any) -> None:
         if self.has_uninitialized_params():
-            with no_grad():
-                self.in_features = input.shape[-1]
-                self.weight.materialize((self.out_features, self.in_features))
-                if self.bias is not None:
-                    self.bias.materialize((self.out_features,))
-                self.reset_parameters()
-        if self.in_features == 0:
-            self.in_features = self.weight.shape[-1]
+            self.in_features = input.shape[-1]
+            _settle(self, weight=(self.out_features, self.in_features), bias=(self.out_features,))
+        self.in_features = self.in_features or self.weight.shape[1]  # loaded, it has a shape that no input gave
 
 
 class _LazyConv(LazyModuleMixin):
@@ -117,18 +124,13 @@ class _LazyConv(LazyModuleMixin):
             super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> None:
-        if not self.has_uninitialized_params():
-            return
-        self.in_channels = self._get_in_channels(input)
-        if self.in_channels % self.groups:
-            raise ValueError("in_channels must be divisible by groups")
-        first, second = (
-            (self.in_channels, self.out_channels) if self.transposed else (self.out_channels, self.in_channels)
-        )
-        self.weight.materialize((first, second // self.groups, *self.kernel_size))
-        if self.bias is not None:
-            self.bias.materialize((self.out_channels,))
-        self.reset_parameters()
+        if self.has_uninitialized_params():
+            self.in_channels = self._get_in_channels(input)
+            if self.in_channels % self.groups:
+                raise ValueError("in_channels must be divisible by groups")
+            ways = (self.out_channels, self.in_channels)
+            first, second = reversed(ways) if self.transposed else ways
+            _settle(self, weight=(first, second // self.groups, *self.kernel_size), bias=(self.out_channels,))
 
     def _get_num_spatial_dims(self) -> int:
         return self._dims  # type: ignore[attr-defined]
@@ -189,22 +191,20 @@ class _LazyNorm(LazyModuleMixin):
     num_features: int
     weight: Any
     bias: Any
-    _defaults = (True, True)  # affine, track_running_stats
 
     def __init__(
         self,
         eps: float = 1e-5,
         momentum: Any = 0.1,
-        affine: bool | None = None,
-        track_running_stats: bool | None = None,
+        affine: bool = True,
+        track_running_stats: bool = True,
         device: Any = None,
         dtype: Any = None,
         *,
         bias: bool = True,
     ) -> None:
         super().__init__(0, eps, momentum, False, False, device, dtype)
-        self.affine = self._defaults[0] if affine is None else affine
-        self.track_running_stats = self._defaults[1] if track_running_stats is None else track_running_stats
+        self.affine, self.track_running_stats = affine, track_running_stats
         if self.affine:
             self.weight = UninitializedParameter(device=device, dtype=dtype)
             self.bias = UninitializedParameter(device=device, dtype=dtype) if bias else None
@@ -222,19 +222,14 @@ class _LazyNorm(LazyModuleMixin):
         if not self.has_uninitialized_params():
             return
         self.num_features = self._features(input)
-        values = (*self._parameters.values(), *self._buffers.values())
-        for value in values:
-            if is_lazy(value):
-                value.materialize((self.num_features,))
-        self.reset_parameters()
+        names = ("weight", "bias", "running_mean", "running_var")
+        _settle(self, **dict.fromkeys(names, (self.num_features,)))
 
     def _features(self, input: Any) -> int:
         return input.shape[1]
 
 
 class _LazyInstanceNorm(_LazyNorm):
-    _defaults = (False, False)
-
     def _features(self, input: Any) -> int:
         dims = self._dims  # type: ignore[attr-defined]
         if input.dim() not in dims:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import shim_torch
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
-from shim_torch.nn import init
+from shim_torch.nn.modules._building import draw_by_fan_in, draw_within, make_parameters
 from shim_torch.nn.modules.module import Module
-from shim_torch.nn.parameter import Parameter
 
 
 class Identity(Module):
@@ -35,22 +32,14 @@ class Linear(Module):
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__()
-        self.in_features = in_features
-        self.out_features = out_features
-        self.weight = Parameter(shim_torch.empty((out_features, in_features), dtype=dtype, device=device))
-        if bias:
-            self.bias = Parameter(shim_torch.empty((out_features,), dtype=dtype, device=device))
-        else:
-            self.register_parameter("bias", None)
+        self.in_features, self.out_features = in_features, out_features
+        shapes = {"weight": (out_features, in_features), "bias": (out_features,) if bias else None}
+        make_parameters(self, device, dtype, **shapes)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draws weight and bias from U(-1/√in, 1/√in)."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in = self.weight.shape[1]
-            bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
-            init.uniform_(self.bias, -bound, bound)
+        draw_by_fan_in(self)
 
     def forward(self, input: Any) -> Any:
         return F.linear(input, self.weight, self.bias)
@@ -79,20 +68,13 @@ class Bilinear(Module):
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got {in1_features}")
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
-        shape = (out_features, in1_features, in2_features)
-        self.weight = Parameter(shim_torch.empty(shape, dtype=dtype, device=device))
-        if bias:
-            self.bias = Parameter(shim_torch.empty((out_features,), dtype=dtype, device=device))
-        else:
-            self.register_parameter("bias", None)
+        shapes = {"weight": (out_features, in1_features, in2_features), "bias": (out_features,) if bias else None}
+        make_parameters(self, device, dtype, **shapes)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draws weight and bias from U(-1/√in1, 1/√in1)."""
-        bound = 1 / math.sqrt(self.weight.size(1))
-        init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
+        draw_within([p for p in (self.weight, self.bias) if p is not None], self.weight.size(1))
 
     def forward(self, input1: Any, input2: Any) -> Any:
         return F.bilinear(input1, input2, self.weight, self.bias)

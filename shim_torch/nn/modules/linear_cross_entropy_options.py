@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 from native import _core
 from shim_torch._missing import asked_of as _asked_of
 
 _DTYPES = (_core.float16, _core.bfloat16, _core.float32, _core.float64)
+
+_METHOD = re.compile(r"auto|aspect_ratio(:0*[1-9]\d*)?")
 
 
 @dataclasses.dataclass(slots=True, frozen=True)
@@ -32,20 +35,22 @@ class LinearCrossEntropyOptions:
     acc_dtype: Any = None
 
     def __post_init__(self) -> None:
-        if self.acc_policy not in ("auto", "accurate", "balanced", "compact"):
-            raise ValueError(f"invalid acc_policy: {self.acc_policy!r}")
-        if self.chunking_method not in (None, "auto"):
-            name, colon, factor = str(self.chunking_method).partition(":")
-            if name != "aspect_ratio" or (colon and not (factor.isdigit() and int(factor) > 0)):
-                raise ValueError(f"invalid chunking_method: {self.chunking_method!r}")
-        rows = self.batch_chunk_size
-        if not (rows is None or (isinstance(rows, int) and rows > 0)):
-            raise ValueError(f"batch_chunk_size must be positive int or None, got {rows!r}")
-        if self.acc_dtype is not None and self.acc_dtype not in _DTYPES:
-            raise ValueError(
+        rows, method = self.batch_chunk_size, self.chunking_method
+        for holds, problem in (
+            (self.acc_policy in ("auto", "accurate", "balanced", "compact"), f"invalid acc_policy: {self.acc_policy!r}"),
+            (method is None or _METHOD.fullmatch(str(method)), f"invalid chunking_method: {method!r}"),
+            (
+                rows is None or (isinstance(rows, int) and rows > 0),
+                f"batch_chunk_size must be positive int or None, got {rows!r}",
+            ),
+            (
+                self.acc_dtype in (None, *_DTYPES),
                 "acc_dtype must be one of {None, torch.float16, torch.bfloat16, torch.float32, torch.float64}, got "
-                f"{self.acc_dtype!r}. Pass acc_dtype=None to let the op pick automatically."
-            )
+                f"{self.acc_dtype!r}. Pass acc_dtype=None to let the op pick automatically.",
+            ),
+        ):
+            if not holds:
+                raise ValueError(problem)
 
     def rows(self, batch: int, features: int, classes: int, device: Any, dtype: Any) -> int:
         """Rows a chunk for an input (batch, features)."""

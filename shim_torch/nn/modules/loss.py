@@ -285,13 +285,11 @@ class LinearCrossEntropyLoss(Module):
         self.label_smoothing, self.options = label_smoothing, options
 
     def forward(self, input: Any, target: Any) -> Any:
-        shape = (self.num_classes, *self.out_features)
-        bias = None if self.linear.bias is None else self.linear.bias.reshape(shape)
-        return F.linear_cross_entropy(
-            input, self.linear.weight.reshape(*shape, self.in_features), target, linear_bias=bias, weight=self.weight,
-            reduction=self.reduction, ignore_index=self.ignore_index, label_smoothing=self.label_smoothing,
-            options=self.options,
-        )  # fmt: skip
+        classes = (self.num_classes, *self.out_features)
+        weight, bias = self.linear.weight.unflatten(0, classes), self.linear.bias
+        settings = {name: getattr(self, name) for name in ("reduction", "ignore_index", "label_smoothing", "options")}
+        settings |= {"weight": self.weight, "linear_bias": bias if bias is None else bias.unflatten(0, classes)}
+        return F.linear_cross_entropy(input, weight, target, **settings)
 
     def extra_repr(self) -> str:
         names = (

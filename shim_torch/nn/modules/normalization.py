@@ -10,9 +10,8 @@ import shim_torch
 from native import _core
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.nn import functional as F
-from shim_torch.nn import init
+from shim_torch.nn.modules._building import fill_affine, make_parameters
 from shim_torch.nn.modules.module import Module
-from shim_torch.nn.parameter import Parameter
 
 
 def _shape(normalized_shape: Any) -> tuple[int, ...]:
@@ -36,17 +35,13 @@ class LayerNorm(Module):
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
-            made = shim_torch.empty(self.normalized_shape, dtype=dtype, device=device) if wanted else None
-            self.register_parameter(name, None if made is None else Parameter(made))
+        weight = self.normalized_shape if elementwise_affine else None
+        make_parameters(self, device, dtype, weight=weight, bias=weight if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Weight one, bias zero."""
-        if self.elementwise_affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+        fill_affine(self)
 
     def forward(self, input: Any) -> Any:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -74,16 +69,12 @@ class RMSNorm(Module):
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        if elementwise_affine:
-            self.weight = Parameter(shim_torch.empty(self.normalized_shape, dtype=dtype, device=device))
-        else:
-            self.register_parameter("weight", None)
+        make_parameters(self, device, dtype, weight=self.normalized_shape if elementwise_affine else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Weight one."""
-        if self.elementwise_affine:
-            init.ones_(self.weight)
+        fill_affine(self)
 
     def forward(self, x: Any) -> Any:
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
@@ -112,17 +103,13 @@ class GroupNorm(Module):
         if num_channels % num_groups != 0:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            made = shim_torch.empty((num_channels,), dtype=dtype, device=device) if wanted else None
-            self.register_parameter(name, None if made is None else Parameter(made))
+        weight = (num_channels,) if affine else None
+        make_parameters(self, device, dtype, weight=weight, bias=weight if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Weight one, bias zero."""
-        if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+        fill_affine(self)
 
     def forward(self, input: Any) -> Any:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
@@ -189,15 +176,13 @@ class _NormBase(Module):
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
 
-        def make() -> Any:
-            return shim_torch.empty((num_features,), dtype=dtype, device=device)
-
-        self.register_parameter("weight", Parameter(make()) if affine else None)
-        self.register_parameter("bias", Parameter(make()) if affine and bias else None)
-        self.register_buffer("running_mean", make() if track_running_stats else None)
-        self.register_buffer("running_var", make() if track_running_stats else None)
-        count = shim_torch.empty((), dtype=_core.int64, device=device) if track_running_stats else None
-        self.register_buffer("num_batches_tracked", count)
+        weight = (num_features,) if affine else None
+        make_parameters(self, device, dtype, weight=weight, bias=weight if bias else None)
+        shapes: dict[str, Any] = {"running_mean": (num_features,), "running_var": (num_features,), "num_batches_tracked": ()}
+        for name, shape in shapes.items():
+            kind = dtype if shape else _core.int64
+            made = shim_torch.empty(shape, dtype=kind, device=device) if track_running_stats else None
+            self.register_buffer(name, made)
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
@@ -210,34 +195,21 @@ class _NormBase(Module):
     def reset_parameters(self) -> None:
         """Resets the statistics; weight one, bias zero."""
         self.reset_running_stats()
-        if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+        fill_affine(self)
 
     def _check_input_dim(self, input: Any) -> None:
         if self._dims and input.dim() not in self._dims:
             wanted = " or ".join(f"{d}D" for d in self._dims)
             raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
 
-    def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: Any,
-        strict: Any,
-        missing_keys: Any,
-        unexpected_keys: Any,
-        error_msgs: Any,
+    def _update_state_of_old_version(
+        self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]
     ) -> None:
-        key = prefix + "num_batches_tracked"
-        old = local_metadata.get("version") is None or local_metadata["version"] < 2  # those did not count batches
-        if old and self.track_running_stats and key not in state_dict:
+        counts = self.track_running_stats and (version or 0) < 2  # before version 2, batches were not counted
+        if counts and prefix + "num_batches_tracked" not in state_dict:
             own = self.num_batches_tracked
-            state_dict[key] = own if own is not None and not own.is_meta else shim_torch.tensor(0, dtype=_core.int64)
-        super()._load_from_state_dict(
-            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-        )
+            known = own is not None and not own.is_meta
+            state_dict[prefix + "num_batches_tracked"] = own if known else shim_torch.zeros((), dtype=_core.int64)
 
     def extra_repr(self) -> str:
         return (
@@ -249,23 +221,16 @@ class _NormBase(Module):
 class _BatchNorm(_NormBase):
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
-        factor = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+        training, momentum = self.training, self.momentum
+        mean, var = self.running_mean, self.running_var
+        by_batch = training or (mean is None and var is None)
+        if training and not self.track_running_stats:
+            mean = var = None  # those that were kept once stay as they are
+        elif training and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            if self.momentum is None:
-                factor = 1.0 / float(self.num_batches_tracked)
-        training = self.training or (self.running_mean is None and self.running_var is None)
-        use_stats = not self.training or self.track_running_stats
-        return F.batch_norm(
-            input,
-            self.running_mean if use_stats else None,
-            self.running_var if use_stats else None,
-            self.weight,
-            self.bias,
-            training,
-            factor,
-            self.eps,
-        )
+            if momentum is None:  # the plain mean over all batches
+                momentum = 1.0 / float(self.num_batches_tracked)
+        return F.batch_norm(input, mean, var, self.weight, self.bias, by_batch, momentum or 0.0, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -312,24 +277,16 @@ class SyncBatchNorm(_BatchNorm):
     @classmethod
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
         """The module with its batch norms as ``SyncBatchNorm``, which keep parameters, statistics and mode."""
-        converted = module
+        made = module
         if isinstance(module, _BatchNorm):
-            converted = cls(
-                module.num_features,
-                module.eps,
-                module.momentum,
-                module.affine,
-                module.track_running_stats,
-                process_group,
-            )
-            for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked"):
-                setattr(converted, name, getattr(module, name))
-            converted.training = module.training
-            if hasattr(module, "qconfig"):
-                converted.qconfig = module.qconfig
+            settings = ("num_features", "eps", "momentum", "affine", "track_running_stats")
+            made = SyncBatchNorm(**{name: getattr(module, name) for name in settings}, process_group=process_group)
+            kept = ["weight", "bias", "running_mean", "running_var", "num_batches_tracked", "training"]
+            for name in [*kept, "qconfig"] if hasattr(module, "qconfig") else kept:
+                setattr(made, name, getattr(module, name))
         for name, child in module.named_children():
-            converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
-        return converted
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made
 
 
 class _InstanceNorm(_NormBase):
@@ -347,32 +304,23 @@ class _InstanceNorm(_NormBase):
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
-    def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: Any,
-        strict: Any,
-        missing_keys: Any,
-        unexpected_keys: Any,
-        error_msgs: Any,
+    def _update_state_of_old_version(
+        self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]
     ) -> None:
-        if local_metadata.get("version") is None and not self.track_running_stats:
-            found = [key for key in (prefix + "running_mean", prefix + "running_var") if key in state_dict]
-            if found:
-                names, kind = " and ".join(f'"{key}"' for key in found), type(self).__name__
-                error_msgs.append(
-                    f"Unexpected running stats buffer(s) {names} for {kind} with track_running_stats=False. If state_dict "
-                    "is a checkpoint saved before 0.4.0, this may be expected because {klass} does not track running "
-                    "stats by default since 0.4.0. Please remove these keys from state_dict. If the running stats are "
-                    "actually needed, instead set track_running_stats=True in {klass} to enable them. See the "
-                    "documentation of {klass} for details.".replace("{klass}", kind)
-                )
-                for key in found:
-                    del state_dict[key]
-        super()._load_from_state_dict(
-            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-        )
+        statistics = [prefix + "running_mean", prefix + "running_var"]
+        found = [key for key in statistics if key in state_dict]
+        if found and version is None and not self.track_running_stats:
+            names, kind = " and ".join(f'"{key}"' for key in found), type(self).__name__
+            error_msgs.append(
+                f"Unexpected running stats buffer(s) {names} for {kind} with track_running_stats=False. If state_dict "
+                f"is a checkpoint saved before 0.4.0, this may be expected because {kind} does not track running "
+                "stats by default since 0.4.0. Please remove these keys from state_dict. If the running stats are "
+                f"actually needed, instead set track_running_stats=True in {kind} to enable them. See the "
+                f"documentation of {kind} for details."
+            )
+            for key in found:
+                del state_dict[key]
+        super()._update_state_of_old_version(state_dict, prefix, version, error_msgs)
 
     def _get_no_batch_dim(self) -> int:
         return min(self._dims)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import numbers
 import warnings
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import shim_torch
 from native import _core
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.nn import init
+from shim_torch.nn.modules._building import draw_within, make_parameters, settings_beside
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
 from shim_torch.nn.utils.rnn import PackedSequence
@@ -136,9 +135,7 @@ class RNNBase(Module):
 
     def reset_parameters(self) -> None:
         """Draws every weight from U(-1/√hidden, 1/√hidden)."""
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        draw_within(self.parameters(), self.hidden_size)
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         """ValueError and RuntimeError for inputs of another dtype or size."""
@@ -158,12 +155,11 @@ class RNNBase(Module):
 
     def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
         """(layers · directions, batch, hidden)."""
-        if batch_sizes is not None:
-            batch = int(batch_sizes[0])
-        else:
-            batch = input.size(0) if self.batch_first else input.size(1)
-        size = self.proj_size if self.proj_size > 0 else self.hidden_size
-        return self.num_layers * (2 if self.bidirectional else 1), batch, size
+        batch = input.size(0 if self.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
+        return self._state_shape(batch, self.proj_size or self.hidden_size)
+
+    def _state_shape(self, batch: int, size: int) -> tuple[int, int, int]:
+        return (1 + bool(self.bidirectional)) * self.num_layers, batch, size
 
     def check_hidden_size(
         self, hx: Any, expected_hidden_size: Any, msg: str = "Expected hidden size {}, got {}"
@@ -180,24 +176,11 @@ class RNNBase(Module):
         return hx if permutation is None else hx.index_select(1, permutation)
 
     def extra_repr(self) -> str:
-        text = f"{self.input_size}, {self.hidden_size}"
-        if self.proj_size != 0:
-            text += f", proj_size={self.proj_size}"
-        if self.num_layers != 1:
-            text += f", num_layers={self.num_layers}"
-        if self.bias is not True:
-            text += f", bias={self.bias}"
-        if self.batch_first is not False:
-            text += f", batch_first={self.batch_first}"
-        if self.dropout != 0:
-            text += f", dropout={self.dropout}"
-        if self.bidirectional is not False:
-            text += f", bidirectional={self.bidirectional}"
-        return text
+        plain = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
+        return f"{self.input_size}, {self.hidden_size}" + settings_beside(self, proj_size=0, **plain)
 
     def _zeros(self, like: Any, batch: int, size: int) -> Any:
-        layers = self.num_layers * (2 if self.bidirectional else 1)
-        return like.new_zeros((layers, batch, size))
+        return like.new_zeros(self._state_shape(batch, size))
 
     def _states(self, input: Any, hx: Any, batch: int, batched: bool, order: Any) -> Any:
         """The hidden state for the kernels: zeros if none is given, with a batch dim, in the packed order."""
@@ -245,30 +228,29 @@ class RNNBase(Module):
         return output, finals[0] if len(finals) == 1 else tuple(finals)
 
 
+def _refuse_projection(settings: dict[str, Any]) -> None:
+    if "proj_size" in settings:
+        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+
+
 class RNN(RNNBase):
     """Elman's layer: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or ReLU by ``nonlinearity``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-        if len(args) > 3:
-            self.__dict__["nonlinearity"] = args[3]
-            args = args[:3] + args[4:]
-        else:
-            self.__dict__["nonlinearity"] = kwargs.pop("nonlinearity", "tanh")
-        nonlinearity = self.__dict__["nonlinearity"]
+        _refuse_projection(kwargs)
+        sizes, own, rest = args[:3], args[3:4], args[4:]  # (input, hidden, layers), the nonlinearity, what all layers take
+        nonlinearity = own[0] if own else kwargs.pop("nonlinearity", "tanh")
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        super().__init__("RNN_TANH" if nonlinearity == "tanh" else "RNN_RELU", *args, **kwargs)
         self.nonlinearity = nonlinearity
+        super().__init__(f"RNN_{nonlinearity.upper()}", *sizes, *rest, **kwargs)
 
 
 class GRU(RNNBase):
     """Gated recurrent units."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        _refuse_projection(kwargs)
         super().__init__("GRU", *args, **kwargs)
 
 
@@ -316,26 +298,17 @@ class RNNCellBase(Module):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = num_chunks * hidden_size
-        self.weight_ih = Parameter(shim_torch.empty((rows, input_size), dtype=dtype, device=device))
-        self.weight_hh = Parameter(shim_torch.empty((rows, hidden_size), dtype=dtype, device=device))
-        for name in ("bias_ih", "bias_hh"):
-            made = Parameter(shim_torch.empty((rows,), dtype=dtype, device=device)) if bias else None
-            self.register_parameter(name, made)
+        make_parameters(self, device, dtype, weight_ih=(rows, input_size), weight_hh=(rows, hidden_size))
+        make_parameters(self, device, dtype, **dict.fromkeys(("bias_ih", "bias_hh"), (rows,) if bias else None))
         self.reset_parameters()
 
     def extra_repr(self) -> str:
-        text = f"{self.input_size}, {self.hidden_size}"
-        if self.bias is not True:
-            text += f", bias={self.bias}"
-        if getattr(self, "nonlinearity", "tanh") != "tanh":
-            text += f", nonlinearity={self.nonlinearity}"
-        return text
+        kind = {"nonlinearity": "tanh"} if hasattr(self, "nonlinearity") else {}
+        return f"{self.input_size}, {self.hidden_size}" + settings_beside(self, bias=True, **kind)
 
     def reset_parameters(self) -> None:
         """Draws every weight from U(-1/√hidden, 1/√hidden)."""
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        draw_within(self.parameters(), self.hidden_size)
 
     def _prepared(self, input: Any, hx: Any) -> tuple[Any, Any, bool]:
         name = self._get_name()

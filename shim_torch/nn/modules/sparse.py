@@ -9,8 +9,31 @@ from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
+from shim_torch.nn.modules._building import settings_beside
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.parameter import Parameter
+
+_PLAIN = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
+
+
+def _row(index: int | None, rows: int, name: str) -> int | None:
+    """The row that ``index``, from the end where it is negative, stands for."""
+    if index is None:
+        return None
+    if not -rows <= index < rows:
+        raise AssertionError(f"{name} must be within num_embeddings")
+    return index % rows
+
+
+def _take_table(layer: Any, given: Any, device: Any, dtype: Any, requires_grad: bool = True) -> None:
+    """Makes ``given`` the weight of a layer, or a new table with its first values."""
+    shape = (layer.num_embeddings, layer.embedding_dim)
+    if given is not None and given.shape != shape:
+        raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+    table = shim_torch.empty(shape, dtype=dtype, device=device) if given is None else given
+    layer.weight = Parameter(table, requires_grad=requires_grad)
+    if given is None:
+        layer.reset_parameters()
 
 
 class Embedding(Module):
@@ -32,20 +55,10 @@ class Embedding(Module):
     ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
-            padding_idx %= num_embeddings
-        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.padding_idx = _row(padding_idx, num_embeddings, "Padding_idx")
+        self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
-        if _weight is None:
-            weight = shim_torch.empty((num_embeddings, embedding_dim), dtype=dtype, device=device)
-            self.weight = Parameter(weight, requires_grad=not _freeze)
-            self.reset_parameters()
-        else:
-            if list(_weight.shape) != [num_embeddings, embedding_dim]:
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
+        _take_table(self, _weight, device, dtype, requires_grad=not _freeze)
 
     def reset_parameters(self) -> None:
         """Draws from N(0, 1), with zeros at the padding index."""
@@ -63,12 +76,8 @@ class Embedding(Module):
         )
 
     def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, plain in (("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False)):
-            value = getattr(self, name)
-            if value != plain:
-                text += f", {name}={value}"
-        return text + (", sparse=True" if self.sparse else "")
+        plain = {"padding_idx": None, **_PLAIN, "sparse": False}
+        return f"{self.num_embeddings}, {self.embedding_dim}" + settings_beside(self, **plain)
 
     @classmethod
     def from_pretrained(
@@ -116,18 +125,8 @@ class EmbeddingBag(Module):
             norm_type,
         )
         self.scale_grad_by_freq, self.mode, self.sparse = scale_grad_by_freq, mode, sparse
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("padding_idx must be within num_embeddings")
-            padding_idx %= num_embeddings
-        self.include_last_offset, self.padding_idx = include_last_offset, padding_idx
-        if _weight is None:
-            self.weight = Parameter(shim_torch.empty((num_embeddings, embedding_dim), dtype=dtype, device=device))
-            self.reset_parameters()
-        else:
-            if list(_weight.shape) != [num_embeddings, embedding_dim]:
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(_weight)
+        self.padding_idx, self.include_last_offset = _row(padding_idx, num_embeddings, "padding_idx"), include_last_offset
+        _take_table(self, _weight, device, dtype)
 
     def reset_parameters(self) -> None:
         """Draws the embeddings from N(0, 1); the one of ``padding_idx`` is zero."""
@@ -160,15 +159,8 @@ class EmbeddingBag(Module):
         return made
 
     def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq is not False:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        text += f", mode={self.mode!r}"
-        return text if self.padding_idx is None else text + f", padding_idx={self.padding_idx}"
+        shown = f"{self.num_embeddings}, {self.embedding_dim}" + settings_beside(self, **_PLAIN)
+        return shown + f", mode={self.mode!r}" + settings_beside(self, padding_idx=None)
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         return F.embedding_bag(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -52,108 +53,88 @@ def _is_causal(mask: Any, given: bool | None, size: int | None) -> bool:
 
 
 class _Layer(Module):
-    """What encoder and decoder layers share: the feed-forward part and the order of normalisation."""
+    """What encoder and decoder layers share: attention of one kind or two, a feed-forward part, and the steps' order.
 
-    def _common(
-        self, d_model: int, dim_feedforward: int, dropout: float, activation: Any, eps: float, norm_first: bool,
-        bias: bool, norms: int, place: dict[str, Any],
+    Attention and dropout of step n, ``norm{n}`` and ``dropout{n}``; the feed-forward part is the last step.
+    """
+
+    __constants__ = ["norm_first"]
+    _attentions: tuple[str, ...]
+
+    def __init__(
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = F.relu,
+        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True,
+        device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
+        super().__init__()
+        shared = {"bias": bias, "device": device, "dtype": dtype}
+        for name in self._attentions:
+            self.add_module(name, MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **shared))
+        self.linear1 = Linear(d_model, dim_feedforward, **shared)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
+        self.linear2 = Linear(dim_feedforward, d_model, **shared)
         self.norm_first = norm_first
-        for i in range(1, norms + 1):
-            setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, **place))
-        for i in range(1, norms + 1):
-            setattr(self, f"dropout{i}", Dropout(dropout))
+        steps = range(1, len(self._attentions) + 2)
+        for n in steps:
+            self.add_module(f"norm{n}", LayerNorm(d_model, layer_norm_eps, **shared))
+        for n in steps:
+            self.add_module(f"dropout{n}", Dropout(dropout))
         self.activation = _get_activation_fn(activation)
 
+    def _through(self, x: Any, *steps: Callable[[Any], Any]) -> Any:
+        """``x`` after the steps, each with its residual and with its normalisation before or after both."""
+        for n, step in enumerate(steps, 1):
+            norm = getattr(self, f"norm{n}")
+            x = x + step(norm(x)) if self.norm_first else norm(x + step(x))
+        return x
+
+    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
+        return self.dropout1(_attended(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
+
     def _ff_block(self, x: Any) -> Any:
-        x = self.linear2(self.dropout(self.activation(self.linear1(x))))
-        return getattr(self, "dropout3" if hasattr(self, "dropout3") else "dropout2")(x)
+        inner = self.dropout(self.activation(self.linear1(x)))
+        return getattr(self, f"dropout{len(self._attentions) + 1}")(self.linear2(inner))
+
+
+def _attended(attention: Any, x: Any, memory: Any, mask: Any, padding: Any, is_causal: bool) -> Any:
+    masks = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": is_causal}
+    return attention(x, memory, memory, need_weights=False, **masks)[0]
 
 
 class TransformerEncoderLayer(_Layer):
     """Self-attention and a feed-forward part, each with a residual and layer normalisation: (S, N, E) -> (S, N, E)."""
 
-    __constants__ = ["norm_first"]
+    _attentions = ("self_attn",)
 
-    def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = F.relu,
-        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True,
-        device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        place = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **place
-        )
-        self._common(d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first, bias, 2, place)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         kinds = ((F.relu, ReLU), (F.gelu, GELU))
         known = [i for i, (f, kind) in enumerate(kinds, 1) if self.activation is f or isinstance(self.activation, kind)]
         self.activation_relu_or_gelu = known[0] if known else 0
 
-    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
-        x = src
-        if self.norm_first:
-            x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
-            return x + self._ff_block(self.norm2(x))
-        x = self.norm1(x + self._sa_block(x, src_mask, src_key_padding_mask, is_causal))
-        return self.norm2(x + self._ff_block(x))
+    __init__.__signature__ = inspect.signature(_Layer.__init__)  # type: ignore[attr-defined]
 
-    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
-        x = self.self_attn(
-            x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False, is_causal=is_causal
-        )[0]
-        return self.dropout1(x)
+    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
+        masks = (src_mask, src_key_padding_mask, is_causal)
+        return self._through(src, lambda x: self._sa_block(x, *masks), self._ff_block)
 
 
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the memory, and a feed-forward part: (T, N, E), (S, N, E) -> (T, N, E)."""
 
-    __constants__ = ["norm_first"]
-
-    def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = F.relu,
-        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True,
-        device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        place = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **place
-        )
-        self.multihead_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **place
-        )
-        self._common(d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first, bias, 3, place)
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
         memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False,
     ) -> Any:  # fmt: skip
-        x = tgt
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         across = (memory, memory_mask, memory_key_padding_mask, memory_is_causal)
-        if self.norm_first:
-            x = x + self._sa_block(self.norm1(x), *own)
-            x = x + self._mha_block(self.norm2(x), *across)
-            return x + self._ff_block(self.norm3(x))
-        x = self.norm1(x + self._sa_block(x, *own))
-        x = self.norm2(x + self._mha_block(x, *across))
-        return self.norm3(x + self._ff_block(x))
-
-    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
-        x = self.self_attn(
-            x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False
-        )[0]
-        return self.dropout1(x)
+        blocks = (lambda x: self._sa_block(x, *own), lambda x: self._mha_block(x, *across), self._ff_block)
+        return self._through(tgt, *blocks)
 
     def _mha_block(self, x: Any, mem: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
-        x = self.multihead_attn(
-            x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False
-        )[0]
-        return self.dropout2(x)
+        return self.dropout2(_attended(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal))
 
 
 def _copies(module: Module, n: int) -> ModuleList:
@@ -177,61 +158,62 @@ def _why_not_nested(layer: Any) -> str:
     return next((f"encoder_layer.{reason}" for reason, holds in reasons.items() if holds), "")
 
 
-class TransformerEncoder(Module):
-    """Several encoder layers, and a last normalisation."""
+class _Stack(Module):
+    """Copies of a layer, one after another, and a last normalisation."""
 
     __constants__ = ["norm"]
+
+    def _fill(self, layer: Module, num_layers: int, norm: Module | None) -> None:
+        self.layers = _copies(layer, num_layers)
+        self.num_layers, self.norm = num_layers, norm
+
+    def _through(self, x: Any, *memory: Any, mask: Any, is_causal: bool | None, names: tuple[str, str], **rest: Any) -> Any:
+        """The layers' output for ``x``; ``names``: how they call the mask of ``x`` and whether it is the causal one."""
+        batch_first = getattr(getattr(self.layers[0], "self_attn", None), "batch_first", False)
+        length = x.size(0) if x.dim() == 2 else x.size(int(batch_first))
+        rest |= zip(names, (mask, _is_causal(mask, is_causal, length)), strict=True)
+        for layer in self.layers:
+            x = layer(x, *memory, **rest)
+        return self.norm(x) if self.norm is not None else x
+
+
+class TransformerEncoder(_Stack):
+    """Several encoder layers, and a last normalisation."""
 
     def __init__(
         self, encoder_layer: Module, num_layers: int, norm: Module | None = None, enable_nested_tensor: bool = True,
         mask_check: bool = True,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.layers = _copies(encoder_layer, num_layers)
-        self.num_layers, self.norm = num_layers, norm
+        self._fill(encoder_layer, num_layers, norm)
         self.enable_nested_tensor, self.use_nested_tensor, self.mask_check = enable_nested_tensor, False, mask_check
-        why_not = _why_not_nested(encoder_layer)
-        if enable_nested_tensor and why_not:
+        if enable_nested_tensor and (reason := _why_not_nested(encoder_layer)):
             warnings.warn(
-                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why_not}", stacklevel=2
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}", stacklevel=2
             )
 
     def forward(
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
     ) -> Any:
-        batch_first = getattr(getattr(self.layers[0], "self_attn", None), "batch_first", False)
-        size = src.size(0) if src.dim() == 2 else src.size(1 if batch_first else 0)
-        causal = _is_causal(mask, is_causal, size)
-        x = src
-        for layer in self.layers:
-            x = layer(x, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask)
-        return x if self.norm is None else self.norm(x)
+        names = ("src_mask", "is_causal")
+        return self._through(src, mask=mask, is_causal=is_causal, names=names, src_key_padding_mask=src_key_padding_mask)
 
 
-class TransformerDecoder(Module):
+class TransformerDecoder(_Stack):
     """Several decoder layers, and a last normalisation."""
-
-    __constants__ = ["norm"]
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = _copies(decoder_layer, num_layers)
-        self.num_layers, self.norm = num_layers, norm
+        self._fill(decoder_layer, num_layers, norm)
 
     def forward(
         self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
         memory_key_padding_mask: Any = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Any:  # fmt: skip
-        batch_first = getattr(getattr(self.layers[0], "self_attn", None), "batch_first", False)
-        size = tgt.size(0) if tgt.dim() == 2 else tgt.size(1 if batch_first else 0)
-        causal = _is_causal(tgt_mask, tgt_is_causal, size)
-        x = tgt
-        for layer in self.layers:
-            x = layer(
-                x, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
-                memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=causal, memory_is_causal=memory_is_causal,
-            )  # fmt: skip
-        return x if self.norm is None else self.norm(x)
+        padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
+        across = {"memory_mask": memory_mask, "memory_is_causal": memory_is_causal}
+        names = ("tgt_mask", "tgt_is_causal")
+        return self._through(tgt, memory, mask=tgt_mask, is_causal=tgt_is_causal, names=names, **padding, **across)
 
 
 class Transformer(Module):
@@ -264,18 +246,16 @@ class Transformer(Module):
         src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
         src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Any:  # fmt: skip
-        batched = src.dim() == 3
-        if not self.batch_first and batched and src.size(1) != tgt.size(1):
+        batch = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise RuntimeError("the batch number of src and tgt must be equal")
-        if self.batch_first and src.size(0) != tgt.size(0) and batched:
-            raise RuntimeError("the batch number of src and tgt must be equal")
-        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+        if {src.size(-1), tgt.size(-1)} != {self.d_model}:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
-        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(
-            tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
-            memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal,
-        )  # fmt: skip
+        own = {"mask": src_mask, "src_key_padding_mask": src_key_padding_mask, "is_causal": src_is_causal}
+        padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
+        causal = {"tgt_is_causal": tgt_is_causal, "memory_is_causal": memory_is_causal}
+        memory = self.encoder(src, **own)
+        return self.decoder(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, **padding, **causal)
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Lazy modules")
         ("LazyConv2d", "Conv2d", (4, 8, 8), (6, 3), {"bias": False}),
         ("LazyConvTranspose1d", "ConvTranspose1d", (2, 4, 8), (6, 3), {"stride": 2, "output_padding": 1}),
         ("LazyBatchNorm1d", "BatchNorm1d", (3, 5), (), {}),
-        ("LazyInstanceNorm2d", "InstanceNorm2d", (5, 4, 4), (), {"affine": True}),
+        ("LazyInstanceNorm2d", "InstanceNorm2d", (5, 4, 4), (), {"affine": True, "track_running_stats": True}),
     ],
 )
 def test_the_first_input_makes_a_plain_layer(lazy, plain, shape, args, kwargs):

@@ -1,0 +1,48 @@
+"""What constructors of layers share: parameters of given shapes, their first values, and what ``repr`` shows of settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import shim_torch
+from shim_torch.nn import init
+from shim_torch.nn.parameter import Parameter
+
+
+def make_parameters(layer: Any, device: Any, dtype: Any, **shapes: tuple[int, ...] | None) -> None:
+    """Gives a layer parameters of these shapes, not filled yet; None: the name is known, without a parameter."""
+    for name, shape in shapes.items():
+        if shape is None:
+            layer.register_parameter(name, None)
+        else:
+            setattr(layer, name, Parameter(shim_torch.empty(shape, dtype=dtype, device=device)))
+
+
+def draw_within(parameters: Iterable[Any], size: int) -> None:
+    """Draws each from U(-1/√size, 1/√size), one after another; zeros of size 0."""
+    bound = 1 / math.sqrt(size) if size > 0 else 0
+    for parameter in parameters:
+        init.uniform_(parameter, -bound, bound)
+
+
+def draw_by_fan_in(layer: Any) -> None:
+    """Draws weight and bias from U(-1/√n, 1/√n) for the n inputs of an output."""
+    init.kaiming_uniform_(layer.weight, a=math.sqrt(5))
+    if layer.bias is not None:
+        draw_within([layer.bias], math.prod(layer.weight.shape[1:]))
+
+
+def fill_affine(layer: Any) -> None:
+    """Weight one and bias zero, of those that there are."""
+    if layer.weight is not None:
+        init.ones_(layer.weight)
+    if getattr(layer, "bias", None) is not None:
+        init.zeros_(layer.bias)
+
+
+def settings_beside(layer: Any, **plain: Any) -> str:
+    """``, name=value`` of each setting that differs from the plain one, in this order."""
+    values = {name: getattr(layer, name) for name in plain}
+    return "".join(f", {name}={value}" for name, value in values.items() if value != plain[name])
