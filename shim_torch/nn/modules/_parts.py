@@ -28,6 +28,12 @@ def _child(module: Any, name: str) -> Any:
     return found
 
 
+def _place(module: Any, target: str) -> tuple[Any, str]:
+    """The module that has the last name of a dotted path, and that name."""
+    path, _, name = target.rpartition(".")
+    return module.get_submodule(path), name
+
+
 def _children(path: str, module: Any) -> Iterator[tuple[str, Any]]:
     stem = f"{path}." if path else ""
     return ((stem + name, child) for name, child in module._modules.items())
@@ -59,24 +65,22 @@ class PartsMixin:
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, PartsMixin):
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
-        path, _, name = target.rpartition(".")
-        parent = self.get_submodule(path)
+        parent, name = _place(self, target)
         if strict or hasattr(parent, name):
             _child(parent, name)
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at the dotted path ``target``."""
-        path, _, name = target.rpartition(".")
-        param = _attribute(self.get_submodule(path), name)
+        module, name = _place(self, target)
+        param = _attribute(module, name)
         if not isinstance(param, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return param
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at the dotted path ``target``."""
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
+        module, name = _place(self, target)
         _attribute(module, name)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")

@@ -25,6 +25,10 @@ def _index(length: int, i: Any) -> int:
     return i % length
 
 
+def _numbered(modules: Iterable[Any]) -> dict[str, Any]:
+    return {str(number): module for number, module in enumerate(modules)}
+
+
 def _lines(named: Iterable[tuple[Any, Any]], described: Callable[[Any], str]) -> str:
     """A line of ``repr`` for each: what ``described`` says of a tensor, the type of another object."""
     texts = ((k, described(v) if isinstance(v, Tensor) else f"Object of type: {type(v).__name__}") for k, v in named)
@@ -54,9 +58,9 @@ class Sequential(Module):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        named = args[0] if len(args) == 1 and isinstance(args[0], OrderedDict) else {str(i): m for i, m in enumerate(args)}
-        for name in named:
-            self.add_module(name, named[name])
+        given_names = len(args) == 1 and isinstance(args[0], OrderedDict)
+        for name, module in (args[0] if given_names else _numbered(args)).items():
+            self.add_module(name, module)
 
     def _key(self, i: Any) -> str:
         return list(self._modules)[_index(len(self), i)]
@@ -74,7 +78,7 @@ class Sequential(Module):
             [list(self._modules)[j] for j in range(*i.indices(len(self)))] if isinstance(i, slice) else [self._key(i)]
         ):
             delattr(self, key)
-        self._modules = {str(n): m for n, m in enumerate(self._modules.values())}
+        self._modules = _numbered(self._modules.values())
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -127,7 +131,7 @@ class Sequential(Module):
             raise IndexError(f"Index out of range: {index}")
         modules = list(self._modules.values())
         modules.insert(index if index >= 0 else index + n, module)
-        self._modules = {str(i): m for i, m in enumerate(modules)}
+        self._modules = _numbered(modules)
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Sequential:
@@ -167,7 +171,7 @@ class ModuleList(Module):
     def __delitem__(self, i: Any) -> None:
         keep = list(self._modules.values())
         del keep[i if isinstance(i, slice) else _index(len(self), i)]
-        self._modules = {str(n): m for n, m in enumerate(keep)}
+        self._modules = _numbered(keep)
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -191,7 +195,7 @@ class ModuleList(Module):
         """Inserts before position ``index``."""
         modules = list(self._modules.values())
         modules.insert(index, module)
-        self._modules = {str(i): m for i, m in enumerate(modules)}
+        self._modules = _numbered(modules)
 
     def append(self, module: Module) -> ModuleList:
         """Adds a module at the end."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -61,13 +60,10 @@ class _Layer(Module):
     __constants__ = ["norm_first"]
     _attentions: tuple[str, ...]
 
-    def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = F.relu,
-        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True,
-        device: Any = None, dtype: Any = None,
+    def _build(
+        self, d_model: int, nhead: int, dim_feedforward: int, dropout: float, activation: Any, eps: float,
+        batch_first: bool, norm_first: bool, **shared: Any,
     ) -> None:  # fmt: skip
-        super().__init__()
-        shared = {"bias": bias, "device": device, "dtype": dtype}
         for name in self._attentions:
             self.add_module(name, MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **shared))
         self.linear1 = Linear(d_model, dim_feedforward, **shared)
@@ -76,7 +72,7 @@ class _Layer(Module):
         self.norm_first = norm_first
         steps = range(1, len(self._attentions) + 2)
         for n in steps:
-            self.add_module(f"norm{n}", LayerNorm(d_model, layer_norm_eps, **shared))
+            self.add_module(f"norm{n}", LayerNorm(d_model, eps, **shared))
         for n in steps:
             self.add_module(f"dropout{n}", Dropout(dropout))
         self.activation = _get_activation_fn(activation)
@@ -106,13 +102,17 @@ class TransformerEncoderLayer(_Layer):
 
     _attentions = ("self_attn",)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = F.relu,
+        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        sizes, place = (d_model, nhead, dim_feedforward), {"bias": bias, "device": device, "dtype": dtype}
+        self._build(*sizes, dropout, activation, layer_norm_eps, batch_first, norm_first, **place)
         kinds = ((F.relu, ReLU), (F.gelu, GELU))
         known = [i for i, (f, kind) in enumerate(kinds, 1) if self.activation is f or isinstance(self.activation, kind)]
         self.activation_relu_or_gelu = known[0] if known else 0
-
-    __init__.__signature__ = inspect.signature(_Layer.__init__)  # type: ignore[attr-defined]
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
         masks = (src_mask, src_key_padding_mask, is_causal)
@@ -123,6 +123,15 @@ class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the memory, and a feed-forward part: (T, N, E), (S, N, E) -> (T, N, E)."""
 
     _attentions = ("self_attn", "multihead_attn")
+
+    def __init__(
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = F.relu,
+        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        sizes, place = (d_model, nhead, dim_feedforward), {"bias": bias, "device": device, "dtype": dtype}
+        self._build(*sizes, dropout, activation, layer_norm_eps, batch_first, norm_first, **place)
 
     def forward(
         self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
@@ -249,7 +258,7 @@ class Transformer(Module):
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise RuntimeError("the batch number of src and tgt must be equal")
-        if {src.size(-1), tgt.size(-1)} != {self.d_model}:
+        if (src.size(-1), tgt.size(-1)) != (self.d_model, self.d_model):
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         own = {"mask": src_mask, "src_key_padding_mask": src_key_padding_mask, "is_causal": src_is_causal}
         padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}

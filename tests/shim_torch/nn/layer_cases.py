@@ -207,6 +207,11 @@ decoder(lambda d: list(d.layers[0].state_dict()))
 nn.TransformerDecoderLayer(4, 2, 8, layer_norm_eps=0.1, bias=False, activation="gelu")
 nn.TransformerEncoderLayer(4, 2, 8, activation="x")
 nn.TransformerDecoderLayer(5, 2)
+nn.TransformerDecoderLayer()
+nn.TransformerEncoderLayer(4)
+nn.TransformerEncoderLayer(4, 2, foo=1)
+nn.Linear(1)
+nn.LazyLinear()
 [nn.TransformerEncoderLayer(4, 2, activation=a).activation_relu_or_gelu for a in ("relu", F.gelu, nn.GELU(), F.silu)]
 nn.TransformerEncoder(Custom(), 2).num_layers
 transformer(Q, Q)
