@@ -153,16 +153,16 @@ lp_pool1d, lp_pool2d, lp_pool3d = lp_pool(1), lp_pool(2), lp_pool(3)
 
 
 def _of_each_dim(value: Any, input: Any, other: str, shown: str, letter: str) -> list[Any]:
-    """``value`` of every spatial dim of ``input``: one for all, or a sequence of as many. ValueError: of another length."""
+    """``value`` of every spatial dim of ``input``: one for all, or a sequence. ValueError: of another length."""
     sizes = list(input.shape[2:])
     if not isinstance(value, (list, tuple)):
         return [value] * len(sizes)
     if len(value) != len(sizes):
         named = shown.partition(" of")[0]
         raise ValueError(
-            f"Input and {other} must have the same number of spatial dimensions, but got input with spatial dimensions of {sizes} "
-            f"and {shown} {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and {named} in "
-            f"({letter}1, {letter}2, ...,{letter}K) format."
+            f"Input and {other} must have the same number of spatial dimensions, but got input with spatial dimensions "
+            f"of {sizes} and {shown} {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and {named} "
+            f"in ({letter}1, {letter}2, ...,{letter}K) format."
         )
     return list(value)
 
@@ -180,15 +180,15 @@ def _whole_size(size: Any) -> int:
 
 
 def _target(input: Any, size: Any, scale_factor: Any, recompute: bool | None) -> tuple[list[int], list[Any]]:
-    """The spatial sizes to resample to, and of each dim the factor that a kernel takes for their ratio (None: the ratio)."""
+    """The spatial sizes to resample to, and each dim's factor for the kernel (None: the ratio of the sizes)."""
     if scale_factor is None:
         if size is None:
             raise ValueError("either size or scale_factor should be defined")
         sizes = _of_each_dim(size, input, "output", "output size of", "o")
         if not all(hasattr(s, "__index__") for s in sizes):
             raise TypeError(
-                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with "
-                f"types {[type(s) for s in sizes]}"
+                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size "
+                f"with types {[type(s) for s in sizes]}"
             )
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
@@ -305,7 +305,8 @@ def _check_affine(theta: Any, size: Any) -> None:
     _, _, *out = size if len(size) in (4, 5) else (0, 0)
     if not out:
         raise NotImplementedError(
-            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}."
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
+            f"Got size {size}."
         )
     matrix = (len(out), len(out) + 1)
     if theta.shape[1:] != matrix:
@@ -343,7 +344,8 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
     if 0 in input.shape:
         return input
     batch, channels, *_ = input.shape
-    squares = (input * input).reshape(batch, 1, channels, -1)  # an image whose rows are the channels, whatever lies behind them
+    # An image whose rows are the channels, whatever dims lie behind them.
+    squares = (input * input).reshape(batch, 1, channels, -1)
     padded = _aten("constant_pad_nd")(squares, [0, 0, size // 2, (size - 1) // 2])
     mean = _aten("avg_pool2d")(padded, (size, 1), 1).reshape(input.shape)
     return input / (mean * alpha + k) ** beta

@@ -36,8 +36,9 @@ _GAINS = {
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """The factor by which weights grow to keep a signal's size through ``nonlinearity``; ``param``: leaky_relu's slope, or 0.01.
+    """The factor by which weights grow to keep a signal's size through ``nonlinearity``.
 
+    ``param`` is the slope of leaky_relu, 0.01 where it is not given.
     Errors: ValueError for a nonlinearity that has none, and for a slope that is no number.
     """
     if nonlinearity in _GAINS:

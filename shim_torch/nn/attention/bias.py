@@ -51,7 +51,7 @@ class CausalBias(_core.Tensor):
         return self._upper_left(device) if upper else self._lower_right(device)
 
     def _written_out(self, query: Any, key: Any, value: Any) -> Any:
-        """The mask for these inputs; None of the one that the kernels know by themselves, which begins in the upper left."""
+        """The mask for these inputs; None of the one that kernels know by themselves, from the upper left."""
         if self.variant == CausalVariant.UPPER_LEFT or self.seq_len_q == self.seq_len_kv:
             return None
         _validate_sdpa_input(query, key, value)

@@ -1,4 +1,4 @@
-"""What constructors of layers share: parameters of given shapes, their first values, and what ``repr`` shows of settings."""
+"""What constructors of layers share: parameters of given shapes, first values, and what ``repr`` shows of settings."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class ConversionMixin(PartsMixin):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves and casts parameters and buffers in place: to(device), to(dtype), to(tensor), memory_format=.
 
-        Errors: TypeError for an integer dtype, RuntimeError for ``copy``, NotImplementedError where meta tensors would need values.
+        Errors: TypeError for an integer dtype, RuntimeError for ``copy``, NotImplementedError from meta elsewhere.
         """
         device, dtype, non_blocking, memory_format = parse_to(*args, **kwargs)
         if kwargs.get("copy"):

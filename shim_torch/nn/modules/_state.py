@@ -142,7 +142,8 @@ class StateDictMixin:
             )
             named, default = (destination, prefix, keep_vars), (None, "", False)
             by_place = (*args, *default[len(args) :])[:3]
-            destination, prefix, keep_vars = (p if n == d else n for n, d, p in zip(named, default, by_place, strict=True))
+            choices = zip(named, default, by_place, strict=True)
+            destination, prefix, keep_vars = (p if n == d else n for n, d, p in choices)
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
@@ -215,7 +216,9 @@ class StateDictMixin:
             known = {*own, _EXTRA} if takes_extra else own
             unexpected_keys += _unknown(self, state_dict, prefix, known)
 
-    def _update_state_of_old_version(self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]) -> None:
+    def _update_state_of_old_version(
+        self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]
+    ) -> None:
         """Brings what an older version of the class saved up to date; layers whose state changed override it."""
 
     def _load_one(self, name: str, key: str, own: Any, given: Any, assign: bool, error_msgs: list[str]) -> None:

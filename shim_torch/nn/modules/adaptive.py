@@ -22,8 +22,8 @@ def _checked(cutoffs: list[Any], n_classes: int) -> list[int]:
     falls = any(after <= before for before, after in pairwise((0, *cutoffs, n_classes)))
     if falls or any(int(c) != c for c in cutoffs):
         raise ValueError(
-            "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is "
-            "between 1 and n_classes-1"
+            "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value "
+            "is between 1 and n_classes-1"
         )
     return cutoffs
 

@@ -460,7 +460,8 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         def described(p: Any) -> str:
-            kind, place = "Parameter" if isinstance(p, Parameter) else "Tensor", f" (GPU {p.get_device()})" if p.is_cuda else ""
+            kind = "Parameter" if isinstance(p, Parameter) else "Tensor"
+            place = f" (GPU {p.get_device()})" if p.is_cuda else ""
             return f"{kind} containing: [{typename(p)} of size {_size(p)}{place}]"
 
         return _lines(self.items(), described)

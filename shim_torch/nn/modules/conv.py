@@ -193,7 +193,7 @@ class _ConvTransposeNd(_ConvNd):
         self, input: Any, output_size: Any, stride: Any, padding: Any, kernel_size: Any, num_spatial_dims: int,
         dilation: Any = None,
     ) -> Any:  # fmt: skip
-        """How much is added to each dim's least size to get ``output_size``, given with or without batch and channels."""
+        """What each dim's least size lacks of ``output_size``, which comes with or without batch and channels."""
         if output_size is None:
             return _ntuple(num_spatial_dims)(self.output_padding)
         around = input.dim() - num_spatial_dims
@@ -209,7 +209,8 @@ class _ConvTransposeNd(_ConvNd):
         most = [low + step - 1 for low, step in zip(least, stride, strict=True)]
         if any(not low <= n <= high for low, n, high in zip(least, wanted, most, strict=True)):
             raise ValueError(
-                f"requested an output size of {wanted}, but valid sizes range from {least} to {most} (for an input of {sizes})"
+                f"requested an output size of {wanted}, but valid sizes range from {least} to {most} "
+                f"(for an input of {sizes})"
             )
         return [n - low for n, low in zip(wanted, least, strict=True)]
 

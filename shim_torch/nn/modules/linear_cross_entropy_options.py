@@ -35,9 +35,9 @@ class LinearCrossEntropyOptions:
     acc_dtype: Any = None
 
     def __post_init__(self) -> None:
-        rows, method = self.batch_chunk_size, self.chunking_method
+        policy, rows, method = self.acc_policy, self.batch_chunk_size, self.chunking_method
         for holds, problem in (
-            (self.acc_policy in ("auto", "accurate", "balanced", "compact"), f"invalid acc_policy: {self.acc_policy!r}"),
+            (policy in ("auto", "accurate", "balanced", "compact"), f"invalid acc_policy: {policy!r}"),
             (method is None or _METHOD.fullmatch(str(method)), f"invalid chunking_method: {method!r}"),
             (
                 rows is None or (isinstance(rows, int) and rows > 0),

@@ -197,7 +197,8 @@ class Module(ConversionMixin, StateDictMixin):
                 )
             modules[name] = value
         elif buffers is not None and name in buffers or isinstance(value, Buffer):
-            _check_buffer(value, "cannot assign '{}' as buffer '{}' (torch.nn.Buffer, torch.Tensor or None expected)", name)
+            expected = "(torch.nn.Buffer, torch.Tensor or None expected)"
+            _check_buffer(value, "cannot assign '{}' as buffer '{}' " + expected, name)
             if isinstance(value, Buffer) and (buffers is None or name not in buffers):
                 if value.persistent:  # classes may override it without the third parameter
                     self.register_buffer(name, value)
@@ -228,7 +229,7 @@ class Module(ConversionMixin, StateDictMixin):
 
     def __dir__(self) -> list[str]:
         every = chain(dir(type(self)), self.__dict__, self._parameters, self._buffers, self._modules)
-        return sorted({name for name in every if not name[0].isdigit()})  # what begins with a digit is no attribute to write
+        return sorted({name for name in every if not name[0].isdigit()})  # no attribute to write begins with a digit
 
     # --- calling ------------------------------------------------------------------------------------------------------
 

@@ -178,7 +178,8 @@ class _NormBase(Module):
 
         weight = (num_features,) if affine else None
         make_parameters(self, device, dtype, weight=weight, bias=weight if bias else None)
-        shapes: dict[str, Any] = {"running_mean": (num_features,), "running_var": (num_features,), "num_batches_tracked": ()}
+        shape = (num_features,)
+        shapes: dict[str, Any] = {"running_mean": shape, "running_var": shape, "num_batches_tracked": ()}
         for name, shape in shapes.items():
             kind = dtype if shape else _core.int64
             made = shim_torch.empty(shape, dtype=kind, device=device) if track_running_stats else None

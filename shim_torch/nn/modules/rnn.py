@@ -238,7 +238,7 @@ class RNN(RNNBase):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse_projection(kwargs)
-        sizes, own, rest = args[:3], args[3:4], args[4:]  # (input, hidden, layers), the nonlinearity, what all layers take
+        sizes, own, rest = args[:3], args[3:4], args[4:]  # input, hidden, layers; the nonlinearity; what all have
         nonlinearity = own[0] if own else kwargs.pop("nonlinearity", "tanh")
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")

@@ -125,7 +125,8 @@ class EmbeddingBag(Module):
             norm_type,
         )
         self.scale_grad_by_freq, self.mode, self.sparse = scale_grad_by_freq, mode, sparse
-        self.padding_idx, self.include_last_offset = _row(padding_idx, num_embeddings, "padding_idx"), include_last_offset
+        self.padding_idx = _row(padding_idx, num_embeddings, "padding_idx")
+        self.include_last_offset = include_last_offset
         _take_table(self, _weight, device, dtype)
 
     def reset_parameters(self) -> None:

@@ -176,7 +176,9 @@ class _Stack(Module):
         self.layers = _copies(layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
-    def _through(self, x: Any, *memory: Any, mask: Any, is_causal: bool | None, names: tuple[str, str], **rest: Any) -> Any:
+    def _through(
+        self, x: Any, *memory: Any, mask: Any, is_causal: bool | None, names: tuple[str, str], **rest: Any
+    ) -> Any:
         """The layers' output for ``x``; ``names``: how they call the mask of ``x`` and whether it is the causal one."""
         batch_first = getattr(getattr(self.layers[0], "self_attn", None), "batch_first", False)
         length = x.size(0) if x.dim() == 2 else x.size(int(batch_first))
@@ -205,7 +207,8 @@ class TransformerEncoder(_Stack):
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
     ) -> Any:
         names = ("src_mask", "is_causal")
-        return self._through(src, mask=mask, is_causal=is_causal, names=names, src_key_padding_mask=src_key_padding_mask)
+        padding = {"src_key_padding_mask": src_key_padding_mask}
+        return self._through(src, mask=mask, is_causal=is_causal, names=names, **padding)
 
 
 class TransformerDecoder(_Stack):

@@ -1,7 +1,7 @@
 """Expressions whose results, errors and warnings real PyTorch gave once; they are stored in ``expected``.
 
-A cases module has ``names(torch)``, what the expressions use, and ``CASES``, an expression a line. A real PyTorch stores what
-they give: ``python tests/shim_torch/nn/described.py module_cases``.
+A cases module has ``names(torch)``, what the expressions use, and ``CASES``, an expression a line. A real PyTorch
+stores what they give: ``python tests/shim_torch/nn/described.py module_cases``.
 """
 
 import importlib

@@ -3,35 +3,8 @@
 import copy
 
 
-def names(torch):
-    """What the expressions use."""
-    nn, F = torch.nn, torch.nn.functional
-    x3, x4 = torch.arange(24.0).reshape(2, 3, 4) / 7, torch.arange(72.0).reshape(2, 3, 3, 4) / 11
-    c4, u4 = torch.arange(2 * 4 * 25.0).reshape(2, 4, 5, 5) / 9, torch.arange(4 * 25.0).reshape(4, 5, 5) / 9
-    C1, C2, T1, T2 = nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.ConvTranspose2d
-    E, EB, A, O, Loss = nn.Embedding, nn.EmbeddingBag, nn.AdaptiveLogSoftmaxWithLoss, nn.LinearCrossEntropyOptions, nn.LinearCrossEntropyLoss
-    Q, rows, targets = torch.arange(24.0).reshape(3, 2, 4) / 24, torch.arange(8.0).reshape(2, 4) / 8, torch.tensor([0, 2])
-    causal = torch.full((3, 3), float("-inf")).triu(1)
-    pad = torch.tensor([[False, False, True], [False, False, False]])
-    merge, zeros = nn.MultiheadAttention(4, 2).merge_masks, torch.zeros(2, 3, 4)
-
-    def attended(*args, **settings):
-        call = {k: settings.pop(k) for k in list(settings) if k not in ("batch_first", "kdim", "vdim", "bias", "add_bias_kv", "add_zero_attn")}
-        return nn.MultiheadAttention(4, 2, **settings)(*args, **call)
-
-    def encoder(call=lambda e: e(Q), *, layers=2, norm=None, nested=False, **settings):
-        layer = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, **settings)
-        return call(nn.TransformerEncoder(layer, layers, norm, enable_nested_tensor=nested))
-
-    def decoder(call=lambda d: d(Q, Q * 2), *, norm=None, **settings):
-        return call(nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0, **settings), 2, norm))
-
-    def transformer(*args, call=None, **settings):
-        return nn.Transformer(4, 2, 1, 1, 8, 0.0, batch_first=settings.pop("batch_first", False), **settings)(*args, **(call or {}))
-
-    class Custom(nn.Module):
-        def forward(self, x, *args, **kwargs):
-            return x + 1
+def _lazy(torch):
+    nn = torch.nn
 
     def settled(make, x):
         """A lazy layer after its first input."""
@@ -47,7 +20,8 @@ def names(torch):
         target = make() if into == "lazy" else copy.deepcopy(layers["settled"])
         target.load_state_dict(layers[given].state_dict(), **how)
         waiting = into == "lazy" and target.has_uninitialized_params()
-        return waiting, type(target).__name__, None if waiting else (target.weight, str(target), target(x).shape, str(target))
+        after = None if waiting else (target.weight, str(target), target(x).shape, str(target))
+        return waiting, type(target).__name__, after
 
     class Mixed(nn.modules.lazy.LazyModuleMixin, nn.Module):
         def __init__(self):
@@ -61,6 +35,42 @@ def names(torch):
         return layer.load_state_dict(state, strict=False), layer.w.shape, layer.has_uninitialized_params()
 
     return locals()
+
+
+def names(torch):
+    """What the expressions use."""
+    nn, F = torch.nn, torch.nn.functional
+    x3, x4 = torch.arange(24.0).reshape(2, 3, 4) / 7, torch.arange(72.0).reshape(2, 3, 3, 4) / 11
+    c4, u4 = torch.arange(2 * 4 * 25.0).reshape(2, 4, 5, 5) / 9, torch.arange(4 * 25.0).reshape(4, 5, 5) / 9
+    C1, C2, T1, T2 = nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.ConvTranspose2d
+    E, EB, A = nn.Embedding, nn.EmbeddingBag, nn.AdaptiveLogSoftmaxWithLoss
+    O, Loss = nn.LinearCrossEntropyOptions, nn.LinearCrossEntropyLoss
+    Q, rows = torch.arange(24.0).reshape(3, 2, 4) / 24, torch.arange(8.0).reshape(2, 4) / 8
+    targets = torch.tensor([0, 2])
+    causal = torch.full((3, 3), float("-inf")).triu(1)
+    pad = torch.tensor([[False, False, True], [False, False, False]])
+    merge, zeros = nn.MultiheadAttention(4, 2).merge_masks, torch.zeros(2, 3, 4)
+
+    def attended(*args, **settings):
+        made = ("batch_first", "kdim", "vdim", "bias", "add_bias_kv", "add_zero_attn")
+        call = {k: settings.pop(k) for k in list(settings) if k not in made}
+        return nn.MultiheadAttention(4, 2, **settings)(*args, **call)
+
+    def encoder(call=lambda e: e(Q), *, layers=2, norm=None, nested=False, **settings):
+        layer = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, **settings)
+        return call(nn.TransformerEncoder(layer, layers, norm, enable_nested_tensor=nested))
+
+    def decoder(call=lambda d: d(Q, Q * 2), *, norm=None, **settings):
+        return call(nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0, **settings), 2, norm))
+
+    def transformer(*args, call=None, **settings):
+        return nn.Transformer(4, 2, 1, 1, 8, 0.0, **settings)(*args, **(call or {}))
+
+    class Custom(nn.Module):
+        def forward(self, x, *args, **kwargs):
+            return x + 1
+
+    return {**locals(), **_lazy(torch)}
 
 
 CASES = """
@@ -134,7 +144,9 @@ EB(3, 2, padding_idx=5)
 EB(3, 2, _weight=torch.ones(2, 2))
 EB.from_pretrained(torch.ones(2, 3)).weight
 A(4, 10, [2, 5], 2.0, True)
-[A(4, 10, (9,)).head_size, A(4, 10, iter([2, 5])).cutoffs, A(4, 10, [2.0]).shortlist_size, list(A(4, 10, [2, 5]).state_dict())]
+[A(4, 10, (9,)).head_size, A(4, 10, iter([2, 5])).cutoffs]
+A(4, 10, [2.0])
+list(A(4, 10, [2, 5]).state_dict())
 A(4, 10, [])
 A(4, 10, [5, 2])
 A(4, 10, [2, 2])
@@ -145,7 +157,8 @@ A(4, 10, [-1, 3])
 A(4, 10, ["a"])
 A(4, 10, [2, 5])(torch.ones(3, 4), torch.tensor([0, 4, 9]))
 A(4, 10, [2, 5]).log_prob(torch.ones(1, 4))
-[O(), O(chunking_method="aspect_ratio"), O(chunking_method="aspect_ratio:3"), O(batch_chunk_size=3, chunking_method=None)]
+[O(), O(chunking_method="aspect_ratio"), O(chunking_method="aspect_ratio:3")]
+O(batch_chunk_size=3, chunking_method=None)
 O(acc_policy="compact", chunking_method="y", batch_chunk_size=-1)
 O(acc_policy=None)
 [O(acc_dtype=d) for d in (None, torch.float32)]

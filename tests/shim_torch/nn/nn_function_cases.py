@@ -12,7 +12,8 @@ def names(torch):
     theta, theta3 = torch.arange(6.0).reshape(1, 2, 3), torch.arange(12.0).reshape(1, 3, 4)
     flex, bias = (importlib.import_module(f"{package}.nn.attention.{n}") for n in ("flex_attention", "bias"))
     q, k = torch.arange(40.0).reshape(1, 2, 5, 4) / 17, torch.arange(56.0).reshape(1, 2, 7, 4).flip(-1) / 23
-    zero, F, init, interpolate, grid = torch.tensor(0), nn.functional, nn.init, nn.functional.interpolate, nn.functional.affine_grid
+    zero, F, init = torch.tensor(0), nn.functional, nn.init
+    interpolate, grid = F.interpolate, F.affine_grid
 
     def causal(b, h, q, k):
         return q >= k
@@ -38,7 +39,8 @@ def names(torch):
 
     def empty_mask():
         m = flex._create_empty_block_mask(q, k)
-        return m.kv_num_blocks, m.kv_indices, m.q_num_blocks, m.q_indices, m.full_kv_num_blocks, m.BLOCK_SIZE, m.seq_lengths
+        tensors = [m.kv_num_blocks, m.kv_indices, m.q_num_blocks, m.q_indices, m.full_kv_num_blocks]
+        return tensors, m.BLOCK_SIZE, m.seq_lengths
 
     return locals()
 

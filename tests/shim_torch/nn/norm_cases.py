@@ -45,8 +45,8 @@ def names(torch):
         inner = nn.Sequential(B2(2, affine=False))
         whole = nn.Sequential(OrderedDict(a=a, b=inner, c=nn.ReLU(), i=I1(2), n=n, x=B1(2, bias=False)))
         s = S.convert_sync_batchnorm(whole, 9)
-        kept = [s is whole, s.b is inner, s.a.weight is weight, s.a.running_mean is mean, s.a.qconfig, s.a.process_group]
-        return str(s), kept, s.n.training, s.a.training, list(s.state_dict()), s.x.bias
+        same = [s is whole, s.b is inner, s.a.weight is weight, s.a.running_mean is mean]
+        return str(s), same, s.a.qconfig, s.a.process_group, s.n.training, s.a.training, list(s.state_dict()), s.x.bias
 
     class Own(S):
         pass

@@ -1,4 +1,4 @@
-"""Modules, their containers, state, conversions and first values against what PyTorch 2.13 gave for the same expressions."""
+"""Modules, their state, conversions and first values against what PyTorch 2.13 gave for the same expressions."""
 
 import importlib
 import json
