@@ -10,6 +10,10 @@ from shim_torch.nn.modules._building import draw_by_fan_in, make_parameters, set
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.modules.utils import _ntuple, _reverse_repeat_tuple
 
+# By the number of spatial dims; looked up at each call, for libraries replace the functions.
+_FUNCTIONS = ("", "conv1d", "conv2d", "conv3d")
+_TRANSPOSED = ("", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+
 
 class _ConvNd(Module):
     _dims = 0  # of a class that calls __init__ itself: as many as its kernel has
@@ -122,7 +126,7 @@ class _Conv(_ConvNd):
         zeros = self.padding_mode == "zeros"  # the only border that the convolution makes itself
         bordered = input if zeros else F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
         settings = (self.stride, self.padding if zeros else 0, self.dilation, self.groups)
-        return getattr(F, f"conv{self._dims}d")(bordered, weight, bias, *settings)
+        return getattr(F, _FUNCTIONS[self._dims])(bordered, weight, bias, *settings)
 
     def forward(self, input: Any) -> Any:
         return self._conv_forward(input, self.weight, self.bias)
@@ -187,7 +191,7 @@ class _ConvTransposeNd(_ConvNd):
                 input, output_size, self.stride, self.padding, self.kernel_size, self._dims, self.dilation
             )
         settings = (self.stride, self.padding, extra, self.groups, self.dilation)
-        return getattr(F, f"conv_transpose{self._dims}d")(input, self.weight, self.bias, *settings)
+        return getattr(F, _TRANSPOSED[self._dims])(input, self.weight, self.bias, *settings)
 
     def _output_padding(
         self, input: Any, output_size: Any, stride: Any, padding: Any, kernel_size: Any, num_spatial_dims: int,
