@@ -6,8 +6,7 @@ import functools
 import types
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from native import _core
@@ -91,6 +90,22 @@ def _note_steps(optimizer: Optimizer) -> None:
     optimizer.step = step  # type: ignore[method-assign]
 
 
+def _initial_rates(optimizer: Optimizer, resuming: bool) -> list[Any]:
+    """Each group's ``initial_lr``, which a new schedule notes and one that resumes must find."""
+    for number, group in enumerate(optimizer.param_groups):
+        if resuming and "initial_lr" not in group:
+            raise KeyError(_RESUMING.format(number))
+        group.setdefault("initial_lr", copied(group["lr"]))
+    return group_values(optimizer, "initial_lr")
+
+
+def _order_mistake(optimizer: Optimizer) -> str | None:
+    """What to warn of at a schedule's second step, where the optimizer has not made its first."""
+    if not hasattr(optimizer.step, "_wrapped_by_lr_sched"):
+        return _OVERRIDDEN
+    return None if getattr(optimizer, "_opt_called", False) else _ORDER
+
+
 class LRScheduler:
     """Sets the learning rate of an optimizer's parameter groups epoch by epoch.
 
@@ -110,14 +125,8 @@ class LRScheduler:
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
-        self.optimizer = optimizer
-        for number, group in enumerate(optimizer.param_groups):
-            if last_epoch == -1:
-                group.setdefault("initial_lr", copied(group["lr"]))
-            elif "initial_lr" not in group:
-                raise KeyError(_RESUMING.format(number))
-        self.base_lrs = group_values(optimizer, "initial_lr")
-        self.last_epoch = last_epoch
+        self.optimizer, self.last_epoch = optimizer, last_epoch
+        self.base_lrs = _initial_rates(optimizer, resuming=last_epoch != -1)
         _note_steps(optimizer)
         self._initial_step()
 
@@ -147,29 +156,26 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Moves on to the next epoch (or to ``epoch``, deprecated) and sets its rates."""
-        if self._step_count == 1:
-            if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-                warnings.warn(_OVERRIDDEN, UserWarning, stacklevel=2)
-            elif not getattr(self.optimizer, "_opt_called", False):
-                warnings.warn(_ORDER, UserWarning, stacklevel=2)
-        self._step_count += 1
+        if self._step_count == 1 and (mistake := _order_mistake(self.optimizer)):
+            warnings.warn(mistake, UserWarning, stacklevel=2)
         if epoch is not None:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self._step_count += 1
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
         closed = getattr(self, "_get_closed_form_lr", None) if epoch is not None else None
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        with self._in_step():
-            self._set_rates(self.get_lr() if closed is None else closed())
+        self._take(self.get_lr if closed is None else closed)
 
-    @contextmanager
-    def _in_step(self) -> Iterator[None]:
+    def _take(self, rates: Callable[[], list[Any]]) -> None:
+        """Sets the rates that a method gives; within it ``get_lr`` does not warn."""
         self._get_lr_called_within_step = True
         try:
-            yield
+            found = rates()
         finally:
             self._get_lr_called_within_step = False
+        self._set_rates(found)
 
     def _set_rates(self, rates: list[Any]) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
@@ -188,8 +194,27 @@ class LRScheduler:
         """The present rates: what ``get_lr`` gives when an epoch changes nothing."""
         return group_values(self.optimizer, "lr")
 
-    def _times(self, factor: Any) -> list[Any]:
-        return [group["lr"] * factor for group in self.optimizer.param_groups]
+
+class ScaledRates(LRScheduler):
+    """Schedules that are one curve: the share of the initial rate at an epoch, and its change from the epoch before."""
+
+    def _share(self, epoch: int) -> float:
+        """The rate at ``epoch``, over the initial rate."""
+        raise NotImplementedError
+
+    def _change(self, epoch: int) -> float | None:
+        """What ``epoch`` multiplies the rates with; None where they stay, as they do at the start of most schedules."""
+        raise NotImplementedError
+
+    def get_lr(self) -> list[Any]:
+        """The rates of the last epoch times the change since: schedules that are chained multiply."""
+        self._warn_outside_step()
+        change = self._change(self.last_epoch)
+        return self._rates() if change is None else [group["lr"] * change for group in self.optimizer.param_groups]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        share = self._share(self.last_epoch)
+        return [base * share for base in self.base_lrs]
 
 
 def function_state(function: Any) -> dict[str, Any] | None:

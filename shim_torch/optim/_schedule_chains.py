@@ -47,18 +47,15 @@ class ReduceLROnPlateau(LRScheduler):
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         check_optimizer(optimizer)
-        self.factor, self.optimizer = factor, optimizer
+        self.optimizer, self.factor, self.patience, self.cooldown, self.eps = optimizer, factor, patience, cooldown, eps
         count = len(optimizer.param_groups)
-        several = isinstance(min_lr, (list, tuple))
-        if several and len(min_lr) != count:
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
+        self.min_lrs = [min_lr] * count if self.default_min_lr is not None else list(min_lr)
+        if len(self.min_lrs) != count:
             raise ValueError(f"expected {count} min_lrs, got {len(min_lr)}")
-        self.default_min_lr = None if several else min_lr
-        self.min_lrs = list(min_lr) if several else [min_lr] * count
-        self.patience, self.cooldown, self.eps = patience, cooldown, eps
-        self.last_epoch = 0
-        self._last_lr = group_values(optimizer, "lr")
         self._init_is_better(mode, threshold, threshold_mode)
         self._reset()
+        self.last_epoch, self._last_lr = 0, group_values(optimizer, "lr")
 
     def _init_is_better(self, mode: str, threshold: float, threshold_mode: str) -> None:
         if mode not in ("min", "max"):
@@ -86,38 +83,41 @@ class ReduceLROnPlateau(LRScheduler):
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Counts an epoch whose metric was ``metrics`` and reduces the rates where they must be."""
-        value = float(metrics)
         if epoch is not None:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        if self._is_better(value, self.best):
-            self.best, self.num_bad_epochs = value, 0
-        else:
-            self.num_bad_epochs += 1
-        if self.in_cooldown:
-            self.cooldown_counter -= 1
-            self.num_bad_epochs = 0
-        if self.num_bad_epochs > self.patience:
+        if self._counts(float(metrics)) > self.patience:
             self._reduce_lr(self.last_epoch)
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = group_values(self.optimizer, "lr")
 
+    def _counts(self, value: float) -> int:
+        """Takes in an epoch's metric: how many epochs in a row were no better. None are counted while it cools down."""
+        better, cooling = self._is_better(value, self.best), self.in_cooldown
+        self.best = value if better else self.best
+        self.cooldown_counter -= cooling
+        self.num_bad_epochs = 0 if better or cooling else self.num_bad_epochs + 1
+        return self.num_bad_epochs
+
     def _reduce_lr(self, epoch: int) -> None:
-        groups = self.optimizer.param_groups
-        if len(groups) != len(self.min_lrs):
-            if self.default_min_lr is None:
-                raise RuntimeError(
-                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
-                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group "
-                    "being added to the optimizer. Please modify the `min_lrs` field to match the length of the "
-                    "`optimizer` param groups."
-                )
-            self.min_lrs = [self.default_min_lr] * len(groups)
-        for group, least in zip(groups, self.min_lrs, strict=True):
-            before = float(group["lr"])
-            after = max(before * self.factor, least)
-            if before - after > self.eps:
-                set_group_value(group, "lr", after)
+        scaled = [float(group["lr"]) * self.factor for group in self.optimizer.param_groups]
+        lower = map(max, scaled, self._least_rates())
+        for group, rate in zip(self.optimizer.param_groups, lower, strict=True):
+            if float(group["lr"]) - rate > self.eps:
+                set_group_value(group, "lr", rate)
+
+    def _least_rates(self) -> list[Any]:
+        """``min_lrs``, for groups added since too where all have the same."""
+        count, known = len(self.optimizer.param_groups), len(self.min_lrs)
+        if count != known and self.default_min_lr is None:
+            raise RuntimeError(
+                f"The number of param groups in the `optimizer` ({count}) differs from when `ReduceLROnPlateau` was initialized "
+                f"({known}), usually due to a new param group being added to the optimizer. Please modify the `min_lrs` field to "
+                "match the length of the `optimizer` param groups."
+            )
+        if count != known:
+            self.min_lrs = [self.default_min_lr] * count
+        return self.min_lrs
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.__dict__.update(state_dict)
@@ -128,9 +128,14 @@ class _Several(LRScheduler):
     """Schedules that hold other schedules of one optimizer."""
 
     _schedulers: Sequence[LRScheduler]
+    _no_member = "expects at least one scheduler, but got no scheduler."
 
-    def _check_members(self, optimizer: Optimizer, schedulers: Sequence[Any]) -> None:
+    def _hold(self, optimizer: Optimizer | None, schedulers: Sequence[Any]) -> None:
+        """Keeps the schedules and their optimizer, by default the first one's."""
         name = type(self).__name__
+        if len(schedulers) < 1:
+            raise ValueError(f"{name} {self._no_member}")
+        optimizer = optimizer or schedulers[0].optimizer
         for number, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
                 raise TypeError(f"{name} at index {number} should have `optimizer` as its attribute.")
@@ -145,6 +150,7 @@ class _Several(LRScheduler):
                     f"{type(scheduler).__name__} at index {number} has {scheduler.optimizer}, which is different from "
                     f"{type(optimizer).__name__}."
                 )
+        self._schedulers, self.optimizer = schedulers, optimizer
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer, with the states of the schedules held."""
@@ -163,25 +169,27 @@ class SequentialLR(_Several):
     def __init__(
         self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
     ) -> None:
-        if len(schedulers) < 1:
-            raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
-        self._check_members(optimizer, schedulers)
+        self._hold(optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
                 f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
                 f"equal to {len(milestones)}"
             )
-        self._schedulers, self._milestones = schedulers, milestones
-        self.last_epoch = last_epoch + 1
-        self.optimizer = optimizer
-        # Each schedule made its first step when it was built: the rates and epochs go back, then the first begins.
-        for group in optimizer.param_groups:
+        self._milestones, self.last_epoch = milestones, last_epoch + 1
+        self._rewind()
+        self._at(0)._initial_step()
+        self._last_lr = self._at(0).get_last_lr()
+
+    def _rewind(self) -> None:
+        """Takes back the first step, which each schedule made when it was built: rates and epochs."""
+        for group in self.optimizer.param_groups:
             set_group_value(group, "lr", group["initial_lr"])
         self.recursive_undo()
-        first = schedulers[bisect_right(milestones, 0)]
-        first._initial_step()
-        self._last_lr = first.get_last_lr()
+
+    def _at(self, epoch: int) -> LRScheduler:
+        """The schedule whose turn it is."""
+        return self._schedulers[bisect_right(self._milestones, epoch)]
 
     def recursive_undo(self, sched: Any = None) -> None:
         """Takes back the first step of the schedules held."""
@@ -195,9 +203,8 @@ class SequentialLR(_Several):
     def step(self) -> None:  # type: ignore[override]
         """Steps the schedule whose turn it is."""
         self.last_epoch += 1
-        turn = bisect_right(self._milestones, self.last_epoch)
-        scheduler = self._schedulers[turn]
-        if turn > 0 and self._milestones[turn - 1] == self.last_epoch:
+        scheduler = self._at(self.last_epoch)
+        if self.last_epoch in self._milestones:
             scheduler._update_lr(0)
         else:
             scheduler.step()
@@ -207,15 +214,11 @@ class SequentialLR(_Several):
 class ChainedScheduler(_Several):
     """Several schedules at once, each step going through all of them."""
 
+    _no_member = "expects at least one scheduler to be chained, but got no scheduler."
+
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
-        if len(schedulers) < 1:
-            raise ValueError(
-                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
-            )
-        optimizer = optimizer or schedulers[0].optimizer
-        self._check_members(optimizer, schedulers)
-        self._schedulers, self.optimizer = schedulers, optimizer
-        self._last_lr = group_values(optimizer, "lr")
+        self._hold(optimizer, schedulers)
+        self._last_lr = group_values(self.optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
         """Steps every schedule."""

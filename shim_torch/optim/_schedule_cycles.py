@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch import _torch_names
-from shim_torch.optim._schedule import LRScheduler, check_optimizer, function_state, per_group, set_group_value
+from shim_torch.optim._schedule import LRScheduler, check_optimizer, function_state, per_group
 from shim_torch.optim.optimizer import Optimizer
 
 
@@ -17,24 +17,32 @@ class _WithMomentum(LRScheduler):
     cycle_momentum: bool
     use_beta1: bool
 
-    def _begin_momentum(self, base: list[Any], top: list[Any], last_epoch: int) -> None:
-        if last_epoch != -1:
-            return
-        for group, low, high in zip(self.optimizer.param_groups, base, top, strict=True):
-            self._set_momentum(group, high)
-            group["max_momentum"], group["base_momentum"] = high, low
-
-    def _check_momentum(self) -> None:
+    def _begin_momentum(self, base: Any, top: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
+        """Both ends of the momentum, one a group, which a new schedule notes in its groups: it begins at the upper one."""
         defaults = self.optimizer.defaults
         if "momentum" not in defaults and "betas" not in defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         self.use_beta1 = "betas" in defaults
+        lows, highs = (per_group(n, self.optimizer, v) for n, v in (("base_momentum", base), ("max_momentum", top)))
+        for group, low, high in zip(self.optimizer.param_groups, lows, highs, strict=True):
+            if last_epoch == -1:
+                self._set_momentum(group, high)
+                group.update(max_momentum=high, base_momentum=low)
+        return lows, highs
 
     def _set_momentum(self, group: dict[str, Any], value: Any) -> None:
         if self.use_beta1:
             group["betas"] = (value, *group["betas"][1:])
         else:
             group["momentum"] = value
+
+
+# CyclicLR's modes: what a height depends on, and the height of gamma and that.
+_MODES: dict[str, tuple[str, Callable[[float, float], float]]] = {
+    "triangular": ("cycle", lambda gamma, x: 1.0),
+    "triangular2": ("cycle", lambda gamma, x: 1 / 2.0 ** (x - 1)),
+    "exp_range": ("iterations", lambda gamma, x: gamma**x),
+}
 
 
 class CyclicLR(_WithMomentum):
@@ -67,28 +75,24 @@ class CyclicLR(_WithMomentum):
     ) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
-        base_lrs = per_group("base_lr", optimizer, base_lr)
+        lowest, self.max_lrs = per_group("base_lr", optimizer, base_lr), per_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
-            for lr, group in zip(base_lrs, optimizer.param_groups, strict=True):
-                set_group_value(group, "lr", lr)
-        self.max_lrs = per_group("max_lr", optimizer, max_lr)
-        up = float(step_size_up)
-        self.total_size = up + (up if step_size_down is None else float(step_size_down))
-        self.step_ratio = up / self.total_size
-        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
-            raise ValueError("mode is invalid and scale_fn is None")
-        self.mode, self.gamma = mode, gamma
-        self._scale_fn_custom, self.scale_mode = scale_fn, scale_mode
-        if scale_fn is None:
-            self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
+            self._set_rates(lowest)
+        sizes = [float(step_size_up if size is None else size) for size in (step_size_up, step_size_down)]
+        self.total_size = sum(sizes)
+        self.step_ratio = sizes[0] / self.total_size
+        self._set_heights(mode, gamma, scale_fn, scale_mode)
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._check_momentum()
-            self.base_momentums = per_group("base_momentum", optimizer, base_momentum)
-            self.max_momentums = per_group("max_momentum", optimizer, max_momentum)
-            self._begin_momentum(self.base_momentums, self.max_momentums, last_epoch)
+            self.base_momentums, self.max_momentums = self._begin_momentum(base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
-        self.base_lrs = base_lrs
+        self.base_lrs = lowest
+
+    def _set_heights(self, mode: str, gamma: float, scale_fn: Callable[[float], float] | None, scale_mode: str) -> None:
+        if scale_fn is None and mode not in _MODES:
+            raise ValueError("mode is invalid and scale_fn is None")
+        self.mode, self.gamma, self._scale_fn_custom = mode, gamma, scale_fn
+        self.scale_mode = _MODES[mode][0] if scale_fn is None else scale_mode
 
     @property
     def _scale_fn_ref(self) -> Callable[..., float]:
@@ -98,9 +102,7 @@ class CyclicLR(_WithMomentum):
         """The height of cycle (or batch) ``x``, from 0 to 1."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
-        if self.mode == "triangular2":
-            return 1 / 2.0 ** (x - 1)
-        return self.gamma**x if self.mode == "exp_range" else 1.0
+        return _MODES[self.mode][1](self.gamma, x)
 
     def get_lr(self) -> list[Any]:
         """The rates; sets the momentum as well."""
@@ -127,6 +129,13 @@ class CyclicLR(_WithMomentum):
             self._scale_fn_custom.__dict__.update(state)
 
 
+_RESTARTS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("T_0", lambda v: not v <= 0 and isinstance(v, int), "positive integer T_0, but got {0}"),
+    ("T_mult", lambda v: not v < 1 and isinstance(v, int), "integer T_mult >= 1, but got {0}"),
+    ("eta_min", lambda v: isinstance(v, (float, int)), "float or int eta_min, but got {0} of type {1}"),
+)  # the settings of warm restarts, and what is expected of each
+
+
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Half cosines to ``eta_min`` that start again (Loshchilov and Hutter, arXiv 1608.03983).
 
@@ -137,12 +146,10 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
     ) -> None:
-        if T_0 <= 0 or not isinstance(T_0, int):
-            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
-        if T_mult < 1 or not isinstance(T_mult, int):
-            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
-        if not isinstance(eta_min, (float, int)):
-            raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
+        given = {"T_0": T_0, "T_mult": T_mult, "eta_min": eta_min}
+        for name, holds, expected in _RESTARTS:
+            if not holds(given[name]):
+                raise ValueError(f"Expected {expected.format(given[name], type(given[name]))}")
         self.T_0 = self.T_i = T_0
         self.T_mult, self.eta_min = T_mult, eta_min
         self.T_cur: float = last_epoch
@@ -157,17 +164,14 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         """The next epoch, or epoch number ``epoch`` (a fraction is allowed)."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
-        if epoch is None:
-            epoch = self.last_epoch + 1
-            self.T_cur += 1
-            if self.T_cur >= self.T_i:
-                self.T_cur %= self.T_i
-                self.T_i *= self.T_mult
-        else:
+        if epoch is not None:
             self._move_to(epoch)
-        self.last_epoch = math.floor(epoch)
-        with self._in_step():
-            self._set_rates(self.get_lr())
+        elif self.T_cur + 1 < self.T_i:
+            self.T_cur += 1
+        else:
+            self.T_cur, self.T_i = (self.T_cur + 1) % self.T_i, self.T_i * self.T_mult
+        self.last_epoch = self.last_epoch + 1 if epoch is None else math.floor(epoch)
+        self._take(self.get_lr)
 
     def _move_to(self, epoch: float) -> None:
         if epoch < 0:
@@ -182,10 +186,15 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.T_cur = epoch - self.T_0 * (self.T_mult**cycle - 1) / (self.T_mult - 1)
 
 
-def _positive(name: str, value: Any) -> int:
-    if not isinstance(value, int) or value <= 0:
-        raise ValueError(f"Expected positive integer {name}, but got {value}")
-    return value
+def _all_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
+    """How many batches one cycle takes: told at once, or as epochs of so many each."""
+    told = {"total_steps": total_steps} if total_steps is not None else {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    if None in told.values():
+        raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+    for name, value in told.items():
+        if not isinstance(value, int) or value <= 0:
+            raise ValueError(f"Expected positive integer {name}, but got {value}")
+    return math.prod(told.values())  # type: ignore[type-var,return-value]
 
 
 class OneCycleLR(_WithMomentum):
@@ -220,50 +229,31 @@ class OneCycleLR(_WithMomentum):
         last_epoch: int = -1,
     ) -> None:
         check_optimizer(optimizer)
-        self.optimizer = optimizer
-        if total_steps is not None:
-            self.total_steps = _positive("total_steps", total_steps)
-        elif epochs is not None and steps_per_epoch is not None:
-            self.total_steps = _positive("epochs", epochs) * _positive("steps_per_epoch", steps_per_epoch)
-        else:
-            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        self.optimizer, self.total_steps = optimizer, _all_steps(total_steps, epochs, steps_per_epoch)
         self._schedule_phases = self._phases(pct_start, three_phase)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
-        self._anneal_func_type = anneal_strategy
+        self._anneal_func_type, self.cycle_momentum = anneal_strategy, cycle_momentum
         tops = per_group("max_lr", optimizer, max_lr)
-        if last_epoch == -1:
-            for group, top in zip(optimizer.param_groups, tops, strict=True):
-                group["initial_lr"], group["max_lr"] = top / div_factor, top
-                group["min_lr"] = group["initial_lr"] / final_div_factor
-        self.cycle_momentum = cycle_momentum
+        for group, top in zip(optimizer.param_groups, tops, strict=True) if last_epoch == -1 else ():
+            first = top / div_factor
+            group.update(initial_lr=first, max_lr=top, min_lr=first / final_div_factor)
         if cycle_momentum:
-            self._check_momentum()
-            high = per_group("max_momentum", optimizer, max_momentum)
-            self._begin_momentum(per_group("base_momentum", optimizer, base_momentum), high, last_epoch)
+            self._begin_momentum(base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
     def _phases(self, part: float, three: bool) -> list[dict[str, Any]]:
-        def phase(end: float, lr: tuple[str, str], momentum: tuple[str, str]) -> dict[str, Any]:
-            return {
-                "end_step": end,
-                "start_lr": lr[0],
-                "end_lr": lr[1],
-                "start_momentum": momentum[0],
-                "end_momentum": momentum[1],
-            }
-
-        rising = float(part * self.total_steps) - 1
-        last = self.total_steps - 1
-        up = phase(rising, ("initial_lr", "max_lr"), ("max_momentum", "base_momentum"))
-        if not three:
-            return [up, phase(last, ("max_lr", "min_lr"), ("base_momentum", "max_momentum"))]
-        down = phase(
-            float(2 * part * self.total_steps) - 2, ("max_lr", "initial_lr"), ("base_momentum", "max_momentum")
-        )
-        return [up, down, phase(last, ("initial_lr", "min_lr"), ("max_momentum", "max_momentum"))]
+        """Where each phase ends, and between which entries of a group it moves the rate and the momentum."""
+        ends = [float(part * self.total_steps) - 1, float(2 * part * self.total_steps) - 2, self.total_steps - 1]
+        rates = ["initial_lr", "max_lr", "initial_lr", "min_lr"]
+        momenta = ["max_momentum", "base_momentum", "max_momentum", "max_momentum"]
+        if not three:  # there is no way back to the first rate
+            del ends[1], rates[2], momenta[2]
+        names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+        pairs = zip(ends, rates, rates[1:], momenta, momenta[1:], strict=False)
+        return [dict(zip(names, phase, strict=True)) for phase in pairs]
 
     @staticmethod
     def _annealing_cos(start: Any, end: Any, pct: float) -> Any:

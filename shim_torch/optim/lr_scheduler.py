@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -12,6 +11,7 @@ from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.optim._schedule import EPOCH_DEPRECATION_WARNING, LRScheduler
 from shim_torch.optim._schedule import FunctionsOfEpoch as _FunctionsOfEpoch
+from shim_torch.optim._schedule import ScaledRates as _ScaledRates
 from shim_torch.optim._schedule_chains import ChainedScheduler, ReduceLROnPlateau, SequentialLR
 from shim_torch.optim._schedule_cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from shim_torch.optim.optimizer import Optimizer
@@ -65,23 +65,21 @@ class MultiplicativeLR(_FunctionsOfEpoch):
         return [group["lr"] * f(self.last_epoch) for f, group in zip(self.lr_lambdas, groups, strict=True)]
 
 
-class StepLR(LRScheduler):
+class StepLR(_ScaledRates):
     """Times ``gamma`` every ``step_size`` epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_outside_step()
-        stays = self.last_epoch == 0 or self.last_epoch % self.step_size != 0
-        return self._rates() if stays else self._times(self.gamma)
+    def _share(self, epoch: int) -> float:
+        return self.gamma ** (epoch // self.step_size)
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+    def _change(self, epoch: int) -> float | None:
+        return self.gamma if epoch and not epoch % self.step_size else None
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(_ScaledRates):
     """Times ``gamma`` at each of the ``milestones``."""
 
     def __init__(
@@ -90,18 +88,14 @@ class MultiStepLR(LRScheduler):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_outside_step()
-        if self.last_epoch not in self.milestones:
-            return self._rates()
-        return self._times(self.gamma ** self.milestones[self.last_epoch])
+    def _share(self, epoch: int) -> float:
+        return self.gamma ** sum(times for milestone, times in self.milestones.items() if milestone <= epoch)
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [base * self.gamma**passed for base in self.base_lrs]
+    def _change(self, epoch: int) -> float | None:
+        return self.gamma ** self.milestones[epoch] if epoch in self.milestones else None
 
 
-class ConstantLR(LRScheduler):
+class ConstantLR(_ScaledRates):
     """Times ``factor`` for the first ``total_iters`` epochs."""
 
     def __init__(
@@ -112,18 +106,16 @@ class ConstantLR(LRScheduler):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_outside_step()
-        if self.last_epoch == 0:
-            return self._times(self.factor)
-        return self._times(1.0 / self.factor) if self.last_epoch == self.total_iters else self._rates()
+    def _share(self, epoch: int) -> float:
+        return self.factor + (epoch >= self.total_iters) * (1 - self.factor)
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        done = self.last_epoch >= self.total_iters
-        return [base * (self.factor + done * (1 - self.factor)) for base in self.base_lrs]
+    def _change(self, epoch: int) -> float | None:
+        if epoch == 0:
+            return self.factor
+        return 1.0 / self.factor if epoch == self.total_iters else None
 
 
-class LinearLR(LRScheduler):
+class LinearLR(_ScaledRates):
     """A factor going linearly from ``start_factor`` to ``end_factor`` in ``total_iters`` epochs."""
 
     def __init__(
@@ -141,52 +133,50 @@ class LinearLR(LRScheduler):
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_outside_step()
-        if self.last_epoch == 0:
-            return self._times(self.start_factor)
-        if self._is_initial or self.last_epoch > self.total_iters:
-            return self._rates()
+    def _share(self, epoch: int) -> float:
         slope = self.end_factor - self.start_factor
-        return self._times(1.0 + slope / (self.total_iters * self.start_factor + (self.last_epoch - 1) * slope))
+        return self.start_factor + slope * min(self.total_iters, epoch) / self.total_iters
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        slope, done = self.end_factor - self.start_factor, min(self.total_iters, self.last_epoch)
-        return [base * (self.start_factor + slope * done / self.total_iters) for base in self.base_lrs]
+    def _change(self, epoch: int) -> float | None:
+        if epoch == 0:
+            return self.start_factor
+        if self._is_initial or epoch > self.total_iters:
+            return None
+        slope = self.end_factor - self.start_factor
+        return 1.0 + slope / (self.total_iters * self.start_factor + (epoch - 1) * slope)
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(_ScaledRates):
     """Times ``gamma`` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_outside_step()
-        return self._rates() if self._is_initial else self._times(self.gamma)
+    def _share(self, epoch: int) -> float:
+        return self.gamma**epoch
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+    def _change(self, epoch: int) -> float | None:
+        return None if self._is_initial else self.gamma
 
 
-class PolynomialLR(LRScheduler):
+class PolynomialLR(_ScaledRates):
     """(1 - epoch / total_iters) ** power of the initial rate, down to 0."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_outside_step()
-        if self._is_initial or self.last_epoch > self.total_iters:
-            return self._rates()
-        left, before = 1.0 - self.last_epoch / self.total_iters, 1.0 - (self.last_epoch - 1) / self.total_iters
-        return self._times((left / before) ** self.power)
+    def _left(self, epoch: int) -> float:
+        return 1.0 - min(self.total_iters, epoch) / self.total_iters
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
-        return [base * left**self.power for base in self.base_lrs]
+    def _share(self, epoch: int) -> float:
+        return self._left(epoch) ** self.power
+
+    def _change(self, epoch: int) -> float | None:
+        if self._is_initial or epoch > self.total_iters:
+            return None
+        return (self._left(epoch) / self._left(epoch - 1)) ** self.power
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -196,24 +186,27 @@ class CosineAnnealingLR(LRScheduler):
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def _wave(self, epoch: int) -> float:
-        return 1 + math.cos(math.pi * epoch / self.T_max)
+    def _height(self, epoch: int) -> float:
+        """Where the wave stands between ``eta_min`` (0) and the initial rate (1)."""
+        return (1 + math.cos(math.pi * epoch / self.T_max)) / 2
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
-        if self._is_initial:
-            return self._rates()
-        if self._step_count == 1 and self.last_epoch > 0:  # resumed: there is no epoch before to go on from
+        epoch = self.last_epoch
+        if self._step_count == 1 and epoch > 0 and not self._is_initial:  # resumed: no epoch before to go on from
             return self._get_closed_form_lr()
-        rates = [group["lr"] for group in self.optimizer.param_groups]
-        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the wave was 0: nothing to multiply
-            rise = (1 - math.cos(math.pi / self.T_max)) / 2
-            return [rate + (base - self.eta_min) * rise for base, rate in zip(self.base_lrs, rates, strict=True)]
-        ratio = self._wave(self.last_epoch) / self._wave(self.last_epoch - 1)
-        return [ratio * (rate - self.eta_min) + self.eta_min for rate in rates]
+        rates = self._rates()
+        if self._is_initial:
+            return rates
+        if (epoch - 1) % (2 * self.T_max) == self.T_max:  # the wave was 0, which nothing can be multiplied with
+            first = (1 - math.cos(math.pi / self.T_max)) / 2
+            return [rate + first * (base - self.eta_min) for rate, base in zip(rates, self.base_lrs, strict=True)]
+        change = self._height(epoch) / self._height(epoch - 1)
+        return [self.eta_min + change * (rate - self.eta_min) for rate in rates]
 
     def _get_closed_form_lr(self) -> list[Any]:
-        return [self.eta_min + (base - self.eta_min) * self._wave(self.last_epoch) / 2 for base in self.base_lrs]
+        height = self._height(self.last_epoch)
+        return [self.eta_min + height * (base - self.eta_min) for base in self.base_lrs]
 
 __getattr__ = _asked_of(__name__)
 

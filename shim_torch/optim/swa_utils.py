@@ -68,6 +68,12 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
     return _each(get_swa_avg_fn())
 
 
+def _copied(model: Module, device: Any) -> Module:
+    """A copy of a model, on another device where one is told."""
+    made = deepcopy(model)
+    return made if device is None else made.to(device)
+
+
 class AveragedModel(Module):
     """A copy of a model whose parameters are averages: call ``update_parameters`` after each step."""
 
@@ -86,10 +92,8 @@ class AveragedModel(Module):
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
         import shim_torch
 
-        self.module = deepcopy(model)
-        if device is not None:
-            self.module = self.module.to(device)
-        self.register_buffer("n_averaged", shim_torch.tensor(0, dtype=shim_torch.long, device=device))
+        self.module = _copied(model, device)
+        self.register_buffer("n_averaged", shim_torch.zeros((), dtype=shim_torch.long, device=device))
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -144,37 +148,43 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     model.train(training)
 
 
+_PARTS: dict[str, Callable[[float], float]] = {
+    "cos": lambda t: (1 - math.cos(math.pi * t)) / 2,
+    "linear": lambda t: t,
+}  # how far each way to anneal has come at the part t of the time
+
+
 class SWALR(LRScheduler):
     """Goes to a constant learning rate within ``anneal_epochs``, along a cosine or a line."""
 
     def __init__(
         self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1
     ) -> None:
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must by one of 'cos' or 'linear', instead got {anneal_strategy}")
+        if anneal_strategy not in _PARTS:
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
-        rates = _per_group("swa_lr", optimizer, swa_lr)
-        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+        for group, rate in zip(optimizer.param_groups, _per_group("swa_lr", optimizer, swa_lr), strict=True):
             group["swa_lr"] = rate
-        self.anneal_epochs, self._strategy = anneal_epochs, anneal_strategy
+        self.anneal_epochs, self._anneal_strategy = anneal_epochs, anneal_strategy
         super().__init__(optimizer, last_epoch)
 
-    def _part(self, t: float) -> float:
-        return (1 - math.cos(math.pi * t)) / 2 if self._strategy == "cos" else t
+    def _done(self, step: int) -> float:
+        """The part of the way from the first rate to the last that ``step`` steps have made."""
+        return _PARTS[self._anneal_strategy](max(0.0, min(1.0, step / max(1, self.anneal_epochs))))
 
     def get_lr(self) -> list[float]:
-        """The rates of this epoch."""
-        step = self.last_epoch
+        """The rates of this step, whatever the number of the epoch."""
+        self._warn_outside_step()
+        step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)
-        previous = self._part(max(0.0, min(1.0, (step - 1) / max(1, self.anneal_epochs))))
-        current = self._part(max(0.0, min(1.0, step / max(1, self.anneal_epochs))))
+        before, now = self._done(step - 1), self._done(step)
         found = []
         for group in self.optimizer.param_groups:
             rate, target = group["lr"], group["swa_lr"]
-            start = rate if previous == 1 else (rate - previous * target) / (1 - previous)
-            found.append(target * current + start * (1 - current))
+            start = rate if before == 1 else (rate - before * target) / (1 - before)
+            found.append(target * now + start * (1 - now))
         return found
 
 __getattr__ = _asked_of(__name__)

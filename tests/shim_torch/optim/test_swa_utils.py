@@ -50,3 +50,15 @@ def test_update_bn():
     assert norm.running_mean.tolist() == [2.0, 2.5]
     assert norm.running_var.tolist() == pytest.approx([10 / 3, 10 / 3])
     assert norm.momentum == 0.1
+
+
+def test_rates_follow_the_steps_whatever_the_epoch():
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    scheduler = swa_utils.SWALR(optimizer, 0.1, anneal_epochs=4, anneal_strategy="linear")
+    optimizer.step()
+    with pytest.warns(UserWarning, match="The epoch parameter"):
+        scheduler.step(9)
+    assert scheduler.get_last_lr() == pytest.approx([0.775])
+    assert scheduler.state_dict()["_anneal_strategy"] == "linear"
+    with pytest.raises(ValueError, match="anneal_strategy must be one of 'cos' or 'linear', instead got x"):
+        swa_utils.SWALR(optimizer, 0.1, anneal_strategy="x")
