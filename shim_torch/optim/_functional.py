@@ -44,27 +44,43 @@ def _scaled(grads: Any, grad_scale: Any, found_inf: Any) -> Any:
     return grads if grad_scale is None else [g / grad_scale for g in grads]
 
 
-def _run(kind: type[Each], params: Any, grads: Any, steps: Any, lists: dict[str, Any], group: dict[str, Any]) -> None:
-    """The update of each parameter by a class's own formula; what it makes anew is copied into the lists' tensors."""
+# Options that a function may lack, and those that it takes apart: a group holds them in pairs.
+_OPTIONS = {"maximize": False, "capturable": False, "differentiable": False, "foreach": None, "fused": None}
+_PAIRS = {
+    "betas": ("beta1", "beta2"),
+    "etas": ("etaminus", "etaplus"),
+    "step_sizes": ("step_size_min", "step_size_max"),
+    "eps": ("eps1", "eps2"),
+}
+
+
+def _run(kind: type[Each], given: dict[str, Any], **lists: str) -> None:
+    """One step by a class's own formula of what a function was given: its arguments by name.
+
+    ``lists`` says which of them holds each entry of the parameters' states; what the formula makes anew is copied there.
+    """
+    group = {**_OPTIONS, **given}
+    states = {entry: group.pop(name) for entry, name in lists.items()}
+    params, steps = group.pop("params"), group.pop("state_steps")
     _check_steps(steps)
-    rule: Each = kind.__new__(kind)
-    known = {"maximize": False, "capturable": False, "differentiable": False, "fused": None, **group}
-    if known["foreach"] and known["differentiable"]:
+    grads = _scaled(group.pop("grads"), group.pop("grad_scale", None), group.pop("found_inf", None))
+    if grads is None:
+        return
+    if group["foreach"] and group["differentiable"]:
         raise RuntimeError("torch.jit.script not supported with foreach optimizers")
+    for pair, names in _PAIRS.items():
+        if names[0] in group:
+            group[pair] = tuple(group.pop(name) for name in names)
+    rule: Each = kind.__new__(kind)
     rule.state = {}  # type: ignore[assignment]
     for i, (p, g) in enumerate(zip(params, grads, strict=True)):
-        given = {name: values[i] for name, values in lists.items() if i < len(values)}
-        rule.state[p] = state = {**given, "step": steps[i]}
-        rule._move(p, -g if known["maximize"] else g, known)
-        for name, value in state.items():
-            old = given.get(name)
+        held = {entry: values[i] for entry, values in states.items() if i < len(values)}
+        rule.state[p] = state = {**held, "step": steps[i]}
+        rule._move(p, -g if group["maximize"] else g, group)
+        for entry, value in state.items():
+            old = held.get(entry)
             if old is not None and value is not old:
                 old.copy_(value)
-
-
-def _present(lists: dict[str, Any], *names: str) -> dict[str, Any]:
-    """The lists without those of states that are not kept, by name."""
-    return {name: values for name, values in lists.items() if name not in names}
 
 
 def adam(
@@ -74,15 +90,8 @@ def adam(
     *, amsgrad: bool, beta1: Any, beta2: Any, lr: Any, weight_decay: float, eps: float, maximize: bool,
 ) -> None:  # fmt: skip
     """One step of Adam for lists of parameters, gradients and states."""
-    _check_steps(state_steps)
-    grads = _scaled(grads, grad_scale, found_inf)
-    if grads is None:
-        return
-    lists = dict(exp_avg=exp_avgs, exp_avg_sq=exp_avg_sqs, max_exp_avg_sq=max_exp_avg_sqs)
-    group = dict(foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused, amsgrad=amsgrad,
-                 betas=(beta1, beta2), lr=lr, weight_decay=weight_decay, eps=eps, maximize=maximize,
-                 decoupled_weight_decay=decoupled_weight_decay)  # fmt: skip
-    _run(Adam, params, grads, state_steps, lists if amsgrad else _present(lists, "max_exp_avg_sq"), group)
+    largest = {"max_exp_avg_sq": "max_exp_avg_sqs"} if amsgrad else {}
+    _run(Adam, locals(), exp_avg="exp_avgs", exp_avg_sq="exp_avg_sqs", **largest)
 
 
 def adamw(
@@ -92,9 +101,7 @@ def adamw(
     *, amsgrad: bool, beta1: Any, beta2: Any, lr: Any, weight_decay: float, eps: float, maximize: bool,
 ) -> None:  # fmt: skip
     """One step of AdamW for lists of parameters, gradients and states."""
-    adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, foreach, capturable, differentiable, fused,
-         grad_scale, found_inf, has_complex, True, amsgrad=amsgrad, beta1=beta1, beta2=beta2, lr=lr,
-         weight_decay=weight_decay, eps=eps, maximize=maximize)  # fmt: skip
+    adam(**locals(), decoupled_weight_decay=True)
 
 
 def sgd(
@@ -123,9 +130,7 @@ def adadelta(
     *, lr: Any, rho: float, eps: float, weight_decay: float, maximize: bool,
 ) -> None:  # fmt: skip
     """One step of Adadelta for lists of parameters, gradients and states."""
-    group = dict(capturable=capturable, foreach=foreach, differentiable=differentiable, lr=lr, rho=rho, eps=eps,
-                 weight_decay=weight_decay, maximize=maximize)  # fmt: skip
-    _run(Adadelta, params, grads, state_steps, dict(square_avg=square_avgs, acc_delta=acc_deltas), group)
+    _run(Adadelta, locals(), square_avg="square_avgs", acc_delta="acc_deltas")
 
 
 def adagrad(
@@ -134,13 +139,7 @@ def adagrad(
     has_complex: bool = False, *, lr: Any, weight_decay: float, lr_decay: float, eps: float, maximize: bool,
 ) -> None:  # fmt: skip
     """One step of Adagrad for lists of parameters, gradients and states."""
-    _check_steps(state_steps)
-    grads = _scaled(grads, grad_scale, found_inf)
-    if grads is None:
-        return
-    group = dict(fused=fused, foreach=foreach, differentiable=differentiable, lr=lr, weight_decay=weight_decay,
-                 lr_decay=lr_decay, eps=eps, maximize=maximize)  # fmt: skip
-    _run(Adagrad, params, grads, state_steps, dict(sum=state_sums), group)
+    _run(Adagrad, locals(), sum="state_sums")
 
 
 def adamax(
@@ -149,9 +148,7 @@ def adamax(
     *, eps: float, beta1: float, beta2: float, lr: Any, weight_decay: float,
 ) -> None:  # fmt: skip
     """One step of Adamax for lists of parameters, gradients and states."""
-    group = dict(foreach=foreach, maximize=maximize, differentiable=differentiable, capturable=capturable, eps=eps,
-                 betas=(beta1, beta2), lr=lr, weight_decay=weight_decay)  # fmt: skip
-    _run(Adamax, params, grads, state_steps, dict(exp_avg=exp_avgs, exp_inf=exp_infs), group)
+    _run(Adamax, locals(), exp_avg="exp_avgs", exp_inf="exp_infs")
 
 
 def asgd(
@@ -160,9 +157,7 @@ def asgd(
     *, lambd: float, lr: Any, t0: float, alpha: float, weight_decay: float,
 ) -> None:  # fmt: skip
     """One step of averaged SGD for lists of parameters, gradients and states."""
-    group = dict(foreach=foreach, maximize=maximize, differentiable=differentiable, capturable=capturable, lambd=lambd,
-                 lr=lr, t0=t0, alpha=alpha, weight_decay=weight_decay)  # fmt: skip
-    _run(ASGD, params, grads, state_steps, dict(ax=axs, mu=mus, eta=etas), group)
+    _run(ASGD, locals(), ax="axs", mu="mus", eta="etas")
 
 
 def nadam(
@@ -174,11 +169,7 @@ def nadam(
     """One step of NAdam for lists of parameters, gradients and states."""
     if not all(isinstance(t, _core.TensorBase) for t in mu_products):
         raise RuntimeError("API has changed, `mu_products` argument must contain a list of singleton tensors")
-    group = dict(decoupled_weight_decay=decoupled_weight_decay, foreach=foreach, capturable=capturable, maximize=maximize,
-                 differentiable=differentiable, betas=(beta1, beta2), lr=lr, weight_decay=weight_decay, eps=eps,
-                 momentum_decay=momentum_decay)  # fmt: skip
-    lists = dict(exp_avg=exp_avgs, exp_avg_sq=exp_avg_sqs, mu_product=mu_products)
-    _run(NAdam, params, grads, state_steps, lists, group)
+    _run(NAdam, locals(), exp_avg="exp_avgs", exp_avg_sq="exp_avg_sqs", mu_product="mu_products")
 
 
 def radam(
@@ -187,9 +178,7 @@ def radam(
     maximize: bool = False, *, beta1: float, beta2: float, lr: Any, weight_decay: float, eps: float,
 ) -> None:  # fmt: skip
     """One step of RAdam for lists of parameters, gradients and states."""
-    group = dict(decoupled_weight_decay=decoupled_weight_decay, foreach=foreach, differentiable=differentiable, lr=lr,
-                 capturable=capturable, maximize=maximize, betas=(beta1, beta2), weight_decay=weight_decay, eps=eps)  # fmt: skip
-    _run(RAdam, params, grads, state_steps, dict(exp_avg=exp_avgs, exp_avg_sq=exp_avg_sqs), group)
+    _run(RAdam, locals(), exp_avg="exp_avgs", exp_avg_sq="exp_avg_sqs")
 
 
 def rmsprop(
@@ -198,10 +187,8 @@ def rmsprop(
     has_complex: bool = False, *, lr: Any, alpha: float, eps: float, weight_decay: float, momentum: float, centered: bool,
 ) -> None:  # fmt: skip
     """One step of RMSprop for lists of parameters, gradients and states."""
-    group = dict(foreach=foreach, maximize=maximize, differentiable=differentiable, capturable=capturable, lr=lr, eps=eps,
-                 alpha=alpha, weight_decay=weight_decay, momentum=momentum, centered=centered)  # fmt: skip
-    lists = dict(square_avg=square_avgs, grad_avg=grad_avgs, momentum_buffer=momentum_buffer_list)
-    _run(RMSprop, params, grads, state_steps, lists, group)
+    lists = dict(square_avg="square_avgs", grad_avg="grad_avgs", momentum_buffer="momentum_buffer_list")
+    _run(RMSprop, locals(), **lists)
 
 
 def rprop(
@@ -210,9 +197,7 @@ def rprop(
     *, step_size_min: float, step_size_max: float, etaminus: float, etaplus: float,
 ) -> None:  # fmt: skip
     """One step of Rprop for lists of parameters, gradients and states."""
-    group = dict(foreach=foreach, capturable=capturable, maximize=maximize, differentiable=differentiable, lr=0.0,
-                 etas=(etaminus, etaplus), step_sizes=(step_size_min, step_size_max))  # fmt: skip
-    _run(Rprop, params, grads, state_steps, dict(prev=prevs, step_size=step_sizes), group)
+    _run(Rprop, {**locals(), "lr": 0.0}, prev="prevs", step_size="step_sizes")
 
 
 def sparse_adam(
@@ -236,9 +221,7 @@ def adafactor(
     """One step of Adafactor; matrices have row and column means (None for vectors), vectors ``variances``."""
     if grad_scale is not None or found_inf is not None:
         raise AssertionError("Grad scaling should occur outside of optimizer.step()")
-    group = dict(foreach=foreach, lr=lr, beta2_decay=beta2_decay, eps=(eps1, eps2), d=d, weight_decay=weight_decay,
-                 maximize=maximize)  # fmt: skip
-    _run(Adafactor, params, grads, state_steps, dict(row_var=row_vars, col_var=col_vars, variance=variances), group)
+    _run(Adafactor, locals(), row_var="row_vars", col_var="col_vars", variance="variances")
 
 
 def muon(

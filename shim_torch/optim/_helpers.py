@@ -50,16 +50,14 @@ def _default_to_fused_or_foreach(params: Any, differentiable: bool, use_fused: b
     """Whether an optimizer that was not told takes the fused form, and whether the one over lists."""
     if differentiable:
         return False, False
-    known = _foreach_supported_types()
-    given = [p for p in params if p is not None]
-    fused = use_fused and all(
-        type(p) in known and p.device.type in _get_fused_kernels_supported_devices() and p.is_floating_point()
-        for p in given
-    )
-    foreach = not fused and all(
-        type(p) in known and p.device.type in _get_foreach_kernels_supported_devices() for p in given
-    )
-    return fused, foreach
+    kinds = {(type(p), p.device.type, p.is_floating_point()) for p in params if p is not None}
+
+    def suit(devices: list[str], floats: tuple[bool, ...]) -> bool:
+        known = _foreach_supported_types()
+        return all(kind in known and device in devices and floating in floats for kind, device, floating in kinds)
+
+    fused = use_fused and suit(_get_fused_kernels_supported_devices(), floats=(True,))
+    return fused, not fused and suit(_get_foreach_kernels_supported_devices(), floats=(True, False))
 
 
 def _device_dtype_check_for_fused(p: Any, cuda_unsupported: bool = False) -> None:

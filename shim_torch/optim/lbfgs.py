@@ -151,11 +151,9 @@ class LBFGS(Optimizer):
     def _add_grad(self, step_size: Any, update: Any) -> None:
         import shim_torch as torch
 
-        start = 0
-        for p in self._params:
-            real = torch.view_as_real(p) if p.is_complex() else p
-            real.add_(update[start : start + real.numel()].view_as(real), alpha=float(step_size))
-            start += real.numel()
+        reals = [torch.view_as_real(p) if p.is_complex() else p for p in self._params]
+        for real, part in zip(reals, update.split([r.numel() for r in reals]), strict=True):
+            real.add_(part.view_as(real), alpha=float(step_size))
 
     def _direction(self, gradient: Any, state: dict[str, Any], history: int) -> Any:
         """The approximate inverse Hessian times minus the gradient, from the last changes of both."""
@@ -183,71 +181,85 @@ class LBFGS(Optimizer):
             r.add_(steps[i], alpha=float(al[i] - changes[i].dot(r) * ro[i]))
         return r
 
-    def _search(
-        self, closure: Any, t: Any, d: Any, loss: float, gradient: Any, slope: Any, most: int
-    ) -> tuple[float, Any, Any, int]:
-        start = [p.clone() for p in self._params]
-
-        def evaluate(step: Any) -> tuple[float, Any]:
-            self._add_grad(step, d)
-            value = float(closure())
-            found = self._gather_flat_grad()
-            for p, old in zip(self._params, start, strict=True):
-                p.copy_(old)
-            return value, found
-
-        search = _WolfeSearch(evaluate, d, _Point(0, loss, gradient.clone(), slope), most)
-        found = search.run(t)
-        return found.f, found.g, found.t, search.evaluations
-
     @no_grad()
     def step(self, closure: Any) -> Any:  # type: ignore[override]
         """One step: up to ``max_iter`` iterations. Gives the loss it began with."""
-        closure = enable_grad()(closure)
-        group = self.param_groups[0]
-        lr = group["lr"].item() if isinstance(group["lr"], _core.TensorBase) else group["lr"]
-        state = self.state[self._params[0]]
-        state.setdefault("func_evals", 0)
-        state.setdefault("n_iter", 0)
-        first = closure()
-        loss, evaluations = float(first), 1
-        state["func_evals"] += 1
-        gradient = self._gather_flat_grad()
-        small = gradient.abs().max() <= group["tolerance_grad"]
-        if small:
-            return first
-        for i in range(1, group["max_iter"] + 1):
-            state["n_iter"] += 1
-            d = state["d"] = self._direction(gradient, state, group["history_size"])
-            state["prev_flat_grad"], before = gradient.clone(), loss
-            t = min(1.0, 1.0 / gradient.abs().sum()) * lr if state["n_iter"] == 1 else lr
-            state["t"] = t
-            slope = gradient.dot(d)
-            if slope > -group["tolerance_change"]:
-                break
-            used = 0
-            if group["line_search_fn"] is not None:
-                if group["line_search_fn"] != "strong_wolfe":
-                    raise RuntimeError("only 'strong_wolfe' is supported")
-                left = group["max_eval"] - evaluations
-                loss, gradient, t, used = self._search(closure, t, d, loss, gradient, slope, left)
-                state["t"] = t
-                self._add_grad(t, d)
-            else:
-                self._add_grad(t, d)
-                if i != group["max_iter"]:
-                    loss, used = float(closure()), 1
-                    gradient = self._gather_flat_grad()
-            small = gradient.abs().max() <= group["tolerance_grad"]
-            evaluations += used
-            state["func_evals"] += used
-            if evaluations >= group["max_eval"] or small:
-                break
-            change = group["tolerance_change"]
-            if d.mul(t).abs().max() <= change or abs(loss - before) < change:
-                break
-        state["prev_loss"] = before
+        descent = _Descent(self, enable_grad()(closure))
+        first = descent.measure()
+        left = 0 if descent.flat() else self.param_groups[0]["max_iter"]
+        while left and descent.goes_on(last=left == 1):
+            left -= 1
         return first
+
+
+class _Descent:
+    """One call of LBFGS's ``step``: loss and gradient where the parameters stand, and how often they were computed."""
+
+    def __init__(self, optimizer: LBFGS, closure: Callable[[], Any]) -> None:
+        self.optimizer, self.closure = optimizer, closure
+        self.group, self.state = optimizer.param_groups[0], optimizer.state[optimizer._params[0]]
+        self.evaluations = 0
+        for count in ("func_evals", "n_iter"):
+            self.state.setdefault(count, 0)
+
+    def count(self, evaluations: int) -> None:
+        self.evaluations += evaluations
+        self.state["func_evals"] += evaluations
+
+    def measure(self) -> Any:
+        """Calls the closure; gives its loss."""
+        loss = self.closure()
+        self.loss, self.gradient = float(loss), self.optimizer._gather_flat_grad()
+        self.count(1)
+        return loss
+
+    def flat(self) -> bool:
+        return bool(self.gradient.abs().max() <= self.group["tolerance_grad"])
+
+    def length(self) -> Any:
+        """The step's length along the direction, before any search; the first direction has the gradient's length."""
+        lr = self.group["lr"]
+        lr = lr.item() if isinstance(lr, _core.TensorBase) else lr
+        return min(1.0, 1.0 / self.gradient.abs().sum()) * lr if self.state["n_iter"] == 1 else lr
+
+    def goes_on(self, last: bool) -> bool:
+        """One iteration: whether there may be more after it. The ``last`` one needs no gradient where it ends."""
+        state, least = self.state, self.group["tolerance_change"]
+        state["n_iter"] += 1
+        d = state["d"] = self.optimizer._direction(self.gradient, state, self.group["history_size"])
+        before = state["prev_loss"] = self.loss
+        state["prev_flat_grad"], state["t"] = self.gradient.clone(), self.length()
+        slope = self.gradient.dot(d)
+        if slope > -least:
+            return False
+        if self.group["line_search_fn"] is not None:
+            self.search(d, slope)
+        self.optimizer._add_grad(state["t"], d)
+        if self.group["line_search_fn"] is None and not last:
+            self.measure()
+        if self.evaluations >= self.group["max_eval"] or self.flat():
+            return False
+        return not (d.mul(state["t"]).abs().max() <= least or abs(self.loss - before) < least)
+
+    def search(self, d: Any, slope: Any) -> None:
+        """Finds a length that fulfils Wolfe's conditions, and loss and gradient there."""
+        if self.group["line_search_fn"] != "strong_wolfe":
+            raise RuntimeError("only 'strong_wolfe' is supported")
+        start = [p.clone() for p in self.optimizer._params]
+
+        def evaluate(step: Any) -> tuple[float, Any]:
+            self.optimizer._add_grad(step, d)
+            value = float(self.closure())
+            found = self.optimizer._gather_flat_grad()
+            for p, old in zip(self.optimizer._params, start, strict=True):
+                p.copy_(old)
+            return value, found
+
+        here = _Point(0, self.loss, self.gradient.clone(), slope)
+        search = _WolfeSearch(evaluate, d, here, self.group["max_eval"] - self.evaluations)
+        found = search.run(self.state["t"])
+        self.loss, self.gradient, self.state["t"] = found.f, found.g, found.t
+        self.count(search.evaluations)
 
 
 def _cubic_interpolate(x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: Any = None) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from native import _core
 from shim_torch.autograd.grad_mode import no_grad
 from shim_torch.optim._forms import asked_of as _asked_of
+from shim_torch.optim._groups import with_gradients
 from shim_torch.optim.each import Each
 from shim_torch.optim.optimizer import Optimizer, check, closure_loss
 
@@ -154,16 +155,13 @@ class Muon(Optimizer):
     @no_grad()
     def step(self, closure: Any = None) -> Any:
         loss = closure_loss(closure)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is None:
-                    continue
-                if p.is_complex():
-                    raise RuntimeError("Muon does not support complex parameters")
-                state = self.state[p]
-                if "momentum_buffer" not in state:
-                    state["momentum_buffer"] = p.grad.new_zeros(p.grad.shape)
-                self._move(p, p.grad, state["momentum_buffer"], group)
+        for p, group in with_gradients(self.param_groups):
+            if p.is_complex():
+                raise RuntimeError("Muon does not support complex parameters")
+            state = self.state[p]
+            if "momentum_buffer" not in state:
+                state["momentum_buffer"] = p.grad.new_zeros(p.grad.shape)
+            self._move(p, p.grad, state["momentum_buffer"], group)
         return loss
 
     def _move(self, p: Any, g: Any, mean: Any, group: dict[str, Any]) -> None:
@@ -204,14 +202,12 @@ class SparseAdam(Optimizer):
 
     def step(self, closure: Any = None) -> Any:
         loss = closure_loss(closure)
+        moving = list(with_gradients(self.param_groups))
+        if not all(p.grad.is_sparse for p, _ in moving):
+            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
         with no_grad():
-            for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is None:
-                        continue
-                    if not p.grad.is_sparse:
-                        raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
-                    self._move(p, -p.grad if group["maximize"] else p.grad, group)
+            for p, group in moving:
+                self._move(p, -p.grad if group["maximize"] else p.grad, group)
         return loss
 
     def _move(self, p: Any, g: Any, group: dict[str, Any]) -> None:

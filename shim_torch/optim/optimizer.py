@@ -7,24 +7,19 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from itertools import chain
 from typing import Any
 
 from native import _core
 from shim_torch import _class_names, _torch_names
-from shim_torch._utils import typename as _typename
 from shim_torch.autograd.grad_mode import enable_grad as _enable_grad
 from shim_torch.nn.modules._hooks import RemovableHandle
+from shim_torch.optim import _groups
+from shim_torch.optim._groups import _RequiredParameter as _RequiredParameter
+from shim_torch.optim._groups import required as required
 
 Tensor = _core.Tensor
 
 
-class _Required:
-    def __repr__(self) -> str:
-        return "<required parameter>"
-
-
-required = _RequiredParameter = _Required()
 _global_optimizer_pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
 _global_optimizer_post_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
 _HOOKS = tuple(
@@ -43,6 +38,31 @@ def _registered(hooks: OrderedDict[int, Callable[..., Any]], hook: Callable[...,
     return handle
 
 
+def _passed_through(hooks: OrderedDict[int, Callable[..., Any]], optimizer: Any, value: Any) -> Any:
+    """``value``, or what the last of the hooks that gave something made of it."""
+    for hook in hooks.values():
+        changed = hook(optimizer, value)
+        value = value if changed is None else changed
+    return value
+
+
+def _before_step(step: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """A step's arguments as the hooks before it want them; its optimizer is the first."""
+    for hook in [*_global_optimizer_pre_hooks.values(), *args[0]._optimizer_step_pre_hooks.values()]:
+        changed = hook(args[0], args, kwargs)
+        if changed is None:
+            continue
+        if not (isinstance(changed, tuple) and len(changed) == 2):
+            raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+        args, kwargs = changed
+    return args, kwargs
+
+
+def _after_step(args: Any, kwargs: Any) -> None:
+    for hook in [*args[0]._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()]:
+        hook(args[0], args, kwargs)
+
+
 class Optimizer:
     """Base class: ``params`` is an iterable of tensors, of (name, tensor) pairs or of group dicts."""
 
@@ -56,20 +76,10 @@ class Optimizer:
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
-        for name in _HOOKS:
-            setattr(self, name, OrderedDict())
-        self._patch_step_function()
-        if isinstance(params, Tensor):
-            raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                + _typename(params)
-            )
+        self._begin_hooks({})
         self.state: dict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        groups = list(params)
-        if not groups:
-            raise ValueError("optimizer got an empty parameter list")
-        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+        for group in _groups.as_groups(params):
             self.add_param_group(group)
         self._warned_capturable_if_run_uncaptured = True
 
@@ -80,11 +90,13 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for name in _HOOKS:
-            if name not in self.__dict__:
-                setattr(self, name, OrderedDict())
-        self._patch_step_function()
+        self._begin_hooks(self.__dict__)
         self.defaults.setdefault("differentiable", False)
+
+    def _begin_hooks(self, known: dict[str, Any]) -> None:
+        """Has a place for hooks of each kind, those known or an empty one, and a ``step`` that runs them."""
+        self.__dict__.update({name: known.get(name, OrderedDict()) for name in _HOOKS})
+        self._patch_step_function()
 
     def _patch_step_function(self) -> None:
         """Has the class's ``step`` run the hooks, once."""
@@ -101,20 +113,13 @@ class Optimizer:
 
         @functools.wraps(func)
         def run(*args: Any, **kwargs: Any) -> Any:
-            self = args[0]
-            for hook in [*_global_optimizer_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
-                changed = hook(self, args, kwargs)
-                if changed is None:
-                    continue
-                if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError(
-                        f"{func} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
-                    )
-                args, kwargs = changed
+            optimizer = args[0]
+            if _global_optimizer_pre_hooks or optimizer._optimizer_step_pre_hooks:
+                args, kwargs = _before_step(func, args, kwargs)
             result = func(*args, **kwargs)
-            self._optimizer_step_code()
-            for hook in [*self._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()]:
-                hook(self, args, kwargs)
+            optimizer._optimizer_step_code()
+            if _global_optimizer_post_hooks or optimizer._optimizer_step_post_hooks:
+                _after_step((optimizer, *args[1:]), kwargs)
             return result
 
         return run
@@ -140,37 +145,19 @@ class Optimizer:
         """Adds a group; options it does not give take the defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        params = param_group["params"]
-        if isinstance(params, Tensor):
-            params = [params]
-        elif isinstance(params, set):
-            raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
-                "will change between runs. Please use a list instead."
-            )
-        params = list(params)
-        names = [p[0] for p in params if isinstance(p, tuple)]
-        params = [p[1] if isinstance(p, tuple) else p for p in params]
-        param_group["params"] = params
-        if names:
-            if len(names) != len(params):
-                raise ValueError("all optimizer params should be with/without names. Some param names are missing")
-            param_group["param_names"] = names
-        for p in params:
-            if not isinstance(p, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {_typename(p)}")
-            if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor")
-        for name, default in self.defaults.items():
-            if default is required and name not in param_group:
-                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
-            param_group.setdefault(name, default)
+        param_group.update(_groups.named_parameters(param_group["params"]))
+        _groups.check_trainable(param_group["params"], bool(self.defaults.get("differentiable")))
+        options = {**self.defaults, **param_group}
+        missing = [name for name, value in options.items() if value is required]
+        if missing:
+            raise ValueError(f"parameter group didn't specify a value of required optimization parameter {missing[0]}")
+        param_group.update(options)
         self._check_new(param_group)
         self.param_groups.append(param_group)
 
     def _check_new(self, param_group: dict[str, Any]) -> None:
-        params = param_group["params"]
-        if len({id(p) for p in params}) != len(params):
+        new = {id(p) for p in param_group["params"]}
+        if len(new) != len(param_group["params"]):
             warnings.warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
                 "github.com/pytorch/pytorch/issues/40967 for more information",
@@ -182,8 +169,7 @@ class Optimizer:
                 "all optimizer param groups should be with/without names. cannot add param group "
                 f"{'with names' if named else 'without names'} to the optimizer"
             )
-        known = {id(p) for group in self.param_groups for p in group["params"]}
-        if any(id(p) in known for p in params):
+        if new & _groups.numbers_of(self.param_groups).keys():
             raise ValueError("some parameters appear in more than one parameter group")
 
     def step(self, closure: Any = None) -> Any:
@@ -192,18 +178,11 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clears the gradients of all parameters."""
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is None:
-                    continue
-                if set_to_none:
-                    p.grad = None
-                    continue
-                if p.grad.grad_fn is not None:
-                    p.grad.detach_()
-                else:
-                    p.grad.requires_grad_(False)
-                p.grad.zero_()
+        for p in _groups.members(self.param_groups):
+            if set_to_none:
+                p.grad = None
+            elif p.grad is not None:
+                _groups.zero(p.grad)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(optimizer, args, kwargs)`` runs before step and may return new (args, kwargs)."""
@@ -233,64 +212,52 @@ class Optimizer:
         """State by parameter number, and the groups with numbers in place of parameters."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
-        numbers: dict[int, int] = {}
-        start, groups = 0, []
-        for group in self.param_groups:
-            for i, p in enumerate(group["params"], start):
-                numbers.setdefault(id(p), i)
-            packed = {k: v for k, v in group.items() if k != "params"}
-            packed["params"] = [numbers[id(p)] for p in group["params"]]
-            start += len(packed["params"])
-            groups.append(packed)
-        state = {(numbers[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()}
-        found: dict[str, Any] = {"state": state, "param_groups": groups}
-        for hook in self._optimizer_state_dict_post_hooks.values():
-            changed = hook(self, found)
-            found = found if changed is None else changed
-        return found
+        numbers = _groups.numbers_of(self.param_groups)
+        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        groups = [{key: value for key, value in group.items() if key != "params"} for group in self.param_groups]
+        for told, group in zip(groups, self.param_groups, strict=True):
+            told["params"] = [numbers[id(p)] for p in group["params"]]
+        found = {"state": state, "param_groups": groups}
+        return _passed_through(self._optimizer_state_dict_post_hooks, self, found)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes what ``state_dict`` gave; tensors are moved to their parameter's device and dtype."""
-        given = state_dict.copy()
-        for hook in self._optimizer_load_state_dict_pre_hooks.values():
-            changed = hook(self, given)
-            given = given if changed is None else changed
+        given = _passed_through(self._optimizer_load_state_dict_pre_hooks, self, state_dict.copy())
         groups = deepcopy(given["param_groups"])
-        if len(groups) != len(self.param_groups):
-            raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(len(a["params"]) != len(b["params"]) for a, b in zip(self.param_groups, groups, strict=True)):
-            raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
-            )
-        numbers = chain.from_iterable(g["params"] for g in groups)
-        mine = dict(zip(numbers, chain.from_iterable(g["params"] for g in self.param_groups), strict=True))
-        state: dict[Any, Any] = defaultdict(dict)
-        for key, value in given["state"].items():
-            if key in mine:
-                state[mine[key]] = _cast(mine[key], value, key, given["param_groups"])
-            else:
-                state[key] = value
+        self._check_loaded(groups)
+        params: dict[Any, Any] = {}  # by the number that they have in what is loaded
         for own, new in zip(self.param_groups, groups, strict=True):
+            params.update(zip(new["params"], own["params"], strict=True))
             new["params"] = own["params"]
-            if "param_names" in own and "param_names" not in new:
-                new["param_names"] = own["param_names"]
+            if "param_names" in own:
+                new.setdefault("param_names", own["param_names"])
+        state: dict[Any, Any] = defaultdict(dict)
+        for number, value in given["state"].items():
+            p = params.get(number)
+            state[number if p is None else p] = value if p is None else _moved(value, p, number, given["param_groups"])
         self.__setstate__({"state": state, "param_groups": groups})
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
+
+    def _check_loaded(self, groups: list[dict[str, Any]]) -> None:
+        mine, loaded = ([len(group["params"]) for group in several] for several in (self.param_groups, groups))
+        if len(mine) != len(loaded):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if mine != loaded:
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
 
     @staticmethod
     def _process_value_according_to_param_policy(
         param: Any, value: Any, param_id: int, param_groups: list[dict[Any, Any]], key: Any = None
     ) -> Any:
         """A state tensor as its parameter has it; counts of steps stay as they are unless they live with it."""
-        group: dict[Any, Any] = next((g for g in param_groups if param_id in g["params"]), {})
-        if key == "step":
-            if group.get("capturable") or group.get("fused"):
-                return value.to(dtype=_core.float32, device=param.device)
-            return value
-        if param.is_floating_point():
-            return value.to(dtype=param.dtype, device=param.device)
-        return value.to(device=param.device)
+        if key != "step":
+            return value.to(device=param.device, dtype=param.dtype if param.is_floating_point() else None)
+        own: Iterable[Any] = (group for group in param_groups if param_id in group["params"])
+        beside = any(group.get(option) for group in own for option in ("capturable", "fused"))
+        return value.to(device=param.device, dtype=_core.float32) if beside else value
 
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> Any:
@@ -307,14 +274,16 @@ class Optimizer:
         return text + ")"
 
 
-def _cast(param: Any, value: Any, number: Any, groups: Any, key: Any = None) -> Any:
+def _moved(value: Any, *whose: Any, key: Any = None) -> Any:
+    """State that was loaded, its tensors at any depth as ``whose`` (parameter, number, groups) has them."""
     if isinstance(value, Tensor):
+        param, number, groups = whose
         return Optimizer._process_value_according_to_param_policy(param, value, number, groups, key)
     if isinstance(value, dict):
-        return {k: _cast(param, v, number, groups, k) for k, v in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        return type(value)(_cast(param, v, number, groups) for v in value)  # type: ignore[call-arg]
-    return value
+        return {inner: _moved(v, *whose, key=inner) for inner, v in value.items()}
+    if not isinstance(value, Iterable) or isinstance(value, (str, bytes)):
+        return value
+    return type(value)(_moved(v, *whose) for v in value)  # type: ignore[call-arg]
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
