@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from native import _core
 from shim_torch import _torch_names
@@ -18,7 +19,7 @@ class BasePruningMethod(ABC):
     PRUNING_TYPE of a subclass: "unstructured", "structured" or "global"; it says what is left for a second method.
     """
 
-    _tensor_name: str = None  # type: ignore[assignment]
+    _tensor_name: str
     PRUNING_TYPE: str
 
     def __call__(self, module: Any, inputs: Any) -> None:
@@ -32,63 +33,85 @@ class BasePruningMethod(ABC):
         """The pruned tensor of a module."""
         if self._tensor_name is None:
             raise AssertionError(f"Module {module} has to be pruned")
-        mask, original = (getattr(module, self._tensor_name + ending) for ending in ("_mask", "_orig"))
-        return mask.to(dtype=original.dtype) * original
+        return _Place(module, self._tensor_name).pruned()
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
         """Prunes parameter ``name`` of a module, on top of what pruned it before; gives the hook."""
-        before = _take_hook(module, name)
+        place = _Place(module, name)
+        before = place.take_hook()
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
         if before is not None:
             method = _container_of(before, method)
-        original = getattr(module, name)
-        if importance_scores is None:
-            importance_scores = original
-        elif importance_scores.shape != original.shape:
-            raise AssertionError(
-                f"importance_scores should have the same shape as parameter                 {name} of {module}"
-            )
-        fresh = before is None
-        if fresh:
-            module.register_parameter(name + "_orig", original)
-            del module._parameters[name]
-            default = _ones_like(original)
-        else:
-            default = getattr(module, name + "_mask").detach().clone(memory_format=_core.contiguous_format)
-        try:
-            module.register_buffer(name + "_mask", method.compute_mask(importance_scores, default_mask=default))
+        scores = _scores(getattr(module, name), importance_scores, f"parameter {name} of {module}")
+        with contextlib.ExitStack() as undo:
+            if before is None:
+                place.begin()
+                undo.callback(place.give_back)
+            module.register_buffer(place.mask_name, method.compute_mask(scores, default_mask=place.mask()))
             setattr(module, name, method.apply_mask(module))
-            module.register_forward_pre_hook(method)
-        except Exception:
-            if fresh:
-                module.register_parameter(name, getattr(module, name + "_orig"))
-                del module._parameters[name + "_orig"]
-            raise
+            undo.pop_all()
+        module.register_forward_pre_hook(method)
         return method
 
     def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
         """A pruned copy of a tensor."""
-        if importance_scores is None:
-            importance_scores = t
-        elif importance_scores.shape != t.shape:
-            raise AssertionError("importance_scores should have the same shape as tensor t")
-        default = default_mask if default_mask is not None else _ones_like(t)
-        return t * self.compute_mask(importance_scores, default_mask=default)
+        scores = _scores(t, importance_scores, "tensor t")
+        return t * self.compute_mask(scores, default_mask=_ones_like(t) if default_mask is None else default_mask)
 
     def remove(self, module: Any) -> None:
         """Makes the pruned tensor the parameter again."""
-        name = self._tensor_name
-        if name is None:
-            raise AssertionError(f"Module {module} has to be pruned            before pruning can be removed")
-        weight = self.apply_mask(module)
-        if hasattr(module, name):
-            delattr(module, name)
-        original = module._parameters.pop(name + "_orig")
-        original.data = weight.data
-        del module._buffers[name + "_mask"]
-        setattr(module, name, original)
+        if self._tensor_name is None:
+            raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
+        place = _Place(module, self._tensor_name)
+        place.original.data = self.apply_mask(module).data
+        place.give_back()
+
+
+class _Place(NamedTuple):
+    """A pruned tensor of a module: ``name`` is computed from parameter ``name_orig`` and buffer ``name_mask``."""
+
+    module: Any
+    name: str
+
+    @property
+    def mask_name(self) -> str:
+        return f"{self.name}_mask"
+
+    @property
+    def original(self) -> Any:
+        return getattr(self.module, f"{self.name}_orig")
+
+    def pruned(self) -> Any:
+        return getattr(self.module, self.mask_name).to(dtype=self.original.dtype) * self.original
+
+    def mask(self) -> Any:
+        """A copy of the mask; ones before the first one is made."""
+        known = getattr(self.module, self.mask_name, None)
+        return _ones_like(self.original) if known is None else known.detach().clone(memory_format=_core.contiguous_format)
+
+    def begin(self) -> None:
+        """The parameter takes its second name."""
+        self.module.register_parameter(f"{self.name}_orig", self.module._parameters[self.name])
+        del self.module._parameters[self.name]
+
+    def give_back(self) -> None:
+        """The parameter takes its own name again, and the mask goes."""
+        self.module.__dict__.pop(self.name, None)
+        self.module._buffers.pop(self.mask_name, None)
+        setattr(self.module, self.name, self.module._parameters.pop(f"{self.name}_orig"))
+
+    def take_hook(self) -> Any:
+        """The hook that prunes it, taken off the module, or None."""
+        hooks = self.module._forward_pre_hooks
+        found = [k for k, h in hooks.items() if isinstance(h, BasePruningMethod) and h._tensor_name == self.name]
+        if len(found) > 1:
+            raise AssertionError(
+                f"Avoid adding multiple pruning hooks to the same tensor {self.name} of module {self.module}. Use a "
+                "PruningContainer."
+            )
+        return hooks.pop(found[0]) if found else None
 
 
 def _ones_like(t: Any) -> Any:
@@ -97,16 +120,13 @@ def _ones_like(t: Any) -> Any:
     return shim_torch.ones_like(t)
 
 
-def _take_hook(module: Any, name: str) -> Any:
-    """The pruning hook of a parameter, taken off the module, or None."""
-    found = [
-        k for k, h in module._forward_pre_hooks.items() if isinstance(h, BasePruningMethod) and h._tensor_name == name
-    ]
-    if len(found) > 1:
+def _scores(t: Any, given: Any, what: str) -> Any:
+    """What says how much each entry of a tensor matters: the tensor itself, unless scores are given."""
+    if given is not None and given.shape != t.shape:
         raise AssertionError(
-            f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a PruningContainer."
+            f"importance_scores should have the same shape as {what}, got {given.shape} vs {t.shape}"
         )
-    return module._forward_pre_hooks.pop(found[0]) if found else None
+    return t if given is None else given
 
 
 def _container_of(before: Any, method: Any) -> PruningContainer:
@@ -147,12 +167,10 @@ class PruningContainer(BasePruningMethod):
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """The last method's mask on the entries (or channels) that are left, within ``default_mask``."""
-        method = self._pruning_methods[-1]
-        mask = default_mask.to(dtype=t.dtype)
-        chosen = _left(method, t, mask)
-        combined = mask.clone()
-        combined[chosen] = method.compute_mask(t[chosen], default_mask=mask[chosen]).to(dtype=mask.dtype)
-        return combined
+        method, mask = self._pruning_methods[-1], default_mask.to(dtype=t.dtype, copy=True)
+        left = _left(method, t, mask)
+        mask[left] = method.compute_mask(t[left], default_mask=mask[left]).to(mask.dtype)
+        return mask
 
 
 def _left(method: Any, t: Any, mask: Any) -> Any:
@@ -181,94 +199,102 @@ class Identity(BasePruningMethod):
         return default_mask
 
 
-class _Entries(BasePruningMethod):
-    """Drops ``amount`` entries (a number of them, or that fraction): those that come first in an order."""
+class _ByScore(BasePruningMethod):
+    """Drops ``amount`` of a tensor's units (a number of them, or that fraction): entries or, with a dim, its channels.
 
-    PRUNING_TYPE = "unstructured"
-    _largest = True  # which end of ``_order`` comes first
+    A subclass gives each unit a score, and says which end of their order is chosen, and whether to be dropped or kept.
+    """
+
+    _largest, _drops = False, True
 
     def __init__(self, amount: Any) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
 
-    def _order(self, t: Any) -> Any:
-        """A number for every entry."""
+    def _score(self, t: Any) -> Any:
+        """A number for each unit."""
         raise NotImplementedError
 
+    def _within(self, default_mask: Any, t: Any, kept: Any) -> Any:
+        """The mask for what is kept of a tensor's units: a vector of ones and zeros."""
+        return kept.to(default_mask.dtype).view(t.shape) * default_mask
+
+    def _units(self, t: Any) -> int:
+        return t.nelement()
+
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        mask = default_mask.clone(memory_format=_core.contiguous_format)
-        count = _count(self.amount, t.nelement())
-        if count:
-            mask.view(-1)[self._order(t).view(-1).topk(count, largest=self._largest).indices] = 0
-        return mask
+        units = self._units(t)
+        count = _compute_nparams_toprune(self.amount, units)
+        _validate_pruning_amount(count, units)
+        if not count:
+            return default_mask.clone()
+        scores = self._score(t).reshape(-1)
+        chosen = scores.topk(count if self._drops else units - count, largest=self._largest).indices
+        kept = t.detach().new_full((units,), int(self._drops)).index_fill_(0, chosen, int(not self._drops))
+        return self._within(default_mask, t, kept)
 
 
-class RandomUnstructured(_Entries):
+class RandomUnstructured(_ByScore):
     """Entries at random: ``amount`` of them, or that fraction."""
 
-    def _order(self, t: Any) -> Any:
+    PRUNING_TYPE = "unstructured"
+    _largest = True
+
+    def _score(self, t: Any) -> Any:
         import shim_torch
 
         return shim_torch.rand_like(t)
 
 
-class L1Unstructured(_Entries):
+class L1Unstructured(_ByScore):
     """The entries nearest to zero."""
 
-    _largest = False
+    PRUNING_TYPE = "unstructured"
 
-    def _order(self, t: Any) -> Any:
+    def _score(self, t: Any) -> Any:
         return t.abs()
 
 
-def _channel_mask(t: Any, dim: int, channels: Any, value: int, rest: int) -> Any:
-    mask = t.new_full(t.shape, rest)
-    mask.index_fill_(dim, channels, value)
-    return mask
-
-
-class RandomStructured(BasePruningMethod):
-    """Whole channels of ``dim`` at random."""
+class _Channels(_ByScore):
+    """The units are what lies at one index of ``dim``."""
 
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
-        _validate_pruning_amount_init(amount)
-        self.amount, self.dim = amount, dim
+        super().__init__(amount)
+        self.dim = dim
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        import shim_torch
-
+    def _units(self, t: Any) -> int:
         _validate_structured_pruning(t)
         _validate_pruning_dim(t, self.dim)
-        size = t.shape[self.dim]
-        count = _count(self.amount, size)
-        if not count:
-            return default_mask
-        dropped = shim_torch.rand(size, device=t.device).argsort()[:count]
-        return default_mask * _channel_mask(t.detach(), self.dim, dropped, 0, 1).to(dtype=default_mask.dtype)
+        return t.shape[self.dim]
+
+    def _within(self, default_mask: Any, t: Any, kept: Any) -> Any:
+        shape = [1] * t.dim()
+        shape[self.dim] = -1
+        return default_mask.to(t.dtype) * kept.view(shape)
 
 
-class LnStructured(BasePruningMethod):
+class RandomStructured(_Channels):
+    """Whole channels of ``dim`` at random."""
+
+    def _score(self, t: Any) -> Any:
+        import shim_torch
+
+        return shim_torch.rand(t.shape[self.dim], device=t.device)
+
+
+class LnStructured(_Channels):
     """The channels of ``dim`` whose norm of order ``n`` is smallest."""
 
-    PRUNING_TYPE = "structured"
+    _largest, _drops = True, False
 
     def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
-        _validate_pruning_amount_init(amount)
-        self.amount, self.n, self.dim = amount, n, dim
+        super().__init__(amount, dim)
+        self.n = n
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        import shim_torch
-
-        _validate_structured_pruning(t)
-        _validate_pruning_dim(t, self.dim)
-        size = t.shape[self.dim]
-        count = _count(self.amount, size)
-        if not count:
-            return default_mask
-        kept = shim_torch.topk(_compute_norm(t, self.n, self.dim), k=size - count, largest=True).indices
-        return default_mask * _channel_mask(t.detach(), self.dim, kept, 1, 0).to(dtype=default_mask.dtype)
+    def _score(self, t: Any) -> Any:
+        return _compute_norm(t, self.n, self.dim)
 
 
 class CustomFromMask(BasePruningMethod):
@@ -281,9 +307,7 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         if default_mask.shape != self.mask.shape:
-            raise AssertionError(
-                f"default_mask shape {default_mask.shape} does not match self.mask shape {self.mask.shape}"
-            )
+            raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}")
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
@@ -329,30 +353,23 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
 
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
-    scores = {} if importance_scores is None else importance_scores
-    if not isinstance(scores, dict):
+    if not isinstance(importance_scores, (dict, type(None))):
         raise TypeError("global_unstructured(): importance_scores must be of type dict")
-    pairs = list(parameters)
-    values = shim_torch.cat([scores.get((m, n), getattr(m, n)).reshape(-1) for m, n in pairs])
-    before = shim_torch.cat(
-        [getattr(m, n + "_mask", shim_torch.ones_like(getattr(m, n))).reshape(-1) for m, n in pairs]
-    )
-    container = PruningContainer()
-    container._tensor_name = "temp"
+    places = [_Place(*pair) for pair in parameters]
     method = pruning_method(**kwargs)
-    method._tensor_name = "temp"
     if method.PRUNING_TYPE != "unstructured":
         raise TypeError(
             'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method '
             f"{pruning_method} of type {method.PRUNING_TYPE}"
         )
-    container.add_pruning_method(method)
-    mask = container.compute_mask(values, before)
-    start = 0
-    for module, name in pairs:
-        param = getattr(module, name)
-        custom_from_mask(module, name, mask=mask[start : start + param.numel()].view_as(param))
-        start += param.numel()
+    method._tensor_name = "temp"
+    tensors = [getattr(module, name) for module, name in places]
+    masks = [getattr(p.module, p.mask_name, _ones_like(t)) for p, t in zip(places, tensors, strict=True)]
+    scores = [(importance_scores or {}).get(tuple(place), t) for place, t in zip(places, tensors, strict=True)]
+    whole = [shim_torch.cat([t.reshape(-1) for t in several]) for several in (scores, masks)]
+    parts = PruningContainer(method).compute_mask(*whole).split([t.numel() for t in tensors])
+    for (module, name), t, part in zip(places, tensors, parts, strict=True):
+        custom_from_mask(module, name, mask=part.view_as(t))
 
 
 def remove(module: Any, name: str) -> Any:
@@ -398,12 +415,6 @@ def _validate_pruning_dim(t: Any, dim: int) -> None:
 
 def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
     return int(amount) if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
-
-
-def _count(amount: Any, size: int) -> int:
-    count = _compute_nparams_toprune(amount, size)
-    _validate_pruning_amount(count, size)
-    return count
 
 
 def _compute_norm(t: Any, n: Any, dim: int) -> Any:
