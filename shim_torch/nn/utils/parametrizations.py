@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from native import _core
 from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
 from shim_torch.autograd.grad_mode import no_grad as _no_grad
 from shim_torch.nn.modules.module import Module
 from shim_torch.nn.utils import parametrize
+from shim_torch.nn.utils.spectral_norm import as_matrix as _as_matrix
+from shim_torch.nn.utils.spectral_norm import dim_of_outputs as _dim_of_outputs
+from shim_torch.nn.utils.spectral_norm import power_iteration as _power_iteration
+from shim_torch.nn.utils.spectral_norm import unit as _unit
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
@@ -56,8 +62,6 @@ class _SpectralNorm(Module):
 
     def __init__(self, weight: Any, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         super().__init__()
-        import shim_torch
-
         if n_power_iterations <= 0:
             raise ValueError(
                 f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
@@ -65,36 +69,22 @@ class _SpectralNorm(Module):
         self.dim = dim if dim >= 0 else dim + weight.dim()
         self.eps, self.n_power_iterations = eps, n_power_iterations
         if weight.dim() > 1:
-            matrix = self._matrix(weight.detach())
-            normalize = shim_torch.nn.functional.normalize
-            self.register_buffer("_u", normalize(matrix.new_empty(matrix.shape[0]).normal_(0, 1), dim=0, eps=eps))
-            self.register_buffer("_v", normalize(matrix.new_empty(matrix.shape[1]).normal_(0, 1), dim=0, eps=eps))
+            matrix = _as_matrix(weight.detach(), self.dim)
+            for name, size in zip(("_u", "_v"), matrix.shape, strict=True):
+                self.register_buffer(name, _unit(matrix.new_empty(size).normal_(0, 1), eps))
             self._power_method(matrix, 15)
 
-    def _matrix(self, weight: Any) -> Any:
-        if self.dim:
-            weight = weight.permute(self.dim, *(d for d in range(weight.dim()) if d != self.dim))
-        return weight.flatten(1)
-
     def _power_method(self, matrix: Any, iterations: int) -> None:
-        import shim_torch
-
-        normalize = shim_torch.nn.functional.normalize
-        with _no_grad():
-            for _ in range(iterations):
-                self._u.copy_(normalize(matrix.mv(self._v), dim=0, eps=self.eps))
-                self._v.copy_(normalize(matrix.mH.mv(self._u), dim=0, eps=self.eps))
+        _power_iteration(matrix, self._u, self._v, iterations, self.eps, u_first=True)
 
     def forward(self, weight: Any) -> Any:
-        import shim_torch
-
         if weight.dim() == 1:
-            return shim_torch.nn.functional.normalize(weight, dim=0, eps=self.eps)
-        matrix = self._matrix(weight)
+            return _unit(weight, self.eps)
+        matrix = _as_matrix(weight, self.dim)
         if self.training:
             self._power_method(matrix.detach(), self.n_power_iterations)
-        u, v = self._u.clone(), self._v.clone()
-        return weight / shim_torch.vdot(u, matrix.mv(v))
+        # Backward must see u and v as they are now.
+        return weight / self._u.clone().vdot(matrix.mv(self._v.clone()))
 
     def right_inverse(self, value: Any) -> Any:
         return value
@@ -106,19 +96,9 @@ def spectral_norm(
     """Divides a weight by its largest singular value."""
     if not hasattr(module, name):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
-    if dim is None:
-        dim = 1 if type(module).__name__ in ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d") else 0
-    weight = getattr(module, name)
-    parametrize.register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
-    return module
-
-
-def _is_orthogonal(q: Any) -> bool:
-    import shim_torch
-
-    eps = 10.0 * q.size(-2) * shim_torch.finfo(q.dtype).eps
-    identity = shim_torch.eye(q.size(-1), dtype=q.dtype, device=q.device)
-    return bool(shim_torch.allclose(q.mH @ q, identity, atol=eps))
+    counted = _dim_of_outputs(module) if dim is None else dim
+    made = _SpectralNorm(getattr(module, name), n_power_iterations, counted, eps)
+    return parametrize.register_parametrization(module, name, made)
 
 
 def _make_orthogonal(a: Any) -> Any:
@@ -127,6 +107,11 @@ def _make_orthogonal(a: Any) -> Any:
 
     q, r = shim_torch.linalg.qr(a)
     return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+
+
+def _tall(run: Callable[[Any], Any], x: Any) -> Any:
+    """``run`` of a matrix at least as high as wide: a wide one is turned for it, and what it gives turned back."""
+    return run(x.mT).mT if x.size(-2) < x.size(-1) else run(x)
 
 
 class _Orthogonal(Module):
@@ -143,10 +128,11 @@ class _Orthogonal(Module):
             self.register_buffer("base", None)
 
     def forward(self, x: Any) -> Any:
+        return _tall(self._orthogonal_of, x)
+
+    def _orthogonal_of(self, x: Any) -> Any:
         import shim_torch as torch
 
-        wide = x.size(-2) < x.size(-1)
-        x = x.mT if wide else x
         n, k = x.size(-2), x.size(-1)
         if self.orthogonal_map == "householder":
             a = x.tril(diagonal=-1)
@@ -163,62 +149,71 @@ class _Orthogonal(Module):
                 identity = torch.eye(n, dtype=a.dtype, device=a.device)
                 q = torch.linalg.solve(torch.add(identity, a, alpha=-0.5), torch.add(identity, a, alpha=0.5))
             q = q[..., :k] if n != k else q
-        q = self.base @ q if hasattr(self, "base") else q
-        return q.mT if wide else q
+        return self.base @ q if hasattr(self, "base") else q
 
     @_no_grad()
     def right_inverse(self, q: Any) -> Any:
-        import shim_torch as torch
-
         if q.shape != self.shape:
             raise ValueError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {q.shape}."
             )
-        start = torch.zeros_like(q)
-        wide = q.size(-2) < q.size(-1)
-        q = q.mT if wide else q
-        n, k = q.size(-2), q.size(-1)
-        if not hasattr(self, "base"):
-            if self.orthogonal_map != "householder":
-                raise NotImplementedError(
-                    "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
-                    "use_trivialization=False."
-                )
-            a, tau = torch.geqrf(q)
-            diagonal = a.diagonal(dim1=-2, dim2=-1)
-            diagonal.sign_()
-            diagonal[tau == 0.0] *= -1
-            return a.mT if wide else a
-        if n != k:
-            more = torch.randn(*(*q.shape[:-2], n, n - k), dtype=q.dtype, device=q.device)
-            self.base = _make_orthogonal(torch.cat([q, more], dim=-1))
-        else:
-            self.base = q.clone() if _is_orthogonal(q) else _make_orthogonal(q)
-        start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)  # Householder of it is the identity
+        return _tall(self._based_on if hasattr(self, "base") else self._reflections, q)
+
+    def _reflections(self, q: Any) -> Any:
+        """The matrix whose map is q: Householder's vectors, and on the diagonal the signs that their product leaves."""
+        if self.orthogonal_map != "householder":
+            raise NotImplementedError(
+                "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
+                "use_trivialization=False."
+            )
+        vectors, factors = q.geqrf()
+        signs = vectors.diagonal(dim1=-2, dim2=-1)
+        signs.copy_(signs.sign().where(factors != 0.0, -signs.sign()))
+        return vectors
+
+    def _based_on(self, q: Any) -> Any:
+        """Makes q the base, with columns to a square matrix, and gives a matrix that each map makes the identity."""
+        import shim_torch as torch
+
+        *batch, rows, columns = q.shape
+        start = q.new_zeros(q.shape)
+        if rows != columns:
+            q = torch.cat([q, q.new_empty(*batch, rows, rows - columns).normal_()], dim=-1)
+        rounding = 10.0 * rows * torch.finfo(q.dtype).eps
+        good = rows == columns and (q.mH @ q).allclose(torch.eye(rows, dtype=q.dtype, device=q.device), atol=rounding)
+        self.base = q.clone() if good else _make_orthogonal(q)
+        start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
         return start
+
+
+_MAPS = ("matrix_exp", "cayley", "householder")
+
+
+def _matrix_of(module: Module, name: str) -> Any:
+    found = getattr(module, name, None)
+    if not isinstance(found, _core.TensorBase):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if found.dim() < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {found.dim()} dimensions.")
+    return found
+
+
+def _map_for(weight: Any, wanted: Any) -> str:
+    """A map by its name, or the one that suits a matrix: Householder's is the fastest, for real ones that are not square."""
+    suiting = "matrix_exp" if weight.size(-2) == weight.size(-1) or weight.is_complex() else "householder"
+    found = suiting if wanted is None else wanted
+    if found not in _MAPS:
+        raise ValueError(f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {found}')
+    return found
 
 
 def orthogonal(
     module: Module, name: str = "weight", orthogonal_map: Any = None, *, use_trivialization: bool = True
 ) -> Module:
     """Keeps a matrix (or a batch) orthogonal; orthogonal_map: "matrix_exp", "cayley" or "householder"."""
-    from native import _core
-
-    weight = getattr(module, name, None)
-    if not isinstance(weight, _core.TensorBase):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
-    if weight.dim() < 2:
-        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.dim()} dimensions.")
-    if orthogonal_map is None:
-        square = weight.size(-2) == weight.size(-1) or weight.is_complex()
-        orthogonal_map = "matrix_exp" if square else "householder"
-    if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
-        raise ValueError(
-            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
-        )
-    made = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
-    parametrize.register_parametrization(module, name, made, unsafe=True)
-    return module
+    weight = _matrix_of(module, name)
+    made = _Orthogonal(weight, _map_for(weight, orthogonal_map), use_trivialization=use_trivialization)
+    return parametrize.register_parametrization(module, name, made, unsafe=True)
 
 __getattr__ = _asked_of(__name__)
 

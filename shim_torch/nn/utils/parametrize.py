@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import copyreg
+import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 from native import _core
@@ -63,6 +66,35 @@ def _registered(module: Any, name: str, value: Any) -> None:
         module.register_buffer(name, value)
 
 
+@_no_grad()
+def _undone(modules: list[Any], value: Any) -> Any:
+    """What the parametrizations, the last one first, make ``value`` of. RuntimeError for one that has no inverse."""
+    for module in reversed(modules):
+        if not hasattr(module, "right_inverse"):
+            raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
+        value = module.right_inverse(value)
+    return value
+
+
+class _Lenient:
+    """A parametrization whose inverse, where it has none, gives back what it gets."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+
+    def right_inverse(self, value: Any) -> Any:
+        try:
+            return self.module.right_inverse(value) if hasattr(self.module, "right_inverse") else value
+        except NotImplementedError:
+            return value
+
+
+def _differences(one: Any, other: Any, *what: str) -> Iterator[tuple[str, Any, Any]]:
+    """Which attributes two tensors do not share: the name and both values."""
+    both = ((name, getattr(one, name), getattr(other, name)) for name in what)
+    return (difference for difference in both if difference[1] != difference[2])
+
+
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, in order, and the tensor(s) they start from: ``original`` (or ``original0`` ...)."""
 
@@ -70,154 +102,130 @@ class ParametrizationList(ModuleList):
         if len(modules) == 0:
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
-        self.unsafe = unsafe
-        shape, dtype = original.shape, original.dtype
-        start = original
-        with _no_grad():
-            for module in reversed(modules):
-                if hasattr(module, "right_inverse"):
-                    try:
-                        start = module.right_inverse(start)
-                    except NotImplementedError:
-                        pass
-        self.is_tensor = isinstance(start, _core.TensorBase)
-        if self.is_tensor:
-            self.ntensors = 1
-            self._keep_one(original, start)
-        else:
-            self._keep_several(original, start)
+        before = SimpleNamespace(shape=original.shape, dtype=original.dtype)
+        start = _undone([_Lenient(module) for module in modules], original)
+        self.unsafe, self.is_tensor = unsafe, isinstance(start, _core.TensorBase)
+        keep = self._keep_one if self.is_tensor else self._keep_several
+        keep(original, start)
         if not unsafe:
-            self._check(shape, dtype)
+            self._check(before)
 
     def _keep_one(self, original: Any, start: Any) -> None:
         """The same parameter, so that optimizers still know it, with the values to start from."""
-        for what in ("dtype", "device"):
-            mine, theirs = getattr(original, what), getattr(start, what)
-            if mine != theirs:
-                raise ValueError(
-                    f"When `right_inverse` outputs one tensor, it may not change the {what}.\noriginal.{what}: {mine}\n"
-                    f"right_inverse(original).{what}: {theirs}"
-                )
+        for what, mine, theirs in _differences(original, start, "dtype", "device"):
+            raise ValueError(
+                f"When `right_inverse` outputs one tensor, it may not change the {what}.\noriginal.{what}: {mine}\n"
+                f"right_inverse(original).{what}: {theirs}"
+            )
+        self.ntensors = 1
         if start is not original:
             _set(original, start)
         _registered(self, "original", original)
 
     def _keep_several(self, original: Any, start: Any) -> None:
+        words = "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
         if not isinstance(start, Sequence):
-            raise ValueError(
-                f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(start).__name__}"
-            )
+            raise ValueError(f"{words}{type(start).__name__}")
         self.ntensors = len(start)
         for i, value in enumerate(start):
             if not isinstance(value, _core.TensorBase):
-                raise ValueError(
-                    "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
-                    f"{i} of the sequence with type {type(value).__name__}."
-                )
+                raise ValueError(f"{words}element {i} of the sequence with type {type(value).__name__}.")
             given = Parameter(value, original.requires_grad) if isinstance(original, Parameter) else value
             _registered(self, f"original{i}", given)
 
-    def _check(self, shape: Any, dtype: Any) -> None:
+    def _check(self, before: Any) -> None:
         value = self()
         if not isinstance(value, _core.TensorBase):
             raise ValueError(f"A parametrization must return a tensor. Got {type(value).__name__}.")
-        for what, mine, theirs in (("dtype", value.dtype, dtype), ("shape", value.shape, shape)):
-            if mine != theirs:
-                raise ValueError(
-                    f"Registering a parametrization may not change the {what} of the tensor, unless `unsafe` flag is enabled.\n"
-                    f"unparametrized {what}: {theirs}\nparametrized {what}: {mine}"
-                )
+        for what, mine, theirs in _differences(value, before, "dtype", "shape"):
+            raise ValueError(
+                f"Registering a parametrization may not change the {what} of the tensor, unless `unsafe` flag is enabled.\n"
+                f"unparametrized {what}: {theirs}\nparametrized {what}: {mine}"
+            )
+
+    def _names(self) -> list[str]:
+        """Of the tensors that the parametrizations start from."""
+        return ["original"] if self.is_tensor else [f"original{i}" for i in range(self.ntensors)]
 
     def right_inverse(self, value: Any) -> None:
         """Sets the tensors so that the parametrized one becomes ``value``."""
         with _no_grad():
-            for module in reversed(list(self)):
-                if not hasattr(module, "right_inverse"):
-                    raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
-                value = module.right_inverse(value)
+            start = _undone(list(self), value)
             if self.is_tensor:
-                if not isinstance(value, _core.TensorBase):
-                    raise ValueError(f"`right_inverse` should return a tensor. Got {type(value).__name__}")
-                if value.dtype != self.original.dtype:
-                    raise ValueError(
-                        f"The tensor returned by `right_inverse` has dtype {value.dtype} while `original` has dtype "
-                        f"{self.original.dtype}"
-                    )
-                _set(self.original, value)
-                return
-            if not isinstance(value, Sequence):
-                raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(value).__name__}.")
-            if len(value) != self.ntensors:
+                start = [start]
+            elif not isinstance(start, Sequence):
+                raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(start).__name__}.")
+            elif len(start) != self.ntensors:
                 raise ValueError(
                     f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length "
-                    f"{len(value)}."
+                    f"{len(start)}."
                 )
-            for i, part in enumerate(value):
-                own = getattr(self, f"original{i}")
-                if not isinstance(part, _core.TensorBase):
-                    raise ValueError(f"`right_inverse` must return a sequence of tensors. Got element {i} of type {type(part).__name__}")
-                if own.dtype != part.dtype:
-                    raise ValueError(
-                        f"Tensor {i} returned by `right_inverse` has dtype {part.dtype} while `original{i}` has dtype {own.dtype}"
-                    )
-                _set(own, part)
+            for i, (name, new) in enumerate(zip(self._names(), start, strict=True)):
+                self._put(i, name, new)
+
+    def _put(self, i: int, name: str, new: Any) -> None:
+        """Gives one of the tensors its values; ValueError for what is no tensor, or one of another dtype."""
+        own, kind = getattr(self, name), type(new).__name__
+        if not isinstance(new, _core.TensorBase):
+            raise ValueError(
+                f"`right_inverse` should return a tensor. Got {kind}" if self.is_tensor else
+                f"'right_inverse' must return a sequence of tensors or reference-type opaques. Got element {i} of type {kind}."
+            )  # fmt: skip
+        if own.dtype != new.dtype:
+            which = "The tensor" if self.is_tensor else f"Tensor {i}"
+            raise ValueError(
+                f"{which} returned by `right_inverse` has dtype {new.dtype} while `{name}` has dtype {own.dtype}"
+            )
+        _set(own, new)
 
     def forward(self) -> Any:
-        first, *rest = list(self)
-        if self.is_tensor:
-            x = first(self.original)
-        else:
-            x = first(*(getattr(self, f"original{i}") for i in range(self.ntensors)))
-        for module in rest:
-            x = module(x)
-        return x
+        values = [getattr(self, name) for name in self._names()]
+        for module in self:
+            values = [module(*values)]
+        return values[0]
 
 
-def _new(original: Any, value: Any) -> Any:
-    return Parameter(value, original.requires_grad) if isinstance(original, Parameter) else value
+def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    """A copy of the same class: the class is the original's own, but says nothing of it."""
+    made = memo[id(self)] = self.__new__(self.__class__)
+    made.__dict__ = copy.deepcopy(self.__dict__, memo)
+    for slot in copyreg._slotnames(type(self)):  # type: ignore[attr-defined]
+        if hasattr(self, slot):
+            setattr(made, slot, copy.deepcopy(getattr(self, slot), memo))
+    return made
+
+
+def _refuse_pickling(self: Any) -> Any:
+    raise RuntimeError(
+        "Serialization of parametrized modules is only supported through state_dict(). See:\nhttps://pytorch.org/tutorials/beginner/"
+        "saving_loading_models.html#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
+    )
 
 
 def _inject_new_class(module: Module) -> None:
     """Gives the module a class of its own, derived from the one it has: properties belong to classes."""
-    cls = type(module)
+    base = type(module)
+    own = {"__getstate__": _refuse_pickling, "__deepcopy__": getattr(base, "__deepcopy__", _deepcopy)}
+    module.__class__ = type(f"Parametrized{base.__name__}", (base,), own)
 
-    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
-        made = self.__new__(self.__class__)
-        memo[id(self)] = made
-        made.__dict__ = copy.deepcopy(self.__dict__, memo)
-        return made
 
-    def __getstate__(self: Any) -> Any:
-        raise RuntimeError(
-            "Serialization of parametrized modules is only supported through state_dict(). See:\nhttps://pytorch.org/tutorials/beginner/"
-            "saving_loading_models.html#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
-        )
+def _read(module: Any, *, name: str) -> Any:
+    """A parametrized tensor, computed; within ``cached`` the one that was computed first."""
+    compute = module.parametrizations[name]
+    if not _cache_enabled:
+        return compute()
+    key = id(module), name
+    if key not in _cache:
+        _cache[key] = compute()
+    return _cache[key]
 
-    module.__class__ = type(
-        f"Parametrized{cls.__name__}", (cls,), {"__getstate__": __getstate__, "__deepcopy__": __deepcopy__}
-    )
+
+def _write(module: Any, value: Any, *, name: str) -> None:
+    module.parametrizations[name].right_inverse(value)
 
 
 def _inject_property(module: Module, name: str) -> None:
-    def get(self: Any) -> Any:
-        parametrization = self.parametrizations[name]
-        if not _cache_enabled:
-            return parametrization()
-        key = (id(self), name)
-        if key not in _cache:
-            _cache[key] = parametrization()
-        return _cache[key]
-
-    def put(self: Any, value: Any) -> None:
-        self.parametrizations[name].right_inverse(value)
-
-    setattr(type(module), name, property(get, put))
-
-
-def _differences(one: Any, other: Any) -> list[tuple[str, Any, Any]]:
-    """What of dtype and shape two tensors do not share: its name and both values."""
-    both = [(what, getattr(one, what), getattr(other, what)) for what in ("dtype", "shape")]
-    return [d for d in both if d[1] != d[2]]
+    setattr(type(module), name, property(functools.partial(_read, name=name), functools.partial(_write, name=name)))
 
 
 def _check_further(module: Module, name: str, parametrization: Any) -> None:
@@ -226,7 +234,7 @@ def _check_further(module: Module, name: str, parametrization: Any) -> None:
     changed = parametrization(value)
     if not isinstance(changed, _core.TensorBase):
         raise ValueError(f"A parametrization must return a tensor. Got {type(changed).__name__}.")
-    for what, before, after in _differences(value, changed):
+    for what, before, after in _differences(value, changed, "dtype", "shape"):
         raise ValueError(
             f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is enabled.\n"
             f"module.{name}.{what}: {before}\nparametrization(module.{name}).{what}: {after}"
@@ -239,7 +247,7 @@ def _check_further(module: Module, name: str, parametrization: Any) -> None:
         return
     if not isinstance(back, _core.TensorBase):
         raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}")
-    for what, before, after in _differences(value, back):
+    for what, before, after in _differences(value, back, "dtype", "shape"):
         raise ValueError(
             f"The tensor returned by parametrization.right_inverse must have the same {what} as module.{name}, unless the "
             f"`unsafe` flag is enabled.\nmodule.{name}.{what}: {before}\nreturned {what}: {after}"
@@ -254,26 +262,30 @@ def register_parametrization(
     ``right_inverse`` of the parametrization gives the original for a value that is assigned.
     """
     parametrization.train(module.training)
-    if is_parametrized(module, tensor_name):
-        found = module.parametrizations[tensor_name]
-        if not unsafe:
-            _check_further(module, tensor_name, parametrization)
-        found.append(parametrization)
-        found.unsafe |= unsafe
+    if not is_parametrized(module, tensor_name):
+        _begin(module, tensor_name, parametrization, unsafe)
         return module
-    if tensor_name not in module._buffers and tensor_name not in module._parameters:
+    if not unsafe:
+        _check_further(module, tensor_name, parametrization)
+    found = module.parametrizations[tensor_name]
+    found.append(parametrization)
+    found.unsafe = found.unsafe or unsafe
+    return module
+
+
+def _begin(module: Module, name: str, parametrization: Module, unsafe: bool) -> None:
+    """A tensor's first parametrization: a list for it takes the tensor's place."""
+    if name not in {*module._buffers, *module._parameters}:
         raise ValueError(
-            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'"
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{name}'"
         )
-    original = getattr(module, tensor_name)
-    parametrizations = ParametrizationList([parametrization], original, unsafe=unsafe)
-    delattr(module, tensor_name)
+    made = ParametrizationList([parametrization], getattr(module, name), unsafe=unsafe)
+    delattr(module, name)
     if not is_parametrized(module):
         _inject_new_class(module)
         module.parametrizations = ModuleDict()
-    _inject_property(module, tensor_name)
-    module.parametrizations[tensor_name] = parametrizations
-    return module
+    module.parametrizations[name] = made
+    _inject_property(module, name)
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:

@@ -50,8 +50,8 @@ class PackedSequence(NamedTuple):
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
-        order, back = (t if t is None else t.to(data.device) for t in (self.sorted_indices, self.unsorted_indices))
-        return type(self)(data, self.batch_sizes, order, back)
+        orders = {name: getattr(self, name) for name in ("sorted_indices", "unsorted_indices")}
+        return self._replace(data=data, **{name: x if x is None else x.to(data.device) for name, x in orders.items()})
 
     def cpu(self) -> Any:
         return self.to("cpu")
@@ -119,13 +119,18 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
         raise RuntimeError(
             f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device.type} Long tensor"
         )
-    order = None
-    if not enforce_sorted:
-        lengths, order = shim_torch.sort(lengths, descending=True)
-        order = order.to(input.device)
-        input = input.index_select(0 if batch_first else 1, order)
-    data, sizes = shim_torch.ops.aten._pack_padded_sequence(input, lengths, batch_first)
-    return PackedSequence(data, sizes, order, invert_permutation(order))
+    order = None if enforce_sorted else lengths.argsort(descending=True)
+    longest_first = _in_order(input, lengths, order, batch_first)
+    rows = shim_torch.ops.aten._pack_padded_sequence(*longest_first, batch_first)
+    order = order if order is None else order.to(input.device)
+    return PackedSequence(*rows, order, invert_permutation(order))
+
+
+def _in_order(padded: Any, lengths: Any, order: Any, batch_first: bool) -> tuple[Any, Any]:
+    """Padded sequences and their lengths (on the CPU), those of number ``order[0]`` first; as they are without an order."""
+    if order is None:
+        return padded, lengths
+    return padded.index_select(0 if batch_first else 1, order.to(padded.device)), lengths[order.cpu()]
 
 
 def pad_packed_sequence(
@@ -134,19 +139,15 @@ def pad_packed_sequence(
     """The padded sequences and their lengths: the inverse of ``pack_padded_sequence``."""
     import shim_torch
 
-    longest = sequence.batch_sizes.size(0)
-    if total_length is not None and total_length < longest:
+    rows, sizes, _, back = sequence
+    wanted = len(sizes) if total_length is None else total_length
+    if wanted < len(sizes):
         raise ValueError(
             "Expected total_length to be at least the length of the longest sequence in input, but got "
-            f"total_length={total_length} and max sequence length being {longest}"
+            f"total_length={total_length} and max sequence length being {len(sizes)}"
         )
-    padded, lengths = shim_torch.ops.aten._pad_packed_sequence(
-        sequence.data, sequence.batch_sizes, batch_first, padding_value, total_length or 0
-    )
-    if sequence.unsorted_indices is not None:
-        back = sequence.unsorted_indices
-        return padded.index_select(0 if batch_first else 1, back), lengths[back.cpu()]
-    return padded, lengths
+    padded = shim_torch.ops.aten._pad_packed_sequence(rows, sizes, batch_first, padding_value, wanted)
+    return _in_order(*padded, back, batch_first)
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> Any:

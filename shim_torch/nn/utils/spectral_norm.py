@@ -18,6 +18,54 @@ __all__ = [
 ]
 
 
+def as_matrix(weight: Any, dim: int) -> Any:
+    """(size of ``dim``, the rest), of a weight with any number of dims."""
+    return weight.movedim(dim, 0).reshape(weight.size(dim), -1)
+
+
+def unit(x: Any, eps: float) -> Any:
+    """A vector's direction."""
+    import shim_torch
+
+    return shim_torch.nn.functional.normalize(x, dim=0, eps=eps)
+
+
+def power_iteration(matrix: Any, u: Any, v: Any, rounds: int, eps: float, u_first: bool = False) -> None:
+    """Turns u and v, in place, towards the singular vectors of the matrix's largest singular value."""
+    sides = [(u, matrix, v), (v, matrix.mH, u)]
+    with no_grad():
+        for _ in range(rounds):
+            for turned, by, other in sides if u_first else sides[::-1]:
+                turned.copy_(unit(by.mv(other), eps))
+
+
+def dim_of_outputs(module: Any) -> int:
+    """The dim of a layer's weight that counts its outputs."""
+    transposed = ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")
+    return 1 if any(c.__name__ in transposed for c in type(module).__mro__) else 0
+
+
+def keys_of(table: dict[Any, Any], kind: type, name: str) -> list[Any]:
+    """Where a table of hooks holds those of a kind that are for parameter ``name``."""
+    return [key for key, hook in table.items() if isinstance(hook, kind) and getattr(hook, "fn", hook).name == name]
+
+
+def check_new_hook(module: Any, kind: type, name: str) -> None:
+    """RuntimeError for a second hook of a kind on one parameter."""
+    if keys_of(module._forward_pre_hooks, kind, name):
+        words = "spectral_norm" if kind is SpectralNorm else "weight_norm"
+        raise RuntimeError(f"Cannot register two {words} hooks on the same parameter {name}")
+
+
+def check_initialized(weight: Any, kind: type, what: str) -> None:
+    """ValueError for a parameter whose shape is not known yet."""
+    if isinstance(weight, UninitializedParameter):
+        raise ValueError(
+            f"The module passed to `{kind.__name__}` can't have uninitialized parameters. Make sure to run the dummy forward "
+            f"before applying {what} normalization"
+        )
+
+
 class SpectralNorm:
     """The hook: power iteration on ``name_u`` and ``name_v``; ``name`` is ``name_orig`` / (uᵀ W v)."""
 
@@ -32,28 +80,16 @@ class SpectralNorm:
 
     def reshape_weight_to_matrix(self, weight: Any) -> Any:
         """(size of ``dim``, the rest)."""
-        if self.dim:
-            weight = weight.permute(self.dim, *(d for d in range(weight.dim()) if d != self.dim))
-        return weight.reshape(weight.size(0), -1)
-
-    def _unit(self, x: Any) -> Any:
-        import shim_torch
-
-        return shim_torch.nn.functional.normalize(x, dim=0, eps=self.eps)
+        return as_matrix(weight, self.dim)
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Any:
         """The weight; u and v are improved in place if wanted, since a copy of the module may share them."""
-        import shim_torch
-
         weight, u, v = (getattr(module, self.name + ending) for ending in ("_orig", "_u", "_v"))
         matrix = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
-            with no_grad():
-                for _ in range(self.n_power_iterations):
-                    v.copy_(self._unit(shim_torch.mv(matrix.t(), u)))
-                    u.copy_(self._unit(shim_torch.mv(matrix, v)))
-                u, v = u.clone(), v.clone()  # backward of this forward must not see the next one's
-        return weight / shim_torch.dot(u, shim_torch.mv(matrix, v))
+            power_iteration(matrix.detach(), u, v, self.n_power_iterations, self.eps)
+            u, v = u.clone(), v.clone()  # backward of this forward must not see the next one's
+        return weight / u.dot(matrix.mv(v))
 
     def remove(self, module: Any) -> None:
         """Makes the weight, as it is now, the parameter again."""
@@ -76,29 +112,25 @@ class SpectralNorm:
     @staticmethod
     def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
         """Keeps the parameter as ``name_orig`` and registers the hook."""
-        if any(isinstance(h, SpectralNorm) and h.name == name for h in module._forward_pre_hooks.values()):
-            raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
+        check_new_hook(module, SpectralNorm, name)
         hook = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = module._parameters[name]
         if weight is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
-        if isinstance(weight, UninitializedParameter):
-            raise ValueError(
-                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy forward "
-                "before applying spectral normalization"
-            )
-        with no_grad():
-            rows, columns = hook.reshape_weight_to_matrix(weight).size()
-            u = hook._unit(weight.new_empty(rows).normal_(0, 1))
-            v = hook._unit(weight.new_empty(columns).normal_(0, 1))
+        check_initialized(weight, SpectralNorm, "spectral")
+        sizes = zip(("_u", "_v"), hook.reshape_weight_to_matrix(weight.detach()).shape, strict=True)
+        starts = {name + ending: unit(weight.detach().new_empty(size).normal_(0, 1), eps) for ending, size in sizes}
         delattr(module, name)
         module.register_parameter(name + "_orig", weight)
         setattr(module, name, weight.data)
-        module.register_buffer(name + "_u", u)
-        module.register_buffer(name + "_v", v)
-        module.register_forward_pre_hook(hook)
-        module._register_state_dict_hook(SpectralNormStateDictHook(hook))
-        module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(hook))
+        for key, start in starts.items():
+            module.register_buffer(key, start)
+        for register, kept in (
+            (module.register_forward_pre_hook, hook),
+            (module._register_state_dict_hook, SpectralNormStateDictHook(hook)),
+            (module._register_load_state_dict_pre_hook, SpectralNormLoadStateDictPreHook(hook)),
+        ):
+            register(kept)
         return hook
 
 
@@ -119,12 +151,12 @@ class SpectralNormLoadStateDictPreHook:
         error_msgs: list[str],
     ) -> None:
         version = local_metadata.get("spectral_norm", {}).get(self.fn.name + ".version")
-        if version is not None and version >= 1:
-            return
         key = prefix + self.fn.name
-        if version is None and key not in state_dict and all(key + e in state_dict for e in ("_orig", "_u", "_v")):
-            return  # a new state without its metadata
-        missing = [key + ending for ending in ("_orig", "", "_u") if key + ending not in state_dict]
+        held = {ending for ending in ("_orig", "", "_u", "_v") if key + ending in state_dict}
+        # A state without its metadata is a new one if it has what those have.
+        if held == {"_orig", "_u", "_v"} if version is None else version >= 1:
+            return
+        missing = [key + ending for ending in ("_orig", "", "_u") if ending not in held]
         if missing:
             missing_keys += missing if strict else []
             return
@@ -153,30 +185,22 @@ def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
     """Divides a weight by its largest singular value before every forward."""
-    if dim is None:
-        transposed = ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")
-        dim = 1 if any(c.__name__ in transposed for c in type(module).__mro__) else 0
-    SpectralNorm.apply(module, name, n_power_iterations, dim, eps)
+    SpectralNorm.apply(module, name, n_power_iterations, dim_of_outputs(module) if dim is None else dim, eps)
     return module
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     """Undoes ``spectral_norm``."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, SpectralNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            break
-    else:
+    found = keys_of(module._forward_pre_hooks, SpectralNorm, name)
+    if not found:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    module._forward_pre_hooks.pop(found[0]).remove(module)
     for table, kind in (
         (module._state_dict_hooks, SpectralNormStateDictHook),
         (module._load_state_dict_pre_hooks, SpectralNormLoadStateDictPreHook),
     ):
-        for key, hook in table.items():
-            if isinstance(hook, kind) and hook.fn.name == name:
-                del table[key]
-                break
+        for key in keys_of(table, kind, name)[:1]:
+            del table[key]
     return module
 
 __getattr__ = _asked_of(__name__)

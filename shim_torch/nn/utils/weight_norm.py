@@ -7,7 +7,8 @@ from typing import Any
 
 from shim_torch import _torch_names
 from shim_torch._missing import asked_of as _asked_of
-from shim_torch.nn.parameter import Parameter, UninitializedParameter
+from shim_torch.nn.parameter import Parameter
+from shim_torch.nn.utils.spectral_norm import check_initialized, check_new_hook, keys_of
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
@@ -34,19 +35,14 @@ class WeightNorm:
             FutureWarning,
             stacklevel=3,
         )
-        if any(isinstance(h, WeightNorm) and h.name == name for h in module._forward_pre_hooks.values()):
-            raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
-        hook = WeightNorm(name, dim)
-        weight = getattr(module, name)
-        if isinstance(weight, UninitializedParameter):
-            raise ValueError(
-                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy forward before "
-                "applying weight normalization"
-            )
+        check_new_hook(module, WeightNorm, name)
+        hook, weight = WeightNorm(name, dim), getattr(module, name)
+        check_initialized(weight, WeightNorm, "weight")
+        parts = {"_g": shim_torch.norm_except_dim(weight, 2, hook.dim), "_v": weight}
         del module._parameters[name]
-        module.register_parameter(name + "_g", Parameter(shim_torch.norm_except_dim(weight, 2, hook.dim).data))
-        module.register_parameter(name + "_v", Parameter(weight.data))
-        setattr(module, name, hook.compute_weight(module))
+        for ending, part in parts.items():
+            module.register_parameter(name + ending, Parameter(part.data))
+        hook(module, None)
         module.register_forward_pre_hook(hook)
         return hook
 
@@ -69,11 +65,9 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     """Undoes ``weight_norm``."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
+    for key in keys_of(module._forward_pre_hooks, WeightNorm, name):
+        module._forward_pre_hooks.pop(key).remove(module)
+        return module
     raise ValueError(f"weight_norm of '{name}' not found in {module}")
 
 __getattr__ = _asked_of(__name__)
