@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -29,14 +30,33 @@ def old_reduction(reduction: str, size_average: Any, reduce: Any) -> str:
     return reduction if size_average is None and reduce is None else _reduction.legacy_get_string(size_average, reduce)
 
 
-def _weighted(each: Any, weight: Any, input: Any, reduction: str, mean: Callable[[Any], Any]) -> Any:
+def reduced(each: Any, reduction: str, mean: Callable[[Any], Any] | None = None) -> Any:
+    """Losses of elements as a reduction that is known to be valid wants them."""
+    if reduction == "none":
+        return each
+    if reduction == "sum":
+        return each.sum()
+    return each.mean() if mean is None else mean(each)
+
+
+def _weighted(each: Any, weight: Any, input: Any, reduction: str, mean: Callable[[Any], Any] | None = None) -> Any:
     """Losses of elements times their weights, reduced; what a mean is divided by differs between losses."""
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
-    each = each * weight
-    return each if reduction == "none" else each.sum() if reduction == "sum" else mean(each)
+    return reduced(each * weight, reduction, mean)
+
+
+def need(holds: bool, words: str) -> None:
+    if not holds:
+        raise ValueError(words)
+
+
+def _need_size(input: Any, target: Any, words: str) -> None:
+    """ValueError, with both sizes in it, for a target of another size."""
+    if target.size() != input.size():
+        raise ValueError(words.format(target.size(), input.size()))
 
 
 def cross_entropy(
@@ -139,7 +159,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     _check_sizes(input, target)
     if weight is not None:
         each = operators.huber_loss(input, target, _reduction.get_enum("none"), delta)
-        return _weighted(each, weight, input, reduction, mean=lambda d: d.mean())
+        return _weighted(each, weight, input, reduction)
     return operators.huber_loss(input, target, _reduction.get_enum(reduction), delta)
 
 
@@ -149,11 +169,8 @@ def binary_cross_entropy(
     """Binary cross entropy of probabilities."""
     if _overridden(input, target, weight):
         return _override(binary_cross_entropy, 2, input, target, weight)
-    if target.size() != input.size():
-        raise ValueError(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
-            "Please ensure they have the same size."
-        )
+    words = "Using a target size ({}) that is different to the input size ({}) is deprecated. Please ensure they have the same size."
+    _need_size(input, target, words)
     return operators.binary_cross_entropy(input, target, weight, _number(reduction, size_average, reduce))
 
 
@@ -169,11 +186,9 @@ def binary_cross_entropy_with_logits(
     """Binary cross entropy of logits."""
     if _overridden(input, target, weight, pos_weight):
         return _override(binary_cross_entropy_with_logits, 2, input, target, weight, pos_weight)
-    if target.size() != input.size():
-        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
-    return operators.binary_cross_entropy_with_logits(
-        input, target, weight, pos_weight, _number(reduction, size_average, reduce)
-    )
+    _need_size(input, target, "Target size ({}) must be the same as input size ({})")
+    rest = (weight, pos_weight, _number(reduction, size_average, reduce))
+    return operators.binary_cross_entropy_with_logits(input, target, *rest)
 
 
 def poisson_nll_loss(
@@ -192,37 +207,36 @@ def poisson_nll_loss(
     return operators.poisson_nll_loss(input, target, log_input, full, eps, _number(reduction, size_average, reduce))
 
 
+def _variance(var: Any, input: Any) -> Any:
+    """One variance for each element, each row or along one dim, in a shape that goes with the input's; not below zero."""
+    if isinstance(var, float):
+        var = input.new_full(input.shape, var)
+    if bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    if var.shape == input.shape[:-1] and input.dim():
+        return var.unsqueeze(-1)
+    other = [own for size, own in zip(input.shape, var.shape, strict=False) if size != own]
+    if var.dim() != input.dim() or other not in ([], [1]):
+        raise ValueError("var is of incorrect size")
+    return var
+
+
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
-    """Negative log likelihood of normal targets."""
+    """Negative log likelihood of normal targets; variances below ``eps`` count as ``eps``, with the gradient of their own."""
     if _overridden(input, target, var):
         return _override(gaussian_nll_loss, 3, input, target, var)
-    import math
-
-    if isinstance(var, float):
-        if var < 0:
-            raise ValueError("var has negative entry/entries")
-        var = var * input.new_ones(input.shape)
-    elif bool((var < 0).any()):
-        raise ValueError("var has negative entry/entries")
-    if var.shape != input.shape:
-        if input.shape[:-1] == var.shape:  # one for each row
-            var = var.unsqueeze(-1)
-        # Else one variance along one dim.
-        elif input.dim() != var.dim() or sum(m for n, m in zip(input.shape, var.shape, strict=True) if n != m) != 1:
-            raise ValueError("var is of incorrect size")
+    spread = _variance(var, input).clone()
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
-    var = var.clone()
-    if not var.is_floating_point():
+    if not spread.is_floating_point():
         from shim_torch.ops.convolution import _type
 
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {_type(var.dtype)}")
-    var = var.clamp(min=eps)
-    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
-    loss = loss + 0.5 * math.log(2 * math.pi) if full else loss
-    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {_type(spread.dtype)}")
+    spread.detach().clamp_(min=eps)
+    loss = (spread.log() + (input - target).square() / spread) * 0.5
+    return reduced(loss + math.log(2 * math.pi) / 2 if full else loss, reduction)
 
 
 def _plain(name: str, tensors: tuple[str, ...], *settings: tuple[str, Any]) -> Any:
@@ -266,8 +280,11 @@ triplet_margin_loss = _plain(
 )
 
 
+_NO_LOSSES = ("functions", "Any", "Callable", "need", "old_reduction", "reduced")
+
+
 def functions() -> dict[str, Any]:
     """What torch.nn.functional takes from here."""
     return {
-        n: f for n, f in globals().items() if callable(f) and not n.startswith("_") and n not in ("functions", "Any")
+        n: f for n, f in globals().items() if callable(f) and not n.startswith("_") and n not in _NO_LOSSES
     }

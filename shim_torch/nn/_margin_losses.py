@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from shim_torch.nn._calls import _overridden, _override, operators
-from shim_torch.nn._losses import old_reduction
+from shim_torch.nn._losses import _number, need, old_reduction, reduced
 from shim_torch.nn._reduction import get_enum as _enum
 from shim_torch.ops._formulas import torch_module
 
@@ -27,12 +28,9 @@ def multi_margin_loss(
     """Σ max(0, margin - x[y] + x[i])^p / C over the other classes."""
     if _overridden(input, target, weight):
         return _override(multi_margin_loss, 2, input, target, weight)
-    if p != 1 and p != 2:
-        raise ValueError("only p == 1 and p == 2 supported")
-    if weight is not None and weight.dim() != 1:
-        raise ValueError("weight must be one-dimensional")
-    number = _enum(old_reduction(reduction, size_average, reduce))
-    return operators.multi_margin_loss(input, target, p, margin, weight, number)
+    need(p in (1, 2), "only p == 1 and p == 2 supported")
+    need(weight is None or weight.dim() == 1, "weight must be one-dimensional")
+    return operators.multi_margin_loss(input, target, p, margin, weight, _number(reduction, size_average, reduce))
 
 
 def multilabel_margin_loss(
@@ -57,7 +55,7 @@ def multilabel_soft_margin_loss(
     reduction = old_reduction(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+    return reduced(loss, reduction)
 
 
 def triplet_margin_with_distance_loss(
@@ -78,11 +76,9 @@ def triplet_margin_with_distance_loss(
             f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
             f"{anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
         )
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = torch.minimum(far, distance(positive, negative))
-    loss = torch.clamp_min(margin + near - far, 0)
-    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
+    from_negative = [distance(other, negative) for other in ((anchor, positive) if swap else (anchor,))]
+    far = functools.reduce(torch.minimum, from_negative)
+    return reduced((margin + distance(anchor, positive) - far).clamp_min(0), reduction)
 
 
 def functions() -> dict[str, Any]:

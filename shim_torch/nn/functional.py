@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any
 
 from shim_torch import _torch_names
@@ -190,8 +192,6 @@ def tanh(input: Any) -> Any:
 
 
 def _softmax_dim(name: str, ndim: int) -> int:
-    import warnings
-
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         stacklevel=3,
@@ -234,18 +234,21 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
     return _aten().rms_norm(input, normalized_shape, weight, eps)
 
 
+def _need_several(what: str, shape: Any, of: Any) -> None:
+    """ValueError where a normalisation would have one number to take the mean ``of``: it would be the result's only zero."""
+    if math.prod(of) == 1:
+        raise ValueError(f"Expected more than 1 {what} when training, got input size {shape}")
+
+
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Normalisation over groups of channels."""
     if _overridden(input, weight, bias):
         return _override(group_norm, 2, input, weight, bias)
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
-    shape = [input.size(0) * input.size(1) // num_groups if num_groups else 0, num_groups, *input.shape[2:]]
-    count = shape[0]
-    for size in shape[2:]:
-        count *= size
-    if count == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape}")
+    batch, channels, *spatial = input.shape
+    shape = [batch * channels // num_groups, num_groups, *spatial]
+    _need_several("value per channel", shape, of=(shape[0], *spatial))
     return _aten().group_norm(input, num_groups, weight, bias, eps)
 
 
@@ -262,11 +265,8 @@ def batch_norm(
     """Normalisation over the batch, or by running statistics."""
     if _overridden(input, running_mean, running_var, weight, bias):
         return _override(batch_norm, 3, input, running_mean, running_var, weight, bias)
-    count = input.size(0) if training else 0
-    for size in input.shape[2:]:
-        count *= size
-    if count == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+    if training:
+        _need_several("value per channel", input.shape, of=(input.size(0), *input.shape[2:]))
     if eps < 0 or (training and eps == 0):
         wanted = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
@@ -287,14 +287,9 @@ def instance_norm(
     if _overridden(input, running_mean, running_var, weight, bias):
         return _override(instance_norm, 1, input, running_mean, running_var, weight, bias)
     if use_input_stats:
-        count = 1
-        for size in input.shape[2:]:
-            count *= size
-        if count == 1:
-            raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
-    return _aten().instance_norm(
-        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
-    )  # fmt: skip
+        _need_several("spatial element", input.shape, of=input.shape[2:])
+    statistics = (running_mean, running_var, use_input_stats, momentum, eps)
+    return _aten().instance_norm(input, weight, bias, *statistics, True)
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -308,8 +303,6 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
 def _check_dropout(n: int, ndim: int) -> None:
     """What dropout of channels says of a number of dims it is not for: dropout1d refuses, the others warn."""
-    import warnings
-
     if ndim in (n + 1, n + 2):
         if n == 2 and ndim == 3:
             warnings.warn(
@@ -354,6 +347,13 @@ def _channel_dropout(n: int) -> Any:
 dropout1d, dropout2d, dropout3d = map(_channel_dropout, (1, 2, 3))
 
 
+def _row_of_padding(padding_idx: int, rows: int) -> int:
+    """The number of the row that gets no gradient, counted from the first."""
+    if padding_idx not in range(-rows, rows):
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % rows
+
+
 def embedding(
     input: Any,
     weight: Any,
@@ -366,13 +366,10 @@ def embedding(
     """Rows of ``weight`` by index."""
     if _overridden(input, weight):
         return _override(embedding, 2, input, weight)
+    row = -1 if padding_idx is None else _row_of_padding(padding_idx, weight.size(0))
     if max_norm is not None:
         _aten().embedding_renorm_(weight.detach(), input, max_norm, norm_type)
-    if padding_idx is not None:
-        if not -weight.size(0) <= padding_idx < weight.size(0):
-            raise AssertionError("Padding_idx must be within num_embeddings")
-        padding_idx %= weight.size(0)
-    return _aten().embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq, sparse)
+    return _aten().embedding(weight, input, row, scale_grad_by_freq, sparse)
 
 
 def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
@@ -388,24 +385,32 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out:
         return _override(normalize, 1, input, out)
     import shim_torch
 
-    size = shim_torch.ops.aten.linalg_vector_norm(input, p, dim, True).clamp(min=eps).expand_as(input)
-    return input / size if out is None else shim_torch.div(input, size, out=out)
+    return shim_torch.div(input, _aten().linalg_vector_norm(input, p, dim, True).clamp_min(eps), out=out)
 
 
+def _one_hot(soft: Any, dim: int) -> Any:
+    """A one for the largest along ``dim``, zeros for the rest, with the gradient of ``soft`` (straight through)."""
+    import shim_torch
+
+    ones = shim_torch.zeros_like(soft).scatter_(dim, soft.argmax(dim, keepdim=True), 1.0)
+    return ones - soft.detach() + soft
+
+
+def _noisy(logits: Any) -> Any:
+    """Logits with noise of the standard Gumbel distribution: minus the logarithms of exponential samples."""
+    import shim_torch
+
+    return logits - shim_torch.empty_like(logits).exponential_().log_()
 
 
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """Samples of the Gumbel-softmax distribution."""
     if _overridden_one(logits):
         return _override(gumbel_softmax, 1, logits)
-    import shim_torch
-
-    g = -shim_torch.empty_like(logits).exponential_().log()
-    soft = ((logits + g) / tau).softmax(dim)
-    if not hard:
-        return soft
-    index = soft.max(dim, keepdim=True)[1]
-    return shim_torch.zeros_like(logits).scatter(dim, index, 1.0) - soft.detach() + soft
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    soft = (_noisy(logits) / tau).softmax(dim)
+    return _one_hot(soft, dim) if hard else soft
 
 
 # They are functions of this module to whoever asks, wherever they are written.

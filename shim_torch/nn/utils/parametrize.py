@@ -179,9 +179,9 @@ class ParametrizationList(ModuleList):
         _set(own, new)
 
     def forward(self) -> Any:
-        values = [getattr(self, name) for name in self._names()]
+        values: Any = (self.original,) if self.is_tensor else [getattr(self, name) for name in self._names()]
         for module in self:
-            values = [module(*values)]
+            values = (module(*values),)
         return values[0]
 
 

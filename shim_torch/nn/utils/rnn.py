@@ -119,18 +119,17 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
         raise RuntimeError(
             f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device.type} Long tensor"
         )
-    order = None if enforce_sorted else lengths.argsort(descending=True)
-    longest_first = _in_order(input, lengths, order, batch_first)
-    rows = shim_torch.ops.aten._pack_padded_sequence(*longest_first, batch_first)
-    order = order if order is None else order.to(input.device)
+    order = None
+    if not enforce_sorted:
+        lengths, order = lengths.sort(descending=True)
+        order = order.to(input.device)
+    rows = shim_torch.ops.aten._pack_padded_sequence(_in_order(input, order, batch_first), lengths, batch_first)
     return PackedSequence(*rows, order, invert_permutation(order))
 
 
-def _in_order(padded: Any, lengths: Any, order: Any, batch_first: bool) -> tuple[Any, Any]:
-    """Padded sequences and their lengths (on the CPU), those of number ``order[0]`` first; as they are without an order."""
-    if order is None:
-        return padded, lengths
-    return padded.index_select(0 if batch_first else 1, order.to(padded.device)), lengths[order.cpu()]
+def _in_order(padded: Any, order: Any, batch_first: bool) -> Any:
+    """Padded sequences, number ``order[0]`` first; as they are without an order."""
+    return padded if order is None else padded.index_select(0 if batch_first else 1, order)
 
 
 def pad_packed_sequence(
@@ -146,8 +145,8 @@ def pad_packed_sequence(
             "Expected total_length to be at least the length of the longest sequence in input, but got "
             f"total_length={total_length} and max sequence length being {len(sizes)}"
         )
-    padded = shim_torch.ops.aten._pad_packed_sequence(rows, sizes, batch_first, padding_value, wanted)
-    return _in_order(*padded, back, batch_first)
+    padded, lengths = shim_torch.ops.aten._pad_packed_sequence(rows, sizes, batch_first, padding_value, wanted)
+    return _in_order(padded, back, batch_first), lengths if back is None else lengths[back.cpu()]
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> Any:
